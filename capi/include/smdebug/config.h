@@ -1,0 +1,248 @@
+/* When to save (save config), what to save of a tensor (reduction config), and
+ * which tensors (collection). */
+#ifndef SMDEBUG_CONFIG_H
+#define SMDEBUG_CONFIG_H
+
+#include "smdebug/export.h"
+#include "smdebug/types.h"
+
+SMD_BEGIN_DECLS
+
+/* ---- save config: per mode, which mode steps are saved ------------------- */
+
+/* Makes a save config in which no mode is given.  A mode that is not given
+ * takes its settings from what the config is merged with, and at last the
+ * defaults: every 500th step, counted from 0, without end.
+ *
+ * Fails: INVALID_ARGUMENT.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_save_config_new(smd_save_config **out) SMD_NOEXCEPT;
+
+/* Gives `mode` (or all, SMD_MODE_ANY) its settings.  A mode step s is saved if
+ * it is among `steps`, or if first <= s < end and s % every == 0.
+ * `every` >= 1; `first` >= 0; `end` > first, or -1 for no end; `steps` holds
+ * `step_count` numbers >= 0 and may be NULL if that is 0.
+ *
+ * Fails: INVALID_ARGUMENT, INVALID_CONFIG.
+ * Thread: one.   Since: 1.0 */
+SMD_FALLIBLE smd_save_config_set(smd_save_config *config, smd_mode mode, int64_t every,
+                                 int64_t first, int64_t end, const int64_t *steps,
+                                 size_t step_count) SMD_NOEXCEPT;
+
+/* 1 if the mode was given its own settings.
+ * Thread: any.   Since: 1.0 */
+SMD_API int32_t smd_save_config_is_set(const smd_save_config *config, smd_mode mode) SMD_NOEXCEPT;
+
+/* 1 if mode step `step` of `mode` is saved.
+ * Thread: any.   Since: 1.0 */
+SMD_API int32_t smd_save_config_wants(const smd_save_config *config, smd_mode mode,
+                                      int64_t step) SMD_NOEXCEPT;
+
+/* Gives each mode that `config` leaves open the settings it has in `defaults`.
+ *
+ * Fails: INVALID_ARGUMENT.
+ * Thread: one.   Since: 1.0 */
+SMD_FALLIBLE smd_save_config_merge(smd_save_config *config,
+                                   const smd_save_config *defaults) SMD_NOEXCEPT;
+
+/* 1 if both give the same modes the same settings.
+ * Thread: any.   Since: 1.0 */
+SMD_API int32_t smd_save_config_equal(const smd_save_config *a,
+                                      const smd_save_config *b) SMD_NOEXCEPT;
+
+/* The form of collection files: {"TRAIN": {"save_interval": 2, "save_steps": [],
+ * "start_step": 0, "end_step": null}, "EVAL": null, ...}.
+ *
+ * Fails: INVALID_ARGUMENT.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_save_config_to_json(const smd_save_config *config, smd_text **out) SMD_NOEXCEPT;
+
+/* Reads that form; missing keys take their defaults.
+ *
+ * Fails: INVALID_ARGUMENT, INVALID_CONFIG.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_save_config_from_json(const char *json, smd_save_config **out) SMD_NOEXCEPT;
+
+/* Frees a save config.  NULL is allowed.
+ * Thread: any.   Since: 1.0 */
+SMD_API void smd_save_config_free(smd_save_config *config) SMD_NOEXCEPT;
+
+/* ---- reduction config: what is saved of a tensor ------------------------- */
+
+/* Makes a reduction config that saves nothing: no reduction, no raw tensor, no
+ * shape.
+ *
+ * Fails: INVALID_ARGUMENT.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_reduction_config_new(smd_reduction_config **out) SMD_NOEXCEPT;
+
+/* Adds reductions from a comma-separated list of min, max, median, mean, std,
+ * variance, sum, prod, l1, l2 (or l1_norm, l2_norm), each also as abs_<name>.
+ *
+ * Fails: INVALID_ARGUMENT, INVALID_CONFIG.
+ * Thread: one.   Since: 1.0 */
+SMD_FALLIBLE smd_reduction_config_add(smd_reduction_config *config,
+                                      const char *reductions) SMD_NOEXCEPT;
+
+/* Whether the tensor itself is saved too.
+ *
+ * Fails: INVALID_ARGUMENT.
+ * Thread: one.   Since: 1.0 */
+SMD_FALLIBLE smd_reduction_config_set_raw(smd_reduction_config *config, int32_t on) SMD_NOEXCEPT;
+
+/* Whether the tensor's shape is saved too.
+ *
+ * Fails: INVALID_ARGUMENT.
+ * Thread: one.   Since: 1.0 */
+SMD_FALLIBLE smd_reduction_config_set_shape(smd_reduction_config *config, int32_t on) SMD_NOEXCEPT;
+
+/* 1 if the tensor itself is saved.
+ * Thread: any.   Since: 1.0 */
+SMD_API int32_t smd_reduction_config_raw(const smd_reduction_config *config) SMD_NOEXCEPT;
+
+/* 1 if the tensor's shape is saved.
+ * Thread: any.   Since: 1.0 */
+SMD_API int32_t smd_reduction_config_shape(const smd_reduction_config *config) SMD_NOEXCEPT;
+
+/* The reductions in the order they were added, as "min", "abs_mean", "l1_norm".
+ *
+ * Fails: INVALID_ARGUMENT.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_reduction_config_names(const smd_reduction_config *config,
+                                        smd_strings **out) SMD_NOEXCEPT;
+
+/* 1 if both save the same, in whatever order it was added.
+ * Thread: any.   Since: 1.0 */
+SMD_API int32_t smd_reduction_config_equal(const smd_reduction_config *a,
+                                           const smd_reduction_config *b) SMD_NOEXCEPT;
+
+/* The form of collection files: {"reductions": "min,abs_l1_norm",
+ * "save_raw_tensor": false, "save_shape": false}.
+ *
+ * Fails: INVALID_ARGUMENT.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_reduction_config_to_json(const smd_reduction_config *config,
+                                          smd_text **out) SMD_NOEXCEPT;
+
+/* Reads that form.  The two switches may also be the texts "true" and "false".
+ *
+ * Fails: INVALID_ARGUMENT, INVALID_CONFIG.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_reduction_config_from_json(const char *json,
+                                            smd_reduction_config **out) SMD_NOEXCEPT;
+
+/* Frees a reduction config.  NULL is allowed.
+ * Thread: any.   Since: 1.0 */
+SMD_API void smd_reduction_config_free(smd_reduction_config *config) SMD_NOEXCEPT;
+
+/* ---- collection: a named group of tensors -------------------------------- */
+
+/* Makes an empty collection.
+ *
+ * Fails: INVALID_ARGUMENT (no name).
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_collection_new(const char *name, smd_collection **out) SMD_NOEXCEPT;
+
+/* The name.  Borrowed.
+ * Thread: any.   Since: 1.0 */
+SMD_API const char *smd_collection_name(const smd_collection *collection) SMD_NOEXCEPT;
+
+/* Includes the tensors in whose names the regular expression is found (Python
+ * `re.search` semantics).
+ *
+ * Fails: INVALID_ARGUMENT, INVALID_CONFIG (it does not compile; the message says
+ * where).
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_collection_include(smd_collection *collection, const char *regex) SMD_NOEXCEPT;
+
+/* Includes one tensor by its name.
+ *
+ * Fails: INVALID_ARGUMENT.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_collection_add_tensor(smd_collection *collection,
+                                       const char *tensor) SMD_NOEXCEPT;
+
+/* Excludes a tensor that was included by its name; no effect if it was not.
+ *
+ * Fails: INVALID_ARGUMENT.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_collection_remove_tensor(smd_collection *collection,
+                                          const char *tensor) SMD_NOEXCEPT;
+
+/* 1 if the tensor is in the collection, by name or by expression.
+ * Thread: any.   Since: 1.0 */
+SMD_API int32_t smd_collection_has(const smd_collection *collection,
+                                   const char *tensor) SMD_NOEXCEPT;
+
+/* Gives the collection its own save config (a copy); NULL takes it away.
+ *
+ * Fails: INVALID_ARGUMENT.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_collection_set_save_config(smd_collection *collection,
+                                            const smd_save_config *config) SMD_NOEXCEPT;
+
+/* Gives the collection its own reduction config (a copy); NULL takes it away.
+ *
+ * Fails: INVALID_ARGUMENT.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_collection_set_reduction_config(smd_collection *collection,
+                                                 const smd_reduction_config *config) SMD_NOEXCEPT;
+
+/* Whether TensorBoard histograms are made of its tensors (1 at first).
+ *
+ * Fails: INVALID_ARGUMENT.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_collection_set_save_histogram(smd_collection *collection,
+                                               int32_t on) SMD_NOEXCEPT;
+
+/* 1 if TensorBoard histograms are made of its tensors.
+ * Thread: any.   Since: 1.0 */
+SMD_API int32_t smd_collection_save_histogram(const smd_collection *collection) SMD_NOEXCEPT;
+
+/* The regular expressions, in the order they were included.
+ *
+ * Fails: INVALID_ARGUMENT.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_collection_regexes(const smd_collection *collection,
+                                    smd_strings **out) SMD_NOEXCEPT;
+
+/* The names of tensors known to be in it, sorted.
+ *
+ * Fails: INVALID_ARGUMENT.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_collection_tensors(const smd_collection *collection,
+                                    smd_strings **out) SMD_NOEXCEPT;
+
+/* A copy of its own save config; *out is NULL if it has none.
+ *
+ * Fails: INVALID_ARGUMENT.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_collection_save_config(const smd_collection *collection,
+                                        smd_save_config **out) SMD_NOEXCEPT;
+
+/* A copy of its own reduction config; *out is NULL if it has none.
+ *
+ * Fails: INVALID_ARGUMENT.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_collection_reduction_config(const smd_collection *collection,
+                                             smd_reduction_config **out) SMD_NOEXCEPT;
+
+/* The form of collection files: {"name": ..., "include_regex": [...], ...}.
+ *
+ * Fails: INVALID_ARGUMENT.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_collection_to_json(const smd_collection *collection, smd_text **out) SMD_NOEXCEPT;
+
+/* Reads that form; keys other than "name" may be missing.
+ *
+ * Fails: INVALID_ARGUMENT, INVALID_CONFIG.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_collection_from_json(const char *json, smd_collection **out) SMD_NOEXCEPT;
+
+/* Frees a handle on a collection.  NULL is allowed.
+ * Thread: any.   Since: 1.0 */
+SMD_API void smd_collection_free(smd_collection *collection) SMD_NOEXCEPT;
+
+SMD_END_DECLS
+
+#endif /* SMDEBUG_CONFIG_H */

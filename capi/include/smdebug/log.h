@@ -1,0 +1,28 @@
+/* Where the library's log lines go.  A hook and a trial each log through the
+ * function given in their options; without one, lines go to stderr.  What is
+ * logged is at least as important as SMDEBUG_LOG_LEVEL says (debug, info,
+ * warning, error, off; default warning), read when the options are made. */
+#ifndef SMDEBUG_LOG_H
+#define SMDEBUG_LOG_H
+
+#include "smdebug/export.h"
+
+SMD_BEGIN_DECLS
+
+typedef int32_t smd_log_level;
+enum {
+  SMD_LOG_OFF = 0,
+  SMD_LOG_ERROR = 1,
+  SMD_LOG_WARNING = 2,
+  SMD_LOG_INFO = 3,
+  SMD_LOG_DEBUG = 4
+};
+
+/* Takes one line without its end.  Called on any thread that uses the handle
+ * and on the library's own, never with a lock held, never after the `destroy`
+ * given with it.  It must not call functions of the same handle. */
+typedef void (*smd_log_fn)(void *user_data, smd_log_level level, const char *message);
+
+SMD_END_DECLS
+
+#endif /* SMDEBUG_LOG_H */

@@ -1,0 +1,39 @@
+#include "base/clock.h"
+
+namespace smdebug {
+namespace {
+
+// Far enough to be "never", near enough that adding it to now cannot overflow.
+constexpr Clock::Duration kVeryLong = std::chrono::hours(24 * 365);
+
+class SystemClock final : public Clock {
+ public:
+  double WallSeconds() override {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration<double>(now).count();
+  }
+  Duration Monotonic() override { return std::chrono::steady_clock::now().time_since_epoch(); }
+  void WaitFor(CondVar &condition, Mutex &mutex, Duration time) override {
+    condition.WaitFor(mutex, time);
+  }
+};
+
+}  // namespace
+
+Clock &Clock::System() {
+  static SystemClock *clock = new SystemClock;  // lives until the process ends, on purpose
+  return *clock;
+}
+
+Deadline Deadline::After(Clock &clock, Clock::Duration time) {
+  Deadline deadline;
+  if (time < kVeryLong) deadline.end_ = clock.Monotonic() + time;
+  return deadline;
+}
+
+Clock::Duration Deadline::Left(Clock &clock) const {
+  if (end_ == Clock::Duration::max()) return kVeryLong;
+  return end_ - clock.Monotonic();
+}
+
+}  // namespace smdebug

@@ -1,0 +1,36 @@
+#include "base/fork.h"
+
+#include <pthread.h>
+
+#include <atomic>
+
+namespace smdebug {
+namespace {
+
+std::atomic<uint64_t> generation{1};
+
+extern "C" void CountFork() { generation.fetch_add(1, std::memory_order_relaxed); }
+
+// Registered with the first handle, not at load time.  Handlers cannot be taken
+// back; the library stays resident after dlclose for this reason too.
+uint64_t CurrentGeneration() {
+  static const bool registered = pthread_atfork(nullptr, nullptr, CountFork) == 0;
+  (void)registered;
+  return generation.load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
+ProcessMark::ProcessMark() : generation_(CurrentGeneration()) {}
+
+bool ProcessMark::IsSameProcess() const {
+  return generation_ == generation.load(std::memory_order_relaxed);
+}
+
+Status ProcessMark::Check() const {
+  if (IsSameProcess()) return Status::Ok();
+  return {Code::kAfterFork,
+          "this handle belongs to the process that forked this one; make a new one here"};
+}
+
+}  // namespace smdebug

@@ -1,0 +1,48 @@
+#include "base/log.h"
+
+#include <cstdio>
+
+#include "base/environment.h"
+#include "base/strings.h"
+
+namespace smdebug {
+namespace {
+
+const char *LevelName(LogLevel level) {
+  switch (level) {
+    case LogLevel::kError: return "error";
+    case LogLevel::kWarning: return "warning";
+    case LogLevel::kInfo: return "info";
+    case LogLevel::kDebug: return "debug";
+    case LogLevel::kOff: break;
+  }
+  return "";
+}
+
+LogLevel LevelFromEnvironment() {
+  const std::string name = ToLower(Environment("SMDEBUG_LOG_LEVEL").value_or("warning"));
+  if (name == "off") return LogLevel::kOff;
+  if (name == "error" || name == "critical") return LogLevel::kError;
+  if (name == "info") return LogLevel::kInfo;
+  if (name == "debug") return LogLevel::kDebug;
+  return LogLevel::kWarning;
+}
+
+void WriteToStderr(LogLevel level, const std::string &message) {
+  // One write call, so that lines of several processes stay whole.
+  const std::string line = StrCat("smdebug ", LevelName(level), ": ", message, "\n");
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+}  // namespace
+
+Logger::Logger() : Logger(LevelFromEnvironment(), WriteToStderr) {}
+
+Logger::Logger(LogLevel level, Sink sink)
+    : level_(level), sink_(std::make_shared<const Sink>(std::move(sink))) {}
+
+void Logger::Log(LogLevel level, const std::string &message) const {
+  if (Logs(level) && *sink_) (*sink_)(level, message);
+}
+
+}  // namespace smdebug

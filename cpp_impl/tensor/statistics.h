@@ -1,0 +1,60 @@
+// Everything asked of a tensor's elements, in one pass over them.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "tensor/reduction.h"
+#include "tensor/value.h"
+#include "tensor/view.h"
+
+namespace smdebug::tensor {
+
+// Computed in double from elements read in place.  Not a number anywhere makes every
+// figure that depends on it not a number, as in NumPy.
+struct Statistics {
+  int64_t count = 0;
+  int64_t nan_count = 0;
+  int64_t inf_count = 0;
+  int64_t zero_count = 0;
+  // Of the elements and of their absolute values.  Of no elements: NaN but for sum
+  // (0) and prod (1).
+  struct Moments {
+    double min;
+    double max;
+    double mean;
+    double variance;  // ddof 0
+    double sum;
+    double prod;
+  };
+  Moments plain{};
+  Moments absolute{};
+  double l1 = 0;  // sum of absolute values
+  double l2 = 0;  // root of the sum of their squares, without overflow in between
+};
+
+// One pass over a real, numeric view, strided or compact (bool counts as 0 and 1).
+// Fails: UNSUPPORTED (complex, text).
+Result<Statistics> ComputeStatistics(const View &view);
+
+// Computes single reductions of one tensor; statistics and the elements in order (for
+// the median) are made when first asked for, then kept.  Not for several threads.
+class Reducer {
+ public:
+  // `view` must outlive the reducer.
+  explicit Reducer(const View &view) : view_(view) {}
+
+  // The reduction as NumPy gives it: no dimensions, NumPy's dtype for it (integer
+  // sums and products wrap around as int64 or uint64; float16 stays float16; l1 and
+  // l2 are entry-wise, of complex numbers too).
+  // Fails: INVALID_ARGUMENT (min, max, median of no elements), UNSUPPORTED (text; an
+  // order among complex numbers).
+  Result<Value> Compute(Reduction reduction);
+
+ private:
+  View view_;
+  std::optional<Statistics> statistics_;
+  std::optional<double> medians_[2];  // of the elements, of their absolute values
+};
+
+}  // namespace smdebug::tensor
