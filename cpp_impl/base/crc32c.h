@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "base/bytes.h"
 
@@ -13,8 +14,11 @@ uint32_t ExtendCrc32c(uint32_t crc, ByteSpan bytes);
 inline uint32_t Crc32c(ByteSpan bytes) { return ExtendCrc32c(0, bytes); }
 
 // The form in which record frames store a CRC.
-inline uint32_t MaskedCrc32c(uint32_t crc) {
-  return ((crc >> 15) | (crc << 17)) + 0xA282EAD8U;
-}
+inline uint32_t MaskedCrc32c(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xA282EAD8U; }
+
+// The ways to compute it that this machine can run, fastest first; they leave out the
+// inversions before and after.  For tests.
+using ExtendCrc32cFunction = uint32_t (*)(uint32_t crc, ByteSpan bytes);
+std::span<const ExtendCrc32cFunction> Crc32cImplementations();
 
 }  // namespace smdebug
