@@ -1,0 +1,52 @@
+// Finds and reads index files that were not read before.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "format/index_json.h"
+#include "storage/store.h"
+
+namespace smdebug::analyze {
+
+// Global steps first <= s < end.
+struct StepRange {
+  int64_t first = 0;
+  std::optional<int64_t> end;
+
+  bool Holds(int64_t step) const { return step >= first && (!end || step < *end); }
+};
+
+// For one thread at a time.
+class IndexScanner {
+ public:
+  struct Found {
+    int64_t step;
+    std::string worker;
+    format::IndexFile index;
+  };
+  using IsKnown = std::function<bool(int64_t step, const std::string &worker)>;
+
+  IndexScanner(std::shared_ptr<storage::Store> store, StepRange range);
+
+  // Reads the index files of steps in range that are not known.  One that cannot be
+  // read, or holds something else, is tried again at every call until it can; `failure`
+  // gets the first one's status the first time that it fails.
+  Result<std::vector<Found>> Next(const IsKnown &is_known, Status *failure);
+
+ private:
+  Result<format::IndexFile> Read(const std::string &name) const;
+
+  const std::shared_ptr<storage::Store> store_;
+  const StepRange range_;
+  std::unique_ptr<storage::Listing> listing_;
+  std::map<std::string, Code> failed_;  // files to be tried again, and why
+};
+
+}  // namespace smdebug::analyze

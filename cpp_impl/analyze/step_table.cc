@@ -1,0 +1,128 @@
+#include "analyze/step_table.h"
+
+#include <algorithm>
+
+namespace smdebug::analyze {
+namespace {
+
+template <class Steps>
+auto LowerBound(Steps &steps, int64_t step) {
+  return std::lower_bound(steps.begin(), steps.end(), step,
+                          [](const auto &entry, int64_t wanted) { return entry.step < wanted; });
+}
+
+}  // namespace
+
+bool StepTable::Add(int64_t global_step, uint32_t worker, ModeStep as) {
+  auto entry = LowerBound(steps_, global_step);
+  if (entry == steps_.end() || entry->step != global_step) {
+    entry = steps_.insert(entry, {global_step, as, {}});
+  }
+  auto &workers = entry->workers;
+  if (std::find(workers.begin(), workers.end(), worker) != workers.end()) return false;
+  workers.push_back(worker);
+  if (workers.size() == num_workers_) last_complete_ = std::max(last_complete_, global_step);
+  if (as.mode != Mode::kGlobal) {
+    auto &numbered = by_mode_[ModeIndex(as.mode)];
+    const auto at = LowerBound(numbered, as.step);
+    if (at == numbered.end() || at->step != as.step) numbered.insert(at, {as.step, global_step});
+  }
+  return true;
+}
+
+const StepTable::GlobalStep *StepTable::Find(int64_t global_step) const {
+  const auto entry = LowerBound(steps_, global_step);
+  return entry == steps_.end() || entry->step != global_step ? nullptr : &*entry;
+}
+
+bool StepTable::Has(int64_t global_step, uint32_t worker) const {
+  const GlobalStep *step = Find(global_step);
+  return step != nullptr &&
+         std::find(step->workers.begin(), step->workers.end(), worker) != step->workers.end();
+}
+
+void StepTable::ApplyWindow() {
+  const auto first_after = LowerBound(steps_, last_complete_ + 1);
+  if (steps_.end() - first_after <= window_) return;
+  last_complete_ = (first_after + std::max<int64_t>(window_ / 2, 1) - 1)->step;
+}
+
+void StepTable::End() {
+  has_ended_ = true;
+  if (!steps_.empty()) last_complete_ = steps_.back().step;
+}
+
+bool StepTable::IsComplete(const GlobalStep &step) const {
+  return has_ended_ || step.step <= last_complete_ || step.workers.size() >= num_workers_;
+}
+
+bool StepTable::IsComplete(int64_t global_step) const {
+  const GlobalStep *step = Find(global_step);
+  return step != nullptr && IsComplete(*step);
+}
+
+std::vector<int64_t> StepTable::Steps(Mode mode, bool incomplete_too) const {
+  std::vector<int64_t> found;
+  if (mode == Mode::kGlobal) {
+    for (const GlobalStep &step : steps_) {
+      if (incomplete_too || IsComplete(step)) found.push_back(step.step);
+    }
+    return found;
+  }
+  for (const NumberedStep &step : by_mode_[ModeIndex(mode)]) {
+    if (incomplete_too || IsComplete(step.global_step)) found.push_back(step.step);
+  }
+  return found;
+}
+
+std::optional<int64_t> StepTable::LastStep(Mode mode) const {
+  if (mode == Mode::kGlobal) {
+    if (steps_.empty()) return {};
+    return steps_.back().step;
+  }
+  const auto &numbered = by_mode_[ModeIndex(mode)];
+  if (numbered.empty()) return {};
+  return numbered.back().step;
+}
+
+std::vector<Mode> StepTable::Modes() const {
+  std::vector<Mode> modes;
+  for (const Mode mode : kModes) {
+    if (!by_mode_[ModeIndex(mode)].empty()) modes.push_back(mode);
+  }
+  return modes;
+}
+
+std::optional<ModeStep> StepTable::ModeStepOf(int64_t global_step) const {
+  const GlobalStep *step = Find(global_step);
+  if (step == nullptr) return {};
+  return step->as;
+}
+
+std::optional<int64_t> StepTable::GlobalStepOf(Mode mode, int64_t step) const {
+  if (mode == Mode::kGlobal) return step;
+  const auto &numbered = by_mode_[ModeIndex(mode)];
+  const auto at = LowerBound(numbered, step);
+  if (at == numbered.end() || at->step != step) return {};
+  return at->global_step;
+}
+
+StepState StepTable::StateOf(int64_t step, Mode mode) const {
+  // The first known step of the mode that is not before `step`, by both its numbers.
+  std::optional<NumberedStep> next;
+  if (mode == Mode::kGlobal) {
+    const auto at = LowerBound(steps_, step);
+    if (at != steps_.end()) next = {at->step, at->step};
+  } else {
+    const auto &numbered = by_mode_[ModeIndex(mode)];
+    const auto at = LowerBound(numbered, step);
+    if (at != numbered.end()) next = *at;
+  }
+  if (!next) return has_ended_ ? StepState::kUnavailable : StepState::kNotYet;
+  if (next->step > step) {
+    return next->global_step <= last_complete_ ? StepState::kUnavailable : StepState::kNotYet;
+  }
+  return IsComplete(next->global_step) ? StepState::kAvailable : StepState::kNotYet;
+}
+
+}  // namespace smdebug::analyze

@@ -1,0 +1,140 @@
+#include "analyze/tensor.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+#include "tensor/statistics.h"
+
+namespace smdebug::analyze {
+namespace {
+
+using Items = std::vector<StepEntries::Item>;
+
+const StepEntries::Item *FindKind(const Items &items, EntryKind kind) {
+  const auto found = std::find_if(items.begin(), items.end(),
+                                  [&](const auto &item) { return item.entry.kind == kind; });
+  return found == items.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+Result<Tensor> Tensor::Find(std::shared_ptr<Trial> trial, std::string name) {
+  SMD_RETURN_IF_ERROR(trial->CheckTensor(name));
+  return Tensor(std::move(trial), std::move(name));
+}
+
+Result<std::vector<int64_t>> Tensor::PreviousSteps(int64_t step, int64_t count, Mode mode) const {
+  SMD_ASSIGN_OR_RETURN(std::vector<int64_t> steps, Steps(mode, false));
+  steps.erase(std::upper_bound(steps.begin(), steps.end(), step), steps.end());
+  const auto wanted = static_cast<size_t>(std::max<int64_t>(count, 0));
+  if (wanted > 0 && steps.size() > wanted) {
+    steps.erase(steps.begin(), steps.end() - static_cast<std::ptrdiff_t>(wanted));
+  }
+  return steps;
+}
+
+Result<std::vector<std::string>> Tensor::Workers(int64_t step, Mode mode) const {
+  SMD_RETURN_IF_ERROR(trial_->MaybeRefresh());
+  std::vector<std::string> workers;
+  for (const StepEntries::Item &item : trial_->EntriesAt(name_, step, mode).items) {
+    if (workers.empty() || workers.back() != item.worker) workers.push_back(item.worker);
+  }
+  if (!workers.empty()) return workers;
+  return Status(Code::kValueUnavailable,
+                StrCat("no worker saved tensor '", name_, "' at ", ModeName(mode), " step ", step))
+      .With("tensor", name_)
+      .With("step", std::to_string(step))
+      .With("mode", std::string(ModeName(mode)));
+}
+
+Result<Items> Tensor::At(int64_t step, Mode mode, const std::string &worker) const {
+  SMD_RETURN_IF_ERROR(trial_->Load());
+  StepEntries found = trial_->EntriesAt(name_, step, mode);
+  if (found.items.empty()) {
+    SMD_RETURN_IF_ERROR(trial_->MaybeRefresh());
+    found = trial_->EntriesAt(name_, step, mode);
+  }
+  if (found.items.empty()) return trial_->WhyNothing(name_, step, mode);
+  const std::string &wanted = worker.empty() ? found.items.front().worker : worker;
+  Items items;
+  for (StepEntries::Item &item : found.items) {
+    if (item.worker == wanted) items.push_back(item);
+  }
+  if (!items.empty()) return items;
+  return Status(Code::kWorkerUnknown, StrCat("worker '", worker, "' did not save tensor '", name_,
+                                             "' at ", ModeName(mode), " step ", step))
+      .With("worker", worker)
+      .With("tensor", name_);
+}
+
+Result<tensor::Value> Tensor::Read(const StepEntries::Item &item) const {
+  SMD_ASSIGN_OR_RETURN(ReadTensor read, trial_->ReadTensorAt(name_, item));
+  const std::optional<tensor::Reduction> reduction = item.entry.kind.AsReduction();
+  bool is_same = read.name == name_;
+  if (reduction) {
+    const auto saved = tensor::ParseReductionTensorName(read.name);
+    is_same = saved && saved->reduction == *reduction && saved->tensor == name_;
+  }
+  if (is_same) return std::move(read.value);
+  return CorruptData(StrCat(trial_->Path(), "/", item.file),
+                     StrCat("record at ", item.entry.start, ": holds '", read.name,
+                            "' where the index says '", name_, "'"));
+}
+
+Status Tensor::NoValue(int64_t step, Mode mode, const Items &items) const {
+  const bool has_reductions = std::any_of(items.begin(), items.end(), [](const auto &item) {
+    return item.entry.kind.AsReduction().has_value();
+  });
+  return Status(Code::kValueUnavailable,
+                StrCat("tensor '", name_, "' has no value at ", ModeName(mode), " step ", step,
+                       has_reductions ? ", only reductions were saved" : ""))
+      .With("tensor", name_)
+      .With("step", std::to_string(step))
+      .With("mode", std::string(ModeName(mode)))
+      .With("has_reductions", has_reductions ? "1" : "0");
+}
+
+Result<tensor::Value> Tensor::Value(int64_t step, Mode mode, const std::string &worker) const {
+  SMD_ASSIGN_OR_RETURN(const Items items, At(step, mode, worker));
+  const StepEntries::Item *raw = FindKind(items, EntryKind::Raw());
+  return raw == nullptr ? NoValue(step, mode, items) : Read(*raw);
+}
+
+Result<std::vector<int64_t>> Tensor::Shape(int64_t step, Mode mode,
+                                           const std::string &worker) const {
+  SMD_ASSIGN_OR_RETURN(const Items items, At(step, mode, worker));
+  if (const StepEntries::Item *shape = FindKind(items, EntryKind::Shape())) return shape->shape;
+  if (const StepEntries::Item *raw = FindKind(items, EntryKind::Raw())) {
+    SMD_ASSIGN_OR_RETURN(const tensor::Value value, Read(*raw));
+    return value.shape;
+  }
+  return Status(Code::kShapeUnavailable, StrCat("tensor '", name_, "' has neither shape nor value at ",
+                                                ModeName(mode), " step ", step))
+      .With("tensor", name_)
+      .With("step", std::to_string(step))
+      .With("mode", std::string(ModeName(mode)));
+}
+
+Result<tensor::Value> Tensor::Reduction(int64_t step, Mode mode, const std::string &worker,
+                                        tensor::Reduction reduction) const {
+  SMD_ASSIGN_OR_RETURN(const Items items, At(step, mode, worker));
+  if (const StepEntries::Item *saved = FindKind(items, EntryKind::Of(reduction))) {
+    return Read(*saved);
+  }
+  const StepEntries::Item *raw = FindKind(items, EntryKind::Raw());
+  if (raw == nullptr) return NoValue(step, mode, items);
+  SMD_ASSIGN_OR_RETURN(const tensor::Value value, Read(*raw));
+  return tensor::Reducer(value.AsView()).Compute(reduction);
+}
+
+Result<std::vector<tensor::Reduction>> Tensor::Reductions(int64_t step, Mode mode,
+                                                          const std::string &worker) const {
+  SMD_ASSIGN_OR_RETURN(const Items items, At(step, mode, worker));
+  std::vector<tensor::Reduction> reductions;
+  for (const StepEntries::Item &item : items) {
+    if (const auto reduction = item.entry.kind.AsReduction()) reductions.push_back(*reduction);
+  }
+  return reductions;
+}
+
+}  // namespace smdebug::analyze

@@ -1,0 +1,53 @@
+// A trial's tensor, by name.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analyze/trial.h"
+#include "tensor/reduction.h"
+#include "tensor/value.h"
+
+namespace smdebug::analyze {
+
+// Safe from any thread.  The contract of each function is that of smd_tensor_... in
+// smdebug/trial.h; an empty worker means the first that has it.
+class Tensor {
+ public:
+  // TENSOR_UNAVAILABLE if it was not saved so far.
+  static Result<Tensor> Find(std::shared_ptr<Trial> trial, std::string name);
+
+  const std::string &Name() const { return name_; }
+  const std::shared_ptr<Trial> &GetTrial() const { return trial_; }
+
+  Result<std::string> OriginalName() const { return trial_->OriginalName(name_); }
+  Result<std::vector<int64_t>> Steps(Mode mode, bool incomplete_too) const {
+    return trial_->TensorSteps(name_, mode, incomplete_too);
+  }
+  Result<std::vector<int64_t>> PreviousSteps(int64_t step, int64_t count, Mode mode) const;
+  Result<std::vector<std::string>> Workers(int64_t step, Mode mode) const;
+  Result<tensor::Value> Value(int64_t step, Mode mode, const std::string &worker) const;
+  Result<std::vector<int64_t>> Shape(int64_t step, Mode mode, const std::string &worker) const;
+  Result<tensor::Value> Reduction(int64_t step, Mode mode, const std::string &worker,
+                                  tensor::Reduction reduction) const;
+  // Those that were saved.
+  Result<std::vector<tensor::Reduction>> Reductions(int64_t step, Mode mode,
+                                                    const std::string &worker) const;
+
+ private:
+  Tensor(std::shared_ptr<Trial> trial, std::string name)
+      : trial_(std::move(trial)), name_(std::move(name)) {}
+
+  // What one worker has at the step, by kind; never empty.
+  Result<std::vector<StepEntries::Item>> At(int64_t step, Mode mode,
+                                            const std::string &worker) const;
+  Result<tensor::Value> Read(const StepEntries::Item &item) const;
+  Status NoValue(int64_t step, Mode mode, const std::vector<StepEntries::Item> &items) const;
+
+  std::shared_ptr<Trial> trial_;
+  std::string name_;
+};
+
+}  // namespace smdebug::analyze

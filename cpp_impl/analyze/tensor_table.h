@@ -1,0 +1,99 @@
+// Where each tensor's records are.  No I/O.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "analyze/step_table.h"
+#include "base/mode.h"
+#include "format/index_json.h"
+#include "tensor/reduction.h"
+
+namespace smdebug::analyze {
+
+// What an entry is: the tensor, its shape, or one of its reductions.
+class EntryKind {
+ public:
+  static EntryKind Raw() { return EntryKind(0); }
+  static EntryKind Shape() { return EntryKind(1); }
+  static EntryKind Of(tensor::Reduction reduction) {
+    return EntryKind(static_cast<uint8_t>(2 + reduction.Index()));
+  }
+  std::optional<tensor::Reduction> AsReduction() const {
+    if (number_ < 2) return {};
+    return tensor::Reduction::FromIndex(number_ - size_t{2});
+  }
+  auto operator<=>(const EntryKind &) const = default;
+
+ private:
+  explicit EntryKind(uint8_t number) : number_(number) {}
+  uint8_t number_;
+};
+
+// One record, or one saved shape, of a tensor.  There are very many of these.
+struct Entry {
+  int64_t step;         // of the mode that the entry is filed under
+  int64_t global_step;
+  uint64_t start;       // of the record; for a shape, which of the tensor's shapes
+  uint32_t length;
+  uint32_t crc32c;
+  uint16_t worker;
+  EntryKind kind;
+  bool has_crc32c;
+};
+
+// All of one tensor.
+class TensorEntries {
+ public:
+  explicit TensorEntries(std::string name) : name_(std::move(name)) {}
+
+  const std::string &Name() const { return name_; }
+  const std::string &OriginalName() const { return original_name_; }
+
+  // Takes the place of an entry of the same step, worker and kind.
+  void Add(Mode mode, const Entry &entry);
+  void AddShape(Mode mode, Entry entry, format::SavedShape shape);
+  const std::vector<int64_t> &ShapeOf(const Entry &entry) const { return shapes_[entry.start]; }
+
+  // Every entry of a mode's step, by worker and kind.
+  std::span<const Entry> At(Mode mode, int64_t step) const;
+  // Every entry of a mode, by step.
+  const std::vector<Entry> &Of(Mode mode) const { return entries_[ModeIndex(mode)]; }
+
+ private:
+  const std::string name_;
+  std::string original_name_;
+  std::array<std::vector<Entry>, kModes.size()> entries_;
+  std::vector<std::vector<int64_t>> shapes_;
+};
+
+// For one thread at a time.
+class TensorTable {
+ public:
+  // Files all that an index file of that worker and step lists.
+  void Add(int64_t global_step, uint16_t worker, format::IndexFile index);
+
+  // NULL if there is none of that name.  Stays valid as the table grows.
+  const TensorEntries *Find(std::string_view name) const;
+  // Sorted.
+  const std::vector<const TensorEntries *> &Sorted() const;
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+  TensorEntries &GetOrCreate(std::string_view name);
+
+  std::unordered_map<std::string, std::unique_ptr<TensorEntries>, Hash, std::equal_to<>> tensors_;
+  mutable std::vector<const TensorEntries *> sorted_;  // empty: to be made
+};
+
+}  // namespace smdebug::analyze

@@ -1,0 +1,368 @@
+#include "analyze/trial.h"
+
+#include <algorithm>
+
+#include "base/regex.h"
+#include "base/strings.h"
+#include "format/paths.h"
+
+namespace smdebug::analyze {
+namespace {
+
+constexpr Clock::Duration kShortestPause = std::chrono::milliseconds(50);
+constexpr Clock::Duration kLongestPause = std::chrono::seconds(2);
+
+std::string LastPart(std::string_view path) {
+  while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
+std::string StepText(int64_t step, Mode mode) {
+  return mode == Mode::kGlobal ? StrCat("step ", step) : StrCat(ModeName(mode), " step ", step);
+}
+
+Status AboutStep(Code code, int64_t step, Mode mode, std::string message) {
+  return Status(code, std::move(message))
+      .With("step", std::to_string(step))
+      .With("mode", std::string(ModeName(mode)));
+}
+
+}  // namespace
+
+// A watcher that Cancel() can reach.
+class Trial::Waiting {
+ public:
+  explicit Waiting(Trial &trial) : trial_(trial), watcher_(trial.store_->Watch()) {
+    const MutexLock lock(trial_.mutex_);
+    trial_.watchers_.insert(watcher_.get());
+    if (trial_.is_cancelled_) watcher_->Wake();
+  }
+  ~Waiting() {
+    const MutexLock lock(trial_.mutex_);
+    trial_.watchers_.erase(watcher_.get());
+  }
+  Waiting(const Waiting &) = delete;
+  Waiting &operator=(const Waiting &) = delete;
+
+  storage::Watcher &operator*() { return *watcher_; }
+
+ private:
+  Trial &trial_;
+  const std::unique_ptr<storage::Watcher> watcher_;
+};
+
+Trial::Trial(std::string path, TrialOptions options, std::shared_ptr<storage::Store> store)
+    : path_(std::move(path)),
+      options_(std::move(options)),
+      store_(std::move(store)),
+      event_files_(store_),
+      scanner_(store_, options_.range),
+      steps_(options_.incomplete_window) {}
+
+Result<std::shared_ptr<Trial>> Trial::Make(std::string_view path, TrialOptions options) {
+  path = Trim(path);
+  SMD_RETURN_IF_ERROR(options.Check());
+  std::shared_ptr<storage::Store> store = options.store;
+  if (!store) {
+    SMD_ASSIGN_OR_RETURN(store, storage::OpenStore(path));
+  }
+  if (options.name.empty()) options.name = LastPart(path);
+  return std::shared_ptr<Trial>(
+      new Trial(std::string(path), std::move(options), std::move(store)));
+}
+
+Status Trial::CheckUsable() const {
+  SMD_RETURN_IF_ERROR(mark_.Check());
+  if (is_cancelled_) return {Code::kCancelled, StrCat(path_, ": the trial was cancelled")};
+  return Status::Ok();
+}
+
+void Trial::Cancel() {
+  is_cancelled_ = true;
+  const MutexLock lock(mutex_);
+  for (storage::Watcher *watcher : watchers_) watcher->Wake();
+}
+
+Status Trial::Pause(storage::Watcher &watcher, Clock::Duration *pause, const Deadline &deadline) {
+  watcher.Wait(std::min(*pause, deadline.Left(*options_.clock)));
+  *pause = std::min(*pause * 2, kLongestPause);
+  return CheckUsable();
+}
+
+Status Trial::PauseOnce(Clock::Duration pause) {
+  Waiting waiting(*this);
+  return Pause(*waiting, &pause, Deadline::Never());
+}
+
+// ---- loading -------------------------------------------------------------------------
+
+Status Trial::MissingCollections(std::string_view why) const {
+  return Status(Code::kMissingCollections,
+                StrCat(path_, ": no collection files of all workers: ", why,
+                       ". Is this the folder given to the hook as out_dir, and did the job save "
+                       "anything?"))
+      .With("path", path_);
+}
+
+// Whether those of all workers are there.
+Result<bool> Trial::LoadCollections() {
+  SMD_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                       store_->List(std::string(format::kCollectionsFolder)));
+  std::set<std::string> workers;
+  size_t num_workers = 1;
+  for (const std::string &name : names) {
+    const std::optional<std::string> worker = format::ParseCollectionsFileName(name);
+    if (!worker) continue;
+    SMD_ASSIGN_OR_RETURN(const std::string text, store_->ReadText(name));
+    SMD_ASSIGN_OR_RETURN(
+        const config::CollectionsFile file,
+        config::CollectionsFromJson(text, StrCat(store_->Location(), "/", name)));
+    if (workers.empty()) num_workers = static_cast<size_t>(file.num_workers);
+    workers.insert(*worker);
+    for (const config::CollectionPtr &collection : file.collections) {
+      const config::CollectionPtr known = collections_.Find(collection->Name());
+      if (!known) {
+        collections_.Add(collection);
+        continue;
+      }
+      for (const std::string &tensor : collection->Tensors()) known->NoteMatch(tensor);
+    }
+  }
+  const MutexLock lock(mutex_);
+  steps_.SetNumWorkers(num_workers);
+  const bool is_complete = !workers.empty() && workers.size() >= num_workers;
+  recording_workers_ = std::move(workers);
+  return is_complete;
+}
+
+Status Trial::Load() {
+  if (is_loaded_) return CheckUsable();
+  SMD_RETURN_IF_ERROR(CheckUsable());
+  const MutexLock lock(refresh_mutex_);
+  return LoadLocked();
+}
+
+Status Trial::LoadLocked() {
+  if (is_loaded_) return Status::Ok();
+  const Deadline deadline = Deadline::After(*options_.clock, options_.wait);
+  Clock::Duration pause = kShortestPause;
+  std::unique_ptr<Waiting> waiting;
+  while (true) {
+    // Looked at first: what the job wrote, it wrote before this marker.
+    SMD_ASSIGN_OR_RETURN(const bool has_marker, store_->Exists(std::string(format::kEndMarker)));
+    SMD_ASSIGN_OR_RETURN(const bool is_complete, LoadCollections());
+    if (is_complete) break;
+    if (has_marker) return MissingCollections("the job has ended");
+    if (deadline.IsOver(*options_.clock)) return MissingCollections("waited in vain");
+    if (!waiting) {
+      options_.logger.Info(StrCat(path_, ": waiting for collection files"));
+      waiting = std::make_unique<Waiting>(*this);
+    }
+    SMD_RETURN_IF_ERROR(Pause(**waiting, &pause, deadline));
+  }
+  is_loaded_ = true;
+  return Status::Ok();
+}
+
+Status Trial::MaybeRefresh() {
+  SMD_RETURN_IF_ERROR(Load());
+  return auto_refresh_ ? Refresh() : Status::Ok();
+}
+
+Status Trial::Refresh() {
+  SMD_RETURN_IF_ERROR(CheckUsable());
+  if (has_ended_) return Status::Ok();
+  const MutexLock lock(refresh_mutex_);
+  SMD_RETURN_IF_ERROR(LoadLocked());
+  return has_ended_ ? Status::Ok() : RefreshLocked();
+}
+
+Status Trial::RefreshLocked() {
+  SMD_ASSIGN_OR_RETURN(const std::optional<double> ended_at,
+                       store_->ModifiedAt(std::string(format::kEndMarker)));
+  const Status scanned = Scan();
+  if (!ended_at) return scanned;
+  // A slow worker's files, or a slow file system, may be a little late.
+  const double age = options_.clock->WallSeconds() - *ended_at;
+  if (age < std::chrono::duration<double>(options_.end_delay).count()) {
+    const Deadline deadline = Deadline::After(*options_.clock, options_.end_delay);
+    Waiting waiting(*this);
+    while (!deadline.IsOver(*options_.clock)) {
+      Clock::Duration pause = kLongestPause;
+      SMD_RETURN_IF_ERROR(Pause(*waiting, &pause, deadline));
+    }
+    const Status late = Scan();
+    if (!late.IsOk() && scanned.IsOk()) return late;
+  }
+  // The job may have written its final collections when it closed.
+  SMD_ASSIGN_OR_RETURN([[maybe_unused]] const bool is_complete, LoadCollections());
+  const MutexLock lock(mutex_);
+  steps_.End();
+  has_ended_ = true;
+  return scanned;
+}
+
+Status Trial::Scan() {
+  Status failure;
+  const auto is_known = [this](int64_t step, const std::string &worker) {
+    const MutexLock lock(mutex_);
+    return steps_.Has(step, WorkerNumber(worker));
+  };
+  SMD_ASSIGN_OR_RETURN(std::vector<IndexScanner::Found> found, scanner_.Next(is_known, &failure));
+  const MutexLock lock(mutex_);
+  for (IndexScanner::Found &file : found) {
+    const uint16_t worker = WorkerNumber(file.worker);
+    steps_.Add(file.step, worker, {file.index.mode, file.index.mode_step});
+    const std::string usual = format::EventFileName(file.step, format::WorkerToFile(file.worker));
+    if (!file.index.event_file_name.empty() && file.index.event_file_name != usual) {
+      odd_event_files_[{file.step, worker}] = file.index.event_file_name;
+    }
+    tensors_.Add(file.step, worker, std::move(file.index));
+  }
+  if (!found.empty()) steps_.ApplyWindow();
+  if (!failure.IsOk()) options_.logger.Warning(failure.Message());
+  return failure;
+}
+
+// Numbers beyond the last share it: no job has as many workers.
+uint16_t Trial::WorkerNumber(const std::string &name) {
+  const auto found = std::find(worker_names_.begin(), worker_names_.end(), name);
+  const auto number = static_cast<size_t>(found - worker_names_.begin());
+  if (found == worker_names_.end() && number < UINT16_MAX) worker_names_.push_back(name);
+  return static_cast<uint16_t>(std::min<size_t>(number, UINT16_MAX - 1));
+}
+
+// ---- steps ---------------------------------------------------------------------------
+
+bool Trial::HasEnded() const { return has_ended_; }
+
+int64_t Trial::LastCompleteStep() const {
+  const MutexLock lock(mutex_);
+  return steps_.LastComplete();
+}
+
+Result<std::vector<int64_t>> Trial::Steps(Mode mode, bool incomplete_too) {
+  SMD_RETURN_IF_ERROR(MaybeRefresh());
+  const MutexLock lock(mutex_);
+  return steps_.Steps(mode, incomplete_too);
+}
+
+Result<std::vector<Mode>> Trial::Modes() {
+  SMD_RETURN_IF_ERROR(MaybeRefresh());
+  const MutexLock lock(mutex_);
+  return steps_.Modes();
+}
+
+Result<std::optional<ModeStep>> Trial::ModeStepOf(int64_t global_step) {
+  SMD_RETURN_IF_ERROR(MaybeRefresh());
+  const MutexLock lock(mutex_);
+  return steps_.ModeStepOf(global_step);
+}
+
+Result<std::optional<int64_t>> Trial::GlobalStepOf(Mode mode, int64_t step) {
+  SMD_RETURN_IF_ERROR(MaybeRefresh());
+  const MutexLock lock(mutex_);
+  return steps_.GlobalStepOf(mode, step);
+}
+
+Result<StepState> Trial::StateOf(int64_t step, Mode mode) {
+  SMD_RETURN_IF_ERROR(MaybeRefresh());
+  const MutexLock lock(mutex_);
+  return steps_.StateOf(step, mode);
+}
+
+// For a step that is unavailable: was it passed over, or is it after the job's end?
+Status Trial::Gone(int64_t step, Mode mode) const {
+  const int64_t last = steps_.LastStep(mode).value_or(-1);
+  if (!steps_.HasEnded() || step < last) {
+    return AboutStep(Code::kStepUnavailable, step, mode,
+                     StrCat(StepText(step, mode), " was not saved by the training job"));
+  }
+  return AboutStep(Code::kNoMoreData, step, mode,
+                   StrCat("the training job has ended before ", StepText(step, mode),
+                          "; the last step it saved is ", last))
+      .With("last_step", std::to_string(last));
+}
+
+Status Trial::WaitForStep(int64_t step, Mode mode, Deadline deadline) {
+  SMD_RETURN_IF_ERROR(Load());
+  Clock::Duration pause = kShortestPause;
+  std::unique_ptr<Waiting> waiting;
+  while (true) {
+    SMD_RETURN_IF_ERROR(Refresh());
+    {
+      const MutexLock lock(mutex_);
+      const StepState state = steps_.StateOf(step, mode);
+      if (state == StepState::kAvailable) return Status::Ok();
+      if (state == StepState::kUnavailable) return Gone(step, mode);
+    }
+    if (deadline.IsOver(*options_.clock)) {
+      return AboutStep(Code::kTimeout, step, mode,
+                       StrCat(path_, ": ", StepText(step, mode), " did not come in time"));
+    }
+    if (!waiting) waiting = std::make_unique<Waiting>(*this);
+    SMD_RETURN_IF_ERROR(Pause(**waiting, &pause, deadline));
+  }
+}
+
+// ---- workers, collections, names -----------------------------------------------------
+
+Result<std::vector<std::string>> Trial::Workers() {
+  SMD_RETURN_IF_ERROR(MaybeRefresh());
+  const MutexLock lock(mutex_);
+  return std::vector<std::string>(recording_workers_.begin(), recording_workers_.end());
+}
+
+Result<std::vector<std::string>> Trial::CollectionNames() {
+  SMD_RETURN_IF_ERROR(Load());
+  std::vector<std::string> names;
+  for (const config::CollectionPtr &collection : collections_.List()) {
+    names.push_back(collection->Name());
+  }
+  return names;
+}
+
+Result<config::CollectionPtr> Trial::Collection(std::string_view name) {
+  SMD_RETURN_IF_ERROR(Load());
+  return collections_.GetOrCreate(name);
+}
+
+Result<bool> Trial::IsNamed(const NameQuery &query, const TensorEntries &tensor) const {
+  if (query.step && query.mode == Mode::kGlobal) {
+    const std::optional<ModeStep> as = steps_.ModeStepOf(*query.step);
+    if (!as || tensor.At(as->mode, as->step).empty()) return false;
+  } else if (query.step) {
+    if (tensor.At(query.mode, *query.step).empty()) return false;
+  } else if (query.mode != Mode::kGlobal && tensor.Of(query.mode).empty()) {
+    return false;
+  }
+  return query.collection ? query.collection->Has(tensor.Name()) : Result<bool>(true);
+}
+
+Result<std::vector<std::string>> Trial::TensorNames(const NameQuery &query) {
+  if (!query.regexes.empty() && query.collection) {
+    return InvalidArgument("give either regular expressions or a collection, not both");
+  }
+  std::vector<Regex> regexes;
+  for (const std::string &expression : query.regexes) {
+    SMD_ASSIGN_OR_RETURN(Regex regex, Regex::Compile(expression));
+    regexes.push_back(std::move(regex));
+  }
+  SMD_RETURN_IF_ERROR(MaybeRefresh());
+  std::vector<std::string> names;
+  const MutexLock lock(mutex_);
+  for (const TensorEntries *tensor : tensors_.Sorted()) {
+    SMD_ASSIGN_OR_RETURN(bool is_named, IsNamed(query, *tensor));
+    if (is_named && !regexes.empty()) {
+      is_named = false;
+      for (const Regex &regex : regexes) {
+        SMD_ASSIGN_OR_RETURN(const bool is_found, regex.IsFoundIn(tensor->Name()));
+        is_named = is_named || is_found;
+      }
+    }
+    if (is_named) names.push_back(tensor->Name());
+  }
+  return names;
+}
+
+}  // namespace smdebug::analyze

@@ -1,0 +1,141 @@
+// Reading: what a job recorded, or is still recording.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyze/event_files.h"
+#include "analyze/index_scanner.h"
+#include "analyze/step_table.h"
+#include "analyze/tensor_table.h"
+#include "analyze/trial_options.h"
+#include "base/clock.h"
+#include "base/fork.h"
+#include "base/mode.h"
+#include "base/mutex.h"
+#include "base/result.h"
+#include "config/collection_set.h"
+#include "storage/store.h"
+
+namespace smdebug::analyze {
+
+// Which names TensorNames() returns.
+struct NameQuery {
+  std::optional<int64_t> step;  // of `mode`
+  Mode mode = Mode::kGlobal;
+  std::vector<std::string> regexes;    // any of them is found in the name
+  config::CollectionPtr collection;    // the name belongs to it; not with regexes
+};
+
+// What a tensor has at one step.
+struct StepEntries {
+  // By worker's name, then kind.
+  struct Item {
+    Entry entry;
+    std::string worker;
+    std::string file;              // the event file
+    std::vector<int64_t> shape;    // for EntryKind::Shape()
+  };
+  std::vector<Item> items;
+};
+
+// Safe from any thread.  The contract of each function is that of smd_trial_... in
+// smdebug/trial.h.
+class Trial {
+ public:
+  // Reads nothing yet.
+  static Result<std::shared_ptr<Trial>> Make(std::string_view path, TrialOptions options);
+
+  const std::string &Path() const { return path_; }
+  const std::string &Name() const { return options_.name; }
+  const ProcessMark &Mark() const { return mark_; }
+  Clock &GetClock() const { return *options_.clock; }
+
+  Status Load();
+  Status Refresh();
+  bool SetAutoRefresh(bool on) { return auto_refresh_.exchange(on); }
+  void Cancel();
+  bool HasEnded() const;
+  int64_t LastCompleteStep() const;
+
+  Result<std::vector<int64_t>> Steps(Mode mode, bool incomplete_too);
+  Result<std::vector<Mode>> Modes();
+  Result<std::optional<ModeStep>> ModeStepOf(int64_t global_step);
+  Result<std::optional<int64_t>> GlobalStepOf(Mode mode, int64_t step);
+  Result<StepState> StateOf(int64_t step, Mode mode);
+  Status WaitForStep(int64_t step, Mode mode, Deadline deadline);
+
+  Result<std::vector<std::string>> Workers();
+  Result<std::vector<std::string>> CollectionNames();
+  Result<config::CollectionPtr> Collection(std::string_view name);
+  Result<std::vector<std::string>> TensorNames(const NameQuery &query);
+
+  // ---- for analyze::Tensor ----
+
+  // TENSOR_UNAVAILABLE if it was not saved so far.
+  Status CheckTensor(const std::string &name);
+  Result<std::string> OriginalName(const std::string &name);
+  Result<std::vector<int64_t>> TensorSteps(const std::string &name, Mode mode,
+                                           bool incomplete_too);
+  // What the tensor has at a step; empty if it has nothing there.  Does not refresh.
+  StepEntries EntriesAt(const std::string &name, int64_t step, Mode mode) const;
+  // Why there is nothing: one of the errors of smd_tensor_value().
+  Status WhyNothing(const std::string &name, int64_t step, Mode mode);
+  // Reads a record; waits for an event file that its index names but that is not there
+  // yet.
+  Result<ReadTensor> ReadTensorAt(const std::string &name, const StepEntries::Item &item);
+  // Load(), then Refresh() where queries refresh.
+  Status MaybeRefresh();
+
+ private:
+  Trial(std::string path, TrialOptions options, std::shared_ptr<storage::Store> store);
+
+  Status LoadLocked() SMD_REQUIRES(refresh_mutex_);
+  Result<bool> LoadCollections() SMD_REQUIRES(refresh_mutex_);
+  Status MissingCollections(std::string_view why) const;
+  Status RefreshLocked() SMD_REQUIRES(refresh_mutex_);
+  Status Scan() SMD_REQUIRES(refresh_mutex_);
+  Status CheckUsable() const;
+  // Waits for a change, at most `*pause`, which grows; CANCELLED.
+  Status Pause(storage::Watcher &watcher, Clock::Duration *pause, const Deadline &deadline);
+  Status PauseOnce(Clock::Duration pause);
+  class Waiting;
+  uint16_t WorkerNumber(const std::string &name) SMD_REQUIRES(mutex_);
+  std::optional<ModeStep> KeyOf(const TensorEntries &tensor, int64_t step, Mode mode) const
+      SMD_REQUIRES(mutex_);
+  Status Gone(int64_t step, Mode mode) const SMD_REQUIRES(mutex_);
+  Result<bool> IsNamed(const NameQuery &query, const TensorEntries &tensor) const
+      SMD_REQUIRES(mutex_);
+  bool HasLaterEventFile(const StepEntries::Item &item);
+
+  const std::string path_;
+  const TrialOptions options_;
+  const ProcessMark mark_;
+  const std::shared_ptr<storage::Store> store_;
+  EventFiles event_files_;
+  std::atomic<bool> auto_refresh_{true};
+  std::atomic<bool> is_loaded_{false};
+  std::atomic<bool> has_ended_{false};
+  std::atomic<bool> is_cancelled_{false};
+
+  Mutex refresh_mutex_;  // taken before mutex_
+  IndexScanner scanner_ SMD_GUARDED_BY(refresh_mutex_);
+
+  mutable Mutex mutex_;
+  StepTable steps_ SMD_GUARDED_BY(mutex_);
+  TensorTable tensors_ SMD_GUARDED_BY(mutex_);
+  config::CollectionSet collections_;
+  std::set<std::string> recording_workers_ SMD_GUARDED_BY(mutex_);  // of collections files
+  std::vector<std::string> worker_names_ SMD_GUARDED_BY(mutex_);    // by number
+  std::map<std::pair<int64_t, uint16_t>, std::string> odd_event_files_ SMD_GUARDED_BY(mutex_);
+  std::set<storage::Watcher *> watchers_ SMD_GUARDED_BY(mutex_);
+};
+
+}  // namespace smdebug::analyze

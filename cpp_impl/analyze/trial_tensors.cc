@@ -1,0 +1,140 @@
+// The part of Trial that serves analyze::Tensor.
+#include <algorithm>
+
+#include "analyze/trial.h"
+#include "base/strings.h"
+#include "format/paths.h"
+
+namespace smdebug::analyze {
+namespace {
+
+constexpr Clock::Duration kMissingFilePause = std::chrono::seconds(2);
+
+Status NotAtStep(const std::string &name, int64_t step, Mode mode) {
+  return Status(Code::kValueUnavailable, StrCat("tensor '", name, "' was not saved at ",
+                                                ModeName(mode), " step ", step))
+      .With("tensor", name)
+      .With("step", std::to_string(step))
+      .With("mode", std::string(ModeName(mode)));
+}
+
+}  // namespace
+
+Status Trial::CheckTensor(const std::string &name) {
+  SMD_RETURN_IF_ERROR(Load());
+  {
+    const MutexLock lock(mutex_);
+    if (tensors_.Find(name) != nullptr) return Status::Ok();
+  }
+  SMD_RETURN_IF_ERROR(MaybeRefresh());
+  const MutexLock lock(mutex_);
+  if (tensors_.Find(name) != nullptr) return Status::Ok();
+  return Status(Code::kTensorUnavailable,
+                StrCat("tensor '", name, "' was not saved so far by the job at ", path_))
+      .With("tensor", name);
+}
+
+Result<std::string> Trial::OriginalName(const std::string &name) {
+  SMD_RETURN_IF_ERROR(MaybeRefresh());
+  const MutexLock lock(mutex_);
+  const TensorEntries *tensor = tensors_.Find(name);
+  return tensor == nullptr ? std::string() : tensor->OriginalName();
+}
+
+Result<std::vector<int64_t>> Trial::TensorSteps(const std::string &name, Mode mode,
+                                                bool incomplete_too) {
+  SMD_RETURN_IF_ERROR(MaybeRefresh());
+  const MutexLock lock(mutex_);
+  std::vector<int64_t> found;
+  const TensorEntries *tensor = tensors_.Find(name);
+  if (tensor == nullptr) return found;
+  for (const Mode filed : kModes) {
+    if (mode != Mode::kGlobal && mode != filed) continue;
+    for (const Entry &entry : tensor->Of(filed)) {
+      // The first global step that was this step stands for it, whoever wrote it.
+      const int64_t global = steps_.GlobalStepOf(filed, entry.step).value_or(entry.global_step);
+      const int64_t number = mode == Mode::kGlobal ? global : entry.step;
+      if (!found.empty() && found.back() == number) continue;
+      if (incomplete_too || steps_.IsComplete(global)) found.push_back(number);
+    }
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+// Where the entries of a step are filed: under GLOBAL if it was saved so, else under the
+// mode that the global step was.
+std::optional<ModeStep> Trial::KeyOf(const TensorEntries &tensor, int64_t step, Mode mode) const {
+  if (mode != Mode::kGlobal || !tensor.At(Mode::kGlobal, step).empty()) return ModeStep{mode, step};
+  return steps_.ModeStepOf(step);
+}
+
+StepEntries Trial::EntriesAt(const std::string &name, int64_t step, Mode mode) const {
+  const MutexLock lock(mutex_);
+  StepEntries found;
+  const TensorEntries *tensor = tensors_.Find(name);
+  if (tensor == nullptr) return found;
+  const std::optional<ModeStep> key = KeyOf(*tensor, step, mode);
+  if (!key) return found;
+  for (const Entry &entry : tensor->At(key->mode, key->step)) {
+    StepEntries::Item item{entry, worker_names_[entry.worker], {}, {}};
+    const auto odd = odd_event_files_.find({entry.global_step, entry.worker});
+    item.file = odd != odd_event_files_.end()
+                    ? odd->second
+                    : format::EventFileName(entry.global_step, format::WorkerToFile(item.worker));
+    if (entry.kind == EntryKind::Shape()) item.shape = tensor->ShapeOf(entry);
+    found.items.push_back(std::move(item));
+  }
+  std::stable_sort(found.items.begin(), found.items.end(),
+                   [](const auto &a, const auto &b) { return a.worker < b.worker; });
+  return found;
+}
+
+Status Trial::WhyNothing(const std::string &name, int64_t step, Mode mode) {
+  const MutexLock lock(mutex_);
+  const auto about = [&](Code code, std::string message) {
+    return Status(code, std::move(message))
+        .With("tensor", name)
+        .With("step", std::to_string(step))
+        .With("mode", std::string(ModeName(mode)));
+  };
+  switch (steps_.StateOf(step, mode)) {
+    case StepState::kAvailable:
+      return NotAtStep(name, step, mode);
+    case StepState::kUnavailable:
+      return about(Code::kStepUnavailable, StrCat(ModeName(mode), " step ", step,
+                                                  " was not saved by the training job"));
+    case StepState::kNotYet:
+      break;
+  }
+  return about(Code::kStepNotYet, StrCat(ModeName(mode), " step ", step,
+                                         " was not seen yet; the training job may still save it"));
+}
+
+// Whether the worker has written an event file after the missing one: it will not come
+// back to it.
+bool Trial::HasLaterEventFile(const StepEntries::Item &item) {
+  const MutexLock lock(mutex_);
+  const std::optional<int64_t> last = steps_.LastStep(Mode::kGlobal);
+  return last && *last > item.entry.global_step && steps_.Has(*last, item.entry.worker);
+}
+
+Result<ReadTensor> Trial::ReadTensorAt(const std::string &name, const StepEntries::Item &item) {
+  RecordPlace place{item.file, item.entry.start, item.entry.length, {}};
+  if (item.entry.has_crc32c) place.crc32c = item.entry.crc32c;
+  for (int64_t attempt = 0;; ++attempt) {
+    auto read = event_files_.Read(place);
+    if (read.IsOk() || read.GetStatus().GetCode() != Code::kNotFound) return read;
+    SMD_RETURN_IF_ERROR(CheckUsable());
+    SMD_ASSIGN_OR_RETURN(const bool has_ended, store_->Exists(std::string(format::kEndMarker)));
+    if (has_ended || attempt >= options_.missing_file_retries || HasLaterEventFile(item)) {
+      options_.logger.Warning(StrCat(store_->Location(), "/", item.file,
+                                     ": the index names this file, but it is not there"));
+      return NotAtStep(name, item.entry.global_step, Mode::kGlobal).With("path", item.file);
+    }
+    SMD_RETURN_IF_ERROR(PauseOnce(kMissingFilePause));
+  }
+}
+
+}  // namespace smdebug::analyze

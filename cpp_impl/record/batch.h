@@ -1,0 +1,46 @@
+// Bytes of a step on their way from the training thread to the writer.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/mode.h"
+#include "format/index_json.h"
+#include "record/step_file.h"
+
+namespace smdebug::record {
+
+// Bytes, and what keeps them.
+struct Piece {
+  std::shared_ptr<const void> owner;
+  ByteSpan bytes;
+};
+
+// Consecutive bytes of a step's event file, and the records that begin in them.
+struct Batch {
+  std::vector<Piece> pieces;
+  std::vector<RecordMark> records;
+  uint64_t bytes = 0;
+
+  void Add(Piece piece) {
+    bytes += piece.bytes.size();
+    pieces.push_back(std::move(piece));
+  }
+  bool IsEmpty() const { return pieces.empty() && records.empty(); }
+};
+
+// A step from its begin until its files are written.
+struct Step {
+  int64_t global_step = 0;
+  Mode mode = Mode::kGlobal;
+  int64_t mode_step = 0;
+  // The training thread's until the step is sealed, then the writer's.
+  std::vector<format::SavedShape> shapes;
+  // Set by whoever gives the step up; the other stops working on it.
+  std::atomic<bool> is_given_up{false};
+};
+
+}  // namespace smdebug::record

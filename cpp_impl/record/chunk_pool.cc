@@ -1,0 +1,31 @@
+#include "record/chunk_pool.h"
+
+namespace smdebug::record {
+namespace {
+
+// What is kept for later; more than a disk at rest ever needs.
+constexpr size_t kMostFree = 32;
+
+}  // namespace
+
+std::shared_ptr<AlignedBuffer> ChunkPool::Take() {
+  std::unique_ptr<AlignedBuffer> chunk;
+  {
+    const MutexLock lock(free_->mutex);
+    if (!free_->chunks.empty()) {
+      chunk = std::move(free_->chunks.back());
+      free_->chunks.pop_back();
+    } else {
+      free_->chunks.reserve(kMostFree);  // so that giving back never allocates
+    }
+  }
+  if (!chunk) chunk = std::make_unique<AlignedBuffer>(kChunkSize);
+  const auto give_back = [free = free_](AlignedBuffer *buffer) {
+    std::unique_ptr<AlignedBuffer> owned(buffer);
+    const MutexLock lock(free->mutex);
+    if (free->chunks.size() < kMostFree) free->chunks.push_back(std::move(owned));
+  };
+  return {chunk.release(), give_back};
+}
+
+}  // namespace smdebug::record

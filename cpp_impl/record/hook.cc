@@ -1,0 +1,403 @@
+#include "record/hook.h"
+
+#include <algorithm>
+
+#include "base/environment.h"
+#include "base/strings.h"
+#include "config/collection_names.h"
+#include "format/paths.h"
+#include "tensor/statistics.h"
+
+namespace smdebug::record {
+namespace {
+
+constexpr std::string_view kOnlyWorker = "worker_0";
+
+bool Contains(const std::vector<std::string> &names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+PlanDefaults PlanDefaultsOf(const HookOptions &options) {
+  PlanDefaults defaults{options.save_config, options.reduction_config,
+                        options.include_collections, options.saves_all};
+  defaults.included.emplace_back(config::kLossesCollection);
+  if (!options.include_regexes.empty()) defaults.included.emplace_back(config::kDefaultCollection);
+  defaults.saves_all = defaults.saves_all || Contains(defaults.included, config::kAllCollection);
+  return defaults;
+}
+
+// The original's reader does not know uint64, so sums and products are saved as the
+// double nearest to them.
+tensor::Value ReadableByAll(tensor::Value value, tensor::ReductionKind kind) {
+  const bool is_total =
+      kind == tensor::ReductionKind::kSum || kind == tensor::ReductionKind::kProd;
+  if (!is_total || value.dtype != tensor::DType::kUInt64) return value;
+  const auto element = *reinterpret_cast<const uint64_t *>(value.data.get());
+  return tensor::Value::Scalar(tensor::DType::kFloat64, static_cast<double>(element));
+}
+
+}  // namespace
+
+Hook::Hook(HookOptions options, std::shared_ptr<storage::Store> store)
+    : options_(std::move(options)),
+      store_(std::move(store)),
+      is_recording_(!options_.is_dry_run &&
+                    (options_.includes_all_workers || options_.worker == kOnlyWorker)),
+      plan_(collections_, PlanDefaultsOf(options_)),
+      queue_(store_, format::WorkerToFile(options_.worker), options_.queue, *options_.clock,
+             options_.logger),
+      builder_([this](Batch batch) SMD_REQUIRES(mutex_) {
+        return queue_.Push(step_, std::move(batch));
+      }) {}
+
+Result<std::shared_ptr<Hook>> Hook::Open(HookOptions options) {
+  std::shared_ptr<storage::Store> store = options.store;
+  if (!store) {
+    if (Trim(options.out_dir).empty()) {
+      return InvalidArgument("out_dir is not set; give the folder to record into");
+    }
+    SMD_ASSIGN_OR_RETURN(store, storage::OpenStore(options.out_dir));
+  }
+  if (options.queue.policy == QueuePolicy::kSpill && options.queue.spill_folder.empty()) {
+    return InvalidConfig("queue_policy is 'spill' but spill_dir is not set");
+  }
+  SMD_ASSIGN_OR_RETURN(const bool is_finished, store->Exists(std::string(format::kEndMarker)));
+  if (is_finished) {
+    return Status(Code::kTrialExists,
+                  StrCat(store->Location(),
+                         ": a finished trial is already there; choose another out_dir or remove it"))
+        .With("path", store->Location());
+  }
+  std::shared_ptr<Hook> hook(new Hook(std::move(options), std::move(store)));
+  hook->AddCollections();
+  SMD_RETURN_IF_ERROR(hook->TakeUpState());
+  for (const std::string &regex : hook->options_.include_regexes) {
+    SMD_RETURN_IF_ERROR(
+        hook->collections_.GetOrCreate(config::kDefaultCollection)->Include(regex));
+  }
+  if (hook->options_.saves_all) {
+    SMD_RETURN_IF_ERROR(hook->collections_.GetOrCreate(config::kAllCollection)->Include(".*"));
+  }
+  return hook;
+}
+
+void Hook::AddCollections() {
+  for (config::CollectionPtr &collection : config::CollectionSet::Defaults()) {
+    collections_.Add(std::move(collection));
+  }
+  for (const config::CollectionPtr &collection : options_.collections) {
+    collections_.Add(collection);
+  }
+}
+
+Status Hook::TakeUpState() {
+  std::optional<std::string> folder = options_.checkpoint_dir;
+  if (!folder) {
+    SMD_ASSIGN_OR_RETURN(folder, StateStore::ConfiguredFolder());
+  }
+  if (!folder) return Status::Ok();
+  const MutexLock lock(mutex_);
+  SMD_ASSIGN_OR_RETURN(state_store_, StateStore::Open(*folder));
+  const std::optional<RunState> state = state_store_->Latest();
+  if (!state) return Status::Ok();
+  training_run_ = state->training_run + 1;
+  last_saved_ = state->last_saved;
+  initial_step_ = state->last_seen;
+  steps_.fill(initial_step_);
+  for (const auto &[mode, step] : state->mode_steps) StepOf(mode) = step;
+  StepOf(Mode::kGlobal) = initial_step_;
+  options_.logger.Info(StrCat(store_->Location(), ": goes on after global step ", initial_step_));
+  return Status::Ok();
+}
+
+Status Hook::NoteState() {
+  if (!state_store_) return Status::Ok();
+  RunState state{training_run_, last_saved_, StepOf(Mode::kGlobal), {}};
+  for (const Mode mode : kModes) {
+    if (StepOf(mode) != -1) state.mode_steps[mode] = StepOf(mode);
+  }
+  return state_store_->Update(state);
+}
+
+Hook::~Hook() {
+  const Status stopped =
+      queue_.Stop(Deadline::After(*options_.clock, options_.close_time));
+  (void)stopped;  // a hook that was not closed has nobody to tell
+}
+
+Status Hook::SetMode(Mode mode) {
+  SMD_RETURN_IF_ERROR(mark_.Check());
+  const MutexLock lock(mutex_);
+  mode_ = mode;
+  return Status::Ok();
+}
+
+Mode Hook::GetMode() const {
+  const MutexLock lock(mutex_);
+  return mode_;
+}
+
+int64_t Hook::LastStep(Mode mode) const {
+  const MutexLock lock(mutex_);
+  return steps_[ModeIndex(mode)];
+}
+
+Status Hook::AcquireClaim() {
+  if (claim_ || !is_recording_ || options_.num_workers != 1) return Status::Ok();
+  SMD_ASSIGN_OR_RETURN(claim_, store_->Acquire(std::string(format::kClaimFile)));
+  if (!claim_) {
+    is_recording_ = false;
+    options_.logger.Warning(StrCat(store_->Location(),
+                                   ": another process already records here; this one does not. "
+                                   "For several workers set num_workers and include_workers"));
+  }
+  return Status::Ok();
+}
+
+Result<int64_t> Hook::BeginStep() {
+  SMD_RETURN_IF_ERROR(mark_.Check());
+  const MutexLock lock(mutex_);
+  if (is_closed_) return WrongState("the hook is closed; no step can begin");
+  if (is_step_open_) {
+    return WrongState(StrCat("step ", StepOf(Mode::kGlobal), " is open; end it first"));
+  }
+  const int64_t global_step = StepOf(Mode::kGlobal) + 1;
+  const int64_t mode_step = StepOf(mode_) + 1;
+  SMD_RETURN_IF_ERROR(plan_.Begin(mode_, mode_step));
+  const Status noted = NoteState();
+  StepOf(mode_) = mode_step;
+  StepOf(Mode::kGlobal) = global_step;
+  OpenStep(global_step, mode_step);
+  // The step counts even where its surroundings failed: training goes on.
+  if (!noted.IsOk()) options_.logger.Error(noted.Message());
+  return global_step;
+}
+
+void Hook::OpenStep(int64_t global_step, int64_t mode_step) {
+  is_step_open_ = true;
+  saves_now_ = plan_.SavesAnything() && (is_recording_ || options_.is_dry_run);
+  if (!saves_now_) return;
+  if (const Status claimed = AcquireClaim(); !claimed.IsOk()) {
+    options_.logger.Error(claimed.Message());
+  }
+  step_ = std::make_shared<Step>();
+  step_->global_step = global_step;
+  step_->mode = mode_;
+  step_->mode_step = mode_step;
+}
+
+Status Hook::EndStep() {
+  SMD_RETURN_IF_ERROR(mark_.Check());
+  const MutexLock lock(mutex_);
+  if (!is_step_open_) return WrongState("no step is open");
+  const Status status = CloseStep();
+  return status.IsOk() ? queue_.TakeError() : status;
+}
+
+Status Hook::CloseStep() {
+  is_step_open_ = false;
+  if (!saves_now_) return Status::Ok();
+  saves_now_ = false;
+  Status status = WriteKept();
+  const std::shared_ptr<Step> step = std::exchange(step_, nullptr);
+  Batch rest = builder_.TakeRest();
+  if (!is_recording_) return status;
+  const Status sealed = queue_.Seal(step, std::move(rest));
+  if (!step->is_given_up) last_saved_ = step->global_step;
+  if (collections_text_.empty()) PutCollections();
+  return status.IsOk() ? sealed : status;
+}
+
+bool Hook::Wants(std::string_view tensor) {
+  if (!saves_now_ || !mark_.IsSameProcess()) return false;
+  const MutexLock lock(mutex_);
+  if (!saves_now_) return false;
+  const auto wanted = plan_.Find(tensor);
+  return wanted.IsOk() && *wanted != nullptr;
+}
+
+Status Hook::Save(std::string_view tensor, const tensor::View &view,
+                  std::shared_ptr<const void> owner) {
+  SMD_RETURN_IF_ERROR(mark_.Check());
+  if (!is_step_open_) return WrongState(StrCat("'", tensor, "': no step is open; begin one first"));
+  if (saves_now_) {
+    const MutexLock lock(mutex_);
+    if (!saves_now_) return WrongState(StrCat("'", tensor, "': the step was ended meanwhile"));
+    SMD_ASSIGN_OR_RETURN(const Wanted *wanted, plan_.Find(tensor));
+    if (wanted != nullptr) SMD_RETURN_IF_ERROR(Write(tensor, view, *wanted, std::move(owner)));
+  }
+  return queue_.TakeError();
+}
+
+format::EventContext Hook::ContextAt(double wall_time) const {
+  return {step_->global_step, step_->mode, step_->mode_step, wall_time};
+}
+
+Status Hook::Write(std::string_view name, const tensor::View &view, const Wanted &wanted,
+                   std::shared_ptr<const void> owner) {
+  if (!is_recording_ || step_->is_given_up) return Status::Ok();
+  // A record cut off by want of memory would shift all that follow it.
+  struct Guard {
+    WriteQueue &queue;
+    std::shared_ptr<Step> step;
+    ~Guard() {
+      if (step) queue.GiveUp(step);
+    }
+  } guard{queue_, step_};
+  if (wanted.shape) {
+    step_->shapes.push_back(
+        {std::string(name), std::string(name), {view.shape.begin(), view.shape.end()}});
+  }
+  Status status = WriteReductions(name, view, wanted);
+  if (status.IsOk() && wanted.raw) {
+    status = builder_.Add(name, view, ContextAt(options_.clock->WallSeconds()), std::move(owner));
+  }
+  guard.step.reset();
+  return status;
+}
+
+Status Hook::WriteReductions(std::string_view name, const tensor::View &view,
+                             const Wanted &wanted) {
+  if (wanted.reductions.empty()) return Status::Ok();
+  tensor::Reducer reducer(view);
+  const format::EventContext context = ContextAt(options_.clock->WallSeconds());
+  constexpr int64_t kShape[] = {1};
+  for (const tensor::Reduction reduction : wanted.reductions) {
+    auto computed = reducer.Compute(reduction);
+    if (!computed.IsOk()) {
+      options_.logger.Debug(StrCat("'", name, "': ", tensor::ReductionName(reduction),
+                                   " is not saved: ", computed.GetStatus().Message()));
+      continue;
+    }
+    const tensor::Value value = ReadableByAll(*std::move(computed), reduction.kind);
+    const tensor::View saved{value.data.get(), kShape, {}, value.dtype};
+    SMD_RETURN_IF_ERROR(
+        builder_.Add(tensor::ReductionTensorName(reduction, name), saved, context));
+  }
+  return Status::Ok();
+}
+
+Status Hook::SaveCustom(std::string_view tensor, const tensor::View &view,
+                        const std::vector<std::string> &collections) {
+  SMD_RETURN_IF_ERROR(mark_.Check());
+  KeptTensor kept(view);
+  const MutexLock lock(mutex_);
+  if (is_closed_) return WrongState(StrCat("'", tensor, "': the hook is closed"));
+  std::vector<config::CollectionPtr> members;
+  for (const std::string &name : collections) {
+    members.push_back(collections_.GetOrCreate(name));
+  }
+  if (members.empty()) members.push_back(collections_.GetOrCreate(config::kDefaultCollection));
+  for (const config::CollectionPtr &collection : members) collection->NoteMatch(tensor);
+  customs_.insert_or_assign(std::string(tensor), Custom{std::move(kept), std::move(members)});
+  return queue_.TakeError();
+}
+
+Status Hook::SaveScalar(std::string_view name, const tensor::View &view, double timestamp) {
+  SMD_RETURN_IF_ERROR(mark_.Check());
+  if (view.ElementCount() != 1) {
+    return InvalidArgument(StrCat("scalar '", name, "' has ", view.ElementCount(),
+                                  " elements; it must have one"));
+  }
+  const MutexLock lock(mutex_);
+  if (is_closed_) return WrongState(StrCat("scalar '", name, "': the hook is closed"));
+  const double at = timestamp > 0 ? timestamp : options_.clock->WallSeconds();
+  scalars_.push_back({StrCat("scalar/", name), KeptTensor(view), at});
+  return Status::Ok();
+}
+
+Status Hook::WriteKept() {
+  Status first;
+  const auto note = [&first](Status status) {
+    if (first.IsOk()) first = std::move(status);
+  };
+  for (const auto &[name, custom] : customs_) {
+    note(Write(name, custom.tensor.AsView(), plan_.FindCustom(custom.collections), nullptr));
+  }
+  for (const Scalar &scalar : scalars_) {
+    if (!is_recording_ || step_->is_given_up) break;
+    note(builder_.Add(scalar.name, scalar.tensor.AsView(), ContextAt(scalar.timestamp)));
+  }
+  customs_.clear();
+  scalars_.clear();
+  return first;
+}
+
+// What no step has taken goes into the last one, or, as that is written, into one more.
+Status Hook::WriteLeftovers() {
+  if ((scalars_.empty() && customs_.empty()) || !is_recording_) return Status::Ok();
+  const bool is_last_written =
+      StepOf(Mode::kGlobal) < 0 || last_saved_ == StepOf(Mode::kGlobal);
+  if (is_last_written) {
+    ++StepOf(Mode::kGlobal);
+    if (mode_ != Mode::kGlobal) ++StepOf(mode_);
+  }
+  OpenStep(StepOf(Mode::kGlobal), StepOf(mode_));
+  if (!step_) {
+    saves_now_ = true;
+    step_ = std::make_shared<Step>();
+    step_->global_step = StepOf(Mode::kGlobal);
+    step_->mode = mode_;
+    step_->mode_step = StepOf(mode_);
+  }
+  return CloseStep();
+}
+
+std::string Hook::CollectionsText() const {
+  return config::CollectionsToJson(collections_.List(),
+                                   options_.includes_all_workers ? options_.num_workers : 1);
+}
+
+void Hook::PutCollections() {
+  std::string text = CollectionsText();
+  if (text == collections_text_) return;
+  collections_text_ = text;
+  queue_.Put(format::CollectionsFileName(format::WorkerToFile(options_.worker)),
+             std::move(text));
+}
+
+Status Hook::ExportCollections() {
+  SMD_RETURN_IF_ERROR(mark_.Check());
+  const MutexLock lock(mutex_);
+  if (is_closed_) return WrongState("the hook is closed");
+  if (!is_recording_) return Status::Ok();
+  collections_text_ = CollectionsText();
+  return store_->WriteText(
+      format::CollectionsFileName(format::WorkerToFile(options_.worker)), collections_text_,
+      options_.queue.is_durable);
+}
+
+Status Hook::Flush(Deadline deadline) {
+  SMD_RETURN_IF_ERROR(mark_.Check());
+  {
+    const MutexLock lock(mutex_);
+    if (is_closed_) return WrongState("the hook is closed");
+  }
+  SMD_RETURN_IF_ERROR(queue_.Flush(deadline));
+  return queue_.TakeError();
+}
+
+Status Hook::Close() {
+  SMD_RETURN_IF_ERROR(mark_.Check());
+  Status written;
+  std::unique_ptr<storage::Claim> claim;
+  {
+    const MutexLock lock(mutex_);
+    if (std::exchange(is_closed_, true)) return Status::Ok();
+    if (is_step_open_) written = CloseStep();
+    const Status left = WriteLeftovers();
+    if (written.IsOk()) written = left;
+    if (is_recording_) PutCollections();
+    // The service ends the job's trial by itself.
+    if (is_recording_ && !Environment("TRAINING_JOB_NAME")) {
+      queue_.Put(std::string(format::kEndMarker), "");
+    }
+    claim = std::move(claim_);
+  }
+  const Status stopped = queue_.Stop(Deadline::After(*options_.clock, options_.close_time));
+  const Status failed = queue_.TakeError();
+  if (!written.IsOk()) return written;
+  return failed.IsOk() ? stopped : failed;
+}
+
+}  // namespace smdebug::record

@@ -1,0 +1,46 @@
+// How a hook records, as its user says it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "config/collection.h"
+#include "record/write_queue.h"
+#include "storage/store.h"
+
+namespace smdebug::record {
+
+struct HookOptions {
+  std::string out_dir;
+  std::string worker = "worker_0";
+  int64_t num_workers = 1;
+  bool includes_all_workers = false;
+  std::vector<std::string> include_collections;
+  std::vector<std::string> include_regexes;  // into the collection "default"
+  bool saves_all = false;
+  bool is_dry_run = false;
+  QueueOptions queue;
+  Clock::Duration close_time = std::chrono::seconds(30);
+  std::optional<std::string> checkpoint_dir;  // else the configured one
+  config::SaveConfig save_config;
+  config::ReductionConfig reduction_config = config::ReductionConfig::Raw();
+  std::vector<config::CollectionPtr> collections;
+  Logger logger;
+
+  // Seams for tests: the store that out_dir would open, and the time.
+  std::shared_ptr<storage::Store> store;
+  Clock *clock = &Clock::System();
+
+  // Sets one option from text, by the names in smdebug/hook.h.  INVALID_ARGUMENT for an
+  // unknown name (and the nearest known), INVALID_CONFIG for a bad value.
+  Status Set(std::string_view name, std::string_view value);
+};
+
+}  // namespace smdebug::record

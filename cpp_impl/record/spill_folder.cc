@@ -1,0 +1,41 @@
+#include "record/spill_folder.h"
+
+#include <unistd.h>
+
+#include <array>
+
+#include "base/strings.h"
+
+namespace smdebug::record {
+
+Result<std::unique_ptr<SpillFolder>> SpillFolder::Open(const std::string &folder,
+                                                       uint64_t capacity) {
+  SMD_ASSIGN_OR_RETURN(std::shared_ptr<storage::Store> store, storage::OpenStore(folder));
+  return std::unique_ptr<SpillFolder>(new SpillFolder(std::move(store), capacity));
+}
+
+SpillFolder::~SpillFolder() = default;
+
+Result<std::string> SpillFolder::Park(const Batch &batch) {
+  const std::string name = StrCat("smdebug-", getpid(), "-", next_++, ".spill");
+  SMD_ASSIGN_OR_RETURN(const std::unique_ptr<storage::FileWriter> file, store_->Create(name));
+  for (const Piece &piece : batch.pieces) {
+    const std::array bytes = {piece.bytes};
+    SMD_RETURN_IF_ERROR(file->Append(bytes));
+  }
+  SMD_RETURN_IF_ERROR(file->Commit(false));
+  used_ += batch.bytes;
+  return name;
+}
+
+Status SpillFolder::Fetch(const std::string &name, Batch *batch) {
+  SMD_ASSIGN_OR_RETURN(const std::shared_ptr<storage::FileReader> file, store_->Open(name));
+  const auto bytes = std::make_shared<AlignedBuffer>(batch->bytes);
+  const std::array pieces = {bytes->Span()};
+  SMD_RETURN_IF_ERROR(file->Read(0, pieces));
+  batch->pieces = {Piece{bytes, bytes->Span()}};
+  used_ -= batch->bytes;
+  return store_->Remove(name);
+}
+
+}  // namespace smdebug::record

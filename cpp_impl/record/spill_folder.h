@@ -1,0 +1,40 @@
+// Batches parked in files of a bounded folder while memory is full.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "record/batch.h"
+#include "storage/store.h"
+
+namespace smdebug::record {
+
+// For one thread at a time.
+class SpillFolder {
+ public:
+  static Result<std::unique_ptr<SpillFolder>> Open(const std::string &folder, uint64_t capacity);
+  // Removes what is left.
+  ~SpillFolder();
+
+  // Whether `bytes` more fit.
+  bool HasRoomFor(uint64_t bytes) const { return used_ + bytes <= capacity_; }
+
+  // Writes the batch's bytes to a file; its name finds them again.
+  Result<std::string> Park(const Batch &batch);
+  // Reads them back as one piece in place of the batch's former ones, and removes the
+  // file.
+  Status Fetch(const std::string &name, Batch *batch);
+
+ private:
+  SpillFolder(std::shared_ptr<storage::Store> store, uint64_t capacity)
+      : store_(std::move(store)), capacity_(capacity) {}
+
+  std::shared_ptr<storage::Store> store_;
+  const uint64_t capacity_;
+  uint64_t used_ = 0;
+  uint64_t next_ = 0;
+};
+
+}  // namespace smdebug::record

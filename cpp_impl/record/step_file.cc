@@ -1,0 +1,58 @@
+#include "record/step_file.h"
+
+#include <algorithm>
+
+#include "base/crc32c.h"
+#include "format/paths.h"
+
+namespace smdebug::record {
+
+StepFile::StepFile(std::shared_ptr<storage::Store> store, int64_t step, std::string worker)
+    : store_(std::move(store)),
+      step_(step),
+      worker_(std::move(worker)),
+      event_name_(format::EventFileName(step, worker_)) {}
+
+void StepFile::Announce(RecordMark mark) {
+  index_.tensors.push_back({std::move(mark.name), announced_, mark.length, {}});
+  announced_ += mark.length;
+}
+
+Status StepFile::Append(std::span<const ByteSpan> pieces) {
+  if (!events_) {
+    SMD_ASSIGN_OR_RETURN(events_, store_->Create(event_name_));
+  }
+  SMD_RETURN_IF_ERROR(events_->Append(pieces));
+  for (const ByteSpan piece : pieces) Checksum(piece);
+  return Status::Ok();
+}
+
+void StepFile::Checksum(ByteSpan bytes) {
+  while (!bytes.empty()) {
+    format::TensorLocation &record = index_.tensors[current_];
+    const uint64_t left = record.start + record.length - written_;
+    const ByteSpan part = bytes.first(std::min<uint64_t>(left, bytes.size()));
+    current_crc32c_ = ExtendCrc32c(current_crc32c_, part);
+    written_ += part.size();
+    bytes = bytes.subspan(part.size());
+    if (part.size() == left) {
+      record.crc32c = current_crc32c_;
+      current_crc32c_ = 0;
+      ++current_;
+    }
+  }
+}
+
+Status StepFile::Commit(Mode mode, int64_t mode_step, bool durable) {
+  if (events_) {
+    SMD_RETURN_IF_ERROR(events_->Commit(durable));
+    events_.reset();
+    index_.event_file_name = event_name_;
+  }
+  index_.mode = mode;
+  index_.mode_step = mode_step;
+  return store_->WriteText(format::IndexFileName(step_, worker_), format::IndexToJson(index_),
+                           durable);
+}
+
+}  // namespace smdebug::record

@@ -1,0 +1,63 @@
+// The files of one step and worker: an event file, then the index file that makes it
+// count.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/mode.h"
+#include "base/result.h"
+#include "format/index_json.h"
+#include "storage/store.h"
+
+namespace smdebug::record {
+
+// What is announced of a record before its bytes.
+struct RecordMark {
+  std::string name;
+  uint64_t length = 0;
+};
+
+// Without Commit() nothing is left behind.  For one thread.
+class StepFile {
+ public:
+  // `worker` in its file form.  The event file is made with the first bytes.
+  StepFile(std::shared_ptr<storage::Store> store, int64_t step, std::string worker);
+
+  // The event file's name in the trial.
+  const std::string &EventName() const { return event_name_; }
+
+  // Says that the bytes appended next, after those of the records announced before,
+  // are this record.
+  void Announce(RecordMark mark);
+  // Appends bytes of announced records, in order; pieces need not end where records do.
+  Status Append(std::span<const ByteSpan> pieces);
+  void AddShape(format::SavedShape shape) { index_.shapes.push_back(std::move(shape)); }
+
+  bool IsEmpty() const { return index_.tensors.empty() && index_.shapes.empty(); }
+  uint64_t BytesWritten() const { return written_; }
+  size_t TensorCount() const { return index_.tensors.size(); }
+
+  // Gives the event file its name, then writes the index file.
+  Status Commit(Mode mode, int64_t mode_step, bool durable);
+
+ private:
+  void Checksum(ByteSpan bytes);
+
+  std::shared_ptr<storage::Store> store_;
+  const int64_t step_;
+  const std::string worker_;
+  const std::string event_name_;
+  std::unique_ptr<storage::FileWriter> events_;
+  format::IndexFile index_;
+  uint64_t announced_ = 0;      // end of the last announced record
+  uint64_t written_ = 0;        // bytes appended so far
+  size_t current_ = 0;          // the record that the next byte belongs to
+  uint32_t current_crc32c_ = 0;  // of its bytes so far
+};
+
+}  // namespace smdebug::record

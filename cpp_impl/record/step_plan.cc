@@ -1,0 +1,134 @@
+#include "record/step_plan.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/strings.h"
+#include "config/collection_names.h"
+
+namespace smdebug::record {
+namespace {
+
+// A job that invents a new name at every step must not fill the memory.
+constexpr size_t kMostMemos = 200'000;
+
+// Adds what the config asks for: reductions, norms, then those of absolute values.
+void AddTo(Wanted *wanted, const config::ReductionConfig &config) {
+  wanted->raw = wanted->raw || config.SavesRaw();
+  wanted->shape = wanted->shape || config.SavesShape();
+  constexpr std::array<std::pair<bool, bool>, 4> kOrder = {
+      {{false, false}, {true, false}, {false, true}, {true, true}}};
+  for (const auto &[is_norm, is_absolute] : kOrder) {
+    for (const tensor::Reduction reduction : config.Reductions()) {
+      if (reduction.IsNorm() != is_norm || reduction.absolute != is_absolute) continue;
+      auto &known = wanted->reductions;
+      if (std::find(known.begin(), known.end(), reduction) == known.end()) {
+        known.push_back(reduction);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+StepPlan::StepPlan(const config::CollectionSet &collections, PlanDefaults defaults)
+    : collections_(collections), defaults_(std::move(defaults)) {}
+
+Status StepPlan::CheckCollections() const {
+  for (const config::CollectionPtr &collection : collections_.List()) {
+    if (config::IsKnownCollection(collection->Name()) || !collection->IsEmpty()) continue;
+    return InvalidConfig(StrCat("collection '", collection->Name(),
+                                "' includes nothing; give it a regular expression or tensor "
+                                "names"))
+        .With("collection", collection->Name());
+  }
+  return Status::Ok();
+}
+
+config::ReductionConfig StepPlan::ReductionConfigOf(const config::Collection &collection) const {
+  if (config::IsScalarCollection(collection.Name())) return config::ReductionConfig::Raw();
+  return collection.GetReductionConfig().value_or(defaults_.reduction_config);
+}
+
+void StepPlan::Prepare() {
+  const auto is_saved = [&](const std::string &name) {
+    return defaults_.saves_all || std::find(defaults_.included.begin(), defaults_.included.end(),
+                                            name) != defaults_.included.end();
+  };
+  planned_.clear();
+  memos_.clear();
+  for (const config::CollectionPtr &collection : collections_.List()) {
+    if (!is_saved(collection->Name())) continue;
+    config::SaveConfig save_config = collection->GetSaveConfig().value_or(defaults_.save_config);
+    save_config.Merge(defaults_.save_config);
+    planned_.push_back({collection, std::move(save_config), ReductionConfigOf(*collection)});
+  }
+}
+
+Status StepPlan::Begin(Mode mode, int64_t mode_step) {
+  if (!is_checked_) {
+    SMD_RETURN_IF_ERROR(CheckCollections());
+    is_checked_ = true;
+    version_ = collections_.Version();
+    Prepare();
+    ++round_;
+  } else if (const uint64_t version = collections_.Version(); version != version_) {
+    version_ = version;
+    Prepare();
+    ++round_;
+  }
+  const bool is_training = mode == Mode::kTrain || mode == Mode::kGlobal;
+  saves_anything_ = false;
+  bool has_changed = false;
+  for (Planned &planned : planned_) {
+    const bool saves_now =
+        planned.save_config.Wants(mode, mode_step) &&
+        (is_training || !config::IsTrainingCollection(planned.collection->Name()));
+    has_changed = has_changed || saves_now != planned.saves_now;
+    planned.saves_now = saves_now;
+    saves_anything_ = saves_anything_ || saves_now;
+  }
+  if (has_changed) ++round_;
+  return Status::Ok();
+}
+
+Result<StepPlan::Memo> StepPlan::Remember(std::string_view tensor) const {
+  Memo memo;
+  for (size_t i = 0; i < planned_.size(); ++i) {
+    SMD_ASSIGN_OR_RETURN(const bool is_member, planned_[i].collection->Has(tensor));
+    if (!is_member) continue;
+    planned_[i].collection->NoteMatch(tensor);
+    memo.members.push_back(i);
+  }
+  return memo;
+}
+
+Result<const Wanted *> StepPlan::Find(std::string_view tensor) {
+  auto found = memos_.find(tensor);
+  if (found == memos_.end()) {
+    SMD_ASSIGN_OR_RETURN(Memo memo, Remember(tensor));
+    if (memos_.size() >= kMostMemos) memos_.clear();
+    found = memos_.emplace(std::string(tensor), std::move(memo)).first;
+  }
+  Memo &memo = found->second;
+  if (memo.round != round_) {
+    memo.round = round_;
+    memo.wanted = {};
+    for (const size_t member : memo.members) {
+      if (planned_[member].saves_now) AddTo(&memo.wanted, planned_[member].reduction_config);
+    }
+  }
+  return memo.wanted.IsNothing() ? nullptr : &memo.wanted;
+}
+
+Wanted StepPlan::FindCustom(const std::vector<config::CollectionPtr> &collections) const {
+  Wanted wanted;
+  for (const config::CollectionPtr &collection : collections) {
+    AddTo(&wanted, ReductionConfigOf(*collection));
+  }
+  // What was saved by hand is wanted as it is.
+  wanted.reductions.clear();
+  return wanted;
+}
+
+}  // namespace smdebug::record

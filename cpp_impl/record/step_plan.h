@@ -1,0 +1,89 @@
+// What is saved of which tensor at the current step.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/mode.h"
+#include "base/result.h"
+#include "config/collection_set.h"
+#include "config/reduction_config.h"
+#include "config/save_config.h"
+#include "tensor/reduction.h"
+
+namespace smdebug::record {
+
+// What is written of a tensor, over all collections that want it.
+struct Wanted {
+  bool raw = false;
+  bool shape = false;
+  std::vector<tensor::Reduction> reductions;  // in the order they are written
+
+  bool IsNothing() const { return !raw && !shape && reductions.empty(); }
+};
+
+// What holds for collections without settings of their own.
+struct PlanDefaults {
+  config::SaveConfig save_config;
+  config::ReductionConfig reduction_config = config::ReductionConfig::Raw();
+  std::vector<std::string> included;  // names of collections to save
+  bool saves_all = false;             // save every collection
+};
+
+// For one thread.
+class StepPlan {
+ public:
+  // `collections` must outlive the plan.
+  StepPlan(const config::CollectionSet &collections, PlanDefaults defaults);
+
+  // Picks the collections that save at this step; changes made to collections count
+  // from here on.  INVALID_CONFIG (detail "collection"), before the first step only, if
+  // a collection of the user's includes nothing.
+  Status Begin(Mode mode, int64_t mode_step);
+
+  bool SavesAnything() const { return saves_anything_; }
+
+  // What is written of the tensor at this step; NULL if nothing.  Remembers names, so
+  // that expressions are searched once a name.  A search that runs away fails.
+  Result<const Wanted *> Find(std::string_view tensor);
+
+  // What is written of a tensor that was saved into these collections by hand.
+  Wanted FindCustom(const std::vector<config::CollectionPtr> &collections) const;
+
+ private:
+  // A collection with its settings filled in.
+  struct Planned {
+    config::CollectionPtr collection;
+    config::SaveConfig save_config;
+    config::ReductionConfig reduction_config;
+    bool saves_now = false;
+  };
+  struct Memo {
+    std::vector<size_t> members;  // of planned_
+    uint64_t round = 0;           // that `wanted` was worked out in
+    Wanted wanted;
+  };
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+
+  Status CheckCollections() const;
+  void Prepare();
+  config::ReductionConfig ReductionConfigOf(const config::Collection &collection) const;
+  Result<Memo> Remember(std::string_view tensor) const;
+
+  const config::CollectionSet &collections_;
+  const PlanDefaults defaults_;
+  bool is_checked_ = false;
+  uint64_t version_ = 0;  // of the collections that planned_ was made from
+  std::vector<Planned> planned_;
+  bool saves_anything_ = false;
+  uint64_t round_ = 0;  // grows whenever another set of collections saves
+  std::unordered_map<std::string, Memo, Hash, std::equal_to<>> memos_;
+};
+
+}  // namespace smdebug::record

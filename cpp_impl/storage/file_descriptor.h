@@ -1,0 +1,46 @@
+// An owned file descriptor, and the few system calls made on one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "base/bytes.h"
+#include "base/result.h"
+
+namespace smdebug::storage {
+
+// Closed when destroyed.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int number) : number_(number) {}
+  ~FileDescriptor() { Reset(); }
+  FileDescriptor(FileDescriptor &&other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  FileDescriptor &operator=(FileDescriptor &&other) noexcept {
+    if (this != &other) {
+      Reset();
+      number_ = std::exchange(other.number_, -1);
+    }
+    return *this;
+  }
+
+  bool IsOpen() const { return number_ >= 0; }
+  int Number() const { return number_; }
+  void Reset();
+
+ private:
+  int number_ = -1;
+};
+
+// Writes all pieces at the file's position; short writes and EINTR are gone on with.
+// `path` is for messages.
+Status WriteAll(const FileDescriptor &file, std::span<const ByteSpan> pieces,
+                const std::string &path);
+
+// Fills all pieces from `offset` on.  CORRUPT_DATA if the file ends before.
+Status ReadAll(const FileDescriptor &file, uint64_t offset,
+               std::span<const MutableByteSpan> pieces, const std::string &path);
+
+}  // namespace smdebug::storage

@@ -1,0 +1,266 @@
+#include "storage/local_store.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include "base/environment.h"
+#include "base/strings.h"
+#include "storage/local_listing.h"
+#include "storage/local_watcher.h"
+
+namespace smdebug::storage {
+namespace {
+
+constexpr mode_t kFileMode = 0666;    // less what the process's umask takes away
+constexpr mode_t kFolderMode = 0777;  // likewise
+
+class LocalReader final : public FileReader {
+ public:
+  LocalReader(FileDescriptor file, uint64_t size, std::string path)
+      : file_(std::move(file)), size_(size), path_(std::move(path)) {}
+
+  uint64_t Size() const override { return size_; }
+  Status Read(uint64_t offset, std::span<const MutableByteSpan> pieces) const override {
+    return ReadAll(file_, offset, pieces, path_);
+  }
+
+ private:
+  FileDescriptor file_;
+  uint64_t size_;
+  std::string path_;
+};
+
+class LocalWriter final : public FileWriter {
+ public:
+  LocalWriter(FileDescriptor folder, FileDescriptor file, std::string leaf, std::string path)
+      : folder_(std::move(folder)),
+        file_(std::move(file)),
+        leaf_(std::move(leaf)),
+        path_(std::move(path)) {}
+
+  ~LocalWriter() override {
+    if (!is_committed_) unlinkat(folder_.Number(), Temporary().c_str(), 0);
+  }
+
+  Status Append(std::span<const ByteSpan> pieces) override {
+    return WriteAll(file_, pieces, path_);
+  }
+
+  Status Commit(bool durable) override {
+    if (durable && fsync(file_.Number()) != 0) return SystemError("syncing", path_, errno);
+    file_.Reset();
+    if (renameat(folder_.Number(), Temporary().c_str(), folder_.Number(), leaf_.c_str()) != 0) {
+      return SystemError("renaming to its final name", path_, errno);
+    }
+    is_committed_ = true;
+    if (durable && fsync(folder_.Number()) != 0) {
+      return SystemError("syncing the folder of", path_, errno);
+    }
+    return Status::Ok();
+  }
+
+  std::string Temporary() const { return leaf_ + ".tmp"; }
+
+ private:
+  FileDescriptor folder_;
+  FileDescriptor file_;
+  std::string leaf_;
+  std::string path_;
+  bool is_committed_ = false;
+};
+
+// A locked file.  The lock goes with the process, so a claim left behind by one that
+// was killed can be taken over.
+class LocalClaim final : public Claim {
+ public:
+  LocalClaim(FileDescriptor file, FileDescriptor folder, std::string leaf)
+      : file_(std::move(file)), folder_(std::move(folder)), leaf_(std::move(leaf)) {}
+  ~LocalClaim() override { unlinkat(folder_.Number(), leaf_.c_str(), 0); }
+
+ private:
+  FileDescriptor file_;
+  FileDescriptor folder_;
+  std::string leaf_;
+};
+
+struct NameParts {
+  std::string folder;  // empty for the root
+  std::string leaf;
+};
+
+NameParts SplitName(const std::string &name) {
+  const size_t slash = name.rfind('/');
+  if (slash == std::string::npos) return {"", name};
+  return {name.substr(0, slash), name.substr(slash + 1)};
+}
+
+bool IsSameFile(int file, int folder, const std::string &leaf) {
+  struct stat opened {};
+  struct stat named {};
+  return fstat(file, &opened) == 0 &&
+         fstatat(folder, leaf.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+}
+
+// openat2 where the kernel has it and lets us; else -1 and ENOSYS.
+int OpenAt2(int folder, const std::string &name, int flags) {
+  open_how how{};
+  how.flags = static_cast<unsigned int>(flags);
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+  return static_cast<int>(syscall(SYS_openat2, folder, name.c_str(), &how, sizeof how));
+}
+
+// The same part by part, each without following a link.
+int OpenPartByPart(int folder, const std::string &name, int flags) {
+  FileDescriptor here;
+  size_t begin = 0;
+  while (true) {
+    const size_t slash = name.find('/', begin);
+    const std::string part = name.substr(begin, slash - begin);
+    if (part == "..") {
+      errno = EXDEV;
+      return -1;
+    }
+    const bool is_last = slash == std::string::npos;
+    const int part_flags = is_last ? flags : O_PATH | O_DIRECTORY | O_CLOEXEC;
+    const int at = here.IsOpen() ? here.Number() : folder;
+    const int next = openat(at, part.c_str(), part_flags | O_NOFOLLOW);
+    if (is_last || next < 0) return next;
+    here = FileDescriptor(next);
+    begin = slash + 1;
+  }
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Store>> LocalStore::Open(std::string_view path) {
+  std::string root(path);
+  if (root == "~" || root.starts_with("~/")) {
+    const std::optional<std::string> home = Environment("HOME");
+    if (!home) return InvalidArgument(StrCat(path, ": '~' has no meaning, HOME is not set"));
+    root.replace(0, 1, *home);
+  }
+  // The working folder may change later; what the caller meant is the one of now.
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(root, error);
+  if (error) return SystemError("finding the working folder for", path, error.value());
+  root = absolute.lexically_normal().string();
+  while (root.size() > 1 && root.back() == '/') root.pop_back();
+  return std::shared_ptr<Store>(std::make_shared<LocalStore>(std::move(root)));
+}
+
+std::string LocalStore::PathOf(std::string_view name) const {
+  return name.empty() ? root_ : StrCat(root_, "/", name);
+}
+
+Result<FileDescriptor> LocalStore::OpenBelow(const std::string &name, int flags) const {
+  FileDescriptor root(open(root_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!root.IsOpen()) return SystemError("opening", root_, errno);
+  if (name.empty()) {
+    const int number = open(root_.c_str(), flags | O_CLOEXEC);
+    if (number < 0) return SystemError("opening", root_, errno);
+    return FileDescriptor(number);
+  }
+  int number = OpenAt2(root.Number(), name, flags | O_CLOEXEC);
+  if (number < 0 && (errno == ENOSYS || errno == EPERM || errno == E2BIG)) {
+    number = OpenPartByPart(root.Number(), name, flags | O_CLOEXEC);
+  }
+  if (number >= 0) return FileDescriptor(number);
+  if (errno == ELOOP || errno == EXDEV) {
+    return CorruptData(PathOf(name), "leads out of the trial, or is a symbolic link; refused");
+  }
+  return SystemError("opening", PathOf(name), errno);
+}
+
+Result<std::shared_ptr<FileReader>> LocalStore::Open(const std::string &name) {
+  // A pipe in place of a file must not block the reader.
+  SMD_ASSIGN_OR_RETURN(FileDescriptor file, OpenBelow(name, O_RDONLY | O_NONBLOCK));
+  struct stat facts {};
+  if (fstat(file.Number(), &facts) != 0) return SystemError("reading", PathOf(name), errno);
+  if (!S_ISREG(facts.st_mode)) return CorruptData(PathOf(name), "is no regular file");
+  return std::shared_ptr<FileReader>(std::make_shared<LocalReader>(
+      std::move(file), static_cast<uint64_t>(facts.st_size), PathOf(name)));
+}
+
+Result<std::optional<double>> LocalStore::ModifiedAt(const std::string &name) {
+  struct stat facts {};
+  if (lstat(PathOf(name).c_str(), &facts) == 0) {
+    return std::optional<double>(static_cast<double>(facts.st_mtim.tv_sec) +
+                                 static_cast<double>(facts.st_mtim.tv_nsec) * 1e-9);
+  }
+  if (errno == ENOENT || errno == ENOTDIR) return std::optional<double>();
+  return SystemError("looking for", PathOf(name), errno);
+}
+
+Result<std::vector<std::string>> LocalStore::List(const std::string &folder) {
+  auto opened = OpenBelow(folder, O_RDONLY | O_DIRECTORY);
+  if (!opened.IsOk()) {
+    if (opened.GetStatus().GetCode() == Code::kNotFound) return std::vector<std::string>();
+    return opened.GetStatus();
+  }
+  SMD_ASSIGN_OR_RETURN(std::vector<std::string> names,
+                       ReadFolder(std::move(*opened), PathOf(folder)));
+  for (std::string &name : names) name = StrCat(folder, "/", name);
+  return names;
+}
+
+std::unique_ptr<Listing> LocalStore::Follow(const std::string &folder) {
+  return std::make_unique<LocalListing>(root_, folder);
+}
+
+Result<FileDescriptor> LocalStore::MakeFolder(const std::string &folder) const {
+  auto opened = OpenBelow(folder, O_PATH | O_DIRECTORY);
+  if (opened.IsOk() || opened.GetStatus().GetCode() != Code::kNotFound) return opened;
+  std::error_code error;
+  std::filesystem::create_directories(PathOf(folder), error);
+  if (error) return SystemError("making the folder", PathOf(folder), error.value());
+  return OpenBelow(folder, O_PATH | O_DIRECTORY);
+}
+
+Result<std::unique_ptr<FileWriter>> LocalStore::Create(const std::string &name) {
+  const NameParts parts = SplitName(name);
+  SMD_ASSIGN_OR_RETURN(FileDescriptor made, MakeFolder(parts.folder));
+  // Syncing a folder needs more than the O_PATH descriptor that finding it needs.
+  FileDescriptor folder(openat(made.Number(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.IsOpen()) return SystemError("opening", PathOf(parts.folder), errno);
+  const std::string temporary = parts.leaf + ".tmp";
+  FileDescriptor file(openat(folder.Number(), temporary.c_str(),
+                             O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, kFileMode));
+  if (!file.IsOpen()) return SystemError("making", PathOf(name) + ".tmp", errno);
+  return std::unique_ptr<FileWriter>(std::make_unique<LocalWriter>(
+      std::move(folder), std::move(file), parts.leaf, PathOf(name)));
+}
+
+Status LocalStore::Remove(const std::string &name) {
+  if (unlink(PathOf(name).c_str()) == 0 || errno == ENOENT) return Status::Ok();
+  return SystemError("removing", PathOf(name), errno);
+}
+
+Result<std::unique_ptr<Claim>> LocalStore::Acquire(const std::string &name) {
+  const NameParts parts = SplitName(name);
+  SMD_ASSIGN_OR_RETURN(FileDescriptor folder, MakeFolder(parts.folder));
+  FileDescriptor file(openat(folder.Number(), parts.leaf.c_str(),
+                             O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, kFileMode));
+  if (!file.IsOpen()) return SystemError("making", PathOf(name), errno);
+  if (flock(file.Number(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return std::unique_ptr<Claim>();
+    return SystemError("locking", PathOf(name), errno);
+  }
+  // Its former holder may have removed the file between our opening and locking it.
+  if (!IsSameFile(file.Number(), folder.Number(), parts.leaf)) return Acquire(name);
+  return std::unique_ptr<Claim>(
+      std::make_unique<LocalClaim>(std::move(file), std::move(folder), parts.leaf));
+}
+
+std::unique_ptr<Watcher> LocalStore::Watch() { return std::make_unique<LocalWatcher>(root_); }
+
+}  // namespace smdebug::storage

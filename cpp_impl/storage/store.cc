@@ -1,0 +1,54 @@
+#include "storage/store.h"
+
+#include <array>
+
+#include "base/strings.h"
+#include "storage/local_store.h"
+
+namespace smdebug::storage {
+
+Result<bool> Store::Exists(const std::string &name) {
+  SMD_ASSIGN_OR_RETURN(const std::optional<double> modified, ModifiedAt(name));
+  return modified.has_value();
+}
+
+Result<std::string> Store::ReadText(const std::string &name, uint64_t limit) {
+  SMD_ASSIGN_OR_RETURN(const std::shared_ptr<FileReader> file, Open(name));
+  if (file->Size() > limit) {
+    return Unsupported(StrCat(Location(), "/", name, ": ", file->Size(),
+                              " bytes are more than this kind of file may have (", limit, ")"))
+        .With("path", name);
+  }
+  std::string text(file->Size(), '\0');
+  const std::array pieces = {MutableByteSpan(reinterpret_cast<std::byte *>(text.data()), text.size())};
+  SMD_RETURN_IF_ERROR(file->Read(0, pieces));
+  return text;
+}
+
+Status Store::WriteText(const std::string &name, std::string_view text, bool durable) {
+  SMD_ASSIGN_OR_RETURN(const std::unique_ptr<FileWriter> file, Create(name));
+  const std::array pieces = {AsBytes(text)};
+  SMD_RETURN_IF_ERROR(file->Append(pieces));
+  return file->Commit(durable);
+}
+
+Result<std::shared_ptr<Store>> OpenStore(std::string_view path) {
+  path = Trim(path);
+  if (path.empty()) return InvalidArgument("the path of the trial is empty");
+  if (path.find('\0') != std::string_view::npos) {
+    return InvalidArgument("the path of the trial holds a NUL character");
+  }
+  if (path.starts_with("s3://")) {
+    return Unsupported(StrCat(path, ": this build reads and writes local folders only, not S3"))
+        .With("path", std::string(path));
+  }
+  if (const size_t scheme = path.find("://"); scheme != std::string_view::npos) {
+    return Unsupported(StrCat(path, ": unknown kind of path '", path.substr(0, scheme),
+                              "://'; give a folder"))
+        .With("path", std::string(path));
+  }
+  SMD_ASSIGN_OR_RETURN(std::shared_ptr<Store> store, LocalStore::Open(path));
+  return store;
+}
+
+}  // namespace smdebug::storage

@@ -1,0 +1,116 @@
+// Where trials lie: the one seam to the world.  Nothing above this folder knows
+// whether that is a folder, a bucket, or memory in a test.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace smdebug::storage {
+
+// A file opened for reading; safe from any thread.
+class FileReader {
+ public:
+  virtual ~FileReader() = default;
+
+  virtual uint64_t Size() const = 0;
+
+  // Fills every piece in turn with the bytes from `offset` on.  Fails with
+  // CORRUPT_DATA if the file ends before.
+  virtual Status Read(uint64_t offset, std::span<const MutableByteSpan> pieces) const = 0;
+};
+
+// A file being written: nobody sees it before Commit(), and without one it leaves
+// nothing behind.  For one thread.
+class FileWriter {
+ public:
+  virtual ~FileWriter() = default;
+
+  // Appends the pieces in turn; they may be reused when this returns.
+  virtual Status Append(std::span<const ByteSpan> pieces) = 0;
+
+  // Gives the file its name, in place of any older one.  If `durable`, what was
+  // written survives a loss of power from here on.
+  virtual Status Commit(bool durable) = 0;
+};
+
+// Follows what appears below one folder.  For one thread.
+class Listing {
+ public:
+  virtual ~Listing() = default;
+
+  // Names of files that may have appeared since the last call, sorted.  May repeat
+  // names; leaves none out but those of a folder that many newer ones follow.
+  virtual Result<std::vector<std::string>> Next() = 0;
+};
+
+// Waits for changes.
+class Watcher {
+ public:
+  virtual ~Watcher() = default;
+
+  // Returns when something may have changed, when woken, or after `time`.
+  virtual void Wait(Clock::Duration time) = 0;
+
+  // Ends every Wait(), now and later.  From any thread.
+  virtual void Wake() = 0;
+};
+
+// Proof that this process alone records; given up when destroyed.
+class Claim {
+ public:
+  virtual ~Claim() = default;
+};
+
+// A trial's folder.  Names are relative to it, "/" between their parts, and must stay
+// inside: names from outside are checked by the caller (format::IsInsideTrial), and
+// symbolic links below the folder are never followed.  Safe from any thread.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // The folder as a person would write it, for messages.
+  virtual const std::string &Location() const = 0;
+
+  // NOT_FOUND if there is no such file.
+  virtual Result<std::shared_ptr<FileReader>> Open(const std::string &name) = 0;
+
+  // When the file was written, in seconds since 1970; nothing if there is none.
+  virtual Result<std::optional<double>> ModifiedAt(const std::string &name) = 0;
+
+  // The names of all files in a folder (not below), sorted; none if it is missing.
+  virtual Result<std::vector<std::string>> List(const std::string &folder) = 0;
+
+  // Files two levels down: <folder>/<bucket>/<file>.
+  virtual std::unique_ptr<Listing> Follow(const std::string &folder) = 0;
+
+  virtual Result<std::unique_ptr<FileWriter>> Create(const std::string &name) = 0;
+
+  virtual Status Remove(const std::string &name) = 0;
+
+  // NULL if another living process holds it.
+  virtual Result<std::unique_ptr<Claim>> Acquire(const std::string &name) = 0;
+
+  virtual std::unique_ptr<Watcher> Watch() = 0;
+
+  Result<bool> Exists(const std::string &name);
+
+  // The whole of a small file; UNSUPPORTED if it has more than `limit` bytes.
+  Result<std::string> ReadText(const std::string &name, uint64_t limit = uint64_t{256} << 20);
+
+  Status WriteText(const std::string &name, std::string_view text, bool durable);
+};
+
+// The store for a path: a folder ("~" is the home folder), which need not exist.
+// Fails: INVALID_ARGUMENT (empty), UNSUPPORTED (another scheme).
+Result<std::shared_ptr<Store>> OpenStore(std::string_view path);
+
+}  // namespace smdebug::storage
