@@ -1,0 +1,294 @@
+/* The module's functions: recording, reading, and lists and errors as Python objects. */
+#include <string.h>
+
+#include "native.h"
+
+/* Above this size a save copies for longer than other threads should wait for the
+ * interpreter lock; below it, giving the lock away costs more than the save. */
+static const Py_ssize_t kReleaseBytes = 64 * 1024;
+
+static PyObject *exception_from; /* raw error -> exception */
+static PyObject *value_error;    /* classes for arguments that are refused here */
+static PyObject *type_error;
+static PyObject *mode_keys[4]; /* the ModeKeys members, by mode number - 1 */
+static PyObject *dtype_for;    /* element type number -> numpy dtype */
+static PyObject *dtypes[64];   /* what dtype_for returned */
+
+/* configure(exception_from, value_error, type_error, modes, dtype_for) */
+static PyObject *Configure(PyObject *Py_UNUSED(module), PyObject *args) {
+  PyObject *from;
+  PyObject *classes[2];
+  PyObject *modes[4];
+  PyObject *factory;
+  if (!PyArg_ParseTuple(args, "OOO(OOOO)O:configure", &from, &classes[0], &classes[1], &modes[0],
+                        &modes[1], &modes[2], &modes[3], &factory)) {
+    return NULL;
+  }
+  Py_XSETREF(exception_from, Py_NewRef(from));
+  Py_XSETREF(value_error, Py_NewRef(classes[0]));
+  Py_XSETREF(type_error, Py_NewRef(classes[1]));
+  Py_XSETREF(dtype_for, Py_NewRef(factory));
+  for (int i = 0; i < 4; ++i) Py_XSETREF(mode_keys[i], Py_NewRef(modes[i]));
+  Py_RETURN_NONE;
+}
+
+PyObject *SmdNativeRaise(smd_error *error) {
+  PyObject *handle = SmdNativeWrap(error, SMD_NATIVE_ERROR);
+  PyObject *exception = NULL;
+  if (handle != NULL) exception = PyObject_CallOneArg(exception_from, handle);
+  smd_error_free(error);
+  Py_XDECREF(handle);
+  if (exception == NULL) return NULL;
+  PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
+  Py_DECREF(exception);
+  return NULL;
+}
+
+PyObject *SmdNativeValueError(void) { return value_error; }
+PyObject *SmdNativeTypeError(void) { return type_error; }
+
+smd_mode SmdNativeMode(PyObject *mode) {
+  if (mode == Py_None) return SMD_MODE_GLOBAL;
+  for (int i = 0; i < 4; ++i) {
+    if (mode == mode_keys[i]) return i + 1;
+  }
+  PyErr_Format(value_error, "%R is not a mode; modes are those of smdebug.modes", mode);
+  return -1;
+}
+
+PyObject *SmdNativeDtype(smd_dtype dtype) {
+  PyObject *number;
+  if (dtype < 0 || (size_t)dtype >= sizeof(dtypes) / sizeof(dtypes[0])) {
+    return PyErr_Format(PyExc_ValueError, "unknown element type %d", (int)dtype);
+  }
+  if (dtypes[dtype] != NULL) return dtypes[dtype];
+  number = PyLong_FromLong(dtype);
+  if (number == NULL) return NULL;
+  dtypes[dtype] = PyObject_CallOneArg(dtype_for, number);
+  Py_DECREF(number);
+  return dtypes[dtype];
+}
+
+const char *SmdNativeName(PyObject *text) {
+  Py_ssize_t size;
+  const char *utf8;
+  if (!PyUnicode_Check(text)) {
+    PyErr_Format(type_error, "expected str, got %.200s", Py_TYPE(text)->tp_name);
+    return NULL;
+  }
+  utf8 = PyUnicode_AsUTF8AndSize(text, &size);
+  if (utf8 == NULL) return NULL;
+  if (strlen(utf8) == (size_t)size) return utf8;
+  PyErr_Format(value_error, "%R holds a NUL character", text);
+  return NULL;
+}
+
+/* ---- errors and lists -------------------------------------------------------- */
+
+/* check(error): raises the error, if there is one, and frees it */
+static PyObject *Check(PyObject *Py_UNUSED(module), PyObject *error) {
+  smd_error *pointer;
+  if (error == Py_None) Py_RETURN_NONE;
+  pointer = SmdNativePointer(error, SMD_NATIVE_ERROR);
+  return pointer == NULL ? NULL : SmdNativeRaise(pointer);
+}
+
+/* take_text(text) -> str; frees it */
+static PyObject *TakeText(PyObject *Py_UNUSED(module), PyObject *handle) {
+  smd_text *text = SmdNativePointer(handle, SMD_NATIVE_TEXT);
+  PyObject *result;
+  if (text == NULL) return NULL;
+  result = PyUnicode_DecodeUTF8(smd_text_data(text), (Py_ssize_t)smd_text_size(text), "replace");
+  smd_text_free(text);
+  return result;
+}
+
+PyObject *SmdNativeList(smd_strings *strings) {
+  size_t count = smd_strings_count(strings);
+  PyObject *list = PyList_New((Py_ssize_t)count);
+  for (size_t i = 0; list != NULL && i < count; ++i) {
+    PyObject *text = PyUnicode_DecodeUTF8(smd_strings_get(strings, i),
+                                          (Py_ssize_t)smd_strings_size(strings, i), "replace");
+    if (text == NULL) {
+      Py_CLEAR(list);
+    } else {
+      PyList_SET_ITEM(list, (Py_ssize_t)i, text);
+    }
+  }
+  smd_strings_free(strings);
+  return list;
+}
+
+/* take_strings(strings) -> list[str]; frees them */
+static PyObject *TakeStrings(PyObject *Py_UNUSED(module), PyObject *handle) {
+  smd_strings *strings = SmdNativePointer(handle, SMD_NATIVE_STRINGS);
+  return strings == NULL ? NULL : SmdNativeList(strings);
+}
+
+/* take_steps(steps) -> list[int]; frees them */
+static PyObject *TakeSteps(PyObject *Py_UNUSED(module), PyObject *handle) {
+  smd_steps *steps = SmdNativePointer(handle, SMD_NATIVE_STEPS);
+  PyObject *list;
+  const int64_t *data;
+  size_t count;
+  if (steps == NULL) return NULL;
+  data = smd_steps_data(steps);
+  count = smd_steps_count(steps);
+  list = PyList_New((Py_ssize_t)count);
+  for (size_t i = 0; list != NULL && i < count; ++i) {
+    PyObject *step = PyLong_FromLongLong(data[i]);
+    if (step == NULL) {
+      Py_CLEAR(list);
+    } else {
+      PyList_SET_ITEM(list, (Py_ssize_t)i, step);
+    }
+  }
+  smd_steps_free(steps);
+  return list;
+}
+
+/* take_value(value) -> Value; takes it over */
+static PyObject *TakeValue(PyObject *Py_UNUSED(module), PyObject *handle) {
+  smd_value *value = SmdNativePointer(handle, SMD_NATIVE_VALUE);
+  return value == NULL ? NULL : SmdValueNew(value, 0);
+}
+
+/* take_array(value) -> ndarray; takes it over */
+static PyObject *TakeArray(PyObject *Py_UNUSED(module), PyObject *handle) {
+  smd_value *value = SmdNativePointer(handle, SMD_NATIVE_VALUE);
+  return value == NULL ? NULL : SmdValueToArray(value);
+}
+
+/* ---- recording ---------------------------------------------------------------- */
+
+/* save(hook, name, value) -> True, or False for what is neither buffer nor number */
+static PyObject *Save(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
+  SmdLoan loan;
+  smd_hook *hook;
+  const char *name;
+  smd_error *error;
+  int lent;
+  if (count != 3) return PyErr_Format(PyExc_TypeError, "save() takes 3 arguments, got %zd", count);
+  hook = SmdNativePointer(args[0], SMD_NATIVE_HOOK);
+  if (hook == NULL) return NULL;
+  name = SmdNativeName(args[1]);
+  if (name == NULL) return NULL;
+  lent = SmdLoanBegin(&loan, args[2], SMD_DTYPE_INVALID);
+  if (lent < 0) return NULL;
+  if (lent == 0) Py_RETURN_FALSE;
+  if (loan.buffer.obj != NULL && loan.buffer.len >= kReleaseBytes) {
+    Py_BEGIN_ALLOW_THREADS
+    error = smd_hook_save(hook, name, &loan.view);
+    Py_END_ALLOW_THREADS
+  } else {
+    error = smd_hook_save(hook, name, &loan.view);
+  }
+  SmdLoanEnd(&loan);
+  if (error != NULL) return SmdNativeRaise(error);
+  Py_RETURN_TRUE;
+}
+
+/* ---- reading ------------------------------------------------------------------- */
+
+typedef struct {
+  smd_tensor *tensor;
+  int64_t step;
+  smd_mode mode;
+  const char *worker; /* NULL: the first that has it */
+} Place;
+
+/* From (tensor, step, mode, worker).  Returns -1 with an exception set. */
+static int ParsePlace(PyObject *const *args, Place *place) {
+  PyObject *step = PyNumber_Index(args[1]);
+  if (step == NULL) return -1;
+  place->step = PyLong_AsLongLong(step);
+  Py_DECREF(step);
+  if (place->step == -1 && PyErr_Occurred()) return -1;
+  place->mode = SmdNativeMode(args[2]);
+  if (place->mode < 0) return -1;
+  place->worker = args[3] == Py_None ? NULL : SmdNativeName(args[3]);
+  if (place->worker == NULL && args[3] != Py_None) return -1;
+  place->tensor = SmdNativePointer(args[0], SMD_NATIVE_TENSOR);
+  return place->tensor == NULL ? -1 : 0;
+}
+
+static smd_value *ReadAt(PyObject *const *args) {
+  Place place;
+  smd_value *value = NULL;
+  smd_error *error;
+  if (ParsePlace(args, &place) < 0) return NULL;
+  Py_BEGIN_ALLOW_THREADS
+  error = smd_tensor_value(place.tensor, place.step, place.mode, place.worker, &value);
+  Py_END_ALLOW_THREADS
+  if (error != NULL) SmdNativeRaise(error);
+  return value;
+}
+
+static int HasCount(const char *function, Py_ssize_t count, Py_ssize_t expected) {
+  if (count == expected) return 1;
+  PyErr_Format(PyExc_TypeError, "%s() takes %zd arguments, got %zd", function, expected, count);
+  return 0;
+}
+
+/* read_array(tensor, step, mode, worker) -> ndarray */
+static PyObject *ReadArray(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
+  smd_value *value = HasCount("read_array", count, 4) ? ReadAt(args) : NULL;
+  return value == NULL ? NULL : SmdValueToArray(value);
+}
+
+/* read_value(tensor, step, mode, worker) -> Value */
+static PyObject *ReadValue(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
+  smd_value *value = HasCount("read_value", count, 4) ? ReadAt(args) : NULL;
+  return value == NULL ? NULL : SmdValueNew(value, 0);
+}
+
+/* read_reduction(tensor, step, mode, worker, name, absolute) -> ndarray */
+static PyObject *ReadReduction(PyObject *Py_UNUSED(module), PyObject *const *args,
+                               Py_ssize_t count) {
+  Place place;
+  const char *name;
+  smd_value *value = NULL;
+  smd_error *error;
+  int absolute;
+  if (!HasCount("read_reduction", count, 6) || ParsePlace(args, &place) < 0) return NULL;
+  name = SmdNativeName(args[4]);
+  if (name == NULL) return NULL;
+  absolute = PyObject_IsTrue(args[5]);
+  if (absolute < 0) return NULL;
+  Py_BEGIN_ALLOW_THREADS
+  error = smd_tensor_reduction(place.tensor, place.step, place.mode, place.worker, name, absolute,
+                               &value);
+  Py_END_ALLOW_THREADS
+  return error != NULL ? SmdNativeRaise(error) : SmdValueToArray(value);
+}
+
+/* ---- module --------------------------------------------------------------------- */
+
+#define FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL
+
+static PyMethodDef functions[] = {
+    {"configure", Configure, METH_VARARGS, NULL},
+    {"check", Check, METH_O, NULL},
+    {"take_text", TakeText, METH_O, NULL},
+    {"take_strings", TakeStrings, METH_O, NULL},
+    {"take_steps", TakeSteps, METH_O, NULL},
+    {"take_value", TakeValue, METH_O, NULL},
+    {"take_array", TakeArray, METH_O, NULL},
+    {"lend", FAST(SmdLend), NULL},
+    {"lend_text", SmdLendText, METH_VARARGS, NULL},
+    {"lend_dlpack", SmdLendDlpack, METH_O, NULL},
+    {"save", FAST(Save), NULL},
+    {"read_array", FAST(ReadArray), NULL},
+    {"read_value", FAST(ReadValue), NULL},
+    {"read_reduction", FAST(ReadReduction), NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+int SmdNativeInit(PyObject *module) {
+  exception_from = Py_NewRef(PyExc_RuntimeError);
+  value_error = Py_NewRef(PyExc_ValueError);
+  type_error = Py_NewRef(PyExc_TypeError);
+  dtype_for = Py_NewRef(Py_None);
+  if (SmdViewInit(module) < 0 || SmdValueInit(module) < 0) return -1;
+  return PyModule_AddFunctions(module, functions);
+}

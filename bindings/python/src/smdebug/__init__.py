@@ -1,0 +1,33 @@
+"""smdebug: records the tensors of training jobs, and judges them.
+
+`Hook` records, `create_trial` opens what was recorded, and `smdebug.rules` asks
+questions of it.  Importing this loads neither numpy nor any framework.
+"""
+
+from smdebug import _setup
+from smdebug.core.collection import Collection, CollectionKeys
+from smdebug.core.hook import Hook
+from smdebug.core.modes import ModeKeys as modes
+from smdebug.core.reduction_config import ReductionConfig
+from smdebug.core.save_config import SaveConfig, SaveConfigMode
+from smdebug.core.tensor import StepState, Tensor
+from smdebug.trials import LocalTrial, S3Trial, Trial, create_trial
+
+__version__: str = _setup.version
+
+__all__ = [
+    "Collection",
+    "CollectionKeys",
+    "Hook",
+    "LocalTrial",
+    "ReductionConfig",
+    "S3Trial",
+    "SaveConfig",
+    "SaveConfigMode",
+    "StepState",
+    "Tensor",
+    "Trial",
+    "__version__",
+    "create_trial",
+    "modes",
+]

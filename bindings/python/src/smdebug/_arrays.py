@@ -1,0 +1,173 @@
+"""What users give as tensors, lent to the C library; and numpy's names for its types.
+
+Buffers and numbers are lent by the extension module itself.  What is here is for the
+rest: text, lists, framework tensors, arrays in a foreign byte order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Dict, Optional
+
+from smdebug import _raw
+from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["array_from", "dtype_for", "view_of"]
+
+# Types that numpy knows through the package ml_dtypes only, and the integer that has
+# their size.
+_EXTENDED: Dict[str, str] = {
+    "bfloat16": "uint16",
+    "float8_e5m2": "uint8",
+    "float8_e4m3fn": "uint8",
+}
+_EXTENDED_NUMBERS: Dict[str, int] = {
+    "bfloat16": _raw.SMD_BFLOAT16,
+    "float8_e5m2": _raw.SMD_FLOAT8_E5M2,
+    "float8_e4m3fn": _raw.SMD_FLOAT8_E4M3FN,
+}
+
+
+def dtype_for(number: int) -> np.dtype[Any]:
+    """The numpy dtype of an element type of the C library.
+
+    Without the package ml_dtypes, bfloat16 and the 8-bit floats are unsigned integers
+    whose dtype names the real type in its metadata.
+    """
+    import numpy as np
+
+    name = _raw.smd_dtype_name(number)
+    if name not in _EXTENDED:
+        return np.dtype(name)
+    try:
+        import ml_dtypes
+    except ImportError:
+        return np.dtype(_EXTENDED[name], metadata={"dtype": name})
+    extended: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+    return extended
+
+
+def view_of(value: object) -> _raw.View:
+    """Lends any value that can be saved as a tensor; copies only where it must.
+
+    Raises
+    ------
+    SMDebugTypeError
+        If it is no tensor, or of an element type that cannot be saved.
+    """
+    view = _raw.lend(value)
+    if view is not None:
+        return view
+    if isinstance(value, str):
+        return _raw.lend_text([value], (1,))
+    if isinstance(value, (bytes, bytearray)):
+        raise _refused(value)
+    if _is_numpy_array(value):
+        return _view_of_array(value)
+    view = _view_of_foreign(value)
+    return view if view is not None else _view_of_array(array_from(value))
+
+
+def array_from(value: object) -> np.ndarray[Any, Any]:
+    """A numpy array of a list, a tuple, or an object that converts itself."""
+    import numpy as np
+
+    if isinstance(value, (dict, set, frozenset, type(None), bytes, bytearray)):
+        raise _refused(value)
+    if isinstance(value, np.generic):
+        return np.array([value])
+    if isinstance(value, (list, tuple)) or _converts_itself(value):
+        try:
+            return np.asarray(value)
+        except (TypeError, ValueError, OverflowError) as error:
+            kind = type(value).__name__
+            raise SMDebugTypeError(f"a {kind} did not convert to a tensor: {error}") from error
+    if isinstance(value, int):
+        raise SMDebugValueError("an integer of more than 64 bits cannot be saved")
+    raise _refused(value)
+
+
+def _refused(value: object) -> SMDebugTypeError:
+    return SMDebugTypeError(f"a {type(value).__name__} cannot be saved as a tensor")
+
+
+def _converts_itself(value: object) -> bool:
+    return any(
+        hasattr(value, name) for name in ("__array__", "__array_interface__", "__array_struct__")
+    )
+
+
+def _is_numpy_array(value: object) -> bool:
+    return any(base.__module__ == "numpy" for base in type(value).__mro__) and hasattr(
+        value, "dtype"
+    )
+
+
+def _view_of_foreign(value: Any) -> Optional[_raw.View]:
+    """A view of another library's tensor, by DLPack; None if it offers none."""
+    if not hasattr(value, "__dlpack__"):
+        return None
+    value = _on_host(value)
+    try:
+        return _raw.lend_dlpack(_capsule(value))
+    except (BufferError, RuntimeError, TypeError, ValueError, NotImplementedError):
+        return _view_of_own_array(value)
+
+
+def _view_of_own_array(value: Any) -> Optional[_raw.View]:
+    """A view of the numpy array that a tensor of another library makes of itself."""
+    if not hasattr(value, "numpy"):
+        return None
+    try:
+        return _view_of_array(value.numpy())
+    except (RuntimeError, TypeError, ValueError) as error:
+        kind = type(value).__name__
+        raise SMDebugTypeError(f"a {kind} did not convert to a tensor: {error}") from error
+
+
+def _on_host(value: Any) -> Any:
+    """A PyTorch tensor without its graph and in host memory; others as they are."""
+    if type(value).__module__.partition(".")[0] != "torch":
+        return value
+    value = value.detach().cpu()
+    for resolve in ("resolve_conj", "resolve_neg"):
+        value = getattr(value, resolve, lambda value=value: value)()
+    return value
+
+
+def _capsule(value: Any) -> object:
+    try:
+        return value.__dlpack__(max_version=(1, 0))
+    except TypeError:
+        return value.__dlpack__()
+
+
+def _view_of_array(array: Any) -> _raw.View:
+    """Lends a numpy array, in whatever order and of whatever type that can be saved."""
+    import numpy as np
+
+    if not isinstance(array, np.ndarray):
+        array = np.array([array])
+    kind = array.dtype.kind
+    if kind in "UOT":
+        return _view_of_text(array)
+    number = _EXTENDED_NUMBERS.get(array.dtype.name, 0)
+    if number:
+        array = np.ascontiguousarray(array).view(_EXTENDED[array.dtype.name]).reshape(array.shape)
+    elif kind in "biufc":
+        array = np.ascontiguousarray(array, array.dtype.newbyteorder("=")).reshape(array.shape)
+    view = _raw.lend(array, number)
+    if view is None:
+        raise SMDebugTypeError(f"tensors of dtype {array.dtype} cannot be saved")
+    return view
+
+
+def _view_of_text(array: np.ndarray[Any, Any]) -> _raw.View:
+    texts = array.ravel().tolist()
+    if array.dtype.kind == "O" and not all(isinstance(text, str) for text in texts):
+        raise SMDebugTypeError(
+            "tensors of dtype object can be saved only if every element is a str"
+        )
+    return _raw.lend_text(texts, array.shape)

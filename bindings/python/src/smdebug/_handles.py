@@ -1,0 +1,234 @@
+"""Owners of the C library's handles, and calls that fill out-parameters.
+
+Raw functions take an owner where they take the handle: during the call its argument
+keeps the owner, and so the handle, alive.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, Sequence, Tuple
+
+from smdebug import _raw
+from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
+
+__all__ = [
+    "CollectionHandle",
+    "EventFileHandle",
+    "HookHandle",
+    "HookOptions",
+    "Numbers",
+    "ReductionConfigHandle",
+    "SaveConfigHandle",
+    "StepFileHandle",
+    "Strings",
+    "TensorHandle",
+    "TrialHandle",
+    "TrialOptions",
+    "check",
+    "out",
+    "out_steps",
+    "out_strings",
+    "out_text",
+    "text",
+]
+
+check = _raw.check
+
+
+class Handle:
+    """Owns one handle and frees it when it goes.
+
+    Attributes
+    ----------
+    this
+        The raw handle; raw functions look for this name.
+    """
+
+    __slots__ = ("__weakref__", "this")
+    _free: Callable[[Any], None]
+
+    def __init__(self, this: _raw.Pointer) -> None:
+        self.this = this
+
+    def __del__(self) -> None:
+        self._free(getattr(self, "this", None))
+
+
+class SaveConfigHandle(Handle):
+    __slots__ = ()
+    _free = staticmethod(_raw.smd_save_config_free)
+
+
+class ReductionConfigHandle(Handle):
+    __slots__ = ()
+    _free = staticmethod(_raw.smd_reduction_config_free)
+
+
+class CollectionHandle(Handle):
+    __slots__ = ()
+    _free = staticmethod(_raw.smd_collection_free)
+
+
+class HookHandle(Handle):
+    __slots__ = ()
+    _free = staticmethod(_raw.smd_hook_free)
+
+
+class TrialHandle(Handle):
+    __slots__ = ()
+    _free = staticmethod(_raw.smd_trial_free)
+
+
+class TensorHandle(Handle):
+    __slots__ = ()
+    _free = staticmethod(_raw.smd_tensor_free)
+
+
+class StepFileHandle(Handle):
+    __slots__ = ()
+    _free = staticmethod(_raw.smd_step_file_free)
+
+
+class EventFileHandle(Handle):
+    __slots__ = ()
+    _free = staticmethod(_raw.smd_event_file_free)
+
+
+_Slot = Tuple[Callable[[], Any], Callable[[Any], Any], Callable[[Any], None]]
+
+
+def _slot(name: str) -> _Slot:
+    return (
+        getattr(_raw, f"new_{name}_slot"),
+        getattr(_raw, f"{name}_slot_value"),
+        getattr(_raw, f"delete_{name}_slot"),
+    )
+
+
+_SLOTS: Dict[str, _Slot] = {
+    name.replace("smd_", ""): _slot(name)
+    for name in (
+        "int32",
+        "int64",
+        "smd_collection",
+        "smd_event_file",
+        "smd_hook",
+        "smd_hook_options",
+        "smd_reduction_config",
+        "smd_save_config",
+        "smd_step_file",
+        "smd_steps",
+        "smd_strings",
+        "smd_tensor",
+        "smd_text",
+        "smd_trial",
+        "smd_trial_options",
+        "smd_value",
+    )
+}
+
+
+def out(kind: str, function: Callable[..., Any], *args: Any) -> Any:
+    """Calls a raw function that ends in one out-parameter; what it was filled with.
+
+    Handles come back raw, to be given an owner at once; None stands for NULL.
+    """
+    new, value, delete = _SLOTS[kind]
+    slot = new()
+    try:
+        check(function(*args, slot))
+        return value(slot)
+    finally:
+        delete(slot)
+
+
+def out_text(function: Callable[..., Any], *args: Any) -> str:
+    """The text that a raw function gives out."""
+    return _raw.take_text(out("text", function, *args))
+
+
+def out_strings(function: Callable[..., Any], *args: Any) -> List[str]:
+    """The list of names that a raw function gives out."""
+    return _raw.take_strings(out("strings", function, *args))
+
+
+def out_steps(function: Callable[..., Any], *args: Any) -> List[int]:
+    """The list of numbers that a raw function gives out."""
+    return _raw.take_steps(out("steps", function, *args))
+
+
+class HookOptions(Handle):
+    """Options of a hook, set by name."""
+
+    __slots__ = ()
+    _free = staticmethod(_raw.smd_hook_options_free)
+
+    def __init__(self) -> None:
+        super().__init__(out("hook_options", _raw.smd_hook_options_new))
+
+    def set(self, name: str, value: object) -> None:
+        check(_raw.smd_hook_options_set(self, text(name, "option"), _setting(value)))
+
+
+class TrialOptions(Handle):
+    """Options of a trial, set by name."""
+
+    __slots__ = ()
+    _free = staticmethod(_raw.smd_trial_options_free)
+
+    def __init__(self) -> None:
+        super().__init__(out("trial_options", _raw.smd_trial_options_new))
+
+    def set(self, name: str, value: object) -> None:
+        check(_raw.smd_trial_options_set(self, text(name, "option"), _setting(value)))
+
+
+class Strings(Handle):
+    """A list of names for functions that take one."""
+
+    __slots__ = ()
+    _free = staticmethod(_raw.smd_strings_free)
+
+    def __init__(self, names: List[str]) -> None:
+        super().__init__(out("strings", _raw.smd_strings_new))
+        for name in names:
+            check(_raw.smd_strings_add(self, text(name)))
+
+
+class Numbers(Handle):
+    """An array of numbers for functions that take one."""
+
+    __slots__ = ()
+    _free = staticmethod(_raw.delete_int64_array)
+
+    def __init__(self, numbers: Sequence[int]) -> None:
+        super().__init__(_raw.new_int64_array(max(len(numbers), 1)))
+        for index, number in enumerate(numbers):
+            _raw.int64_array_setitem(self, index, number)
+
+
+def _setting(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return text(value if isinstance(value, str) else str(value), "value")
+
+
+def text(value: object, what: str = "name") -> str:
+    """`value` if it is a str that C can take.
+
+    Raises
+    ------
+    SMDebugTypeError
+        If it is not a str.
+    SMDebugValueError
+        If it holds a NUL character or half a surrogate pair.
+    """
+    if not isinstance(value, str):
+        raise SMDebugTypeError(f"the {what} must be a str, not {type(value).__name__}")
+    if "\0" in value:
+        raise SMDebugValueError(f"the {what} {value!r} holds a NUL character")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise SMDebugValueError(f"the {what} {value!r} is not valid Unicode") from error
+    return value

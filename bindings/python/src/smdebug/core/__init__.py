@@ -1,0 +1,1 @@
+"""Parts of smdebug that other code imports by their own names."""

@@ -1,0 +1,517 @@
+"""The hook: it turns the tensors of a running job into a trial."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import warnings
+from contextlib import contextmanager
+from typing import Any, ContextManager, Dict, Iterator, List, Mapping, Optional, Set, Union
+
+from smdebug import _raw
+from smdebug._arrays import view_of
+from smdebug._handles import (
+    CollectionHandle,
+    HookHandle,
+    HookOptions,
+    Strings,
+    check,
+    out,
+    out_strings,
+    text,
+)
+from smdebug.core.collection import Collection, CollectionKeys
+from smdebug.core.config_constants import DEFAULT_WORKER_NAME
+from smdebug.core.logger import get_logger
+from smdebug.core.modes import ModeKeys
+from smdebug.core.reduction_config import ReductionConfig
+from smdebug.core.save_config import SaveConfig, SaveConfigMode
+from smdebug.core.tensor import mode_number
+from smdebug.core.utils import flatten, match_inc, split
+from smdebug.exceptions import (
+    SMDebugError,
+    SMDebugRuntimeError,
+    SMDebugTypeError,
+    SMDebugValueError,
+)
+
+__all__ = ["Hook", "StepNumber"]
+
+SaveSettings = Union[SaveConfig, SaveConfigMode, Mapping[Any, Any], None]
+Regexes = Union[str, List[Any], None]
+
+_NOT_IN_EVALUATION = (CollectionKeys.GRADIENTS, CollectionKeys.OPTIMIZER_VARIABLES)
+
+# Hooks that were not closed: jobs that just end close theirs at exit.
+_open_hooks: Set[Hook] = set()
+
+
+class StepNumber(int):
+    """A step's number, which can be called to run the next step: see `Hook.step`."""
+
+    _hook: Hook
+
+    def __call__(self, mode: Optional[ModeKeys] = None) -> ContextManager[int]:
+        return self._hook._run_step(mode)
+
+
+class Hook:
+    """Records the tensors of a job; framework-neutral.
+
+    A job sets the mode, begins a step, saves tensors by name and ends the step.  Which
+    tensors are kept, at which steps and in what form is decided here, by collections and
+    their settings; `wants` tells before an expensive copy.  Files are written in the
+    background.  A hook may be used from any thread, and as a context manager that closes
+    it; one that is never closed is closed when the interpreter exits.
+
+    Parameters
+    ----------
+    out_dir : str or path
+        Folder of the trial.  It must not hold a finished one.
+    export_tensorboard : bool
+        Not supported yet: warned of, and not looked at.
+    tensorboard_dir : str, optional
+        Not supported yet: warned of, and not looked at.
+    dry_run : bool
+        Decide everything, write nothing.
+    reduction_config : ReductionConfig, optional
+        What to save of tensors whose collections do not say; the tensor itself, if not
+        given.
+    save_config : SaveConfig, SaveConfigMode or dict, optional
+        When to save tensors whose collections do not say; every 500th step, if not given.
+    include_regex : str or list of str, optional
+        Regular expressions of tensors to save, in the collection "default".
+    include_collections : list of str, optional
+        Names of collections to save, beside the losses.
+    save_all : bool
+        Save every tensor, in the collection "all".
+    include_workers : str
+        "one": only worker_0 records; "all": every worker does.
+    worker : str
+        The name of this process among those of the job.
+    num_workers : int
+        How many processes record into `out_dir`.
+    options : mapping of str to str, optional
+        Further options of the C library, by name, as {"queue_policy": "drop"}.
+
+    Raises
+    ------
+    SMDebugRuntimeError
+        If no out_dir is given, or a finished trial lies there.
+    SMDebugTypeError, SMDebugValueError
+        If a parameter is of the wrong type or out of its range.
+    """
+
+    def __init__(
+        self,
+        out_dir: Union[str, os.PathLike[str], None] = None,
+        export_tensorboard: bool = False,
+        tensorboard_dir: Optional[str] = None,
+        dry_run: bool = False,
+        reduction_config: Optional[ReductionConfig] = None,
+        save_config: SaveSettings = None,
+        include_regex: Regexes = None,
+        include_collections: Optional[List[Any]] = None,
+        save_all: bool = False,
+        include_workers: str = "one",
+        *,
+        worker: str = DEFAULT_WORKER_NAME,
+        num_workers: int = 1,
+        options: Optional[Mapping[str, str]] = None,
+    ) -> None:
+        if out_dir is None:
+            raise SMDebugRuntimeError("out_dir is required: the folder of the trial")
+        self.logger: logging.Logger = get_logger()
+        self.out_dir = os.path.expanduser(text(os.fspath(out_dir), "out_dir"))
+        self.worker = text(worker, "worker")
+        self.dry_run = dry_run
+        self.save_all = save_all
+        self.include_regex = include_regex
+        self.include_collections = _collection_names(include_collections)
+        self.save_config = SaveConfig.parse(save_config)
+        if not isinstance(reduction_config, (ReductionConfig, type(None))):
+            raise SMDebugTypeError(f"{reduction_config!r} is not a ReductionConfig")
+        self.reduction_config = reduction_config or ReductionConfig(save_raw_tensor=True)
+        if export_tensorboard or tensorboard_dir:
+            warnings.warn("TensorBoard files are not written yet", stacklevel=2)
+        settings: Dict[str, Any] = {
+            "out_dir": self.out_dir,
+            "worker": self.worker,
+            "num_workers": num_workers,
+            "include_workers": include_workers,
+            "include_collections": ",".join(self.include_collections),
+            "save_all": save_all,
+            "dry_run": dry_run,
+            **(options or {}),
+        }
+        self._collections: Dict[str, Collection] = {}
+        self._step_is_open = False
+        self._handle = HookHandle(out("hook", _raw.smd_hook_new, self._raw_options(settings)))
+        _open_hooks.add(self)
+
+    def _raw_options(self, settings: Mapping[str, Any]) -> HookOptions:
+        options = HookOptions()
+        for name, value in settings.items():
+            options.set(name, value)
+        regexes = self.include_regex
+        for regex in flatten(
+            regexes if isinstance(regexes, list) else [regexes] if regexes else []
+        ):
+            check(_raw.smd_hook_options_include_regex(options, text(regex, "regular expression")))
+        check(_raw.smd_hook_options_set_save_config(options, self.save_config._handle()))
+        check(_raw.smd_hook_options_set_reduction_config(options, self.reduction_config._handle()))
+        return options
+
+    # ---- life -------------------------------------------------------------------
+
+    def flush(self, timeout: Optional[float] = None) -> None:
+        """Waits until every ended step is written.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            At most so many seconds; without end, if not given.
+
+        Raises
+        ------
+        SMDebugTimeoutError
+            If that was not enough.
+        SMDebugError
+            The first error of the background writer not yet reported.
+        """
+        check(_raw.smd_hook_flush(self._handle, -1 if timeout is None else int(timeout * 1000)))
+
+    def close(self) -> None:
+        """Ends an open step, writes what waits, and marks the trial as finished.
+
+        A second call does nothing.
+
+        Raises
+        ------
+        SMDebugError
+            The first error of the background writer not yet reported.
+        """
+        _open_hooks.discard(self)
+        self._step_is_open = False
+        self._push_collections()
+        check(_raw.smd_hook_close(self._handle))
+
+    def __enter__(self) -> Hook:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return (
+            f"<Hook out_dir={self.out_dir!r} worker={self.worker!r} step={int(self.step)} "
+            f"mode={self.mode.name}>"
+        )
+
+    # ---- steps ------------------------------------------------------------------
+
+    @property
+    def mode(self) -> ModeKeys:
+        """The mode set last."""
+        return ModeKeys(_raw.smd_hook_mode(self._handle))
+
+    def set_mode(self, mode: ModeKeys) -> None:
+        """Says what the following steps are done for.
+
+        Raises
+        ------
+        SMDebugValueError
+            If it is not a mode.
+        """
+        if mode is None:
+            raise SMDebugValueError("None is not a mode; modes are those of smdebug.modes")
+        check(_raw.smd_hook_set_mode(self._handle, mode_number(mode)))
+
+    def begin_step(self, mode: Optional[ModeKeys] = None) -> int:
+        """Begins the next step of the current mode, or of `mode`.
+
+        Returns
+        -------
+        int
+            The step's global number.
+
+        Raises
+        ------
+        SMDebugRuntimeError
+            If a step is open, or the hook is closed.
+        InvalidCollectionConfiguration
+            If a collection of the caller's own includes nothing.
+        """
+        if mode is not None:
+            self.set_mode(mode)
+        self._push_collections()
+        step: int = out("int64", _raw.smd_hook_begin_step, self._handle)
+        self._step_is_open = True
+        return step
+
+    def end_step(self) -> None:
+        """Ends the step: what was saved becomes visible to readers as one piece.
+
+        Raises
+        ------
+        SMDebugRuntimeError
+            If no step is open.
+        SMDebugError
+            The first error of the background writer not yet reported; the step has ended
+            all the same.
+        """
+        self._step_is_open = False
+        check(_raw.smd_hook_end_step(self._handle))
+
+    @property
+    def step(self) -> StepNumber:
+        """The last step begun, by its global number; -1 before the first.
+
+        Called, it runs the next one: ``with hook.step(modes.TRAIN) as global_step:``
+        begins it, and ends it after the block.
+        """
+        number = StepNumber(_raw.smd_hook_step(self._handle, _raw.SMD_MODE_GLOBAL))
+        number._hook = self
+        return number
+
+    @property
+    def mode_steps(self) -> Dict[ModeKeys, int]:
+        """The last step of each mode that was begun; GLOBAL: of all."""
+        steps = {mode: _raw.smd_hook_step(self._handle, mode.value) for mode in ModeKeys}
+        return {mode: n for mode, n in steps.items() if n >= 0 or mode is ModeKeys.GLOBAL}
+
+    @contextmanager
+    def _run_step(self, mode: Optional[ModeKeys]) -> Iterator[int]:
+        step = self.begin_step(mode)
+        try:
+            yield step
+        finally:
+            self.end_step()
+
+    # ---- tensors ----------------------------------------------------------------
+
+    def wants(self, name: str) -> bool:
+        """Whether the open step saves this tensor; False if none is open."""
+        return bool(_raw.smd_hook_wants(self._handle, text(name, "tensor name")))
+
+    def save(self, name: str, value: Any) -> None:
+        """Saves a tensor for the open step, if some collection wants it.
+
+        The value is copied before this returns, and converted only if it is wanted.
+
+        Parameters
+        ----------
+        name : str
+            The tensor's name.
+        value
+            Anything with the buffer protocol (numpy arrays of any stride), DLPack
+            (PyTorch tensors; those on a device are copied from it) or `__array__`, a
+            number, a text, or a list of them.
+
+        Raises
+        ------
+        SMDebugTypeError
+            If the value is no tensor, or of an element type that cannot be saved.
+        SMDebugRuntimeError
+            If no step is open.
+        SMDebugError
+            The first error of the background writer not yet reported.
+        """
+        if _raw.save(self._handle, name, value):
+            return
+        if self._step_is_open and not self.wants(name):
+            return
+        check(_raw.smd_hook_save(self._handle, name, view_of(value)))
+
+    def save_tensor(
+        self,
+        tensor_name: str,
+        tensor_value: Any,
+        collections_to_write: Union[str, List[str]] = CollectionKeys.DEFAULT,
+    ) -> None:
+        """Saves a tensor as it is with the next step that saves any of the collections.
+
+        A value that is no tensor is warned of in the log, and not saved.
+
+        Parameters
+        ----------
+        tensor_name : str
+            The tensor's name.
+        tensor_value
+            As `save` takes it.
+        collections_to_write : str or list of str
+            Names of collections that get the tensor; made if missing.
+        """
+        try:
+            view = view_of(tensor_value)
+        except SMDebugTypeError as error:
+            self.logger.warning("tensor %s is not saved: %s", tensor_name, error)
+            return
+        names = (
+            [collections_to_write]
+            if isinstance(collections_to_write, str)
+            else list(collections_to_write)
+        )
+        check(
+            _raw.smd_hook_save_custom(
+                self._handle, text(tensor_name, "tensor name"), view, Strings(names)
+            )
+        )
+
+    def save_scalar(
+        self, name: str, value: Any, sm_metric: bool = False, timestamp: Optional[float] = None
+    ) -> None:
+        """Saves one number as the tensor "scalar/<name>" with the next step that is saved.
+
+        Parameters
+        ----------
+        name : str
+            The scalar's name.
+        value
+            A tensor of one element, as `save` takes it.
+        sm_metric : bool
+            Not looked at: there is no SageMaker to send it to.
+        timestamp : float, optional
+            When it was taken, in seconds since 1970; now, if not given.
+
+        Raises
+        ------
+        SMDebugTypeError
+            If the value does not have exactly one element.
+        """
+        view = view_of(value)
+        try:
+            check(
+                _raw.smd_hook_save_scalar(
+                    self._handle, text(name, "scalar's name"), view, timestamp or 0.0
+                )
+            )
+        except SMDebugValueError as error:
+            raise SMDebugTypeError(str(error)) from error
+
+    def should_save_tensor_or_collection(self, tensor_name: str, collection_name: str) -> bool:
+        """Whether the open step saves this tensor, as such or as one of the collection."""
+        if self.wants(tensor_name):
+            return True
+        if collection_name == CollectionKeys.GRADIENTS:
+            tensor_name = f"gradients/{tensor_name.partition(':')[0]}Grad"
+            if self.wants(tensor_name):
+                return True
+        if collection_name not in out_strings(_raw.smd_hook_collections, self._handle):
+            return False
+        collection = self.get_collection(collection_name)
+        return self._saves_now(collection) and (
+            not collection.include_regex or match_inc(tensor_name, collection.include_regex)
+        )
+
+    def _saves_now(self, collection: Collection) -> bool:
+        """Whether the open step saves tensors of a collection."""
+        included = {*self.include_collections, CollectionKeys.LOSSES}
+        if not self._step_is_open:
+            return False
+        if not (self.save_all or collection.name in included or CollectionKeys.ALL in included):
+            return False
+        mode = self.mode
+        if mode in (ModeKeys.EVAL, ModeKeys.PREDICT) and collection.name in _NOT_IN_EVALUATION:
+            return False
+        own = collection.save_config.mode_save_configs[mode] if collection.save_config else None
+        settings = own or self.save_config.mode_save_configs[mode] or SaveConfigMode()
+        return settings.should_save_step(self.mode_steps[mode])
+
+    # ---- collections ------------------------------------------------------------
+
+    def get_collection(self, name: str, create: bool = True) -> Collection:
+        """The hook's collection of that name, made if missing.
+
+        Changes to it count from the next step on.
+
+        Raises
+        ------
+        SMDebugError
+            If it is missing and `create` is False.
+        """
+        found = self._collections.get(name)
+        if found is not None:
+            return found
+        if not create and name not in out_strings(_raw.smd_hook_collections, self._handle):
+            raise SMDebugError(f"there is no collection {name}")
+        handle = CollectionHandle(
+            out("collection", _raw.smd_hook_collection, self._handle, text(name))
+        )
+        found = self._collections[name] = Collection._of(handle)
+        return found
+
+    def get_collections(self) -> Dict[str, Collection]:
+        """All collections the hook knows, by name."""
+        names = out_strings(_raw.smd_hook_collections, self._handle)
+        return {name: self.get_collection(name) for name in names}
+
+    def add_collection(self, collection: Collection) -> None:
+        """Adds a collection, in place of the one of its name.
+
+        Raises
+        ------
+        SMDebugTypeError
+            If it is not a Collection.
+        """
+        if not isinstance(collection, Collection):
+            kind = type(collection).__name__
+            raise SMDebugTypeError(f"a collection is a Collection, not a {kind}")
+        handle = collection._handle()
+        check(_raw.smd_hook_add_collection(self._handle, handle))
+        collection._bind(handle)
+        self._collections[collection.name] = collection
+
+    def export_collections(self) -> None:
+        """Writes the collections file now, instead of after the first saved step."""
+        self._push_collections()
+        check(_raw.smd_hook_export_collections(self._handle))
+
+    def _push_collections(self) -> None:
+        for collection in self._collections.values():
+            if not collection._push():
+                self.add_collection(collection)
+
+    # ---- facts ------------------------------------------------------------------
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether this process writes: it is included, and this is no dry run."""
+        return bool(_raw.smd_hook_is_recording(self._handle))
+
+    def count(self, name: str) -> int:
+        """A count since the hook was made, as "steps_written" or "bytes_queued".
+
+        Raises
+        ------
+        SMDebugValueError
+            If there is no such count.
+        """
+        number: int = _raw.smd_hook_count(self._handle, text(name))
+        if number < 0:
+            raise SMDebugValueError(f"there is no count {name!r}")
+        return number
+
+    def __getstate__(self) -> Dict[str, Any]:
+        """Nothing: models that hold a hook can be copied, and the copy records nothing."""
+        return {}
+
+
+def _collection_names(names: Optional[List[Any]]) -> List[str]:
+    if names is None:
+        return []
+    flat = split(names) if isinstance(names, str) else flatten(list(names))
+    for name in flat:
+        if "," in text(name, "collection name"):
+            raise SMDebugValueError(f"the collection name {name!r} holds a comma")
+    return list(dict.fromkeys(flat))
+
+
+@atexit.register
+def _close_open_hooks() -> None:
+    for hook in list(_open_hooks):
+        try:
+            hook.close()
+        except Exception as error:
+            hook.logger.error("closing the hook of %s: %s", hook.out_dir, error)

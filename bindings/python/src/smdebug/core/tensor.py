@@ -1,0 +1,309 @@
+"""A tensor of a trial: where it was saved, and its values."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
+
+from smdebug import _raw
+from smdebug._handles import TensorHandle, out_steps, out_strings, out_text, text
+from smdebug.core.modes import ModeKeys
+from smdebug.exceptions import (
+    SMDebugNotImplementedError,
+    SMDebugValueError,
+    TensorUnavailableForStep,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from smdebug.trials.trial import Trial
+
+__all__ = ["StepState", "Tensor"]
+
+
+class StepState(Enum):
+    """Whether a step is there, will never be, or may still come."""
+
+    UNAVAILABLE = 0
+    AVAILABLE = 1
+    NOT_YET_AVAILABLE = 2
+
+
+class Tensor:
+    """A tensor by its name; `Trial.tensor` makes it.
+
+    Where a method takes a step and a mode, the step is that mode's own number; without
+    a mode, or with None, it is the global number.
+
+    Attributes
+    ----------
+    name : str
+        The name under which it was saved.
+    trial : Trial
+        The trial it belongs to.
+    cache : bool
+        Whether values that were read are kept, as read-only arrays.
+    """
+
+    def __init__(self, name: str, trial: Trial, cache: bool = False) -> None:
+        self.name = name
+        self.trial = trial
+        self.cache = cache
+        self._handle: TensorHandle = trial._tensor_handle(name)
+        self._values: Dict[Tuple[int, ModeKeys, Optional[str]], np.ndarray[Any, Any]] = {}
+
+    @property
+    def original_name(self) -> Optional[str]:
+        """The name the framework gave it, where its shape was saved; else None."""
+        return out_text(_raw.smd_tensor_original_name, self._handle) or None
+
+    def steps(
+        self, mode: Optional[ModeKeys] = ModeKeys.GLOBAL, show_incomplete_steps: bool = False
+    ) -> List[int]:
+        """The steps of a mode at which the tensor was saved.
+
+        Parameters
+        ----------
+        mode : ModeKeys
+            The mode.
+        show_incomplete_steps : bool
+            Also those steps that not all workers have written.
+        """
+        return out_steps(
+            _raw.smd_tensor_steps, self._handle, mode_number(mode), bool(show_incomplete_steps)
+        )
+
+    def value(
+        self,
+        step_num: int,
+        mode: Optional[ModeKeys] = ModeKeys.GLOBAL,
+        worker: Optional[str] = None,
+    ) -> np.ndarray[Any, Any]:
+        """The tensor at a step, as an array of the caller's own.
+
+        Parameters
+        ----------
+        step_num : int
+            The step.
+        mode : ModeKeys
+            The mode that counts it.
+        worker : str, optional
+            The worker that saved it; the first that did, if not given.
+
+        Raises
+        ------
+        TensorUnavailableForStep
+            If the step is there, without this tensor's value.
+        StepUnavailable, StepNotYetAvailable
+            If the step is not there, for good or so far.
+        InvalidWorker
+            If the worker did not save it there.
+        """
+        if self.cache:
+            return self._cached_value(step_num, mode, worker)
+        try:
+            return _raw.read_array(self._handle, step_num, mode, worker)
+        except TensorUnavailableForStep as error:
+            self._add_reductions(error, step_num, mode, worker)
+            raise
+
+    def buffer(
+        self,
+        step_num: int,
+        mode: Optional[ModeKeys] = ModeKeys.GLOBAL,
+        worker: Optional[str] = None,
+    ) -> _raw.Value:
+        """The tensor at a step as read-only memory, without numpy.
+
+        What comes back has the buffer protocol, `__dlpack__`, and the facts `dtype`,
+        `shape` and `nbytes`; other libraries take it without a copy, also in types that
+        numpy does not know.
+
+        Raises
+        ------
+        As `value`.
+        """
+        return _raw.read_value(self._handle, step_num, mode, worker)
+
+    def values(
+        self, mode: Optional[ModeKeys] = ModeKeys.GLOBAL, worker: Optional[str] = None
+    ) -> Dict[int, np.ndarray[Any, Any]]:
+        """The values at all steps of a mode, by step.
+
+        Raises
+        ------
+        As `value`.
+        """
+        return {step: self.value(step, mode, worker) for step in self.steps(mode)}
+
+    def shape(
+        self,
+        step_num: int,
+        mode: Optional[ModeKeys] = ModeKeys.GLOBAL,
+        worker: Optional[str] = None,
+    ) -> Tuple[int, ...]:
+        """The shape at a step: the one saved, or the value's.
+
+        Raises
+        ------
+        ShapeUnavailableForStep
+            If neither was saved there.
+        """
+        return tuple(
+            out_steps(
+                _raw.smd_tensor_shape,
+                self._handle,
+                step_num,
+                mode_number(mode),
+                _optional_text(worker),
+            )
+        )
+
+    def reduction_value(
+        self,
+        step_num: int,
+        reduction_name: str,
+        mode: Optional[ModeKeys] = ModeKeys.GLOBAL,
+        worker: Optional[str] = None,
+        abs: bool = False,
+    ) -> Any:
+        """A reduction at a step: the one saved, or else computed from the value.
+
+        Parameters
+        ----------
+        step_num, mode, worker
+            As in `value`.
+        reduction_name : str
+            One of min, max, median, mean, std, variance, sum, prod, l1 and l2.
+        abs : bool
+            Of the absolute values.
+
+        Returns
+        -------
+        numpy.ndarray or numpy scalar
+            An array of one element if it was saved, a scalar if it was computed.
+
+        Raises
+        ------
+        SMDebugValueError
+            If there is no such reduction.
+        TensorUnavailableForStep
+            If neither the reduction nor the value was saved there.
+        """
+        value = _raw.read_reduction(self._handle, step_num, mode, worker, reduction_name, abs)
+        return value[()] if value.ndim == 0 else value
+
+    def reduction_values(
+        self,
+        step_num: int,
+        mode: Optional[ModeKeys] = ModeKeys.GLOBAL,
+        worker: Optional[str] = None,
+    ) -> Dict[Tuple[str, bool], np.ndarray[Any, Any]]:
+        """The reductions saved at a step, by name and whether they are of absolute values.
+
+        Raises
+        ------
+        As `value`.
+        """
+        found = {}
+        for full_name in self._saved_reductions(step_num, mode, worker):
+            absolute = full_name.startswith("abs_")
+            name = full_name[len("abs_") :] if absolute else full_name
+            found[name, absolute] = _raw.read_reduction(
+                self._handle, step_num, mode, worker, name, absolute
+            )
+        return found
+
+    def workers(self, step_num: int, mode: Optional[ModeKeys] = ModeKeys.GLOBAL) -> List[str]:
+        """The workers that saved the tensor at a step.
+
+        Raises
+        ------
+        TensorUnavailableForStep
+            If none did.
+        """
+        return out_strings(_raw.smd_tensor_workers, self._handle, step_num, mode_number(mode))
+
+    def prev_steps(
+        self, step: int, n: Optional[int] = None, mode: Optional[ModeKeys] = ModeKeys.GLOBAL
+    ) -> List[int]:
+        """The last steps of a mode, not after `step`, at which the tensor was saved.
+
+        Parameters
+        ----------
+        step : int
+            A step, saved or not.
+        n : int, optional
+            How many at most; all if None or 0.
+        mode : ModeKeys
+            The mode.
+        """
+        return out_steps(_raw.smd_tensor_prev_steps, self._handle, step, n or 0, mode_number(mode))
+
+    def step(self, step_num: int, mode: Any = None, worker: Any = None) -> Any:
+        """Was removed from the API long ago.
+
+        Raises
+        ------
+        SMDebugNotImplementedError
+            Always.
+        """
+        raise SMDebugNotImplementedError("there is no step(): ask for value or reduction_value")
+
+    def _cached_value(
+        self, step_num: int, mode: Optional[ModeKeys], worker: Optional[str]
+    ) -> np.ndarray[Any, Any]:
+        place = (step_num, ModeKeys.GLOBAL if mode is None else mode, worker)
+        value = self._values.get(place)
+        if value is None:
+            value = _raw.read_array(self._handle, step_num, mode, worker)
+            value.flags.writeable = False
+            self._values[place] = value
+        return value
+
+    def _saved_reductions(
+        self, step_num: int, mode: Optional[ModeKeys], worker: Optional[str]
+    ) -> List[str]:
+        return out_strings(
+            _raw.smd_tensor_reductions,
+            self._handle,
+            step_num,
+            mode_number(mode),
+            _optional_text(worker),
+        )
+
+    def _add_reductions(
+        self,
+        error: TensorUnavailableForStep,
+        step_num: int,
+        mode: Optional[ModeKeys],
+        worker: Optional[str],
+    ) -> None:
+        """Notes in `error` whether reductions were saved where the value was not."""
+        try:
+            error.has_reductions = bool(self._saved_reductions(step_num, mode, worker))
+        except TensorUnavailableForStep:
+            error.has_reductions = False
+
+    def __repr__(self) -> str:
+        return f"<Tensor {self.name!r} of trial {self.trial.name!r}>"
+
+
+def mode_number(mode: Optional[ModeKeys]) -> int:
+    """The C library's number of a mode; None stands for GLOBAL.
+
+    Raises
+    ------
+    SMDebugValueError
+        If it is not a mode.
+    """
+    if mode is None:
+        return ModeKeys.GLOBAL.value
+    if not isinstance(mode, ModeKeys):
+        raise SMDebugValueError(f"{mode!r} is not a mode; modes are those of smdebug.modes")
+    return mode.value
+
+
+def _optional_text(worker: Optional[str]) -> Optional[str]:
+    return None if worker is None else text(worker, "worker")

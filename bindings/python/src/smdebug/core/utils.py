@@ -1,0 +1,273 @@
+"""Small helpers that other code imports from here: paths, names, lists."""
+
+from __future__ import annotations
+
+import bisect
+import json
+import os
+import re
+import socket
+from enum import Enum
+from pathlib import PurePath
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+
+from smdebug.core.config_constants import CLAIM_FILENAME
+from smdebug.exceptions import (
+    IndexReaderException,
+    SMDebugNotImplementedError,
+    SMDebugRuntimeError,
+    SMDebugValueError,
+)
+
+__all__ = [
+    "FRAMEWORK",
+    "deserialize_tf_device",
+    "ensure_dir",
+    "flatten",
+    "get_immediate_subdirectories",
+    "get_path_to_collections",
+    "get_path_to_events_directory",
+    "get_relative_event_file_path",
+    "get_tb_worker",
+    "get_worker_name_from_collection_file",
+    "index",
+    "is_first_process",
+    "is_s3",
+    "list_collection_files_in_directory",
+    "list_files_in_directory",
+    "load_json_as_dict",
+    "make_numpy_array",
+    "match_inc",
+    "merge_two_dicts",
+    "parse_worker_name_from_file",
+    "remove_claim_file",
+    "remove_file_if_exists",
+    "serialize_tf_device",
+    "size_and_shape",
+    "split",
+    "step_in_range",
+    "write_file",
+]
+
+_COLLECTION_FILE = re.compile(r".*/collections/.+/(.+)_collections\.(json|ts)")
+_STEP_FILE = re.compile(r"\d+_(.+)\.(json|csv|tfevents)$")
+
+
+class FRAMEWORK(Enum):
+    """Frameworks with a hook of their own."""
+
+    PYTORCH = "pytorch"
+    TENSORFLOW = "tensorflow"
+    MXNET = "mxnet"
+    XGBOOST = "xgboost"
+
+
+def make_numpy_array(x: Any) -> Any:
+    """`x` as a numpy array: numbers and text with shape (1,), arrays as they are.
+
+    Raises
+    ------
+    SMDebugTypeError
+        If it is no tensor.
+    """
+    import numpy as np
+
+    from smdebug._arrays import array_from
+
+    if isinstance(x, np.ndarray):
+        return x
+    return np.array([x]) if np.isscalar(x) else array_from(x)
+
+
+def ensure_dir(file_path: str, is_file: bool = True) -> None:
+    """Makes the folder `file_path`, or the one that holds this file."""
+    folder = os.path.dirname(file_path) if is_file else file_path
+    if folder:
+        os.makedirs(folder, exist_ok=True)
+
+
+def write_file(path: str, content: str) -> None:
+    """Writes a text file so that readers see all of it or nothing."""
+    if is_s3(path)[0]:
+        raise SMDebugNotImplementedError(f"{path}: writing to S3 is not supported yet")
+    ensure_dir(path)
+    unfinished = path + ".tmp"
+    with open(unfinished, "w", encoding="utf-8") as file:
+        file.write(content)
+    os.replace(unfinished, path)
+
+
+def load_json_as_dict(s: Any) -> Any:
+    """The object in a JSON text; a dict as it is; None for None."""
+    if s is None or s == "None":
+        return None
+    if isinstance(s, dict):
+        return s
+    if not isinstance(s, str):
+        raise SMDebugValueError(f"neither a JSON text nor a dict: {s!r}")
+    try:
+        loaded = json.loads(s)
+    except ValueError as error:
+        raise SMDebugValueError(f"not valid JSON: {error}") from error
+    if not isinstance(loaded, dict):
+        raise SMDebugValueError("not a JSON object")
+    return loaded
+
+
+def flatten(lis: Iterable[Any]) -> List[Any]:
+    """The items of a list and of all lists in it."""
+    flat: List[Any] = []
+    for item in lis:
+        if isinstance(item, list):
+            flat.extend(flatten(item))
+        else:
+            flat.append(item)
+    return flat
+
+
+def split(comma_separated_string: str) -> List[str]:
+    """The parts of a comma-separated list, without the blanks around them."""
+    return [part.strip() for part in comma_separated_string.split(",")]
+
+
+def merge_two_dicts(x: Dict[Any, Any], y: Dict[Any, Any]) -> Dict[Any, Any]:
+    """Both in one; where they differ, `y` counts."""
+    return {**x, **y}
+
+
+def index(sorted_list: Sequence[Any], elem: Any) -> int:
+    """Where `elem` is in a sorted list.
+
+    Raises
+    ------
+    SMDebugValueError
+        If it is not there.
+    """
+    place = bisect.bisect_left(sorted_list, elem)
+    if place == len(sorted_list) or sorted_list[place] != elem:
+        raise SMDebugValueError(f"{elem} is not in the list")
+    return place
+
+
+def match_inc(tname: str, include: Iterable[str]) -> bool:
+    """Whether any of the regular expressions is found in the name."""
+    return any(re.search(regex, tname) for regex in include)
+
+
+def step_in_range(range_steps: Tuple[Optional[int], Optional[int]], step: int) -> bool:
+    """Whether first <= step < end, where None leaves that side open."""
+    first, end = range_steps
+    return (first is None or int(step) >= int(first)) and (end is None or int(step) < int(end))
+
+
+def size_and_shape(t: Any) -> Tuple[int, Any]:
+    """Bytes and shape of an array; length of a text, twice."""
+    if isinstance(t, (bytes, str)):
+        return len(t), [len(t)]
+    return t.nbytes, t.shape
+
+
+def is_s3(path: str) -> Tuple[bool, Optional[str], Optional[str]]:
+    """Whether a path is in S3, with its bucket and key; (False, None, None) if not."""
+    if not path.startswith("s3://"):
+        return False, None, None
+    bucket, _, key = path[len("s3://") :].partition("/")
+    return True, bucket, key
+
+
+def get_immediate_subdirectories(a_dir: str) -> List[str]:
+    """The names of the folders in a folder."""
+    return [entry.name for entry in os.scandir(a_dir) if entry.is_dir()]
+
+
+def list_files_in_directory(directory: str, file_regex: Optional[Any] = None) -> List[str]:
+    """Paths of the files in a folder and below whose names match."""
+    return [
+        os.path.join(folder, name)
+        for folder, _, names in os.walk(directory)
+        for name in names
+        if file_regex is None or re.match(file_regex, name)
+    ]
+
+
+def list_collection_files_in_directory(directory: str) -> List[str]:
+    """Paths of the collections files in a folder and below."""
+    return list_files_in_directory(directory, r".*_?collections\.json$")
+
+
+def get_path_to_collections(directory: str) -> str:
+    """The folder of a trial's collections files."""
+    return os.path.join(directory, "collections", "000000000", "")
+
+
+def get_path_to_events_directory(path: str) -> str:
+    """The folder of a trial's event files."""
+    return os.path.join(path, "events", "")
+
+
+def get_relative_event_file_path(path: str) -> str:
+    """The part of an event file's path that lies in the trial."""
+    parts = PurePath(path).parts[-3:]
+    if len(parts) < 3 or parts[0] not in ("events", "tensorboard"):
+        raise SMDebugRuntimeError(f"{path} is not in a folder events or tensorboard")
+    return os.path.join(*parts)
+
+
+def serialize_tf_device(device: str) -> str:
+    """A TensorFlow device's name as file names hold it."""
+    return device.replace("/", "_").replace(":", "-")
+
+
+def deserialize_tf_device(device_name: str) -> str:
+    """A TensorFlow device's name from its form in file names."""
+    return device_name.replace("_", "/").replace("-", ":")
+
+
+def get_worker_name_from_collection_file(filename: str) -> str:
+    """The worker whose collections file this is."""
+    match = _COLLECTION_FILE.match(filename)
+    if match is None:
+        raise IndexReaderException(f"{filename} is not the path of a collections file")
+    worker = match.group(1)
+    return deserialize_tf_device(worker) if worker.startswith("_") else worker
+
+
+def parse_worker_name_from_file(filename: str) -> str:
+    """The worker whose index file or event file this is."""
+    name = os.path.basename(filename)
+    match = _STEP_FILE.match(name)
+    if match is None or name == filename:
+        raise IndexReaderException(f"{filename} is not the path of an index or event file")
+    return deserialize_tf_device(match.group(1)) if "__" in name else match.group(1)
+
+
+def get_tb_worker() -> str:
+    """This process's name in TensorBoard files."""
+    return f"{os.getpid()}_{socket.gethostname()}"
+
+
+def is_first_process(path: str, is_dir: bool = True) -> bool:
+    """Whether this process is the first to claim a trial's folder, or a file."""
+    if is_s3(path)[0]:
+        return True
+    claim = os.path.join(path, CLAIM_FILENAME) if is_dir else path
+    ensure_dir(claim)
+    try:
+        os.close(os.open(claim, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+    except FileExistsError:
+        return False
+    return True
+
+
+def remove_claim_file(path: str) -> None:
+    """Gives up the claim on a trial's folder."""
+    if not is_s3(path)[0]:
+        remove_file_if_exists(os.path.join(path, CLAIM_FILENAME))
+
+
+def remove_file_if_exists(file_path: str) -> None:
+    """Removes a file that may be gone already."""
+    try:
+        os.remove(file_path)
+    except FileNotFoundError:
+        pass

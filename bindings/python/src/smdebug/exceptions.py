@@ -1,0 +1,252 @@
+"""What smdebug raises.  Everything derives from `SMDebugError`."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from smdebug.core.modes import ModeKeys as modes
+
+__all__ = [
+    "IndexReaderException",
+    "InsufficientInformationForRuleInvocation",
+    "InvalidCollectionConfiguration",
+    "InvalidWorker",
+    "MissingCollectionFiles",
+    "NoMoreData",
+    "NoMoreProfilerData",
+    "RuleEvaluationConditionMet",
+    "SMDebugCustomerError",
+    "SMDebugError",
+    "SMDebugFileNotFoundError",
+    "SMDebugNotImplementedError",
+    "SMDebugOSError",
+    "SMDebugPermissionError",
+    "SMDebugRuntimeError",
+    "SMDebugTimeoutError",
+    "SMDebugTypeError",
+    "SMDebugValueError",
+    "ShapeUnavailableForStep",
+    "StepNotYetAvailable",
+    "StepUnavailable",
+    "TensorUnavailable",
+    "TensorUnavailableForStep",
+]
+
+
+class SMDebugError(Exception):
+    """The base of all.
+
+    Attributes
+    ----------
+    code : str
+        Name of the C library's error code ("STEP_UNAVAILABLE"), "" if the error did
+        not come from there.
+    """
+
+    code: str = ""
+
+
+class SMDebugCustomerError(SMDebugError):
+    """A mistake in the user's own code."""
+
+
+class SMDebugTypeError(SMDebugError, TypeError):
+    """A value of a type that is not taken."""
+
+
+class SMDebugRuntimeError(SMDebugError, RuntimeError):
+    """A call that does not fit the state, or data that is damaged."""
+
+
+class SMDebugNotImplementedError(SMDebugError, NotImplementedError):
+    """Something that this library, or this build of it, does not do."""
+
+
+class SMDebugValueError(SMDebugError, ValueError):
+    """A value that is not taken."""
+
+
+class SMDebugTimeoutError(SMDebugError, TimeoutError):
+    """A wait that came to its end before what it waited for."""
+
+
+class SMDebugOSError(SMDebugError, OSError):
+    """A file or disk that failed; `errno` and `filename` as in OSError."""
+
+
+class SMDebugFileNotFoundError(SMDebugOSError, FileNotFoundError):
+    """A file that is not there."""
+
+
+class SMDebugPermissionError(SMDebugOSError, PermissionError):
+    """A file that may not be read or written."""
+
+
+class InvalidCollectionConfiguration(SMDebugError):
+    """A collection with neither regular expressions nor tensor names."""
+
+    def __init__(self, c_name: str) -> None:
+        super().__init__(c_name)
+        self.c_name = c_name
+
+    def __str__(self) -> str:
+        return (
+            f"collection {self.c_name} includes nothing: give it tensor names or an include_regex"
+        )
+
+
+class StepNotYetAvailable(SMDebugError):
+    """A step that was not seen so far, and may come."""
+
+    def __init__(self, step: int, mode: modes) -> None:
+        super().__init__(step, mode)
+        self.step = step
+        self.mode = mode
+
+    def __str__(self) -> str:
+        return f"step {self.step} of mode {self.mode.name} has not been seen yet"
+
+
+class StepUnavailable(SMDebugError):
+    """A step that was not saved, and never will be."""
+
+    def __init__(self, step: int, mode: modes) -> None:
+        super().__init__(step, mode)
+        self.step = step
+        self.mode = mode
+
+    def __str__(self) -> str:
+        return f"step {self.step} of mode {self.mode.name} was not saved"
+
+
+class MissingCollectionFiles(SMDebugError):
+    """A trial without the collection files of all its workers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.detail = ""
+
+    def __str__(self) -> str:
+        return self.detail or "the collection files of all workers are not there"
+
+
+class IndexReaderException(SMDebugError):
+    """An index file that does not hold what it should."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class TensorUnavailableForStep(SMDebugError):
+    """A tensor whose value was not saved at a step."""
+
+    def __init__(
+        self, tname: str, step: int, mode: modes = modes.GLOBAL, has_reductions: bool = False
+    ) -> None:
+        super().__init__(tname, step, mode, has_reductions)
+        self.tname = tname
+        self.step = step
+        self.mode = mode
+        self.has_reductions = has_reductions
+
+    def __str__(self) -> str:
+        text = (
+            f"tensor {self.tname} has no value saved at step {self.step} of mode {self.mode.name}"
+        )
+        if self.has_reductions:
+            text += "; its reductions were saved there: ask for reduction_value"
+        return text
+
+
+class ShapeUnavailableForStep(SMDebugError):
+    """A tensor of which neither shape nor value was saved at a step."""
+
+    def __init__(self, tname: str, step: int, mode: modes = modes.GLOBAL) -> None:
+        super().__init__(tname, step, mode)
+        self.tname = tname
+        self.step = step
+        self.mode = mode
+
+    def __str__(self) -> str:
+        return (
+            f"tensor {self.tname} has no shape saved at step {self.step} of mode {self.mode.name}"
+        )
+
+
+class TensorUnavailable(SMDebugError):
+    """A tensor that was not saved so far."""
+
+    def __init__(self, tname: str) -> None:
+        super().__init__(tname)
+        self.tname = tname
+
+    def __str__(self) -> str:
+        return f"no tensor {self.tname} has been saved"
+
+
+class InvalidWorker(SMDebugError):
+    """A worker that did not save the tensor at the step."""
+
+    def __init__(self, worker: Optional[str]) -> None:
+        super().__init__(worker)
+        self.worker = worker
+
+    def __str__(self) -> str:
+        return f"no worker {self.worker} has saved this"
+
+
+class NoMoreProfilerData(SMDebugError):
+    """A moment after the last that was profiled."""
+
+    def __init__(self, timestamp: float) -> None:
+        super().__init__(timestamp)
+        self.timestamp = timestamp
+        self.msg = f"the job has ended before the time {timestamp}"
+
+    def __str__(self) -> str:
+        return self.msg
+
+
+class NoMoreData(SMDebugError):
+    """A step after the last one of a job that has ended."""
+
+    def __init__(self, step: int, mode: modes, last_step: int) -> None:
+        super().__init__(step, mode, last_step)
+        self.step = step
+        self.mode = mode
+        self.last_step = last_step
+        self.msg = (
+            f"the job has ended before step {step} of mode {mode.name}; its last is {last_step}"
+        )
+
+    def __str__(self) -> str:
+        return self.msg
+
+
+class RuleEvaluationConditionMet(SMDebugError):
+    """A rule whose condition holds at a step."""
+
+    def __init__(self, rule_name: str, step: int, end_of_rule: bool = False) -> None:
+        super().__init__(rule_name, step, end_of_rule)
+        self.rule_name = rule_name
+        self.step = step
+        self.end_of_rule = end_of_rule
+
+    def __str__(self) -> str:
+        return f"the condition of rule {self.rule_name} is met at step {self.step}"
+
+
+class InsufficientInformationForRuleInvocation(SMDebugError):
+    """A rule that was not told what it needs to know."""
+
+    def __init__(self, rule_name: str, message: str) -> None:
+        super().__init__(rule_name, message)
+        self.rule_name = rule_name
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"rule {self.rule_name} cannot be invoked: {self.message}"

@@ -1,0 +1,123 @@
+"""The tensors that a rule needs at a step."""
+
+from __future__ import annotations
+
+from typing import Dict, Iterable, KeysView, List, Optional, Sequence, ValuesView
+
+from smdebug.core.tensor import Tensor
+from smdebug.exceptions import TensorUnavailable
+from smdebug.trials.trial import Trial
+
+__all__ = ["RequiredTensors", "RequiredTensorsForTrial"]
+
+
+class RequiredTensorsForTrial:
+    """Tensors of one trial, each with the steps at which it is needed."""
+
+    def __init__(self, trial: Trial) -> None:
+        self.trial = trial
+        self.logger = trial.logger
+        self._steps: Dict[str, List[int]] = {}
+        self._tensors: Dict[str, Tensor] = {}
+
+    def add(self, name: str, steps: Iterable[int], should_match_regex: bool = False) -> None:
+        """Asks for a tensor at some steps; for all that match, if the name is a regex.
+
+        Raises
+        ------
+        TensorUnavailable
+            If no tensor of that name was saved so far.
+        """
+        wanted = list(steps)
+        for found in self.trial.tensor_names(regex=[name]) if should_match_regex else [name]:
+            if not self.trial.has_tensor(found):
+                raise TensorUnavailable(found)
+            self._steps.setdefault(found, []).extend(wanted)
+            self._tensors.setdefault(found, self.trial.tensor(found))
+
+    def get_tensor_steps(self, name: str) -> List[int]:
+        """The steps at which a tensor is needed."""
+        return self._steps[name]
+
+    def get_names(self) -> KeysView[str]:
+        """The names of the tensors."""
+        return self._steps.keys()
+
+    def get(self) -> ValuesView[Tensor]:
+        """The tensors."""
+        return self._tensors.values()
+
+    def clear(self) -> None:
+        """Asks for nothing any more."""
+        self._steps.clear()
+        self._tensors.clear()
+
+    def fetch(self) -> None:
+        """Waits for the steps, and makes sure that each value is there.
+
+        Raises
+        ------
+        As `Trial.wait_for_steps` and `Tensor.value`.
+        """
+        self.trial.wait_for_steps(
+            sorted({step for steps in self._steps.values() for step in steps})
+        )
+        for name, steps in self._steps.items():
+            for step in steps:
+                self._tensors[name].buffer(step)
+
+
+class RequiredTensors:
+    """Tensors of a rule's trials; without a trial, those of the base trial are meant."""
+
+    def __init__(self, base_trial: Trial, other_trials: Optional[Sequence[Trial]] = None) -> None:
+        self.base_trial = base_trial
+        self._per_trial: Dict[Trial, RequiredTensorsForTrial] = {
+            trial: RequiredTensorsForTrial(trial) for trial in (base_trial, *(other_trials or ()))
+        }
+
+    def add(
+        self,
+        name: str,
+        steps: Iterable[int],
+        trial: Optional[Trial] = None,
+        should_match_regex: bool = False,
+    ) -> None:
+        """Asks for a tensor at some steps; for all that match, if the name is a regex.
+
+        Raises
+        ------
+        TensorUnavailable
+            If no tensor of that name was saved so far.
+        """
+        self._of(trial).add(name, steps, should_match_regex)
+
+    def get_tensor_steps(self, name: str, trial: Optional[Trial] = None) -> List[int]:
+        """The steps at which a tensor is needed."""
+        return self._of(trial).get_tensor_steps(name)
+
+    def get_names(self, trial: Optional[Trial] = None) -> KeysView[str]:
+        """The names of the tensors."""
+        return self._of(trial).get_names()
+
+    def get(self, trial: Optional[Trial] = None) -> ValuesView[Tensor]:
+        """The tensors."""
+        return self._of(trial).get()
+
+    def clear(self) -> None:
+        """Asks for nothing any more, of any trial."""
+        for tensors in self._per_trial.values():
+            tensors.clear()
+
+    def fetch(self) -> None:
+        """Waits for the steps, and makes sure that each value is there.
+
+        Raises
+        ------
+        As `Trial.wait_for_steps` and `Tensor.value`.
+        """
+        for tensors in self._per_trial.values():
+            tensors.fetch()
+
+    def _of(self, trial: Optional[Trial]) -> RequiredTensorsForTrial:
+        return self._per_trial[self.base_trial if trial is None else trial]

@@ -1,0 +1,66 @@
+"""Opening a trial."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Optional, Union
+
+from smdebug.core.utils import is_s3
+from smdebug.exceptions import SMDebugNotImplementedError, SMDebugTypeError
+from smdebug.trials.local_trial import LocalTrial
+from smdebug.trials.s3_trial import S3Trial
+from smdebug.trials.trial import Trial
+
+__all__ = ["create_trial"]
+
+Path = Union[str, os.PathLike]  # type: ignore[type-arg]
+
+
+def create_trial(
+    path: Optional[Path] = None,
+    name: Optional[str] = None,
+    profiler: bool = False,
+    output_dir: str = "/opt/ml/processing/outputs/",
+    *,
+    out_dir: Optional[Path] = None,
+    **kwargs: Any,
+) -> Trial:
+    """Opens the trial at a path: a folder, or s3://bucket/prefix.
+
+    Waits for the collection files of all workers, which a job writes with its first
+    step.
+
+    Parameters
+    ----------
+    path : str or path
+        Where the trial is; `out_dir` is another name for it.
+    name : str, optional
+        Any name; the last part of the path, if not given.
+    profiler : bool
+        Must be False.
+    output_dir : str
+        Not looked at.
+    **kwargs
+        `range_steps`, `cache`, `timeout` and `options`, as `Trial` takes them.
+
+    Raises
+    ------
+    MissingCollectionFiles
+        If the collection files did not come within `timeout` seconds.
+    SMDebugNotImplementedError
+        For S3 in a build without it, and for `profiler`.
+    """
+    if profiler:
+        raise SMDebugNotImplementedError("trials of profilers are not supported yet")
+    if (path is None) == (out_dir is None):
+        raise SMDebugTypeError("create_trial() needs either path or out_dir")
+    where = os.fspath(path if path is not None else out_dir)  # type: ignore[arg-type]
+    if not isinstance(where, str):
+        raise SMDebugTypeError(f"a path is a str, not a {type(where).__name__}")
+    where = where.strip()
+    on_s3, bucket, prefix = is_s3(where)
+    if name is None:
+        name = os.path.basename(where)
+    if on_s3:
+        return S3Trial(name, bucket or "", prefix or "", **kwargs)
+    return LocalTrial(name, where, **kwargs)
