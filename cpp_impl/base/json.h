@@ -15,6 +15,10 @@ struct cJSON;
 
 namespace smdebug {
 
+// `text` as a message can carry it: at most 100 bytes of it, cut between characters;
+// "?" stands for control characters and for bytes that are not UTF-8.
+std::string Excerpt(std::string_view text);
+
 // A value inside a JsonDocument, which must outlive it.  The getters fail with
 // INVALID_CONFIG and a message that names the place ("CollectionName: expected
 // text, found a number"), unless there is nothing to find fault with.
@@ -28,38 +32,43 @@ class JsonValue {
   bool IsBool() const;
   // "an object", "text", ...
   const char *Kind() const;
-  // Where the value is: the keys that lead to it, joined by dots.
-  const std::string &Place() const { return place_; }
+  // Where the value is: the keys that lead to it, as "a.b[3]"; for the outermost value
+  // "the document".  Searches the whole document: for messages only.
+  std::string Place() const;
 
-  // The value of `key` in an object, or nothing.
+  // The value of `key` in an object, or nothing.  Of a key given twice, the last value.
   std::optional<JsonValue> Find(std::string_view key) const;
-  // All keys and values of an object, in order; empty for anything else.
+  // All keys and values of an object, in order and each key once, with the last value
+  // it is given; empty for anything else.
   std::vector<std::pair<std::string, JsonValue>> Members() const;
   // All values of an array, in order; empty for anything else.
   std::vector<JsonValue> Items() const;
 
   Result<std::string> Text() const;
-  // A whole number that a double holds exactly (up to 2^53), never rounded.
+  // A whole number below 2^53 and above -2^53, beyond which a double would round it.
   Result<int64_t> Int() const;
+  // A finite number.
   Result<double> Number() const;
   Result<bool> Bool() const;
 
  private:
   friend class JsonDocument;
-  JsonValue(const cJSON *node, std::string place) : node_(node), place_(std::move(place)) {}
+  JsonValue(const cJSON *node, const cJSON *root) : node_(node), root_(root) {}
   Status WrongKind(const char *wanted) const;
+  Status Wrong(std::string_view what) const;
 
   const cJSON *node_;
-  std::string place_;
+  const cJSON *root_;
 };
 
-// A parsed document.  Nesting is limited to 64 levels and size to 256 MiB.
+// A parsed document: one value and nothing behind it, in UTF-8, without NUL in texts.
+// At most 64 levels, 256 MiB and 8 million values, since a file may be hostile.
 class JsonDocument {
  public:
-  // Fails with INVALID_CONFIG and the offset of the first fault.
+  // Fails with INVALID_CONFIG; the message and the detail "offset" say where.
   static Result<JsonDocument> Parse(std::string_view text);
 
-  JsonValue Root() const { return {root_.get(), ""}; }
+  JsonValue Root() const { return {root_.get(), root_.get()}; }
 
  private:
   struct Delete {
@@ -71,7 +80,7 @@ class JsonDocument {
 };
 
 // Writes JSON as Python's json.dumps does: ", " and ": " between, other than ASCII
-// escaped, in the order of the calls.
+// escaped, in the order of the calls.  A byte that is not UTF-8 becomes \ufffd.
 class JsonWriter {
  public:
   void BeginObject();

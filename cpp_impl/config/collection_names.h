@@ -13,10 +13,27 @@ inline constexpr std::string_view kGradientsCollection = "gradients";
 
 // Every name the original knows; one that is not among them is the user's.
 inline constexpr std::array<std::string_view, 20> kKnownCollections = {
-    "default", "all",     "inputs",      "outputs",         "weights",       "gradients",
-    "losses",  "biases",  "layers",      "sm_metrics",      "optimizer_variables",
-    "tensorflow_summaries", "metrics",   "hyperparameters", "predictions",   "labels",
-    "feature_importance",   "average_shap", "full_shap",    "trees"};
+    "default",
+    "all",
+    "weights",
+    "biases",
+    "gradients",
+    "optimizer_variables",
+    "inputs",
+    "outputs",
+    "layers",
+    "predictions",
+    "labels",
+    "losses",
+    "metrics",
+    "sm_metrics",
+    "tensorflow_summaries",
+    "hyperparameters",
+    "feature_importance",
+    "average_shap",
+    "full_shap",
+    "trees",
+};
 
 bool IsKnownCollection(std::string_view name);
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,21 +32,24 @@ class CollectionSet {
   uint64_t Version() const;
 
  private:
+  void AddLocked(CollectionPtr collection) SMD_REQUIRES(mutex_);
+
   mutable Mutex mutex_;
   std::vector<CollectionPtr> collections_ SMD_GUARDED_BY(mutex_);
+  std::map<std::string, size_t, std::less<>> places_ SMD_GUARDED_BY(mutex_);
   uint64_t additions_ SMD_GUARDED_BY(mutex_) = 0;
 };
 
 // The text of a collections file.
-std::string CollectionsToJson(const std::vector<CollectionPtr> &collections,
-                              int64_t num_workers);
+std::string CollectionsToJson(const std::vector<CollectionPtr> &collections, int64_t num_workers);
 
 struct CollectionsFile {
   std::vector<CollectionPtr> collections;
   int64_t num_workers = 1;
 };
 
-// Reads such a text; `path` is for messages.  Fails with CORRUPT_DATA.
+// Reads such a text; `path` is for messages.  Every key of a collection but its name
+// may be missing, and unknown ones are passed over.  Fails with CORRUPT_DATA.
 Result<CollectionsFile> CollectionsFromJson(std::string_view text, std::string_view path);
 
 }  // namespace smdebug::config

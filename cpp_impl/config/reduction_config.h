@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "config/json_settings.h"
 #include "tensor/reduction.h"
 
 namespace smdebug::config {
@@ -31,15 +32,17 @@ class ReductionConfig {
   void SetSavesRaw(bool on) { saves_raw_ = on; }
   void SetSavesShape(bool on) { saves_shape_ = on; }
 
-  // "min,abs_mean,l1_norm,abs_l2_norm": as the original writes them, grouped as
-  // reductions, absolute reductions, norms, absolute norms.
+  // "min,l1_norm,abs_mean,abs_l2_norm": as the original writes them, grouped as
+  // reductions, norms, absolute reductions, absolute norms.
   std::string List() const;
 
-  // {"reductions": List(), "save_raw_tensor": ..., "save_shape": ...}; the switches
-  // are also read from the texts "true" and "false" in any case.
+  // {"save_raw_tensor": ..., "reductions": "min,l1_norm", "save_shape": ...}, and only
+  // with a median {"extra_reductions": "median"}, since the original opens no trial with
+  // that among the others.  The switches are also read from the texts "true" and "false"
+  // in any case; other keys are passed over, and so is an unknown reduction of a file.
   void WriteJson(JsonWriter &json) const;
   std::string ToJson() const;
-  static Result<ReductionConfig> FromJson(const JsonValue &json);
+  static Result<ReductionConfig> FromJson(const JsonValue &json, Origin origin = Origin::kUser);
   static Result<ReductionConfig> FromJson(std::string_view text);
 
  private:

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/mode.h"
 #include "base/result.h"
+#include "config/json_settings.h"
 
 namespace smdebug::config {
 
@@ -27,6 +28,7 @@ struct SaveConfigMode {
 
   // INVALID_CONFIG that names the setting, if one is out of its range.
   Status Check() const;
+  // Takes settings that Check() refuses as they are.
   bool Wants(int64_t mode_step) const;
 };
 
@@ -38,6 +40,7 @@ class SaveConfig {
 
   const std::optional<SaveConfigMode> &Of(Mode mode) const { return modes_[ModeIndex(mode)]; }
   Status Set(Mode mode, SaveConfigMode settings);
+  // Only settings that pass Check().
   void SetAll(const SaveConfigMode &settings);
 
   bool Wants(Mode mode, int64_t mode_step) const;
@@ -45,10 +48,12 @@ class SaveConfig {
   // Gives each mode without settings those of `defaults`.
   void Merge(const SaveConfig &defaults);
 
-  // The form of collection files: an object of mode names, each an object or null.
+  // The form of collection files: an object of mode names, each an object or null.  In
+  // reading, settings may be missing or texts of numbers, and other settings are passed
+  // over; a name that is no mode is a user's fault, but not a file's.
   void WriteJson(JsonWriter &json) const;
   std::string ToJson() const;
-  static Result<SaveConfig> FromJson(const JsonValue &json);
+  static Result<SaveConfig> FromJson(const JsonValue &json, Origin origin = Origin::kUser);
   static Result<SaveConfig> FromJson(std::string_view text);
 
  private:
