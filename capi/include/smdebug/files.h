@@ -42,12 +42,6 @@ SMD_FALLIBLE smd_step_file_add_shape(smd_step_file *file, const char *tensor,
  * Thread: one.   Since: 1.0 */
 SMD_API const char *smd_step_file_path(const smd_step_file *file) SMD_NOEXCEPT;
 
-/* Writes what waits to the (still temporary) event file.
- *
- * Fails: INVALID_ARGUMENT, WRONG_STATE (closed), IO, NO_SPACE.
- * Thread: one.   Since: 1.0 */
-SMD_FALLIBLE smd_step_file_flush(smd_step_file *file) SMD_NOEXCEPT;
-
 /* Gives the files their names, the index last.  A second call does nothing.
  *
  * Fails: INVALID_ARGUMENT, IO, NO_SPACE.

@@ -191,9 +191,10 @@ SMD_FALLIBLE smd_hook_save_owned(smd_hook *hook, const char *tensor, const smd_t
 SMD_FALLIBLE smd_hook_save_dlpack(smd_hook *hook, const char *tensor,
                                   struct DLManagedTensorVersioned *dlpack) SMD_NOEXCEPT;
 
-/* Saves a tensor raw into the named collections, made if missing, with the next
- * step that saves any of them; copied at once.  `collections` NULL or empty means
- * "default".
+/* Saves a tensor into the named collections, made if missing, with the next step
+ * that saves anything (at the latest with the last one); copied at once.  Raw, if the
+ * reduction config of one of them saves raw tensors.  `collections` NULL or empty
+ * means "default".
  *
  * Fails: as smd_hook_save(), but a step need not be open.
  * Thread: any.   Since: 1.0 */

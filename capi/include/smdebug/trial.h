@@ -59,8 +59,8 @@ SMD_FALLIBLE smd_trial_new(const char *path, const smd_trial_options *options,
                            smd_trial **out) SMD_NOEXCEPT;
 
 /* Waits for the collection files of all workers, at most wait_seconds, and reads
- * what is there.  A second call does nothing.  Every query does this first where
- * it was not done.
+ * them.  A second call does nothing.  Every query does this first where it was not
+ * done.
  *
  * Fails: INVALID_ARGUMENT, MISSING_COLLECTIONS, CORRUPT_DATA, CANCELLED,
  * AFTER_FORK, IO, PERMISSION.
@@ -93,8 +93,9 @@ SMD_API const char *smd_trial_name(const smd_trial *trial) SMD_NOEXCEPT;
 /* Reads what was recorded since.  Every query below does this by itself, unless
  * switched off.
  *
- * Fails: INVALID_ARGUMENT, CORRUPT_DATA (the rest is read all the same), CANCELLED,
- * AFTER_FORK, IO, PERMISSION.
+ * Fails: INVALID_ARGUMENT, CORRUPT_DATA and others on an index file that cannot be
+ * read (said once a file; the rest is read all the same, and the file is tried again
+ * at every refresh), CANCELLED, AFTER_FORK, IO, PERMISSION.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_trial_refresh(smd_trial *trial) SMD_NOEXCEPT;
 

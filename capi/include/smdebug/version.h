@@ -13,7 +13,7 @@ SMD_BEGIN_DECLS
 
 /* The header's ABI level: major << 16 | minor.  The minor grows with each added
  * function or struct tail, the major only with a new SONAME. */
-#define SMD_ABI_LEVEL ((uint32_t)((SMD_VERSION_MAJOR << 16) | SMD_VERSION_MINOR))
+#define SMD_ABI_LEVEL (SMD_VERSION_MAJOR * 65536U + SMD_VERSION_MINOR)
 
 /* The ABI level of the loaded library.  Cannot fail.
  * Thread: any.   Since: 1.0 */

@@ -1,0 +1,163 @@
+#include "smdebug/config.h"
+
+#include "guard.h"
+
+using namespace smdebug;
+using namespace smdebug::capi;
+
+// ---- save config -------------------------------------------------------------------------
+
+smd_error *smd_save_config_new(smd_save_config **out) noexcept {
+  return Guard([&]() -> Status {
+    SMD_CLEAR_OUT(out);
+    *out = new smd_save_config;
+    return Status::Ok();
+  });
+}
+
+smd_error *smd_save_config_set(smd_save_config *config, smd_mode mode, int64_t every,
+                               int64_t first, int64_t end, const int64_t *steps,
+                               size_t step_count) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(NotNull(config, "config"));
+    if (step_count > 0) SMD_RETURN_IF_ERROR(NotNull(steps, "steps"));
+    config::SaveConfigMode settings;
+    settings.interval = every;
+    settings.start = first;
+    if (end != -1) settings.end = end;
+    settings.steps.assign(steps, steps + step_count);
+    if (mode != SMD_MODE_ANY) {
+      SMD_ASSIGN_OR_RETURN(const Mode known, ModeFromC(mode));
+      return config->config.Set(known, std::move(settings));
+    }
+    SMD_RETURN_IF_ERROR(settings.Check());
+    config->config.SetAll(settings);
+    return Status::Ok();
+  });
+}
+
+int32_t smd_save_config_is_set(const smd_save_config *config, smd_mode mode) noexcept {
+  const std::optional<Mode> known = ModeFromNumber(mode);
+  return config != nullptr && known && config->config.Of(*known).has_value() ? 1 : 0;
+}
+
+int32_t smd_save_config_wants(const smd_save_config *config, smd_mode mode,
+                              int64_t step) noexcept {
+  const std::optional<Mode> known = ModeFromNumber(mode);
+  return config != nullptr && known && config->config.Wants(*known, step) ? 1 : 0;
+}
+
+smd_error *smd_save_config_merge(smd_save_config *config,
+                                 const smd_save_config *defaults) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(NotNull(config, "config"));
+    SMD_RETURN_IF_ERROR(NotNull(defaults, "defaults"));
+    config->config.Merge(defaults->config);
+    return Status::Ok();
+  });
+}
+
+int32_t smd_save_config_equal(const smd_save_config *a, const smd_save_config *b) noexcept {
+  return a != nullptr && b != nullptr && a->config == b->config ? 1 : 0;
+}
+
+smd_error *smd_save_config_to_json(const smd_save_config *config, smd_text **out) noexcept {
+  return Guard([&]() -> Status {
+    SMD_CLEAR_OUT(out);
+    SMD_RETURN_IF_ERROR(NotNull(config, "config"));
+    *out = new smd_text{config->config.ToJson()};
+    return Status::Ok();
+  });
+}
+
+smd_error *smd_save_config_from_json(const char *json, smd_save_config **out) noexcept {
+  return Guard([&]() -> Status {
+    SMD_CLEAR_OUT(out);
+    SMD_ASSIGN_OR_RETURN(const std::string_view text, RequiredText(json, "json"));
+    return Give(config::SaveConfig::FromJson(text), out);
+  });
+}
+
+void smd_save_config_free(smd_save_config *config) noexcept { delete config; }
+
+// ---- reduction config --------------------------------------------------------------------
+
+smd_error *smd_reduction_config_new(smd_reduction_config **out) noexcept {
+  return Guard([&]() -> Status {
+    SMD_CLEAR_OUT(out);
+    *out = new smd_reduction_config;
+    return Status::Ok();
+  });
+}
+
+smd_error *smd_reduction_config_add(smd_reduction_config *config,
+                                    const char *reductions) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(NotNull(config, "config"));
+    SMD_ASSIGN_OR_RETURN(const std::string_view text, RequiredText(reductions, "reductions"));
+    return config->config.AddList(text);
+  });
+}
+
+smd_error *smd_reduction_config_set_raw(smd_reduction_config *config, int32_t on) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(NotNull(config, "config"));
+    config->config.SetSavesRaw(on != 0);
+    return Status::Ok();
+  });
+}
+
+smd_error *smd_reduction_config_set_shape(smd_reduction_config *config, int32_t on) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(NotNull(config, "config"));
+    config->config.SetSavesShape(on != 0);
+    return Status::Ok();
+  });
+}
+
+int32_t smd_reduction_config_raw(const smd_reduction_config *config) noexcept {
+  return config != nullptr && config->config.SavesRaw() ? 1 : 0;
+}
+
+int32_t smd_reduction_config_shape(const smd_reduction_config *config) noexcept {
+  return config != nullptr && config->config.SavesShape() ? 1 : 0;
+}
+
+smd_error *smd_reduction_config_names(const smd_reduction_config *config,
+                                      smd_strings **out) noexcept {
+  return Guard([&]() -> Status {
+    SMD_CLEAR_OUT(out);
+    SMD_RETURN_IF_ERROR(NotNull(config, "config"));
+    auto names = std::make_unique<smd_strings>();
+    for (const tensor::Reduction reduction : config->config.Reductions()) {
+      names->items.push_back(config::ReductionConfigName(reduction));
+    }
+    *out = names.release();
+    return Status::Ok();
+  });
+}
+
+int32_t smd_reduction_config_equal(const smd_reduction_config *a,
+                                   const smd_reduction_config *b) noexcept {
+  return a != nullptr && b != nullptr && a->config == b->config ? 1 : 0;
+}
+
+smd_error *smd_reduction_config_to_json(const smd_reduction_config *config,
+                                        smd_text **out) noexcept {
+  return Guard([&]() -> Status {
+    SMD_CLEAR_OUT(out);
+    SMD_RETURN_IF_ERROR(NotNull(config, "config"));
+    *out = new smd_text{config->config.ToJson()};
+    return Status::Ok();
+  });
+}
+
+smd_error *smd_reduction_config_from_json(const char *json, smd_reduction_config **out) noexcept {
+  return Guard([&]() -> Status {
+    SMD_CLEAR_OUT(out);
+    SMD_ASSIGN_OR_RETURN(const std::string_view text, RequiredText(json, "json"));
+    return Give(config::ReductionConfig::FromJson(text), out);
+  });
+}
+
+void smd_reduction_config_free(smd_reduction_config *config) noexcept { delete config; }

@@ -1,0 +1,75 @@
+#include "guard.h"
+
+#include <cstring>
+
+namespace smdebug::capi {
+namespace {
+
+constexpr size_t kLargestStruct = 4096;
+
+}  // namespace
+
+// Made when first asked for, and so at the latest by the first handle; never destroyed.
+smd_error *OutOfMemory() noexcept {
+  static smd_error *error = [] {
+    alignas(smd_error) static std::byte place[sizeof(smd_error)];
+    return new (place) smd_error{};
+  }();
+  return error;
+}
+
+smd_error *ToC(const Status &status) noexcept {
+  if (status.IsOk()) return nullptr;
+  auto *error = new (std::nothrow) smd_error{status};
+  return error == nullptr ? OutOfMemory() : error;
+}
+
+smd_error *InternalError(const char *what) noexcept {
+  try {
+    return ToC(Status(Code::kInternal, StrCat("a fault inside the library: ", what)));
+  } catch (...) {
+    return OutOfMemory();
+  }
+}
+
+Result<std::string_view> RequiredText(const char *text, const char *name) {
+  SMD_RETURN_IF_ERROR(NotNull(text, name));
+  if (*text == '\0') return InvalidArgument(StrCat(name, " is empty"));
+  const std::string_view found(text);
+  if (!IsUtf8(found)) return InvalidArgument(StrCat(name, " is not UTF-8"));
+  return found;
+}
+
+Result<Mode> ModeFromC(smd_mode mode) {
+  const std::optional<Mode> known = ModeFromNumber(mode);
+  if (!known) {
+    return InvalidArgument(
+        StrCat(mode, " is no mode; TRAIN is 1, EVAL 2, PREDICT 3, GLOBAL 4"));
+  }
+  return *known;
+}
+
+Result<tensor::Reduction> ReductionFromC(const char *name, int32_t absolute) {
+  SMD_ASSIGN_OR_RETURN(const std::string_view text, RequiredText(name, "reduction"));
+  const auto kind = tensor::ReductionKindFromName(text);
+  if (!kind) {
+    return InvalidArgument(StrCat("there is no reduction '", text.substr(0, 64), "'",
+                                  DidYouMean(text, {"min", "max", "median", "mean", "std",
+                                                    "variance", "sum", "prod", "l1", "l2"})));
+  }
+  return tensor::Reduction{*kind, absolute != 0};
+}
+
+Result<tensor::View> ViewFromC(const smd_tensor_view *view) {
+  SMD_RETURN_IF_ERROR(NotNull(view, "view"));
+  const size_t size = view->struct_size;
+  if (size < offsetof(smd_tensor_view, dtype) + sizeof(smd_dtype) || size > kLargestStruct) {
+    return InvalidArgument(
+        StrCat("view->struct_size is ", size, "; begin with SMD_TENSOR_VIEW_INIT"));
+  }
+  const auto dtype = tensor::DTypeFromNumber(view->dtype);
+  if (!dtype) return InvalidArgument(StrCat("view->dtype is ", view->dtype, ", no known dtype"));
+  return tensor::View::Check(view->data, view->shape, view->strides, view->ndim, *dtype);
+}
+
+}  // namespace smdebug::capi

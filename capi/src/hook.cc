@@ -1,0 +1,211 @@
+#include "smdebug/hook.h"
+
+#include "guard.h"
+#include "tensor/dlpack.h"
+
+using namespace smdebug;
+using namespace smdebug::capi;
+
+namespace {
+
+Status CheckHook(const smd_hook *hook) { return NotNull(hook, "hook"); }
+
+Deadline DeadlineFromC(Clock &clock, int32_t timeout_ms) {
+  return timeout_ms < 0 ? Deadline::Never()
+                        : Deadline::After(clock, std::chrono::milliseconds(timeout_ms));
+}
+
+// Calls the release function when the last owner lets go.
+std::shared_ptr<const void> OwnerFromC(smd_release_fn release, void *user_data) {
+  static const char kSomething = 0;  // a deleter is not run for NULL
+  return {&kSomething, [release, user_data](const void *) {
+            if (release != nullptr) release(user_data);
+          }};
+}
+
+}  // namespace
+
+smd_error *smd_hook_new(const smd_hook_options *options, smd_hook **out) noexcept {
+  return Guard([&]() -> Status {
+    SMD_CLEAR_OUT(out);
+    SMD_RETURN_IF_ERROR(NotNull(options, "options"));
+    return Give(record::Hook::Open(options->options), out);
+  });
+}
+
+smd_error *smd_hook_flush(smd_hook *hook, int32_t timeout_ms) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(CheckHook(hook));
+    return hook->hook->Flush(DeadlineFromC(hook->hook->GetClock(), timeout_ms));
+  });
+}
+
+smd_error *smd_hook_close(smd_hook *hook) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(CheckHook(hook));
+    return hook->hook->Close();
+  });
+}
+
+void smd_hook_free(smd_hook *hook) noexcept {
+  if (hook == nullptr) return;
+  // In a forked child the writer's thread does not exist and its locks may be held for
+  // ever, so the child leaves the memory alone.
+  if (!hook->hook->Mark().IsSameProcess()) return;
+  delete hook;
+}
+
+smd_error *smd_hook_set_mode(smd_hook *hook, smd_mode mode) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(CheckHook(hook));
+    SMD_ASSIGN_OR_RETURN(const Mode known, ModeFromC(mode));
+    return hook->hook->SetMode(known);
+  });
+}
+
+smd_mode smd_hook_mode(const smd_hook *hook) noexcept {
+  if (hook == nullptr || !hook->hook->Mark().IsSameProcess()) return SMD_MODE_GLOBAL;
+  return static_cast<smd_mode>(hook->hook->GetMode());
+}
+
+smd_error *smd_hook_begin_step(smd_hook *hook, int64_t *global_step) noexcept {
+  return Guard([&]() -> Status {
+    if (global_step != nullptr) *global_step = 0;
+    SMD_RETURN_IF_ERROR(CheckHook(hook));
+    SMD_ASSIGN_OR_RETURN(const int64_t begun, hook->hook->BeginStep());
+    if (global_step != nullptr) *global_step = begun;
+    return Status::Ok();
+  });
+}
+
+smd_error *smd_hook_end_step(smd_hook *hook) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(CheckHook(hook));
+    return hook->hook->EndStep();
+  });
+}
+
+int64_t smd_hook_step(const smd_hook *hook, smd_mode mode) noexcept {
+  const std::optional<Mode> known = ModeFromNumber(mode);
+  if (hook == nullptr || !known || !hook->hook->Mark().IsSameProcess()) return -1;
+  return hook->hook->LastStep(*known);
+}
+
+int32_t smd_hook_wants(const smd_hook *hook, const char *tensor) noexcept {
+  if (hook == nullptr || tensor == nullptr) return 0;
+  return GuardValue(0, [&] { return hook->hook->Wants(tensor) ? 1 : 0; });
+}
+
+smd_error *smd_hook_save(smd_hook *hook, const char *tensor,
+                         const smd_tensor_view *view) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(CheckHook(hook));
+    SMD_ASSIGN_OR_RETURN(const std::string_view name, RequiredText(tensor, "tensor"));
+    SMD_ASSIGN_OR_RETURN(const tensor::View checked, ViewFromC(view));
+    return hook->hook->Save(name, checked);
+  });
+}
+
+smd_error *smd_hook_save_owned(smd_hook *hook, const char *tensor, const smd_tensor_view *view,
+                               smd_release_fn release, void *user_data) noexcept {
+  return Guard([&]() -> Status {
+    // Before any check: the memory is given back however this ends.
+    std::shared_ptr<const void> owner = OwnerFromC(release, user_data);
+    SMD_RETURN_IF_ERROR(CheckHook(hook));
+    SMD_ASSIGN_OR_RETURN(const std::string_view name, RequiredText(tensor, "tensor"));
+    SMD_ASSIGN_OR_RETURN(const tensor::View checked, ViewFromC(view));
+    return hook->hook->Save(name, checked, std::move(owner));
+  });
+}
+
+smd_error *smd_hook_save_dlpack(smd_hook *hook, const char *tensor,
+                                DLManagedTensorVersioned *dlpack) noexcept {
+  return Guard([&]() -> Status {
+    tensor::DlpackTensor taken(dlpack);
+    const auto owner = std::make_shared<const tensor::DlpackTensor>(std::move(taken));
+    SMD_RETURN_IF_ERROR(CheckHook(hook));
+    SMD_ASSIGN_OR_RETURN(const std::string_view name, RequiredText(tensor, "tensor"));
+    SMD_ASSIGN_OR_RETURN(const tensor::View view, owner->AsView());
+    return hook->hook->Save(name, view, owner);
+  });
+}
+
+smd_error *smd_hook_save_custom(smd_hook *hook, const char *tensor, const smd_tensor_view *view,
+                                const smd_strings *collections) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(CheckHook(hook));
+    SMD_ASSIGN_OR_RETURN(const std::string_view name, RequiredText(tensor, "tensor"));
+    SMD_ASSIGN_OR_RETURN(const tensor::View checked, ViewFromC(view));
+    const std::vector<std::string> none;
+    return hook->hook->SaveCustom(name, checked,
+                                  collections == nullptr ? none : collections->items);
+  });
+}
+
+smd_error *smd_hook_save_scalar(smd_hook *hook, const char *name, const smd_tensor_view *view,
+                                double timestamp) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(CheckHook(hook));
+    SMD_ASSIGN_OR_RETURN(const std::string_view text, RequiredText(name, "name"));
+    SMD_ASSIGN_OR_RETURN(const tensor::View checked, ViewFromC(view));
+    return hook->hook->SaveScalar(text, checked, timestamp);
+  });
+}
+
+smd_error *smd_hook_collection(smd_hook *hook, const char *name, smd_collection **out) noexcept {
+  return Guard([&]() -> Status {
+    SMD_CLEAR_OUT(out);
+    SMD_RETURN_IF_ERROR(CheckHook(hook));
+    SMD_ASSIGN_OR_RETURN(const std::string_view text, RequiredText(name, "name"));
+    *out = new smd_collection{hook->hook->Collections().GetOrCreate(text)};
+    return Status::Ok();
+  });
+}
+
+smd_error *smd_hook_add_collection(smd_hook *hook, smd_collection *collection) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(CheckHook(hook));
+    SMD_RETURN_IF_ERROR(NotNull(collection, "collection"));
+    hook->hook->Collections().Add(collection->collection);
+    return Status::Ok();
+  });
+}
+
+smd_error *smd_hook_collections(const smd_hook *hook, smd_strings **out) noexcept {
+  return Guard([&]() -> Status {
+    SMD_CLEAR_OUT(out);
+    SMD_RETURN_IF_ERROR(CheckHook(hook));
+    auto names = std::make_unique<smd_strings>();
+    for (const config::CollectionPtr &collection : hook->hook->Collections().List()) {
+      names->items.push_back(collection->Name());
+    }
+    *out = names.release();
+    return Status::Ok();
+  });
+}
+
+smd_error *smd_hook_export_collections(smd_hook *hook) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(CheckHook(hook));
+    return hook->hook->ExportCollections();
+  });
+}
+
+int32_t smd_hook_is_recording(const smd_hook *hook) noexcept {
+  return hook != nullptr && hook->hook->IsRecording() ? 1 : 0;
+}
+
+int64_t smd_hook_count(const smd_hook *hook, const char *name) noexcept {
+  if (hook == nullptr || name == nullptr || !hook->hook->Mark().IsSameProcess()) return -1;
+  return GuardValue<int64_t>(-1, [&]() -> int64_t {
+    const record::QueueCounts counts = hook->hook->Counts();
+    const std::string_view wanted(name);
+    if (wanted == "steps_written") return counts.steps_written;
+    if (wanted == "steps_dropped") return counts.steps_dropped;
+    if (wanted == "steps_failed") return counts.steps_failed;
+    if (wanted == "tensors_written") return counts.tensors_written;
+    if (wanted == "bytes_written") return counts.bytes_written;
+    if (wanted == "bytes_queued") return counts.bytes_queued;
+    return -1;
+  });
+}

@@ -1,0 +1,77 @@
+// The options of smdebug/hook.h.
+#include "guard.h"
+#include "log_sink.h"
+#include "smdebug/hook.h"
+
+using namespace smdebug;
+using namespace smdebug::capi;
+
+smd_error *smd_hook_options_new(smd_hook_options **out) noexcept {
+  return Guard([&]() -> Status {
+    SMD_CLEAR_OUT(out);
+    *out = new smd_hook_options;
+    return Status::Ok();
+  });
+}
+
+smd_error *smd_hook_options_set(smd_hook_options *options, const char *name,
+                                const char *value) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(NotNull(options, "options"));
+    SMD_ASSIGN_OR_RETURN(const std::string_view option, RequiredText(name, "name"));
+    SMD_RETURN_IF_ERROR(NotNull(value, "value"));
+    return options->options.Set(option, value);
+  });
+}
+
+smd_error *smd_hook_options_include_regex(smd_hook_options *options, const char *regex) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(NotNull(options, "options"));
+    SMD_RETURN_IF_ERROR(NotNull(regex, "regex"));
+    SMD_ASSIGN_OR_RETURN(const Regex compiled, Regex::Compile(regex));
+    options->options.include_regexes.push_back(compiled.Expression());
+    return Status::Ok();
+  });
+}
+
+smd_error *smd_hook_options_set_save_config(smd_hook_options *options,
+                                            const smd_save_config *config) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(NotNull(options, "options"));
+    SMD_RETURN_IF_ERROR(NotNull(config, "config"));
+    options->options.save_config = config->config;
+    return Status::Ok();
+  });
+}
+
+smd_error *smd_hook_options_set_reduction_config(smd_hook_options *options,
+                                                 const smd_reduction_config *config) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(NotNull(options, "options"));
+    SMD_RETURN_IF_ERROR(NotNull(config, "config"));
+    options->options.reduction_config = config->config;
+    return Status::Ok();
+  });
+}
+
+smd_error *smd_hook_options_add_collection(smd_hook_options *options,
+                                           smd_collection *collection) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(NotNull(options, "options"));
+    SMD_RETURN_IF_ERROR(NotNull(collection, "collection"));
+    options->options.collections.push_back(collection->collection);
+    return Status::Ok();
+  });
+}
+
+smd_error *smd_hook_options_set_log(smd_hook_options *options, smd_log_level level, smd_log_fn log,
+                                    void *user_data, smd_release_fn destroy) noexcept {
+  return Guard([&]() -> Status {
+    SMD_ASSIGN_OR_RETURN(Logger logger, LoggerFromC(level, log, user_data, destroy));
+    SMD_RETURN_IF_ERROR(NotNull(options, "options"));
+    options->options.logger = std::move(logger);
+    return Status::Ok();
+  });
+}
+
+void smd_hook_options_free(smd_hook_options *options) noexcept { delete options; }

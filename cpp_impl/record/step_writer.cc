@@ -1,0 +1,72 @@
+#include "record/step_writer.h"
+
+#include <array>
+
+#include "base/clock.h"
+#include "base/strings.h"
+#include "format/event_writer.h"
+#include "format/paths.h"
+
+namespace smdebug::record {
+
+StepWriter::StepWriter(const std::shared_ptr<storage::Store> &store, int64_t step,
+                       std::string worker)
+    : step_(step),
+      file_(store, step, std::move(worker)),
+      path_(StrCat(store->Location(), "/", file_.EventName())) {}
+
+Result<std::unique_ptr<StepWriter>> StepWriter::Open(std::shared_ptr<storage::Store> store,
+                                                     int64_t step, std::string_view worker) {
+  if (step < 0) return InvalidArgument(StrCat("step is ", step, "; it must be 0 or more"));
+  SMD_RETURN_IF_ERROR(format::CheckWorkerName(worker));
+  return std::unique_ptr<StepWriter>(
+      new StepWriter(store, step, format::WorkerToFile(worker)));
+}
+
+Status StepWriter::CheckOpen() const {
+  if (!is_closed_) return Status::Ok();
+  return WrongState(StrCat(path_, ": the file is closed"));
+}
+
+int64_t StepWriter::Note(Mode mode, int64_t mode_step) {
+  const int64_t step = mode_step < 0 ? step_ : mode_step;
+  if (!as_) as_ = {mode, step};
+  return step;
+}
+
+Status StepWriter::AddTensor(std::string_view name, const tensor::View &view, Mode mode,
+                             int64_t mode_step, double wall_time) {
+  SMD_RETURN_IF_ERROR(CheckOpen());
+  AlignedBuffer compact;
+  tensor::View written = view;
+  if (!view.IsCompact()) {
+    compact = AlignedBuffer(view.ByteCount());
+    CopyCompact(view, compact.Data());
+    written = {compact.Data(), view.shape, {}, view.dtype};
+  }
+  const format::EventContext context{step_, mode, Note(mode, mode_step),
+                                     wall_time > 0 ? wall_time : Clock::System().WallSeconds()};
+  format::EncodedEvent event;
+  SMD_RETURN_IF_ERROR(
+      format::EncodeTensorEvent(name, written, context, format::Checksum::kConstant, &event));
+  const size_t size = written.ByteCount();
+  file_.Announce({std::string(name), event.Size(size)});
+  const std::array pieces = {AsBytes(event.head),
+                             ByteSpan(static_cast<const std::byte *>(written.data), size),
+                             AsBytes(event.tail)};
+  return file_.Append(pieces);
+}
+
+Status StepWriter::AddShape(format::SavedShape shape, Mode mode, int64_t mode_step) {
+  SMD_RETURN_IF_ERROR(CheckOpen());
+  Note(mode, mode_step);
+  file_.AddShape(std::move(shape));
+  return Status::Ok();
+}
+
+Status StepWriter::Close() {
+  if (std::exchange(is_closed_, true) || file_.IsEmpty()) return Status::Ok();
+  return file_.Commit(as_->first, as_->second, false);
+}
+
+}  // namespace smdebug::record

@@ -1,0 +1,48 @@
+// Writes one step's files at once, without a hook.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/mode.h"
+#include "base/result.h"
+#include "record/step_file.h"
+#include "storage/store.h"
+#include "tensor/view.h"
+
+namespace smdebug::record {
+
+// For one thread.
+class StepWriter {
+ public:
+  // INVALID_ARGUMENT: a step below 0, a worker's name unfit for a file's.
+  static Result<std::unique_ptr<StepWriter>> Open(std::shared_ptr<storage::Store> store,
+                                                  int64_t step, std::string_view worker);
+
+  // The event file's path.
+  const std::string &Path() const { return path_; }
+
+  // `mode_step` -1 is the global step, `wall_time` 0 is now.  The first call of either
+  // says the file's mode and mode step.
+  Status AddTensor(std::string_view name, const tensor::View &view, Mode mode, int64_t mode_step,
+                   double wall_time);
+  Status AddShape(format::SavedShape shape, Mode mode, int64_t mode_step);
+
+  // A second call does nothing.
+  Status Close();
+
+ private:
+  StepWriter(const std::shared_ptr<storage::Store> &store, int64_t step, std::string worker);
+  Status CheckOpen() const;
+  int64_t Note(Mode mode, int64_t mode_step);
+
+  const int64_t step_;
+  StepFile file_;
+  const std::string path_;
+  std::optional<std::pair<Mode, int64_t>> as_;
+  bool is_closed_ = false;
+};
+
+}  // namespace smdebug::record
