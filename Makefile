@@ -1,0 +1,78 @@
+# `make` builds, `make demo` shows, `make test` tests.  Each does its own set-up.
+PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?= $(shell nproc)
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/libsmdebug
+PYTHON := .venv/bin/python
+ORIGINAL := $(CACHE)/original-1.0.34
+ONLY ?=
+
+export PYTHONPATH := $(CURDIR)/build/python
+export SMDEBUG_ORIGINAL_PYTHON := $(ORIGINAL)/bin/python
+export PIP_CACHE_DIR ?= $(CACHE)/pip
+
+.PHONY: all python demo test test-cpp test-python test-asan test-tsan bench lint format abi \
+        install uninstall clean environment original
+
+all: build/build.ninja
+	@cmake --build build -j $(JOBS)
+
+python: all
+
+build/build.ninja: CMakeLists.txt CMakePresets.json
+	@tools/setup.sh
+	@cmake --preset release > build.log 2>&1 || { cat build.log; exit 1; }
+	@mv build.log build/configure.log
+
+environment:
+	@tools/setup.sh
+	@tools/venv.sh .venv examples/demo/requirements.txt tests/requirements.txt
+
+original:
+	@mkdir -p $(CACHE)
+	@tools/venv.sh $(ORIGINAL) tests/interop/requirements.txt
+
+demo: all environment
+	@$(PYTHON) examples/demo/demo.py --out demo_output
+
+test: test-cpp test-python
+
+test-cpp: all
+	@ctest --test-dir build --output-on-failure -j $(JOBS) $(if $(ONLY),-R '$(ONLY)')
+
+test-python: all environment original
+	@$(PYTHON) -m pytest -q tests/python tests/interop tests/docs $(if $(ONLY),-k '$(ONLY)')
+
+# The C and C++ tests once more, under sanitizers that end the run at the first fault.
+test-asan test-tsan: test-%:
+	@tools/setup.sh
+	@cmake --preset $* > /dev/null
+	@cmake --build build/$* -j $(JOBS)
+	@ctest --test-dir build/$* --output-on-failure -j $(JOBS) -LE lint
+
+bench: environment original
+	@tools/setup.sh bench
+	@cmake --preset release -DSMDEBUG_BENCH=ON > /dev/null
+	@cmake --build build -j $(JOBS)
+	@$(PYTHON) tests/bench/bench.py
+
+lint: all
+	@tools/setup.sh lint
+	@tools/lint.sh
+
+format:
+	@tools/setup.sh lint
+	@git ls-files '*.cc' '*.c' '*.h' | grep -v '^bindings/.*/generated/' | xargs clang-format -i
+
+abi: all
+	@tools/setup.sh lint
+	@tools/renew_abi.sh
+
+install: all
+	@DESTDIR=$(DESTDIR) cmake --install build --prefix $(PREFIX)
+
+uninstall:
+	@cmake --build build --target uninstall
+
+clean:
+	rm -rf build .venv demo_output

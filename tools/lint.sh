@@ -1,0 +1,26 @@
+#!/bin/sh
+# Layout, layers, contracts, sizes, and what clang-tidy says.  Exits with 1 on any finding.
+set -eu
+
+sources() { git ls-files --cached --others --exclude-standard -- "$@"; }
+status=0
+
+sources 'cpp_impl/*.cc' 'cpp_impl/*.h' 'capi/*.cc' 'capi/*.h' 'tests/*.cc' 'tests/*.c' 'tests/*.h' \
+    'examples/*.c' 'examples/*.cc' 'bindings/*.c' 'bindings/*.h' |
+  xargs clang-format --dry-run --Werror || status=1
+
+too_long=$(sources 'cpp_impl/*' 'capi/*' 'bindings/*' 'tools/*' 'examples/*' 'tests/*' |
+  grep -E '\.(cc|c|h|py|i)$' | xargs wc -l |
+  awk '$2 != "total" && ($1 > 600 || ($2 ~ /\.h$/ && $1 > 275)) { print "  " $2 ": " $1 " lines" }')
+if [ -n "$too_long" ]; then
+  printf 'Files that want to be two:\n%s\n' "$too_long"
+  status=1
+fi
+
+ctest --test-dir build --output-on-failure -L lint || status=1
+
+sources 'cpp_impl/*.cc' 'capi/*.cc' |
+  xargs -P "$(nproc)" -n 4 clang-tidy -p build --quiet 2>build/clang-tidy.log || status=1
+
+.venv/bin/python -m mypy --config-file bindings/python/mypy.ini || status=1
+exit $status

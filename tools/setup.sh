@@ -1,0 +1,37 @@
+#!/bin/sh
+# Installs the Debian packages that are missing; says what it does.  Groups of packages
+# are named by the arguments: build (always), lint, bench.
+set -eu
+
+build="g++ make cmake ninja-build pkg-config swig libprotobuf-c-dev protobuf-c-compiler
+  libcjson-dev libpcre2-dev libhwy-dev rapidjson-dev libgtest-dev libgmock-dev
+  python3 python3-dev python3-venv"
+lint="clang clang-format clang-tidy abigail-tools"
+bench="libbenchmark-dev"
+
+wanted="$build"
+for group in "$@"; do
+  case "$group" in
+    lint) wanted="$wanted $lint" ;;
+    bench) wanted="$wanted $bench" ;;
+    *) echo "setup.sh: no group of packages is called '$group'" >&2; exit 2 ;;
+  esac
+done
+
+missing=""
+for package in $wanted; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' ||
+    missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+if ! command -v apt-get >/dev/null; then
+  echo "setup.sh: needs these packages, and apt-get to install them is not here:$missing" >&2
+  exit 1
+fi
+as_root=""
+[ "$(id -u)" = 0 ] || as_root="sudo"
+echo "Installing:$missing"
+$as_root apt-get update -qq
+DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends $missing \
+  >/dev/null
