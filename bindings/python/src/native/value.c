@@ -160,7 +160,7 @@ static PyObject *TextArray(const smd_value *value) {
   if (texts != NULL && Numpy() != NULL) {
     flat = PyObject_CallMethod(Numpy(), "array", "Os", texts, "U");
   }
-  if (flat != NULL) result = PyObject_CallMethod(flat, "reshape", "O", shape);
+  if (flat != NULL) result = PyObject_CallMethod(flat, "reshape", "(O)", shape);
   Py_XDECREF(flat);
   Py_XDECREF(texts);
   Py_XDECREF(shape);

@@ -166,8 +166,7 @@ class FileWriter:
         return self.event_file_path
 
     def flush(self) -> None:
-        """Writes what waits to the unfinished event file."""
-        check(_raw.smd_step_file_flush(self._handle))
+        """Does nothing: what was written becomes visible with `close`."""
 
     def close(self) -> None:
         """Makes both files visible to readers.  A second call does nothing."""

@@ -102,6 +102,7 @@ class Trial(ABC):
         self._open: Optional[TrialHandle] = TrialHandle(raw)
         self.name: str = name or _raw.smd_trial_name(raw)
         self._dynamic_refresh = True
+        self._was_read = False
         _interruptible(self._open, _raw.smd_trial_load)
 
     # ---- life -------------------------------------------------------------------
@@ -141,11 +142,17 @@ class Trial(ABC):
 
     @property
     def dynamic_refresh(self) -> bool:
-        """Whether queries read what was recorded since the last one."""
+        """Whether queries read what was recorded since the last one.
+
+        Switching that off before the first query reads what is there.
+        """
         return self._dynamic_refresh
 
     @dynamic_refresh.setter
     def dynamic_refresh(self, on: bool) -> None:
+        if not on and not self._was_read:
+            self._was_read = True
+            self.refresh_data()
         _raw.smd_trial_set_auto_refresh(self._handle, int(bool(on)))
         self._dynamic_refresh = bool(on)
 
