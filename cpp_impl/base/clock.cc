@@ -13,7 +13,7 @@ class SystemClock final : public Clock {
     return std::chrono::duration<double>(now).count();
   }
   Duration Monotonic() override { return std::chrono::steady_clock::now().time_since_epoch(); }
-  void WaitFor(CondVar &condition, Mutex &mutex, Duration time) override {
+  void WaitFor(CondVar &condition, Mutex &mutex, Duration time) override SMD_REQUIRES(mutex) {
     condition.WaitFor(mutex, time);
   }
 };

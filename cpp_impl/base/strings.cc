@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -122,6 +122,12 @@ std::string DidYouMean(std::string_view text, const std::vector<std::string_view
 }
 
 bool IsUtf8(std::string_view text) {
+  // Names are plain letters nearly always, and are checked on the recording path.
+  constexpr uint64_t kHighBits = 0x8080808080808080U;
+  for (uint64_t word = 0; text.size() >= sizeof word; text.remove_prefix(sizeof word)) {
+    std::memcpy(&word, text.data(), sizeof word);
+    if ((word & kHighBits) != 0) break;
+  }
   while (!text.empty()) {
     const size_t length = Utf8Length(text);
     if (length == 0) return false;

@@ -6,13 +6,13 @@
 namespace smdebug {
 namespace {
 
-struct Start {
+struct Beginning {
   std::string name;
   std::function<void()> body;
 };
 
 extern "C" void *RunThread(void *argument) {
-  const std::unique_ptr<Start> start(static_cast<Start *>(argument));
+  const std::unique_ptr<Beginning> start(static_cast<Beginning *>(argument));
   pthread_setname_np(pthread_self(), start->name.substr(0, 15).c_str());
   start->body();
   return nullptr;
@@ -23,7 +23,7 @@ extern "C" void *RunThread(void *argument) {
 Thread::~Thread() { Join(); }
 
 Status Thread::Start(const std::string &name, std::function<void()> body) {
-  auto start = std::make_unique<struct Start>(name, std::move(body));
+  std::unique_ptr<Beginning> start(new Beginning{name, std::move(body)});
   sigset_t all;
   sigset_t before;
   sigfillset(&all);

@@ -116,8 +116,9 @@ SMD_FALLIBLE smd_reduction_config_names(const smd_reduction_config *config,
 SMD_API int32_t smd_reduction_config_equal(const smd_reduction_config *a,
                                            const smd_reduction_config *b) SMD_NOEXCEPT;
 
-/* The form of collection files: {"reductions": "min,abs_l1_norm",
- * "save_raw_tensor": false, "save_shape": false}.
+/* The form of collection files: {"save_raw_tensor": false, "reductions":
+ * "min,abs_l1_norm", "save_shape": false}; medians, which the original's reader does
+ * not know, stand under "extra_reductions".
  *
  * Fails: INVALID_ARGUMENT.
  * Thread: any.   Since: 1.0 */

@@ -1,0 +1,107 @@
+// What recording costs, beside a plain write() of the same bytes.
+#include <benchmark/benchmark.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "workspace.h"
+
+namespace {
+
+using bench::Check;
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+
+std::vector<std::string> Names(int64_t count) {
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < count; ++i) names.push_back("gradient/layer_" + std::to_string(i));
+  return names;
+}
+
+// range(0): bytes of a tensor; range(1): tensors a step; range(2): steps.
+void Record(benchmark::State &state) {
+  const bench::Workspace workspace("record");
+  const int64_t elements = state.range(0) / 4;
+  const std::vector<float> data(static_cast<size_t>(elements), 1.5F);
+  const smd_tensor_view view = bench::ViewOf(data, elements);
+  const std::vector<std::string> names = Names(state.range(1));
+  for (auto _ : state) {
+    state.PauseTiming();
+    workspace.Empty();
+    const bench::HookPtr hook = bench::OpenHook(workspace.Path("trial"));
+    state.ResumeTiming();
+    for (int64_t step = 0; step < state.range(2); ++step) {
+      Check(smd_hook_begin_step(hook.get(), nullptr));
+      for (const std::string &name : names) Check(smd_hook_save(hook.get(), name.c_str(), &view));
+      Check(smd_hook_end_step(hook.get()));
+    }
+    Check(smd_hook_flush(hook.get(), -1));
+  }
+  const int64_t tensors = state.iterations() * state.range(1) * state.range(2);
+  state.SetItemsProcessed(tensors);
+  state.SetBytesProcessed(tensors * state.range(0));
+}
+BENCHMARK(Record)->Name("record")->UseRealTime()->Unit(benchmark::kMillisecond)
+    ->Args({1 << 10, 100, 400})->Args({kMiB, 16, 16})->Args({128 * kMiB, 1, 4});
+
+// The same bytes, files and calls, without any library.
+void Write(benchmark::State &state) {
+  const bench::Workspace workspace("write");
+  const auto size = static_cast<size_t>(state.range(0));
+  std::vector<char> data(size);
+  std::memset(data.data(), 3, size);
+  for (auto _ : state) {
+    state.PauseTiming();
+    workspace.Empty();
+    state.ResumeTiming();
+    for (int64_t step = 0; step < state.range(2); ++step) {
+      const int file = open(workspace.Path(std::to_string(step)).c_str(),
+                            O_WRONLY | O_CREAT | O_TRUNC, 0666);
+      for (int64_t i = 0; i < state.range(1); ++i) {
+        if (write(file, data.data(), size) != state.range(0)) state.SkipWithError("short write");
+      }
+      close(file);
+    }
+  }
+  state.SetBytesProcessed(state.iterations() * state.range(0) * state.range(1) * state.range(2));
+}
+BENCHMARK(Write)->Name("write")->UseRealTime()->Unit(benchmark::kMillisecond)
+    ->Args({kMiB, 16, 16})->Args({128 * kMiB, 1, 4});
+
+// A tensor that no collection wants, at a step that saves others.
+void SaveUnwanted(benchmark::State &state) {
+  const bench::Workspace workspace("unwanted");
+  smd_hook_options *options = nullptr;
+  smd_hook *hook = nullptr;
+  Check(smd_hook_options_new(&options));
+  Check(smd_hook_options_set(options, "out_dir", workspace.Path("trial").c_str()));
+  Check(smd_hook_new(options, &hook));
+  smd_hook_options_free(options);
+  const bench::HookPtr owned(hook);
+  const std::vector<float> data(256, 1.5F);
+  const int64_t elements = 256;
+  const smd_tensor_view view = bench::ViewOf(data, elements);
+  Check(smd_hook_begin_step(hook, nullptr));
+  for (auto _ : state) Check(smd_hook_save(hook, "conv1/activation", &view));
+}
+BENCHMARK(SaveUnwanted)->Name("save_unwanted");
+
+// All reductions but the median of a 16 MiB tensor, saved without the tensor.
+void Reduce(benchmark::State &state) {
+  const bench::Workspace workspace("reduce");
+  const bench::HookPtr hook = bench::OpenHook(
+      workspace.Path("trial"),
+      "min,max,mean,std,variance,sum,prod,l1,l2,abs_min,abs_max,abs_mean,abs_std,abs_variance,"
+      "abs_sum,abs_prod,abs_l1,abs_l2");
+  const int64_t elements = 4 * kMiB;
+  std::vector<float> data(static_cast<size_t>(elements));
+  for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 1000) * 0.002F - 1.0F;
+  const smd_tensor_view view = bench::ViewOf(data, elements);
+  Check(smd_hook_begin_step(hook.get(), nullptr));
+  for (auto _ : state) Check(smd_hook_save(hook.get(), "weights", &view));
+  state.SetBytesProcessed(state.iterations() * elements * 4);
+}
+BENCHMARK(Reduce)->Name("reduce_16MiB")->UseRealTime()->Unit(benchmark::kMillisecond);
+
+}  // namespace

@@ -1,0 +1,53 @@
+// What the benchmarks share: folders to work in, and handles without ceremony.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "smdebug.h"
+
+namespace bench {
+
+// Ends the program with the error's message, if there is one.
+void Check(smd_error *error);
+
+struct FreeHook {
+  void operator()(smd_hook *hook) const { smd_hook_free(hook); }
+};
+struct FreeTrial {
+  void operator()(smd_trial *trial) const { smd_trial_free(trial); }
+};
+struct FreeTensor {
+  void operator()(smd_tensor *tensor) const { smd_tensor_free(tensor); }
+};
+using HookPtr = std::unique_ptr<smd_hook, FreeHook>;
+using TrialPtr = std::unique_ptr<smd_trial, FreeTrial>;
+using TensorPtr = std::unique_ptr<smd_tensor, FreeTensor>;
+
+// A folder below SMDEBUG_BENCH_DIR (else the current one), empty at first and removed at
+// the end.
+class Workspace {
+ public:
+  explicit Workspace(const std::string &name);
+  ~Workspace();
+  Workspace(const Workspace &) = delete;
+  Workspace &operator=(const Workspace &) = delete;
+
+  std::string Path(const std::string &name) const { return root_ + "/" + name; }
+  void Empty() const;
+
+ private:
+  std::string root_;
+};
+
+// Records every step of every tensor, raw, or only `reductions` where given.
+HookPtr OpenHook(const std::string &out_dir, const char *reductions = nullptr);
+TrialPtr OpenTrial(const std::string &path);
+smd_tensor_view ViewOf(const std::vector<float> &data, const int64_t &size);
+
+// A finished trial of float32 tensors "tensor_<i>".
+void WriteTrial(const std::string &out_dir, int steps, int tensors, int64_t elements);
+
+}  // namespace bench
