@@ -11,6 +11,14 @@ if importlib.util.find_spec("smdebug") is None:
 
 from helpers import Recorder  # noqa: E402
 
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.parent == HERE:
+            item.add_marker(pytest.mark.timeout(60))
+
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch):

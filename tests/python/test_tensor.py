@@ -214,6 +214,15 @@ def test_an_unknown_reduction_is_refused(raw, name):
         raw.reduction_value(0, name)
 
 
+def test_text_and_nothing_do_not_reduce(out_dir):
+    trial = record(out_dir, [{"text": ["a"], "nothing": np.zeros(0)}])
+    with pytest.raises(TypeError):
+        trial.tensor("text").reduction_value(0, "mean")
+    with pytest.raises(ValueError, match="min"):
+        trial.tensor("nothing").reduction_value(0, "min")
+    assert trial.tensor("nothing").reduction_value(0, "sum") == 0
+
+
 def test_integers_reduce_as_numpy_reduces_them(out_dir):
     data = np.array([-3, 4, 5], np.int32)
     tensor = record(out_dir, [{"t": data}]).tensor("t")

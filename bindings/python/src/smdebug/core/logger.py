@@ -13,6 +13,7 @@ _LEVELS = {
     "warning": logging.WARNING,
     "error": logging.ERROR,
     "critical": logging.CRITICAL,
+    "off": logging.CRITICAL + 1,
 }
 
 
@@ -22,9 +23,7 @@ def get_logger(name: str = "smdebug") -> logging.Logger:
     Lines go where the program sends its log; no handler is added.
     """
     logger = logging.getLogger(name)
-    level = os.environ.get("SMDEBUG_LOG_LEVEL", "warning").lower()
     if logger.level == logging.NOTSET:
+        level = os.environ.get("SMDEBUG_LOG_LEVEL", "").lower()
         logger.setLevel(_LEVELS.get(level, logging.WARNING))
-    if level == "off":
-        logger.disabled = True
     return logger

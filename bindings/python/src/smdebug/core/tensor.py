@@ -10,6 +10,7 @@ from smdebug._handles import TensorHandle, out_steps, out_strings, out_text, tex
 from smdebug.core.modes import ModeKeys
 from smdebug.exceptions import (
     SMDebugNotImplementedError,
+    SMDebugTypeError,
     SMDebugValueError,
     TensorUnavailableForStep,
 )
@@ -187,11 +188,16 @@ class Tensor:
         Raises
         ------
         SMDebugValueError
-            If there is no such reduction.
+            If there is no such reduction, or no elements to compare.
+        SMDebugTypeError
+            If the elements have no such reduction: those of text have none.
         TensorUnavailableForStep
             If neither the reduction nor the value was saved there.
         """
-        value = _raw.read_reduction(self._handle, step_num, mode, worker, reduction_name, abs)
+        try:
+            value = _raw.read_reduction(self._handle, step_num, mode, worker, reduction_name, abs)
+        except SMDebugNotImplementedError as error:
+            raise SMDebugTypeError(str(error)) from error
         return value[()] if value.ndim == 0 else value
 
     def reduction_values(
