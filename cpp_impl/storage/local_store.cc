@@ -39,16 +39,18 @@ class LocalReader final : public FileReader {
   std::string path_;
 };
 
+// Names count from the trial's folder, which is kept open.
 class LocalWriter final : public FileWriter {
  public:
-  LocalWriter(FileDescriptor folder, FileDescriptor file, std::string leaf, std::string path)
-      : folder_(std::move(folder)),
+  LocalWriter(std::shared_ptr<const FileDescriptor> root, FileDescriptor file, std::string name,
+              std::string path)
+      : root_(std::move(root)),
         file_(std::move(file)),
-        leaf_(std::move(leaf)),
+        name_(std::move(name)),
         path_(std::move(path)) {}
 
   ~LocalWriter() override {
-    if (!is_committed_) unlinkat(folder_.Number(), Temporary().c_str(), 0);
+    if (!is_committed_) unlinkat(root_->Number(), TemporaryName(name_).c_str(), 0);
   }
 
   Status Append(std::span<const ByteSpan> pieces) override {
@@ -58,23 +60,36 @@ class LocalWriter final : public FileWriter {
   Status Commit(bool durable) override {
     if (durable && fsync(file_.Number()) != 0) return SystemError("syncing", path_, errno);
     file_.Reset();
-    if (renameat(folder_.Number(), Temporary().c_str(), folder_.Number(), leaf_.c_str()) != 0) {
+    const int root = root_->Number();
+    if (renameat(root, TemporaryName(name_).c_str(), root, name_.c_str()) != 0) {
       return SystemError("renaming to its final name", path_, errno);
     }
     is_committed_ = true;
-    if (durable && fsync(folder_.Number()) != 0) {
-      return SystemError("syncing the folder of", path_, errno);
+    return durable ? SyncFolders() : Status::Ok();
+  }
+
+  static std::string TemporaryName(const std::string &name) { return name + ".tmp"; }
+
+ private:
+  // A name is durable when every folder on the way to it is.
+  Status SyncFolders() {
+    std::string folder = name_;
+    while (folder != ".") {
+      const size_t slash = folder.rfind('/');
+      folder = slash == std::string::npos ? "." : folder.substr(0, slash);
+      const FileDescriptor opened(
+          openat(root_->Number(), folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      if (!opened.IsOpen() || fsync(opened.Number()) != 0) {
+        return SystemError("syncing the folder of", path_, errno);
+      }
     }
     return Status::Ok();
   }
 
-  std::string Temporary() const { return leaf_ + ".tmp"; }
-
- private:
-  FileDescriptor folder_;
+  const std::shared_ptr<const FileDescriptor> root_;
   FileDescriptor file_;
-  std::string leaf_;
-  std::string path_;
+  const std::string name_;
+  const std::string path_;
   bool is_committed_ = false;
 };
 
@@ -82,32 +97,26 @@ class LocalWriter final : public FileWriter {
 // was killed can be taken over.
 class LocalClaim final : public Claim {
  public:
-  LocalClaim(FileDescriptor file, FileDescriptor folder, std::string leaf)
-      : file_(std::move(file)), folder_(std::move(folder)), leaf_(std::move(leaf)) {}
-  ~LocalClaim() override { unlinkat(folder_.Number(), leaf_.c_str(), 0); }
+  LocalClaim(std::shared_ptr<const FileDescriptor> root, FileDescriptor file, std::string name)
+      : root_(std::move(root)), file_(std::move(file)), name_(std::move(name)) {}
+  ~LocalClaim() override { unlinkat(root_->Number(), name_.c_str(), 0); }
 
  private:
-  FileDescriptor file_;
-  FileDescriptor folder_;
-  std::string leaf_;
+  const std::shared_ptr<const FileDescriptor> root_;
+  const FileDescriptor file_;
+  const std::string name_;
 };
 
-struct NameParts {
-  std::string folder;  // empty for the root
-  std::string leaf;
-};
-
-NameParts SplitName(const std::string &name) {
+std::string FolderOf(const std::string &name) {
   const size_t slash = name.rfind('/');
-  if (slash == std::string::npos) return {"", name};
-  return {name.substr(0, slash), name.substr(slash + 1)};
+  return slash == std::string::npos ? "" : name.substr(0, slash);
 }
 
-bool IsSameFile(int file, int folder, const std::string &leaf) {
+bool IsSameFile(int file, int root, const std::string &name) {
   struct stat opened {};
   struct stat named {};
   return fstat(file, &opened) == 0 &&
-         fstatat(folder, leaf.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+         fstatat(root, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
          opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
@@ -159,26 +168,37 @@ Result<std::shared_ptr<Store>> LocalStore::Open(std::string_view path) {
 }
 
 std::string LocalStore::PathOf(std::string_view name) const {
-  return name.empty() ? root_ : StrCat(root_, "/", name);
+  return name.empty() ? root_path_ : StrCat(root_path_, "/", name);
 }
 
-Result<FileDescriptor> LocalStore::OpenBelow(const std::string &name, int flags) const {
-  FileDescriptor root(open(root_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!root.IsOpen()) return SystemError("opening", root_, errno);
-  if (name.empty()) {
-    const int number = open(root_.c_str(), flags | O_CLOEXEC);
-    if (number < 0) return SystemError("opening", root_, errno);
-    return FileDescriptor(number);
-  }
-  int number = OpenAt2(root.Number(), name, flags | O_CLOEXEC);
+Result<std::shared_ptr<const FileDescriptor>> LocalStore::Root() {
+  const MutexLock lock(mutex_);
+  if (root_) return root_;
+  FileDescriptor opened(open(root_path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!opened.IsOpen()) return SystemError("opening", root_path_, errno);
+  root_ = std::make_shared<const FileDescriptor>(std::move(opened));
+  return root_;
+}
+
+void LocalStore::ForgetRoot() {
+  const MutexLock lock(mutex_);
+  root_.reset();
+}
+
+Result<FileDescriptor> LocalStore::OpenBelow(const std::string &name, int flags) {
+  SMD_ASSIGN_OR_RETURN(const std::shared_ptr<const FileDescriptor> root, Root());
+  int number = OpenAt2(root->Number(), name, flags | O_CLOEXEC);
   if (number < 0 && (errno == ENOSYS || errno == EPERM || errno == E2BIG)) {
-    number = OpenPartByPart(root.Number(), name, flags | O_CLOEXEC);
+    number = OpenPartByPart(root->Number(), name, flags | O_CLOEXEC);
   }
   if (number >= 0) return FileDescriptor(number);
-  if (errno == ELOOP || errno == EXDEV) {
+  const int error = errno;
+  if (error == ELOOP || error == EXDEV) {
     return CorruptData(PathOf(name), "leads out of the trial, or is a symbolic link; refused");
   }
-  return SystemError("opening", PathOf(name), errno);
+  // The folder may have been removed and made anew.
+  if (error == ENOENT && access(PathOf(name).c_str(), F_OK) == 0) ForgetRoot();
+  return SystemError("opening", PathOf(name), error);
 }
 
 Result<std::shared_ptr<FileReader>> LocalStore::Open(const std::string &name) {
@@ -214,30 +234,44 @@ Result<std::vector<std::string>> LocalStore::List(const std::string &folder) {
 }
 
 std::unique_ptr<Listing> LocalStore::Follow(const std::string &folder) {
-  return std::make_unique<LocalListing>(root_, folder);
+  return std::make_unique<LocalListing>(root_path_, folder);
 }
 
-Result<FileDescriptor> LocalStore::MakeFolder(const std::string &folder) const {
-  auto opened = OpenBelow(folder, O_PATH | O_DIRECTORY);
-  if (opened.IsOk() || opened.GetStatus().GetCode() != Code::kNotFound) return opened;
+Status LocalStore::MakeFolder(const std::string &folder) {
   std::error_code error;
   std::filesystem::create_directories(PathOf(folder), error);
   if (error) return SystemError("making the folder", PathOf(folder), error.value());
-  return OpenBelow(folder, O_PATH | O_DIRECTORY);
+  ForgetRoot();
+  return Status::Ok();
+}
+
+Result<FileDescriptor> LocalStore::CreateBelow(const std::string &name, int flags,
+                                               std::shared_ptr<const FileDescriptor> *root) {
+  for (const bool is_last_try : {false, true}) {
+    auto opened = Root();
+    if (opened.IsOk()) {
+      *root = *opened;
+      FileDescriptor file(openat((*root)->Number(), name.c_str(),
+                                 flags | O_CREAT | O_NOFOLLOW | O_CLOEXEC, kFileMode));
+      if (file.IsOpen()) return file;
+      if (errno != ENOENT || is_last_try) return SystemError("making", PathOf(name), errno);
+      // Nearly always only the last folder is missing: that of a new step.
+      const std::string folder = FolderOf(name);
+      if (mkdirat((*root)->Number(), folder.c_str(), kFolderMode) == 0) continue;
+    } else if (is_last_try) {
+      return opened.GetStatus();
+    }
+    SMD_RETURN_IF_ERROR(MakeFolder(FolderOf(name)));
+  }
+  return SystemError("making", PathOf(name), ENOENT);
 }
 
 Result<std::unique_ptr<FileWriter>> LocalStore::Create(const std::string &name) {
-  const NameParts parts = SplitName(name);
-  SMD_ASSIGN_OR_RETURN(FileDescriptor made, MakeFolder(parts.folder));
-  // Syncing a folder needs more than the O_PATH descriptor that finding it needs.
-  FileDescriptor folder(openat(made.Number(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder.IsOpen()) return SystemError("opening", PathOf(parts.folder), errno);
-  const std::string temporary = parts.leaf + ".tmp";
-  FileDescriptor file(openat(folder.Number(), temporary.c_str(),
-                             O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, kFileMode));
-  if (!file.IsOpen()) return SystemError("making", PathOf(name) + ".tmp", errno);
-  return std::unique_ptr<FileWriter>(std::make_unique<LocalWriter>(
-      std::move(folder), std::move(file), parts.leaf, PathOf(name)));
+  std::shared_ptr<const FileDescriptor> root;
+  SMD_ASSIGN_OR_RETURN(FileDescriptor file,
+                       CreateBelow(LocalWriter::TemporaryName(name), O_WRONLY | O_TRUNC, &root));
+  return std::unique_ptr<FileWriter>(
+      std::make_unique<LocalWriter>(std::move(root), std::move(file), name, PathOf(name)));
 }
 
 Status LocalStore::Remove(const std::string &name) {
@@ -246,21 +280,18 @@ Status LocalStore::Remove(const std::string &name) {
 }
 
 Result<std::unique_ptr<Claim>> LocalStore::Acquire(const std::string &name) {
-  const NameParts parts = SplitName(name);
-  SMD_ASSIGN_OR_RETURN(FileDescriptor folder, MakeFolder(parts.folder));
-  FileDescriptor file(openat(folder.Number(), parts.leaf.c_str(),
-                             O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, kFileMode));
-  if (!file.IsOpen()) return SystemError("making", PathOf(name), errno);
+  std::shared_ptr<const FileDescriptor> root;
+  SMD_ASSIGN_OR_RETURN(FileDescriptor file, CreateBelow(name, O_RDWR, &root));
   if (flock(file.Number(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return std::unique_ptr<Claim>();
     return SystemError("locking", PathOf(name), errno);
   }
   // Its former holder may have removed the file between our opening and locking it.
-  if (!IsSameFile(file.Number(), folder.Number(), parts.leaf)) return Acquire(name);
+  if (!IsSameFile(file.Number(), root->Number(), name)) return Acquire(name);
   return std::unique_ptr<Claim>(
-      std::make_unique<LocalClaim>(std::move(file), std::move(folder), parts.leaf));
+      std::make_unique<LocalClaim>(std::move(root), std::move(file), name));
 }
 
-std::unique_ptr<Watcher> LocalStore::Watch() { return std::make_unique<LocalWatcher>(root_); }
+std::unique_ptr<Watcher> LocalStore::Watch() { return std::make_unique<LocalWatcher>(root_path_); }
 
 }  // namespace smdebug::storage

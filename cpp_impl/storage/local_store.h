@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "storage/file_descriptor.h"
 #include "storage/store.h"
 
@@ -16,9 +17,9 @@ class LocalStore final : public Store {
   // Makes nothing: the folder is made with the first file.
   static Result<std::shared_ptr<Store>> Open(std::string_view path);
 
-  explicit LocalStore(std::string root) : root_(std::move(root)) {}
+  explicit LocalStore(std::string root) : root_path_(std::move(root)) {}
 
-  const std::string &Location() const override { return root_; }
+  const std::string &Location() const override { return root_path_; }
   Result<std::shared_ptr<FileReader>> Open(const std::string &name) override;
   Result<std::optional<double>> ModifiedAt(const std::string &name) override;
   Result<std::vector<std::string>> List(const std::string &folder) override;
@@ -30,12 +31,21 @@ class LocalStore final : public Store {
 
  private:
   std::string PathOf(std::string_view name) const;
+  // The root, opened once it is there.
+  Result<std::shared_ptr<const FileDescriptor>> Root() SMD_EXCLUDES(mutex_);
+  void ForgetRoot() SMD_EXCLUDES(mutex_);
   // Opens below the root without following a symbolic link.
-  Result<FileDescriptor> OpenBelow(const std::string &name, int flags) const;
-  // The folder of that name, made with its parents where missing.
-  Result<FileDescriptor> MakeFolder(const std::string &folder) const;
+  Result<FileDescriptor> OpenBelow(const std::string &name, int flags);
+  // Makes the folder, and those above it, where missing.
+  Status MakeFolder(const std::string &folder);
+  // Opens a file for writing, in a folder made for it where missing; `root` gets what
+  // the name counts from.
+  Result<FileDescriptor> CreateBelow(const std::string &name, int flags,
+                                     std::shared_ptr<const FileDescriptor> *root);
 
-  const std::string root_;  // absolute
+  const std::string root_path_;  // absolute
+  Mutex mutex_;
+  std::shared_ptr<const FileDescriptor> root_ SMD_GUARDED_BY(mutex_);
 };
 
 }  // namespace smdebug::storage
