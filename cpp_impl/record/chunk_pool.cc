@@ -3,8 +3,9 @@
 namespace smdebug::record {
 namespace {
 
-// What is kept for later; more than a disk at rest ever needs.
-constexpr size_t kMostFree = 32;
+// What is kept for later: 64 MiB, so that a job that records much does not make the
+// system clear new pages at every step.
+constexpr size_t kMostFree = 256;
 
 }  // namespace
 

@@ -14,7 +14,7 @@ class ChunkPool {
  public:
   // Small enough that the writer finds a chunk still in the cache, large enough that
   // one write of it is worth the call.
-  static constexpr size_t kChunkSize = size_t{1} << 20;
+  static constexpr size_t kChunkSize = size_t{256} << 10;
 
   ChunkPool() : free_(std::make_shared<Free>()) {}
 

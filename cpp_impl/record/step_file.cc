@@ -1,11 +1,20 @@
 #include "record/step_file.h"
 
 #include <algorithm>
+#include <array>
+#include <functional>
+#include <numeric>
 
 #include "base/crc32c.h"
 #include "format/paths.h"
 
 namespace smdebug::record {
+namespace {
+
+// What is checksummed right after it was written is still in the cache then.
+constexpr size_t kCached = 256 << 10;
+
+}  // namespace
 
 StepFile::StepFile(std::shared_ptr<storage::Store> store, int64_t step, std::string worker)
     : store_(std::move(store)),
@@ -22,8 +31,21 @@ Status StepFile::Append(std::span<const ByteSpan> pieces) {
   if (!events_) {
     SMD_ASSIGN_OR_RETURN(events_, store_->Create(event_name_));
   }
-  SMD_RETURN_IF_ERROR(events_->Append(pieces));
-  for (const ByteSpan piece : pieces) Checksum(piece);
+  const uint64_t size = std::transform_reduce(pieces.begin(), pieces.end(), uint64_t{0},
+                                              std::plus<>(), [](ByteSpan p) { return p.size(); });
+  if (size <= kCached) {
+    SMD_RETURN_IF_ERROR(events_->Append(pieces));
+    for (const ByteSpan piece : pieces) Checksum(piece);
+    return Status::Ok();
+  }
+  for (ByteSpan piece : pieces) {
+    while (!piece.empty()) {
+      const std::array part = {piece.first(std::min(piece.size(), kCached))};
+      SMD_RETURN_IF_ERROR(events_->Append(part));
+      Checksum(part[0]);
+      piece = piece.subspan(part[0].size());
+    }
+  }
   return Status::Ok();
 }
 

@@ -268,12 +268,10 @@ Status WriteQueue::Core::Process(Item &item) {
 
 Status WriteQueue::Core::Append(Item &item) {
   for (RecordMark &record : item.batch.records) file_->Announce(std::move(record));
-  // Each piece is checksummed right after it was written, while the cache holds it.
-  for (const Piece &piece : item.batch.pieces) {
-    const ByteSpan bytes[] = {piece.bytes};
-    SMD_RETURN_IF_ERROR(file_->Append(bytes));
-  }
-  return Status::Ok();
+  std::vector<ByteSpan> pieces;
+  pieces.reserve(item.batch.pieces.size());
+  for (const Piece &piece : item.batch.pieces) pieces.push_back(piece.bytes);
+  return pieces.empty() ? Status::Ok() : file_->Append(pieces);
 }
 
 Status WriteQueue::Core::CommitStep(Item &item) {

@@ -26,10 +26,10 @@ void Record(benchmark::State &state) {
   const std::vector<float> data(static_cast<size_t>(elements), 1.5F);
   const smd_tensor_view view = bench::ViewOf(data, elements);
   const std::vector<std::string> names = Names(state.range(1));
+  const bench::HookPtr hook = bench::OpenHook(workspace.Path("trial"));
   for (auto _ : state) {
     state.PauseTiming();
     workspace.Empty();
-    const bench::HookPtr hook = bench::OpenHook(workspace.Path("trial"));
     state.ResumeTiming();
     for (int64_t step = 0; step < state.range(2); ++step) {
       Check(smd_hook_begin_step(hook.get(), nullptr));

@@ -1,0 +1,212 @@
+"""`make bench`: this library, the original, NumPy and the machine's limits in one run.
+
+Everything is told as a ratio against a peer measured in the same run; the median of
+several rounds, with the spread between them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Callable
+
+import numpy as np
+
+import smdebug as smd
+from smdebug.trials import create_trial
+
+ROOT = Path(__file__).resolve().parents[2]
+ROUNDS = int(os.environ.get("SMDEBUG_BENCH_ROUNDS", "3"))
+KIB, MIB = 1 << 10, 1 << 20
+
+
+def bench_folder() -> Path:
+    """Memory-backed where there is room: the library is measured, not the disk."""
+    base = os.environ.get("SMDEBUG_BENCH_DIR")
+    if base is None:
+        shared = Path("/dev/shm")
+        has_room = shared.is_dir() and shutil.disk_usage(shared).free > 4 << 30
+        base = str(shared) if has_room else str(ROOT / "build")
+    return Path(tempfile.mkdtemp(prefix="smdebug-bench-", dir=base))
+
+
+def every_step(path: Path) -> smd.Hook:
+    shutil.rmtree(path, ignore_errors=True)
+    return smd.Hook(out_dir=str(path), save_all=True, save_config=smd.SaveConfig(save_interval=1))
+
+
+def record(path: Path, size: int, tensors: int, steps: int) -> float:
+    """Seconds until all of it is written."""
+    array = np.full(size // 4, 1.5, np.float32)
+    names = [f"gradient/layer_{i}" for i in range(tensors)]
+    hook = every_step(path)
+    begin = time.perf_counter()
+    for _ in range(steps):
+        with hook.step():
+            for name in names:
+                hook.save(name, array)
+    hook.flush()
+    seconds = time.perf_counter() - begin
+    hook.close()
+    return seconds
+
+
+def read(path: Path, tensors: int, steps: int) -> float:
+    trial = create_trial(str(path))
+    trial.steps()
+    handles = [trial.tensor(f"gradient/layer_{i}") for i in range(tensors)]
+    begin = time.perf_counter()
+    for step in range(steps):
+        for tensor in handles:
+            tensor.value(step)
+    return time.perf_counter() - begin
+
+
+def open_trial(path: Path) -> float:
+    begin = time.perf_counter()
+    create_trial(str(path)).steps()
+    return time.perf_counter() - begin
+
+
+def through_python(folder: Path) -> dict[str, float]:
+    path = folder / "ours"
+    results = {"record_1KiB": 100 * 400 / record(path, KIB, 100, 400)}
+    results["read_1KiB"] = 100 * 400 / read(path, 100, 400)
+    results["record_1MiB"] = 16 * 16 * MIB / record(path, MIB, 16, 16)
+    results["read_1MiB"] = 16 * 16 * MIB / read(path, 16, 16)
+    results["record_128MiB"] = 4 * 128 * MIB / record(path, 128 * MIB, 1, 4)
+    record(path, 64, 100, 2000)
+    results["open_2000x100"] = open_trial(path)
+    shutil.rmtree(path)
+    return results
+
+
+def numpy_sum() -> float:
+    """Bytes a second at which NumPy sums 16 MiB of float32."""
+    array = np.tile(np.linspace(-1, 1, 1000, dtype=np.float32), 4 * MIB // 1000 + 1)[: 4 * MIB]
+    best = min(_seconds(array.sum) for _ in range(50))
+    return array.nbytes / best
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def through_original(folder: Path) -> dict[str, float]:
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    command = [os.environ["SMDEBUG_ORIGINAL_PYTHON"], str(ROOT / "tests/bench/original.py")]
+    done = subprocess.run(
+        [*command, str(folder)], env=environment, stdout=subprocess.PIPE, check=True, timeout=900
+    )
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def through_c(folder: Path) -> dict[str, float]:
+    """Bytes or items a second, or seconds, by name of the benchmark."""
+    done = subprocess.run(
+        [ROOT / "build/bin/smdebug_bench", "--benchmark_format=json", "--benchmark_min_time=0.3"],
+        env={**os.environ, "SMDEBUG_BENCH_DIR": str(folder)},
+        stdout=subprocess.PIPE,
+        check=True,
+        timeout=900,
+    )
+    units = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+    results = {}
+    for row in json.loads(done.stdout)["benchmarks"]:
+        name = row["name"].removesuffix("/real_time")
+        results[name] = row["real_time"] * units[row["time_unit"]]
+        for rate in ("bytes_per_second", "items_per_second"):
+            if rate in row:
+                results[f"{name}:{rate}"] = row[rate]
+    return results
+
+
+Round = dict[str, dict[str, float]]
+
+# What is told: the sentence, the figure of ours and that of the peer (both from one
+# round), which way round the ratio is, and what it is to reach.
+FIGURES: list[tuple[str, str, Callable[[Round], float], str]] = [
+    ("record 100 tensors of 1 KiB a step, Python", "x the original",
+     lambda r: r["python"]["record_1KiB"] / r["original"]["record_1KiB"], ">= 100"),
+    ("record 100 tensors of 1 KiB a step, C", "x the original",
+     lambda r: r["c"]["record/1024/100/400:items_per_second"] / r["original"]["record_1KiB"],
+     ">= 200"),
+    ("record 1 MiB tensors, C", "of write()",
+     lambda r: r["c"]["record/1048576/16/16:bytes_per_second"]
+     / r["c"]["write/1048576/16/16:bytes_per_second"], ">= 0.9"),
+    ("record 1 MiB tensors, Python", "of write()",
+     lambda r: r["python"]["record_1MiB"] / r["c"]["write/1048576/16/16:bytes_per_second"],
+     ">= 0.9"),
+    ("record 128 MiB tensors, C", "of write()",
+     lambda r: r["c"]["record/134217728/1/4:bytes_per_second"]
+     / r["c"]["write/134217728/1/4:bytes_per_second"], ">= 0.9"),
+    ("record 1 MiB tensors, Python", "x the original",
+     lambda r: r["python"]["record_1MiB"] / r["original"]["record_1MiB"], ""),
+    ("record 128 MiB tensors, Python", "x the original",
+     lambda r: r["python"]["record_128MiB"] / r["original"]["record_128MiB"], ""),
+    ("open 2,000 steps of 100 tensors, Python", "x the original",
+     lambda r: r["original"]["open_2000x100"] / r["python"]["open_2000x100"], ">= 20"),
+    ("read 1 KiB values, Python", "x the original",
+     lambda r: r["python"]["read_1KiB"] / r["original"]["read_1KiB"], ">= 20"),
+    ("read 1 KiB values, C", "x the original",
+     lambda r: r["c"]["read/1024/100:items_per_second"] / r["original"]["read_1KiB"], ""),
+    ("read 1 MiB values, C", "of pread()",
+     lambda r: r["c"]["read/1048576/8:bytes_per_second"]
+     / r["c"]["pread/1048576/8:bytes_per_second"], ">= 0.8"),
+    ("read 1 MiB values, Python", "x the original",
+     lambda r: r["python"]["read_1MiB"] / r["original"]["read_1MiB"], ""),
+    ("18 reductions of 16 MiB float32", "of NumPy's sum",
+     lambda r: r["c"]["reduce_16MiB:bytes_per_second"] / r["numpy"]["sum"], ">= 0.5"),
+    ("18 reductions of 16 MiB float32", "x the original",
+     lambda r: r["c"]["reduce_16MiB:bytes_per_second"] / r["original"]["reduce_16MiB"], ""),
+    ("a tensor nobody wants, C", "ns",
+     lambda r: r["c"]["save_unwanted"] * 1e9, "< 100"),
+    ("refresh of an unchanged trial, 10,000 steps against 100", "x",
+     lambda r: r["c"]["refresh_unchanged/10000"] / r["c"]["refresh_unchanged/100"], "about 1"),
+]
+
+
+def reaches(value: float, goal: str) -> str:
+    if not goal:
+        return ""
+    if goal == "about 1":
+        return "yes" if value < 3 else "NO"
+    limit = float(goal.split()[1])
+    return "yes" if (value >= limit if goal.startswith(">=") else value < limit) else "NO"
+
+
+def main() -> None:
+    folder = bench_folder()
+    rounds: list[Round] = []
+    try:
+        for number in range(ROUNDS):
+            print(f"round {number + 1} of {ROUNDS} ...", file=sys.stderr, flush=True)
+            rounds.append({
+                "original": through_original(folder),
+                "python": through_python(folder),
+                "c": through_c(folder),
+                "numpy": {"sum": numpy_sum()},
+            })
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    (ROOT / "build" / "bench.json").write_text(json.dumps(rounds, indent=1))
+    print(f"| what | median | spread | unit | to reach | reached |\n|---|---|---|---|---|---|")
+    for what, unit, figure, goal in FIGURES:
+        values = [figure(r) for r in rounds]
+        median = statistics.median(values)
+        spread = f"{min(values):.3g} to {max(values):.3g}"
+        print(f"| {what} | {median:.3g} | {spread} | {unit} | {goal} | {reaches(median, goal)} |")
+
+
+if __name__ == "__main__":
+    os.environ["SMDEBUG_TRAINING_END_DELAY_REFRESH"] = "0"
+    main()
