@@ -161,6 +161,19 @@ static PyObject *TakeArray(PyObject *Py_UNUSED(module), PyObject *handle) {
 
 /* ---- recording ---------------------------------------------------------------- */
 
+static int HasCount(const char *function, Py_ssize_t count, Py_ssize_t expected) {
+  if (count == expected) return 1;
+  PyErr_Format(PyExc_TypeError, "%s() takes %zd arguments, got %zd", function, expected, count);
+  return 0;
+}
+
+/* wants(hook, name) -> bool */
+static PyObject *Wants(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
+  smd_hook *hook = HasCount("wants", count, 2) ? SmdNativePointer(args[0], SMD_NATIVE_HOOK) : NULL;
+  const char *name = hook == NULL ? NULL : SmdNativeName(args[1]);
+  return name == NULL ? NULL : PyBool_FromLong(smd_hook_wants(hook, name));
+}
+
 /* save(hook, name, value) -> True, or False for what is neither buffer nor number */
 static PyObject *Save(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
   SmdLoan loan;
@@ -168,8 +181,7 @@ static PyObject *Save(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssi
   const char *name;
   smd_error *error;
   int lent;
-  if (count != 3) return PyErr_Format(PyExc_TypeError, "save() takes 3 arguments, got %zd", count);
-  hook = SmdNativePointer(args[0], SMD_NATIVE_HOOK);
+  hook = HasCount("save", count, 3) ? SmdNativePointer(args[0], SMD_NATIVE_HOOK) : NULL;
   if (hook == NULL) return NULL;
   name = SmdNativeName(args[1]);
   if (name == NULL) return NULL;
@@ -224,12 +236,6 @@ static smd_value *ReadAt(PyObject *const *args) {
   return value;
 }
 
-static int HasCount(const char *function, Py_ssize_t count, Py_ssize_t expected) {
-  if (count == expected) return 1;
-  PyErr_Format(PyExc_TypeError, "%s() takes %zd arguments, got %zd", function, expected, count);
-  return 0;
-}
-
 /* read_array(tensor, step, mode, worker) -> ndarray */
 static PyObject *ReadArray(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
   smd_value *value = HasCount("read_array", count, 4) ? ReadAt(args) : NULL;
@@ -277,6 +283,7 @@ static PyMethodDef functions[] = {
     {"lend", FAST(SmdLend), NULL},
     {"lend_text", SmdLendText, METH_VARARGS, NULL},
     {"lend_dlpack", SmdLendDlpack, METH_O, NULL},
+    {"wants", FAST(Wants), NULL},
     {"save", FAST(Save), NULL},
     {"read_array", FAST(ReadArray), NULL},
     {"read_value", FAST(ReadValue), NULL},

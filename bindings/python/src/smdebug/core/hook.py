@@ -293,7 +293,7 @@ class Hook:
 
     def wants(self, name: str) -> bool:
         """Whether the open step saves this tensor; False if none is open."""
-        return bool(_raw.smd_hook_wants(self._handle, text(name, "tensor name")))
+        return _raw.wants(self._handle, name)
 
     def save(self, name: str, value: Any) -> None:
         """Saves a tensor for the open step, if some collection wants it.
