@@ -49,7 +49,7 @@ int32_t DTypeToFile(DType dtype);
 // the integers they are; 0 and 7 are text.
 std::optional<DType> DTypeFromFile(int64_t number);
 
-bool IsFloat(DType dtype);     // any width, not complex
+bool IsFloat(DType dtype);  // any width, not complex
 bool IsComplex(DType dtype);
 bool IsSigned(DType dtype);    // signed integers
 bool IsUnsigned(DType dtype);  // unsigned integers, not bool

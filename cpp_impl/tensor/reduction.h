@@ -14,7 +14,16 @@
 namespace smdebug::tensor {
 
 enum class ReductionKind : uint8_t {
-  kMin, kMax, kMedian, kMean, kStd, kVariance, kSum, kProd, kL1, kL2,
+  kMin,
+  kMax,
+  kMedian,
+  kMean,
+  kStd,
+  kVariance,
+  kSum,
+  kProd,
+  kL1,
+  kL2,
 };
 
 inline constexpr size_t kReductionKinds = 10;

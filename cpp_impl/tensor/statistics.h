@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/result.h"
 #include "tensor/reduction.h"
@@ -9,6 +10,8 @@
 #include "tensor/view.h"
 
 namespace smdebug::tensor {
+
+enum class Part : uint8_t;  // of an element, see blocks.h
 
 // Computed in double from elements read in place.  Not a number anywhere makes every
 // figure that depends on it not a number, as in NumPy.
@@ -52,9 +55,18 @@ class Reducer {
   Result<Value> Compute(Reduction reduction);
 
  private:
+  Value ComputeComplex(Reduction reduction);
+  Value ComputeInteger(Reduction reduction);
+  bool Wraps(Reduction reduction);
+  Value IntegerTotal(Reduction reduction);
+  Value IntegerExtreme(Reduction reduction);
+  double Number(Part part, Reduction reduction);
+  double Median(Part part, bool absolute);
+  const Statistics &StatisticsOf(Part part);
+
   View view_;
-  std::optional<Statistics> statistics_;
-  std::optional<double> medians_[2];  // of the elements, of their absolute values
+  std::optional<Statistics> statistics_[4];  // by Part
+  std::optional<double> medians_[2];         // of the elements, of their absolute values
 };
 
 }  // namespace smdebug::tensor

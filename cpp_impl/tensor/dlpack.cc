@@ -1,0 +1,139 @@
+#include "tensor/dlpack.h"
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "base/strings.h"
+#include "tensor/dlpack_abi.h"
+
+namespace smdebug::tensor {
+namespace {
+
+struct TypeRow {
+  DType dtype;
+  uint8_t code;
+  uint8_t bits;
+};
+
+constexpr TypeRow kTypes[] = {
+    {DType::kFloat16, dlpack::kFloat, 16},
+    {DType::kFloat32, dlpack::kFloat, 32},
+    {DType::kFloat64, dlpack::kFloat, 64},
+    {DType::kBFloat16, dlpack::kBFloat, 16},
+    {DType::kFloat8E5M2, dlpack::kFloat8E5M2, 8},
+    {DType::kFloat8E4M3FN, dlpack::kFloat8E4M3FN, 8},
+    {DType::kInt8, dlpack::kInt, 8},
+    {DType::kInt16, dlpack::kInt, 16},
+    {DType::kInt32, dlpack::kInt, 32},
+    {DType::kInt64, dlpack::kInt, 64},
+    {DType::kUInt8, dlpack::kUInt, 8},
+    {DType::kUInt16, dlpack::kUInt, 16},
+    {DType::kUInt32, dlpack::kUInt, 32},
+    {DType::kUInt64, dlpack::kUInt, 64},
+    {DType::kBool, dlpack::kBool, 8},
+    {DType::kComplex64, dlpack::kComplex, 64},
+    {DType::kComplex128, dlpack::kComplex, 128},
+};
+
+std::optional<DLDataType> TypeOf(DType dtype) {
+  for (const TypeRow &row : kTypes) {
+    if (row.dtype == dtype) return DLDataType{row.code, row.bits, 1};
+  }
+  return {};
+}
+
+DType DTypeOf(DLDataType type) {
+  for (const TypeRow &row : kTypes) {
+    if (row.code == type.code && row.bits == type.bits && type.lanes == 1) return row.dtype;
+  }
+  return DType::kInvalid;
+}
+
+// A tensor lent out, with all that it points to.
+struct Loan {
+  DLManagedTensorVersioned managed{};
+  std::vector<int64_t> shape;
+  std::vector<int64_t> strides;
+  std::shared_ptr<const std::byte> data;
+};
+
+void ReturnLoan(DLManagedTensorVersioned *managed) {
+  if (managed != nullptr) delete static_cast<Loan *>(managed->manager_ctx);
+}
+
+// Not left NULL: DLPack 1.2 asks producers for strides.
+std::vector<int64_t> CompactStrides(const std::vector<int64_t> &shape) {
+  std::vector<int64_t> strides(shape.size());
+  int64_t stride = 1;
+  for (size_t i = shape.size(); i-- > 0;) {
+    strides[i] = stride;
+    if (shape[i] > 1) stride *= shape[i];
+  }
+  return strides;
+}
+
+Status CheckManaged(const DLManagedTensorVersioned &managed) {
+  if (managed.version.major != dlpack::kMajorVersion) {
+    return Unsupported(StrCat("the DLPack tensor has version ", managed.version.major, '.',
+                              managed.version.minor, ", only 1.x is known"));
+  }
+  const int32_t device = managed.dl_tensor.device.device_type;
+  if (device != dlpack::kCpu && device != dlpack::kCudaHost && device != dlpack::kRocmHost) {
+    return Unsupported(
+        StrCat("the DLPack tensor is on device type ", device, ", not in host memory"));
+  }
+  const DLDataType type = managed.dl_tensor.dtype;
+  if (DTypeOf(type) == DType::kInvalid) {
+    return Unsupported(StrCat("the DLPack type with code ", int{type.code}, ", ", int{type.bits},
+                              " bits, ", int{type.lanes}, " lanes is not known"));
+  }
+  return Status::Ok();
+}
+
+void Delete(DLManagedTensorVersioned *managed) {
+  if (managed != nullptr && managed->deleter != nullptr) managed->deleter(managed);
+}
+
+}  // namespace
+
+Result<DLManagedTensorVersioned *> ToDlpack(const Value &value) {
+  const auto type = TypeOf(value.dtype);
+  if (!type) return Unsupported("text has no DLPack form");
+  auto loan = std::make_unique<Loan>();
+  loan->shape = value.shape;
+  loan->strides = CompactStrides(value.shape);
+  loan->data = value.data;
+  DLManagedTensorVersioned &managed = loan->managed;
+  managed.version = {dlpack::kMajorVersion, dlpack::kMinorVersion};
+  managed.manager_ctx = loan.get();
+  managed.deleter = ReturnLoan;
+  managed.flags = dlpack::kReadOnly;
+  // DLPack has no const; the flag stands for it.
+  managed.dl_tensor.data = const_cast<std::byte *>(loan->data.get());
+  managed.dl_tensor.device = {dlpack::kCpu, 0};
+  managed.dl_tensor.ndim = static_cast<int32_t>(loan->shape.size());
+  managed.dl_tensor.dtype = *type;
+  managed.dl_tensor.shape = loan->shape.data();
+  managed.dl_tensor.strides = loan->strides.data();
+  return &loan.release()->managed;
+}
+
+DlpackTensor::DlpackTensor(DLManagedTensorVersioned *tensor) : tensor_(tensor, Delete) {}
+
+Result<View> DlpackTensor::AsView() const {
+  if (!tensor_) return InvalidArgument("the DLPack tensor is NULL");
+  SMD_RETURN_IF_ERROR(CheckManaged(*tensor_));
+  const DLTensor &tensor = tensor_->dl_tensor;
+  const auto *data = static_cast<const std::byte *>(tensor.data);
+  if (data != nullptr) {
+    const auto address = reinterpret_cast<uintptr_t>(data);
+    if (address + tensor.byte_offset < address) {
+      return InvalidArgument("the DLPack tensor's byte_offset leads outside of memory");
+    }
+    data += tensor.byte_offset;
+  }
+  return View::Check(data, tensor.shape, tensor.strides, tensor.ndim, DTypeOf(tensor.dtype));
+}
+
+}  // namespace smdebug::tensor

@@ -1,0 +1,198 @@
+#include "tensor/statistics.h"
+
+#include <cmath>
+#include <complex>
+#include <limits>
+
+#include "base/strings.h"
+#include "tensor/blocks.h"
+#include "tensor/exact.h"
+#include "tensor/median.h"
+#include "tensor/small_float.h"
+#include "tensor/summary.h"
+
+namespace smdebug::tensor {
+namespace {
+
+// Up to here every integer, and every sum of integers on the way, is exact in double.
+constexpr double kExactIntegers = 0x1p53;
+
+// The number rounded to the dtype, which is not complex.
+Value Rounded(DType dtype, double number) {
+  const auto small = [&](SmallFloat format) { return EncodeSmallFloat(format, number); };
+  switch (dtype) {
+    case DType::kFloat16: return Value::Scalar(dtype, static_cast<uint16_t>(small(kFloat16Format)));
+    case DType::kBFloat16:
+      return Value::Scalar(dtype, static_cast<uint16_t>(small(kBFloat16Format)));
+    case DType::kFloat8E5M2:
+      return Value::Scalar(dtype, static_cast<uint8_t>(small(kFloat8E5M2Format)));
+    case DType::kFloat8E4M3FN:
+      return Value::Scalar(dtype, static_cast<uint8_t>(small(kFloat8E4M3FNFormat)));
+    case DType::kFloat32: return Value::Scalar(dtype, static_cast<float>(number));
+    default: return Value::Scalar(DType::kFloat64, number);
+  }
+}
+
+// Of an integer type or bool, the low bytes of `bits`.
+Value Integer(DType dtype, uint64_t bits) {
+  const auto *bytes = reinterpret_cast<const char *>(&bits);
+  return Value::CopyOf(dtype, AsBytes({bytes, DTypeSize(dtype)}), {});
+}
+
+// The bits of an integer in a double.
+uint64_t BitsOf(double number) {
+  return number < 0 ? static_cast<uint64_t>(static_cast<int64_t>(number))
+                    : static_cast<uint64_t>(number);
+}
+
+DType RealPartOf(DType dtype) {
+  return dtype == DType::kComplex64 ? DType::kFloat32 : DType::kFloat64;
+}
+
+Value Complex(DType dtype, std::complex<double> number) {
+  if (dtype == DType::kComplex128) return Value::Scalar(dtype, number);
+  return Value::Scalar(dtype, std::complex<float>(static_cast<float>(number.real()),
+                                                  static_cast<float>(number.imag())));
+}
+
+bool NeedsOrder(ReductionKind kind) {
+  return kind == ReductionKind::kMin || kind == ReductionKind::kMax ||
+         kind == ReductionKind::kMedian;
+}
+
+double LeastInteger(DType dtype) {
+  return -std::ldexp(1, static_cast<int>(8 * DTypeSize(dtype)) - 1);
+}
+
+}  // namespace
+
+Result<Statistics> ComputeStatistics(const View &view) {
+  if (DTypeSize(view.dtype) == 0) return Unsupported("text has no statistics");
+  if (IsComplex(view.dtype)) {
+    return Unsupported(StrCat("statistics of ", DTypeName(view.dtype), " are not supported"));
+  }
+  return Summarize(view, Part::kWhole);
+}
+
+Result<Value> Reducer::Compute(Reduction reduction) {
+  const DType dtype = view_.dtype;
+  if (DTypeSize(dtype) == 0) return Unsupported("text cannot be reduced");
+  if (NeedsOrder(reduction.kind)) {
+    if (IsComplex(dtype) && !reduction.absolute) {
+      return Unsupported(
+          StrCat("complex numbers have no order, so no ", ReductionKindName(reduction.kind)));
+    }
+    if (view_.ElementCount() == 0) {
+      return InvalidArgument(
+          StrCat("there is no ", ReductionKindName(reduction.kind), " of no elements"));
+    }
+  }
+  if (IsComplex(dtype)) return ComputeComplex(reduction);
+  if (IsFloat(dtype)) return Rounded(dtype, Number(Part::kWhole, reduction));
+  return ComputeInteger(reduction);
+}
+
+Value Reducer::ComputeComplex(Reduction reduction) {
+  const DType real = RealPartOf(view_.dtype);
+  const auto both = [&](ReductionKind kind) {
+    return std::complex<double>(Number(Part::kReal, {kind}), Number(Part::kImaginary, {kind}));
+  };
+  if (reduction.kind == ReductionKind::kL2) {
+    const std::complex<double> norms = both(ReductionKind::kL2);
+    return Rounded(real, std::isnan(norms.real()) ? norms.real() : std::abs(norms));
+  }
+  if (reduction.absolute || reduction.kind == ReductionKind::kL1) {
+    return Rounded(real, Number(Part::kMagnitude, {reduction.kind}));
+  }
+  switch (reduction.kind) {
+    case ReductionKind::kProd: return Complex(view_.dtype, ComplexProduct(view_));
+    case ReductionKind::kVariance:
+    case ReductionKind::kStd: {
+      const std::complex<double> variances = both(ReductionKind::kVariance);
+      const double variance = variances.real() + variances.imag();
+      return Rounded(real, reduction.kind == ReductionKind::kStd ? std::sqrt(variance) : variance);
+    }
+    default: return Complex(view_.dtype, both(reduction.kind));
+  }
+}
+
+Value Reducer::ComputeInteger(Reduction reduction) {
+  reduction.absolute &= IsSigned(view_.dtype);
+  switch (reduction.kind) {
+    case ReductionKind::kMin:
+    case ReductionKind::kMax: return IntegerExtreme(reduction);
+    case ReductionKind::kSum:
+    case ReductionKind::kProd: return IntegerTotal(reduction);
+    case ReductionKind::kL1:
+    case ReductionKind::kL2: break;
+    default:
+      if (!Wraps(reduction)) break;
+      const Value absolute = AbsoluteIntegers(view_);
+      return Reducer(absolute.AsView()).ComputeInteger({reduction.kind});
+  }
+  return Rounded(DType::kFloat64, Number(Part::kWhole, reduction));
+}
+
+// As in NumPy, the least integer is its own absolute value.  (Norms are of floats.)
+bool Reducer::Wraps(Reduction reduction) {
+  return reduction.absolute && StatisticsOf(Part::kWhole).plain.min <= LeastInteger(view_.dtype);
+}
+
+Value Reducer::IntegerTotal(Reduction reduction) {
+  const Statistics &statistics = StatisticsOf(Part::kWhole);
+  const DType dtype = IsUnsigned(view_.dtype) ? DType::kUInt64 : DType::kInt64;
+  if (reduction.kind == ReductionKind::kProd) {
+    const bool is_zero = statistics.zero_count > 0;
+    return Integer(dtype, is_zero ? 0 : IntegerProduct(view_, reduction.absolute));
+  }
+  const bool is_exact = statistics.l1 < kExactIntegers && !Wraps(reduction);
+  return Integer(dtype, is_exact ? BitsOf(Number(Part::kWhole, reduction))
+                                 : IntegerSum(view_, reduction.absolute));
+}
+
+Value Reducer::IntegerExtreme(Reduction reduction) {
+  const Statistics::Moments &plain = StatisticsOf(Part::kWhole).plain;
+  const bool is_exact = -plain.min < kExactIntegers && plain.max < kExactIntegers;
+  if (is_exact && !Wraps(reduction)) {
+    return Integer(view_.dtype, BitsOf(Number(Part::kWhole, reduction)));
+  }
+  if (reduction.absolute) {
+    const Value absolute = AbsoluteIntegers(view_);
+    return Reducer(absolute.AsView()).ComputeInteger({reduction.kind});
+  }
+  const IntegerRange range = RangeOfIntegers(view_);
+  return Integer(view_.dtype, reduction.kind == ReductionKind::kMin ? range.min : range.max);
+}
+
+double Reducer::Number(Part part, Reduction reduction) {
+  const Statistics &statistics = StatisticsOf(part);
+  const Statistics::Moments &moments = reduction.absolute ? statistics.absolute : statistics.plain;
+  switch (reduction.kind) {
+    case ReductionKind::kMin: return moments.min;
+    case ReductionKind::kMax: return moments.max;
+    case ReductionKind::kMedian: return Median(part, reduction.absolute);
+    case ReductionKind::kMean: return moments.mean;
+    case ReductionKind::kStd: return std::sqrt(moments.variance);
+    case ReductionKind::kVariance: return moments.variance;
+    case ReductionKind::kSum: return moments.sum;
+    case ReductionKind::kProd: return moments.prod;
+    case ReductionKind::kL1: return statistics.l1;
+    case ReductionKind::kL2: return statistics.l2;
+  }
+  return 0;
+}
+
+double Reducer::Median(Part part, bool absolute) {
+  if (StatisticsOf(part).nan_count > 0) return std::numeric_limits<double>::quiet_NaN();
+  std::optional<double> &median = medians_[absolute ? 1 : 0];
+  if (!median) median = MedianOf(view_, part, absolute);
+  return *median;
+}
+
+const Statistics &Reducer::StatisticsOf(Part part) {
+  std::optional<Statistics> &statistics = statistics_[static_cast<size_t>(part)];
+  if (!statistics) statistics = Summarize(view_, part);
+  return *statistics;
+}
+
+}  // namespace smdebug::tensor

@@ -1,0 +1,336 @@
+#include "tensor/statistics_kernels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+// Highway compiles this file once for every instruction set.  AVX-512 is left out: the
+// loops wait for memory with AVX2 already.
+#define HWY_DISABLED_TARGETS (HWY_AVX3 | HWY_AVX3_DL)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tensor/statistics_kernels.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace smdebug::tensor::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Doubles = hn::ScalableTag<double>;
+using Words = hn::RebindToUnsigned<Doubles>;
+using DoubleVector = hn::Vec<Doubles>;
+using WordVector = hn::Vec<Words>;
+
+constexpr uint64_t kExponentMask = 0x7FF0000000000000;
+constexpr uint64_t kExponentOfOne = 0x3FF0000000000000;
+constexpr int64_t kBias = 1023;
+
+// A byte that is true if it is not zero.
+enum class Bool : uint8_t {};
+
+// The next elements as numbers of type T, a vector of them.
+template <class T, class Narrow>
+HWY_INLINE hn::Vec<hn::ScalableTag<T>> LoadAs(const Narrow *from) {
+  const hn::ScalableTag<T> d;
+  if constexpr (std::is_same_v<Narrow, Bool>) {
+    const hn::Rebind<uint8_t, decltype(d)> bytes;
+    const auto v = hn::LoadU(bytes, reinterpret_cast<const uint8_t *>(from));
+    const auto truth = hn::Min(v, hn::Set(bytes, uint8_t{1}));
+    return hn::ConvertTo(d, hn::PromoteTo(hn::RebindToSigned<decltype(d)>(), truth));
+  } else {
+    const auto v = hn::LoadU(hn::Rebind<Narrow, decltype(d)>(), from);
+    if constexpr (std::is_same_v<Narrow, T>) {
+      return v;
+    } else if constexpr (sizeof(Narrow) == 8) {
+      return hn::ConvertTo(d, v);
+    } else if constexpr (std::is_same_v<Narrow, uint32_t>) {
+      return hn::ConvertTo(d, hn::PromoteTo(hn::RebindToUnsigned<decltype(d)>(), v));
+    } else if constexpr (sizeof(T) == 4 && std::is_integral_v<Narrow>) {
+      return hn::ConvertTo(d, hn::PromoteTo(hn::RebindToSigned<decltype(d)>(), v));
+    } else {
+      return hn::PromoteTo(d, v);
+    }
+  }
+}
+
+template <class Narrow, class T>
+void WidenBlock(const std::byte *elements, size_t count, T *out) {
+  const hn::ScalableTag<T> d;
+  const size_t lanes = hn::Lanes(d);
+  const auto *from = reinterpret_cast<const Narrow *>(elements);
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) hn::StoreU(LoadAs<T>(from + i), d, out + i);
+  if (i == count) return;
+  HWY_ALIGN Narrow last[hn::MaxLanes(d)] = {};
+  HWY_ALIGN T wide[hn::MaxLanes(d)];
+  std::memcpy(last, from + i, (count - i) * sizeof(Narrow));
+  hn::Store(LoadAs<T>(last), d, wide);
+  std::memcpy(out + i, wide, (count - i) * sizeof(T));
+}
+
+HWY_INLINE double SumOf(DoubleVector v) { return hn::GetLane(hn::SumOfLanes(Doubles(), v)); }
+
+template <class D, class V>
+HWY_INLINE double LeastOf(D d, V v) {
+  return static_cast<double>(hn::GetLane(hn::MinOfLanes(d, v)));
+}
+template <class D, class V>
+HWY_INLINE double GreatestOf(D d, V v) {
+  return static_cast<double>(hn::GetLane(hn::MaxOfLanes(d, v)));
+}
+
+HWY_INLINE double ProductOf(DoubleVector v) {
+  HWY_ALIGN double lanes[hn::MaxLanes(Doubles())];
+  hn::Store(v, Doubles(), lanes);
+  double product = 1;
+  for (size_t i = 0; i < hn::Lanes(Doubles()); ++i) product *= lanes[i];
+  return product;
+}
+
+// Of so many exponent fields added up in lanes.
+HWY_INLINE int64_t ExponentOf(WordVector fields, int64_t count) {
+  return static_cast<int64_t>(hn::GetLane(hn::SumOfLanes(Words(), fields))) - kBias * count;
+}
+
+// Moves the exponent field to `fields`; the magnitude is between 1 and 2 then.
+HWY_INLINE void TakeExponent(DoubleVector &v, WordVector &fields) {
+  const auto mask = hn::Set(Words(), kExponentMask);
+  const auto bits = hn::BitCast(Words(), v);
+  fields = hn::Add(fields, hn::ShiftRight<52>(hn::And(bits, mask)));
+  v = hn::BitCast(Doubles(), hn::Or(hn::AndNot(mask, bits), hn::Set(Words(), kExponentOfOne)));
+}
+
+template <class V>
+HWY_INLINE void Bound(V v, V &min, V &max, V &abs_min) {
+  min = hn::Min(min, v);
+  max = hn::Max(max, v);
+  abs_min = hn::Min(abs_min, hn::Abs(v));
+}
+
+HWY_INLINE void Accumulate(DoubleVector v, DoubleVector &sum, DoubleVector &abs_sum,
+                           DoubleVector &squares, DoubleVector &product) {
+  sum = hn::Add(sum, v);
+  abs_sum = hn::Add(abs_sum, hn::Abs(v));
+  squares = hn::MulAdd(v, v, squares);
+  product = hn::Mul(product, v);
+}
+
+template <class T>
+HWY_INLINE void AccumulateLast(const T *x, size_t count, BlockSums *sums) {
+  for (size_t i = 0; i < count; ++i) {
+    const auto v = static_cast<double>(x[i]);
+    sums->sum += v;
+    sums->abs_sum += std::fabs(v);
+    sums->squares += v * v;
+    sums->min = std::min(sums->min, v);
+    sums->max = std::max(sums->max, v);
+    sums->abs_min = std::min(sums->abs_min, std::fabs(v));
+    int exponent = 0;
+    sums->product.mantissa *= std::frexp(v, &exponent);
+    sums->product.exponent += exponent;
+  }
+}
+
+// The numbers of a step: twice as many as there are lanes of double.
+template <class T, class Narrow, class V>
+HWY_INLINE void LoadStep(const Narrow *from, V &min, V &max, V &abs_min, DoubleVector &v0,
+                         DoubleVector &v1) {
+  const Doubles d;
+  const size_t lanes = hn::Lanes(d);
+  const auto v = LoadAs<T>(from);
+  Bound(v, min, max, abs_min);
+  if constexpr (sizeof(T) == sizeof(double)) {
+    v0 = v;
+    v1 = LoadAs<T>(from + lanes);
+    Bound(v1, min, max, abs_min);
+  } else {
+#if HWY_TARGET == HWY_SCALAR
+    const auto next = LoadAs<T>(from + lanes);
+    Bound(next, min, max, abs_min);
+    v0 = hn::PromoteTo(d, v);
+    v1 = hn::PromoteTo(d, next);
+#else
+    const hn::Rebind<float, Doubles> half;
+    if constexpr (std::is_same_v<Narrow, T>) {
+      // From memory again, which is cheaper than to take a vector apart.
+      v0 = hn::PromoteTo(d, hn::LoadU(half, from));
+      v1 = hn::PromoteTo(d, hn::LoadU(half, from + lanes));
+    } else {
+      v0 = hn::PromoteTo(d, hn::LowerHalf(half, v));
+      v1 = hn::PromoteTo(d, hn::UpperHalf(half, v));
+    }
+#endif
+  }
+}
+
+// Two vectors of double a step, each with accumulators of its own: additions take
+// longer than they occupy the adder.
+template <class Narrow, class T>
+BlockSums SumsOf(const std::byte *elements, size_t count, int steps_to_take) {
+  const Doubles d;
+  const hn::ScalableTag<T> dt;
+  const auto *from = reinterpret_cast<const Narrow *>(elements);
+  const size_t step = 2 * hn::Lanes(d);
+  auto sum0 = hn::Zero(d), sum1 = sum0, abs0 = sum0, abs1 = sum0, squares0 = sum0, squares1 = sum0;
+  auto product0 = hn::Set(d, 1.0), product1 = product0;
+  auto min = hn::Set(dt, std::numeric_limits<T>::infinity()), max = hn::Neg(min), abs_min = min;
+  auto fields = hn::Zero(Words());
+  int64_t fields_taken = 0;
+  size_t i = 0;
+  while (i + step <= count) {
+    size_t steps = std::min(static_cast<size_t>(steps_to_take), (count - i) / step);
+    for (; steps > 0; --steps, i += step) {
+      DoubleVector v0, v1;
+      LoadStep<T>(from + i, min, max, abs_min, v0, v1);
+      Accumulate(v0, sum0, abs0, squares0, product0);
+      Accumulate(v1, sum1, abs1, squares1, product1);
+    }
+    TakeExponent(product0, fields);
+    TakeExponent(product1, fields);
+    fields_taken += static_cast<int64_t>(step);
+  }
+  BlockSums sums;
+  sums.sum = SumOf(hn::Add(sum0, sum1));
+  sums.abs_sum = SumOf(hn::Add(abs0, abs1));
+  sums.squares = SumOf(hn::Add(squares0, squares1));
+  sums.product = {ProductOf(hn::Mul(product0, product1)), ExponentOf(fields, fields_taken)};
+  sums.min = LeastOf(dt, min);
+  sums.max = GreatestOf(dt, max);
+  sums.abs_min = LeastOf(dt, abs_min);
+  T last[2 * hn::MaxLanes(d)];
+  WidenBlock<Narrow>(elements + i * sizeof(Narrow), count - i, &last[0]);
+  AccumulateLast(last, count - i, &sums);
+  return sums;
+}
+
+template <class T>
+HWY_INLINE DoubleVector LoadWide(const T *x) {
+  const auto v = hn::LoadU(hn::Rebind<T, Doubles>(), x);
+  if constexpr (sizeof(T) == sizeof(double)) {
+    return v;
+  } else {
+    return hn::PromoteTo(Doubles(), v);
+  }
+}
+
+template <class T>
+BlockDeviations DeviationsOf(const T *x, size_t count, double centre, bool absolute) {
+  const Doubles d;
+  const size_t lanes = hn::Lanes(d);
+  const auto c = hn::Set(d, centre);
+  // Takes the sign away, or nothing.
+  const auto mask = hn::BitCast(d, hn::Set(Words(), absolute ? ~uint64_t{0} >> 1 : ~uint64_t{0}));
+  auto sum0 = hn::Zero(d), sum1 = sum0, squares0 = sum0, squares1 = sum0;
+  size_t i = 0;
+  for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    const auto v0 = hn::Sub(hn::And(LoadWide(x + i), mask), c);
+    const auto v1 = hn::Sub(hn::And(LoadWide(x + i + lanes), mask), c);
+    sum0 = hn::Add(sum0, v0);
+    sum1 = hn::Add(sum1, v1);
+    squares0 = hn::MulAdd(v0, v0, squares0);
+    squares1 = hn::MulAdd(v1, v1, squares1);
+  }
+  BlockDeviations out{SumOf(hn::Add(sum0, sum1)), SumOf(hn::Add(squares0, squares1))};
+  for (; i < count; ++i) {
+    const auto v = static_cast<double>(x[i]);
+    const double deviation = (absolute ? std::fabs(v) : v) - centre;
+    out.sum += deviation;
+    out.squares += deviation * deviation;
+  }
+  return out;
+}
+
+template <class D, class M>
+HWY_INLINE int64_t CountOf(D d, M mask) {
+  return static_cast<int64_t>(hn::CountTrue(d, mask));
+}
+
+template <class T>
+int64_t ZerosOf(const T *x, size_t count) {
+  const hn::ScalableTag<T> d;
+  const size_t lanes = hn::Lanes(d);
+  int64_t zeros = 0;
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    zeros += CountOf(d, hn::Eq(hn::LoadU(d, x + i), hn::Zero(d)));
+  }
+  for (; i < count; ++i) zeros += x[i] == 0 ? 1 : 0;
+  return zeros;
+}
+
+template <class T>
+BlockCounts CountsOf(const T *x, size_t count) {
+  const hn::ScalableTag<T> d;
+  const size_t lanes = hn::Lanes(d);
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  const auto infinity = hn::Set(d, kInfinity);
+  const auto minus_infinity = hn::Set(d, -kInfinity);
+  BlockCounts out{};
+  auto min = infinity, max = minus_infinity, abs_min = infinity;
+  // The last numbers are filled up with NaN, which are taken off again.
+  HWY_ALIGN T last[hn::MaxLanes(d)];
+  std::fill_n(last, lanes, std::numeric_limits<T>::quiet_NaN());
+  if (count % lanes != 0) {
+    std::memcpy(last, x + count / lanes * lanes, count % lanes * sizeof(T));
+    out.nans -= static_cast<int64_t>(lanes - count % lanes);
+  }
+  for (size_t i = 0; i < count; i += lanes) {
+    const auto v = i + lanes <= count ? hn::LoadU(d, x + i) : hn::Load(d, last);
+    const auto is_nan = hn::IsNaN(v);
+    out.nans += CountOf(d, is_nan);
+    out.positive_infinities += CountOf(d, hn::Eq(v, infinity));
+    out.negative_infinities += CountOf(d, hn::Eq(v, minus_infinity));
+    out.negatives += CountOf(d, hn::Lt(v, hn::Zero(d)));
+    min = hn::Min(min, hn::IfThenElse(is_nan, infinity, v));
+    max = hn::Max(max, hn::IfThenElse(is_nan, minus_infinity, v));
+    abs_min = hn::Min(abs_min, hn::IfThenElse(is_nan, infinity, hn::Abs(v)));
+  }
+  out.min = LeastOf(d, min);
+  out.max = GreatestOf(d, max);
+  out.abs_min = LeastOf(d, abs_min);
+  return out;
+}
+
+template <class T>
+constexpr BlockKernels<T> kKernelsOn = {DeviationsOf<T>, ZerosOf<T>, CountsOf<T>};
+
+template <class Narrow, class T>
+constexpr ElementKernels<T> kKernelsOf = {
+    SumsOf<Narrow, T>, std::is_same_v<Narrow, T> ? nullptr : WidenBlock<Narrow, T>};
+
+const Kernels *AllKernels() {
+  static constexpr Kernels kAll = {
+      kKernelsOn<float>,
+      kKernelsOn<double>,
+      kKernelsOf<float, float>,
+      kKernelsOf<hwy::float16_t, float>,
+      kKernelsOf<hwy::bfloat16_t, float>,
+      kKernelsOf<int8_t, float>,
+      kKernelsOf<uint8_t, float>,
+      kKernelsOf<int16_t, float>,
+      kKernelsOf<uint16_t, float>,
+      kKernelsOf<Bool, float>,
+      kKernelsOf<double, double>,
+      kKernelsOf<int32_t, double>,
+      kKernelsOf<uint32_t, double>,
+      kKernelsOf<int64_t, double>,
+      kKernelsOf<uint64_t, double>,
+  };
+  return &kAll;
+}
+
+}  // namespace smdebug::tensor::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace smdebug::tensor {
+
+HWY_EXPORT(AllKernels);
+
+const Kernels &GetKernels() { return *HWY_DYNAMIC_DISPATCH(AllKernels)(); }
+
+}  // namespace smdebug::tensor
+#endif

@@ -1,0 +1,307 @@
+#include "tensor/summary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace smdebug::tensor {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// Outside of these magnitudes squares of doubles, or sums of them, leave the range.
+constexpr double kLeastSquarable = 0x1p-480;
+constexpr double kGreatestSquarable = 0x1p480;
+
+// A sum that also keeps what rounding took away (Neumaier).
+class CompensatedSum {
+ public:
+  void Add(double number) {
+    const double sum = sum_ + number;
+    lost_ += std::fabs(sum_) >= std::fabs(number) ? (sum_ - sum) + number : (number - sum) + sum_;
+    sum_ = sum;
+  }
+  double Value() const { return sum_ + lost_; }
+
+ private:
+  double sum_ = 0;
+  double lost_ = 0;
+};
+
+// The mean, as a number and what it lacks, and the sum of squared distances from it.
+struct Spread {
+  double mean = 0;
+  double rest = 0;
+  double squares = 0;
+
+  Spread Negated() const { return {-mean, -rest, squares}; }
+};
+
+// Unites spreads of parts (Chan, Golub, LeVeque).
+class SpreadOfAll {
+ public:
+  void Add(const Spread &part, double count) {
+    if (count_ == 0) {
+      // The step from nothing would round the rest away.
+      mean_ = part.mean;
+      rest_ = part.rest;
+    }
+    count_ += count;
+    const double share = count / count_;
+    const double distance = (part.mean - mean_) + (part.rest - rest_);
+    squares_.Add(part.squares);
+    squares_.Add(distance * distance * (count_ - count) * share);
+    const double step = rest_ + distance * share;
+    const double mean = mean_ + step;
+    const double taken = mean - mean_;
+    rest_ = (mean_ - (mean - taken)) + (step - taken);
+    mean_ = mean;
+  }
+  double Variance() const { return squares_.Value() / count_; }
+
+ private:
+  double count_ = 0;
+  double mean_ = 0;
+  double rest_ = 0;
+  CompensatedSum squares_;
+};
+
+class ProductOfAll {
+ public:
+  void Multiply(const WideProduct &factor) {
+    int exponent = 0;
+    product_.mantissa = std::frexp(product_.mantissa * factor.mantissa, &exponent);
+    product_.exponent += exponent + factor.exponent;
+  }
+  bool IsNegative() const { return product_.mantissa < 0; }
+  double Value() const {
+    constexpr int64_t kBeyond = 5000;
+    const int64_t exponent = std::clamp(product_.exponent, -kBeyond, kBeyond);
+    return std::ldexp(product_.mantissa, static_cast<int>(exponent));
+  }
+
+ private:
+  WideProduct product_;
+};
+
+// How many factors may be multiplied before exponents are taken out, so that magnitudes
+// like those in the block fit; 0 if no number is small enough.
+int StepsFor(const BlockSums &sums) {
+  const int bits = std::max(std::abs(std::ilogb(sums.abs_min)),
+                            std::abs(std::ilogb(std::max(-sums.min, sums.max)))) +
+                   1;
+  return std::min(kProductBits / bits, kMostSteps);
+}
+
+template <class T>
+WideProduct SlowProduct(NumberBlock<T> &block) {
+  WideProduct product;
+  const T *x = block.Numbers();
+  for (size_t i = 0; i < block.Count(); ++i) {
+    int exponent = 0;
+    product.mantissa *= std::frexp(static_cast<double>(x[i]), &exponent);
+    product.exponent += exponent;
+    product.mantissa = std::frexp(product.mantissa, &exponent);
+    product.exponent += exponent;
+  }
+  return product;
+}
+
+class Accumulator {
+ public:
+  template <class T>
+  void Add(NumberBlock<T> &block) {
+    count_ += static_cast<int64_t>(block.Count());
+    const BlockSums sums = block.Sums(steps_);
+    if (!std::isfinite(sums.abs_sum) && AddNonFinite(block)) return;
+    min_ = std::min(min_, sums.min);
+    max_ = std::max(max_, sums.max);
+    abs_min_ = std::min(abs_min_, sums.abs_min);
+    sum_.Add(sums.sum);
+    abs_sum_.Add(sums.abs_sum);
+    squares_.Add(sums.squares);
+    AddProduct(block, sums);
+    AddSpreads(block, sums);
+  }
+
+  double GreatestMagnitude() const { return std::max(-min_, max_); }
+
+  Statistics Finish() const;
+
+ private:
+  template <class T>
+  bool AddNonFinite(NumberBlock<T> &block);
+  template <class T>
+  void AddProduct(NumberBlock<T> &block, const BlockSums &sums);
+  template <class T>
+  void AddSpreads(NumberBlock<T> &block, const BlockSums &sums);
+
+  void FinishFinite(Statistics *out) const;
+  void FinishWithInfinities(Statistics *out) const;
+
+  int64_t count_ = 0;
+  int64_t nans_ = 0;
+  int64_t positive_infinities_ = 0;
+  int64_t negative_infinities_ = 0;
+  int64_t zeros_ = 0;
+  double min_ = kInfinity;
+  double max_ = -kInfinity;
+  double abs_min_ = kInfinity;
+  CompensatedSum sum_;
+  CompensatedSum abs_sum_;
+  CompensatedSum squares_;
+  ProductOfAll product_;
+  int steps_ = kMostSteps;  // as the last block needed them
+  SpreadOfAll spread_;
+  SpreadOfAll abs_spread_;
+};
+
+// One infinity decides all sums, so only what does not depend on them is counted.
+// False if the elements are finite after all and only their sum was not.
+template <class T>
+bool Accumulator::AddNonFinite(NumberBlock<T> &block) {
+  const BlockCounts counts = block.Counts();
+  if (counts.nans + counts.positive_infinities + counts.negative_infinities == 0) return false;
+  nans_ += counts.nans;
+  positive_infinities_ += counts.positive_infinities;
+  negative_infinities_ += counts.negative_infinities;
+  zeros_ += block.Zeros();
+  min_ = std::min(min_, counts.min);
+  max_ = std::max(max_, counts.max);
+  abs_min_ = std::min(abs_min_, counts.abs_min);
+  if (counts.negatives % 2 != 0) product_.Multiply({-1, 0});
+  return true;
+}
+
+template <class T>
+void Accumulator::AddProduct(NumberBlock<T> &block, const BlockSums &sums) {
+  if (sums.abs_min == 0) {
+    zeros_ += block.Zeros();
+    return;
+  }
+  if (zeros_ > 0) return;
+  const int steps = StepsFor(sums);
+  if (steps == 0) {
+    product_.Multiply(SlowProduct(block));
+  } else {
+    product_.Multiply(steps < steps_ ? block.Sums(steps).product : sums.product);
+    steps_ = steps;
+  }
+}
+
+// From the sums alone if the mean is not so large that their difference would have
+// lost its digits; else by a second look at the block, which is in the cache.
+template <class T>
+Spread SpreadOf(NumberBlock<T> &block, double sum, double squares, bool absolute) {
+  constexpr double kEnough = 0x1p-10;
+  const auto n = static_cast<double>(block.Count());
+  const double mean = sum / n;
+  const double spread = squares - sum * mean;
+  if (spread >= squares * kEnough) return {mean, 0, spread};
+  const BlockDeviations d = block.Deviations(mean, absolute);
+  return {mean, d.sum / n, std::max(d.squares - d.sum * (d.sum / n), 0.0)};
+}
+
+template <class T>
+void Accumulator::AddSpreads(NumberBlock<T> &block, const BlockSums &sums) {
+  const auto n = static_cast<double>(block.Count());
+  const Spread spread = sums.min == sums.max ? Spread{sums.min, 0, 0}
+                                             : SpreadOf(block, sums.sum, sums.squares, false);
+  spread_.Add(spread, n);
+  if (sums.min >= 0) {
+    abs_spread_.Add(spread, n);
+  } else if (sums.max <= 0) {
+    abs_spread_.Add(spread.Negated(), n);
+  } else {
+    abs_spread_.Add(SpreadOf(block, sums.abs_sum, sums.squares, true), n);
+  }
+}
+
+Statistics Accumulator::Finish() const {
+  Statistics out;
+  out.count = count_;
+  out.nan_count = nans_;
+  out.inf_count = positive_infinities_ + negative_infinities_;
+  out.zero_count = zeros_;
+  if (count_ == 0) {
+    out.plain = out.absolute = {kNan, kNan, kNan, kNan, 0, 1};
+  } else if (nans_ > 0) {
+    out.plain = out.absolute = {kNan, kNan, kNan, kNan, kNan, kNan};
+    out.l1 = out.l2 = kNan;
+  } else if (out.inf_count > 0) {
+    FinishWithInfinities(&out);
+  } else {
+    FinishFinite(&out);
+  }
+  return out;
+}
+
+void Accumulator::FinishFinite(Statistics *out) const {
+  const auto count = static_cast<double>(count_);
+  const double prod = zeros_ > 0 ? 0 : product_.Value();
+  const double sum = sum_.Value();
+  const double abs_sum = abs_sum_.Value();
+  out->plain = {min_, max_, sum / count, spread_.Variance(), sum, prod};
+  out->absolute = {abs_min_, GreatestMagnitude(), abs_sum / count, abs_spread_.Variance(),
+                   abs_sum,  std::fabs(prod)};
+  out->l1 = abs_sum;
+  out->l2 = std::sqrt(squares_.Value());
+}
+
+void Accumulator::FinishWithInfinities(Statistics *out) const {
+  const bool is_both = positive_infinities_ > 0 && negative_infinities_ > 0;
+  const double sum = is_both ? kNan : (positive_infinities_ > 0 ? kInfinity : -kInfinity);
+  const double abs_prod = zeros_ > 0 ? kNan : kInfinity;
+  const double prod = product_.IsNegative() ? -abs_prod : abs_prod;
+  out->plain = {min_, max_, sum, kNan, sum, prod};
+  out->absolute = {abs_min_, kInfinity, kInfinity, kNan, kInfinity, abs_prod};
+  out->l1 = out->l2 = kInfinity;
+}
+
+void Scale(Statistics::Moments *moments, const Statistics::Moments &scaled, int exponent) {
+  moments->mean = std::ldexp(scaled.mean, exponent);
+  moments->variance = std::ldexp(scaled.variance, 2 * exponent);
+  moments->sum = std::ldexp(scaled.sum, exponent);
+}
+
+// Does the sums again with all elements brought near 1, and scales them back.
+void SummarizeExtremes(const View &view, Part part, double magnitude, Statistics *out) {
+  const int exponent = std::ilogb(magnitude);
+  // The reciprocal may itself be out of range, its two halves are not.
+  const double half = std::ldexp(1, -exponent / 2);
+  const double other_half = std::ldexp(1, -exponent - -exponent / 2);
+  Accumulator accumulator;
+  ForEachNumberBlock(view, part, [&](auto &block) {
+    alignas(64) double scaled[kBlockElements];
+    const auto *x = block.Numbers();
+    for (size_t i = 0; i < block.Count(); ++i) {
+      scaled[i] = static_cast<double>(x[i]) * half * other_half;
+    }
+    NumberBlock<double> scaled_block(reinterpret_cast<const std::byte *>(scaled), block.Count(),
+                                     GetKernels().of_float64);
+    accumulator.Add(scaled_block);
+  });
+  const Statistics scaled = accumulator.Finish();
+  Scale(&out->plain, scaled.plain, exponent);
+  Scale(&out->absolute, scaled.absolute, exponent);
+  out->l1 = std::ldexp(scaled.l1, exponent);
+  out->l2 = std::ldexp(scaled.l2, exponent);
+}
+
+}  // namespace
+
+Statistics Summarize(const View &view, Part part) {
+  Accumulator accumulator;
+  ForEachNumberBlock(view, part, [&](auto &block) { accumulator.Add(block); });
+  Statistics out = accumulator.Finish();
+  const double magnitude = accumulator.GreatestMagnitude();
+  const bool is_extreme =
+      magnitude > kGreatestSquarable || (magnitude > 0 && magnitude < kLeastSquarable);
+  if (is_extreme && out.nan_count == 0 && out.inf_count == 0) {
+    SummarizeExtremes(view, part, magnitude, &out);
+  }
+  return out;
+}
+
+}  // namespace smdebug::tensor
