@@ -65,6 +65,13 @@ void FileDescriptor::Reset() {
   number_ = -1;
 }
 
+Status FileDescriptor::Close(const std::string &path) {
+  const int result = close(std::exchange(number_, -1));
+  // Linux has closed the file also where it was interrupted.
+  if (result == 0 || errno == EINTR) return Status::Ok();
+  return SystemError("closing", path, errno);
+}
+
 Status WriteAll(const FileDescriptor &file, std::span<const ByteSpan> pieces,
                 const std::string &path) {
   IoVector<ByteSpan> left(pieces);
@@ -77,8 +84,8 @@ Status WriteAll(const FileDescriptor &file, std::span<const ByteSpan> pieces,
   return Status::Ok();
 }
 
-Status ReadAll(const FileDescriptor &file, uint64_t offset,
-               std::span<const MutableByteSpan> pieces, const std::string &path) {
+Status ReadAll(const FileDescriptor &file, uint64_t offset, std::span<const MutableByteSpan> pieces,
+               const std::string &path) {
   IoVector<MutableByteSpan> left(pieces);
   while (!left.IsDone()) {
     const ssize_t moved =

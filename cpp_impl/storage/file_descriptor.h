@@ -29,6 +29,8 @@ class FileDescriptor {
   bool IsOpen() const { return number_ >= 0; }
   int Number() const { return number_; }
   void Reset();
+  // Reset(), and what the system has to say; `path` is for messages.
+  Status Close(const std::string &path);
 
  private:
   int number_ = -1;
@@ -40,7 +42,7 @@ Status WriteAll(const FileDescriptor &file, std::span<const ByteSpan> pieces,
                 const std::string &path);
 
 // Fills all pieces from `offset` on.  CORRUPT_DATA if the file ends before.
-Status ReadAll(const FileDescriptor &file, uint64_t offset,
-               std::span<const MutableByteSpan> pieces, const std::string &path);
+Status ReadAll(const FileDescriptor &file, uint64_t offset, std::span<const MutableByteSpan> pieces,
+               const std::string &path);
 
 }  // namespace smdebug::storage

@@ -66,35 +66,46 @@ Result<bool> LocalListing::HasChanged(const std::string &path, Seen *seen) const
 }
 
 Result<std::vector<std::string>> LocalListing::Read(const std::string &path) const {
-  FileDescriptor folder(
-      open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  FileDescriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder.IsOpen()) return SystemError("reading", path, errno);
   return ReadFolder(std::move(folder), path);
 }
 
 Result<std::vector<std::string>> LocalListing::Next() {
-  const std::string top = StrCat(root_, "/", folder_);
-  SMD_ASSIGN_OR_RETURN(const bool has_new_buckets, HasChanged(top, &folder_seen_));
-  size_t new_buckets = 0;
-  if (has_new_buckets) {
-    SMD_ASSIGN_OR_RETURN(const std::vector<std::string> names, Read(top));
-    for (const std::string &name : names) new_buckets += buckets_.try_emplace(name).second;
-  }
   std::vector<std::string> files;
-  size_t followed = 0;
-  for (auto bucket = buckets_.rbegin(); bucket != buckets_.rend(); ++bucket) {
-    const bool was_read = bucket->second.changed.tv_sec != 0;
-    if (followed++ >= kFollowedBuckets && (was_read || new_buckets == 0)) continue;
-    const std::string path = StrCat(top, "/", bucket->first);
-    SMD_ASSIGN_OR_RETURN(const bool has_changed, HasChanged(path, &bucket->second));
-    if (!has_changed) continue;
-    SMD_ASSIGN_OR_RETURN(const std::vector<std::string> names, Read(path));
-    for (const std::string &name : names) {
-      files.push_back(StrCat(folder_, "/", bucket->first, "/", name));
-    }
+  std::vector<Seen *> noted;
+  const Status status = Look(&files, &noted);
+  if (!status.IsOk()) {
+    // What was found on the way is not handed out, so it must be found again.
+    for (Seen *seen : noted) *seen = {};
+    return status;
   }
   std::sort(files.begin(), files.end());
   return files;
+}
+
+Status LocalListing::Look(std::vector<std::string> *files, std::vector<Seen *> *noted) {
+  const std::string top = StrCat(root_, "/", folder_);
+  noted->push_back(&folder_seen_);
+  SMD_ASSIGN_OR_RETURN(const bool has_new_buckets, HasChanged(top, &folder_seen_));
+  if (has_new_buckets) {
+    SMD_ASSIGN_OR_RETURN(const std::vector<std::string> names, Read(top));
+    for (const std::string &name : names) buckets_.try_emplace(name);
+  }
+  size_t followed = 0;
+  for (auto bucket = buckets_.rbegin(); bucket != buckets_.rend(); ++bucket) {
+    const bool was_read = bucket->second.changed.tv_sec != 0;
+    if (followed++ >= kFollowedBuckets && was_read) continue;
+    const std::string path = StrCat(top, "/", bucket->first);
+    SMD_ASSIGN_OR_RETURN(const bool has_changed, HasChanged(path, &bucket->second));
+    if (!has_changed) continue;
+    noted->push_back(&bucket->second);
+    SMD_ASSIGN_OR_RETURN(const std::vector<std::string> names, Read(path));
+    for (const std::string &name : names) {
+      files->push_back(StrCat(folder_, "/", bucket->first, "/", name));
+    }
+  }
+  return Status::Ok();
 }
 
 }  // namespace smdebug::storage

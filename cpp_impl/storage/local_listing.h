@@ -30,6 +30,8 @@ class LocalListing final : public Listing {
     bool is_settled = false;  // nothing can have changed since without a newer time
   };
 
+  // Appends what is new to `files`, and to `noted` the folders whose state it noted.
+  Status Look(std::vector<std::string> *files, std::vector<Seen *> *noted);
   // Whether `path` is there and must be read (again); notes its time.
   Result<bool> HasChanged(const std::string &path, Seen *seen) const;
   Result<std::vector<std::string>> Read(const std::string &path) const;

@@ -59,7 +59,8 @@ class LocalWriter final : public FileWriter {
 
   Status Commit(bool durable) override {
     if (durable && fsync(file_.Number()) != 0) return SystemError("syncing", path_, errno);
-    file_.Reset();
+    // Some file systems, and quotas, refuse only here what was written before.
+    SMD_RETURN_IF_ERROR(file_.Close(path_));
     const int root = root_->Number();
     if (renameat(root, TemporaryName(name_).c_str(), root, name_.c_str()) != 0) {
       return SystemError("renaming to its final name", path_, errno);
@@ -124,6 +125,7 @@ bool IsSameFile(int file, int root, const std::string &name) {
 int OpenAt2(int folder, const std::string &name, int flags) {
   open_how how{};
   how.flags = static_cast<unsigned int>(flags);
+  how.mode = (flags & O_CREAT) != 0 ? kFileMode : 0;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
   return static_cast<int>(syscall(SYS_openat2, folder, name.c_str(), &how, sizeof how));
 }
@@ -142,16 +144,28 @@ int OpenPartByPart(int folder, const std::string &name, int flags) {
     const bool is_last = slash == std::string::npos;
     const int part_flags = is_last ? flags : O_PATH | O_DIRECTORY | O_CLOEXEC;
     const int at = here.IsOpen() ? here.Number() : folder;
-    const int next = openat(at, part.c_str(), part_flags | O_NOFOLLOW);
+    const int next = openat(at, part.c_str(), part_flags | O_NOFOLLOW, kFileMode);
     if (is_last || next < 0) return next;
     here = FileDescriptor(next);
     begin = slash + 1;
   }
 }
 
+// Opens below the folder without following a symbolic link; -1 and errno.
+int OpenWithoutLinks(int folder, const std::string &name, int flags) {
+  const int number = OpenAt2(folder, name, flags | O_CLOEXEC);
+  if (number >= 0 || (errno != ENOSYS && errno != EPERM && errno != E2BIG)) return number;
+  return OpenPartByPart(folder, name, flags | O_CLOEXEC);
+}
+
+Status OpenError(std::string_view action, const std::string &path, int error) {
+  if (error != ELOOP && error != EXDEV) return SystemError(action, path, error);
+  return CorruptData(path, "leads out of the trial, or is a symbolic link; refused");
+}
+
 }  // namespace
 
-Result<std::shared_ptr<Store>> LocalStore::Open(std::string_view path) {
+Result<std::shared_ptr<Store>> LocalStore::At(std::string_view path) {
   std::string root(path);
   if (root == "~" || root.starts_with("~/")) {
     const std::optional<std::string> home = Environment("HOME");
@@ -187,18 +201,12 @@ void LocalStore::ForgetRoot() {
 
 Result<FileDescriptor> LocalStore::OpenBelow(const std::string &name, int flags) {
   SMD_ASSIGN_OR_RETURN(const std::shared_ptr<const FileDescriptor> root, Root());
-  int number = OpenAt2(root->Number(), name, flags | O_CLOEXEC);
-  if (number < 0 && (errno == ENOSYS || errno == EPERM || errno == E2BIG)) {
-    number = OpenPartByPart(root->Number(), name, flags | O_CLOEXEC);
-  }
-  if (number >= 0) return FileDescriptor(number);
+  FileDescriptor opened(OpenWithoutLinks(root->Number(), name, flags));
+  if (opened.IsOpen()) return opened;
   const int error = errno;
-  if (error == ELOOP || error == EXDEV) {
-    return CorruptData(PathOf(name), "leads out of the trial, or is a symbolic link; refused");
-  }
   // The folder may have been removed and made anew.
   if (error == ENOENT && access(PathOf(name).c_str(), F_OK) == 0) ForgetRoot();
-  return SystemError("opening", PathOf(name), error);
+  return OpenError("opening", PathOf(name), error);
 }
 
 Result<std::shared_ptr<FileReader>> LocalStore::Open(const std::string &name) {
@@ -251,10 +259,9 @@ Result<FileDescriptor> LocalStore::CreateBelow(const std::string &name, int flag
     auto opened = Root();
     if (opened.IsOk()) {
       *root = *opened;
-      FileDescriptor file(openat((*root)->Number(), name.c_str(),
-                                 flags | O_CREAT | O_NOFOLLOW | O_CLOEXEC, kFileMode));
+      FileDescriptor file(OpenWithoutLinks((*root)->Number(), name, flags | O_CREAT));
       if (file.IsOpen()) return file;
-      if (errno != ENOENT || is_last_try) return SystemError("making", PathOf(name), errno);
+      if (errno != ENOENT || is_last_try) return OpenError("making", PathOf(name), errno);
       // Nearly always only the last folder is missing: that of a new step.
       const std::string folder = FolderOf(name);
       if (mkdirat((*root)->Number(), folder.c_str(), kFolderMode) == 0) continue;

@@ -15,7 +15,7 @@ namespace smdebug::storage {
 class LocalStore final : public Store {
  public:
   // Makes nothing: the folder is made with the first file.
-  static Result<std::shared_ptr<Store>> Open(std::string_view path);
+  static Result<std::shared_ptr<Store>> At(std::string_view path);
 
   explicit LocalStore(std::string root) : root_path_(std::move(root)) {}
 

@@ -5,6 +5,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <thread>
@@ -55,6 +56,8 @@ void LocalWatcher::Wait(Clock::Duration time) {
     std::this_thread::sleep_for(std::min<Clock::Duration>(time, std::chrono::milliseconds(50)));
     return;
   }
+  // To poll(), less than nothing is for ever.
+  time = std::max(time, Clock::Duration::zero());
   const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(time).count();
   poll(files.data(), changes_.IsOpen() ? 2 : 1, static_cast<int>(milliseconds));
   if (changes_.IsOpen()) Drain(changes_);

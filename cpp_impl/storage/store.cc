@@ -20,7 +20,8 @@ Result<std::string> Store::ReadText(const std::string &name, uint64_t limit) {
         .With("path", name);
   }
   std::string text(file->Size(), '\0');
-  const std::array pieces = {MutableByteSpan(reinterpret_cast<std::byte *>(text.data()), text.size())};
+  const std::array pieces = {
+      MutableByteSpan(reinterpret_cast<std::byte *>(text.data()), text.size())};
   SMD_RETURN_IF_ERROR(file->Read(0, pieces));
   return text;
 }
@@ -47,7 +48,7 @@ Result<std::shared_ptr<Store>> OpenStore(std::string_view path) {
                               "://'; give a folder"))
         .With("path", std::string(path));
   }
-  SMD_ASSIGN_OR_RETURN(std::shared_ptr<Store> store, LocalStore::Open(path));
+  SMD_ASSIGN_OR_RETURN(std::shared_ptr<Store> store, LocalStore::At(path));
   return store;
 }
 
