@@ -1,0 +1,120 @@
+#include "format/index_json.h"
+
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <limits>
+
+#include "base/json.h"
+#include "format/plain_text.h"
+
+namespace smdebug::format {
+namespace {
+
+// More than the bytes of an entry besides its names.
+constexpr size_t kEntryOverhead = 160;
+
+// A short piece of text with numbers, put together before it is appended.
+class Piece {
+ public:
+  template <size_t size>
+  Piece &Text(const char (&text)[size]) {
+    std::memcpy(at_, text, size - 1);
+    at_ += size - 1;
+    return *this;
+  }
+  template <class Integer>
+  Piece &Number(Integer number) {
+    at_ = std::to_chars(at_, at_ + std::numeric_limits<Integer>::digits10 + 2, number).ptr;
+    return *this;
+  }
+  void AppendTo(std::string *out) const {
+    out->append(text_.data(), static_cast<size_t>(at_ - text_.data()));
+  }
+
+ private:
+  std::array<char, kEntryOverhead> text_;
+  char *at_ = text_.data();
+};
+
+void AppendText(std::string_view text, std::string *out) {
+  if (IsPlainText(text)) {
+    out->push_back('"');
+    out->append(text);
+    out->push_back('"');
+    return;
+  }
+  JsonWriter writer;
+  writer.Text(text);
+  out->append(writer.Written());
+}
+
+void AppendMeta(const IndexFile &index, std::string *out) {
+  out->append(R"({"mode": )");
+  AppendText(ModeName(index.mode), out);
+  Piece().Text(R"(, "mode_step": )").Number(index.mode_step).AppendTo(out);
+  if (!index.event_file_name.empty()) {
+    out->append(R"(, "event_file_name": )");
+    AppendText(index.event_file_name, out);
+  }
+  out->push_back('}');
+}
+
+void AppendTensor(const TensorLocation &tensor, std::string *out) {
+  out->append(R"({"tensorname": )");
+  AppendText(tensor.name, out);
+  Piece rest;
+  rest.Text(R"(, "start_idx": )").Number(tensor.start);
+  rest.Text(R"(, "length": )").Number(tensor.length);
+  if (tensor.crc32c) rest.Text(R"(, "crc32c": )").Number(*tensor.crc32c);
+  rest.Text("}").AppendTo(out);
+}
+
+void AppendShape(const SavedShape &shape, std::string *out) {
+  out->append(R"({"tensorname": )");
+  AppendText(shape.name, out);
+  out->append(R"(, "originalname": )");
+  AppendText(shape.original_name, out);
+  out->append(R"(, "shape": [)");
+  for (size_t i = 0; i < shape.shape.size(); ++i) {
+    if (i != 0) out->append(", ");
+    Piece().Number(shape.shape[i]).AppendTo(out);
+  }
+  out->append("]}");
+}
+
+template <class Entries, class AppendOne>
+void AppendList(const Entries &entries, AppendOne append_one, std::string *out) {
+  out->push_back('[');
+  for (const auto &entry : entries) {
+    if (&entry != &entries.front()) out->append(", ");
+    append_one(entry, out);
+  }
+  out->push_back(']');
+}
+
+size_t ExpectedSize(const IndexFile &index) {
+  size_t size = 2 * kEntryOverhead + index.event_file_name.size();
+  for (const TensorLocation &tensor : index.tensors) size += tensor.name.size() + kEntryOverhead;
+  for (const SavedShape &shape : index.shapes) {
+    size += shape.name.size() + shape.original_name.size() + kEntryOverhead;
+  }
+  return size;
+}
+
+}  // namespace
+
+std::string IndexToJson(const IndexFile &index) {
+  std::string out;
+  out.reserve(ExpectedSize(index));
+  out.append(R"({"meta": )");
+  AppendMeta(index, &out);
+  out.append(R"(, "tensor_payload": )");
+  AppendList(index.tensors, AppendTensor, &out);
+  out.append(R"(, "shape_payload": )");
+  AppendList(index.shapes, AppendShape, &out);
+  out.push_back('}');
+  return out;
+}
+
+}  // namespace smdebug::format

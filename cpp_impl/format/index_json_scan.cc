@@ -1,0 +1,118 @@
+#include "format/index_json_scan.h"
+
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "format/paths.h"
+#include "format/plain_text.h"
+#include "tensor/view.h"
+
+namespace smdebug::format {
+namespace {
+
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : left_(text) {}
+
+  bool IsAtEnd() const { return left_.empty(); }
+
+  bool Literal(std::string_view literal) {
+    if (!left_.starts_with(literal)) return false;
+    left_.remove_prefix(literal.size());
+    return true;
+  }
+
+  // Text up to its closing quote, which is passed over.
+  bool Text(std::string_view *out) {
+    const size_t size = left_.find('"');
+    if (size == std::string_view::npos) return false;
+    *out = left_.substr(0, size);
+    left_.remove_prefix(size + 1);
+    return IsPlainText(*out);
+  }
+  bool Text(std::string *out) {
+    std::string_view text;
+    if (!Text(&text)) return false;
+    *out = text;
+    return true;
+  }
+
+  // JSON has no other way to write a whole number that is not negative.
+  template <class Integer>
+  bool Number(Integer *out) {
+    const char *const end = left_.data() + left_.size();
+    const auto [rest, error] = std::from_chars(left_.data(), end, *out);
+    const auto digits = static_cast<size_t>(rest - left_.data());
+    if (error != std::errc{} || left_.front() == '-') return false;
+    if (digits > 1 && left_.front() == '0') return false;
+    left_.remove_prefix(digits);
+    return true;
+  }
+
+  // "[", entries, "]".
+  template <class ReadOne>
+  bool List(ReadOne read_one) {
+    if (!Literal("[")) return false;
+    if (Literal("]")) return true;
+    do {
+      if (!read_one()) return false;
+    } while (Literal(", "));
+    return Literal("]");
+  }
+
+ private:
+  std::string_view left_;
+};
+
+bool ScanMeta(Scanner *scanner, IndexFile *out) {
+  std::string_view mode_name;
+  if (!scanner->Literal(R"({"meta": {"mode": ")") || !scanner->Text(&mode_name)) return false;
+  if (!scanner->Literal(R"(, "mode_step": )") || !scanner->Number(&out->mode_step)) return false;
+  if (scanner->Literal(R"(, "event_file_name": ")")) {
+    if (!scanner->Text(&out->event_file_name)) return false;
+    if (!IsInsideTrial(out->event_file_name)) return false;
+  }
+  const std::optional<Mode> mode = ModeFromName(mode_name);
+  if (!mode) return false;
+  out->mode = *mode;
+  return scanner->Literal("}");
+}
+
+bool ScanTensor(Scanner *scanner, TensorLocation *out) {
+  constexpr auto kMaxOffset = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+  if (!scanner->Literal(R"({"tensorname": ")") || !scanner->Text(&out->name)) return false;
+  if (!scanner->Literal(R"(, "start_idx": )") || !scanner->Number(&out->start)) return false;
+  if (!scanner->Literal(R"(, "length": )") || !scanner->Number(&out->length)) return false;
+  if (scanner->Literal(R"(, "crc32c": )") && !scanner->Number(&out->crc32c.emplace())) {
+    return false;
+  }
+  return out->start <= kMaxOffset && out->length <= kMaxOffset - out->start &&
+         scanner->Literal("}");
+}
+
+bool ScanShape(Scanner *scanner, SavedShape *out) {
+  if (!scanner->Literal(R"({"tensorname": ")") || !scanner->Text(&out->name)) return false;
+  if (!scanner->Literal(R"(, "originalname": ")")) return false;
+  if (!scanner->Text(&out->original_name) || !scanner->Literal(R"(, "shape": )")) return false;
+  const bool is_list = scanner->List([&] { return scanner->Number(&out->shape.emplace_back()); });
+  return is_list && out->shape.size() <= tensor::kMaxRank && scanner->Literal("}");
+}
+
+}  // namespace
+
+bool ScanIndex(std::string_view text, IndexFile *out) {
+  *out = {};
+  Scanner scanner(text);
+  if (!ScanMeta(&scanner, out) || !scanner.Literal(R"(, "tensor_payload": )")) return false;
+  if (!scanner.List([&] { return ScanTensor(&scanner, &out->tensors.emplace_back()); })) {
+    return false;
+  }
+  if (!out->tensors.empty() && out->event_file_name.empty()) return false;
+  if (!scanner.Literal(R"(, "shape_payload": )")) return false;
+  return scanner.List([&] { return ScanShape(&scanner, &out->shapes.emplace_back()); }) &&
+         scanner.Literal("}") && scanner.IsAtEnd();
+}
+
+}  // namespace smdebug::format

@@ -1,0 +1,123 @@
+#include "format/paths.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/strings.h"
+
+namespace smdebug::format {
+namespace {
+
+constexpr int64_t kStepsPerBucket = 1000;
+constexpr int kStepDigits = 12;
+constexpr int kBucketDigits = 9;
+constexpr size_t kMaxWorkerName = 200;
+constexpr std::string_view kCollectionsEnding = "_collections.json";
+
+bool IsControl(char letter) {
+  const auto byte = static_cast<unsigned char>(letter);
+  return byte < 0x20 || byte == 0x7F;
+}
+
+bool HasControl(std::string_view text) { return std::ranges::any_of(text, IsControl); }
+
+std::string StepPrefix(int64_t step) { return ZeroPadded(step, kStepDigits); }
+
+std::string_view LastPart(std::string_view name) { return name.substr(name.rfind('/') + 1); }
+
+// The name without one of the endings of step files, or nothing.
+std::optional<std::string_view> WithoutEnding(std::string_view name) {
+  for (const std::string_view ending : {".json", ".tfevents", ".csv"}) {
+    if (name.ends_with(ending)) return name.substr(0, name.size() - ending.size());
+  }
+  return {};
+}
+
+std::string WorkerFromFile(std::string_view worker) {
+  std::string decoded(worker);
+  if (!worker.starts_with('_')) return decoded;
+  std::ranges::replace(decoded, '_', '/');
+  std::ranges::replace(decoded, '-', ':');
+  return decoded;
+}
+
+}  // namespace
+
+std::string EventFileName(int64_t step, std::string_view worker) {
+  const std::string prefix = StepPrefix(step);
+  return StrCat("events/", prefix, "/", prefix, "_", WorkerToFile(worker), ".tfevents");
+}
+
+std::string IndexFileName(int64_t step, std::string_view worker) {
+  return StrCat(IndexBucket(step), "/", StepPrefix(step), "_", WorkerToFile(worker), ".json");
+}
+
+std::string IndexBucket(int64_t step) {
+  return StrCat(kIndexFolder, "/", ZeroPadded(step / kStepsPerBucket, kBucketDigits));
+}
+
+std::string CollectionsFileName(std::string_view worker) {
+  return StrCat(kCollectionsFolder, "/", WorkerToFile(worker), kCollectionsEnding);
+}
+
+std::optional<StepFile> ParseStepFileName(std::string_view name) {
+  const std::optional<std::string_view> stem = WithoutEnding(LastPart(name));
+  if (!stem) return {};
+  const char *const end = stem->data() + stem->size();
+  StepFile file{};
+  // Digits only: from_chars would take a sign, too.
+  if (stem->empty() || stem->front() < '0' || stem->front() > '9') return {};
+  const auto [separator, error] = std::from_chars(stem->data(), end, file.step);
+  if (error != std::errc{} || separator == end || *separator != '_') return {};
+  const std::string_view worker(separator + 1, static_cast<size_t>(end - separator - 1));
+  if (worker.empty() || HasControl(worker)) return {};
+  file.worker = WorkerFromFile(worker);
+  return file;
+}
+
+std::optional<std::string> ParseCollectionsFileName(std::string_view name) {
+  const std::string_view last = LastPart(name);
+  if (!last.ends_with(kCollectionsEnding)) return {};
+  const std::string_view worker = last.substr(0, last.size() - kCollectionsEnding.size());
+  if (worker.empty() || HasControl(worker)) return {};
+  return WorkerFromFile(worker);
+}
+
+std::string WorkerToFile(std::string_view worker) {
+  std::string encoded(worker);
+  if (!worker.starts_with('/')) return encoded;
+  std::ranges::replace(encoded, '/', '_');
+  std::ranges::replace(encoded, ':', '-');
+  return encoded;
+}
+
+Status CheckWorkerName(std::string_view worker) {
+  const std::string file_form = WorkerToFile(worker);
+  if (file_form.empty()) return InvalidArgument("the worker's name is empty");
+  if (file_form.size() > kMaxWorkerName) {
+    return InvalidArgument(StrCat("the worker's name has ", file_form.size(),
+                                  " bytes, more than the ", kMaxWorkerName, " allowed"));
+  }
+  if (HasControl(file_form)) {
+    return InvalidArgument("the worker's name holds control characters");
+  }
+  if (file_form.find('/') != std::string::npos) {
+    return InvalidArgument(StrCat("the worker's name '", worker,
+                                  "' holds \"/\" and is no device name, which begins with it"));
+  }
+  return Status::Ok();
+}
+
+bool IsInsideTrial(std::string_view name) {
+  if (name.find('\0') != std::string_view::npos) return false;
+  while (true) {
+    const size_t end = name.find('/');
+    const std::string_view part = name.substr(0, end);
+    // An empty first part is that of an absolute name.
+    if (part.empty() || part == "." || part == "..") return false;
+    if (end == std::string_view::npos) return true;
+    name.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace smdebug::format
