@@ -10,13 +10,12 @@ namespace {
 
 Status CheckTrial(const smd_trial *trial) { return NotNull(trial, "trial"); }
 
-// Hands a list of numbers to the caller.
-Status GiveSteps(Result<std::vector<int64_t>> steps, smd_steps **out) {
-  return Give(std::move(steps), out);
-}
-
-Status GiveStrings(Result<std::vector<std::string>> strings, smd_strings **out) {
-  return Give(std::move(strings), out);
+Result<std::shared_ptr<analyze::Trial>> MakeTrial(const char *path,
+                                                  const smd_trial_options *options) {
+  SMD_ASSIGN_OR_RETURN(const std::string_view text, RequiredText(path, "path"));
+  if (options != nullptr) return analyze::Trial::Make(text, options->options);
+  SMD_ASSIGN_OR_RETURN(analyze::TrialOptions defaults, analyze::TrialOptions::FromEnvironment());
+  return analyze::Trial::Make(text, std::move(defaults));
 }
 
 }  // namespace
@@ -59,10 +58,7 @@ smd_error *smd_trial_new(const char *path, const smd_trial_options *options,
                          smd_trial **out) noexcept {
   return Guard([&]() -> Status {
     SMD_CLEAR_OUT(out);
-    SMD_ASSIGN_OR_RETURN(const std::string_view text, RequiredText(path, "path"));
-    if (options != nullptr) return Give(analyze::Trial::Make(text, options->options), out);
-    SMD_ASSIGN_OR_RETURN(analyze::TrialOptions defaults, analyze::TrialOptions::FromEnvironment());
-    return Give(analyze::Trial::Make(text, std::move(defaults)), out);
+    return Give(MakeTrial(path, options), out);
   });
 }
 
@@ -77,14 +73,9 @@ smd_error *smd_trial_open(const char *path, const smd_trial_options *options,
                           smd_trial **out) noexcept {
   return Guard([&]() -> Status {
     SMD_CLEAR_OUT(out);
-    smd_trial *made = nullptr;
-    if (smd_error *error = smd_trial_new(path, options, &made)) {
-      const std::unique_ptr<smd_error, decltype(&smd_error_free)> owned(error, smd_error_free);
-      return error == OutOfMemory() ? throw std::bad_alloc() : error->status;
-    }
-    std::unique_ptr<smd_trial> trial(made);
-    SMD_RETURN_IF_ERROR(trial->trial->Load());
-    *out = trial.release();
+    SMD_ASSIGN_OR_RETURN(std::shared_ptr<analyze::Trial> trial, MakeTrial(path, options));
+    SMD_RETURN_IF_ERROR(trial->Load());
+    *out = new smd_trial{std::move(trial)};
     return Status::Ok();
   });
 }
@@ -131,7 +122,7 @@ smd_error *smd_trial_steps(smd_trial *trial, smd_mode mode, int32_t incomplete_t
     SMD_CLEAR_OUT(out);
     SMD_RETURN_IF_ERROR(CheckTrial(trial));
     SMD_ASSIGN_OR_RETURN(const Mode known, ModeFromC(mode));
-    return GiveSteps(trial->trial->Steps(known, incomplete_too != 0), out);
+    return Give(trial->trial->Steps(known, incomplete_too != 0), out);
   });
 }
 
@@ -195,9 +186,9 @@ smd_error *smd_trial_wait_for_step(smd_trial *trial, int64_t step, smd_mode mode
     SMD_RETURN_IF_ERROR(CheckTrial(trial));
     SMD_ASSIGN_OR_RETURN(const Mode known, ModeFromC(mode));
     const Deadline deadline =
-        timeout_ms < 0 ? Deadline::Never()
-                       : Deadline::After(trial->trial->GetClock(),
-                                         std::chrono::milliseconds(timeout_ms));
+        timeout_ms < 0
+            ? Deadline::Never()
+            : Deadline::After(trial->trial->GetClock(), std::chrono::milliseconds(timeout_ms));
     return trial->trial->WaitForStep(step, known, deadline);
   });
 }
@@ -208,7 +199,7 @@ smd_error *smd_trial_workers(smd_trial *trial, smd_strings **out) noexcept {
   return Guard([&]() -> Status {
     SMD_CLEAR_OUT(out);
     SMD_RETURN_IF_ERROR(CheckTrial(trial));
-    return GiveStrings(trial->trial->Workers(), out);
+    return Give(trial->trial->Workers(), out);
   });
 }
 
@@ -216,12 +207,11 @@ smd_error *smd_trial_collections(smd_trial *trial, smd_strings **out) noexcept {
   return Guard([&]() -> Status {
     SMD_CLEAR_OUT(out);
     SMD_RETURN_IF_ERROR(CheckTrial(trial));
-    return GiveStrings(trial->trial->CollectionNames(), out);
+    return Give(trial->trial->CollectionNames(), out);
   });
 }
 
-smd_error *smd_trial_collection(smd_trial *trial, const char *name,
-                                smd_collection **out) noexcept {
+smd_error *smd_trial_collection(smd_trial *trial, const char *name, smd_collection **out) noexcept {
   return Guard([&]() -> Status {
     SMD_CLEAR_OUT(out);
     SMD_RETURN_IF_ERROR(CheckTrial(trial));
@@ -241,7 +231,7 @@ smd_error *smd_trial_tensor_names(smd_trial *trial, int64_t step, smd_mode mode,
     if (step >= 0) query.step = step;
     if (regexes != nullptr) query.regexes = regexes->items;
     if (collection != nullptr) query.collection = collection->collection;
-    return GiveStrings(trial->trial->TensorNames(query), out);
+    return Give(trial->trial->TensorNames(query), out);
   });
 }
 

@@ -16,9 +16,8 @@ void TensorEntries::Add(Mode mode, const Entry &entry) {
     entries.push_back(entry);
     return;
   }
-  const auto at = std::lower_bound(
-      entries.begin(), entries.end(), entry,
-      [](const Entry &a, const Entry &b) { return Key(a) < Key(b); });
+  const auto at = std::lower_bound(entries.begin(), entries.end(), entry,
+                                   [](const Entry &a, const Entry &b) { return Key(a) < Key(b); });
   if (at != entries.end() && Key(*at) == Key(entry)) {
     *at = entry;
   } else {
@@ -53,9 +52,14 @@ TensorEntries &TensorTable::GetOrCreate(std::string_view name) {
 
 void TensorTable::Add(int64_t global_step, uint16_t worker, format::IndexFile index) {
   for (const format::TensorLocation &location : index.tensors) {
-    Entry entry{index.mode_step, global_step, location.start,
-                static_cast<uint32_t>(location.length), location.crc32c.value_or(0), worker,
-                EntryKind::Raw(), location.crc32c.has_value()};
+    Entry entry{index.mode_step,
+                global_step,
+                location.start,
+                static_cast<uint32_t>(location.length),
+                location.crc32c.value_or(0),
+                worker,
+                EntryKind::Raw(),
+                location.crc32c.has_value()};
     std::string_view name = location.name;
     if (const auto saved = tensor::ParseReductionTensorName(name)) {
       entry.kind = EntryKind::Of(saved->reduction);
@@ -64,9 +68,9 @@ void TensorTable::Add(int64_t global_step, uint16_t worker, format::IndexFile in
     GetOrCreate(name).Add(index.mode, entry);
   }
   for (format::SavedShape &shape : index.shapes) {
-    const Entry entry{index.mode_step, global_step, 0,    0, 0, worker,
-                      EntryKind::Shape(), false};
-    GetOrCreate(shape.name).AddShape(index.mode, entry, std::move(shape));
+    const Entry entry{index.mode_step, global_step, 0, 0, 0, worker, EntryKind::Shape(), false};
+    TensorEntries &tensor = GetOrCreate(shape.name);
+    tensor.AddShape(index.mode, entry, std::move(shape));
   }
 }
 

@@ -30,7 +30,8 @@ class EntryKind {
     if (number_ < 2) return {};
     return tensor::Reduction::FromIndex(number_ - size_t{2});
   }
-  auto operator<=>(const EntryKind &) const = default;
+  bool operator==(const EntryKind &other) const { return number_ == other.number_; }
+  bool operator<(const EntryKind &other) const { return number_ < other.number_; }
 
  private:
   explicit EntryKind(uint8_t number) : number_(number) {}

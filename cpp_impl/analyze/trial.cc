@@ -67,8 +67,7 @@ Result<std::shared_ptr<Trial>> Trial::Make(std::string_view path, TrialOptions o
     SMD_ASSIGN_OR_RETURN(store, storage::OpenStore(path));
   }
   if (options.name.empty()) options.name = LastPart(path);
-  return std::shared_ptr<Trial>(
-      new Trial(std::string(path), std::move(options), std::move(store)));
+  return std::shared_ptr<Trial>(new Trial(std::string(path), std::move(options), std::move(store)));
 }
 
 Status Trial::CheckUsable() const {
@@ -114,9 +113,8 @@ Result<bool> Trial::LoadCollections() {
     const std::optional<std::string> worker = format::ParseCollectionsFileName(name);
     if (!worker) continue;
     SMD_ASSIGN_OR_RETURN(const std::string text, store_->ReadText(name));
-    SMD_ASSIGN_OR_RETURN(
-        const config::CollectionsFile file,
-        config::CollectionsFromJson(text, StrCat(store_->Location(), "/", name)));
+    SMD_ASSIGN_OR_RETURN(const config::CollectionsFile file,
+                         config::CollectionsFromJson(text, StrCat(store_->Location(), "/", name)));
     if (workers.empty()) num_workers = static_cast<size_t>(file.num_workers);
     workers.insert(*worker);
     for (const config::CollectionPtr &collection : file.collections) {
@@ -180,7 +178,7 @@ Status Trial::Refresh() {
 Status Trial::RefreshLocked() {
   SMD_ASSIGN_OR_RETURN(const std::optional<double> ended_at,
                        store_->ModifiedAt(std::string(format::kEndMarker)));
-  const Status scanned = Scan();
+  Status scanned = Scan();
   if (!ended_at) return scanned;
   // A slow worker's files, or a slow file system, may be a little late.
   const double age = options_.clock->WallSeconds() - *ended_at;
@@ -191,7 +189,7 @@ Status Trial::RefreshLocked() {
       Clock::Duration pause = kLongestPause;
       SMD_RETURN_IF_ERROR(Pause(*waiting, &pause, deadline));
     }
-    const Status late = Scan();
+    Status late = Scan();
     if (!late.IsOk() && scanned.IsOk()) return late;
   }
   // The job may have written its final collections when it closed.

@@ -29,7 +29,7 @@ Result<Clock::Duration> Seconds(std::string_view option, std::string_view value)
 Result<TrialOptions> TrialOptions::FromEnvironment() {
   TrialOptions options;
   SMD_ASSIGN_OR_RETURN(const int64_t wait, EnvironmentNumber("SMDEBUG_TRIAL_WAIT_SECONDS", 600));
-  options.wait = std::chrono::seconds(std::min<int64_t>(wait, 365 * 86400));
+  options.wait = std::chrono::seconds(std::min(wait, int64_t{365} * 86400));
   SMD_ASSIGN_OR_RETURN(options.incomplete_window,
                        EnvironmentNumber("SMDEBUG_INCOMPLETE_STEP_WAIT_WINDOW", 1000));
   SMD_ASSIGN_OR_RETURN(const int64_t delay,
@@ -66,8 +66,8 @@ Status TrialOptions::Set(std::string_view option, std::string_view value) {
 
 Status TrialOptions::Check() const {
   if (!range.end || *range.end > range.first) return Status::Ok();
-  return InvalidConfig(StrCat("end_step is ", *range.end, "; it must be after first_step, ",
-                              range.first));
+  return InvalidConfig(
+      StrCat("end_step is ", *range.end, "; it must be after first_step, ", range.first));
 }
 
 }  // namespace smdebug::analyze

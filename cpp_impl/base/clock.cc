@@ -21,7 +21,7 @@ class SystemClock final : public Clock {
 }  // namespace
 
 Clock &Clock::System() {
-  static SystemClock *clock = new SystemClock;  // lives until the process ends, on purpose
+  static auto *clock = new SystemClock;  // lives until the process ends, on purpose
   return *clock;
 }
 

@@ -44,7 +44,8 @@ constexpr Tables MakeTables() {
 }
 
 uint32_t ExtendByTables(uint32_t crc, ByteSpan bytes) {
-  static constexpr Tables t = MakeTables();
+  static constexpr Tables kTables = MakeTables();
+  const Tables &t = kTables;
   for (; bytes.size() >= 8; bytes = bytes.subspan(8)) {
     const uint64_t mixed = crc ^ LoadWord(bytes.data());
     const auto byte = [mixed](int index) { return (mixed >> (8 * index)) & 0xFF; };

@@ -1,6 +1,7 @@
 #include "tensor/dtype.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 namespace smdebug::tensor {
@@ -37,6 +38,13 @@ constexpr Row kRows[] = {
     {DType::kString, Kind::kText, 0, 0, "string"},
 };
 
+// By number: the check of a caller's dtype is on the recording path.
+constexpr auto kKnown = [] {
+  std::array<bool, static_cast<size_t>(DType::kString) + 1> known{};
+  for (const Row &row : kRows) known[static_cast<size_t>(row.dtype)] = true;
+  return known;
+}();
+
 const Row *Find(DType dtype) {
   const auto *row = std::find_if(std::begin(kRows), std::end(kRows),
                                  [dtype](const Row &r) { return r.dtype == dtype; });
@@ -51,10 +59,9 @@ bool IsKind(DType dtype, Kind kind) {
 }  // namespace
 
 std::optional<DType> DTypeFromNumber(int64_t number) {
-  for (const Row &row : kRows) {
-    if (static_cast<int64_t>(row.dtype) == number) return row.dtype;
-  }
-  return {};
+  if (number < 0 || number >= static_cast<int64_t>(kKnown.size())) return {};
+  if (!kKnown[static_cast<size_t>(number)]) return {};
+  return static_cast<DType>(number);
 }
 
 std::string_view DTypeName(DType dtype) {
