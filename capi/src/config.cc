@@ -15,9 +15,8 @@ smd_error *smd_save_config_new(smd_save_config **out) noexcept {
   });
 }
 
-smd_error *smd_save_config_set(smd_save_config *config, smd_mode mode, int64_t every,
-                               int64_t first, int64_t end, const int64_t *steps,
-                               size_t step_count) noexcept {
+smd_error *smd_save_config_set(smd_save_config *config, smd_mode mode, int64_t every, int64_t first,
+                               int64_t end, const int64_t *steps, size_t step_count) noexcept {
   return Guard([&]() -> Status {
     SMD_RETURN_IF_ERROR(NotNull(config, "config"));
     if (step_count > 0) SMD_RETURN_IF_ERROR(NotNull(steps, "steps"));
@@ -41,8 +40,7 @@ int32_t smd_save_config_is_set(const smd_save_config *config, smd_mode mode) noe
   return config != nullptr && known && config->config.Of(*known).has_value() ? 1 : 0;
 }
 
-int32_t smd_save_config_wants(const smd_save_config *config, smd_mode mode,
-                              int64_t step) noexcept {
+int32_t smd_save_config_wants(const smd_save_config *config, smd_mode mode, int64_t step) noexcept {
   const std::optional<Mode> known = ModeFromNumber(mode);
   return config != nullptr && known && config->config.Wants(*known, step) ? 1 : 0;
 }
@@ -90,8 +88,7 @@ smd_error *smd_reduction_config_new(smd_reduction_config **out) noexcept {
   });
 }
 
-smd_error *smd_reduction_config_add(smd_reduction_config *config,
-                                    const char *reductions) noexcept {
+smd_error *smd_reduction_config_add(smd_reduction_config *config, const char *reductions) noexcept {
   return Guard([&]() -> Status {
     SMD_RETURN_IF_ERROR(NotNull(config, "config"));
     SMD_ASSIGN_OR_RETURN(const std::string_view text, RequiredText(reductions, "reductions"));

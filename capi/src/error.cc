@@ -43,8 +43,8 @@ int32_t smd_error_is_retryable(const smd_error *error) noexcept {
 smd_error *smd_error_new(smd_code code, const char *message) noexcept {
   try {
     const bool is_error = code != SMD_OK && IsKnown(code);
-    smd_error *error = ToC(Status(is_error ? static_cast<Code>(code) : Code::kCallbackFailed,
-                                  OptionalText(message)));
+    smd_error *error = ToC(
+        Status(is_error ? static_cast<Code>(code) : Code::kCallbackFailed, OptionalText(message)));
     return error;
   } catch (...) {
     return OutOfMemory();

@@ -50,8 +50,7 @@ smd_error *smd_step_file_add_shape(smd_step_file *file, const char *tensor, cons
       return InvalidArgument(StrCat("ndim is ", ndim, "; it must be from 0 to ", SMD_MAX_RANK));
     }
     if (ndim > 0) SMD_RETURN_IF_ERROR(NotNull(shape, "shape"));
-    format::SavedShape saved{std::string(name), OptionalText(original_name),
-                             {shape, shape + ndim}};
+    format::SavedShape saved{std::string(name), OptionalText(original_name), {shape, shape + ndim}};
     SMD_RETURN_IF_ERROR(tensor::CountElements(saved.shape).GetStatus());
     if (saved.original_name.empty()) saved.original_name = saved.name;
     return file->writer->AddShape(std::move(saved), known, mode_step);

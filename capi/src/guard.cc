@@ -40,11 +40,17 @@ Result<std::string_view> RequiredText(const char *text, const char *name) {
   return found;
 }
 
+std::shared_ptr<const void> OwnerFromC(smd_release_fn release, void *user_data) {
+  static const char kSomething = 0;  // a deleter is not run for NULL
+  return {&kSomething, [release, user_data](const void *) {
+            if (release != nullptr) release(user_data);
+          }};
+}
+
 Result<Mode> ModeFromC(smd_mode mode) {
   const std::optional<Mode> known = ModeFromNumber(mode);
   if (!known) {
-    return InvalidArgument(
-        StrCat(mode, " is no mode; TRAIN is 1, EVAL 2, PREDICT 3, GLOBAL 4"));
+    return InvalidArgument(StrCat(mode, " is no mode; TRAIN is 1, EVAL 2, PREDICT 3, GLOBAL 4"));
   }
   return *known;
 }

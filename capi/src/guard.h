@@ -60,6 +60,10 @@ Result<std::string_view> RequiredText(const char *text, const char *name);
 // The text of an optional one; NULL is "".
 inline std::string OptionalText(const char *text) { return text == nullptr ? "" : text; }
 
+// Calls `release`, which may be NULL, once: when the last owner lets go, or at once if
+// there is no memory.
+std::shared_ptr<const void> OwnerFromC(smd_release_fn release, void *user_data);
+
 Result<Mode> ModeFromC(smd_mode mode);
 Result<tensor::Reduction> ReductionFromC(const char *name, int32_t absolute);
 Result<tensor::View> ViewFromC(const smd_tensor_view *view);
@@ -76,8 +80,8 @@ Status Give(Result<T> result, Handle **out) {
 
 // The first statement of a function with an output: checks the pointer, clears the
 // output.
-#define SMD_CLEAR_OUT(out)                                          \
-  do {                                                              \
-    SMD_RETURN_IF_ERROR(::smdebug::capi::NotNull(out, #out));       \
-    *(out) = {};                                                    \
+#define SMD_CLEAR_OUT(out)                                    \
+  do {                                                        \
+    SMD_RETURN_IF_ERROR(::smdebug::capi::NotNull(out, #out)); \
+    *(out) = {};                                              \
   } while (false)

@@ -8,19 +8,14 @@ using namespace smdebug::capi;
 
 namespace {
 
-Status CheckHook(const smd_hook *hook) { return NotNull(hook, "hook"); }
+Status CheckHook(const smd_hook *hook) {
+  SMD_RETURN_IF_ERROR(NotNull(hook, "hook"));
+  return hook->hook->Mark().Check();
+}
 
 Deadline DeadlineFromC(Clock &clock, int32_t timeout_ms) {
   return timeout_ms < 0 ? Deadline::Never()
                         : Deadline::After(clock, std::chrono::milliseconds(timeout_ms));
-}
-
-// Calls the release function when the last owner lets go.
-std::shared_ptr<const void> OwnerFromC(smd_release_fn release, void *user_data) {
-  static const char kSomething = 0;  // a deleter is not run for NULL
-  return {&kSomething, [release, user_data](const void *) {
-            if (release != nullptr) release(user_data);
-          }};
 }
 
 }  // namespace
@@ -96,8 +91,7 @@ int32_t smd_hook_wants(const smd_hook *hook, const char *tensor) noexcept {
   return GuardValue(0, [&] { return hook->hook->Wants(tensor) ? 1 : 0; });
 }
 
-smd_error *smd_hook_save(smd_hook *hook, const char *tensor,
-                         const smd_tensor_view *view) noexcept {
+smd_error *smd_hook_save(smd_hook *hook, const char *tensor, const smd_tensor_view *view) noexcept {
   return Guard([&]() -> Status {
     SMD_RETURN_IF_ERROR(CheckHook(hook));
     SMD_ASSIGN_OR_RETURN(const std::string_view name, RequiredText(tensor, "tensor"));
@@ -192,7 +186,7 @@ smd_error *smd_hook_export_collections(smd_hook *hook) noexcept {
 }
 
 int32_t smd_hook_is_recording(const smd_hook *hook) noexcept {
-  return hook != nullptr && hook->hook->IsRecording() ? 1 : 0;
+  return hook != nullptr && hook->hook->Mark().IsSameProcess() && hook->hook->IsRecording();
 }
 
 int64_t smd_hook_count(const smd_hook *hook, const char *name) noexcept {

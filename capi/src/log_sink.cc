@@ -6,12 +6,7 @@ namespace smdebug::capi {
 
 Result<Logger> LoggerFromC(smd_log_level level, smd_log_fn log, void *user_data,
                            smd_release_fn destroy) {
-  const auto release = [destroy](void *data) {
-    if (destroy != nullptr) destroy(data);
-  };
-  // A deleter is not run for NULL, so what is owned is never NULL itself.
-  static char nothing;
-  const std::shared_ptr<void> owned(&nothing, [release, user_data](void *) { release(user_data); });
+  const std::shared_ptr<const void> owned = OwnerFromC(destroy, user_data);
   if (log == nullptr) return InvalidArgument("log is NULL");
   if (level < SMD_LOG_OFF || level > SMD_LOG_DEBUG) {
     return InvalidArgument(StrCat(level, " is no log level; give 0 (off) to 4 (debug)"));

@@ -16,15 +16,17 @@ constexpr size_t kLargestStruct = 4096;
 // lives as long as the run.
 class CallbackRule final : public rules::Rule {
  public:
-  CallbackRule(std::string name, const smd_rule_ops &ops, std::shared_ptr<void> self)
-      : name_(std::move(name)), ops_(ops), self_(std::move(self)) {}
+  // `owned` destroys `self`.
+  CallbackRule(std::string name, const smd_rule_ops &ops, void *self,
+               std::shared_ptr<const void> owned)
+      : name_(std::move(name)), ops_(ops), self_(self), owned_(std::move(owned)) {}
 
   const std::string &Name() const override { return name_; }
   void SetTrial(smd_trial *trial) { trial_ = trial; }
 
   Result<rules::Verdict> Judge(rules::Source &, int64_t step) override {
     smd_error *error = nullptr;
-    const int32_t answer = ops_.invoke(UserSelf(), trial_, step, &error);
+    const int32_t answer = ops_.invoke(self_, trial_, step, &error);
     const std::unique_ptr<smd_error, decltype(&smd_error_free)> owned(error, smd_error_free);
     if (answer < 0) return Failure(error, step);
     if (answer > SMD_RULE_FINDING_AND_END) {
@@ -35,17 +37,7 @@ class CallbackRule final : public rules::Rule {
                           "the rule's condition holds"};
   }
 
-  struct Self {
-    void *user;
-    void (*destroy)(void *);
-    ~Self() {
-      if (destroy != nullptr) destroy(user);
-    }
-  };
-
  private:
-  void *UserSelf() const { return static_cast<Self *>(self_.get())->user; }
-
   Status Failure(smd_error *error, int64_t step) const {
     if (error == OutOfMemory()) throw std::bad_alloc();
     if (error != nullptr) return error->status;
@@ -56,7 +48,8 @@ class CallbackRule final : public rules::Rule {
 
   const std::string name_;
   const smd_rule_ops ops_;
-  const std::shared_ptr<void> self_;
+  void *const self_;
+  const std::shared_ptr<const void> owned_;
   smd_trial *trial_ = nullptr;
 };
 
@@ -68,21 +61,19 @@ smd_error *smd_rule_new(const char *name, const smd_rule_ops *ops, void *self,
     // Before any other check: `destroy` runs however this ends.
     const bool has_ops = ops != nullptr && ops->struct_size >= sizeof(smd_rule_ops) &&
                          ops->struct_size <= kLargestStruct;
-    const auto owned = std::make_shared<CallbackRule::Self>(
-        CallbackRule::Self{self, has_ops ? ops->destroy : nullptr});
+    std::shared_ptr<const void> owned = OwnerFromC(has_ops ? ops->destroy : nullptr, self);
     SMD_CLEAR_OUT(out);
     SMD_RETURN_IF_ERROR(NotNull(ops, "ops"));
     if (!has_ops) return InvalidArgument("ops->struct_size is wrong; begin with SMD_RULE_OPS_INIT");
     SMD_RETURN_IF_ERROR(NotNull(reinterpret_cast<const void *>(ops->invoke), "ops->invoke"));
     SMD_ASSIGN_OR_RETURN(const std::string_view text, RequiredText(name, "name"));
-    auto rule = std::make_unique<CallbackRule>(std::string(text), *ops, owned);
+    auto rule = std::make_unique<CallbackRule>(std::string(text), *ops, self, std::move(owned));
     *out = new smd_rule{std::move(rule), {}};
     return Status::Ok();
   });
 }
 
-smd_error *smd_rule_new_builtin(const char *name, const char *parameters,
-                                smd_rule **out) noexcept {
+smd_error *smd_rule_new_builtin(const char *name, const char *parameters, smd_rule **out) noexcept {
   return Guard([&]() -> Status {
     SMD_CLEAR_OUT(out);
     SMD_ASSIGN_OR_RETURN(const std::string_view text, RequiredText(name, "name"));

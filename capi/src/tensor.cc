@@ -48,8 +48,8 @@ smd_error *smd_value_strings(const smd_value *value, smd_strings **out) noexcept
     SMD_CLEAR_OUT(out);
     SMD_RETURN_IF_ERROR(NotNull(value, "value"));
     if (!value->value.strings) {
-      return Unsupported(StrCat("the tensor holds ", tensor::DTypeName(value->value.dtype),
-                                ", not text"));
+      return Unsupported(
+          StrCat("the tensor holds ", tensor::DTypeName(value->value.dtype), ", not text"));
     }
     *out = new smd_strings{*value->value.strings};
     return Status::Ok();

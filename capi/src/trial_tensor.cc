@@ -73,9 +73,8 @@ smd_error *smd_tensor_shape(smd_tensor *tensor, int64_t step, smd_mode mode, con
   });
 }
 
-smd_error *smd_tensor_reduction(smd_tensor *tensor, int64_t step, smd_mode mode,
-                                const char *worker, const char *reduction, int32_t absolute,
-                                smd_value **out) noexcept {
+smd_error *smd_tensor_reduction(smd_tensor *tensor, int64_t step, smd_mode mode, const char *worker,
+                                const char *reduction, int32_t absolute, smd_value **out) noexcept {
   return Guard([&]() -> Status {
     SMD_CLEAR_OUT(out);
     SMD_RETURN_IF_ERROR(CheckTensor(tensor));

@@ -18,8 +18,8 @@ bool Contains(const std::vector<std::string> &names, std::string_view name) {
 }
 
 PlanDefaults PlanDefaultsOf(const HookOptions &options) {
-  PlanDefaults defaults{options.save_config, options.reduction_config,
-                        options.include_collections, options.saves_all};
+  PlanDefaults defaults{options.save_config, options.reduction_config, options.include_collections,
+                        options.saves_all};
   defaults.included.emplace_back(config::kLossesCollection);
   if (!options.include_regexes.empty()) defaults.included.emplace_back(config::kDefaultCollection);
   defaults.saves_all = defaults.saves_all || Contains(defaults.included, config::kAllCollection);
@@ -29,12 +29,28 @@ PlanDefaults PlanDefaultsOf(const HookOptions &options) {
 // The original's reader does not know uint64, so sums and products are saved as the
 // double nearest to them.
 tensor::Value ReadableByAll(tensor::Value value, tensor::ReductionKind kind) {
-  const bool is_total =
-      kind == tensor::ReductionKind::kSum || kind == tensor::ReductionKind::kProd;
+  const bool is_total = kind == tensor::ReductionKind::kSum || kind == tensor::ReductionKind::kProd;
   if (!is_total || value.dtype != tensor::DType::kUInt64) return value;
   const auto element = *reinterpret_cast<const uint64_t *>(value.data.get());
   return tensor::Value::Scalar(tensor::DType::kFloat64, static_cast<double>(element));
 }
+
+// Gives the step up unless it is told that all went well: a record cut off by want of
+// memory would shift all that follow it.
+class StepGuard {
+ public:
+  StepGuard(WriteQueue &queue, Step &step) : queue_(queue), step_(&step) {}
+  ~StepGuard() {
+    if (step_ != nullptr) queue_.GiveUp(*step_);
+  }
+  StepGuard(const StepGuard &) = delete;
+  StepGuard &operator=(const StepGuard &) = delete;
+  void Release() { step_ = nullptr; }
+
+ private:
+  WriteQueue &queue_;
+  Step *step_;
+};
 
 }  // namespace
 
@@ -46,9 +62,8 @@ Hook::Hook(HookOptions options, std::shared_ptr<storage::Store> store)
       plan_(collections_, PlanDefaultsOf(options_)),
       queue_(store_, format::WorkerToFile(options_.worker), options_.queue, *options_.clock,
              options_.logger),
-      builder_([this](Batch batch) SMD_REQUIRES(mutex_) {
-        return queue_.Push(step_, std::move(batch));
-      }) {}
+      builder_([this](Batch batch)
+                   SMD_REQUIRES(mutex_) { return queue_.Push(step_, std::move(batch)); }) {}
 
 Result<std::shared_ptr<Hook>> Hook::Open(HookOptions options) {
   std::shared_ptr<storage::Store> store = options.store;
@@ -63,17 +78,17 @@ Result<std::shared_ptr<Hook>> Hook::Open(HookOptions options) {
   }
   SMD_ASSIGN_OR_RETURN(const bool is_finished, store->Exists(std::string(format::kEndMarker)));
   if (is_finished) {
-    return Status(Code::kTrialExists,
-                  StrCat(store->Location(),
-                         ": a finished trial is already there; choose another out_dir or remove it"))
+    return Status(
+               Code::kTrialExists,
+               StrCat(store->Location(),
+                      ": a finished trial is already there; choose another out_dir or remove it"))
         .With("path", store->Location());
   }
   std::shared_ptr<Hook> hook(new Hook(std::move(options), std::move(store)));
   hook->AddCollections();
   SMD_RETURN_IF_ERROR(hook->TakeUpState());
   for (const std::string &regex : hook->options_.include_regexes) {
-    SMD_RETURN_IF_ERROR(
-        hook->collections_.GetOrCreate(config::kDefaultCollection)->Include(regex));
+    SMD_RETURN_IF_ERROR(hook->collections_.GetOrCreate(config::kDefaultCollection)->Include(regex));
   }
   if (hook->options_.saves_all) {
     SMD_RETURN_IF_ERROR(hook->collections_.GetOrCreate(config::kAllCollection)->Include(".*"));
@@ -102,11 +117,11 @@ Status Hook::TakeUpState() {
   if (!state) return Status::Ok();
   training_run_ = state->training_run + 1;
   last_saved_ = state->last_saved;
-  initial_step_ = state->last_seen;
-  steps_.fill(initial_step_);
+  steps_.fill(state->last_seen);
   for (const auto &[mode, step] : state->mode_steps) StepOf(mode) = step;
-  StepOf(Mode::kGlobal) = initial_step_;
-  options_.logger.Info(StrCat(store_->Location(), ": goes on after global step ", initial_step_));
+  StepOf(Mode::kGlobal) = state->last_seen;
+  options_.logger.Info(
+      StrCat(store_->Location(), ": goes on after global step ", state->last_seen));
   return Status::Ok();
 }
 
@@ -120,8 +135,7 @@ Status Hook::NoteState() {
 }
 
 Hook::~Hook() {
-  const Status stopped =
-      queue_.Stop(Deadline::After(*options_.clock, options_.close_time));
+  const Status stopped = queue_.Stop(Deadline::After(*options_.clock, options_.close_time));
   (void)stopped;  // a hook that was not closed has nobody to tell
 }
 
@@ -167,23 +181,24 @@ Result<int64_t> Hook::BeginStep() {
   const Status noted = NoteState();
   StepOf(mode_) = mode_step;
   StepOf(Mode::kGlobal) = global_step;
-  OpenStep(global_step, mode_step);
+  last_mode_ = mode_;
+  is_step_open_ = true;
+  if (plan_.SavesAnything() && (is_recording_ || options_.is_dry_run)) StartSaving(mode_);
   // The step counts even where its surroundings failed: training goes on.
   if (!noted.IsOk()) options_.logger.Error(noted.Message());
   return global_step;
 }
 
-void Hook::OpenStep(int64_t global_step, int64_t mode_step) {
-  is_step_open_ = true;
-  saves_now_ = plan_.SavesAnything() && (is_recording_ || options_.is_dry_run);
-  if (!saves_now_) return;
+void Hook::StartSaving(Mode mode) {
   if (const Status claimed = AcquireClaim(); !claimed.IsOk()) {
     options_.logger.Error(claimed.Message());
   }
+  builder_.TakeRest();  // of a step that ended for want of memory
   step_ = std::make_shared<Step>();
-  step_->global_step = global_step;
-  step_->mode = mode_;
-  step_->mode_step = mode_step;
+  step_->global_step = StepOf(Mode::kGlobal);
+  step_->mode = mode;
+  step_->mode_step = StepOf(mode);
+  saves_now_ = true;
 }
 
 Status Hook::EndStep() {
@@ -196,13 +211,18 @@ Status Hook::EndStep() {
 
 Status Hook::CloseStep() {
   is_step_open_ = false;
-  if (!saves_now_) return Status::Ok();
-  saves_now_ = false;
+  if (!saves_now_.exchange(false)) return Status::Ok();
+  const std::shared_ptr<Step> step = step_;
+  StepGuard guard(queue_, *step);
   Status status = WriteKept();
-  const std::shared_ptr<Step> step = std::exchange(step_, nullptr);
   Batch rest = builder_.TakeRest();
-  if (!is_recording_) return status;
+  step_.reset();
+  if (!is_recording_) {
+    guard.Release();
+    return status;
+  }
   const Status sealed = queue_.Seal(step, std::move(rest));
+  guard.Release();
   if (!step->is_given_up) last_saved_ = step->global_step;
   if (collections_text_.empty()) PutCollections();
   return status.IsOk() ? sealed : status;
@@ -236,24 +256,21 @@ format::EventContext Hook::ContextAt(double wall_time) const {
 Status Hook::Write(std::string_view name, const tensor::View &view, const Wanted &wanted,
                    std::shared_ptr<const void> owner) {
   if (!is_recording_ || step_->is_given_up) return Status::Ok();
-  // A record cut off by want of memory would shift all that follow it.
-  struct Guard {
-    WriteQueue &queue;
-    std::shared_ptr<Step> step;
-    ~Guard() {
-      if (step) queue.GiveUp(step);
-    }
-  } guard{queue_, step_};
+  StepGuard guard(queue_, *step_);
+  Status status = WriteWanted(name, view, wanted, std::move(owner));
+  guard.Release();
+  return status;
+}
+
+Status Hook::WriteWanted(std::string_view name, const tensor::View &view, const Wanted &wanted,
+                         std::shared_ptr<const void> owner) {
   if (wanted.shape) {
     step_->shapes.push_back(
         {std::string(name), std::string(name), {view.shape.begin(), view.shape.end()}});
   }
-  Status status = WriteReductions(name, view, wanted);
-  if (status.IsOk() && wanted.raw) {
-    status = builder_.Add(name, view, ContextAt(options_.clock->WallSeconds()), std::move(owner));
-  }
-  guard.step.reset();
-  return status;
+  SMD_RETURN_IF_ERROR(WriteReductions(name, view, wanted));
+  if (!wanted.raw) return Status::Ok();
+  return builder_.Add(name, view, ContextAt(options_.clock->WallSeconds()), std::move(owner));
 }
 
 Status Hook::WriteReductions(std::string_view name, const tensor::View &view,
@@ -271,8 +288,7 @@ Status Hook::WriteReductions(std::string_view name, const tensor::View &view,
     }
     const tensor::Value value = ReadableByAll(*std::move(computed), reduction.kind);
     const tensor::View saved{value.data.get(), kShape, {}, value.dtype};
-    SMD_RETURN_IF_ERROR(
-        builder_.Add(tensor::ReductionTensorName(reduction, name), saved, context));
+    SMD_RETURN_IF_ERROR(builder_.Add(tensor::ReductionTensorName(reduction, name), saved, context));
   }
   return Status::Ok();
 }
@@ -280,9 +296,10 @@ Status Hook::WriteReductions(std::string_view name, const tensor::View &view,
 Status Hook::SaveCustom(std::string_view tensor, const tensor::View &view,
                         const std::vector<std::string> &collections) {
   SMD_RETURN_IF_ERROR(mark_.Check());
-  KeptTensor kept(view);
+  SMD_ASSIGN_OR_RETURN(KeptTensor kept, KeptTensor::Of(view));
   const MutexLock lock(mutex_);
   if (is_closed_) return WrongState(StrCat("'", tensor, "': the hook is closed"));
+  if (!is_recording_) return Status::Ok();  // no step would ever take it
   std::vector<config::CollectionPtr> members;
   for (const std::string &name : collections) {
     members.push_back(collections_.GetOrCreate(name));
@@ -296,13 +313,15 @@ Status Hook::SaveCustom(std::string_view tensor, const tensor::View &view,
 Status Hook::SaveScalar(std::string_view name, const tensor::View &view, double timestamp) {
   SMD_RETURN_IF_ERROR(mark_.Check());
   if (view.ElementCount() != 1) {
-    return InvalidArgument(StrCat("scalar '", name, "' has ", view.ElementCount(),
-                                  " elements; it must have one"));
+    return InvalidArgument(
+        StrCat("scalar '", name, "' has ", view.ElementCount(), " elements; it must have one"));
   }
+  SMD_ASSIGN_OR_RETURN(KeptTensor kept, KeptTensor::Of(view));
   const MutexLock lock(mutex_);
   if (is_closed_) return WrongState(StrCat("scalar '", name, "': the hook is closed"));
+  if (!is_recording_) return Status::Ok();  // no step would ever take it
   const double at = timestamp > 0 ? timestamp : options_.clock->WallSeconds();
-  scalars_.push_back({StrCat("scalar/", name), KeptTensor(view), at});
+  scalars_.push_back({StrCat("scalar/", name), std::move(kept), at});
   return Status::Ok();
 }
 
@@ -326,20 +345,12 @@ Status Hook::WriteKept() {
 // What no step has taken goes into the last one, or, as that is written, into one more.
 Status Hook::WriteLeftovers() {
   if ((scalars_.empty() && customs_.empty()) || !is_recording_) return Status::Ok();
-  const bool is_last_written =
-      StepOf(Mode::kGlobal) < 0 || last_saved_ == StepOf(Mode::kGlobal);
-  if (is_last_written) {
+  if (!last_mode_ || last_saved_ == StepOf(Mode::kGlobal)) {
     ++StepOf(Mode::kGlobal);
     if (mode_ != Mode::kGlobal) ++StepOf(mode_);
+    last_mode_ = mode_;
   }
-  OpenStep(StepOf(Mode::kGlobal), StepOf(mode_));
-  if (!step_) {
-    saves_now_ = true;
-    step_ = std::make_shared<Step>();
-    step_->global_step = StepOf(Mode::kGlobal);
-    step_->mode = mode_;
-    step_->mode_step = StepOf(mode_);
-  }
+  StartSaving(*last_mode_);
   return CloseStep();
 }
 
@@ -350,21 +361,22 @@ std::string Hook::CollectionsText() const {
 
 void Hook::PutCollections() {
   std::string text = CollectionsText();
-  if (text == collections_text_) return;
   collections_text_ = text;
-  queue_.Put(format::CollectionsFileName(format::WorkerToFile(options_.worker)),
-             std::move(text));
+  queue_.Put(format::CollectionsFileName(format::WorkerToFile(options_.worker)), std::move(text));
 }
 
 Status Hook::ExportCollections() {
   SMD_RETURN_IF_ERROR(mark_.Check());
-  const MutexLock lock(mutex_);
-  if (is_closed_) return WrongState("the hook is closed");
-  if (!is_recording_) return Status::Ok();
-  collections_text_ = CollectionsText();
-  return store_->WriteText(
-      format::CollectionsFileName(format::WorkerToFile(options_.worker)), collections_text_,
-      options_.queue.is_durable);
+  {
+    const MutexLock lock(mutex_);
+    if (is_closed_) return WrongState("the hook is closed");
+    SMD_RETURN_IF_ERROR(AcquireClaim());
+    if (!is_recording_) return Status::Ok();
+    // By the queue, which may be about to write the same file.
+    PutCollections();
+  }
+  SMD_RETURN_IF_ERROR(queue_.Flush(Deadline::After(*options_.clock, options_.close_time)));
+  return queue_.TakeError();
 }
 
 Status Hook::Flush(Deadline deadline) {
@@ -385,9 +397,12 @@ Status Hook::Close() {
     const MutexLock lock(mutex_);
     if (std::exchange(is_closed_, true)) return Status::Ok();
     if (is_step_open_) written = CloseStep();
+    // One that saved nothing has not asked so far, and must not end another's trial.
+    const Status claimed = AcquireClaim();
+    if (written.IsOk()) written = claimed;
     const Status left = WriteLeftovers();
     if (written.IsOk()) written = left;
-    if (is_recording_) PutCollections();
+    if (is_recording_ && CollectionsText() != collections_text_) PutCollections();
     // The service ends the job's trial by itself.
     if (is_recording_ && !Environment("TRAINING_JOB_NAME")) {
       queue_.Put(std::string(format::kEndMarker), "");

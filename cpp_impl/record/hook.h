@@ -73,10 +73,13 @@ class Hook {
   Status TakeUpState();
   Status NoteState() SMD_REQUIRES(mutex_);
   Status AcquireClaim() SMD_REQUIRES(mutex_);
-  void OpenStep(int64_t global_step, int64_t mode_step) SMD_REQUIRES(mutex_);
+  // Begins to write what the step of `mode` that is the last one saves.
+  void StartSaving(Mode mode) SMD_REQUIRES(mutex_);
   Status CloseStep() SMD_REQUIRES(mutex_);
   Status Write(std::string_view name, const tensor::View &view, const Wanted &wanted,
                std::shared_ptr<const void> owner) SMD_REQUIRES(mutex_);
+  Status WriteWanted(std::string_view name, const tensor::View &view, const Wanted &wanted,
+                     std::shared_ptr<const void> owner) SMD_REQUIRES(mutex_);
   Status WriteReductions(std::string_view name, const tensor::View &view, const Wanted &wanted)
       SMD_REQUIRES(mutex_);
   Status WriteKept() SMD_REQUIRES(mutex_);
@@ -94,7 +97,7 @@ class Hook {
 
   mutable Mutex mutex_;
   Mode mode_ SMD_GUARDED_BY(mutex_) = Mode::kGlobal;
-  int64_t initial_step_ SMD_GUARDED_BY(mutex_) = -1;
+  std::optional<Mode> last_mode_ SMD_GUARDED_BY(mutex_);  // of the last step begun
   // The last step of each mode; that of kGlobal counts all.
   std::array<int64_t, kModes.size()> steps_ SMD_GUARDED_BY(mutex_) = {-1, -1, -1, -1};
   StepPlan plan_ SMD_GUARDED_BY(mutex_);

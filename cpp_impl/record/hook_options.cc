@@ -86,8 +86,7 @@ struct Setter {
 
 using Text = std::string_view;
 constexpr std::array<Setter, 15> kSetters = {{
-    {"out_dir",
-     [](HookOptions *o, Text, Text value) { return o->out_dir = value, Status::Ok(); }},
+    {"out_dir", [](HookOptions *o, Text, Text value) { return o->out_dir = value, Status::Ok(); }},
     {"worker", [](HookOptions *o, Text, Text value) { return SetWorker(o, value); }},
     {"num_workers", [](HookOptions *o, Text, Text value) { return SetNumWorkers(o, value); }},
     {"include_workers",
@@ -104,16 +103,12 @@ constexpr std::array<Setter, 15> kSetters = {{
     {"block_seconds",
      [](HookOptions *o, Text n, Text v) { return SetSeconds(n, v, &o->queue.block_time); }},
     {"spill_dir",
-     [](HookOptions *o, Text, Text value) {
-       return o->queue.spill_folder = value, Status::Ok();
-     }},
+     [](HookOptions *o, Text, Text value) { return o->queue.spill_folder = value, Status::Ok(); }},
     {"spill_bytes",
      [](HookOptions *o, Text n, Text v) { return SetBytes(n, v, &o->queue.spill_capacity); }},
     {"durability", [](HookOptions *o, Text, Text value) { return SetDurability(o, value); }},
     {"checkpoint_dir",
-     [](HookOptions *o, Text, Text value) {
-       return o->checkpoint_dir = value, Status::Ok();
-     }},
+     [](HookOptions *o, Text, Text value) { return o->checkpoint_dir = value, Status::Ok(); }},
     {"close_seconds",
      [](HookOptions *o, Text n, Text v) { return SetSeconds(n, v, &o->close_time); }},
 }};

@@ -1,21 +1,37 @@
 #include "record/kept_tensor.h"
 
+#include "base/strings.h"
+
 namespace smdebug::record {
 
-KeptTensor::KeptTensor(const tensor::View &view) {
-  value_.dtype = view.dtype;
-  value_.shape.assign(view.shape.begin(), view.shape.end());
+Result<KeptTensor> KeptTensor::Of(const tensor::View &view) {
+  KeptTensor kept;
+  kept.value_.dtype = view.dtype;
+  kept.value_.shape.assign(view.shape.begin(), view.shape.end());
   if (view.dtype == tensor::DType::kString) {
-    const auto *texts = static_cast<const char *const *>(view.data);
-    value_.strings = std::make_shared<const std::vector<std::string>>(
-        texts, texts + view.ElementCount());
-    for (const std::string &text : *value_.strings) texts_.push_back(text.c_str());
-    return;
+    SMD_RETURN_IF_ERROR(kept.KeepTexts(view));
+    return kept;
   }
   const auto buffer = std::make_shared<AlignedBuffer>(view.ByteCount());
   CopyCompact(view, buffer->Data());
-  value_.size = buffer->Size();
-  value_.data = std::shared_ptr<const std::byte>(buffer, buffer->Data());
+  kept.value_.size = buffer->Size();
+  kept.value_.data = std::shared_ptr<const std::byte>(buffer, buffer->Data());
+  return kept;
+}
+
+Status KeptTensor::KeepTexts(const tensor::View &view) {
+  // Addresses of texts are strided as numbers of their size are.
+  tensor::View addresses = view;
+  addresses.dtype = tensor::DType::kUInt64;
+  static_assert(sizeof(const char *) == sizeof(uint64_t));
+  std::vector<const char *> texts(static_cast<size_t>(view.ElementCount()));
+  CopyCompact(addresses, reinterpret_cast<std::byte *>(texts.data()));
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (texts[i] == nullptr) return InvalidArgument(StrCat("text ", i, " of the tensor is NULL"));
+  }
+  value_.strings = std::make_shared<const std::vector<std::string>>(texts.begin(), texts.end());
+  for (const std::string &text : *value_.strings) texts_.push_back(text.c_str());
+  return Status::Ok();
 }
 
 tensor::View KeptTensor::AsView() const {

@@ -5,19 +5,24 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "tensor/value.h"
 #include "tensor/view.h"
 
 namespace smdebug::record {
 
-// Movable; its view stays valid when it is moved.
+// Movable; its view, which is compact, stays valid when it is moved.
 class KeptTensor {
  public:
-  explicit KeptTensor(const tensor::View &view);
+  // INVALID_ARGUMENT: a text is NULL.
+  static Result<KeptTensor> Of(const tensor::View &view);
 
   tensor::View AsView() const;
 
  private:
+  KeptTensor() = default;
+  Status KeepTexts(const tensor::View &view);
+
   tensor::Value value_;
   std::vector<const char *> texts_;  // what a view of text points to
 };

@@ -14,7 +14,12 @@ Result<std::unique_ptr<SpillFolder>> SpillFolder::Open(const std::string &folder
   return std::unique_ptr<SpillFolder>(new SpillFolder(std::move(store), capacity));
 }
 
-SpillFolder::~SpillFolder() = default;
+SpillFolder::~SpillFolder() {
+  for (const std::string &name : parked_) {
+    const Status removed = store_->Remove(name);
+    (void)removed;  // nobody is left to be told
+  }
+}
 
 Result<std::string> SpillFolder::Park(const Batch &batch) {
   const std::string name = StrCat("smdebug-", getpid(), "-", next_++, ".spill");
@@ -23,6 +28,7 @@ Result<std::string> SpillFolder::Park(const Batch &batch) {
     const std::array bytes = {piece.bytes};
     SMD_RETURN_IF_ERROR(file->Append(bytes));
   }
+  parked_.insert(name);
   SMD_RETURN_IF_ERROR(file->Commit(false));
   used_ += batch.bytes;
   return name;
@@ -35,7 +41,9 @@ Status SpillFolder::Fetch(const std::string &name, Batch *batch) {
   SMD_RETURN_IF_ERROR(file->Read(0, pieces));
   batch->pieces = {Piece{bytes, bytes->Span()}};
   used_ -= batch->bytes;
-  return store_->Remove(name);
+  SMD_RETURN_IF_ERROR(store_->Remove(name));
+  parked_.erase(name);
+  return Status::Ok();
 }
 
 }  // namespace smdebug::record

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "base/result.h"
@@ -33,6 +34,7 @@ class SpillFolder {
 
   std::shared_ptr<storage::Store> store_;
   const uint64_t capacity_;
+  std::set<std::string> parked_;
   uint64_t used_ = 0;
   uint64_t next_ = 0;
 };

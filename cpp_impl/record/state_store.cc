@@ -52,9 +52,8 @@ Result<std::vector<RunState>> StatesFromJson(std::string_view text) {
     SMD_ASSIGN_OR_RETURN(RunState state, StateFromJson(item));
     states.push_back(std::move(state));
   }
-  std::stable_sort(states.begin(), states.end(), [](const RunState &a, const RunState &b) {
-    return a.last_seen < b.last_seen;
-  });
+  std::stable_sort(states.begin(), states.end(),
+                   [](const RunState &a, const RunState &b) { return a.last_seen < b.last_seen; });
   return states;
 }
 

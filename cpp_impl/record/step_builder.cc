@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "record/kept_tensor.h"
+
 namespace smdebug::record {
 namespace {
 
@@ -13,6 +15,10 @@ constexpr size_t kByReference = 16 << 10;
 
 Status StepBuilder::Add(std::string_view name, const tensor::View &view,
                         const format::EventContext &context, std::shared_ptr<const void> owner) {
+  if (view.dtype == tensor::DType::kString && !view.IsCompact()) {
+    SMD_ASSIGN_OR_RETURN(const KeptTensor compact, KeptTensor::Of(view));
+    return Add(name, compact.AsView(), context);
+  }
   SMD_RETURN_IF_ERROR(
       format::EncodeTensorEvent(name, view, context, format::Checksum::kConstant, &event_));
   batch_.records.push_back({std::string(name), event_.Size(view.ByteCount())});

@@ -54,9 +54,9 @@ class StepFile {
   const std::string event_name_;
   std::unique_ptr<storage::FileWriter> events_;
   format::IndexFile index_;
-  uint64_t announced_ = 0;      // end of the last announced record
-  uint64_t written_ = 0;        // bytes appended so far
-  size_t current_ = 0;          // the record that the next byte belongs to
+  uint64_t announced_ = 0;       // end of the last announced record
+  uint64_t written_ = 0;         // bytes appended so far
+  size_t current_ = 0;           // the record that the next byte belongs to
   uint32_t current_crc32c_ = 0;  // of its bytes so far
 };
 

@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "format/event_writer.h"
 #include "format/paths.h"
+#include "record/kept_tensor.h"
 
 namespace smdebug::record {
 
@@ -19,12 +20,11 @@ Result<std::unique_ptr<StepWriter>> StepWriter::Open(std::shared_ptr<storage::St
                                                      int64_t step, std::string_view worker) {
   if (step < 0) return InvalidArgument(StrCat("step is ", step, "; it must be 0 or more"));
   SMD_RETURN_IF_ERROR(format::CheckWorkerName(worker));
-  return std::unique_ptr<StepWriter>(
-      new StepWriter(store, step, format::WorkerToFile(worker)));
+  return std::unique_ptr<StepWriter>(new StepWriter(store, step, format::WorkerToFile(worker)));
 }
 
 Status StepWriter::CheckOpen() const {
-  if (!is_closed_) return Status::Ok();
+  if (!is_closed_) return failure_;
   return WrongState(StrCat(path_, ": the file is closed"));
 }
 
@@ -37,24 +37,23 @@ int64_t StepWriter::Note(Mode mode, int64_t mode_step) {
 Status StepWriter::AddTensor(std::string_view name, const tensor::View &view, Mode mode,
                              int64_t mode_step, double wall_time) {
   SMD_RETURN_IF_ERROR(CheckOpen());
-  AlignedBuffer compact;
-  tensor::View written = view;
   if (!view.IsCompact()) {
-    compact = AlignedBuffer(view.ByteCount());
-    CopyCompact(view, compact.Data());
-    written = {compact.Data(), view.shape, {}, view.dtype};
+    SMD_ASSIGN_OR_RETURN(const KeptTensor compact, KeptTensor::Of(view));
+    return AddTensor(name, compact.AsView(), mode, mode_step, wall_time);
   }
   const format::EventContext context{step_, mode, Note(mode, mode_step),
                                      wall_time > 0 ? wall_time : Clock::System().WallSeconds()};
   format::EncodedEvent event;
   SMD_RETURN_IF_ERROR(
-      format::EncodeTensorEvent(name, written, context, format::Checksum::kConstant, &event));
-  const size_t size = written.ByteCount();
+      format::EncodeTensorEvent(name, view, context, format::Checksum::kConstant, &event));
+  const size_t size = view.ByteCount();
   file_.Announce({std::string(name), event.Size(size)});
   const std::array pieces = {AsBytes(event.head),
-                             ByteSpan(static_cast<const std::byte *>(written.data), size),
+                             ByteSpan(static_cast<const std::byte *>(view.data), size),
                              AsBytes(event.tail)};
-  return file_.Append(pieces);
+  // A record that is announced but not written shifts all that follow.
+  failure_ = file_.Append(pieces);
+  return failure_;
 }
 
 Status StepWriter::AddShape(format::SavedShape shape, Mode mode, int64_t mode_step) {
@@ -65,7 +64,9 @@ Status StepWriter::AddShape(format::SavedShape shape, Mode mode, int64_t mode_st
 }
 
 Status StepWriter::Close() {
-  if (std::exchange(is_closed_, true) || file_.IsEmpty()) return Status::Ok();
+  if (std::exchange(is_closed_, true)) return Status::Ok();
+  SMD_RETURN_IF_ERROR(failure_);
+  if (file_.IsEmpty()) return Status::Ok();
   return file_.Commit(as_->first, as_->second, false);
 }
 

@@ -25,7 +25,8 @@ class StepWriter {
   const std::string &Path() const { return path_; }
 
   // `mode_step` -1 is the global step, `wall_time` 0 is now.  The first call of either
-  // says the file's mode and mode step.
+  // says the file's mode and mode step.  After a failure to write the files are given
+  // up: that failure is what every later call reports.
   Status AddTensor(std::string_view name, const tensor::View &view, Mode mode, int64_t mode_step,
                    double wall_time);
   Status AddShape(format::SavedShape shape, Mode mode, int64_t mode_step);
@@ -43,6 +44,7 @@ class StepWriter {
   const std::string path_;
   std::optional<std::pair<Mode, int64_t>> as_;
   bool is_closed_ = false;
+  Status failure_;
 };
 
 }  // namespace smdebug::record

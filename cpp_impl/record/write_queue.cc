@@ -1,5 +1,6 @@
 #include "record/write_queue.h"
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <utility>
@@ -14,7 +15,7 @@ namespace smdebug::record {
 namespace {
 
 struct Item {
-  enum class Kind { kBatch, kSeal, kGiveUp, kPut } kind;
+  enum class Kind { kBatch, kSeal, kPut } kind;
   std::shared_ptr<Step> step;
   Batch batch;
   std::string spilled;  // where the batch's bytes are, if not in memory
@@ -35,7 +36,7 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
         logger_(std::move(logger)) {}
 
   Status Push(Item item) SMD_EXCLUDES(mutex_);
-  void GiveUp(const std::shared_ptr<Step> &step) SMD_EXCLUDES(mutex_);
+  void GiveUp(Step &step) SMD_EXCLUDES(mutex_);
   void PushSmall(Item item) SMD_EXCLUDES(mutex_);
   Status Flush(Deadline deadline) SMD_EXCLUDES(mutex_);
   Status Stop(Deadline deadline) SMD_EXCLUDES(mutex_);
@@ -44,6 +45,7 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
   QueueCounts Counts() SMD_EXCLUDES(mutex_);
 
  private:
+  uint64_t Weight(const Item &item) const;
   bool HasRoom(uint64_t bytes) const SMD_REQUIRES(mutex_);
   bool WaitForRoom(uint64_t bytes) SMD_REQUIRES(mutex_);
   bool Spill(Item *item) SMD_REQUIRES(mutex_);
@@ -89,8 +91,14 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
   std::shared_ptr<Step> file_step_;
 };
 
+// What an item counts for.  A batch larger than the whole queue may pass alone, and
+// leaves some room for the rest of its step.
+uint64_t WriteQueue::Core::Weight(const Item &item) const {
+  if (!item.spilled.empty()) return 0;
+  return std::min(item.batch.bytes, options_.capacity - options_.capacity / 8);
+}
+
 bool WriteQueue::Core::HasRoom(uint64_t bytes) const {
-  // A batch larger than the whole queue may pass alone.
   return queued_bytes_ == 0 || queued_bytes_ + bytes <= options_.capacity;
 }
 
@@ -132,9 +140,10 @@ Status WriteQueue::Core::DropStep(Step &step) {
                               store_->Location(), " is full (", queued_bytes_,
                               " bytes wait); save less, or use a faster disk or a larger "
                               "queue_bytes"));
-  notes_.push_back(dropped.Message());
-  return dropped.With("step", std::to_string(step.global_step))
-      .With("path", store_->Location());
+  // A slow disk drops many; one line says it until one is written again.
+  if (last_logged_ != Code::kStepDropped) notes_.push_back(dropped.Message());
+  last_logged_ = Code::kStepDropped;
+  return dropped.With("step", std::to_string(step.global_step)).With("path", store_->Location());
 }
 
 Status WriteQueue::Core::Push(Item item) {
@@ -150,7 +159,7 @@ Status WriteQueue::Core::Push(Item item) {
       dropped = DropStep(*item.step);
       item.batch = {};
     }
-    if (item.spilled.empty()) queued_bytes_ += item.batch.bytes;
+    queued_bytes_ += Weight(item);
     Enqueue(std::move(item));
   }
   LogNotes();
@@ -162,10 +171,9 @@ void WriteQueue::Core::PushSmall(Item item) {
   Enqueue(std::move(item));
 }
 
-void WriteQueue::Core::GiveUp(const std::shared_ptr<Step> &step) {
+void WriteQueue::Core::GiveUp(Step &step) {
   const MutexLock lock(mutex_);
-  if (!step->is_given_up.exchange(true)) ++counts_.steps_failed;
-  Enqueue({Item::Kind::kGiveUp, step, {}, {}, {}, {}});
+  if (!step.is_given_up.exchange(true)) ++counts_.steps_failed;
 }
 
 void WriteQueue::Core::Enqueue(Item item) {
@@ -194,7 +202,7 @@ void WriteQueue::Core::NoteError(const Status &error) {
 void WriteQueue::Core::GiveUpItems() {
   for (const Item &item : items_) {
     if (item.step && !item.step->is_given_up.exchange(true)) ++counts_.steps_failed;
-    if (item.spilled.empty()) queued_bytes_ -= item.batch.bytes;
+    queued_bytes_ -= Weight(item);
   }
   done_ += items_.size();
   items_.clear();
@@ -241,7 +249,7 @@ void WriteQueue::Core::Finish(const Item &item, const Status &status) {
   }
   const MutexLock lock(mutex_);
   ++done_;
-  if (item.spilled.empty()) queued_bytes_ -= item.batch.bytes;
+  queued_bytes_ -= Weight(item);
   changed_.NotifyAll();
 }
 
@@ -252,7 +260,8 @@ Status WriteQueue::Core::Fetch(Item *item) {
 }
 
 Status WriteQueue::Core::Process(Item &item) {
-  if (item.kind == Item::Kind::kPut) return store_->WriteText(item.name, item.text, options_.is_durable);
+  if (item.kind == Item::Kind::kPut)
+    return store_->WriteText(item.name, item.text, options_.is_durable);
   SMD_RETURN_IF_ERROR(Fetch(&item));
   if (item.step->is_given_up) {
     if (file_step_ == item.step) file_.reset();
@@ -279,8 +288,7 @@ Status WriteQueue::Core::CommitStep(Item &item) {
   const std::unique_ptr<StepFile> file = std::move(file_);
   file_step_.reset();
   if (file->IsEmpty()) return Status::Ok();
-  SMD_RETURN_IF_ERROR(
-      file->Commit(item.step->mode, item.step->mode_step, options_.is_durable));
+  SMD_RETURN_IF_ERROR(file->Commit(item.step->mode, item.step->mode_step, options_.is_durable));
   const MutexLock lock(mutex_);
   last_logged_ = Code::kOk;  // it works again; the next failure is news
   ++counts_.steps_written;
@@ -303,6 +311,10 @@ Status WriteQueue::Core::Flush(Deadline deadline) {
 }
 
 Status WriteQueue::Core::Stop(Deadline deadline) {
+  {
+    const MutexLock lock(mutex_);
+    if (must_end_) return Status::Ok();
+  }
   Status status = Flush(deadline);
   MutexLock lock(mutex_);
   must_end_ = true;
@@ -357,9 +369,7 @@ Status WriteQueue::Seal(const std::shared_ptr<Step> &step, Batch rest) {
   return core_->Push({Item::Kind::kSeal, step, std::move(rest), {}, {}, {}});
 }
 
-void WriteQueue::GiveUp(const std::shared_ptr<Step> &step) {
-  core_->GiveUp(step);
-}
+void WriteQueue::GiveUp(Step &step) { core_->GiveUp(step); }
 
 void WriteQueue::Put(std::string name, std::string text) {
   core_->PushSmall({Item::Kind::kPut, nullptr, {}, {}, std::move(name), std::move(text)});

@@ -53,15 +53,15 @@ class WriteQueue {
   Status Push(const std::shared_ptr<Step> &step, Batch batch);
   // Says that the step has no more batches than `rest`: its files may be committed.
   Status Seal(const std::shared_ptr<Step> &step, Batch rest);
-  // Forgets the step and what was written of it; counted as failed.
-  void GiveUp(const std::shared_ptr<Step> &step);
+  // Forgets the step and what was written of it; counted as failed.  Needs no memory.
+  void GiveUp(Step &step);
   // Writes a small file after all that was pushed before.
   void Put(std::string name, std::string text);
 
   // Waits until all that was pushed before is written.  TIMEOUT.
   Status Flush(Deadline deadline);
   // Flushes and ends the thread; one that cannot end in time is left behind with what
-  // it holds.  TIMEOUT.
+  // it holds.  A second call does nothing.  TIMEOUT.
   Status Stop(Deadline deadline);
 
   // The first error since the last call; success if there was none.

@@ -232,9 +232,12 @@ SMD_FALLIBLE smd_hook_add_collection(smd_hook *hook, smd_collection *collection)
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_collections(const smd_hook *hook, smd_strings **out) SMD_NOEXCEPT;
 
-/* Writes the collections file now, instead of after the first saved step.
+/* Writes the collections file now, instead of after the first saved step, and all
+ * that waits before it.
  *
- * Fails: INVALID_ARGUMENT, WRONG_STATE (closed), AFTER_FORK, IO, PERMISSION.
+ * Fails: INVALID_ARGUMENT, WRONG_STATE (closed), TIMEOUT (close_seconds),
+ * AFTER_FORK, IO, PERMISSION, or the first error of the background writer not yet
+ * reported.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_export_collections(smd_hook *hook) SMD_NOEXCEPT;
 
