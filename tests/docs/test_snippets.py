@@ -1,0 +1,258 @@
+"""Runs what the documentation shows, and follows its links.
+
+Fences say what is done with a block:
+  python   the blocks of a page are run one after the other, as one program; a line
+           `print(...)  # text` must print that text
+  c        a whole program: compiled against the headers, linked with the library, run
+  cmake    the CMakeLists.txt of a user, built with the page's first C program
+  sh       `make <target>` must be a target of the Makefile
+  text     shown only
+The build is that in build/, or in the folder that SMDEBUG_BUILD names; the Python package
+is that of PYTHONPATH, if it is set.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("SMDEBUG_BUILD", ROOT / "build"))
+PACKAGE = os.environ.get("PYTHONPATH") or str(BUILD / "python")
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")]
+)
+TIMEOUT = 120  # seconds, for each program
+
+FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+KNOWN_FENCES = {"python", "c", "cmake", "sh", "text"}
+PRINTED = re.compile(r"^(\s*)print\((.+)\)  # (.+)$", re.MULTILINE)
+HELPER = """
+def _expect(expected, *values):
+    printed = " ".join(map(str, values))
+    assert printed == expected, f"prints {printed!r} where the page says {expected!r}"
+"""
+
+
+def name_of(page):
+    return str(page.relative_to(ROOT))
+
+
+def blocks(page, language):
+    """The (first line, text) of each block in a language."""
+    text = page.read_text(encoding="utf-8")
+    return [
+        (text.count("\n", 0, match.start(2)) + 1, match.group(2))
+        for match in FENCE.finditer(text)
+        if match.group(1) == language
+    ]
+
+
+def pages_with(language):
+    return [pytest.param(page, id=name_of(page)) for page in PAGES if blocks(page, language)]
+
+
+def run(command, folder, **environment):
+    done = subprocess.run(
+        list(map(str, command)),
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command[0]}:\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_fences_are_known(page):
+    text = page.read_text(encoding="utf-8")
+    assert text.count("\n```") % 2 == 0, "a fence is not closed"
+    for match in FENCE.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        assert match.group(1) in KNOWN_FENCES, f"line {line}: what is done with this block?"
+
+
+@pytest.mark.parametrize("page", pages_with("python"))
+def test_python(page, tmp_path):
+    program = [HELPER, f"_page = {name_of(page)!r}"]
+    for line, text in blocks(page, "python"):
+        text = PRINTED.sub(r"\1_expect(r'''\3''', \2)", text)
+        # Tracebacks then name the page and its line.
+        program.append(f"exec(compile({chr(10) * (line - 1) + text!r}, _page, 'exec'))")
+    script = tmp_path / "page.py"
+    script.write_text("\n".join(program), encoding="utf-8")
+    folder = tmp_path / "work"
+    folder.mkdir()
+    run([sys.executable, script], folder, PYTHONPATH=PACKAGE)
+
+
+def compile_and_run(text, folder, flags=()):
+    source, program = folder / "page.c", folder / "page"
+    source.write_text(text, encoding="utf-8")
+    run(
+        ["cc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", *flags]
+        + [f"-I{ROOT / 'capi/include'}", source, "-o", program]
+        + [f"-L{BUILD / 'lib'}", "-lsmdebug", f"-Wl,-rpath,{BUILD / 'lib'}"],
+        folder,
+    )
+    return run([program], folder, LD_LIBRARY_PATH=str(BUILD / "lib"))
+
+
+C_BLOCKS = [
+    pytest.param(page, line, text, id=f"{name_of(page)}:{line}")
+    for page in PAGES
+    for line, text in blocks(page, "c")
+]
+
+
+@pytest.mark.parametrize(("page", "line", "text"), C_BLOCKS)
+def test_c(page, line, text, tmp_path):
+    assert re.search(r"\bint main\(", text), "a block of C is a whole program, or `text`"
+    printed = compile_and_run(text, tmp_path)
+    for expected in re.findall(r"^// prints: (.+)$", text, re.MULTILINE):
+        assert expected in printed
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    if not (BUILD / "cmake_install.cmake").exists() or not (BUILD / "smdebug.pc").exists():
+        pytest.skip("no configured build of the whole project")
+    prefix = tmp_path_factory.mktemp("prefix")
+    run(["cmake", "--install", BUILD, "--prefix", prefix], prefix)
+    return prefix
+
+
+@pytest.mark.parametrize("page", pages_with("cmake"))
+def test_cmake(page, installed, tmp_path):
+    [(_, lists)] = blocks(page, "cmake")
+    source = re.search(r"add_executable\(\w+ (\S+\.c)\)", lists).group(1)
+    (tmp_path / "CMakeLists.txt").write_text(lists, encoding="utf-8")
+    (tmp_path / source).write_text(blocks(page, "c")[0][1], encoding="utf-8")
+    run(["cmake", "-S", ".", "-B", "b", f"-DCMAKE_PREFIX_PATH={installed}"], tmp_path)
+    run(["cmake", "--build", "b"], tmp_path)
+
+
+def test_pkg_config(installed, tmp_path):
+    [folder] = installed.glob("lib*/**/pkgconfig")
+    command = ["pkg-config", "--cflags", "--libs", "smdebug"]
+    found = run(command, tmp_path, PKG_CONFIG_PATH=str(folder))
+    (tmp_path / "a.c").write_text(
+        "#include <smdebug.h>\nint main(void) { return smd_abi_level() != SMD_ABI_LEVEL; }\n"
+    )
+    run(["cc", "a.c", "-o", "a", *found.split()], tmp_path)
+    run(["./a"], tmp_path, LD_LIBRARY_PATH=str(folder.parent))
+
+
+MAKE_COMMANDS = [
+    pytest.param(target, id=f"{name_of(page)}-{target}")
+    for page in PAGES
+    for target in sorted(
+        {
+            word
+            for _, text in blocks(page, "sh")
+            for command in re.findall(r"^(?:\w+=\S+ )*make\b(.*)$", text, re.MULTILINE)
+            for word in command.split("#")[0].split()
+            if "=" not in word and not word.startswith("-")
+        }
+    )
+]
+
+
+@pytest.mark.parametrize("target", MAKE_COMMANDS)
+def test_make_targets_exist(target):
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
+    targets = set()
+    for match in re.finditer(r"^(?:\.PHONY: )?([a-z][\w .-]*):", makefile, re.MULTILINE):
+        targets.update(match.group(1).split())
+    for match in re.finditer(r"^\.PHONY:(.*)$", makefile, re.MULTILINE):
+        targets.update(match.group(1).split())
+    assert target in targets
+
+
+def anchors(page):
+    """The names under which the headings of a page can be linked to."""
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE):
+        plain = re.sub(r"[^\w\- ]", "", heading.replace("`", "")).strip().lower()
+        yield plain.replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links(page):
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), f"{link} leads nowhere"
+        if anchor:
+            assert anchor in set(anchors(target)), f"{link}: no such heading"
+
+
+def sources(*folders):
+    return "\n".join(
+        path.read_text(encoding="utf-8")
+        for folder in folders
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in {".cc", ".h", ".py", ".c"}
+    )
+
+
+def test_environment_variables_are_read_somewhere():
+    read = sources("cpp_impl", "capi", "bindings")
+    # docs/compatibility.md also names variables that are not read.
+    for page in (ROOT / "docs/python.md", ROOT / "docs/c.md", ROOT / "README.md"):
+        for name in re.findall(r"\bSMDEBUG_[A-Z_]+\b", page.read_text(encoding="utf-8")):
+            assert name in read, f"{name_of(page)} names {name}"
+
+
+def test_every_error_code_is_explained():
+    header = (ROOT / "capi/include/smdebug/error.h").read_text(encoding="utf-8")
+    codes = re.findall(r"^  SMD_([A-Z_]+) = (\d+)", header, re.MULTILINE)
+    assert len(codes) > 20
+    page = (ROOT / "docs/error-handling.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (\d+) \|", page, re.MULTILINE)
+    assert rows == codes
+
+
+def test_every_option_is_explained():
+    page = (ROOT / "docs/c.md").read_text(encoding="utf-8")
+    for header in ("hook.h", "trial.h"):
+        text = (ROOT / "capi/include/smdebug" / header).read_text(encoding="utf-8")
+        comment = re.search(r"Sets one option by its name.*?Fails:", text, re.DOTALL).group(0)
+        names = re.findall(r"^ \*   ([a-z_]+(?:, [a-z_]+)*)  ", comment, re.MULTILINE)
+        for name in ", ".join(names).split(", "):
+            assert f"`{name}`" in page, f"docs/c.md does not explain the option {name}"
+
+
+def test_the_programs_used_here_are_there():
+    assert shutil.which("cc"), "a C compiler is needed to test the documentation"
+
+
+def test_the_bytes_of_the_example_record(tmp_path):
+    page = ROOT / "docs/formats.md"
+    [example] = [text for _, text in blocks(page, "text") if "Value.tag" in text]
+    lines = re.findall(r"^(?:[0-9a-f]{2} )*[0-9a-f]{2}(?=  |$)", example, re.MULTILINE)
+    documented = bytes.fromhex("".join(lines))
+    program = (
+        "import numpy as np, smdebug as smd\n"
+        "from smdebug.core.writer import FileWriter\n"
+        "with FileWriter('t', 'worker_0', 3) as writer:\n"
+        "    writer.write_tensor(np.array([1, 2], np.float32), 'w', mode=smd.modes.TRAIN,\n"
+        "                        mode_step=3, timestamp=1600000000.25)\n"
+        "    writer.write_shape('v', (4, 3), mode=smd.modes.TRAIN, mode_step=3)\n"
+    )
+    run([sys.executable, "-c", program], tmp_path, PYTHONPATH=PACKAGE)
+    [events] = tmp_path.glob("t/events/*/*.tfevents")
+    assert events.read_bytes() == documented
+    [index] = tmp_path.glob("t/index/*/*.json")
+    [shown] = [text for _, text in blocks(page, "text") if text.startswith('{"meta"')]
+    assert index.read_text() == re.sub(r"\n +", " ", shown.strip())
