@@ -31,7 +31,7 @@ LogLevel LevelFromEnvironment() {
 void WriteToStderr(LogLevel level, const std::string &message) {
   // One write call, so that lines of several processes stay whole.
   const std::string line = StrCat("smdebug ", LevelName(level), ": ", message, "\n");
-  std::fwrite(line.data(), 1, line.size(), stderr);
+  static_cast<void>(std::fwrite(line.data(), 1, line.size(), stderr));
 }
 
 }  // namespace

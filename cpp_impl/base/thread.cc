@@ -31,7 +31,7 @@ Status Thread::Start(const std::string &name, std::function<void()> body) {
   const int error = pthread_create(&thread_, nullptr, RunThread, start.get());
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (error != 0) return SystemError("starting a thread", name, error);
-  start.release();
+  static_cast<void>(start.release());
   is_running_ = true;
   return Status::Ok();
 }

@@ -9,7 +9,7 @@ namespace {
 
 std::string Shortest(double number) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.3g", number);
+  static_cast<void>(std::snprintf(text, sizeof text, "%.3g", number));
   return text;
 }
 
