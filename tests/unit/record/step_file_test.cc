@@ -1,0 +1,135 @@
+#include "record/step_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "base/crc32c.h"
+#include "storage/memory_store.h"
+
+namespace smdebug::record {
+namespace {
+
+using storage::MemoryStore;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Key;
+using testing::UnorderedElementsAre;
+
+constexpr const char *kEvents = "events/000000000012/000000000012_worker_0.tfevents";
+constexpr const char *kIndex = "index/000000000/000000000012_worker_0.json";
+
+class StepFileTest : public testing::Test {
+ protected:
+  static Status Append(StepFile &file, std::string_view bytes) {
+    const std::array pieces = {AsBytes(bytes)};
+    return file.Append(pieces);
+  }
+  format::IndexFile Index() const {
+    const auto index = format::IndexFromJson(store_->Files().at(kIndex), kIndex);
+    EXPECT_TRUE(index.IsOk()) << index.GetStatus().Message();
+    return *index;
+  }
+
+  std::shared_ptr<MemoryStore> store_ = std::make_shared<MemoryStore>();
+  StepFile file_{store_, 12, "worker_0"};
+};
+
+TEST_F(StepFileTest, EventsGetTheirNameBeforeTheIndex) {
+  file_.Announce({"a", 3});
+  ASSERT_TRUE(Append(file_, "abc").IsOk());
+  std::vector<std::string> committed;
+  store_->SetFault([&](MemoryStore::Call call, const std::string &name) {
+    if (call == MemoryStore::Call::kCommit) committed.push_back(name);
+    return Status::Ok();
+  });
+  ASSERT_TRUE(file_.Commit(Mode::kTrain, 4, false).IsOk());
+  EXPECT_THAT(committed, ElementsAre(kEvents, kIndex));
+  EXPECT_EQ(store_->Files().at(kEvents), "abc");
+  EXPECT_EQ(Index().event_file_name, kEvents);
+  EXPECT_EQ(Index().mode, Mode::kTrain);
+  EXPECT_EQ(Index().mode_step, 4);
+}
+
+TEST_F(StepFileTest, TheIndexSaysWhereEachRecordIsAndItsChecksum) {
+  file_.Announce({"a", 4});
+  file_.Announce({"b", 5});
+  // Pieces need not end where records do.
+  ASSERT_TRUE(Append(file_, "aa").IsOk());
+  ASSERT_TRUE(Append(file_, "aabb").IsOk());
+  ASSERT_TRUE(Append(file_, "").IsOk());
+  file_.Announce({"c", 1});
+  ASSERT_TRUE(Append(file_, "bbbc").IsOk());
+  ASSERT_TRUE(file_.Commit(Mode::kGlobal, 12, false).IsOk());
+  const format::IndexFile index = Index();
+  ASSERT_EQ(index.tensors.size(), 3U);
+  EXPECT_EQ(index.tensors[0].start, 0U);
+  EXPECT_EQ(index.tensors[1].start, 4U);
+  EXPECT_EQ(index.tensors[2].start, 9U);
+  EXPECT_EQ(index.tensors[1].length, 5U);
+  EXPECT_EQ(index.tensors[0].crc32c, Crc32c(AsBytes("aaaa")));
+  EXPECT_EQ(index.tensors[1].crc32c, Crc32c(AsBytes("bbbbb")));
+  EXPECT_EQ(index.tensors[2].crc32c, Crc32c(AsBytes("c")));
+  EXPECT_EQ(file_.TensorCount(), 3U);
+  EXPECT_EQ(file_.BytesWritten(), 10U);
+}
+
+TEST_F(StepFileTest, AChecksumIsOfAllPartsOfALargeRecord) {
+  std::string large(1'000'000, 'x');
+  large[700'000] = 'y';
+  file_.Announce({"small", 1});
+  file_.Announce({"large", large.size()});
+  ASSERT_TRUE(Append(file_, "s" + large).IsOk());
+  ASSERT_TRUE(file_.Commit(Mode::kGlobal, 12, false).IsOk());
+  EXPECT_EQ(Index().tensors[1].crc32c, Crc32c(AsBytes(large)));
+  EXPECT_EQ(store_->Files().at(kEvents), "s" + large);
+}
+
+TEST_F(StepFileTest, TheEventFileIsMadeWithTheFirstBytes) {
+  bool is_made = false;
+  store_->SetFault([&](MemoryStore::Call call, const std::string &) {
+    is_made = is_made || call == MemoryStore::Call::kCreate;
+    return Status::Ok();
+  });
+  file_.AddShape({"w", "w", {2, 3}});
+  file_.Announce({"a", 1});
+  EXPECT_FALSE(is_made);
+  ASSERT_TRUE(Append(file_, "a").IsOk());
+  EXPECT_TRUE(is_made);
+}
+
+TEST_F(StepFileTest, AStepOfShapesHasAnIndexAndNoEvents) {
+  EXPECT_TRUE(file_.IsEmpty());
+  file_.AddShape({"w", "original", {2, 3}});
+  EXPECT_FALSE(file_.IsEmpty());
+  ASSERT_TRUE(file_.Commit(Mode::kEval, 1, false).IsOk());
+  EXPECT_THAT(store_->Files(), UnorderedElementsAre(Key(kIndex)));
+  EXPECT_EQ(Index().event_file_name, "");
+  ASSERT_EQ(Index().shapes.size(), 1U);
+  EXPECT_EQ(Index().shapes[0].original_name, "original");
+  EXPECT_THAT(Index().shapes[0].shape, ElementsAre(2, 3));
+}
+
+TEST_F(StepFileTest, WithoutCommitNothingIsLeft) {
+  {
+    StepFile file(store_, 1, "worker_0");
+    file.Announce({"a", 1});
+    ASSERT_TRUE(Append(file, "a").IsOk());
+  }
+  EXPECT_THAT(store_->Files(), IsEmpty());
+}
+
+TEST_F(StepFileTest, NoIndexWithoutItsEvents) {
+  file_.Announce({"a", 1});
+  ASSERT_TRUE(Append(file_, "a").IsOk());
+  store_->SetFault([](MemoryStore::Call call, const std::string &name) {
+    const bool fails = call == MemoryStore::Call::kCommit && name == kEvents;
+    return fails ? Status(Code::kNoSpace, "full") : Status::Ok();
+  });
+  EXPECT_EQ(file_.Commit(Mode::kGlobal, 12, false).GetCode(), Code::kNoSpace);
+  EXPECT_THAT(store_->Files(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace smdebug::record
