@@ -1,0 +1,9 @@
+#!/bin/sh
+# Writes the ABI baseline anew from the built library.  A change of it needs a line under
+# "ABI" in CHANGELOG.md.
+set -eu
+baseline="capi/abi/$(uname -m)-linux/libsmdebug.abi"
+mkdir -p "$(dirname "$baseline")"
+abidw --headers-dir capi/include --drop-private-types --no-corpus-path --no-comp-dir-path \
+  --no-show-locs build/lib/libsmdebug.so > "$baseline"
+echo "$baseline: $(wc -l < "$baseline") lines"
