@@ -31,7 +31,8 @@ class Progress:
     def _draw(self, loss):
         done = self.step * self.WIDTH // self.steps
         bar = "█" * done + "░" * (self.WIDTH - done)
-        self.out.write(f"\r  {self.name:8} {bar} step {self.step:3}/{self.steps}   loss {loss:6.4f}")
+        text = f"{self.name:8} {bar} step {self.step:3}/{self.steps}   loss {loss:6.4f}"
+        self.out.write(f"\r  {text}")
         self.out.write("\n" if self.step == self.steps else "")
         self.out.flush()
 
