@@ -1,0 +1,72 @@
+#include "record/spill_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "storage/temporary_folder.h"
+
+namespace smdebug::record {
+namespace {
+
+class SpillFolderTest : public testing::Test {
+ protected:
+  SpillFolderTest() : spill_(*SpillFolder::Open(folder_.Path("spill"), 10)) {}
+
+  static Batch BatchOf(std::string_view first, std::string_view second) {
+    Batch batch;
+    batch.Add({nullptr, AsBytes(first)});
+    batch.Add({nullptr, AsBytes(second)});
+    return batch;
+  }
+  size_t Files() const {
+    const std::filesystem::directory_iterator all(folder_.Path("spill"));
+    return static_cast<size_t>(std::distance(begin(all), end(all)));
+  }
+
+  storage::TemporaryFolder folder_;
+  std::unique_ptr<SpillFolder> spill_;
+};
+
+TEST_F(SpillFolderTest, GivesBackWhatWasParked) {
+  Batch batch = BatchOf("abc", "de");
+  const auto name = spill_->Park(batch);
+  ASSERT_TRUE(name.IsOk()) << name.GetStatus().Message();
+  EXPECT_EQ(Files(), 1U);
+  batch.pieces.clear();
+  ASSERT_TRUE(spill_->Fetch(*name, &batch).IsOk());
+  ASSERT_EQ(batch.pieces.size(), 1U);
+  EXPECT_EQ(AsText(batch.pieces[0].bytes), "abcde");
+  EXPECT_EQ(Files(), 0U);
+}
+
+TEST_F(SpillFolderTest, IsBounded) {
+  EXPECT_TRUE(spill_->HasRoomFor(10));
+  EXPECT_FALSE(spill_->HasRoomFor(11));
+  Batch batch = BatchOf("abcd", "efgh");
+  const auto name = spill_->Park(batch);
+  ASSERT_TRUE(name.IsOk());
+  EXPECT_TRUE(spill_->HasRoomFor(2));
+  EXPECT_FALSE(spill_->HasRoomFor(3));
+  ASSERT_TRUE(spill_->Fetch(*name, &batch).IsOk());
+  EXPECT_TRUE(spill_->HasRoomFor(10));
+}
+
+TEST_F(SpillFolderTest, RemovesWhatNobodyFetched) {
+  ASSERT_TRUE(spill_->Park(BatchOf("a", "b")).IsOk());
+  ASSERT_TRUE(spill_->Park(BatchOf("c", "d")).IsOk());
+  EXPECT_EQ(Files(), 2U);
+  spill_.reset();
+  EXPECT_EQ(Files(), 0U);
+}
+
+TEST_F(SpillFolderTest, SaysWhereItCannotWrite) {
+  folder_.Write("file", "");
+  auto spill = SpillFolder::Open(folder_.Path("file"), 10);
+  ASSERT_TRUE(spill.IsOk());
+  const Status status = (*spill)->Park(BatchOf("a", "b")).GetStatus();
+  EXPECT_FALSE(status.IsOk());
+  EXPECT_THAT(status.Message(), testing::HasSubstr(folder_.Path("file")));
+}
+
+}  // namespace
+}  // namespace smdebug::record
