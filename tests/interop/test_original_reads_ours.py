@@ -65,9 +65,7 @@ def test_one_worker(folder, original, ours):
 
 def test_several_workers(folder, original, ours):
     hooks = [
-        Hook(
-            folder, **settings(worker=f"worker_{rank}", num_workers=3, include_workers="all")
-        )
+        Hook(folder, **settings(worker=f"worker_{rank}", num_workers=3, include_workers="all"))
         for rank in range(3)
     ]
     for rank, hook in enumerate(hooks):

@@ -28,12 +28,12 @@ def values(step):
         "shapes/fortran": np.asfortranarray(counted.astype("f4")),
         "shapes/strided": np.arange(24.0).reshape(4, 6)[::2, ::-3],
         "shapes/deep": np.zeros((1, 2, 1, 3, 1), "f4"),
-        "text": np.array(["foo", "b\u00e4r", "a \"quoted\" \\ text"]),
+        "text": np.array(["foo", "b\u00e4r", 'a "quoted" \\ text']),
         "number": 0.5,
         "list": [1, 2, 3],
         "truth": True,
         "nan": np.array([np.nan, np.inf, -np.inf, -0.0]),
-        "name with spaces, \u00fcmlauts & \"quotes\":0": np.ones(1),
+        'name with spaces, \u00fcmlauts & "quotes":0': np.ones(1),
     }
 
 

@@ -24,7 +24,9 @@ class Recorder:
         for worker in self.workers:
             self.manager.export(self.path, f"{worker}_collections.json")
 
-    def step(self, step, names=("foo",), workers=None, mode=modes.GLOBAL, mode_step=None, value=None):
+    def step(
+        self, step, names=("foo",), workers=None, mode=modes.GLOBAL, mode_step=None, value=None
+    ):
         for worker in workers or self.workers:
             with FileWriter(self.path, worker=worker, step=step) as writer:
                 for name in names:

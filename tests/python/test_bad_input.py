@@ -252,7 +252,7 @@ def test_a_cut_event_file_is_corrupt(recorder, files, keep):
 def test_a_corrupt_index_file_is_said_and_the_rest_is_read(recorder, files, text):
     with open(files[1], "w") as file:
         file.write(text)
-    with pytest.raises(IndexReaderException, match="000000000000_worker_0.json"):
+    with pytest.raises(IndexReaderException, match=r"000000000000_worker_0\.json"):
         trial = recorder.open()
         trial.steps()
     trial = None
@@ -304,7 +304,7 @@ def test_a_corrupt_collections_file_is_said(recorder, text):
     path = os.path.join(recorder.path, "collections", "000000000", "worker_0_collections.json")
     with open(path, "w") as file:
         file.write(text)
-    with pytest.raises(SMDebugError, match="worker_0_collections.json"):
+    with pytest.raises(SMDebugError, match=r"worker_0_collections\.json"):
         create_trial(recorder.path, timeout=0.2)
 
 

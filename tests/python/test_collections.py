@@ -6,7 +6,15 @@ import os
 import numpy as np
 import pytest
 from helpers import EVERY_STEP, record
-from smdebug import Collection, Hook, ReductionConfig, SaveConfig, SaveConfigMode, create_trial, modes
+from smdebug import (
+    Collection,
+    Hook,
+    ReductionConfig,
+    SaveConfig,
+    SaveConfigMode,
+    create_trial,
+    modes,
+)
 from smdebug.core.collection_manager import CollectionManager
 from smdebug.exceptions import (
     InvalidCollectionConfiguration,

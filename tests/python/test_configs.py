@@ -163,7 +163,8 @@ def test_every_documented_reduction_is_taken():
 
 
 @pytest.mark.parametrize(
-    "text", ["min,abs_max,l1_norm,abs_l2_norm", "min,abs_max,l1,abs_l2", " min , abs_max,l1 ,abs_l2,"]
+    "text",
+    ["min,abs_max,l1_norm,abs_l2_norm", "min,abs_max,l1,abs_l2", " min , abs_max,l1 ,abs_l2,"],
 )
 def test_reductions_as_a_comma_separated_list(text):
     assert ReductionConfig.from_dict({"reductions": text}) == ReductionConfig(

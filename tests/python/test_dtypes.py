@@ -202,6 +202,34 @@ def test_array_interfaces_are_taken(out_dir):
     np.testing.assert_array_equal(saved_and_read(out_dir, WithInterface(data)), data)
 
 
+class OnDevice:
+    """A tensor as PyTorch's on a device: it must be detached and copied to the host."""
+
+    __module__ = "torch"
+
+    def __init__(self, data, steps=()):
+        self._data = data
+        self._steps = steps
+
+    def detach(self):
+        return OnDevice(self._data, (*self._steps, "detach"))
+
+    def cpu(self):
+        return OnDevice(self._data, (*self._steps, "cpu"))
+
+    def __dlpack__(self, **kwargs):
+        assert self._steps == ("detach", "cpu")
+        raise BufferError("no such type in DLPack")
+
+    def numpy(self):
+        return self._data
+
+
+def test_tensors_on_a_device_are_copied_from_it(out_dir):
+    data = np.array([True, False])
+    np.testing.assert_array_equal(saved_and_read(out_dir, OnDevice(data)), data)
+
+
 def test_torch_tensors_are_taken(out_dir):
     torch = pytest.importorskip("torch")
     tensors = {

@@ -13,6 +13,7 @@ from smdebug import Hook, ReductionConfig, SaveConfig, SaveConfigMode, create_tr
 from smdebug.exceptions import (
     SMDebugNotImplementedError,
     SMDebugRuntimeError,
+    SMDebugTimeoutError,
     SMDebugTypeError,
     SMDebugValueError,
 )
@@ -211,6 +212,16 @@ def test_flush_waits_until_ended_steps_are_written(out_dir):
     hook.close()
 
 
+def test_flush_without_patience_says_so(out_dir):
+    hook = Hook(out_dir, save_config=EVERY_STEP, save_all=True)
+    with hook.step():
+        hook.save("w", np.zeros(30_000_000))
+    with pytest.raises(SMDebugTimeoutError):
+        hook.flush(timeout=0)
+    hook.close()
+    assert create_trial(out_dir).tensor("w").shape(0) == (30_000_000,)
+
+
 def test_a_dry_run_writes_nothing(out_dir):
     with Hook(out_dir, dry_run=True, save_config=EVERY_STEP, save_all=True) as hook:
         with hook.step():
@@ -227,7 +238,9 @@ def test_a_job_that_just_ends_closes_its_hook(out_dir):
         "with hook.step(): hook.save('w', 1.0)\n"
     )
     subprocess.run(
-        [sys.executable, "-c", job], check=True, env={**os.environ, "PYTHONPATH": ":".join(sys.path)}
+        [sys.executable, "-c", job],
+        check=True,
+        env={**os.environ, "PYTHONPATH": ":".join(sys.path)},
     )
     trial = create_trial(out_dir)
     assert trial.tensor_names() == ["w"]
@@ -280,11 +293,15 @@ def test_a_copy_of_a_hook_is_empty(out_dir):
 
 
 def test_a_hook_says_what_it_is(out_dir):
-    assert repr(Hook(out_dir)) == f"<Hook out_dir={out_dir!r} worker='worker_0' step=-1 mode=GLOBAL>"
+    assert (
+        repr(Hook(out_dir)) == f"<Hook out_dir={out_dir!r} worker='worker_0' step=-1 mode=GLOBAL>"
+    )
 
 
 def test_whether_a_tensor_is_saved_as_such_or_as_one_of_a_collection(out_dir):
-    with Hook(out_dir, save_config=SaveConfig(save_interval=2), include_collections=["c", "default"]) as hook:
+    with Hook(
+        out_dir, save_config=SaveConfig(save_interval=2), include_collections=["c", "default"]
+    ) as hook:
         hook.get_collection("c").include("^c")
         assert not hook.should_save_tensor_or_collection("c1", "c")
         with hook.step():

@@ -54,7 +54,9 @@ def test_out_dir_is_another_word_for_the_path(recorder):
 
 
 def test_the_class_of_a_local_trial_may_be_called_itself(recorder):
-    assert LocalTrial("x", recorder.path, range_steps=(0, 5), parallel=False, check=True).name == "x"
+    assert (
+        LocalTrial("x", recorder.path, range_steps=(0, 5), parallel=False, check=True).name == "x"
+    )
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ from smdebug.core.utils import flatten, match_inc, split
 from smdebug.exceptions import (
     SMDebugError,
     SMDebugRuntimeError,
+    SMDebugTimeoutError,
     SMDebugTypeError,
     SMDebugValueError,
 )
@@ -42,6 +43,9 @@ SaveSettings = Union[SaveConfig, SaveConfigMode, Mapping[Any, Any], None]
 Regexes = Union[str, List[Any], None]
 
 _NOT_IN_EVALUATION = (CollectionKeys.GRADIENTS, CollectionKeys.OPTIMIZER_VARIABLES)
+
+# How long one call into the library may wait before Python looks at its signals.
+_SLICE_SECONDS = 0.2
 
 # Hooks that were not closed: jobs that just end close theirs at exit.
 _open_hooks: Set[Hook] = set()
@@ -147,6 +151,7 @@ class Hook:
         }
         self._collections: Dict[str, Collection] = {}
         self._step_is_open = False
+        self._pid = os.getpid()
         self._handle = HookHandle(out("hook", _raw.smd_hook_new, self._raw_options(settings)))
         _open_hooks.add(self)
 
@@ -180,7 +185,15 @@ class Hook:
         SMDebugError
             The first error of the background writer not yet reported.
         """
-        check(_raw.smd_hook_flush(self._handle, -1 if timeout is None else int(timeout * 1000)))
+        rest = float("inf") if timeout is None else timeout
+        while True:
+            try:
+                check(_raw.smd_hook_flush(self._handle, int(min(rest, _SLICE_SECONDS) * 1000)))
+                return
+            except SMDebugTimeoutError:
+                rest -= _SLICE_SECONDS
+                if rest <= 0:
+                    raise
 
     def close(self) -> None:
         """Ends an open step, writes what waits, and marks the trial as finished.
@@ -469,7 +482,7 @@ class Hook:
         check(_raw.smd_hook_export_collections(self._handle))
 
     def _push_collections(self) -> None:
-        for collection in self._collections.values():
+        for collection in list(self._collections.values()):
             if not collection._push():
                 self.add_collection(collection)
 
@@ -511,6 +524,8 @@ def _collection_names(names: Optional[List[Any]]) -> List[str]:
 @atexit.register
 def _close_open_hooks() -> None:
     for hook in list(_open_hooks):
+        if hook._pid != os.getpid():
+            continue
         try:
             hook.close()
         except Exception as error:

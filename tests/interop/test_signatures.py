@@ -1,0 +1,46 @@
+"""Whatever can be called of the original's public API is called in the same way here."""
+
+import pytest
+
+# Where the documentation, or a fix, asks for another default than the original has.
+OTHER_DEFAULTS = {
+    "Rule": {"action_str"},
+    "RequiredTensors": {"other_trials"},
+    "create_trial": {"path"},
+    "Tensor": {"cache"},
+    "Tensor.step": {"mode"},
+}
+ADDED = {
+    "SMDebugFileNotFoundError",
+    "SMDebugOSError",
+    "SMDebugPermissionError",
+    "SMDebugTimeoutError",
+}
+
+
+@pytest.fixture(scope="module")
+def both(original, ours):
+    return original("print_signatures.py"), ours("print_signatures.py")
+
+
+def test_parameters_have_the_same_names_order_and_defaults(both):
+    theirs, mine = (found["signatures"] for found in both)
+    assert len(theirs) > 80
+    for name, expected in theirs.items():
+        assert name in mine, name
+        for (parameter, kind, default), own in zip(expected, mine[name] + [None] * 9):
+            if kind in ("VAR_KEYWORD", "VAR_POSITIONAL"):
+                continue
+            assert own is not None, (name, parameter)
+            assert own[:2] == [parameter, kind], name
+            if parameter not in OTHER_DEFAULTS.get(name, ()):
+                assert own[2] == default, (name, parameter)
+
+
+def test_exceptions_have_the_same_bases_and_parameters(both):
+    theirs, mine = (found["exceptions"] for found in both)
+    assert set(mine) - set(theirs) == ADDED
+    for name, (bases, parameters) in theirs.items():
+        assert mine[name][0] == bases, name
+        names = [parameter[0] for parameter in mine[name][1]]
+        assert names == [parameter[0] for parameter in parameters], name
