@@ -9,6 +9,9 @@ ONLY ?=
 
 export PYTHONPATH := $(CURDIR)/build/python
 export SMDEBUG_ORIGINAL_PYTHON := $(ORIGINAL)/bin/python
+# What one checkout has compiled serves another.
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
 export PIP_CACHE_DIR ?= $(CACHE)/pip
 
 .PHONY: all python demo test test-cpp test-python test-asan test-tsan bench lint format abi \
@@ -69,7 +72,7 @@ abi: all
 	@tools/renew_abi.sh
 
 install: all
-	@DESTDIR=$(DESTDIR) cmake --install build --prefix $(PREFIX)
+	@DESTDIR=$(DESTDIR) cmake --install build --strip --prefix $(PREFIX)
 
 uninstall:
 	@cmake --build build --target uninstall
