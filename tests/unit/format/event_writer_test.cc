@@ -2,10 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
 #include <string>
 
-#include "format/event.pb-c.h"
 #include "format/golden_records.h"
 #include "format/records.h"
 
@@ -34,45 +32,6 @@ TEST_P(GoldenWriterTest, BytesAreThoseOfTheOriginal) {
 
 INSTANTIATE_TEST_SUITE_P(Original, GoldenWriterTest, ::testing::ValuesIn(GoldenRecords()),
                          [](const auto &test) { return test.param.label; });
-
-// Protobuf-c reads the event and writes the same bytes again: no length is wrong, nothing
-// is left out or superfluous, and the order is the canonical one.
-void ExpectCanonical(const std::string &record) {
-  const std::string payload = PayloadOf(record);
-  Smdebug__Format__Event *event = smdebug__format__event__unpack(
-      nullptr, payload.size(), reinterpret_cast<const uint8_t *>(payload.data()));
-  ASSERT_NE(event, nullptr);
-  std::string packed(smdebug__format__event__get_packed_size(event), '\0');
-  smdebug__format__event__pack(event, reinterpret_cast<uint8_t *>(packed.data()));
-  smdebug__format__event__free_unpacked(event, nullptr);
-  EXPECT_EQ(packed, payload);
-}
-
-TEST(EventWriterTest, ProtobufPacksTheSameBytes) {
-  std::mt19937_64 random(1);
-  const auto below = [&](uint64_t limit) { return random() % limit; };
-  for (int round = 0; round < 500; ++round) {
-    std::vector<int64_t> shape(below(6));
-    size_t count = 1;
-    for (int64_t &size : shape) {
-      size = static_cast<int64_t>(below(round % 7 == 0 ? 150 : 4));
-      count *= static_cast<size_t>(size);
-      if (count > 100000) size = 0;
-      if (count > 100000) count = 0;
-    }
-    const std::string name(below(300), 'n');
-    const EventContext context{static_cast<int64_t>(random() >> below(64) >> 1), Mode::kEval,
-                               static_cast<int64_t>(random() >> below(64) >> 1),
-                               static_cast<double>(below(3))};
-    ExpectCanonical(
-        Encoded(name, OwnedView(DType::kInt16, shape, std::string(2 * count, 'p')), context));
-    std::vector<std::string> strings(count % 10);
-    for (std::string &text : strings) text.assign(below(300), 't');
-    ExpectCanonical(Encoded(
-        name, OwnedView(DType::kString, {static_cast<int64_t>(strings.size())}, "", strings),
-        context));
-  }
-}
 
 TEST(EventWriterTest, PayloadIsNeitherCopiedNorRead) {
   // An address that cannot be read.
