@@ -14,6 +14,9 @@
 namespace smdebug::record {
 namespace {
 
+// For what is under way when the rest is given up.
+constexpr Clock::Duration kAbandonTime = std::chrono::seconds(5);
+
 struct Item {
   enum class Kind { kBatch, kSeal, kPut } kind;
   std::shared_ptr<Step> step;
@@ -332,8 +335,12 @@ Status WriteQueue::Core::Stop(Deadline deadline) {
 }
 
 void WriteQueue::Core::Abandon() {
-  const MutexLock lock(mutex_);
-  GiveUpItems();
+  {
+    const MutexLock lock(mutex_);
+    GiveUpItems();
+  }
+  const Status stopped = Stop(Deadline::After(clock_, kAbandonTime));
+  (void)stopped;  // nobody is left to be told
 }
 
 Status WriteQueue::Core::TakeError() {
@@ -355,11 +362,7 @@ WriteQueue::WriteQueue(std::shared_ptr<storage::Store> store, std::string worker
     : core_(std::make_shared<Core>(std::move(store), std::move(worker), std::move(options), clock,
                                    std::move(logger))) {}
 
-WriteQueue::~WriteQueue() {
-  core_->Abandon();
-  const Status stopped = core_->Stop(Deadline::After(Clock::System(), std::chrono::seconds(5)));
-  (void)stopped;  // nobody is left to be told
-}
+WriteQueue::~WriteQueue() { core_->Abandon(); }
 
 Status WriteQueue::Push(const std::shared_ptr<Step> &step, Batch batch) {
   return core_->Push({Item::Kind::kBatch, step, std::move(batch), {}, {}, {}});

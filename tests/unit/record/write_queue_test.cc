@@ -23,19 +23,23 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using Call = MemoryStore::Call;
 
-// The thread is the real one; a gate in the store says when it goes on, and the clock
-// is the test's.
+// The thread is the real one; a gate in the store says when it goes on, and time is the
+// test's.
 class WriteQueueTest : public testing::Test {
  protected:
-  ~WriteQueueTest() override { gate_->Open(); }
+  ~WriteQueueTest() override {
+    gate_->Open();
+    clock_.SetOnWait([](Clock::Duration) { std::this_thread::yield(); });
+    queue_.reset();
+  }
 
   WriteQueue &Queue() {
     if (!queue_) {
       queue_ = std::make_unique<WriteQueue>(
           store_, "worker_0", options_, clock_,
-          Logger(LogLevel::kDebug, [this](LogLevel, const std::string &line) {
-            const std::lock_guard lock(log_mutex_);
-            log_.push_back(line);
+          Logger(LogLevel::kDebug, [log = log_](LogLevel, const std::string &line) {
+            const std::lock_guard lock(log->mutex);
+            log->lines.push_back(line);
           }));
     }
     return *queue_;
@@ -82,16 +86,20 @@ class WriteQueueTest : public testing::Test {
     return steps;
   }
   std::vector<std::string> Log() {
-    const std::lock_guard lock(log_mutex_);
-    return log_;
+    const std::lock_guard lock(log_->mutex);
+    return log_->lines;
   }
 
   std::shared_ptr<MemoryStore> store_ = std::make_shared<MemoryStore>();
   std::shared_ptr<Gate> gate_ = Gate::Closed();
   FakeClock clock_;
   QueueOptions options_;
-  std::mutex log_mutex_;
-  std::vector<std::string> log_;
+  struct LogLines {
+    std::mutex mutex;
+    std::vector<std::string> lines;
+  };
+  // Shared, since the thread may be left behind.
+  std::shared_ptr<LogLines> log_ = std::make_shared<LogLines>();
   std::unique_ptr<WriteQueue> queue_;
 };
 
@@ -420,9 +428,11 @@ TEST_F(WriteQueueTest, WithoutStopWhatWaitsIsGivenUp) {
   Batch batch;
   batch.Add({lent, AsBytes(*lent)});
   ASSERT_TRUE(Queue().Push(NewStep(1), std::move(batch)).IsOk());
-  std::thread opening([gate = gate_] { gate->Open(); });
+  clock_.SetOnWait([this](Clock::Duration) {
+    gate_->Open();
+    std::this_thread::yield();
+  });
   queue_.reset();
-  opening.join();
   EXPECT_EQ(lent.use_count(), 1);
   EXPECT_THAT(Written(), ElementsAre(0));
 }

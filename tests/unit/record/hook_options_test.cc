@@ -1,0 +1,111 @@
+#include "record/hook_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace smdebug::record {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class HookOptionsTest : public testing::Test {
+ protected:
+  void Set(std::string_view name, std::string_view value) {
+    const Status status = options_.Set(name, value);
+    EXPECT_TRUE(status.IsOk()) << status.Message();
+  }
+  std::string Refusal(std::string_view name, std::string_view value) {
+    const Status status = options_.Set(name, value);
+    EXPECT_EQ(status.GetCode(), Code::kInvalidConfig) << name << " = " << value;
+    return status.Message();
+  }
+
+  HookOptions options_;
+};
+
+TEST_F(HookOptionsTest, HaveTheDefaultsThatTheHeaderPromises) {
+  EXPECT_EQ(options_.worker, "worker_0");
+  EXPECT_EQ(options_.num_workers, 1);
+  EXPECT_FALSE(options_.includes_all_workers);
+  EXPECT_FALSE(options_.saves_all);
+  EXPECT_FALSE(options_.is_dry_run);
+  EXPECT_EQ(options_.queue.capacity, 268435456U);
+  EXPECT_EQ(options_.queue.policy, QueuePolicy::kBlock);
+  EXPECT_EQ(options_.queue.block_time, seconds(5));
+  EXPECT_EQ(options_.queue.spill_capacity, 1073741824U);
+  EXPECT_FALSE(options_.queue.is_durable);
+  EXPECT_EQ(options_.close_time, seconds(30));
+  EXPECT_FALSE(options_.checkpoint_dir);
+  EXPECT_EQ(options_.reduction_config, config::ReductionConfig::Raw());
+}
+
+TEST_F(HookOptionsTest, AreSetByName) {
+  Set("out_dir", "/some/folder");
+  Set("worker", "worker_3");
+  Set("num_workers", "4");
+  Set("include_workers", "all");
+  Set("include_collections", "weights, biases,,");
+  Set("save_all", "True");
+  Set("dry_run", "yes");
+  Set("queue_bytes", "1000");
+  Set("block_seconds", "0.25");
+  Set("spill_dir", "/spill");
+  Set("spill_bytes", "2000");
+  Set("durability", "step");
+  Set("checkpoint_dir", "/checkpoints");
+  Set("close_seconds", "2");
+  EXPECT_EQ(options_.out_dir, "/some/folder");
+  EXPECT_EQ(options_.worker, "worker_3");
+  EXPECT_EQ(options_.num_workers, 4);
+  EXPECT_TRUE(options_.includes_all_workers);
+  EXPECT_THAT(options_.include_collections, ElementsAre("weights", "biases"));
+  EXPECT_TRUE(options_.saves_all);
+  EXPECT_TRUE(options_.is_dry_run);
+  EXPECT_EQ(options_.queue.capacity, 1000U);
+  EXPECT_EQ(options_.queue.block_time, milliseconds(250));
+  EXPECT_EQ(options_.queue.spill_folder, "/spill");
+  EXPECT_EQ(options_.queue.spill_capacity, 2000U);
+  EXPECT_TRUE(options_.queue.is_durable);
+  EXPECT_EQ(options_.checkpoint_dir, "/checkpoints");
+  EXPECT_EQ(options_.close_time, seconds(2));
+}
+
+TEST_F(HookOptionsTest, TheQueuesPolicyIsOneOfThree) {
+  Set("queue_policy", "drop");
+  EXPECT_EQ(options_.queue.policy, QueuePolicy::kDrop);
+  Set("queue_policy", "spill");
+  EXPECT_EQ(options_.queue.policy, QueuePolicy::kSpill);
+  Set("queue_policy", "block");
+  EXPECT_EQ(options_.queue.policy, QueuePolicy::kBlock);
+  EXPECT_THAT(Refusal("queue_policy", "wait"), HasSubstr("'block', 'drop' or 'spill'"));
+}
+
+TEST_F(HookOptionsTest, ABadValueIsNamedWithWhatWouldDo) {
+  EXPECT_THAT(Refusal("save_all", "maybe"), HasSubstr("save_all is 'maybe'"));
+  EXPECT_THAT(Refusal("num_workers", "0"), HasSubstr("from 1 to 65535"));
+  EXPECT_THAT(Refusal("num_workers", "two"), HasSubstr("num_workers is 'two'"));
+  EXPECT_THAT(Refusal("include_workers", "some"), HasSubstr("'one' or 'all'"));
+  EXPECT_THAT(Refusal("queue_bytes", "0"), HasSubstr("1 or more"));
+  EXPECT_THAT(Refusal("queue_bytes", "99999999999999999999"), HasSubstr("1 or more"));
+  EXPECT_THAT(Refusal("block_seconds", "-1"), HasSubstr("0 to 86400"));
+  EXPECT_THAT(Refusal("close_seconds", "nan"), HasSubstr("0 to 86400"));
+  EXPECT_THAT(Refusal("durability", "all"), HasSubstr("'none' or 'step'"));
+}
+
+TEST_F(HookOptionsTest, AWorkersNameMustFitIntoAFilesName) {
+  EXPECT_EQ(options_.Set("worker", "../x").GetCode(), Code::kInvalidArgument);
+  EXPECT_EQ(options_.Set("worker", "").GetCode(), Code::kInvalidArgument);
+  EXPECT_EQ(options_.worker, "worker_0");
+}
+
+TEST_F(HookOptionsTest, AnUnknownNameIsToldWithTheNearest) {
+  const Status status = options_.Set("queue_byte", "1");
+  EXPECT_EQ(status.GetCode(), Code::kInvalidArgument);
+  EXPECT_THAT(status.Message(), HasSubstr("did you mean 'queue_bytes'?"));
+}
+
+}  // namespace
+}  // namespace smdebug::record
