@@ -93,7 +93,8 @@ Result<std::optional<ReadTensor>> ReadRecord(const storage::FileReader &file,
   }
   RecordSource source(file, place);
   std::array<std::byte, kSmallRecord> small;
-  if (place.length <= small.size()) return ReadWhole(source, MutableByteSpan(small).first(place.length));
+  if (place.length <= small.size())
+    return ReadWhole(source, MutableByteSpan(small).first(place.length));
 
   const MutableByteSpan first = MutableByteSpan(small).first(kEnvelope);
   SMD_RETURN_IF_ERROR(source.Read(first));

@@ -1,6 +1,7 @@
 #include "analyze/step_table.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace smdebug::analyze {
 namespace {
@@ -41,10 +42,20 @@ bool StepTable::Has(int64_t global_step, uint32_t worker) const {
          std::find(step->workers.begin(), step->workers.end(), worker) != step->workers.end();
 }
 
+bool StepTable::HasAfter(int64_t global_step, uint32_t worker) const {
+  return std::any_of(LowerBound(steps_, global_step + 1), steps_.end(), [&](const auto &step) {
+    return std::find(step.workers.begin(), step.workers.end(), worker) != step.workers.end();
+  });
+}
+
 void StepTable::ApplyWindow() {
-  const auto first_after = LowerBound(steps_, last_complete_ + 1);
-  if (steps_.end() - first_after <= window_) return;
-  last_complete_ = (first_after + std::max<int64_t>(window_ / 2, 1) - 1)->step;
+  auto first_after = LowerBound(steps_, last_complete_ + 1);
+  const int64_t half = std::max<int64_t>(window_ / 2, 1);
+  // A trial that is opened late may have many windows to catch up with.
+  while (steps_.end() - first_after > window_) {
+    first_after += half;
+    last_complete_ = std::prev(first_after)->step;
+  }
 }
 
 void StepTable::End() {

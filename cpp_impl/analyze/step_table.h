@@ -24,8 +24,8 @@ struct ModeStep {
 // (workers write in order, so it will never be filled), or when the job has ended.
 class StepTable {
  public:
-  // `window`: how many known steps may follow the last complete one before the older
-  // half of them is given up as complete.
+  // `window`: how many known steps may follow the last complete one; of more, the first
+  // half a window is given up as complete, until no more follow.
   explicit StepTable(int64_t window) : window_(window) {}
 
   void SetNumWorkers(size_t count) { num_workers_ = count; }
@@ -34,6 +34,8 @@ class StepTable {
   // of which mode it was.  False if that worker's step was noted before.
   bool Add(int64_t global_step, uint32_t worker, ModeStep as);
   bool Has(int64_t global_step, uint32_t worker) const;
+  // Whether the worker wrote a later step.
+  bool HasAfter(int64_t global_step, uint32_t worker) const;
 
   // To be called when all that a refresh found has been added.
   void ApplyWindow();
@@ -73,7 +75,7 @@ class StepTable {
 
   const int64_t window_;
   size_t num_workers_ = 1;
-  std::vector<GlobalStep> steps_;  // ascending
+  std::vector<GlobalStep> steps_;                                 // ascending
   std::array<std::vector<NumberedStep>, kModes.size()> by_mode_;  // ascending; not kGlobal
   int64_t last_complete_ = -1;
   bool has_ended_ = false;

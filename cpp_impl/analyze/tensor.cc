@@ -16,6 +16,15 @@ const StepEntries::Item *FindKind(const Items &items, EntryKind kind) {
   return found == items.end() ? nullptr : &*found;
 }
 
+// Those of one worker; of the first if none is named.
+Items OfWorker(StepEntries entries, const std::string &worker) {
+  Items items = std::move(entries.items);
+  if (items.empty()) return items;
+  const std::string wanted = worker.empty() ? items.front().worker : worker;
+  std::erase_if(items, [&](const auto &item) { return item.worker != wanted; });
+  return items;
+}
+
 }  // namespace
 
 Result<Tensor> Tensor::Find(std::shared_ptr<Trial> trial, std::string name) {
@@ -49,17 +58,12 @@ Result<std::vector<std::string>> Tensor::Workers(int64_t step, Mode mode) const 
 
 Result<Items> Tensor::At(int64_t step, Mode mode, const std::string &worker) const {
   SMD_RETURN_IF_ERROR(trial_->Load());
+  Items items = OfWorker(trial_->EntriesAt(name_, step, mode), worker);
+  if (!items.empty()) return items;
+  SMD_RETURN_IF_ERROR(trial_->MaybeRefresh());
   StepEntries found = trial_->EntriesAt(name_, step, mode);
-  if (found.items.empty()) {
-    SMD_RETURN_IF_ERROR(trial_->MaybeRefresh());
-    found = trial_->EntriesAt(name_, step, mode);
-  }
   if (found.items.empty()) return trial_->WhyNothing(name_, step, mode);
-  const std::string &wanted = worker.empty() ? found.items.front().worker : worker;
-  Items items;
-  for (StepEntries::Item &item : found.items) {
-    if (item.worker == wanted) items.push_back(item);
-  }
+  items = OfWorker(std::move(found), worker);
   if (!items.empty()) return items;
   return Status(Code::kWorkerUnknown, StrCat("worker '", worker, "' did not save tensor '", name_,
                                              "' at ", ModeName(mode), " step ", step))
@@ -108,8 +112,9 @@ Result<std::vector<int64_t>> Tensor::Shape(int64_t step, Mode mode,
     SMD_ASSIGN_OR_RETURN(const tensor::Value value, Read(*raw));
     return value.shape;
   }
-  return Status(Code::kShapeUnavailable, StrCat("tensor '", name_, "' has neither shape nor value at ",
-                                                ModeName(mode), " step ", step))
+  return Status(Code::kShapeUnavailable,
+                StrCat("tensor '", name_, "' has neither shape nor value at ", ModeName(mode),
+                       " step ", step))
       .With("tensor", name_)
       .With("step", std::to_string(step))
       .With("mode", std::string(ModeName(mode)));

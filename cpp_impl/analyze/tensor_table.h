@@ -40,9 +40,9 @@ class EntryKind {
 
 // One record, or one saved shape, of a tensor.  There are very many of these.
 struct Entry {
-  int64_t step;         // of the mode that the entry is filed under
+  int64_t step;  // of the mode that the entry is filed under
   int64_t global_step;
-  uint64_t start;       // of the record; for a shape, which of the tensor's shapes
+  uint64_t start;  // of the record; for a shape, which of the tensor's shapes
   uint32_t length;
   uint32_t crc32c;
   uint16_t worker;

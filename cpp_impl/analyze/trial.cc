@@ -192,6 +192,9 @@ Status Trial::RefreshLocked() {
     Status late = Scan();
     if (!late.IsOk() && scanned.IsOk()) return late;
   }
+  // Nothing is looked for after this, so what could not be read for want of something,
+  // as of file descriptors, gets one more chance first.
+  if (!scanned.IsOk() && scanned.GetCode() != Code::kCorruptData) return scanned;
   // The job may have written its final collections when it closed.
   SMD_ASSIGN_OR_RETURN([[maybe_unused]] const bool is_complete, LoadCollections());
   const MutexLock lock(mutex_);
@@ -207,6 +210,7 @@ Status Trial::Scan() {
     return steps_.Has(step, WorkerNumber(worker));
   };
   SMD_ASSIGN_OR_RETURN(std::vector<IndexScanner::Found> found, scanner_.Next(is_known, &failure));
+  if (!failure.IsOk()) options_.logger.Warning(failure.Message());
   const MutexLock lock(mutex_);
   for (IndexScanner::Found &file : found) {
     const uint16_t worker = WorkerNumber(file.worker);
@@ -218,7 +222,6 @@ Status Trial::Scan() {
     tensors_.Add(file.step, worker, std::move(file.index));
   }
   if (!found.empty()) steps_.ApplyWindow();
-  if (!failure.IsOk()) options_.logger.Warning(failure.Message());
   return failure;
 }
 

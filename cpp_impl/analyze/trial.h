@@ -30,8 +30,8 @@ namespace smdebug::analyze {
 struct NameQuery {
   std::optional<int64_t> step;  // of `mode`
   Mode mode = Mode::kGlobal;
-  std::vector<std::string> regexes;    // any of them is found in the name
-  config::CollectionPtr collection;    // the name belongs to it; not with regexes
+  std::vector<std::string> regexes;  // any of them is found in the name
+  config::CollectionPtr collection;  // the name belongs to it; not with regexes
 };
 
 // What a tensor has at one step.
@@ -40,8 +40,8 @@ struct StepEntries {
   struct Item {
     Entry entry;
     std::string worker;
-    std::string file;              // the event file
-    std::vector<int64_t> shape;    // for EntryKind::Shape()
+    std::string file;            // the event file
+    std::vector<int64_t> shape;  // for EntryKind::Shape()
   };
   std::vector<Item> items;
 };
@@ -82,8 +82,7 @@ class Trial {
   // TENSOR_UNAVAILABLE if it was not saved so far.
   Status CheckTensor(const std::string &name);
   Result<std::string> OriginalName(const std::string &name);
-  Result<std::vector<int64_t>> TensorSteps(const std::string &name, Mode mode,
-                                           bool incomplete_too);
+  Result<std::vector<int64_t>> TensorSteps(const std::string &name, Mode mode, bool incomplete_too);
   // What the tensor has at a step; empty if it has nothing there.  Does not refresh.
   StepEntries EntriesAt(const std::string &name, int64_t step, Mode mode) const;
   // Why there is nothing: one of the errors of smd_tensor_value().

@@ -11,8 +11,8 @@ namespace {
 constexpr Clock::Duration kMissingFilePause = std::chrono::seconds(2);
 
 Status NotAtStep(const std::string &name, int64_t step, Mode mode) {
-  return Status(Code::kValueUnavailable, StrCat("tensor '", name, "' was not saved at ",
-                                                ModeName(mode), " step ", step))
+  return Status(Code::kValueUnavailable,
+                StrCat("tensor '", name, "' was not saved at ", ModeName(mode), " step ", step))
       .With("tensor", name)
       .With("step", std::to_string(step))
       .With("mode", std::string(ModeName(mode)));
@@ -100,13 +100,11 @@ Status Trial::WhyNothing(const std::string &name, int64_t step, Mode mode) {
         .With("mode", std::string(ModeName(mode)));
   };
   switch (steps_.StateOf(step, mode)) {
-    case StepState::kAvailable:
-      return NotAtStep(name, step, mode);
+    case StepState::kAvailable: return NotAtStep(name, step, mode);
     case StepState::kUnavailable:
-      return about(Code::kStepUnavailable, StrCat(ModeName(mode), " step ", step,
-                                                  " was not saved by the training job"));
-    case StepState::kNotYet:
-      break;
+      return about(Code::kStepUnavailable,
+                   StrCat(ModeName(mode), " step ", step, " was not saved by the training job"));
+    case StepState::kNotYet: break;
   }
   return about(Code::kStepNotYet, StrCat(ModeName(mode), " step ", step,
                                          " was not seen yet; the training job may still save it"));
@@ -116,8 +114,7 @@ Status Trial::WhyNothing(const std::string &name, int64_t step, Mode mode) {
 // back to it.
 bool Trial::HasLaterEventFile(const StepEntries::Item &item) {
   const MutexLock lock(mutex_);
-  const std::optional<int64_t> last = steps_.LastStep(Mode::kGlobal);
-  return last && *last > item.entry.global_step && steps_.Has(*last, item.entry.worker);
+  return steps_.HasAfter(item.entry.global_step, item.entry.worker);
 }
 
 Result<ReadTensor> Trial::ReadTensorAt(const std::string &name, const StepEntries::Item &item) {

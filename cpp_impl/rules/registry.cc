@@ -33,8 +33,8 @@ Result<std::unique_ptr<Rule>> MakeVanishingGradient(const Parameters &parameters
     }
     const std::optional<double> parsed = ParseDouble(value);
     if (!parsed || !(*parsed > 0)) {
-      return InvalidConfig(StrCat("VanishingGradient: threshold is '", value,
-                                  "'; it must be a number above 0"));
+      return InvalidConfig(
+          StrCat("VanishingGradient: threshold is '", value, "'; it must be a number above 0"));
     }
     threshold = *parsed;
   }

@@ -16,6 +16,9 @@ struct Verdict {
   std::string message;     // of a finding: tensor, value and limit in one sentence
 };
 
+// Whether an error says that data is missing, not that something failed.
+bool IsMissingData(const Status &status);
+
 class Rule {
  public:
   virtual ~Rule() = default;

@@ -18,11 +18,6 @@ class StandingStill {
   const bool before_;
 };
 
-bool IsMissingData(Code code) {
-  return code == Code::kStepUnavailable || code == Code::kTensorUnavailable ||
-         code == Code::kValueUnavailable || code == Code::kShapeUnavailable;
-}
-
 Result<Verdict> JudgeStandingStill(Rule &rule, Source &source, int64_t step) {
   const StandingStill standing_still(source);
   return rule.Judge(source, step);
@@ -55,7 +50,7 @@ Findings Run(Rule &rule, Source &source, const RunRange &range) {
       return findings;
     }
     auto verdict = JudgeStandingStill(rule, source, step);
-    if (!verdict.IsOk() && !IsMissingData(verdict.GetStatus().GetCode())) {
+    if (!verdict.IsOk() && !IsMissingData(verdict.GetStatus())) {
       findings.status = verdict.GetStatus();
       return findings;
     }
@@ -63,9 +58,8 @@ Findings Run(Rule &rule, Source &source, const RunRange &range) {
       findings.steps.push_back(step);
       findings.last_message = verdict->message;
       if (range.stops_at_finding) {
-        findings.status = Status(Code::kRuleConditionMet,
-                                 StrCat(rule.Name(), " is met at step ", step, ": ",
-                                        verdict->message))
+        findings.status = Status(Code::kRuleConditionMet, StrCat(rule.Name(), " is met at step ",
+                                                                 step, ": ", verdict->message))
                               .With("rule", rule.Name())
                               .With("step", std::to_string(step));
         return findings;

@@ -27,9 +27,12 @@ Result<Verdict> VanishingGradient::Judge(Source &source, int64_t step) {
   std::string culprit;
   double smallest = threshold_;
   for (const std::string &tensor : tensors) {
-    SMD_ASSIGN_OR_RETURN(const double mean, source.Reduce(tensor, step, kMeanOfAbsolute));
-    if (mean < smallest) {
-      smallest = mean;
+    const auto mean = source.Reduce(tensor, step, kMeanOfAbsolute);
+    // One of which only the shape was saved says nothing about the others.
+    if (IsMissingData(mean.GetStatus())) continue;
+    if (!mean.IsOk()) return mean.GetStatus();
+    if (*mean < smallest) {
+      smallest = *mean;
       culprit = tensor;
     }
   }
