@@ -26,7 +26,7 @@ OWNERS = {
     r"pcre2\.h": r"cpp_impl/base/regex\.cc",
     r"hwy/": r"cpp_impl/tensor/\w+_kernels\.cc",
     r"rapidjson/": r"cpp_impl/format/index_json\w*\.(cc|h)",
-    r"protobuf-c|event\.pb-c\.h": r"cpp_impl/format/event_\w+\.cc",
+    r"protobuf-c|.*\.pb-c\.h": r"tests/.*",
     r"sys/inotify\.h|linux/openat2\.h": r"cpp_impl/storage/local_\w+\.cc",
 }
 

@@ -1,9 +1,6 @@
 // Records as written and read here against protobuf-c, which knows the same schema.
 #include <gtest/gtest.h>
 
-// Made by the build from event.proto; the tests need its folder among the include paths.
-#if __has_include("format/event.pb-c.h")
-
 #include <cstring>
 #include <memory>
 #include <random>
@@ -249,11 +246,3 @@ TEST(ProtobufAgreementTest, PacksTheSameBytes) {
 
 }  // namespace
 }  // namespace smdebug::format::testing
-
-#else
-
-TEST(ProtobufAgreementTest, NeedsTheSchema) {
-  GTEST_SKIP() << "format/event.pb-c.h is not among the include paths";
-}
-
-#endif
