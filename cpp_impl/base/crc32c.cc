@@ -245,8 +245,8 @@ std::span<const ExtendCrc32cFunction> Crc32cImplementations() {
 }
 
 uint32_t ExtendCrc32c(uint32_t crc, ByteSpan bytes) {
-  static const ExtendCrc32cFunction extend = Crc32cImplementations().front();
-  return ~extend(~crc, bytes);
+  static const ExtendCrc32cFunction kExtend = Crc32cImplementations().front();
+  return ~kExtend(~crc, bytes);
 }
 
 }  // namespace smdebug

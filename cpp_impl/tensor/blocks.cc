@@ -12,14 +12,14 @@ namespace {
 // Decoding 256 numbers once is faster than decoding each.
 template <SmallFloat format>
 const std::array<float, 256> &TableOf() {
-  static const std::array<float, 256> table = [] {
+  static const std::array<float, 256> kTable = [] {
     std::array<float, 256> numbers{};
     for (uint32_t bits = 0; bits < 256; ++bits) {
       numbers[bits] = static_cast<float>(DecodeSmallFloat(format, bits));
     }
     return numbers;
   }();
-  return table;
+  return kTable;
 }
 
 template <SmallFloat format>

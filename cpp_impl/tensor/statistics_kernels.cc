@@ -31,6 +31,29 @@ constexpr int64_t kBias = 1023;
 // A byte that is true if it is not zero.
 enum class Bool : uint8_t {};
 
+#if HWY_TARGET == HWY_AVX2 || !HWY_ARCH_X86
+constexpr bool kConvertsFloat16 = HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128;
+#else
+constexpr bool kConvertsFloat16 = false;
+#endif
+
+// Where there is no instruction for it; Highway's own way takes infinity for a number.
+template <class D>
+HWY_INLINE hn::Vec<D> Float16ToFloat(D d, const hwy::float16_t *from) {
+  const hn::RebindToUnsigned<D> words;
+  const hn::Rebind<uint16_t, D> halves;
+  const auto bits =
+      hn::PromoteTo(words, hn::LoadU(halves, reinterpret_cast<const uint16_t *>(from)));
+  const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(words, 0x8000)));
+  const auto magnitude = hn::And(bits, hn::Set(words, 0x7FFF));
+  // Right but for the exponent's bias, also of denormal numbers.
+  const auto shifted = hn::BitCast(d, hn::ShiftLeft<13>(magnitude));
+  const auto scaled = hn::BitCast(words, hn::Mul(shifted, hn::Set(d, 0x1p112F)));
+  const auto is_number = hn::Lt(magnitude, hn::Set(words, 0x7C00));
+  const auto other = hn::Or(hn::ShiftLeft<13>(magnitude), hn::Set(words, 0x7F800000));
+  return hn::BitCast(d, hn::Or(sign, hn::IfThenElse(is_number, scaled, other)));
+}
+
 // The next elements as numbers of type T, a vector of them.
 template <class T, class Narrow>
 HWY_INLINE hn::Vec<hn::ScalableTag<T>> LoadAs(const Narrow *from) {
@@ -40,6 +63,8 @@ HWY_INLINE hn::Vec<hn::ScalableTag<T>> LoadAs(const Narrow *from) {
     const auto v = hn::LoadU(bytes, reinterpret_cast<const uint8_t *>(from));
     const auto truth = hn::Min(v, hn::Set(bytes, uint8_t{1}));
     return hn::ConvertTo(d, hn::PromoteTo(hn::RebindToSigned<decltype(d)>(), truth));
+  } else if constexpr (std::is_same_v<Narrow, hwy::float16_t> && !kConvertsFloat16) {
+    return Float16ToFloat(d, from);
   } else {
     const auto v = hn::LoadU(hn::Rebind<Narrow, decltype(d)>(), from);
     if constexpr (std::is_same_v<Narrow, T>) {
@@ -174,13 +199,16 @@ BlockSums SumsOf(const std::byte *elements, size_t count, int steps_to_take) {
   const hn::ScalableTag<T> dt;
   const auto *from = reinterpret_cast<const Narrow *>(elements);
   const size_t step = 2 * hn::Lanes(d);
-  auto sum0 = hn::Zero(d), sum1 = sum0, abs0 = sum0, abs1 = sum0, squares0 = sum0, squares1 = sum0;
+  auto sum = hn::Zero(d), abs_sum = sum, squares = sum;
   auto product0 = hn::Set(d, 1.0), product1 = product0;
   auto min = hn::Set(dt, std::numeric_limits<T>::infinity()), max = hn::Neg(min), abs_min = min;
   auto fields = hn::Zero(Words());
   int64_t fields_taken = 0;
   size_t i = 0;
   while (i + step <= count) {
+    // Short sums of their own round less than one long sum.
+    auto sum0 = hn::Zero(d), sum1 = sum0, abs0 = sum0, abs1 = sum0;
+    auto squares0 = sum0, squares1 = sum0;
     size_t steps = std::min(static_cast<size_t>(steps_to_take), (count - i) / step);
     for (; steps > 0; --steps, i += step) {
       DoubleVector v0, v1;
@@ -188,14 +216,17 @@ BlockSums SumsOf(const std::byte *elements, size_t count, int steps_to_take) {
       Accumulate(v0, sum0, abs0, squares0, product0);
       Accumulate(v1, sum1, abs1, squares1, product1);
     }
+    sum = hn::Add(sum, hn::Add(sum0, sum1));
+    abs_sum = hn::Add(abs_sum, hn::Add(abs0, abs1));
+    squares = hn::Add(squares, hn::Add(squares0, squares1));
     TakeExponent(product0, fields);
     TakeExponent(product1, fields);
     fields_taken += static_cast<int64_t>(step);
   }
   BlockSums sums;
-  sums.sum = SumOf(hn::Add(sum0, sum1));
-  sums.abs_sum = SumOf(hn::Add(abs0, abs1));
-  sums.squares = SumOf(hn::Add(squares0, squares1));
+  sums.sum = SumOf(sum);
+  sums.abs_sum = SumOf(abs_sum);
+  sums.squares = SumOf(squares);
   sums.product = {ProductOf(hn::Mul(product0, product1)), ExponentOf(fields, fields_taken)};
   sums.min = LeastOf(dt, min);
   sums.max = GreatestOf(dt, max);

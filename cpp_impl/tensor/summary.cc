@@ -250,9 +250,11 @@ void Accumulator::FinishFinite(Statistics *out) const {
 }
 
 void Accumulator::FinishWithInfinities(Statistics *out) const {
-  const bool is_both = positive_infinities_ > 0 && negative_infinities_ > 0;
-  const double sum = is_both ? kNan : (positive_infinities_ > 0 ? kInfinity : -kInfinity);
-  const double abs_prod = zeros_ > 0 ? kNan : kInfinity;
+  double sum = kNan;
+  if (negative_infinities_ == 0) sum = kInfinity;
+  if (positive_infinities_ == 0) sum = -kInfinity;
+  double abs_prod = kInfinity;
+  if (zeros_ > 0) abs_prod = kNan;
   const double prod = product_.IsNegative() ? -abs_prod : abs_prod;
   out->plain = {min_, max_, sum, kNan, sum, prod};
   out->absolute = {abs_min_, kInfinity, kInfinity, kNan, kInfinity, abs_prod};
