@@ -1,0 +1,113 @@
+#include "analyze/tensor_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace smdebug::analyze {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class TensorTableTest : public testing::Test {
+ protected:
+  static format::IndexFile Index(Mode mode, int64_t mode_step,
+                                 std::vector<format::TensorLocation> tensors) {
+    return {mode, mode_step, "events/x", std::move(tensors), {}};
+  }
+  static format::TensorLocation At(std::string name, uint64_t start) {
+    return {std::move(name), start, 100, {}};
+  }
+  std::span<const Entry> Entries(std::string_view name, Mode mode, int64_t step) const {
+    const TensorEntries *tensor = table_.Find(name);
+    return tensor == nullptr ? std::span<const Entry>() : tensor->At(mode, step);
+  }
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    for (const TensorEntries *tensor : table_.Sorted()) names.push_back(tensor->Name());
+    return names;
+  }
+
+  TensorTable table_;
+};
+
+TEST_F(TensorTableTest, FilesATensorUnderItsModesStep) {
+  format::IndexFile index = Index(Mode::kEval, 3, {At("a", 10)});
+  index.tensors[0].crc32c = 77;
+  table_.Add(12, 1, std::move(index));
+  const auto entries = Entries("a", Mode::kEval, 3);
+  ASSERT_THAT(entries, SizeIs(1));
+  EXPECT_EQ(entries[0].step, 3);
+  EXPECT_EQ(entries[0].global_step, 12);
+  EXPECT_EQ(entries[0].start, 10U);
+  EXPECT_EQ(entries[0].length, 100U);
+  EXPECT_EQ(entries[0].crc32c, 77U);
+  EXPECT_TRUE(entries[0].has_crc32c);
+  EXPECT_EQ(entries[0].worker, 1);
+  EXPECT_EQ(entries[0].kind, EntryKind::Raw());
+  EXPECT_THAT(Entries("a", Mode::kEval, 12), IsEmpty());
+  EXPECT_THAT(Entries("a", Mode::kTrain, 3), IsEmpty());
+  EXPECT_EQ(table_.Find("b"), nullptr);
+}
+
+TEST_F(TensorTableTest, AReductionBelongsToItsTensor) {
+  table_.Add(0, 0, Index(Mode::kTrain, 0, {At("smdebug/reductions/abs_mean/w/x", 5)}));
+  EXPECT_THAT(Names(), ElementsAre("w/x"));
+  const auto entries = Entries("w/x", Mode::kTrain, 0);
+  ASSERT_THAT(entries, SizeIs(1));
+  const auto reduction = entries[0].kind.AsReduction();
+  ASSERT_TRUE(reduction);
+  EXPECT_EQ(*reduction, (tensor::Reduction{tensor::ReductionKind::kMean, true}));
+  EXPECT_FALSE(EntryKind::Raw().AsReduction());
+  EXPECT_FALSE(EntryKind::Shape().AsReduction());
+}
+
+TEST_F(TensorTableTest, AShapeStandsBesideTheValue) {
+  format::IndexFile index = Index(Mode::kTrain, 0, {At("w", 5)});
+  index.shapes.push_back({"w", "original", {2, 3}});
+  table_.Add(0, 0, std::move(index));
+  const auto entries = Entries("w", Mode::kTrain, 0);
+  ASSERT_THAT(entries, SizeIs(2));
+  EXPECT_EQ(entries[0].kind, EntryKind::Raw());
+  EXPECT_EQ(entries[1].kind, EntryKind::Shape());
+  EXPECT_THAT(table_.Find("w")->ShapeOf(entries[1]), ElementsAre(2, 3));
+  EXPECT_EQ(table_.Find("w")->OriginalName(), "original");
+}
+
+TEST_F(TensorTableTest, OfANameListedTwiceTheLastCounts) {
+  table_.Add(0, 0, Index(Mode::kTrain, 0, {At("w", 5), At("w", 105)}));
+  const auto entries = Entries("w", Mode::kTrain, 0);
+  ASSERT_THAT(entries, SizeIs(1));
+  EXPECT_EQ(entries[0].start, 105U);
+}
+
+TEST_F(TensorTableTest, FilesMayComeInAnyOrder) {
+  table_.Add(5, 1, Index(Mode::kTrain, 5, {At("w", 1)}));
+  table_.Add(3, 0, Index(Mode::kTrain, 3, {At("w", 2)}));
+  table_.Add(5, 0, Index(Mode::kTrain, 5, {At("w", 3)}));
+  table_.Add(4, 0, Index(Mode::kTrain, 4, {At("w", 4)}));
+  std::vector<uint64_t> starts;
+  for (const Entry &entry : table_.Find("w")->Of(Mode::kTrain)) starts.push_back(entry.start);
+  EXPECT_THAT(starts, ElementsAre(2, 4, 3, 1)) << "by step, then worker";
+  EXPECT_THAT(Entries("w", Mode::kTrain, 5), SizeIs(2));
+}
+
+TEST_F(TensorTableTest, NamesAreSorted) {
+  table_.Add(0, 0, Index(Mode::kTrain, 0, {At("b", 1), At("a", 2)}));
+  EXPECT_THAT(Names(), ElementsAre("a", "b"));
+  table_.Add(1, 0, Index(Mode::kTrain, 1, {At("aa", 1), At("b", 2)}));
+  EXPECT_THAT(Names(), ElementsAre("a", "aa", "b"));
+}
+
+TEST_F(TensorTableTest, WhatWasFoundStaysWhereItIs) {
+  table_.Add(0, 0, Index(Mode::kTrain, 0, {At("w", 1)}));
+  const TensorEntries *found = table_.Find("w");
+  for (int i = 0; i < 1000; ++i) {
+    table_.Add(i, 0, Index(Mode::kTrain, i, {At(std::to_string(i), 1)}));
+  }
+  EXPECT_EQ(table_.Find("w"), found);
+}
+
+}  // namespace
+}  // namespace smdebug::analyze
