@@ -97,7 +97,7 @@ TEST_F(EventFilesTest, TextIsReadWhateverItsSize) {
   const std::vector<const char *> texts = {"a", large.c_str(), ""};
   const std::vector<int64_t> shape = {3};
   StepFiles step(0);
-  step.Add("text", {texts.data(), shape, {}, tensor::DType::kString});
+  step.AddView("text", {texts.data(), shape, {}, tensor::DType::kString});
   const ReadTensor read = Read(PlaceOf(step));
   ASSERT_NE(read.value.strings, nullptr);
   EXPECT_THAT(*read.value.strings, ElementsAre("a", large, ""));

@@ -33,9 +33,9 @@ class StepFiles {
 
   StepFiles &Add(std::string name, std::vector<float> numbers) {
     const std::vector<int64_t> shape = {static_cast<int64_t>(numbers.size())};
-    return Add(std::move(name), {numbers.data(), shape, {}, tensor::DType::kFloat32});
+    return AddView(std::move(name), {numbers.data(), shape, {}, tensor::DType::kFloat32});
   }
-  StepFiles &Add(std::string name, const tensor::View &view) {
+  StepFiles &AddView(std::string name, const tensor::View &view) {
     format::EncodedEvent event;
     const Status encoded =
         format::EncodeTensorEvent(name, view, {step_, index_.mode, index_.mode_step, 1.5},

@@ -1,0 +1,66 @@
+#include "rules/registry.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rules/fake_source.h"
+
+namespace smdebug::rules {
+namespace {
+
+using testing::HasSubstr;
+
+Status Refusal(std::string_view name, std::string_view parameters) {
+  return MakeBuiltin(name, parameters).GetStatus();
+}
+
+// Whether the rule with these parameters finds fault with a gradient of that size.
+bool Finds(std::string_view parameters, double mean_of_absolute) {
+  FakeSource source;
+  source.Save(0, "gradient/w", mean_of_absolute);
+  const auto rule = MakeBuiltin("VanishingGradient", parameters);
+  EXPECT_TRUE(rule.IsOk()) << rule.GetStatus().Message();
+  const auto verdict = (*rule)->Judge(source, 0);
+  EXPECT_TRUE(verdict.IsOk());
+  return verdict->is_finding;
+}
+
+TEST(MakeBuiltin, TakesTheDefaults) {
+  for (const char *none : {"", "{}", "  "}) {
+    EXPECT_TRUE(Finds(none, 0.9e-7));
+    EXPECT_FALSE(Finds(none, 1.1e-7));
+  }
+}
+
+TEST(MakeBuiltin, TakesParametersAsTexts) {
+  EXPECT_TRUE(Finds(R"({"threshold": "0.5"})", 0.4));
+  EXPECT_FALSE(Finds(R"({"threshold": "1e-3"})", 0.4));
+}
+
+TEST(MakeBuiltin, SaysWhichRulesThereAre) {
+  const Status status = Refusal("VanishingGradients", "");
+  EXPECT_EQ(status.GetCode(), Code::kInvalidArgument);
+  EXPECT_THAT(status.Message(), HasSubstr("did you mean 'VanishingGradient'?"));
+  EXPECT_EQ(Refusal("", "").GetCode(), Code::kInvalidArgument);
+}
+
+TEST(MakeBuiltin, NamesABadParameter) {
+  const Status unknown = Refusal("VanishingGradient", R"({"treshold": "1"})");
+  EXPECT_EQ(unknown.GetCode(), Code::kInvalidConfig);
+  EXPECT_THAT(unknown.Message(), HasSubstr("did you mean 'threshold'?"));
+  for (const char *value : {"-1", "0", "nan", "x", ""}) {
+    const Status status =
+        Refusal("VanishingGradient", StrCat(R"({"threshold": ")", value, R"("})"));
+    EXPECT_EQ(status.GetCode(), Code::kInvalidConfig) << value;
+    EXPECT_THAT(status.Message(), HasSubstr("threshold")) << value;
+  }
+}
+
+TEST(MakeBuiltin, WantsAnObjectOfTexts) {
+  for (const char *json : {"nonsense", "[]", "5", R"({"threshold": 5})"}) {
+    EXPECT_EQ(Refusal("VanishingGradient", json).GetCode(), Code::kInvalidConfig) << json;
+  }
+}
+
+}  // namespace
+}  // namespace smdebug::rules

@@ -1,0 +1,160 @@
+#include "rules/runner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <stdexcept>
+
+#include "rules/fake_source.h"
+
+namespace smdebug::rules {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// Judges as the test says.
+class ScriptedRule final : public Rule {
+ public:
+  using Script = std::function<Result<Verdict>(Source &, int64_t)>;
+  explicit ScriptedRule(Script script) : script_(std::move(script)) {}
+  const std::string &Name() const override { return name_; }
+  Result<Verdict> Judge(Source &source, int64_t step) override {
+    judged.push_back(step);
+    return script_(source, step);
+  }
+  std::vector<int64_t> judged;
+
+ private:
+  const std::string name_ = "Scripted";
+  Script script_;
+};
+
+Verdict Finding(std::string message = "found") { return {true, false, std::move(message)}; }
+
+class RunnerTest : public testing::Test {
+ protected:
+  RunnerTest() {
+    for (const int64_t step : {0, 2, 5}) source_.Save(step);
+  }
+  Findings Judge(const ScriptedRule::Script &script, const RunRange &range = {}) {
+    ScriptedRule rule(script);
+    Findings findings = rules::Run(rule, source_, range);
+    judged_ = rule.judged;
+    return findings;
+  }
+
+  FakeSource source_;
+  std::vector<int64_t> judged_;
+};
+
+TEST_F(RunnerTest, JudgesEveryStepUntilTheJobEnds) {
+  const Findings findings = Judge([](Source &, int64_t step) -> Result<Verdict> {
+    return step == 2 ? Finding("at two") : Verdict{};
+  });
+  EXPECT_TRUE(findings.status.IsOk());
+  EXPECT_THAT(judged_, ElementsAre(0, 2, 5));
+  EXPECT_THAT(findings.steps, ElementsAre(2));
+  EXPECT_EQ(findings.last_message, "at two");
+}
+
+TEST_F(RunnerTest, StepsThatWereNotSavedArePassedOver) {
+  Judge([](Source &, int64_t) -> Result<Verdict> { return Verdict{}; }, {1, {}, false});
+  EXPECT_THAT(judged_, ElementsAre(2, 5));
+  EXPECT_THAT(source_.waited_for, ElementsAre(1, 2, 3, 5, 6)) << "but not one by one";
+}
+
+TEST_F(RunnerTest, ARangeEndsBeforeItsEnd) {
+  Judge([](Source &, int64_t) -> Result<Verdict> { return Verdict{}; }, {0, 5, false});
+  EXPECT_THAT(judged_, ElementsAre(0, 2));
+  Judge([](Source &, int64_t) -> Result<Verdict> { return Verdict{}; }, {3, 3, false});
+  EXPECT_THAT(judged_, IsEmpty());
+}
+
+TEST_F(RunnerTest, TheFirstFindingEndsTheRunIfSoAsked) {
+  const Findings findings = Judge(
+      [](Source &, int64_t step) -> Result<Verdict> {
+        return step >= 2 ? Finding("it vanished") : Verdict{};
+      },
+      {0, {}, true});
+  EXPECT_EQ(findings.status.GetCode(), Code::kRuleConditionMet);
+  EXPECT_THAT(findings.status.Message(), HasSubstr("Scripted is met at step 2: it vanished"));
+  EXPECT_EQ(*findings.status.Detail("rule"), "Scripted");
+  EXPECT_EQ(*findings.status.Detail("step"), "2");
+  EXPECT_THAT(findings.steps, ElementsAre(2));
+  EXPECT_THAT(judged_, ElementsAre(0, 2));
+}
+
+TEST_F(RunnerTest, AFindingMayBeTheRulesLast) {
+  const Findings findings = Judge([](Source &, int64_t) -> Result<Verdict> {
+    return Verdict{true, true, "enough"};
+  });
+  EXPECT_TRUE(findings.status.IsOk());
+  EXPECT_THAT(findings.steps, ElementsAre(0));
+  EXPECT_THAT(judged_, ElementsAre(0));
+}
+
+TEST_F(RunnerTest, MissingDataPassesTheStepOver) {
+  for (const Code code : {Code::kStepUnavailable, Code::kTensorUnavailable, Code::kValueUnavailable,
+                          Code::kShapeUnavailable}) {
+    const Findings findings = Judge([code](Source &, int64_t step) -> Result<Verdict> {
+      if (step == 2) return Status(code, "missing");
+      return Finding();
+    });
+    EXPECT_TRUE(findings.status.IsOk()) << CodeName(code);
+    EXPECT_THAT(findings.steps, ElementsAre(0, 5)) << CodeName(code);
+  }
+}
+
+TEST_F(RunnerTest, AnyOtherErrorEndsTheRunAndWhatWasFoundIsKept) {
+  for (const Code code : {Code::kCallbackFailed, Code::kIo, Code::kCorruptData, Code::kCancelled}) {
+    const Findings findings = Judge([code](Source &, int64_t step) -> Result<Verdict> {
+      if (step == 2) return Status(code, "failed");
+      return Finding();
+    });
+    EXPECT_EQ(findings.status.GetCode(), code);
+    EXPECT_THAT(findings.steps, ElementsAre(0));
+  }
+}
+
+TEST_F(RunnerTest, AWaitThatFailsEndsTheRunAndWhatWasFoundIsKept) {
+  source_.FailWaitAt(2, {Code::kCancelled, "cancelled"});
+  const Findings findings = Judge([](Source &, int64_t) -> Result<Verdict> { return Finding(); });
+  EXPECT_EQ(findings.status.GetCode(), Code::kCancelled);
+  EXPECT_THAT(findings.steps, ElementsAre(0));
+}
+
+TEST_F(RunnerTest, TheSourceStandsStillWhileAStepIsJudged) {
+  bool refreshed = true;
+  Judge([&](Source &, int64_t) -> Result<Verdict> {
+    refreshed = source_.refreshes;
+    return Verdict{};
+  });
+  EXPECT_FALSE(refreshed);
+  EXPECT_TRUE(source_.refreshes);
+}
+
+TEST_F(RunnerTest, WhatWasBeforeIsRestoredHoweverJudgingEnds) {
+  for (const bool before : {true, false}) {
+    source_.refreshes = before;
+    Judge([](Source &, int64_t) -> Result<Verdict> { return Status(Code::kIo, "failed"); });
+    EXPECT_EQ(source_.refreshes, before);
+    EXPECT_THROW(
+        Judge([](Source &, int64_t) -> Result<Verdict> { throw std::runtime_error("thrown"); }),
+        std::runtime_error);
+    EXPECT_EQ(source_.refreshes, before);
+  }
+}
+
+TEST_F(RunnerTest, AJobWithoutStepsHasNoFindings) {
+  FakeSource empty;
+  ScriptedRule rule([](Source &, int64_t) -> Result<Verdict> { return Finding(); });
+  const Findings findings = rules::Run(rule, empty, {});
+  EXPECT_TRUE(findings.status.IsOk());
+  EXPECT_THAT(findings.steps, IsEmpty());
+}
+
+}  // namespace
+}  // namespace smdebug::rules
