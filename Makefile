@@ -20,7 +20,8 @@ export PIP_CACHE_DIR ?= $(CACHE)/pip
 all: build/build.ninja
 	@cmake --build build -j $(JOBS)
 
-python: all
+python: build/build.ninja
+	@cmake --build build -j $(JOBS) --target smdebug_python
 
 build/build.ninja: CMakeLists.txt CMakePresets.json
 	@tools/setup.sh
@@ -35,7 +36,7 @@ original:
 	@mkdir -p $(CACHE)
 	@tools/venv.sh $(ORIGINAL) tests/interop/requirements.txt
 
-demo: all environment
+demo: python environment
 	@$(PYTHON) examples/demo/demo.py --out demo_output
 
 test: test-cpp test-python
@@ -43,8 +44,8 @@ test: test-cpp test-python
 test-cpp: all
 	@ctest --test-dir build --output-on-failure -j $(JOBS) $(if $(ONLY),-R '$(ONLY)')
 
-test-python: all environment original
-	@$(PYTHON) -m pytest -q tests/python tests/interop tests/docs $(if $(ONLY),-k '$(ONLY)')
+test-python: python environment original
+	@$(PYTHON) -m pytest -q -p no:cacheprovider tests/python tests/interop tests/docs $(if $(ONLY),-k '$(ONLY)')
 
 # The C and C++ tests once more, under sanitizers that end the run at the first fault.
 test-asan test-tsan: test-%:

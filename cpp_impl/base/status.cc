@@ -11,38 +11,27 @@ namespace {
 Code CodeOfErrno(int error_number) {
   switch (error_number) {
     case ENOENT:
-    case ENOTDIR:
-      return Code::kNotFound;
+    case ENOTDIR: return Code::kNotFound;
     case EACCES:
     case EPERM:
-    case EROFS:
-      return Code::kPermission;
+    case EROFS: return Code::kPermission;
     case ENOSPC:
-    case EDQUOT:
-      return Code::kNoSpace;
-    case ENOMEM:
-      return Code::kOutOfMemory;
-    default:
-      return Code::kIo;
+    case EDQUOT: return Code::kNoSpace;
+    case ENOMEM: return Code::kOutOfMemory;
+    default: return Code::kIo;
   }
 }
 
 const char *Advice(int error_number) {
   switch (error_number) {
-    case ENOSPC:
-      return "; free space on that disk";
-    case EDQUOT:
-      return "; the disk quota is used up";
+    case ENOSPC: return "; free space on that disk";
+    case EDQUOT: return "; the disk quota is used up";
     case EMFILE:
-    case ENFILE:
-      return "; raise the limit of open files (ulimit -n)";
+    case ENFILE: return "; raise the limit of open files (ulimit -n)";
     case EACCES:
-    case EPERM:
-      return "; check the owner and mode of the folder";
-    case EROFS:
-      return "; choose a folder on a writable file system";
-    default:
-      return "";
+    case EPERM: return "; check the owner and mode of the folder";
+    case EROFS: return "; choose a folder on a writable file system";
+    default: return "";
   }
 }
 
@@ -120,16 +109,12 @@ bool Status::IsRetryable() const {
     case Code::kIo:
     case Code::kNoSpace:
     case Code::kOutOfMemory:
-    case Code::kStepDropped:
-      return true;
-    default:
-      return false;
+    case Code::kStepDropped: return true;
+    default: return false;
   }
 }
 
-Status InvalidArgument(std::string message) {
-  return {Code::kInvalidArgument, std::move(message)};
-}
+Status InvalidArgument(std::string message) { return {Code::kInvalidArgument, std::move(message)}; }
 
 Status InvalidConfig(std::string message) { return {Code::kInvalidConfig, std::move(message)}; }
 

@@ -112,10 +112,10 @@ std::string ZeroPadded(int64_t number, int width) {
 std::string DidYouMean(std::string_view text, const std::vector<std::string_view> &candidates) {
   // A hostile name may be huge; nothing that long resembles a candidate.
   if (candidates.empty() || text.size() > 64) return {};
-  const auto nearest = std::min_element(
-      candidates.begin(), candidates.end(), [&](std::string_view a, std::string_view b) {
-        return EditDistance(text, a) < EditDistance(text, b);
-      });
+  const auto nearest = std::min_element(candidates.begin(), candidates.end(),
+                                        [&](std::string_view a, std::string_view b) {
+                                          return EditDistance(text, a) < EditDistance(text, b);
+                                        });
   const size_t tolerated = std::max<size_t>(2, nearest->size() / 3);
   if (EditDistance(text, *nearest) > tolerated) return {};
   return StrCat("; did you mean '", *nearest, "'?");

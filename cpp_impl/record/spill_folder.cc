@@ -1,12 +1,22 @@
 #include "record/spill_folder.h"
 
-#include <unistd.h>
-
 #include <array>
+#include <random>
 
 #include "base/strings.h"
 
 namespace smdebug::record {
+namespace {
+
+std::string RandomToken() {
+  std::random_device random;
+  return StrCat(random(), "-", random());
+}
+
+}  // namespace
+
+SpillFolder::SpillFolder(std::shared_ptr<storage::Store> store, uint64_t capacity)
+    : store_(std::move(store)), capacity_(capacity), token_(RandomToken()) {}
 
 Result<std::unique_ptr<SpillFolder>> SpillFolder::Open(const std::string &folder,
                                                        uint64_t capacity) {
@@ -22,7 +32,7 @@ SpillFolder::~SpillFolder() {
 }
 
 Result<std::string> SpillFolder::Park(const Batch &batch) {
-  const std::string name = StrCat("smdebug-", getpid(), "-", next_++, ".spill");
+  const std::string name = StrCat("smdebug-", token_, "-", next_++, ".spill");
   SMD_ASSIGN_OR_RETURN(const std::unique_ptr<storage::FileWriter> file, store_->Create(name));
   for (const Piece &piece : batch.pieces) {
     const std::array bytes = {piece.bytes};

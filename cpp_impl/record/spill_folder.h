@@ -29,11 +29,12 @@ class SpillFolder {
   Status Fetch(const std::string &name, Batch *batch);
 
  private:
-  SpillFolder(std::shared_ptr<storage::Store> store, uint64_t capacity)
-      : store_(std::move(store)), capacity_(capacity) {}
+  SpillFolder(std::shared_ptr<storage::Store> store, uint64_t capacity);
 
   std::shared_ptr<storage::Store> store_;
   const uint64_t capacity_;
+  // Tells its files from those of other hooks, processes and machines.
+  const std::string token_;
   std::set<std::string> parked_;
   uint64_t used_ = 0;
   uint64_t next_ = 0;

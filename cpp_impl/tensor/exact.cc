@@ -1,8 +1,10 @@
 #include "tensor/exact.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -112,6 +114,30 @@ Value AbsoluteIntegers(const View &view) {
     });
   });
   return Value::CopyOf(view.dtype, out, {view.ElementCount()});
+}
+
+std::complex<double> ComplexExtreme(const View &view, bool is_max) {
+  const auto find = [&]<class Real>(Real) {
+    std::optional<std::complex<double>> extreme;
+    const auto is_nan = [](std::complex<double> x) {
+      return std::isnan(x.real()) || std::isnan(x.imag());
+    };
+    const auto precedes = [](std::complex<double> a, std::complex<double> b) {
+      return a.real() != b.real() ? a.real() < b.real() : a.imag() < b.imag();
+    };
+    ForEachBlock(view, [&](const std::byte *elements, size_t count) {
+      const auto *parts = reinterpret_cast<const Real *>(elements);
+      for (size_t i = 0; i < count; ++i, parts += 2) {
+        const std::complex<double> x(parts[0], parts[1]);
+        if (extreme && is_nan(*extreme)) return;
+        const bool is_better =
+            !extreme || is_nan(x) || (is_max ? precedes(*extreme, x) : precedes(x, *extreme));
+        if (is_better) extreme = x;
+      }
+    });
+    return extreme.value_or(std::complex<double>());
+  };
+  return view.dtype == DType::kComplex64 ? find(0.0F) : find(0.0);
 }
 
 std::complex<double> ComplexProduct(const View &view) {

@@ -28,4 +28,8 @@ Value AbsoluteIntegers(const View &view);
 
 std::complex<double> ComplexProduct(const View &view);
 
+// The least or the largest by real, then imaginary part, as NumPy orders them; the first
+// that is not a number, if there is one.  Not of no elements.
+std::complex<double> ComplexExtreme(const View &view, bool is_max);
+
 }  // namespace smdebug::tensor

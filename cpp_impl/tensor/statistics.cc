@@ -78,9 +78,8 @@ Result<Value> Reducer::Compute(Reduction reduction) {
   const DType dtype = view_.dtype;
   if (DTypeSize(dtype) == 0) return Unsupported("text cannot be reduced");
   if (NeedsOrder(reduction.kind)) {
-    if (IsComplex(dtype) && !reduction.absolute) {
-      return Unsupported(
-          StrCat("complex numbers have no order, so no ", ReductionKindName(reduction.kind)));
+    if (IsComplex(dtype) && !reduction.absolute && reduction.kind == ReductionKind::kMedian) {
+      return Unsupported("complex numbers have no median");
     }
     if (view_.ElementCount() == 0) {
       return InvalidArgument(
@@ -106,6 +105,9 @@ Value Reducer::ComputeComplex(Reduction reduction) {
   }
   switch (reduction.kind) {
     case ReductionKind::kProd: return Complex(view_.dtype, ComplexProduct(view_));
+    case ReductionKind::kMin:
+    case ReductionKind::kMax:
+      return Complex(view_.dtype, ComplexExtreme(view_, reduction.kind == ReductionKind::kMax));
     case ReductionKind::kVariance:
     case ReductionKind::kStd: {
       const std::complex<double> variances = both(ReductionKind::kVariance);

@@ -50,8 +50,8 @@ class Reducer {
   // The reduction as NumPy gives it: no dimensions, NumPy's dtype for it (integer
   // sums and products wrap around as int64 or uint64; float16 stays float16; l1 and
   // l2 are entry-wise, of complex numbers too).
-  // Fails: INVALID_ARGUMENT (min, max, median of no elements), UNSUPPORTED (text; an
-  // order among complex numbers).
+  // Fails: INVALID_ARGUMENT (min, max, median of no elements), UNSUPPORTED (text; the
+  // median of complex numbers).
   Result<Value> Compute(Reduction reduction);
 
  private:

@@ -231,8 +231,10 @@ BlockSums SumsOf(const std::byte *elements, size_t count, int steps_to_take) {
   sums.min = LeastOf(dt, min);
   sums.max = GreatestOf(dt, max);
   sums.abs_min = LeastOf(dt, abs_min);
-  T last[2 * hn::MaxLanes(d)];
-  WidenBlock<Narrow>(elements + i * sizeof(Narrow), count - i, &last[0]);
+  HWY_ALIGN Narrow rest[2 * hn::MaxLanes(d)] = {};
+  HWY_ALIGN T last[2 * hn::MaxLanes(d)];
+  std::memcpy(rest, from + i, (count - i) * sizeof(Narrow));
+  WidenBlock<Narrow>(reinterpret_cast<const std::byte *>(rest), step, &last[0]);
   AccumulateLast(last, count - i, &sums);
   return sums;
 }

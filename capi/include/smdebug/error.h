@@ -55,7 +55,8 @@ SMD_API smd_code smd_error_code(const smd_error *error) SMD_NOEXCEPT;
 SMD_API const char *smd_error_message(const smd_error *error) SMD_NOEXCEPT;
 
 /* A named fact about the error, or NULL where it has none of that name:
- * "path", "step", "mode", "tensor", "worker", "last_step", "errno".  Borrowed.
+ * "path", "step", "mode", "tensor", "worker", "collection", "rule", "last_step",
+ * "has_reductions", "errno".  Borrowed.
  * Thread: any.   Since: 1.0 */
 SMD_API const char *smd_error_detail(const smd_error *error, const char *key) SMD_NOEXCEPT;
 

@@ -75,7 +75,7 @@ SMD_FALLIBLE smd_value_strings(const smd_value *value, smd_strings **out) SMD_NO
  * no dimensions and the dtype NumPy gives that reduction.
  *
  * Fails: INVALID_ARGUMENT (unknown name, no elements to compare), UNSUPPORTED
- * (strings; an order among complex numbers).
+ * (strings; the median of complex numbers).
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_value_reduce(const smd_value *value, const char *reduction, int32_t absolute,
                               smd_value **out) SMD_NOEXCEPT;

@@ -231,7 +231,7 @@ SMD_FALLIBLE smd_tensor_workers(smd_tensor *tensor, int64_t step, smd_mode mode,
 
 /* The elements at a step.  `worker` may be NULL: the first that has them.
  *
- * Fails: VALUE_UNAVAILABLE, STEP_UNAVAILABLE, STEP_NOT_YET, NO_MORE_DATA,
+ * Fails: VALUE_UNAVAILABLE, STEP_UNAVAILABLE (also after the job's end), STEP_NOT_YET,
  * WORKER_UNKNOWN, CORRUPT_DATA, and as smd_trial_refresh().
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_tensor_value(smd_tensor *tensor, int64_t step, smd_mode mode, const char *worker,

@@ -153,6 +153,7 @@ class Hook:
         self._step_is_open = False
         self._pid = os.getpid()
         self._handle = HookHandle(out("hook", _raw.smd_hook_new, self._raw_options(settings)))
+        self._process = os.getpid()
         _open_hooks.add(self)
 
     def _raw_options(self, settings: Mapping[str, Any]) -> HookOptions:
@@ -343,7 +344,7 @@ class Hook:
         tensor_value: Any,
         collections_to_write: Union[str, List[str]] = CollectionKeys.DEFAULT,
     ) -> None:
-        """Saves a tensor as it is with the next step that saves any of the collections.
+        """Saves a tensor as it is with the next step that saves anything.
 
         A value that is no tensor is warned of in the log, and not saved.
 
@@ -523,7 +524,8 @@ def _collection_names(names: Optional[List[Any]]) -> List[str]:
 
 @atexit.register
 def _close_open_hooks() -> None:
-    for hook in list(_open_hooks):
+    # A forked child holds its parent's hooks, which are the parent's to close.
+    for hook in [hook for hook in _open_hooks if hook._process == os.getpid()]:
         if hook._pid != os.getpid():
             continue
         try:
