@@ -9,12 +9,12 @@
 
 #include "smdebug.h"
 
-#define EXPECT(condition)                                                     \
-  do {                                                                        \
-    if (!(condition)) {                                                       \
+#define EXPECT(condition)                                                       \
+  do {                                                                          \
+    if (!(condition)) {                                                         \
       fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition); \
-      abort();                                                                \
-    }                                                                         \
+      abort();                                                                  \
+    }                                                                           \
   } while (0)
 
 /* The call succeeds. */

@@ -33,8 +33,8 @@ void ReadUntilEnd(smd_trial *trial, const std::atomic<bool> &is_written) {
     smd_tensor *tensor = nullptr;
     smd_value *value = nullptr;
     EXPECT_OK(smd_trial_tensor(trial, "w1_7", &tensor));
-    EXPECT_OK(smd_tensor_value(tensor, static_cast<int64_t>(seen) - 1, SMD_MODE_GLOBAL, nullptr,
-                               &value));
+    EXPECT_OK(
+        smd_tensor_value(tensor, static_cast<int64_t>(seen) - 1, SMD_MODE_GLOBAL, nullptr, &value));
     EXPECT(smd_value_nbytes(value) == sizeof example_data);
     smd_value_free(value);
     smd_tensor_free(tensor);

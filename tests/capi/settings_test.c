@@ -1,0 +1,125 @@
+/* Configurations through the C interface: what they say, and as JSON there and back. */
+#include "expect.h"
+
+static void save_config(void) {
+  static const int64_t steps[2] = {3, 7};
+  smd_save_config *config = NULL;
+  smd_save_config *same = NULL;
+  smd_save_config *defaults = NULL;
+  smd_text *json = NULL;
+  EXPECT_OK(smd_save_config_new(&config));
+  EXPECT(smd_save_config_is_set(config, SMD_MODE_TRAIN) == 0);
+  EXPECT(smd_save_config_wants(config, SMD_MODE_TRAIN, 500) == 1);
+  EXPECT(smd_save_config_wants(config, SMD_MODE_TRAIN, 501) == 0);
+  EXPECT(smd_save_config_wants(config, 77, 0) == 0 && smd_save_config_is_set(config, 77) == 0);
+  EXPECT_OK(smd_save_config_set(config, SMD_MODE_TRAIN, 100, 0, 201, steps, 2));
+  for (int64_t step = 0; step < 400; ++step) {
+    const int32_t wanted = step == 3 || step == 7 || (step % 100 == 0 && step <= 200);
+    EXPECT(smd_save_config_wants(config, SMD_MODE_TRAIN, step) == wanted);
+  }
+  EXPECT_CODE(SMD_INVALID_CONFIG, smd_save_config_set(config, SMD_MODE_TRAIN, 0, 0, -1, NULL, 0));
+  EXPECT_CODE(SMD_INVALID_CONFIG, smd_save_config_set(config, SMD_MODE_ANY, 1, 5, 5, NULL, 0));
+  EXPECT_OK(smd_save_config_to_json(config, &json));
+  EXPECT_OK(smd_save_config_from_json(smd_text_data(json), &same));
+  EXPECT(smd_save_config_equal(config, same) == 1);
+  EXPECT_OK(smd_save_config_new(&defaults));
+  EXPECT_OK(smd_save_config_set(defaults, SMD_MODE_ANY, 2, 0, -1, NULL, 0));
+  EXPECT_OK(smd_save_config_merge(config, defaults));
+  EXPECT(smd_save_config_wants(config, SMD_MODE_EVAL, 4) == 1);
+  EXPECT(smd_save_config_wants(config, SMD_MODE_TRAIN, 4) == 0);
+  EXPECT(smd_save_config_equal(config, same) == 0);
+  EXPECT_CODE(SMD_INVALID_CONFIG, smd_save_config_from_json("[]", &same));
+  EXPECT(same == NULL);
+  smd_text_free(json);
+  smd_save_config_free(defaults);
+  smd_save_config_free(config);
+}
+
+static void reduction_config(void) {
+  smd_reduction_config *config = NULL;
+  smd_reduction_config *same = NULL;
+  smd_strings *names = NULL;
+  smd_text *json = NULL;
+  EXPECT_OK(smd_reduction_config_new(&config));
+  EXPECT(smd_reduction_config_raw(config) == 0 && smd_reduction_config_shape(config) == 0);
+  EXPECT_OK(smd_reduction_config_add(config, "min,abs_mean,l1"));
+  EXPECT_CODE(SMD_INVALID_CONFIG, smd_reduction_config_add(config, "max,average"));
+  EXPECT_OK(smd_reduction_config_set_raw(config, 1));
+  EXPECT_OK(smd_reduction_config_set_shape(config, 1));
+  EXPECT_OK(smd_reduction_config_names(config, &names));
+  EXPECT(smd_strings_count(names) == 3);
+  EXPECT(strcmp(smd_strings_get(names, 1), "abs_mean") == 0);
+  EXPECT(strcmp(smd_strings_get(names, 2), "l1_norm") == 0);
+  EXPECT_OK(smd_reduction_config_to_json(config, &json));
+  EXPECT_OK(smd_reduction_config_from_json(smd_text_data(json), &same));
+  EXPECT(smd_reduction_config_equal(config, same) == 1);
+  EXPECT(smd_reduction_config_raw(same) == 1 && smd_reduction_config_shape(same) == 1);
+  smd_reduction_config_free(same);
+  smd_text_free(json);
+  smd_strings_free(names);
+  smd_reduction_config_free(config);
+}
+
+static void collection(void) {
+  smd_collection *collection = NULL;
+  smd_collection *same = NULL;
+  smd_save_config *save = NULL;
+  smd_reduction_config *reduction = NULL;
+  smd_strings *list = NULL;
+  smd_text *json = NULL;
+  EXPECT_OK(smd_collection_new("mine", &collection));
+  EXPECT_OK(smd_collection_include(collection, "^conv"));
+  smd_error *error = smd_collection_include(collection, "(unclosed");
+  EXPECT(strstr(smd_error_message(error), "(unclosed") != NULL);
+  EXPECT_CODE(SMD_INVALID_CONFIG, error);
+  EXPECT_OK(smd_collection_add_tensor(collection, "bias"));
+  EXPECT(smd_collection_has(collection, "conv1") == 1);
+  EXPECT(smd_collection_has(collection, "bias") == 1);
+  EXPECT(smd_collection_has(collection, "other") == 0);
+  EXPECT_OK(smd_collection_remove_tensor(collection, "bias"));
+  EXPECT(smd_collection_has(collection, "bias") == 0);
+  EXPECT_OK(smd_collection_save_config(collection, &save));
+  EXPECT_OK(smd_collection_reduction_config(collection, &reduction));
+  EXPECT(save == NULL && reduction == NULL);
+  EXPECT_OK(smd_save_config_new(&save));
+  EXPECT_OK(smd_collection_set_save_config(collection, save));
+  EXPECT_OK(smd_reduction_config_new(&reduction));
+  EXPECT_OK(smd_collection_set_reduction_config(collection, reduction));
+  EXPECT_OK(smd_collection_set_save_histogram(collection, 0));
+  smd_save_config_free(save);
+  smd_reduction_config_free(reduction);
+  EXPECT_OK(smd_collection_to_json(collection, &json));
+  EXPECT_OK(smd_collection_from_json(smd_text_data(json), &same));
+  EXPECT(strcmp(smd_collection_name(same), "mine") == 0);
+  EXPECT(smd_collection_save_histogram(same) == 0 && smd_collection_has(same, "conv2") == 1);
+  EXPECT_OK(smd_collection_regexes(same, &list));
+  EXPECT(smd_strings_count(list) == 1 && strcmp(smd_strings_get(list, 0), "^conv") == 0);
+  smd_strings_free(list);
+  EXPECT_OK(smd_collection_tensors(same, &list));
+  EXPECT(smd_strings_count(list) == 0);
+  EXPECT_OK(smd_collection_save_config(same, &save));
+  EXPECT_OK(smd_collection_reduction_config(same, &reduction));
+  EXPECT(save != NULL && reduction != NULL);
+  smd_save_config_free(save);
+  smd_reduction_config_free(reduction);
+  smd_strings_free(list);
+  smd_text_free(json);
+  smd_collection_free(same);
+  smd_collection_free(collection);
+}
+
+static void names(void) {
+  EXPECT(strcmp(smd_mode_name(SMD_MODE_TRAIN), "TRAIN") == 0 && smd_mode_name(0)[0] == '\0');
+  EXPECT(strcmp(smd_dtype_name(SMD_BFLOAT16), "bfloat16") == 0 && smd_dtype_name(7)[0] == '\0');
+  EXPECT(smd_dtype_size(SMD_COMPLEX128) == 16 && smd_dtype_size(SMD_STRING) == 0);
+  EXPECT(smd_dtype_size(-1) == 0 && smd_dtype_size(1000) == 0);
+  EXPECT(strcmp(smd_version_string(), "1.0.0") == 0 && smd_abi_level() == SMD_ABI_LEVEL);
+}
+
+int main(void) {
+  save_config();
+  reduction_config();
+  collection();
+  names();
+  return 0;
+}
