@@ -36,7 +36,7 @@ class ForEachBlockTest : public testing::Test {
 
   Seen Visit(const std::vector<int64_t> &shape, const std::vector<int64_t> &strides) {
     const View view{memory_.data(), shape, strides, DType::kInt32};
-    const Seen seen = tensor::Visit(view);
+    Seen seen = tensor::Visit(view);
     std::vector<int32_t> expected;
     for (const double number : NumbersOf(view)) expected.push_back(static_cast<int32_t>(number));
     std::sort(expected.begin(), expected.end());

@@ -11,7 +11,7 @@ namespace {
 using Sizes = std::vector<std::pair<int64_t, int64_t>>;  // size and stride in bytes
 
 constexpr std::byte kMemory[4096] = {};
-const std::byte *const kOrigin = kMemory + 2048;
+constexpr const std::byte *kOrigin = kMemory + 2048;
 
 Layout Make(Layout (*make)(const View &), const std::vector<int64_t> &shape,
             const std::vector<int64_t> &strides = {}) {
