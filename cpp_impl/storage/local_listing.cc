@@ -17,7 +17,7 @@ namespace {
 constexpr time_t kCoarseness = 2;
 
 // Workers may lag behind each other by as many thousand steps.
-constexpr size_t kFollowedBuckets = 16;
+constexpr size_t kFollowedBuckets = 4;
 
 bool IsSameTime(const timespec &a, const timespec &b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;

@@ -228,19 +228,3 @@ class OnDevice:
 def test_tensors_on_a_device_are_copied_from_it(out_dir):
     data = np.array([True, False])
     np.testing.assert_array_equal(saved_and_read(out_dir, OnDevice(data)), data)
-
-
-def test_torch_tensors_are_taken(out_dir):
-    torch = pytest.importorskip("torch")
-    tensors = {
-        "float": torch.arange(6.0).reshape(2, 3).T,
-        "grad": torch.ones(2, requires_grad=True),
-        "bool": torch.tensor([True, False]),
-        "half": torch.ones(2, dtype=torch.float16),
-        "brain": torch.ones(2, dtype=torch.bfloat16),
-        "conj": torch.tensor([1 + 2j]).conj(),
-    }
-    trial = record(out_dir, [tensors])
-    for name, value in tensors.items():
-        read = trial.tensor(name).value(0).astype(complex).tolist()
-        assert read == value.detach().to(torch.complex128).resolve_conj().tolist()
