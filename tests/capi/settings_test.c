@@ -28,6 +28,7 @@ static void save_config(void) {
   EXPECT(smd_save_config_wants(config, SMD_MODE_EVAL, 4) == 1);
   EXPECT(smd_save_config_wants(config, SMD_MODE_TRAIN, 4) == 0);
   EXPECT(smd_save_config_equal(config, same) == 0);
+  smd_save_config_free(same);
   EXPECT_CODE(SMD_INVALID_CONFIG, smd_save_config_from_json("[]", &same));
   EXPECT(same == NULL);
   smd_text_free(json);
