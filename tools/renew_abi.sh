@@ -4,6 +4,6 @@
 set -eu
 baseline="capi/abi/$(uname -m)-linux/libsmdebug.abi"
 mkdir -p "$(dirname "$baseline")"
-abidw --headers-dir capi/include --drop-private-types --no-corpus-path --no-comp-dir-path \
-  --no-show-locs build/lib/libsmdebug.so > "$baseline"
+abidw --exported-interfaces-only --headers-dir "$PWD/capi/include" --drop-private-types \
+  --no-corpus-path --no-comp-dir-path --no-show-locs build/lib/libsmdebug.so > "$baseline"
 echo "$baseline: $(wc -l < "$baseline") lines"

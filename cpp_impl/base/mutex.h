@@ -28,8 +28,7 @@ class SMD_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
 
 class SMD_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
  public:
-  explicit MutexLock(Mutex &mutex) SMD_THREAD_ATTRIBUTE(acquire_capability(mutex))
-      : mutex_(mutex) {
+  explicit MutexLock(Mutex &mutex) SMD_THREAD_ATTRIBUTE(acquire_capability(mutex)) : mutex_(mutex) {
     mutex_.Lock();
   }
   ~MutexLock() SMD_THREAD_ATTRIBUTE(release_capability()) { mutex_.Unlock(); }

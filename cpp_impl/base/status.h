@@ -96,9 +96,9 @@ Status SystemError(std::string_view action, std::string_view path, int error_num
 #define SMD_CONCAT_INNER(a, b) a##b
 #define SMD_CONCAT(a, b) SMD_CONCAT_INNER(a, b)
 
-#define SMD_RETURN_IF_ERROR(expression)                              \
-  do {                                                               \
-    if (auto smd_status = (expression); !smd_status.IsOk()) {        \
-      return smd_status;                                             \
-    }                                                                \
+#define SMD_RETURN_IF_ERROR(expression)                       \
+  do {                                                        \
+    if (auto smd_status = (expression); !smd_status.IsOk()) { \
+      return smd_status;                                      \
+    }                                                         \
   } while (false)

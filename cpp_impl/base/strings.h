@@ -13,10 +13,8 @@ namespace smdebug {
 namespace strings_internal {
 inline void Append(std::string &out, std::string_view piece) { out.append(piece); }
 template <class Number>
-  requires std::is_arithmetic_v<Number>
-void Append(std::string &out, Number number) {
-  out.append(std::to_string(number));
-}
+requires std::is_arithmetic_v<Number>
+void Append(std::string &out, Number number) { out.append(std::to_string(number)); }
 inline void Append(std::string &out, char letter) { out.push_back(letter); }
 }  // namespace strings_internal
 

@@ -57,8 +57,12 @@ void ReadValues(benchmark::State &state) {
   state.SetItemsProcessed(values);
   state.SetBytesProcessed(values * state.range(0));
 }
-BENCHMARK(ReadValues)->Name("read")->UseRealTime()->Unit(benchmark::kMillisecond)
-    ->Args({1 << 10, 100})->Args({kMiB, 8});
+BENCHMARK(ReadValues)
+    ->Name("read")
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond)
+    ->Args({1 << 10, 100})
+    ->Args({kMiB, 8});
 
 // The same bytes into memory that is there already.
 void Pread(benchmark::State &state) {
@@ -100,7 +104,11 @@ void RefreshUnchanged(benchmark::State &state) {
   Check(smd_trial_refresh(trial.get()));
   for (auto _ : state) Check(smd_trial_refresh(trial.get()));
 }
-BENCHMARK(RefreshUnchanged)->Name("refresh_unchanged")->Unit(benchmark::kMicrosecond)
-    ->Arg(100)->Arg(1000)->Arg(10000);
+BENCHMARK(RefreshUnchanged)
+    ->Name("refresh_unchanged")
+    ->Unit(benchmark::kMicrosecond)
+    ->Arg(100)
+    ->Arg(1000)
+    ->Arg(10000);
 
 }  // namespace

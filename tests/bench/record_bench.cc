@@ -42,8 +42,13 @@ void Record(benchmark::State &state) {
   state.SetItemsProcessed(tensors);
   state.SetBytesProcessed(tensors * state.range(0));
 }
-BENCHMARK(Record)->Name("record")->UseRealTime()->Unit(benchmark::kMillisecond)
-    ->Args({1 << 10, 100, 400})->Args({kMiB, 16, 16})->Args({128 * kMiB, 1, 4});
+BENCHMARK(Record)
+    ->Name("record")
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond)
+    ->Args({1 << 10, 100, 400})
+    ->Args({kMiB, 16, 16})
+    ->Args({128 * kMiB, 1, 4});
 
 // The same bytes, files and calls, without any library.
 void Write(benchmark::State &state) {
@@ -56,8 +61,8 @@ void Write(benchmark::State &state) {
     workspace.Empty();
     state.ResumeTiming();
     for (int64_t step = 0; step < state.range(2); ++step) {
-      const int file = open(workspace.Path(std::to_string(step)).c_str(),
-                            O_WRONLY | O_CREAT | O_TRUNC, 0666);
+      const int file =
+          open(workspace.Path(std::to_string(step)).c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
       for (int64_t i = 0; i < state.range(1); ++i) {
         if (write(file, data.data(), size) != state.range(0)) state.SkipWithError("short write");
       }
@@ -66,8 +71,12 @@ void Write(benchmark::State &state) {
   }
   state.SetBytesProcessed(state.iterations() * state.range(0) * state.range(1) * state.range(2));
 }
-BENCHMARK(Write)->Name("write")->UseRealTime()->Unit(benchmark::kMillisecond)
-    ->Args({kMiB, 16, 16})->Args({128 * kMiB, 1, 4});
+BENCHMARK(Write)
+    ->Name("write")
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond)
+    ->Args({kMiB, 16, 16})
+    ->Args({128 * kMiB, 1, 4});
 
 // A tensor that no collection wants, at a step that saves others.
 void SaveUnwanted(benchmark::State &state) {

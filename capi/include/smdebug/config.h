@@ -160,8 +160,7 @@ SMD_FALLIBLE smd_collection_include(smd_collection *collection, const char *rege
  *
  * Fails: INVALID_ARGUMENT.
  * Thread: any.   Since: 1.0 */
-SMD_FALLIBLE smd_collection_add_tensor(smd_collection *collection,
-                                       const char *tensor) SMD_NOEXCEPT;
+SMD_FALLIBLE smd_collection_add_tensor(smd_collection *collection, const char *tensor) SMD_NOEXCEPT;
 
 /* Excludes a tensor that was included by its name; no effect if it was not.
  *
@@ -193,8 +192,7 @@ SMD_FALLIBLE smd_collection_set_reduction_config(smd_collection *collection,
  *
  * Fails: INVALID_ARGUMENT.
  * Thread: any.   Since: 1.0 */
-SMD_FALLIBLE smd_collection_set_save_histogram(smd_collection *collection,
-                                               int32_t on) SMD_NOEXCEPT;
+SMD_FALLIBLE smd_collection_set_save_histogram(smd_collection *collection, int32_t on) SMD_NOEXCEPT;
 
 /* 1 if TensorBoard histograms are made of its tensors.
  * Thread: any.   Since: 1.0 */

@@ -27,16 +27,16 @@ SMD_FALLIBLE smd_step_file_open(const char *out_dir, int64_t step, const char *w
  * NO_SPACE.
  * Thread: one.   Since: 1.0 */
 SMD_FALLIBLE smd_step_file_add_tensor(smd_step_file *file, const char *tensor,
-                                      const smd_tensor_view *view, smd_mode mode,
-                                      int64_t mode_step, double timestamp) SMD_NOEXCEPT;
+                                      const smd_tensor_view *view, smd_mode mode, int64_t mode_step,
+                                      double timestamp) SMD_NOEXCEPT;
 
 /* Appends a shape to the index.  `original_name` may be NULL.
  *
  * Fails: INVALID_ARGUMENT, WRONG_STATE (closed).
  * Thread: one.   Since: 1.0 */
-SMD_FALLIBLE smd_step_file_add_shape(smd_step_file *file, const char *tensor,
-                                     const int64_t *shape, int32_t ndim, smd_mode mode,
-                                     int64_t mode_step, const char *original_name) SMD_NOEXCEPT;
+SMD_FALLIBLE smd_step_file_add_shape(smd_step_file *file, const char *tensor, const int64_t *shape,
+                                     int32_t ndim, smd_mode mode, int64_t mode_step,
+                                     const char *original_name) SMD_NOEXCEPT;
 
 /* Where the event file is, or will be.  Borrowed.
  * Thread: one.   Since: 1.0 */
