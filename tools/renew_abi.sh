@@ -5,5 +5,6 @@ set -eu
 baseline="capi/abi/$(uname -m)-linux/libsmdebug.abi"
 mkdir -p "$(dirname "$baseline")"
 abidw --exported-interfaces-only --headers-dir "$PWD/capi/include" --drop-private-types \
-  --no-corpus-path --no-comp-dir-path --no-show-locs build/lib/libsmdebug.so > "$baseline"
+  --no-corpus-path --no-comp-dir-path --no-show-locs build/lib/libsmdebug.so |
+  sed "s| path='$PWD/| path='|" > "$baseline"
 echo "$baseline: $(wc -l < "$baseline") lines"
