@@ -66,6 +66,13 @@ const char *CodeName(Code code) {
     case Code::kOutOfMemory: return "OUT_OF_MEMORY";
     case Code::kStepDropped: return "STEP_DROPPED";
     case Code::kNoSpace: return "NO_SPACE";
+    case Code::kTls: return "TLS";
+    case Code::kCredentialsRefused: return "CREDENTIALS_REFUSED";
+    case Code::kCredentialsExpired: return "CREDENTIALS_EXPIRED";
+    case Code::kClockSkewed: return "CLOCK_SKEWED";
+    case Code::kWrongRegion: return "WRONG_REGION";
+    case Code::kBucketNotFound: return "BUCKET_NOT_FOUND";
+    case Code::kThrottled: return "THROTTLED";
     case Code::kCallbackFailed: return "CALLBACK_FAILED";
     case Code::kInternal: return "INTERNAL";
     case Code::kRuleConditionMet: return "RULE_CONDITION_MET";
@@ -109,7 +116,8 @@ bool Status::IsRetryable() const {
     case Code::kIo:
     case Code::kNoSpace:
     case Code::kOutOfMemory:
-    case Code::kStepDropped: return true;
+    case Code::kStepDropped:
+    case Code::kThrottled: return true;
     default: return false;
   }
 }

@@ -14,6 +14,7 @@ ADDED = {
     "SMDebugFileNotFoundError",
     "SMDebugOSError",
     "SMDebugPermissionError",
+    "SMDebugConnectionError",
     "SMDebugTimeoutError",
 }
 

@@ -15,6 +15,7 @@ __all__ = [
     "NoMoreData",
     "NoMoreProfilerData",
     "RuleEvaluationConditionMet",
+    "SMDebugConnectionError",
     "SMDebugCustomerError",
     "SMDebugError",
     "SMDebugFileNotFoundError",
@@ -80,6 +81,10 @@ class SMDebugFileNotFoundError(SMDebugOSError, FileNotFoundError):
 
 class SMDebugPermissionError(SMDebugOSError, PermissionError):
     """A file that may not be read or written."""
+
+
+class SMDebugConnectionError(SMDebugOSError, ConnectionError):
+    """A server that cannot be reached, is not trusted, or asks for fewer requests."""
 
 
 class InvalidCollectionConfiguration(SMDebugError):
