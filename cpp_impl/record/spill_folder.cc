@@ -50,7 +50,11 @@ Status SpillFolder::Fetch(const std::string &name, Batch *batch) {
   const std::array pieces = {bytes->Span()};
   SMD_RETURN_IF_ERROR(file->Read(0, pieces));
   batch->pieces = {Piece{bytes, bytes->Span()}};
-  used_ -= batch->bytes;
+  return Forget(name, batch->bytes);
+}
+
+Status SpillFolder::Forget(const std::string &name, uint64_t bytes) {
+  used_ -= bytes;
   SMD_RETURN_IF_ERROR(store_->Remove(name));
   parked_.erase(name);
   return Status::Ok();

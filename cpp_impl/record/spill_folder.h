@@ -27,6 +27,8 @@ class SpillFolder {
   // Reads them back as one piece in place of the batch's former ones, and removes the
   // file.
   Status Fetch(const std::string &name, Batch *batch);
+  // Removes the file of a batch of so many bytes.
+  Status Forget(const std::string &name, uint64_t bytes);
 
  private:
   SpillFolder(std::shared_ptr<storage::Store> store, uint64_t capacity);

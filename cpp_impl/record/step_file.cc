@@ -65,12 +65,16 @@ void StepFile::Checksum(ByteSpan bytes) {
   }
 }
 
+Status StepFile::CommitEvents(bool durable) {
+  if (!events_) return Status::Ok();
+  SMD_RETURN_IF_ERROR(events_->Commit(durable));
+  events_.reset();
+  index_.event_file_name = event_name_;
+  return Status::Ok();
+}
+
 Status StepFile::Commit(Mode mode, int64_t mode_step, bool durable) {
-  if (events_) {
-    SMD_RETURN_IF_ERROR(events_->Commit(durable));
-    events_.reset();
-    index_.event_file_name = event_name_;
-  }
+  SMD_RETURN_IF_ERROR(CommitEvents(durable));
   index_.mode = mode;
   index_.mode_step = mode_step;
   return store_->WriteText(format::IndexFileName(step_, worker_), format::IndexToJson(index_),

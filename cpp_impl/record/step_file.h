@@ -42,7 +42,9 @@ class StepFile {
   uint64_t BytesWritten() const { return written_; }
   size_t TensorCount() const { return index_.tensors.size(); }
 
-  // Gives the event file its name, then writes the index file.
+  // Gives the event file its name.
+  Status CommitEvents(bool durable);
+  // The same where it was not done yet, then writes the index file.
   Status Commit(Mode mode, int64_t mode_step, bool durable);
 
  private:

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <deque>
 #include <utility>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "base/strings.h"
 #include "base/thread.h"
 #include "record/spill_folder.h"
+#include "record/step_lanes.h"
 
 namespace smdebug::record {
 namespace {
@@ -17,14 +17,8 @@ namespace {
 // For what is under way when the rest is given up.
 constexpr Clock::Duration kAbandonTime = std::chrono::seconds(5);
 
-struct Item {
-  enum class Kind { kBatch, kSeal, kPut } kind;
-  std::shared_ptr<Step> step;
-  Batch batch;
-  std::string spilled;  // where the batch's bytes are, if not in memory
-  std::string name;     // kPut
-  std::string text;
-};
+// So far each writer may be ahead of the first step that is not written yet.
+constexpr size_t kLanesAhead = 2;
 
 }  // namespace
 
@@ -36,11 +30,13 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
         worker_(std::move(worker)),
         options_(std::move(options)),
         clock_(clock),
-        logger_(std::move(logger)) {}
+        logger_(std::move(logger)),
+        threads_(static_cast<size_t>(store_->WritesAtOnce())),
+        lanes_(kLanesAhead * threads_.size()) {}
 
-  Status Push(Item item) SMD_EXCLUDES(mutex_);
+  Status Push(const std::shared_ptr<Step> &step, Item item) SMD_EXCLUDES(mutex_);
   void GiveUp(Step &step) SMD_EXCLUDES(mutex_);
-  void PushSmall(Item item) SMD_EXCLUDES(mutex_);
+  void Put(Item item) SMD_EXCLUDES(mutex_);
   Status Flush(Deadline deadline) SMD_EXCLUDES(mutex_);
   Status Stop(Deadline deadline) SMD_EXCLUDES(mutex_);
   void Abandon() SMD_EXCLUDES(mutex_);
@@ -48,24 +44,29 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
   QueueCounts Counts() SMD_EXCLUDES(mutex_);
 
  private:
-  uint64_t Weight(const Item &item) const;
+  uint64_t WeightOf(const Item &item) const;
   bool HasRoom(uint64_t bytes) const SMD_REQUIRES(mutex_);
   bool WaitForRoom(uint64_t bytes) SMD_REQUIRES(mutex_);
   bool Spill(Item *item) SMD_REQUIRES(mutex_);
   Status DropStep(Step &step) SMD_REQUIRES(mutex_);
-  void Enqueue(Item item) SMD_REQUIRES(mutex_);
+  void Enqueue(std::shared_ptr<Step> step, Item item) SMD_REQUIRES(mutex_);
+  void WakeWriter() SMD_REQUIRES(mutex_);
   void NoteError(const Status &error) SMD_REQUIRES(mutex_);
-  void GiveUpItems() SMD_REQUIRES(mutex_);
+  void NoteFailed(Step &step) SMD_REQUIRES(mutex_);
+  void GiveUpLanes() SMD_REQUIRES(mutex_);
   // Log lines are passed on with no lock held.
   void LogNotes() SMD_EXCLUDES(mutex_);
 
-  // The writer thread's side.
+  // The writer threads' side.
   void Run();
-  Status Fetch(Item *item);
-  Status Process(Item &item);
-  Status Append(Item &item);
-  Status CommitStep(Item &item);
-  void Finish(const Item &item, const Status &status);
+  std::shared_ptr<Lane> TakeLane() SMD_EXCLUDES(mutex_);
+  void WorkOn(Lane &lane) SMD_EXCLUDES(mutex_);
+  Status Process(Lane &lane, Item &item);
+  Status Fetch(Item *item) SMD_EXCLUDES(mutex_);
+  Status Append(Lane &lane, Item &item);
+  Status CommitStep(Lane &lane) SMD_EXCLUDES(mutex_);
+  void Finish(Lane &lane, const Status &status) SMD_EXCLUDES(mutex_);
+  void Forget(Lane &lane) SMD_EXCLUDES(mutex_);
 
   const std::shared_ptr<storage::Store> store_;
   const std::string worker_;
@@ -74,10 +75,13 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
   const Logger logger_;
 
   Mutex mutex_;
-  CondVar changed_;
-  std::deque<Item> items_ SMD_GUARDED_BY(mutex_);
-  uint64_t pushed_ SMD_GUARDED_BY(mutex_) = 0;  // items ever
-  uint64_t done_ SMD_GUARDED_BY(mutex_) = 0;
+  CondVar changed_;  // for those who wait for room, or for writing to be done
+  CondVar work_;     // for the writers
+  std::vector<Thread> threads_ SMD_GUARDED_BY(mutex_);
+  size_t started_ SMD_GUARDED_BY(mutex_) = 0;
+  size_t running_ SMD_GUARDED_BY(mutex_) = 0;
+  size_t idle_ SMD_GUARDED_BY(mutex_) = 0;
+  StepLanes lanes_ SMD_GUARDED_BY(mutex_);
   uint64_t queued_bytes_ SMD_GUARDED_BY(mutex_) = 0;
   QueueCounts counts_ SMD_GUARDED_BY(mutex_);
   Status error_ SMD_GUARDED_BY(mutex_);
@@ -85,18 +89,12 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
   Code last_logged_ SMD_GUARDED_BY(mutex_) = Code::kOk;
   std::vector<std::string> notes_ SMD_GUARDED_BY(mutex_);
   bool must_end_ SMD_GUARDED_BY(mutex_) = false;
-  bool has_ended_ SMD_GUARDED_BY(mutex_) = false;
   std::unique_ptr<SpillFolder> spill_ SMD_GUARDED_BY(mutex_);
-  Thread thread_ SMD_GUARDED_BY(mutex_);
-
-  // The writer thread's own.
-  std::unique_ptr<StepFile> file_;
-  std::shared_ptr<Step> file_step_;
 };
 
 // What an item counts for.  A batch larger than the whole queue may pass alone, and
 // leaves some room for the rest of its step.
-uint64_t WriteQueue::Core::Weight(const Item &item) const {
+uint64_t WriteQueue::Core::WeightOf(const Item &item) const {
   if (!item.spilled.empty()) return 0;
   return std::min(item.batch.bytes, options_.capacity - options_.capacity / 8);
 }
@@ -149,48 +147,57 @@ Status WriteQueue::Core::DropStep(Step &step) {
   return dropped.With("step", std::to_string(step.global_step)).With("path", store_->Location());
 }
 
-Status WriteQueue::Core::Push(Item item) {
-  if (item.step->is_given_up) {
-    item.batch = {};
-    PushSmall(std::move(item));
-    return Status::Ok();
-  }
+Status WriteQueue::Core::Push(const std::shared_ptr<Step> &step, Item item) {
+  if (step->is_given_up) return Status::Ok();
   Status dropped;
   {
     const MutexLock lock(mutex_);
-    if (!WaitForRoom(item.batch.bytes) && !Spill(&item)) {
-      dropped = DropStep(*item.step);
-      item.batch = {};
+    if (WaitForRoom(item.batch.bytes) || Spill(&item)) {
+      item.weight = WeightOf(item);
+      const uint64_t weight = item.weight;
+      Enqueue(step, std::move(item));
+      queued_bytes_ += weight;
+    } else {
+      dropped = DropStep(*step);
     }
-    queued_bytes_ += Weight(item);
-    Enqueue(std::move(item));
+    WakeWriter();
   }
   LogNotes();
   return dropped;
 }
 
-void WriteQueue::Core::PushSmall(Item item) {
+void WriteQueue::Core::Put(Item item) {
   const MutexLock lock(mutex_);
-  Enqueue(std::move(item));
+  Enqueue(nullptr, std::move(item));
+  WakeWriter();
 }
 
 void WriteQueue::Core::GiveUp(Step &step) {
   const MutexLock lock(mutex_);
+  NoteFailed(step);
+  WakeWriter();
+}
+
+void WriteQueue::Core::NoteFailed(Step &step) {
   if (!step.is_given_up.exchange(true)) ++counts_.steps_failed;
 }
 
-void WriteQueue::Core::Enqueue(Item item) {
-  items_.push_back(std::move(item));
-  ++pushed_;
-  if (!thread_.IsRunning() && !must_end_) {
-    const Status started =
-        thread_.Start("smdebug-writer", [core = shared_from_this()] { core->Run(); });
-    if (!started.IsOk()) {
-      NoteError(started);
-      GiveUpItems();
-    }
+void WriteQueue::Core::Enqueue(std::shared_ptr<Step> step, Item item) {
+  lanes_.Add(std::move(step), std::move(item));
+  if (idle_ > 0 || started_ == threads_.size() || must_end_) return;
+  const Status started =
+      threads_[started_].Start("smdebug-writer", [core = shared_from_this()] { core->Run(); });
+  if (started.IsOk()) {
+    ++started_;
+    ++running_;
+  } else if (started_ == 0) {
+    NoteError(started);
+    GiveUpLanes();
   }
-  if (items_.size() == 1) changed_.NotifyAll();
+}
+
+void WriteQueue::Core::WakeWriter() {
+  if (idle_ > 0 && lanes_.HasWork()) work_.NotifyOne();
 }
 
 void WriteQueue::Core::NoteError(const Status &error) {
@@ -202,13 +209,11 @@ void WriteQueue::Core::NoteError(const Status &error) {
   notes_.push_back(error.Message());
 }
 
-void WriteQueue::Core::GiveUpItems() {
-  for (const Item &item : items_) {
-    if (item.step && !item.step->is_given_up.exchange(true)) ++counts_.steps_failed;
-    queued_bytes_ -= Weight(item);
+void WriteQueue::Core::GiveUpLanes() {
+  for (const std::shared_ptr<Lane> &lane : lanes_.TakeOutRest()) {
+    if (lane->step) NoteFailed(*lane->step);
+    for (Item &item : lane->items) queued_bytes_ -= std::exchange(item.weight, 0);
   }
-  done_ += items_.size();
-  items_.clear();
 }
 
 void WriteQueue::Core::LogNotes() {
@@ -221,89 +226,123 @@ void WriteQueue::Core::LogNotes() {
 }
 
 void WriteQueue::Core::Run() {
-  while (true) {
-    Item item;
-    {
-      const MutexLock lock(mutex_);
-      while (items_.empty() && !must_end_) changed_.Wait(mutex_);
-      if (items_.empty()) break;
-      item = std::move(items_.front());
-      items_.pop_front();
-    }
-    const Status status = Process(item);
-    // Lent memory is given back before the item counts as done.
-    item.batch.pieces.clear();
-    Finish(item, status);
-  }
-  file_.reset();
+  while (const std::shared_ptr<Lane> lane = TakeLane()) WorkOn(*lane);
   const MutexLock lock(mutex_);
-  has_ended_ = true;
+  --running_;
   changed_.NotifyAll();
 }
 
-void WriteQueue::Core::Finish(const Item &item, const Status &status) {
-  if (!status.IsOk()) {
-    {
-      const MutexLock lock(mutex_);
-      NoteError(status);
-      if (item.step && !item.step->is_given_up.exchange(true)) ++counts_.steps_failed;
-    }
-    LogNotes();
-  }
+std::shared_ptr<Lane> WriteQueue::Core::TakeLane() {
   const MutexLock lock(mutex_);
-  ++done_;
-  queued_bytes_ -= Weight(item);
+  while (true) {
+    if (std::shared_ptr<Lane> lane = lanes_.Take()) return lane;
+    if (must_end_) return nullptr;
+    ++idle_;
+    work_.Wait(mutex_);
+    --idle_;
+  }
+}
+
+void WriteQueue::Core::WorkOn(Lane &lane) {
+  if (lane.step && lane.step->is_given_up) return Forget(lane);
+  Item *item;
+  {
+    const MutexLock lock(mutex_);
+    item = &lane.items.front();
+  }
+  const Status status = Process(lane, *item);
+  // Lent memory is given back before the item counts as done.
+  item->batch.pieces.clear();
+  Finish(lane, status);
+}
+
+void WriteQueue::Core::Finish(Lane &lane, const Status &status) {
+  {
+    const MutexLock lock(mutex_);
+    if (!status.IsOk()) {
+      NoteError(status);
+      if (lane.step) NoteFailed(*lane.step);
+    }
+    Item &item = lane.items.front();
+    queued_bytes_ -= std::exchange(item.weight, 0);
+    const bool is_sealed = item.kind == Item::Kind::kSeal;
+    const bool is_last = item.kind == Item::Kind::kPut || item.kind == Item::Kind::kIndex;
+    if (is_sealed) {
+      item.kind = Item::Kind::kIndex;
+    } else {
+      lane.items.pop_front();
+    }
+    lanes_.GiveBack(lane, is_last);
+    WakeWriter();
+    changed_.NotifyAll();
+  }
+  if (!status.IsOk()) LogNotes();
+}
+
+// What was written of a step given up goes with its file.
+void WriteQueue::Core::Forget(Lane &lane) {
+  lane.file.reset();
+  const MutexLock lock(mutex_);
+  for (const Item &item : lane.items) {
+    queued_bytes_ -= item.weight;
+    if (item.spilled.empty()) continue;
+    const Status forgotten = spill_->Forget(item.spilled, item.batch.bytes);
+    if (!forgotten.IsOk()) NoteError(forgotten);
+  }
+  lanes_.GiveBack(lane, true);
+  WakeWriter();
   changed_.NotifyAll();
 }
 
 Status WriteQueue::Core::Fetch(Item *item) {
   if (item->spilled.empty()) return Status::Ok();
   const MutexLock lock(mutex_);
-  return spill_->Fetch(item->spilled, &item->batch);
+  SMD_RETURN_IF_ERROR(spill_->Fetch(item->spilled, &item->batch));
+  item->spilled.clear();
+  return Status::Ok();
 }
 
-Status WriteQueue::Core::Process(Item &item) {
-  if (item.kind == Item::Kind::kPut)
-    return store_->WriteText(item.name, item.text, options_.is_durable);
+Status WriteQueue::Core::Process(Lane &lane, Item &item) {
+  switch (item.kind) {
+    case Item::Kind::kPut: return store_->WriteText(item.name, item.text, options_.is_durable);
+    case Item::Kind::kBatch: return Append(lane, item);
+    case Item::Kind::kSeal:
+      SMD_RETURN_IF_ERROR(Append(lane, item));
+      return lane.file->CommitEvents(options_.is_durable);
+    case Item::Kind::kIndex: return CommitStep(lane);
+  }
+  return Status::Ok();
+}
+
+Status WriteQueue::Core::Append(Lane &lane, Item &item) {
+  if (!lane.file) {
+    lane.file = std::make_unique<StepFile>(store_, lane.step->global_step, worker_);
+  }
   SMD_RETURN_IF_ERROR(Fetch(&item));
-  if (item.step->is_given_up) {
-    if (file_step_ == item.step) file_.reset();
-    return Status::Ok();
-  }
-  if (file_step_ != item.step) {
-    file_ = std::make_unique<StepFile>(store_, item.step->global_step, worker_);
-    file_step_ = item.step;
-  }
-  SMD_RETURN_IF_ERROR(Append(item));
-  return item.kind == Item::Kind::kSeal ? CommitStep(item) : Status::Ok();
-}
-
-Status WriteQueue::Core::Append(Item &item) {
-  for (RecordMark &record : item.batch.records) file_->Announce(std::move(record));
+  for (RecordMark &record : item.batch.records) lane.file->Announce(std::move(record));
   std::vector<ByteSpan> pieces;
   pieces.reserve(item.batch.pieces.size());
   for (const Piece &piece : item.batch.pieces) pieces.push_back(piece.bytes);
-  return pieces.empty() ? Status::Ok() : file_->Append(pieces);
+  return pieces.empty() ? Status::Ok() : lane.file->Append(pieces);
 }
 
-Status WriteQueue::Core::CommitStep(Item &item) {
-  for (format::SavedShape &shape : item.step->shapes) file_->AddShape(std::move(shape));
-  const std::unique_ptr<StepFile> file = std::move(file_);
-  file_step_.reset();
-  if (file->IsEmpty()) return Status::Ok();
-  SMD_RETURN_IF_ERROR(file->Commit(item.step->mode, item.step->mode_step, options_.is_durable));
+Status WriteQueue::Core::CommitStep(Lane &lane) {
+  const Step &step = *lane.step;
+  for (const format::SavedShape &shape : step.shapes) lane.file->AddShape(shape);
+  if (lane.file->IsEmpty()) return Status::Ok();
+  SMD_RETURN_IF_ERROR(lane.file->Commit(step.mode, step.mode_step, options_.is_durable));
   const MutexLock lock(mutex_);
   last_logged_ = Code::kOk;  // it works again; the next failure is news
   ++counts_.steps_written;
-  counts_.tensors_written += static_cast<int64_t>(file->TensorCount());
-  counts_.bytes_written += static_cast<int64_t>(file->BytesWritten());
+  counts_.tensors_written += static_cast<int64_t>(lane.file->TensorCount());
+  counts_.bytes_written += static_cast<int64_t>(lane.file->BytesWritten());
   return Status::Ok();
 }
 
 Status WriteQueue::Core::Flush(Deadline deadline) {
   const MutexLock lock(mutex_);
-  const uint64_t target = pushed_;
-  while (done_ < target) {
+  const uint64_t last = lanes_.LastSequence();
+  while (!lanes_.IsDoneUpTo(last)) {
     if (deadline.IsOver(clock_)) {
       return {Code::kTimeout, StrCat(store_->Location(), ": ", queued_bytes_,
                                      " bytes still wait to be written when time is up")};
@@ -321,15 +360,17 @@ Status WriteQueue::Core::Stop(Deadline deadline) {
   Status status = Flush(deadline);
   MutexLock lock(mutex_);
   must_end_ = true;
-  if (!status.IsOk()) GiveUpItems();
-  changed_.NotifyAll();
-  while (thread_.IsRunning() && !has_ended_ && !deadline.IsOver(clock_)) {
+  if (!status.IsOk()) GiveUpLanes();
+  work_.NotifyAll();
+  while (running_ > 0 && !deadline.IsOver(clock_)) {
     clock_.WaitFor(changed_, mutex_, deadline.Left(clock_));
   }
-  if (has_ended_) {
-    thread_.Join();
-  } else {
-    thread_.Detach();
+  for (size_t i = 0; i < started_; ++i) {
+    if (running_ == 0) {
+      threads_[i].Join();
+    } else {
+      threads_[i].Detach();
+    }
   }
   return status;
 }
@@ -337,7 +378,7 @@ Status WriteQueue::Core::Stop(Deadline deadline) {
 void WriteQueue::Core::Abandon() {
   {
     const MutexLock lock(mutex_);
-    GiveUpItems();
+    GiveUpLanes();
   }
   const Status stopped = Stop(Deadline::After(clock_, kAbandonTime));
   (void)stopped;  // nobody is left to be told
@@ -365,17 +406,27 @@ WriteQueue::WriteQueue(std::shared_ptr<storage::Store> store, std::string worker
 WriteQueue::~WriteQueue() { core_->Abandon(); }
 
 Status WriteQueue::Push(const std::shared_ptr<Step> &step, Batch batch) {
-  return core_->Push({Item::Kind::kBatch, step, std::move(batch), {}, {}, {}});
+  Item item;
+  item.kind = Item::Kind::kBatch;
+  item.batch = std::move(batch);
+  return core_->Push(step, std::move(item));
 }
 
 Status WriteQueue::Seal(const std::shared_ptr<Step> &step, Batch rest) {
-  return core_->Push({Item::Kind::kSeal, step, std::move(rest), {}, {}, {}});
+  Item item;
+  item.kind = Item::Kind::kSeal;
+  item.batch = std::move(rest);
+  return core_->Push(step, std::move(item));
 }
 
 void WriteQueue::GiveUp(Step &step) { core_->GiveUp(step); }
 
 void WriteQueue::Put(std::string name, std::string text) {
-  core_->PushSmall({Item::Kind::kPut, nullptr, {}, {}, std::move(name), std::move(text)});
+  Item item;
+  item.kind = Item::Kind::kPut;
+  item.name = std::move(name);
+  item.text = std::move(text);
+  core_->Put(std::move(item));
 }
 
 Status WriteQueue::Flush(Deadline deadline) { return core_->Flush(deadline); }

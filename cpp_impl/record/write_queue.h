@@ -1,4 +1,5 @@
-// Carries batches to a background writer, in order, within a bound of memory.
+// Carries batches to background writers within a bound of memory: several steps at a time,
+// each whole and in its order.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +39,8 @@ struct QueueCounts {
   int64_t bytes_queued = 0;
 };
 
-// The thread starts with the first batch.  Safe from any thread, but the calls for one
-// step come in order.
+// Threads start as there is work, as many as the store can use.  Safe from any thread, but the
+// calls for one step come in order.
 class WriteQueue {
  public:
   // `worker` in its file form.
@@ -60,8 +61,8 @@ class WriteQueue {
 
   // Waits until all that was pushed before is written.  TIMEOUT.
   Status Flush(Deadline deadline);
-  // Flushes and ends the thread; one that cannot end in time is left behind with what
-  // it holds.  A second call does nothing.  TIMEOUT.
+  // Flushes and ends the threads; those that cannot end in time are left behind with what
+  // they hold.  A second call does nothing.  TIMEOUT.
   Status Stop(Deadline deadline);
 
   // The first error since the last call; success if there was none.

@@ -28,6 +28,8 @@ class LocalStore final : public Store {
   Status Remove(const std::string &name) override;
   Result<std::unique_ptr<Claim>> Acquire(const std::string &name) override;
   std::unique_ptr<Watcher> Watch() override;
+  // One fills pages while the other waits for memory or the disk.
+  int WritesAtOnce() const override { return 2; }
 
  private:
   std::string PathOf(std::string_view name) const;

@@ -101,6 +101,9 @@ class Store {
 
   virtual std::unique_ptr<Watcher> Watch() = 0;
 
+  // How many files it pays to write at a time.
+  virtual int WritesAtOnce() const { return 1; }
+
   Result<bool> Exists(const std::string &name);
 
   // The whole of a small file; UNSUPPORTED if it has more than `limit` bytes.

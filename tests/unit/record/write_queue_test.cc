@@ -121,6 +121,27 @@ TEST_F(WriteQueueTest, WritesStepsInOrder) {
                                      format::IndexFileName(1, "worker_0"), "last"));
 }
 
+TEST_F(WriteQueueTest, SeveralWritersKeepTheOrderOfTheIndexFiles) {
+  store_->SetWritesAtOnce(3);
+  // The event file of step 0 is held up until that of step 1 has its name.
+  std::mutex mutex;
+  std::vector<std::string> indexes;
+  store_->SetFault([&, gate = gate_](Call call, const std::string &name) {
+    if (call != Call::kCommit) return Status::Ok();
+    if (name == format::EventFileName(0, "worker_0")) gate->Pass();
+    if (name == format::EventFileName(1, "worker_0")) gate->Open();
+    const std::lock_guard lock(mutex);
+    if (name.starts_with("index/")) indexes.push_back(name);
+    return Status::Ok();
+  });
+  for (int64_t step = 0; step < 20; ++step) ASSERT_TRUE(Save(step).IsOk());
+  FlushReally();
+  ASSERT_THAT(indexes, SizeIs(20));
+  for (int64_t step = 0; step < 20; ++step) {
+    EXPECT_EQ(indexes[static_cast<size_t>(step)], format::IndexFileName(step, "worker_0"));
+  }
+}
+
 TEST_F(WriteQueueTest, AStepMayComeInManyBatches) {
   const auto step = NewStep(0);
   ASSERT_TRUE(Queue().Push(step, BatchOf(3, 'a')).IsOk());

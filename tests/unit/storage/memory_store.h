@@ -39,10 +39,13 @@ class MemoryStore final : public Store {
   Status Remove(const std::string &name) override;
   Result<std::unique_ptr<Claim>> Acquire(const std::string &name) override;
   std::unique_ptr<Watcher> Watch() override;
+  int WritesAtOnce() const override { return writes_at_once_; }
+  void SetWritesAtOnce(int count) { writes_at_once_ = count; }
 
  private:
   struct Content;
   std::shared_ptr<Content> content_;
+  int writes_at_once_ = 1;
 };
 
 }  // namespace smdebug::storage

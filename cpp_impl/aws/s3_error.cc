@@ -1,0 +1,116 @@
+#include "aws/s3_error.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+
+namespace smdebug::aws {
+namespace {
+
+struct Meaning {
+  std::string_view s3_code;
+  Code code;
+};
+
+constexpr Meaning kMeanings[] = {
+    {"AccessDenied", Code::kPermission},
+    {"AllAccessDisabled", Code::kPermission},
+    {"AccountProblem", Code::kPermission},
+    {"AuthorizationHeaderMalformed", Code::kWrongRegion},
+    {"BadRequest", Code::kIo},
+    {"BandwidthLimitExceeded", Code::kThrottled},
+    {"ExpiredToken", Code::kCredentialsExpired},
+    {"ExpiredTokenException", Code::kCredentialsExpired},
+    {"InvalidAccessKeyId", Code::kCredentialsRefused},
+    {"InvalidToken", Code::kCredentialsRefused},
+    {"NoSuchBucket", Code::kBucketNotFound},
+    {"NoSuchKey", Code::kNotFound},
+    {"PermanentRedirect", Code::kWrongRegion},
+    {"RequestExpired", Code::kClockSkewed},
+    {"RequestLimitExceeded", Code::kThrottled},
+    {"RequestThrottled", Code::kThrottled},
+    {"RequestThrottledException", Code::kThrottled},
+    {"RequestTimeTooSkewed", Code::kClockSkewed},
+    {"RequestTimeout", Code::kTimeout},
+    {"SignatureDoesNotMatch", Code::kCredentialsRefused},
+    {"SlowDown", Code::kThrottled},
+    {"TemporaryRedirect", Code::kWrongRegion},
+    {"Throttling", Code::kThrottled},
+    {"ThrottlingException", Code::kThrottled},
+    {"ThrottledException", Code::kThrottled},
+    {"TokenRefreshRequired", Code::kCredentialsExpired},
+    {"TooManyRequestsException", Code::kThrottled},
+};
+
+Code CodeOfStatus(int http_status) {
+  switch (http_status) {
+    case 301:
+    case 307: return Code::kWrongRegion;
+    case 401:
+    case 403: return Code::kPermission;
+    case 404: return Code::kNotFound;
+    case 408: return Code::kTimeout;
+    case 429: return Code::kThrottled;
+    default: return http_status >= 500 ? Code::kNetwork : Code::kIo;
+  }
+}
+
+Code CodeOf(const S3Error &error) {
+  const auto *const found =
+      std::find_if(std::begin(kMeanings), std::end(kMeanings),
+                   [&](const Meaning &meaning) { return meaning.s3_code == error.code; });
+  return found == std::end(kMeanings) ? CodeOfStatus(error.http_status) : found->code;
+}
+
+std::string Advice(Code code, const S3Error &error, std::string_view source) {
+  switch (code) {
+    case Code::kPermission:
+      return "; these credentials may not do this: see the policy in docs/s3.md";
+    case Code::kCredentialsRefused:
+      return StrCat("; the access key is unknown or the secret is wrong: check the credentials of ",
+                    source);
+    case Code::kCredentialsExpired:
+      return StrCat("; the session token is no longer valid: renew the credentials of ", source);
+    case Code::kClockSkewed:
+      return "; this machine's clock is wrong by minutes: set it (chrony, ntpd)";
+    case Code::kWrongRegion:
+      return error.region.empty()
+                 ? "; the bucket lies in another region: set the region"
+                 : StrCat("; the bucket lies in another region: set the region to ", error.region);
+    case Code::kBucketNotFound: return "; there is no such bucket: check its name, or make it";
+    case Code::kThrottled: return "; the service asks for fewer requests: save less often";
+    default: return {};
+  }
+}
+
+// One line, without what a hostile service may put into it.
+std::string Sentence(const S3Error &error) {
+  constexpr size_t kLongest = 200;
+  std::string text = error.code.empty() ? StrCat("HTTP ", error.http_status)
+                                        : StrCat(error.code, " (HTTP ", error.http_status, ")");
+  if (!error.message.empty()) {
+    text += ": " + error.message.substr(0, kLongest);
+    while (text.ends_with('.')) text.pop_back();
+  }
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c >= 0 && c < ' '; }, ' ');
+  return text;
+}
+
+}  // namespace
+
+Status S3Failure(std::string_view action, std::string_view location, std::string_view source,
+                 const S3Error &error) {
+  const Code code = CodeOf(error);
+  Status status(code, StrCat(location, ": ", action, " failed: ", Sentence(error),
+                             Advice(code, error, source)));
+  status = std::move(status)
+               .With("path", std::string(location))
+               .With("http_status", std::to_string(error.http_status));
+  if (!error.code.empty()) status = std::move(status).With("s3_code", error.code);
+  if (!error.region.empty()) status = std::move(status).With("region", error.region);
+  if (!error.request_id.empty()) status = std::move(status).With("request_id", error.request_id);
+  return status;
+}
+
+}  // namespace smdebug::aws

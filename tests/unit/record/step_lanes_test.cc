@@ -1,0 +1,131 @@
+#include "record/step_lanes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace smdebug::record {
+namespace {
+
+using Kind = Item::Kind;
+
+class StepLanesTest : public testing::Test {
+ protected:
+  static Item ItemOf(Kind kind) {
+    Item item;
+    item.kind = kind;
+    return item;
+  }
+  std::shared_ptr<Step> AddStep(Kind kind = Kind::kSeal) {
+    auto step = std::make_shared<Step>();
+    lanes_.Add(step, ItemOf(kind));
+    return step;
+  }
+  // The first item of the lane is done; what a seal leaves behind is the index.
+  void FinishItem(Lane &lane) {
+    const Kind kind = lane.items.front().kind;
+    if (kind == Kind::kSeal) {
+      lane.items.front().kind = Kind::kIndex;
+    } else {
+      lane.items.pop_front();
+    }
+    lanes_.GiveBack(lane, kind == Kind::kIndex || kind == Kind::kPut);
+  }
+
+  StepLanes lanes_{4};
+};
+
+TEST_F(StepLanesTest, NothingIsToBeDoneAtFirst) {
+  EXPECT_FALSE(lanes_.HasWork());
+  EXPECT_EQ(lanes_.Take(), nullptr);
+  EXPECT_TRUE(lanes_.IsDoneUpTo(0));
+}
+
+TEST_F(StepLanesTest, SeveralStepsAreTakenAtATimeButEachOnce) {
+  const auto first = AddStep();
+  const auto second = AddStep();
+  EXPECT_EQ(lanes_.Take()->step, first);
+  EXPECT_EQ(lanes_.Take()->step, second);
+  EXPECT_EQ(lanes_.Take(), nullptr);
+}
+
+TEST_F(StepLanesTest, AnIndexWaitsForThoseOfTheStepsBefore) {
+  const auto first = AddStep();
+  const auto second = AddStep();
+  const auto first_lane = lanes_.Take();
+  const auto second_lane = lanes_.Take();
+  FinishItem(*second_lane);
+  EXPECT_FALSE(lanes_.HasWork());
+  FinishItem(*first_lane);
+  ASSERT_EQ(lanes_.Take(), first_lane);
+  EXPECT_EQ(lanes_.Take(), nullptr) << "the first index is not there yet";
+  FinishItem(*first_lane);
+  EXPECT_EQ(lanes_.Take(), second_lane);
+}
+
+TEST_F(StepLanesTest, ASmallFileWaitsForAllBefore) {
+  AddStep();
+  lanes_.Add(nullptr, ItemOf(Kind::kPut));
+  const auto lane = lanes_.Take();
+  EXPECT_EQ(lanes_.Take(), nullptr);
+  FinishItem(*lane);
+  FinishItem(*lanes_.Take());
+  const auto put = lanes_.Take();
+  ASSERT_NE(put, nullptr);
+  EXPECT_EQ(put->items.front().kind, Kind::kPut);
+}
+
+TEST_F(StepLanesTest, BatchesOfAStepFollowEachOtherPastSmallFiles) {
+  const auto step = AddStep(Kind::kBatch);
+  lanes_.Add(nullptr, ItemOf(Kind::kPut));
+  lanes_.Add(step, ItemOf(Kind::kSeal));
+  EXPECT_EQ(lanes_.Take()->items.size(), 2U);
+}
+
+TEST_F(StepLanesTest, AStepThatIsGivenUpHoldsNobodyUp) {
+  const auto first = AddStep(Kind::kBatch);
+  const auto second = AddStep();
+  FinishItem(*lanes_.Take());  // and no more of it comes
+  const auto second_lane = lanes_.Take();
+  FinishItem(*second_lane);
+  EXPECT_EQ(lanes_.Take(), nullptr);
+  first->is_given_up = true;
+  const auto given_up = lanes_.Take();
+  ASSERT_EQ(given_up->step, first);
+  lanes_.GiveBack(*given_up, true);
+  EXPECT_EQ(lanes_.Take(), second_lane);
+}
+
+TEST_F(StepLanesTest, NobodyIsFarAhead) {
+  for (int i = 0; i < 6; ++i) AddStep();
+  for (int i = 0; i < 4; ++i) EXPECT_NE(lanes_.Take(), nullptr);
+  EXPECT_EQ(lanes_.Take(), nullptr);
+}
+
+TEST_F(StepLanesTest, ItemsAreDoneWhenAllUpToThemAre) {
+  AddStep();
+  AddStep();
+  const auto first = lanes_.Take();
+  const auto second = lanes_.Take();
+  FinishItem(*second);
+  EXPECT_FALSE(lanes_.IsDoneUpTo(1));
+  FinishItem(*first);
+  EXPECT_FALSE(lanes_.IsDoneUpTo(1)) << "a step without its index is not done";
+  FinishItem(*lanes_.Take());
+  EXPECT_TRUE(lanes_.IsDoneUpTo(1));
+  EXPECT_FALSE(lanes_.IsDoneUpTo(2));
+  EXPECT_EQ(lanes_.LastSequence(), 2U);
+}
+
+TEST_F(StepLanesTest, TheRestIsTakenOutButWhatIsAboutToBeComplete) {
+  const auto under_way = AddStep();
+  const auto lane = lanes_.Take();
+  const auto waiting = AddStep(Kind::kBatch);
+  const auto rest = lanes_.TakeOutRest();
+  ASSERT_EQ(rest.size(), 1U);
+  EXPECT_EQ(rest[0]->step, waiting);
+  FinishItem(*lane);
+  EXPECT_EQ(lanes_.Take(), lane);
+}
+
+}  // namespace
+}  // namespace smdebug::record
