@@ -1,0 +1,81 @@
+#include "aws/digest.h"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace smdebug::aws {
+namespace {
+
+constexpr size_t kBlockSize = 64;  // SHA-256's, which HMAC pads its key to
+
+Status NoSha256() {
+  return {Code::kInternal,
+          "OpenSSL offers no SHA-256; check its configuration (OPENSSL_CONF, FIPS module)"};
+}
+
+// Fetching searches OpenSSL's providers and costs more than a short digest.
+const EVP_MD *FetchedSha256() {
+  static const EVP_MD *const kSha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  return kSha256;
+}
+
+struct FreeContext {
+  void operator()(EVP_MD_CTX *context) const { EVP_MD_CTX_free(context); }
+};
+
+}  // namespace
+
+Result<Sha256Digest> Sha256(std::span<const ByteSpan> pieces) {
+  const std::unique_ptr<EVP_MD_CTX, FreeContext> context(EVP_MD_CTX_new());
+  const EVP_MD *sha256 = FetchedSha256();
+  if (!context || sha256 == nullptr || EVP_DigestInit_ex2(context.get(), sha256, nullptr) != 1) {
+    return NoSha256();
+  }
+  for (const ByteSpan &piece : pieces) {
+    if (EVP_DigestUpdate(context.get(), piece.data(), piece.size()) != 1) return NoSha256();
+  }
+  Sha256Digest digest;
+  auto *out = reinterpret_cast<unsigned char *>(digest.data());
+  if (EVP_DigestFinal_ex(context.get(), out, nullptr) != 1) return NoSha256();
+  return digest;
+}
+
+Result<Sha256Digest> Sha256(std::string_view text) {
+  const std::array pieces = {AsBytes(text)};
+  return Sha256(pieces);
+}
+
+// Built from the digest: EVP_MAC would be fetched, and its context set up, for every one.
+Result<Sha256Digest> HmacSha256(ByteSpan key, std::string_view text) {
+  Sha256Digest short_key;
+  if (key.size() > kBlockSize) {
+    const std::array long_key = {key};
+    SMD_ASSIGN_OR_RETURN(short_key, Sha256(long_key));
+    key = short_key;
+  }
+  std::array<std::byte, kBlockSize> inner{};
+  std::copy(key.begin(), key.end(), inner.begin());
+  std::array<std::byte, kBlockSize> outer = inner;
+  for (std::byte &byte : inner) byte ^= std::byte{0x36};
+  for (std::byte &byte : outer) byte ^= std::byte{0x5C};
+
+  const std::array inside = {ByteSpan(inner), AsBytes(text)};
+  SMD_ASSIGN_OR_RETURN(const Sha256Digest digest, Sha256(inside));
+  const std::array outside = {ByteSpan(outer), ByteSpan(digest)};
+  return Sha256(outside);
+}
+
+std::string ToHex(ByteSpan bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  out.reserve(2 * bytes.size());
+  for (const std::byte byte : bytes) {
+    out.push_back(kDigits[std::to_integer<size_t>(byte >> 4)]);
+    out.push_back(kDigits[std::to_integer<size_t>(byte & std::byte{0x0F})]);
+  }
+  return out;
+}
+
+}  // namespace smdebug::aws

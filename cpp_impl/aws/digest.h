@@ -1,0 +1,30 @@
+// SHA-256 and HMAC-SHA256.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "base/result.h"
+
+namespace smdebug::aws {
+
+using Sha256Digest = std::array<std::byte, 32>;
+
+// Both fail with INTERNAL where the machine's OpenSSL offers no SHA-256.  Safe from any
+// thread.
+
+// Of all pieces in a row.
+Result<Sha256Digest> Sha256(std::span<const ByteSpan> pieces);
+Result<Sha256Digest> Sha256(std::string_view text);
+
+// RFC 2104.
+Result<Sha256Digest> HmacSha256(ByteSpan key, std::string_view text);
+
+// In lower case.
+std::string ToHex(ByteSpan bytes);
+
+}  // namespace smdebug::aws
