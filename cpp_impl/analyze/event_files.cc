@@ -22,35 +22,6 @@ constexpr size_t kReadPart = 128 << 10;
 
 Status CutRecord(std::string_view what) { return {Code::kCorruptData, std::string(what)}; }
 
-// Bytes of one record, read in order, and their checksum.
-class RecordSource {
- public:
-  RecordSource(const storage::FileReader &file, const RecordPlace &place)
-      : file_(file), place_(place), offset_(place.start) {}
-
-  Status Read(MutableByteSpan out) {
-    while (!out.empty()) {
-      const std::array part = {out.first(std::min(out.size(), kReadPart))};
-      SMD_RETURN_IF_ERROR(file_.Read(offset_, part));
-      if (place_.crc32c) crc32c_ = ExtendCrc32c(crc32c_, part[0]);
-      offset_ += part[0].size();
-      out = out.subspan(part[0].size());
-    }
-    return Status::Ok();
-  }
-
-  Status CheckChecksum() const {
-    if (!place_.crc32c || crc32c_ == *place_.crc32c) return Status::Ok();
-    return CutRecord("the record's bytes do not have the checksum that its index says");
-  }
-
- private:
-  const storage::FileReader &file_;
-  const RecordPlace &place_;
-  uint64_t offset_;
-  uint32_t crc32c_ = 0;
-};
-
 // `content` is either in `kept`, which then becomes the value's memory, or is copied.
 Result<std::optional<ReadTensor>> Parse(const format::RecordParts &parts,
                                         std::shared_ptr<AlignedBuffer> kept) {
@@ -74,44 +45,95 @@ Result<std::optional<ReadTensor>> Parse(const format::RecordParts &parts,
   return std::optional<ReadTensor>(std::move(read));
 }
 
-Result<std::optional<ReadTensor>> ReadWhole(RecordSource source, MutableByteSpan bytes) {
-  SMD_RETURN_IF_ERROR(source.Read(bytes));
-  SMD_RETURN_IF_ERROR(source.CheckChecksum());
-  return Parse({bytes, {}, {}}, nullptr);
-}
+// Takes the bytes of one record in the order in which they come, its elements into the
+// memory of the value to be.
+class RecordSink final : public ByteSink {
+ public:
+  explicit RecordSink(const RecordPlace &place)
+      : place_(place), first_(small_.data(), FirstSize(place.length)) {}
+
+  MutableByteSpan Room() override {
+    const MutableByteSpan rest = Rest();
+    room_ = rest.first(std::min(rest.size(), kReadPart));
+    return room_;
+  }
+
+  void Advance(size_t count) override {
+    if (place_.crc32c) crc32c_ = ExtendCrc32c(crc32c_, room_.first(count));
+    received_ += count;
+  }
+
+  // Success unless what came so far shows that this is no record.
+  const Status &State() const { return state_; }
+
+  // For when all bytes are there.
+  Result<std::optional<ReadTensor>> Finish() {
+    if (place_.crc32c && crc32c_ != *place_.crc32c) {
+      return CutRecord("the record's bytes do not have the checksum that its index says");
+    }
+    if (whole_) return Parse({whole_->Span(), {}, {}}, nullptr);
+    if (!content_) return Parse({first_, {}, {}}, nullptr);
+    return Parse({first_.first(payload_.offset), content_->Span(), Tail()}, content_);
+  }
+
+ private:
+  static size_t FirstSize(uint64_t length) { return length <= kSmallRecord ? length : kEnvelope; }
+
+  MutableByteSpan Tail() {
+    const uint64_t end = payload_.offset + payload_.size;
+    return MutableByteSpan(small_).subspan(kEnvelope, place_.length - end);
+  }
+
+  MutableByteSpan Rest() {
+    if (received_ < first_.size()) return first_.subspan(received_);
+    if (!whole_ && !content_ && state_.IsOk()) state_ = PlaceRest();
+    if (!state_.IsOk()) return {};
+    if (whole_) return whole_->Span().subspan(received_);
+    const uint64_t end = payload_.offset + payload_.size;
+    return received_ < end ? content_->Span().subspan(received_ - payload_.offset)
+                           : Tail().subspan(received_ - end);
+  }
+
+  // Decides where what follows the first bytes goes.
+  Status PlaceRest() {
+    SMD_ASSIGN_OR_RETURN(const auto payload, format::LocatePayload(first_, place_.length));
+    const uint64_t after = payload ? place_.length - payload->offset - payload->size : 0;
+    if (!payload || payload->offset + payload->size <= first_.size() || after > kEnvelope) {
+      whole_ = std::make_unique<AlignedBuffer>(place_.length);
+      std::memcpy(whole_->Data(), first_.data(), first_.size());
+      return Status::Ok();
+    }
+    payload_ = *payload;
+    content_ = std::make_shared<AlignedBuffer>(payload_.size);
+    const ByteSpan begun = first_.subspan(payload_.offset);
+    std::memcpy(content_->Data(), begun.data(), begun.size());
+    return Status::Ok();
+  }
+
+  const RecordPlace &place_;
+  std::array<std::byte, kSmallRecord> small_;  // first bytes and, of large records, the last
+  const MutableByteSpan first_;
+  MutableByteSpan room_;
+  uint64_t received_ = 0;
+  uint32_t crc32c_ = 0;
+  format::PayloadSpan payload_{};
+  std::shared_ptr<AlignedBuffer> content_;
+  std::unique_ptr<AlignedBuffer> whole_;  // where the form is an unusual one
+  Status state_;
+};
 
 }  // namespace
 
 Result<std::optional<ReadTensor>> ReadRecord(const storage::FileReader &file,
                                              const RecordPlace &place) {
-  if (place.start > file.Size() || place.length > file.Size() - place.start) {
-    return CutRecord(StrCat("the record of ", place.length, " bytes lies beyond the file's end at ",
-                            file.Size()));
-  }
   if (place.length < format::kRecordHeaderSize + format::kRecordFooterSize) {
     return CutRecord(StrCat("a record of ", place.length, " bytes is too short to be one"));
   }
-  RecordSource source(file, place);
-  std::array<std::byte, kSmallRecord> small;
-  if (place.length <= small.size())
-    return ReadWhole(source, MutableByteSpan(small).first(place.length));
-
-  const MutableByteSpan first = MutableByteSpan(small).first(kEnvelope);
-  SMD_RETURN_IF_ERROR(source.Read(first));
-  SMD_ASSIGN_OR_RETURN(const auto payload, format::LocatePayload(first, place.length));
-  const uint64_t after = payload ? place.length - payload->offset - payload->size : 0;
-  if (!payload || payload->offset + payload->size <= first.size() || after > kEnvelope) {
-    AlignedBuffer whole(place.length);
-    return ReadWhole(RecordSource(file, place), whole.Span());
-  }
-  const auto content = std::make_shared<AlignedBuffer>(payload->size);
-  const ByteSpan begun = ByteSpan(first).subspan(payload->offset);
-  std::memcpy(content->Data(), begun.data(), begun.size());
-  SMD_RETURN_IF_ERROR(source.Read(content->Span().subspan(begun.size())));
-  const MutableByteSpan tail = MutableByteSpan(small).subspan(kEnvelope, after);
-  SMD_RETURN_IF_ERROR(source.Read(tail));
-  SMD_RETURN_IF_ERROR(source.CheckChecksum());
-  return Parse({ByteSpan(first).first(payload->offset), content->Span(), tail}, content);
+  RecordSink sink(place);
+  const Status read = file.Read(place.start, place.length, sink);
+  SMD_RETURN_IF_ERROR(sink.State());
+  SMD_RETURN_IF_ERROR(read);
+  return sink.Finish();
 }
 
 Result<std::shared_ptr<storage::FileReader>> EventFiles::Open(const std::string &name) {

@@ -17,10 +17,10 @@ Result<EventStream> EventStream::Open(const std::string &path) {
 }
 
 Result<std::optional<ReadTensor>> EventStream::Next() {
-  while (offset_ < file_->Size()) {
+  SMD_ASSIGN_OR_RETURN(const uint64_t end, file_->Size());
+  while (offset_ < end) {
     std::array<std::byte, format::kRecordHeaderSize> header;
-    const std::array pieces = {MutableByteSpan(header)};
-    SMD_RETURN_IF_ERROR(file_->Read(offset_, pieces));
+    SMD_RETURN_IF_ERROR(file_->ReadInto(offset_, header));
     auto size = format::ParseRecordHeader(header);
     if (!size.IsOk()) {
       return CorruptData(path_, StrCat("record at ", offset_, ": ", size.GetStatus().Message()));

@@ -13,10 +13,11 @@ IndexScanner::IndexScanner(std::shared_ptr<storage::Store> store, StepRange rang
       range_(range),
       listing_(store_->Follow(std::string(format::kIndexFolder))) {}
 
-Result<format::IndexFile> IndexScanner::Read(const std::string &name) const {
+Result<format::IndexFile> IndexScanner::Parse(const std::string &name,
+                                              const Result<std::string> &text) const {
+  if (!text.IsOk()) return text.GetStatus();
   const std::string path = StrCat(store_->Location(), "/", name);
-  SMD_ASSIGN_OR_RETURN(const std::string text, store_->ReadText(name));
-  SMD_ASSIGN_OR_RETURN(format::IndexFile index, format::IndexFromJson(text, path));
+  SMD_ASSIGN_OR_RETURN(format::IndexFile index, format::IndexFromJson(*text, path));
   constexpr uint64_t kLongest =
       format::kMaxRecordPayload + format::kRecordHeaderSize + format::kRecordFooterSize;
   for (const format::TensorLocation &location : index.tensors) {
@@ -28,29 +29,51 @@ Result<format::IndexFile> IndexScanner::Read(const std::string &name) const {
   return index;
 }
 
+void IndexScanner::Settle(int64_t step) { listing_->Settle(format::IndexFilePrefix(step)); }
+
+std::vector<IndexScanner::Found> IndexScanner::Wanted(std::vector<std::string> *names,
+                                                      const IsKnown &is_known) const {
+  std::sort(names->begin(), names->end());
+  names->erase(std::unique(names->begin(), names->end()), names->end());
+  std::vector<Found> wanted;
+  std::erase_if(*names, [&](const std::string &name) {
+    std::optional<format::StepFile> file;
+    if (name.ends_with(".json")) file = format::ParseStepFileName(name);
+    if (!file || !range_.Holds(file->step) || is_known(file->step, file->worker)) return true;
+    wanted.push_back({file->step, std::move(file->worker), {}});
+    return false;
+  });
+  return wanted;
+}
+
 Result<std::vector<IndexScanner::Found>> IndexScanner::Next(const IsKnown &is_known,
                                                             Status *failure) {
   SMD_ASSIGN_OR_RETURN(std::vector<std::string> names, listing_->Next());
   for (const auto &[name, code] : failed_) names.push_back(name);
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
+  std::vector<Found> wanted = Wanted(&names, is_known);
   std::vector<Found> found;
-  for (const std::string &name : names) {
-    std::optional<format::StepFile> file;
-    if (name.ends_with(".json")) file = format::ParseStepFileName(name);
-    if (!file || !range_.Holds(file->step) || is_known(file->step, file->worker)) continue;
-    auto index = Read(name);
-    if (index.IsOk()) {
-      failed_.erase(name);
-      found.push_back({file->step, std::move(file->worker), *std::move(index)});
-      continue;
+  const auto at_once = static_cast<size_t>(store_->ReadsAtOnce());
+  for (size_t begin = 0; begin < names.size(); begin += at_once) {
+    const auto some = std::span(names).subspan(begin, std::min(at_once, names.size() - begin));
+    const std::vector<Result<std::string>> texts = store_->ReadTexts(some);
+    for (size_t i = 0; i < some.size(); ++i) {
+      auto index = Parse(some[i], texts[i]);
+      if (index.IsOk()) {
+        failed_.erase(some[i]);
+        wanted[begin + i].index = *std::move(index);
+        found.push_back(std::move(wanted[begin + i]));
+      } else {
+        NoteFailure(some[i], index.GetStatus(), failure);
+      }
     }
-    const Status status = index.GetStatus();
-    const bool is_news = failed_[name] != status.GetCode();
-    failed_[name] = status.GetCode();
-    if (is_news && failure->IsOk()) *failure = status;
   }
   return found;
+}
+
+void IndexScanner::NoteFailure(const std::string &name, const Status &status, Status *failure) {
+  const bool is_news = failed_[name] != status.GetCode();
+  failed_[name] = status.GetCode();
+  if (is_news && failure->IsOk()) *failure = status;
 }
 
 }  // namespace smdebug::analyze

@@ -40,8 +40,15 @@ class IndexScanner {
   // gets the first one's status the first time that it fails.
   Result<std::vector<Found>> Next(const IsKnown &is_known, Status *failure);
 
+  // Says that no file of an earlier step is of interest any more, but those that
+  // could not be read so far.
+  void Settle(int64_t step);
+
  private:
-  Result<format::IndexFile> Read(const std::string &name) const;
+  Result<format::IndexFile> Parse(const std::string &name, const Result<std::string> &text) const;
+  // The files of steps in range that are not known.
+  std::vector<Found> Wanted(std::vector<std::string> *names, const IsKnown &is_known) const;
+  void NoteFailure(const std::string &name, const Status &status, Status *failure);
 
   const std::shared_ptr<storage::Store> store_;
   const StepRange range_;

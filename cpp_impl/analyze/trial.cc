@@ -222,6 +222,7 @@ Status Trial::Scan() {
     tensors_.Add(file.step, worker, std::move(file.index));
   }
   if (!found.empty()) steps_.ApplyWindow();
+  if (const int64_t complete = steps_.LastComplete(); complete >= 0) scanner_.Settle(complete);
   return failure;
 }
 

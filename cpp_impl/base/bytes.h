@@ -20,6 +20,12 @@ inline std::string_view AsText(ByteSpan bytes) {
   return {reinterpret_cast<const char *>(bytes.data()), bytes.size()};
 }
 
+// Bytes, and what keeps them; without an owner they are only lent.
+struct Piece {
+  std::shared_ptr<const void> owner;
+  ByteSpan bytes;
+};
+
 // Uninitialised memory aligned to 64 bytes.  Movable, not copyable.
 class AlignedBuffer {
  public:

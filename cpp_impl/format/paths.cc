@@ -48,8 +48,12 @@ std::string EventFileName(int64_t step, std::string_view worker) {
   return StrCat("events/", prefix, "/", prefix, "_", WorkerToFile(worker), ".tfevents");
 }
 
+std::string IndexFilePrefix(int64_t step) {
+  return StrCat(IndexBucket(step), "/", StepPrefix(step));
+}
+
 std::string IndexFileName(int64_t step, std::string_view worker) {
-  return StrCat(IndexBucket(step), "/", StepPrefix(step), "_", WorkerToFile(worker), ".json");
+  return StrCat(IndexFilePrefix(step), "_", WorkerToFile(worker), ".json");
 }
 
 std::string IndexBucket(int64_t step) {

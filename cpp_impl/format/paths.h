@@ -19,6 +19,8 @@ inline constexpr std::string_view kCollectionsFolder = "collections/000000000";
 std::string EventFileName(int64_t step, std::string_view worker);
 // "index/000000000/000000000012_worker_0.json"
 std::string IndexFileName(int64_t step, std::string_view worker);
+// "index/000000000/000000000012": what the names of a step's index files begin with
+std::string IndexFilePrefix(int64_t step);
 // "index/000000000": the folder of a step's index file
 std::string IndexBucket(int64_t step);
 // "collections/000000000/worker_0_collections.json"

@@ -13,12 +13,6 @@
 
 namespace smdebug::record {
 
-// Bytes, and what keeps them.
-struct Piece {
-  std::shared_ptr<const void> owner;
-  ByteSpan bytes;
-};
-
 // Consecutive bytes of a step's event file, and the records that begin in them.
 struct Batch {
   std::vector<Piece> pieces;

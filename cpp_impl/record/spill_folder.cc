@@ -34,10 +34,7 @@ SpillFolder::~SpillFolder() {
 Result<std::string> SpillFolder::Park(const Batch &batch) {
   const std::string name = StrCat("smdebug-", token_, "-", next_++, ".spill");
   SMD_ASSIGN_OR_RETURN(const std::unique_ptr<storage::FileWriter> file, store_->Create(name));
-  for (const Piece &piece : batch.pieces) {
-    const std::array bytes = {piece.bytes};
-    SMD_RETURN_IF_ERROR(file->Append(bytes));
-  }
+  SMD_RETURN_IF_ERROR(file->Append(batch.pieces));
   parked_.insert(name);
   SMD_RETURN_IF_ERROR(file->Commit(false));
   used_ += batch.bytes;
@@ -47,8 +44,7 @@ Result<std::string> SpillFolder::Park(const Batch &batch) {
 Status SpillFolder::Fetch(const std::string &name, Batch *batch) {
   SMD_ASSIGN_OR_RETURN(const std::shared_ptr<storage::FileReader> file, store_->Open(name));
   const auto bytes = std::make_shared<AlignedBuffer>(batch->bytes);
-  const std::array pieces = {bytes->Span()};
-  SMD_RETURN_IF_ERROR(file->Read(0, pieces));
+  SMD_RETURN_IF_ERROR(file->ReadInto(0, bytes->Span()));
   batch->pieces = {Piece{bytes, bytes->Span()}};
   return Forget(name, batch->bytes);
 }

@@ -27,23 +27,24 @@ void StepFile::Announce(RecordMark mark) {
   announced_ += mark.length;
 }
 
-Status StepFile::Append(std::span<const ByteSpan> pieces) {
+Status StepFile::Append(std::span<const Piece> pieces) {
   if (!events_) {
     SMD_ASSIGN_OR_RETURN(events_, store_->Create(event_name_));
   }
-  const uint64_t size = std::transform_reduce(pieces.begin(), pieces.end(), uint64_t{0},
-                                              std::plus<>(), [](ByteSpan p) { return p.size(); });
+  const uint64_t size =
+      std::transform_reduce(pieces.begin(), pieces.end(), uint64_t{0}, std::plus<>(),
+                            [](const Piece &piece) { return piece.bytes.size(); });
   if (size <= kCached) {
     SMD_RETURN_IF_ERROR(events_->Append(pieces));
-    for (const ByteSpan piece : pieces) Checksum(piece);
+    for (const Piece &piece : pieces) Checksum(piece.bytes);
     return Status::Ok();
   }
-  for (ByteSpan piece : pieces) {
-    while (!piece.empty()) {
-      const std::array part = {piece.first(std::min(piece.size(), kCached))};
+  for (const Piece &piece : pieces) {
+    for (ByteSpan rest = piece.bytes; !rest.empty();) {
+      const std::array part = {Piece{piece.owner, rest.first(std::min(rest.size(), kCached))}};
       SMD_RETURN_IF_ERROR(events_->Append(part));
-      Checksum(part[0]);
-      piece = piece.subspan(part[0].size());
+      Checksum(part[0].bytes);
+      rest = rest.subspan(part[0].bytes.size());
     }
   }
   return Status::Ok();

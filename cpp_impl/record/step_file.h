@@ -35,7 +35,7 @@ class StepFile {
   // are this record.
   void Announce(RecordMark mark);
   // Appends bytes of announced records, in order; pieces need not end where records do.
-  Status Append(std::span<const ByteSpan> pieces);
+  Status Append(std::span<const Piece> pieces);
   void AddShape(format::SavedShape shape) { index_.shapes.push_back(std::move(shape)); }
 
   bool IsEmpty() const { return index_.tensors.empty() && index_.shapes.empty(); }

@@ -48,9 +48,10 @@ Status StepWriter::AddTensor(std::string_view name, const tensor::View &view, Mo
       format::EncodeTensorEvent(name, view, context, format::Checksum::kConstant, &event));
   const size_t size = view.ByteCount();
   file_.Announce({std::string(name), event.Size(size)});
-  const std::array pieces = {AsBytes(event.head),
-                             ByteSpan(static_cast<const std::byte *>(view.data), size),
-                             AsBytes(event.tail)};
+  const std::array pieces = {
+      Piece{nullptr, AsBytes(event.head)},
+      Piece{nullptr, ByteSpan(static_cast<const std::byte *>(view.data), size)},
+      Piece{nullptr, AsBytes(event.tail)}};
   // A record that is announced but not written shifts all that follow.
   failure_ = file_.Append(pieces);
   return failure_;

@@ -320,10 +320,7 @@ Status WriteQueue::Core::Append(Lane &lane, Item &item) {
   }
   SMD_RETURN_IF_ERROR(Fetch(&item));
   for (RecordMark &record : item.batch.records) lane.file->Announce(std::move(record));
-  std::vector<ByteSpan> pieces;
-  pieces.reserve(item.batch.pieces.size());
-  for (const Piece &piece : item.batch.pieces) pieces.push_back(piece.bytes);
-  return pieces.empty() ? Status::Ok() : lane.file->Append(pieces);
+  return item.batch.pieces.empty() ? Status::Ok() : lane.file->Append(item.batch.pieces);
 }
 
 Status WriteQueue::Core::CommitStep(Lane &lane) {

@@ -14,21 +14,14 @@ namespace {
 
 constexpr size_t kMostPieces = 64;
 
-// The pieces still to be moved, in the form of the vectored calls.
-template <class Span>
+// The pieces still to be written, in the form of the vectored call.
 class IoVector {
  public:
-  explicit IoVector(std::span<const Span> pieces) : pieces_(pieces) { Refill(); }
+  explicit IoVector(std::span<const Piece> pieces) : pieces_(pieces) { Refill(); }
 
   bool IsDone() const { return count_ == 0; }
   const iovec *Data() const { return entries_.data(); }
   int Count() const { return static_cast<int>(count_); }
-  size_t Left() const {
-    size_t left = 0;
-    for (size_t i = 0; i < count_; ++i) left += entries_[i].iov_len;
-    for (const Span &piece : pieces_.subspan(next_)) left += piece.size();
-    return left;
-  }
 
   void Advance(size_t moved) {
     size_t done = 0;
@@ -45,14 +38,14 @@ class IoVector {
  private:
   void Refill() {
     for (; next_ < pieces_.size() && count_ < kMostPieces; ++next_) {
-      const Span &piece = pieces_[next_];
-      if (piece.empty()) continue;
-      // The calls take the address without const also where they only read.
-      entries_[count_++] = {const_cast<std::byte *>(piece.data()), piece.size()};
+      const ByteSpan bytes = pieces_[next_].bytes;
+      if (bytes.empty()) continue;
+      // The call takes the address without const although it only reads.
+      entries_[count_++] = {const_cast<std::byte *>(bytes.data()), bytes.size()};
     }
   }
 
-  std::span<const Span> pieces_;
+  std::span<const Piece> pieces_;
   size_t next_ = 0;
   std::array<iovec, kMostPieces> entries_{};
   size_t count_ = 0;
@@ -72,9 +65,9 @@ Status FileDescriptor::Close(const std::string &path) {
   return SystemError("closing", path, errno);
 }
 
-Status WriteAll(const FileDescriptor &file, std::span<const ByteSpan> pieces,
+Status WriteAll(const FileDescriptor &file, std::span<const Piece> pieces,
                 const std::string &path) {
-  IoVector<ByteSpan> left(pieces);
+  IoVector left(pieces);
   while (!left.IsDone()) {
     const ssize_t moved = writev(file.Number(), left.Data(), left.Count());
     if (moved < 0 && errno == EINTR) continue;
@@ -84,20 +77,23 @@ Status WriteAll(const FileDescriptor &file, std::span<const ByteSpan> pieces,
   return Status::Ok();
 }
 
-Status ReadAll(const FileDescriptor &file, uint64_t offset, std::span<const MutableByteSpan> pieces,
+Status ReadAll(const FileDescriptor &file, uint64_t offset, uint64_t length, ByteSink &sink,
                const std::string &path) {
-  IoVector<MutableByteSpan> left(pieces);
-  while (!left.IsDone()) {
+  while (length > 0) {
+    MutableByteSpan room = sink.Room();
+    room = room.first(std::min<uint64_t>(room.size(), length));
+    if (room.empty()) return CorruptData(path, StrCat("what stands at ", offset, " is refused"));
     const ssize_t moved =
-        preadv(file.Number(), left.Data(), left.Count(), static_cast<off_t>(offset));
+        pread(file.Number(), room.data(), room.size(), static_cast<off_t>(offset));
     if (moved < 0 && errno == EINTR) continue;
     if (moved < 0) return SystemError("reading", path, errno);
     if (moved == 0) {
-      return CorruptData(path, StrCat("the file is cut: it ends at ", offset, ", ", left.Left(),
-                                      " bytes too early"));
+      return CorruptData(
+          path, StrCat("the file is cut: it ends at ", offset, ", ", length, " bytes too early"));
     }
-    left.Advance(static_cast<size_t>(moved));
+    sink.Advance(static_cast<size_t>(moved));
     offset += static_cast<uint64_t>(moved);
+    length -= static_cast<uint64_t>(moved);
   }
   return Status::Ok();
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/byte_sink.h"
 #include "base/bytes.h"
 #include "base/result.h"
 
@@ -38,11 +39,11 @@ class FileDescriptor {
 
 // Writes all pieces at the file's position; short writes and EINTR are gone on with.
 // `path` is for messages.
-Status WriteAll(const FileDescriptor &file, std::span<const ByteSpan> pieces,
-                const std::string &path);
+Status WriteAll(const FileDescriptor &file, std::span<const Piece> pieces, const std::string &path);
 
-// Fills all pieces from `offset` on.  CORRUPT_DATA if the file ends before.
-Status ReadAll(const FileDescriptor &file, uint64_t offset, std::span<const MutableByteSpan> pieces,
+// Gives `sink` the `length` bytes from `offset` on.  CORRUPT_DATA if the file ends before,
+// or the sink has no room.
+Status ReadAll(const FileDescriptor &file, uint64_t offset, uint64_t length, ByteSink &sink,
                const std::string &path);
 
 }  // namespace smdebug::storage

@@ -28,9 +28,13 @@ class LocalReader final : public FileReader {
   LocalReader(FileDescriptor file, uint64_t size, std::string path)
       : file_(std::move(file)), size_(size), path_(std::move(path)) {}
 
-  uint64_t Size() const override { return size_; }
-  Status Read(uint64_t offset, std::span<const MutableByteSpan> pieces) const override {
-    return ReadAll(file_, offset, pieces, path_);
+  Result<uint64_t> Size() const override { return size_; }
+  Status Read(uint64_t offset, uint64_t length, ByteSink &sink) const override {
+    if (offset > size_ || length > size_ - offset) {
+      return CorruptData(
+          path_, StrCat(length, " bytes at ", offset, " lie beyond the file's end at ", size_));
+    }
+    return ReadAll(file_, offset, length, sink, path_);
   }
 
  private:
@@ -53,9 +57,7 @@ class LocalWriter final : public FileWriter {
     if (!is_committed_) unlinkat(root_->Number(), TemporaryName(name_).c_str(), 0);
   }
 
-  Status Append(std::span<const ByteSpan> pieces) override {
-    return WriteAll(file_, pieces, path_);
-  }
+  Status Append(std::span<const Piece> pieces) override { return WriteAll(file_, pieces, path_); }
 
   Status Commit(bool durable) override {
     if (durable && fsync(file_.Number()) != 0) return SystemError("syncing", path_, errno);

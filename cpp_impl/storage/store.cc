@@ -7,6 +7,11 @@
 
 namespace smdebug::storage {
 
+Status FileReader::ReadInto(uint64_t offset, MutableByteSpan out) const {
+  SpanSink sink(out);
+  return Read(offset, out.size(), sink);
+}
+
 Result<bool> Store::Exists(const std::string &name) {
   SMD_ASSIGN_OR_RETURN(const std::optional<double> modified, ModifiedAt(name));
   return modified.has_value();
@@ -14,21 +19,27 @@ Result<bool> Store::Exists(const std::string &name) {
 
 Result<std::string> Store::ReadText(const std::string &name, uint64_t limit) {
   SMD_ASSIGN_OR_RETURN(const std::shared_ptr<FileReader> file, Open(name));
-  if (file->Size() > limit) {
-    return Unsupported(StrCat(Location(), "/", name, ": ", file->Size(),
+  SMD_ASSIGN_OR_RETURN(const uint64_t size, file->Size());
+  if (size > limit) {
+    return Unsupported(StrCat(Location(), "/", name, ": ", size,
                               " bytes are more than this kind of file may have (", limit, ")"))
         .With("path", name);
   }
-  std::string text(file->Size(), '\0');
-  const std::array pieces = {
-      MutableByteSpan(reinterpret_cast<std::byte *>(text.data()), text.size())};
-  SMD_RETURN_IF_ERROR(file->Read(0, pieces));
+  std::string text(size, '\0');
+  SMD_RETURN_IF_ERROR(file->ReadInto(0, {reinterpret_cast<std::byte *>(text.data()), text.size()}));
   return text;
+}
+
+std::vector<Result<std::string>> Store::ReadTexts(std::span<const std::string> names) {
+  std::vector<Result<std::string>> texts;
+  texts.reserve(names.size());
+  for (const std::string &name : names) texts.push_back(ReadText(name));
+  return texts;
 }
 
 Status Store::WriteText(const std::string &name, std::string_view text, bool durable) {
   SMD_ASSIGN_OR_RETURN(const std::unique_ptr<FileWriter> file, Create(name));
-  const std::array pieces = {AsBytes(text)};
+  const std::array pieces = {Piece{nullptr, AsBytes(text)}};
   SMD_RETURN_IF_ERROR(file->Append(pieces));
   return file->Commit(durable);
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/byte_sink.h"
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/result.h"
@@ -21,11 +22,15 @@ class FileReader {
  public:
   virtual ~FileReader() = default;
 
-  virtual uint64_t Size() const = 0;
+  // May ask a server the first time.
+  virtual Result<uint64_t> Size() const = 0;
 
-  // Fills every piece in turn with the bytes from `offset` on.  Fails with
-  // CORRUPT_DATA if the file ends before.
-  virtual Status Read(uint64_t offset, std::span<const MutableByteSpan> pieces) const = 0;
+  // Gives `sink` the `length` bytes from `offset` on.  Fails with CORRUPT_DATA if the
+  // file ends before, or the sink has no room; NOT_FOUND where Open() could not know.
+  virtual Status Read(uint64_t offset, uint64_t length, ByteSink &sink) const = 0;
+
+  // Fills `out` from `offset` on.  Fails as Read().
+  Status ReadInto(uint64_t offset, MutableByteSpan out) const;
 };
 
 // A file being written: nobody sees it before Commit(), and without one it leaves
@@ -34,8 +39,9 @@ class FileWriter {
  public:
   virtual ~FileWriter() = default;
 
-  // Appends the pieces in turn; they may be reused when this returns.
-  virtual Status Append(std::span<const ByteSpan> pieces) = 0;
+  // Appends the pieces in turn.  Those that have an owner may be kept by it for a while;
+  // what is only lent may be reused when this returns.
+  virtual Status Append(std::span<const Piece> pieces) = 0;
 
   // Gives the file its name, in place of any older one.  If `durable`, what was
   // written survives a loss of power from here on.
@@ -50,6 +56,10 @@ class Listing {
   // Names of files that may have appeared since the last call, sorted.  May repeat
   // names; leaves none out but those of a folder that many newer ones follow.
   virtual Result<std::vector<std::string>> Next() = 0;
+
+  // Says that no file whose name sorts before `name` is of interest any more: Next()
+  // may leave them out.
+  virtual void Settle(const std::string &name) { (void)name; }
 };
 
 // Waits for changes.
@@ -75,12 +85,15 @@ class Claim {
 // symbolic links below the folder are never followed.  Safe from any thread.
 class Store {
  public:
+  static constexpr uint64_t kTextLimit = uint64_t{256} << 20;
+
   virtual ~Store() = default;
 
   // The folder as a person would write it, for messages.
   virtual const std::string &Location() const = 0;
 
-  // NOT_FOUND if there is no such file.
+  // NOT_FOUND if there is no such file; a store that would have to ask a server says so
+  // only when it is read.
   virtual Result<std::shared_ptr<FileReader>> Open(const std::string &name) = 0;
 
   // When the file was written, in seconds since 1970; nothing if there is none.
@@ -101,13 +114,17 @@ class Store {
 
   virtual std::unique_ptr<Watcher> Watch() = 0;
 
-  // How many files it pays to write at a time.
+  // How many files it pays to write, or to read with ReadTexts(), at a time.
   virtual int WritesAtOnce() const { return 1; }
+  virtual int ReadsAtOnce() const { return 1; }
 
   Result<bool> Exists(const std::string &name);
 
   // The whole of a small file; UNSUPPORTED if it has more than `limit` bytes.
-  Result<std::string> ReadText(const std::string &name, uint64_t limit = uint64_t{256} << 20);
+  virtual Result<std::string> ReadText(const std::string &name, uint64_t limit = kTextLimit);
+
+  // The same for each of several files.
+  virtual std::vector<Result<std::string>> ReadTexts(std::span<const std::string> names);
 
   Status WriteText(const std::string &name, std::string_view text, bool durable);
 };

@@ -23,7 +23,7 @@ constexpr const char *kIndex = "index/000000000/000000000012_worker_0.json";
 class StepFileTest : public testing::Test {
  protected:
   static Status Append(StepFile &file, std::string_view bytes) {
-    const std::array pieces = {AsBytes(bytes)};
+    const std::array pieces = {Piece{nullptr, AsBytes(bytes)}};
     return file.Append(pieces);
   }
   format::IndexFile Index() const {

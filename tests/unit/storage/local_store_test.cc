@@ -27,7 +27,7 @@ class LocalStoreTest : public testing::Test {
   std::unique_ptr<FileWriter> Begun(const std::string &name, std::string_view text) {
     auto file = store_->Create(name);
     EXPECT_TRUE(file.IsOk()) << file.GetStatus().Message();
-    const std::array pieces = {AsBytes(text)};
+    const std::array pieces = {Piece{nullptr, AsBytes(text)}};
     EXPECT_TRUE((*file)->Append(pieces).IsOk());
     return *std::move(file);
   }
@@ -102,9 +102,9 @@ TEST_F(LocalStoreTest, PiecesAreWrittenInTurnHoweverMany) {
   std::string expected;
   std::vector<std::string> texts;
   for (int i = 0; i < 1000; ++i) texts.push_back(i % 7 == 0 ? "" : std::to_string(i) + ",");
-  std::vector<ByteSpan> pieces;
+  std::vector<Piece> pieces;
   for (const std::string &text : texts) {
-    pieces.push_back(AsBytes(text));
+    pieces.push_back({nullptr, AsBytes(text)});
     expected += text;
   }
   auto file = store_->Create("file");
@@ -135,7 +135,7 @@ TEST_F(LocalStoreTest, NothingIsWrittenThroughASymbolicLink) {
 TEST_F(LocalStoreTest, AFullDiskIsToldFromOtherFailures) {
   if (access("/dev/full", W_OK) != 0) GTEST_SKIP() << "there is no /dev/full";
   const FileDescriptor full(open("/dev/full", O_WRONLY | O_CLOEXEC));
-  const std::array pieces = {AsBytes("text")};
+  const std::array pieces = {Piece{nullptr, AsBytes("text")}};
   const Status status = WriteAll(full, pieces, "the/file");
   EXPECT_EQ(status.GetCode(), Code::kNoSpace);
   EXPECT_THAT(status.Message(), HasSubstr("the/file"));
@@ -150,19 +150,39 @@ TEST_F(LocalStoreTest, RemovingWhatIsNotThereIsNoFailure) {
 
 // ---- reading -----------------------------------------------------------------------------
 
-TEST_F(LocalStoreTest, ReadsAnyPartIntoSeveralPieces) {
+// Gives room for a few bytes at a time.
+class SmallSink final : public ByteSink {
+ public:
+  explicit SmallSink(size_t limit) : limit_(limit) {}
+  MutableByteSpan Room() override {
+    return MutableByteSpan(room_).first(std::min(room_.size(), limit_ - text_.size()));
+  }
+  void Advance(size_t count) override { text_ += AsText(ByteSpan(room_).first(count)); }
+  const std::string &Text() const { return text_; }
+
+ private:
+  size_t limit_;
+  std::array<std::byte, 3> room_;
+  std::string text_;
+};
+
+TEST_F(LocalStoreTest, GivesAnyPartToASinkLittleByLittle) {
   folder_.Write("file", "0123456789");
   const auto file = store_->Open("file");
   ASSERT_TRUE(file.IsOk());
-  EXPECT_EQ((*file)->Size(), 10U);
-  std::string first(2, ' ');
-  std::string second(3, ' ');
-  const auto span = [](std::string &text) {
-    return MutableByteSpan(reinterpret_cast<std::byte *>(text.data()), text.size());
-  };
-  const std::array pieces = {span(first), MutableByteSpan(), span(second)};
-  ASSERT_TRUE((*file)->Read(4, pieces).IsOk());
-  EXPECT_EQ(first + second, "45678");
+  EXPECT_EQ(*(*file)->Size(), 10U);
+  SmallSink sink(100);
+  ASSERT_TRUE((*file)->Read(4, 5, sink).IsOk());
+  EXPECT_EQ(sink.Text(), "45678");
+}
+
+TEST_F(LocalStoreTest, ASinkMayRefuseTheRest) {
+  folder_.Write("file", "0123456789");
+  const auto file = store_->Open("file");
+  ASSERT_TRUE(file.IsOk());
+  SmallSink sink(4);
+  EXPECT_EQ((*file)->Read(0, 10, sink).GetCode(), Code::kCorruptData);
+  EXPECT_EQ(sink.Text(), "0123");
 }
 
 TEST_F(LocalStoreTest, AFileThatEndsTooEarlyIsCorrupt) {
@@ -170,11 +190,12 @@ TEST_F(LocalStoreTest, AFileThatEndsTooEarlyIsCorrupt) {
   const auto file = store_->Open("file");
   ASSERT_TRUE(file.IsOk());
   std::array<std::byte, 4> bytes;
-  const std::array pieces = {MutableByteSpan(bytes)};
-  const Status status = (*file)->Read(8, pieces);
+  const Status status = (*file)->ReadInto(8, bytes);
   EXPECT_EQ(status.GetCode(), Code::kCorruptData);
-  EXPECT_THAT(status.Message(), HasSubstr("ends at 10, 2 bytes too early"));
+  EXPECT_THAT(status.Message(), HasSubstr("4 bytes at 8 lie beyond the file's end at 10"));
   EXPECT_THAT(status.Message(), HasSubstr(folder_.Path("file")));
+  std::filesystem::resize_file(folder_.Path("file"), 9);
+  EXPECT_THAT((*file)->ReadInto(6, bytes).Message(), HasSubstr("ends at 9, 1 bytes too early"));
 }
 
 TEST_F(LocalStoreTest, AMissingFileIsNotFound) {

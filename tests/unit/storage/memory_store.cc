@@ -1,5 +1,6 @@
 #include "storage/memory_store.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <set>
@@ -44,15 +45,20 @@ class MemoryReader final : public FileReader {
  public:
   MemoryReader(std::shared_ptr<const std::string> text, std::string name, Ask ask)
       : text_(std::move(text)), name_(std::move(name)), ask_(std::move(ask)) {}
-  uint64_t Size() const override { return text_->size(); }
-  Status Read(uint64_t offset, std::span<const MutableByteSpan> pieces) const override {
+  Result<uint64_t> Size() const override { return text_->size(); }
+  Status Read(uint64_t offset, uint64_t length, ByteSink &sink) const override {
     SMD_RETURN_IF_ERROR(ask_(name_));
-    for (const MutableByteSpan piece : pieces) {
-      if (offset > text_->size() || piece.size() > text_->size() - offset) {
-        return CorruptData(name_, "the file is cut");
-      }
-      if (!piece.empty()) std::memcpy(piece.data(), text_->data() + offset, piece.size());
-      offset += piece.size();
+    if (offset > text_->size() || length > text_->size() - offset) {
+      return CorruptData(name_, "lies beyond the file's end");
+    }
+    ByteSpan rest = AsBytes(*text_).subspan(offset, length);
+    while (!rest.empty()) {
+      const MutableByteSpan room = sink.Room();
+      const size_t count = std::min(room.size(), rest.size());
+      if (count == 0) return CorruptData(name_, "is refused");
+      std::memcpy(room.data(), rest.data(), count);
+      sink.Advance(count);
+      rest = rest.subspan(count);
     }
     return Status::Ok();
   }
@@ -68,9 +74,9 @@ class MemoryWriter final : public FileWriter {
  public:
   MemoryWriter(std::function<Status()> before_append, std::function<Status(std::string)> commit)
       : before_append_(std::move(before_append)), commit_(std::move(commit)) {}
-  Status Append(std::span<const ByteSpan> pieces) override {
+  Status Append(std::span<const Piece> pieces) override {
     SMD_RETURN_IF_ERROR(before_append_());
-    for (const ByteSpan piece : pieces) text_.append(AsText(piece));
+    for (const Piece &piece : pieces) text_.append(AsText(piece.bytes));
     return Status::Ok();
   }
   Status Commit(bool) override { return commit_(std::move(text_)); }
