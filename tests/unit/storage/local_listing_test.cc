@@ -102,10 +102,8 @@ TEST_F(LocalListingTest, LinksAndFilesAmongTheFoldersArePassedOver) {
 }
 
 // A failure may hit any of the folders; those read before it must not count as read.
+#if !defined(__SANITIZE_ADDRESS__)  // which needs descriptors of its own
 TEST_F(LocalListingTest, NothingIsLostWhenReadingFails) {
-#if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "the sanitizers need descriptors of their own";
-#endif
   folder_.Write("index/000/a", "");
   folder_.Write("index/001/b", "");
   LetTimePass("index/000");
@@ -124,6 +122,7 @@ TEST_F(LocalListingTest, NothingIsLostWhenReadingFails) {
   EXPECT_FALSE(failed.IsOk());
   EXPECT_THAT(Next(), ElementsAre("index/000/a", "index/001/b"));
 }
+#endif
 
 TEST_F(LocalListingTest, NothingIsLostWhenALaterFolderFails) {
   folder_.Write("index/000/a", "");
