@@ -1,0 +1,51 @@
+#include "aws/small_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/strings.h"
+
+namespace smdebug::aws {
+namespace {
+
+constexpr size_t kReadSize = 16384;
+
+Result<std::string> ReadAll(int file, const std::string &path, size_t limit) {
+  struct stat facts {};
+  if (fstat(file, &facts) != 0) return SystemError("reading", path, errno);
+  // /dev/null is a usual way to say "no file".
+  if (!S_ISREG(facts.st_mode) && !S_ISCHR(facts.st_mode)) {
+    return InvalidConfig(StrCat(path, ": is no regular file"));
+  }
+  std::string text;
+  while (true) {
+    const size_t before = text.size();
+    text.resize(before + kReadSize);
+    const ssize_t got = read(file, text.data() + before, kReadSize);
+    const int error = errno;
+    text.resize(before + (got > 0 ? static_cast<size_t>(got) : 0));
+    if (got < 0 && error == EINTR) continue;
+    if (got < 0) return SystemError("reading", path, error);
+    if (got == 0) return text;
+    if (text.size() > limit) {
+      return InvalidConfig(
+          StrCat(path, ": is longer than ", limit, " bytes; is it the right file?"));
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::string> ReadSmallFile(const std::string &path, size_t limit) {
+  // A pipe in place of a file must not block.
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return SystemError("opening", path, errno);
+  auto text = ReadAll(file, path, limit);
+  close(file);
+  return text;
+}
+
+}  // namespace smdebug::aws
