@@ -1,0 +1,195 @@
+#include "aws/endpoint.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/json.h"
+#include "base/strings.h"
+#include "net/uri.h"
+
+namespace smdebug::aws {
+namespace {
+
+constexpr std::string_view kDefaultRegion = "us-east-1";
+
+bool IsLowerOrDigit(char letter) {
+  return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9');
+}
+
+bool IsIpv4Like(std::string_view host) {
+  return !host.empty() && host.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+Status WrongBucket(std::string_view bucket, std::string_view rule) {
+  return InvalidArgument(StrCat("bucket '", Excerpt(bucket), "': ", rule));
+}
+
+Result<Addressing> ParseAddressing(std::string_view text) {
+  const std::string lower = ToLower(text);
+  if (lower == "auto") return Addressing::kAutomatic;
+  if (lower == "virtual") return Addressing::kVirtualHost;
+  if (lower == "path") return Addressing::kPath;
+  return InvalidConfig(
+      StrCat("s3 addressing_style: '", Excerpt(text), "' is none of auto, virtual and path"));
+}
+
+std::string UpperCase(std::string_view text) {
+  std::string out(text);
+  for (char &letter : out) {
+    if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
+  }
+  return out;
+}
+
+// The server that serves all buckets.
+Result<net::Uri> ServerOf(const S3Settings &settings, std::string_view region) {
+  if (settings.endpoint.empty()) {
+    return net::ParseUri(StrCat("https://s3.", region, ".", DnsSuffix(region)));
+  }
+  auto uri = net::ParseUri(settings.endpoint);
+  const std::string advice = "; write it as https://host or http://host:port";
+  if (!uri.IsOk()) {
+    return InvalidConfig(StrCat("S3 endpoint: ", uri.GetStatus().Message(), advice));
+  }
+  if (uri->has_user_info || !uri->query.empty()) {
+    return InvalidConfig(
+        StrCat("S3 endpoint ", uri->HostAndPort(), ": has a user or a query", advice));
+  }
+  return uri;
+}
+
+bool UsesPath(std::string_view bucket, const S3Settings &settings, const net::Uri &server) {
+  if (settings.addressing != Addressing::kAutomatic) {
+    return settings.addressing == Addressing::kPath;
+  }
+  const bool has_dots = bucket.find('.') != std::string_view::npos;
+  return !settings.endpoint.empty() || (has_dots && server.IsTls());
+}
+
+}  // namespace
+
+Result<S3Location> ParseS3Url(std::string_view url) {
+  constexpr std::string_view kScheme = "s3://";
+  if (!url.starts_with(kScheme)) {
+    return InvalidArgument(
+        StrCat("'", Excerpt(url), "' is no S3 location; write s3://bucket/prefix"));
+  }
+  const std::string_view rest = url.substr(kScheme.size());
+  const size_t slash = rest.find('/');
+  const std::string_view bucket = rest.substr(0, slash);
+  SMD_RETURN_IF_ERROR(CheckBucketName(bucket));
+  std::string_view prefix = slash == std::string_view::npos ? "" : rest.substr(slash + 1);
+  while (prefix.starts_with('/')) prefix.remove_prefix(1);
+  while (prefix.ends_with('/')) prefix.remove_suffix(1);
+  return S3Location{std::string(bucket), std::string(prefix)};
+}
+
+Status CheckBucketName(std::string_view bucket) {
+  if (bucket.starts_with("arn:")) {
+    return Unsupported("S3 access points are not supported; give the name of the bucket");
+  }
+  if (bucket.ends_with("--x-s3")) {
+    return Unsupported(StrCat("bucket '", Excerpt(bucket),
+                              "': directory buckets (S3 Express) are not supported; use a "
+                              "general-purpose bucket"));
+  }
+  if (bucket.size() < 3 || bucket.size() > 63) {
+    return WrongBucket(bucket, "a name has 3 to 63 characters");
+  }
+  const bool letters_fit = std::ranges::all_of(
+      bucket, [](char letter) { return IsLowerOrDigit(letter) || letter == '-' || letter == '.'; });
+  if (!letters_fit) {
+    return WrongBucket(bucket, "only lower-case letters, digits, '-' and '.' may be in a name");
+  }
+  if (!IsLowerOrDigit(bucket.front()) || !IsLowerOrDigit(bucket.back())) {
+    return WrongBucket(bucket, "a name begins and ends with a letter or digit");
+  }
+  if (bucket.find("..") != std::string_view::npos) {
+    return WrongBucket(bucket, "two dots may not be neighbours");
+  }
+  if (IsIpv4Like(bucket) && std::ranges::count(bucket, '.') == 3) {
+    return WrongBucket(bucket, "a name may not look like an IP address");
+  }
+  return Status::Ok();
+}
+
+Status CheckRegion(std::string_view region) {
+  const bool letters_fit = std::ranges::all_of(
+      region, [](char letter) { return IsLowerOrDigit(letter) || letter == '-'; });
+  const bool fits = !region.empty() && region.size() <= 63 && letters_fit &&
+                    region.front() != '-' && region.back() != '-';
+  if (fits) return Status::Ok();
+  return InvalidConfig(StrCat("region '", Excerpt(region),
+                              "' is none: it has lower-case letters, digits and '-', as in "
+                              "us-east-1"));
+}
+
+std::string_view DnsSuffix(std::string_view region) {
+  return region.starts_with("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
+}
+
+std::string ConfiguredRegion(const Variables &variables, const Profiles &profiles) {
+  for (const char *name : {"AWS_REGION", "AWS_DEFAULT_REGION"}) {
+    if (auto region = variables.Find(name)) return *std::move(region);
+  }
+  return profiles.Find(profiles.Selected(), "region").value_or("");
+}
+
+std::string ConfiguredEndpoint(std::string_view service, const Variables &variables,
+                               const Profiles &profiles) {
+  const std::optional<std::string> ignore =
+      profiles.Find(profiles.Selected(), "ignore_configured_endpoint_urls");
+  if (variables.IsTrue("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")) return {};
+  if (!variables.Find("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS") && ignore &&
+      ToLower(*ignore) == "true") {
+    return {};
+  }
+  if (auto own = variables.Find(StrCat("AWS_ENDPOINT_URL_", UpperCase(service)))) {
+    return *std::move(own);
+  }
+  if (auto common = variables.Find("AWS_ENDPOINT_URL")) return *std::move(common);
+  if (auto own = profiles.FindForService(service, "endpoint_url")) return *std::move(own);
+  return profiles.Find(profiles.Selected(), "endpoint_url").value_or("");
+}
+
+Result<S3Settings> FindS3Settings(const S3Settings &given, const Variables &variables,
+                                  const Profiles &profiles) {
+  S3Settings settings = given;
+  if (settings.region.empty()) settings.region = ConfiguredRegion(variables, profiles);
+  if (!settings.region.empty()) SMD_RETURN_IF_ERROR(CheckRegion(settings.region));
+  if (settings.endpoint.empty()) settings.endpoint = ConfiguredEndpoint("s3", variables, profiles);
+  if (settings.ca_bundle.empty()) {
+    const auto bundle = variables.Find("AWS_CA_BUNDLE");
+    settings.ca_bundle = variables.ExpandHome(
+        bundle ? *bundle : profiles.Find(profiles.Selected(), "ca_bundle").value_or(""));
+  }
+  const auto style = profiles.FindNested("s3", "addressing_style");
+  if (settings.addressing == Addressing::kAutomatic && style) {
+    SMD_ASSIGN_OR_RETURN(settings.addressing, ParseAddressing(*style));
+  }
+  return settings;
+}
+
+Result<S3Endpoint> ResolveS3Endpoint(std::string_view bucket, const S3Settings &settings) {
+  S3Endpoint endpoint;
+  endpoint.region = settings.region.empty() ? kDefaultRegion : settings.region;
+  SMD_RETURN_IF_ERROR(CheckRegion(endpoint.region));
+  SMD_ASSIGN_OR_RETURN(const net::Uri server, ServerOf(settings, endpoint.region));
+  endpoint.scheme = server.scheme;
+  endpoint.host = server.Authority();
+  endpoint.is_aws = settings.endpoint.empty();
+  endpoint.path_prefix = server.path;
+  while (endpoint.path_prefix.ends_with('/')) endpoint.path_prefix.pop_back();
+  if (UsesPath(bucket, settings, server)) {
+    endpoint.path_prefix.append("/").append(bucket);
+    return endpoint;
+  }
+  if (server.host.starts_with('[') || IsIpv4Like(server.host)) {
+    return InvalidConfig(StrCat("S3 endpoint ", server.HostAndPort(),
+                                ": an IP address has no virtual hosts; choose path addressing"));
+  }
+  endpoint.host = StrCat(bucket, ".", endpoint.host);
+  return endpoint;
+}
+
+}  // namespace smdebug::aws
