@@ -1,0 +1,214 @@
+#include "net/curl_transfer.h"
+
+#include <curl/curl.h>
+
+#include <algorithm>
+
+#include "base/strings.h"
+
+namespace smdebug::net {
+namespace {
+
+using std::chrono::milliseconds;
+
+static_assert(CURL_ERROR_SIZE == 256);
+// Kept small enough for what a caller may keep of many responses; S3 sends about 20.
+constexpr size_t kMaxHeaders = 512;
+constexpr uint64_t kMaxHeaderBytes = 65536;
+
+Clock::Duration Now() { return Clock::System().Monotonic(); }
+
+// A quarter of the shortest timeout, so that none is exceeded by much more.
+Clock::Duration PatienceOf(const Timeouts &timeouts) {
+  Clock::Duration shortest = std::min(timeouts.first_byte, timeouts.stall);
+  if (timeouts.whole > Clock::Duration::zero()) shortest = std::min(shortest, timeouts.whole);
+  return std::clamp<Clock::Duration>(shortest / 4, milliseconds(1), milliseconds(100));
+}
+
+uint64_t Information(void *easy, CURLINFO which) {
+  curl_off_t number = 0;
+  curl_easy_getinfo(static_cast<CURL *>(easy), which, &number);
+  return number > 0 ? static_cast<uint64_t>(number) : 0;
+}
+
+}  // namespace
+
+void FreeEasy::operator()(void *easy) const { curl_easy_cleanup(static_cast<CURL *>(easy)); }
+
+void FreeHeaderList::operator()(curl_slist *list) const { curl_slist_free_all(list); }
+
+Transfer::Transfer(Request request, Uri uri)
+    : request_(std::move(request)),
+      uri_(std::move(uri)),
+      upload_size_(TotalSize(request_.body)),
+      patience_(PatienceOf(request_.timeouts)),
+      began_(Now()),
+      upload_(request_.body),
+      sink_(request_.sink) {}
+
+void Transfer::Enter(Phase phase) {
+  phase_ = phase;
+  phase_began_ = Now();
+  window_began_ = phase_began_;
+  window_bytes_ = BytesMoved();
+}
+
+uint64_t Transfer::BytesMoved() const {
+  return Information(easy_.get(), CURLINFO_SIZE_UPLOAD_T) +
+         Information(easy_.get(), CURLINFO_SIZE_DOWNLOAD_T);
+}
+
+bool Transfer::IsUploaded() const {
+  return Information(easy_.get(), CURLINFO_SIZE_UPLOAD_T) >= upload_size_;
+}
+
+// libcurl's own check of speed also runs while a response is computed, counts in whole
+// seconds and cannot be told from its other timeouts.
+bool Transfer::IsStalled(Clock::Duration now) {
+  const Timeouts &timeouts = request_.timeouts;
+  const double seconds = std::chrono::duration<double>(timeouts.stall).count();
+  const uint64_t moved = BytesMoved();
+  if (static_cast<double>(moved - window_bytes_) >= seconds * timeouts.least_speed) {
+    window_began_ = now;
+    window_bytes_ = moved;
+  }
+  return now - window_began_ >= timeouts.stall;
+}
+
+std::optional<Ending> Transfer::Overdue(Clock::Duration now) {
+  const Timeouts &timeouts = request_.timeouts;
+  if (timeouts.whole > Clock::Duration::zero() && now - began_ >= timeouts.whole) {
+    return Ending::kWhole;
+  }
+  if (phase_ == Phase::kSending && IsUploaded()) Enter(Phase::kAwaiting);
+  switch (phase_) {
+    case Phase::kConnecting: break;  // libcurl watches over it
+    case Phase::kAwaiting:
+      if (now - phase_began_ >= timeouts.first_byte) return Ending::kFirstByte;
+      break;
+    case Phase::kSending:
+    case Phase::kReceiving:
+      if (IsStalled(now)) return Ending::kStall;
+      break;
+  }
+  return std::nullopt;
+}
+
+int Transfer::OnConnected(void *self, char *, char *, int, int) noexcept {
+  auto &transfer = *static_cast<Transfer *>(self);
+  transfer.Enter(transfer.upload_size_ != 0 ? Phase::kSending : Phase::kAwaiting);
+  return CURL_PREREQFUNC_OK;
+}
+
+size_t Transfer::OnRead(char *out, size_t size, size_t count, void *self) noexcept {
+  auto &transfer = *static_cast<Transfer *>(self);
+  const MutexLock lock(transfer.mutex_);
+  if (transfer.is_given_up_) return CURL_READFUNC_ABORT;
+  return transfer.upload_.Read({reinterpret_cast<std::byte *>(out), size * count});
+}
+
+int Transfer::OnSeek(void *self, int64_t offset, int origin) noexcept {
+  auto &transfer = *static_cast<Transfer *>(self);
+  const MutexLock lock(transfer.mutex_);
+  if (transfer.is_given_up_ || origin != SEEK_SET || offset < 0) return CURL_SEEKFUNC_FAIL;
+  return transfer.upload_.Seek(static_cast<uint64_t>(offset)) ? CURL_SEEKFUNC_OK
+                                                              : CURL_SEEKFUNC_FAIL;
+}
+
+size_t Transfer::OnHeader(char *line, size_t size, size_t count, void *self) noexcept {
+  auto &transfer = *static_cast<Transfer *>(self);
+  if (transfer.phase_ != Phase::kReceiving) transfer.Enter(Phase::kReceiving);
+  transfer.header_bytes_ += size * count;
+  if (transfer.header_bytes_ > kMaxHeaderBytes ||
+      transfer.response_.headers.size() >= kMaxHeaders) {
+    transfer.failure_.ending = Ending::kManyHeaders;
+    return 0;
+  }
+  try {
+    transfer.TakeHeader({line, size * count});
+  } catch (...) {
+    transfer.failure_.ending = Ending::kNoMemory;
+    return 0;
+  }
+  return size * count;
+}
+
+void Transfer::TakeHeader(std::string_view line) {
+  if (line.starts_with("HTTP/")) {
+    // One of the 1xx kind may have come before.
+    response_.headers.clear();
+    is_head_over_ = false;
+    const size_t blank = std::min(line.find(' '), line.size());
+    response_.status = static_cast<int>(ParseInt(line.substr(blank, 4)).value_or(0));
+    return;
+  }
+  const std::string_view text = Trim(line);
+  if (text.empty()) is_head_over_ = true;
+  const size_t colon = text.find(':');
+  // What comes after the body must not pass for a header.
+  if (is_head_over_ || colon == std::string_view::npos) return;
+  response_.headers.push_back(
+      {ToLower(Trim(text.substr(0, colon))), std::string(Trim(text.substr(colon + 1)))});
+}
+
+size_t Transfer::OnBody(char *bytes, size_t size, size_t count, void *self) noexcept {
+  auto &transfer = *static_cast<Transfer *>(self);
+  const std::string_view text(bytes, size * count);
+  try {
+    if (transfer.TakeBody(AsBytes(text))) return text.size();
+    transfer.failure_.ending = Ending::kTooLong;
+  } catch (...) {
+    transfer.failure_.ending = Ending::kNoMemory;
+  }
+  return text.empty() ? 1 : 0;
+}
+
+bool Transfer::TakeBody(ByteSpan bytes) {
+  response_.received += bytes.size();
+  const bool is_success = response_.status >= 200 && response_.status < 300;
+  if (is_success && !request_.sink.empty()) {
+    const MutexLock lock(mutex_);
+    return !is_given_up_ && sink_.Write(bytes);
+  }
+  if (bytes.size() > request_.body_limit - response_.body.size()) return false;
+  response_.body.append(AsText(bytes));
+  return true;
+}
+
+EasyHandle Transfer::TakeEasy(Ending ending, int curl_code) {
+  if (failure_.ending == Ending::kCurl) failure_.ending = ending;
+  failure_.curl_code = curl_code;
+  failure_.curl_text = error_text_.data();
+  failure_.proxy_status =
+      static_cast<int>(Information(easy_.get(), CURLINFO_HTTP_CONNECTCODE) & 0xFFFFU);
+  return std::move(easy_);
+}
+
+void Transfer::Finish() {
+  const MutexLock lock(mutex_);
+  is_over_ = true;
+  has_ended_.NotifyAll();
+}
+
+Result<Response> Transfer::Wait() {
+  const MutexLock lock(mutex_);
+  while (!is_over_) has_ended_.Wait(mutex_);
+  if (is_taken_) return WrongState("the response was taken before");
+  is_taken_ = true;
+  const bool is_whole = failure_.ending == Ending::kCurl && failure_.curl_code == CURLE_OK;
+  if (!is_whole) return FailureStatus(failure_, uri_, request_.timeouts);
+  return std::move(response_);
+}
+
+bool Transfer::GiveUp() {
+  const MutexLock lock(mutex_);
+  is_given_up_ = true;
+  return !is_over_;
+}
+
+bool Transfer::IsGivenUp() const {
+  const MutexLock lock(mutex_);
+  return is_given_up_;
+}
+
+}  // namespace smdebug::net
