@@ -107,7 +107,7 @@ int Transfer::SetMethod() {
 }
 
 int Transfer::SetLimits() {
-  const uint64_t expected = request_.sink.empty() ? 4 * kSmallBuffer : TotalSize(request_.sink);
+  const uint64_t expected = request_.sink == nullptr ? 4 * kSmallBuffer : request_.sink_size;
   return Setter(easy_.get())
       .Set(CURLOPT_NOSIGNAL, 1L)
       .Set(CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1})

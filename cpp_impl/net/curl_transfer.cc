@@ -3,6 +3,7 @@
 #include <curl/curl.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/strings.h"
 
@@ -43,8 +44,7 @@ Transfer::Transfer(Request request, Uri uri)
       upload_size_(TotalSize(request_.body)),
       patience_(PatienceOf(request_.timeouts)),
       began_(Now()),
-      upload_(request_.body),
-      sink_(request_.sink) {}
+      upload_(request_.body) {}
 
 void Transfer::Enter(Phase phase) {
   phase_ = phase;
@@ -165,13 +165,24 @@ size_t Transfer::OnBody(char *bytes, size_t size, size_t count, void *self) noex
 
 bool Transfer::TakeBody(ByteSpan bytes) {
   response_.received += bytes.size();
-  const bool is_success = response_.status >= 200 && response_.status < 300;
-  if (is_success && !request_.sink.empty()) {
+  if (request_.sink != nullptr && response_.status == request_.sink_status) {
     const MutexLock lock(mutex_);
-    return !is_given_up_ && sink_.Write(bytes);
+    return !is_given_up_ && FillSink(bytes);
   }
   if (bytes.size() > request_.body_limit - response_.body.size()) return false;
   response_.body.append(AsText(bytes));
+  return true;
+}
+
+bool Transfer::FillSink(ByteSpan bytes) {
+  while (!bytes.empty()) {
+    const MutableByteSpan room = request_.sink->Room();
+    const size_t fits = std::min(room.size(), bytes.size());
+    if (fits == 0) return false;
+    std::memcpy(room.data(), bytes.data(), fits);
+    request_.sink->Advance(fits);
+    bytes = bytes.subspan(fits);
+  }
   return true;
 }
 

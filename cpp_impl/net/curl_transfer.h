@@ -109,6 +109,7 @@ class Transfer {
 
   void TakeHeader(std::string_view line);
   bool TakeBody(ByteSpan bytes);
+  bool FillSink(ByteSpan bytes) SMD_REQUIRES(mutex_);
   void Enter(Phase phase);
   uint64_t BytesMoved() const;
   bool IsUploaded() const;
@@ -140,7 +141,6 @@ class Transfer {
   bool is_taken_ SMD_GUARDED_BY(mutex_) = false;
   // Held while what is lent is touched.
   PieceReader upload_ SMD_GUARDED_BY(mutex_);
-  PieceWriter sink_ SMD_GUARDED_BY(mutex_);
 };
 
 }  // namespace smdebug::net

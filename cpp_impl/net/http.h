@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/byte_sink.h"
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/result.h"
@@ -35,9 +36,12 @@ struct Request {
   std::vector<Header> headers;
   // Lent until the exchange is destroyed.
   std::vector<ByteSpan> body;
-  // Where the body of a 2xx response goes, each filled in turn, lent until the exchange
-  // is destroyed; a longer body fails with CORRUPT_DATA.  If empty: to Response::body.
-  std::vector<MutableByteSpan> sink;
+  // Where the body of a response with `sink_status` goes, other than Response::body;
+  // lent until the exchange is destroyed, and called in a thread of the client's.  A
+  // body that it has no room for fails with CORRUPT_DATA.
+  ByteSink *sink = nullptr;
+  int sink_status = 200;
+  uint64_t sink_size = 0;  // about so many bytes are expected there
   // A longer Response::body fails with CORRUPT_DATA.
   uint64_t body_limit = uint64_t{64} << 20;
   Timeouts timeouts;

@@ -1,4 +1,4 @@
-// Bytes that lie in several pieces, taken or filled in turn.
+// Bytes that lie in several pieces, taken in turn.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,6 @@
 namespace smdebug::net {
 
 uint64_t TotalSize(std::span<const ByteSpan> pieces);
-uint64_t TotalSize(std::span<const MutableByteSpan> pieces);
 
 // The pieces must outlive it.
 class PieceReader {
@@ -23,20 +22,6 @@ class PieceReader {
 
  private:
   std::span<const ByteSpan> pieces_;
-  size_t piece_ = 0;
-  size_t offset_ = 0;  // within the piece
-};
-
-// The pieces must outlive it.
-class PieceWriter {
- public:
-  explicit PieceWriter(std::span<const MutableByteSpan> pieces) : pieces_(pieces) {}
-
-  // False, with what there was room for written, if not all fit.
-  bool Write(ByteSpan bytes);
-
- private:
-  std::span<const MutableByteSpan> pieces_;
   size_t piece_ = 0;
   size_t offset_ = 0;  // within the piece
 };

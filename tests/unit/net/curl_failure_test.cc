@@ -62,9 +62,10 @@ TEST(CurlFailure, UnknownHost) {
 
 TEST(CurlFailure, ShortBody) {
   const LoopbackServer server(Saying("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"));
-  std::vector<std::byte> sink(10);
+  std::vector<std::byte> content(10);
+  SpanSink sink(content);
   Request request = Get(server.Url());
-  request.sink = {sink};
+  request.sink = &sink;
   ExpectNetwork(Failing(request), "short_body");
   ExpectNetwork(Failing(Get(server.Url())), "short_body");
 }
@@ -83,9 +84,10 @@ TEST(CurlFailure, ChunkedBodyThatIsNone) {
 
 TEST(CurlFailure, BodyLongerThanTheSink) {
   const LoopbackServer server(Saying(Answer(200, Letters(100000))));
-  std::vector<std::byte> sink(99999);
+  std::vector<std::byte> content(99999);
+  SpanSink sink(content);
   Request request = Get(server.Url());
-  request.sink = {sink};
+  request.sink = &sink;
   EXPECT_EQ(Failing(request).GetCode(), Code::kCorruptData);
 }
 

@@ -53,10 +53,11 @@ TEST(CurlLife, NothingLentIsTouchedAfterGivingUp) {
   });
   const auto client = OpenClient();
   for (int i = 0; i < 20; ++i) {
-    auto sink = std::make_unique<std::vector<std::byte>>(1000000000 / 100);
+    auto content = std::make_unique<std::vector<std::byte>>(1000000000 / 100);
+    auto sink = std::make_unique<SpanSink>(*content);
     auto body = std::make_unique<std::string>(Letters(100000));
     Request request = Put(server.Url(), *body);
-    request.sink = {*sink};
+    request.sink = sink.get();
     const auto exchange = client->Start(request);
     std::this_thread::sleep_for(std::chrono::microseconds(300 * i));
   }
