@@ -113,9 +113,9 @@ Status CheckBundle(const std::string &path) {
 // Thread-safe by itself since the version that the build demands.  Never undone: the
 // host may use libcurl too.
 Status InitialiseCurl() {
-  static const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (code == CURLE_OK) return Status::Ok();
-  return {Code::kInternal, StrCat("libcurl does not start: ", curl_easy_strerror(code))};
+  static const CURLcode kCode = curl_global_init(CURL_GLOBAL_DEFAULT);
+  if (kCode == CURLE_OK) return Status::Ok();
+  return {Code::kInternal, StrCat("libcurl does not start: ", curl_easy_strerror(kCode))};
 }
 
 }  // namespace

@@ -1,0 +1,193 @@
+// TLS against a server with a certificate of its own making.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "net/curl_fixture.h"
+
+namespace smdebug::net {
+namespace {
+
+using testing::HasSubstr;
+
+// `openssl` with these arguments; its output can be read.
+class OpenSsl {
+ public:
+  explicit OpenSsl(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "openssl");
+    std::vector<char *> raw;
+    raw.reserve(arguments.size() + 1);
+    for (std::string &argument : arguments) raw.push_back(argument.data());
+    raw.push_back(nullptr);
+    int out[2];
+    int in[2];
+    if (pipe2(out, O_CLOEXEC) != 0 || pipe2(in, O_CLOEXEC) != 0) return;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    if (posix_spawnp(&process_, "openssl", &actions, nullptr, raw.data(), environ) != 0) {
+      process_ = -1;
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    close(out[1]);
+    close(in[0]);
+    input_ = in[1];
+    output_ = fdopen(out[0], "r");
+  }
+  ~OpenSsl() {
+    if (process_ > 0) {
+      kill(process_, SIGKILL);
+      Wait();
+    }
+    if (output_ != nullptr) fclose(output_);
+    if (input_ >= 0) close(input_);
+  }
+  OpenSsl(const OpenSsl &) = delete;
+  OpenSsl &operator=(const OpenSsl &) = delete;
+
+  // Whether it ended well.
+  bool Wait() {
+    if (process_ <= 0) return false;
+    int status = 1;
+    waitpid(process_, &status, 0);
+    process_ = -1;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+
+  // "" at the end.
+  std::string Line() {
+    char line[1024];
+    return output_ != nullptr && fgets(line, sizeof line, output_) != nullptr ? line : "";
+  }
+
+ private:
+  pid_t process_ = -1;
+  int input_ = -1;
+  FILE *output_ = nullptr;
+};
+
+class CurlTls : public testing::Test {
+ protected:
+  // Makes a certificate for `name` and starts a server that shows it.
+  void Serve(const std::string &name, const std::vector<std::string> &more = {}) {
+    folder_ = std::filesystem::path(testing::TempDir()) / StrCat("smdebug_tls_", getpid());
+    std::filesystem::create_directories(folder_);
+    OpenSsl maker({"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+                   "-nodes", "-days", "2", "-subj", "/CN=libsmdebug test", "-addext",
+                   "subjectAltName=" + name, "-keyout", Path("key.pem"), "-out", Bundle()});
+    if (!maker.Wait()) GTEST_SKIP() << "no openssl to make a certificate with";
+    std::vector<std::string> arguments = {"s_server", "-accept", "127.0.0.1:0", "-www",
+                                          "-cert",    Bundle(),  "-key",        Path("key.pem")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    server_ = std::make_unique<OpenSsl>(arguments);
+    std::string line;
+    do {
+      line = server_->Line();
+      ASSERT_NE(line, "") << "the server does not start";
+    } while (!line.starts_with("ACCEPT"));
+    url_ =
+        StrCat("https://127.0.0.1:", Trim(std::string_view(line).substr(line.rfind(':') + 1)), "/");
+  }
+
+  ~CurlTls() override {
+    server_.reset();
+    if (!folder_.empty()) std::filesystem::remove_all(folder_);
+  }
+
+  std::string Path(const std::string &name) const { return (folder_ / name).string(); }
+  std::string Bundle() const { return Path("certificate.pem"); }
+
+  std::filesystem::path folder_;
+  std::unique_ptr<OpenSsl> server_;
+  std::string url_;
+};
+
+TEST_F(CurlTls, RefusesACertificateNobodyVouchesFor) {
+  Serve("IP:127.0.0.1");
+  if (IsSkipped()) return;
+  const auto response = OpenClient()->Send(Get(url_));
+  EXPECT_EQ(response.GetStatus().GetCode(), Code::kTls);
+  EXPECT_FALSE(response.GetStatus().IsRetryable());
+  EXPECT_THAT(response.GetStatus().Message(), HasSubstr("CA bundle"));
+}
+
+TEST_F(CurlTls, TakesItWithItsBundle) {
+  Serve("IP:127.0.0.1");
+  if (IsSkipped()) return;
+  const auto client = OpenClient({.ca_bundle = Bundle()});
+  for (int i = 0; i < 3; ++i) {
+    const auto response = client->Send(Get(url_));
+    ASSERT_TRUE(response.IsOk()) << response.GetStatus().Message();
+    EXPECT_EQ(response->status, 200);
+    EXPECT_THAT(response->body, HasSubstr("s_server"));
+  }
+}
+
+TEST_F(CurlTls, RefusesACertificateOfAnotherName) {
+  Serve("DNS:elsewhere.example");
+  if (IsSkipped()) return;
+  const auto response = OpenClient({.ca_bundle = Bundle()})->Send(Get(url_));
+  EXPECT_EQ(response.GetStatus().GetCode(), Code::kTls);
+}
+
+TEST_F(CurlTls, RefusesOldVersions) {
+  Serve("IP:127.0.0.1", {"-tls1_1", "-cipher", "ALL:@SECLEVEL=0"});
+  if (IsSkipped()) return;
+  const auto response = OpenClient({.ca_bundle = Bundle()})->Send(Get(url_));
+  EXPECT_EQ(response.GetStatus().GetCode(), Code::kTls) << response.GetStatus().Message();
+}
+
+TEST_F(CurlTls, RefusesABundleThatIsNone) {
+  Serve("IP:127.0.0.1");
+  if (IsSkipped()) return;
+  std::ofstream(Path("empty.pem")) << "nothing";
+  const auto response = OpenClient({.ca_bundle = Path("empty.pem")})->Send(Get(url_));
+  EXPECT_EQ(response.GetStatus().GetCode(), Code::kTls) << response.GetStatus().Message();
+}
+
+TEST(CurlTlsHandshake, AServerWithoutTls) {
+  const LoopbackServer server([](ServerConnection &connection) {
+    connection.ReadBody(1);
+    connection.Send("HTTP/1.1 400 Bad Request\r\n\r\n");
+  });
+  const auto response = OpenClient()->Send(Get("https" + server.Url().substr(4)));
+  EXPECT_EQ(response.GetStatus().GetCode(), Code::kTls) << response.GetStatus().Message();
+}
+
+TEST(CurlTlsHandshake, AResetWithinItIsOfTheNetwork) {
+  const LoopbackServer server([](ServerConnection &connection) {
+    connection.ReadBody(1);
+    connection.Reset();
+  });
+  const auto response = OpenClient()->Send(Get("https" + server.Url().substr(4)));
+  EXPECT_EQ(response.GetStatus().GetCode(), Code::kNetwork) << response.GetStatus().Message();
+  EXPECT_EQ(CauseOf(response.GetStatus()), "reset");
+}
+
+TEST(CurlTlsHandshake, AnEndWithinItIsOfTheNetwork) {
+  const LoopbackServer server([](ServerConnection &connection) { connection.ReadBody(1); });
+  const auto response = OpenClient()->Send(Get("https" + server.Url().substr(4)));
+  EXPECT_EQ(response.GetStatus().GetCode(), Code::kNetwork) << response.GetStatus().Message();
+}
+
+TEST(CurlTlsHandshake, ThatNeverEndsIsATimeoutOfTheConnection) {
+  const LoopbackServer server([](ServerConnection &connection) { connection.WaitForEnd(); });
+  Request request = Get("https" + server.Url().substr(4));
+  request.timeouts.connect = std::chrono::milliseconds(100);
+  const auto response = OpenClient()->Send(request);
+  EXPECT_EQ(response.GetStatus().GetCode(), Code::kTimeout) << response.GetStatus().Message();
+  EXPECT_EQ(CauseOf(response.GetStatus()), "connect");
+}
+
+}  // namespace
+}  // namespace smdebug::net
