@@ -1,12 +1,10 @@
 #include "aws/sigv4.h"
 
 #include <algorithm>
-#include <array>
-#include <chrono>
-#include <cmath>
 #include <utility>
 
 #include "base/strings.h"
+#include "net/http_date.h"
 #include "net/uri.h"
 
 namespace smdebug::aws {
@@ -171,26 +169,7 @@ class Signer {
 
 }  // namespace
 
-std::string SigningTime(double seconds) {
-  using std::chrono::floor;
-  // Beyond the year 9999 the form has no room; also true of infinities and NaN.
-  constexpr double kLast = 253402300799;
-  const double whole = seconds >= 0 && seconds <= kLast ? std::floor(seconds) : 0;
-  const std::chrono::sys_seconds time{std::chrono::seconds(static_cast<int64_t>(whole))};
-  const auto day = floor<std::chrono::days>(time);
-  const std::chrono::year_month_day date(day);
-  const std::chrono::hh_mm_ss clock(time - day);
-  const std::array<int64_t, 5> pairs = {static_cast<unsigned>(date.month()),
-                                        static_cast<unsigned>(date.day()), clock.hours().count(),
-                                        clock.minutes().count(), clock.seconds().count()};
-  std::string out = ZeroPadded(static_cast<int>(date.year()), 4);
-  for (size_t i = 0; i < pairs.size(); ++i) {
-    if (i == 2) out.push_back('T');
-    out.push_back(static_cast<char>('0' + pairs[i] / 10));
-    out.push_back(static_cast<char>('0' + pairs[i] % 10));
-  }
-  return out.append("Z");
-}
+std::string SigningTime(double seconds) { return net::FormatBasicDate(seconds); }
 
 Result<Sha256Digest> DeriveSigningKey(std::string_view secret_key, std::string_view day,
                                       std::string_view region, std::string_view service) {
