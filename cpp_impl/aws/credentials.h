@@ -16,6 +16,9 @@ struct Credentials {
   std::string session_token;           // empty: none
   std::optional<double> expires_at{};  // seconds since 1970; never, if empty
   std::string source{};                // "environment", "profile default", ...; for messages
+  // Better than none when they have expired and no others can be had: while a machine's
+  // metadata service is down, AWS goes on to accept what it gave.
+  bool may_outlive_expiry = false;
 };
 
 // One place to look, or several, or one that remembers.  Safe from any thread.

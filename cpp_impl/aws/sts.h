@@ -1,0 +1,34 @@
+// Roles, from the Security Token Service.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "aws/credentials.h"
+#include "aws/profile.h"
+#include "aws/provider_context.h"
+#include "base/result.h"
+
+namespace smdebug::aws {
+
+struct Role {
+  std::string arn;
+  std::string session_name{};  // empty: one of our own
+  std::string external_id{};
+  std::optional<int64_t> duration_seconds{};
+};
+
+// Both ask https://sts.<region>.amazonaws.com, or the endpoint that is configured for
+// "sts".  They fail with CREDENTIALS; the message holds the service's, but neither secrets
+// nor tokens, and the detail "sts_code" its code.  `source` is that of the credentials.
+
+Result<Credentials> AssumeRole(const ProviderContext &context, const Profiles &profiles,
+                               const Role &role, const Credentials &caller,
+                               const std::string &source);
+
+Result<Credentials> AssumeRoleWithWebIdentity(const ProviderContext &context,
+                                              const Profiles &profiles, const Role &role,
+                                              std::string_view token, const std::string &source);
+
+}  // namespace smdebug::aws

@@ -1,0 +1,93 @@
+// Keys that lie ready: explicit ones, in the environment, in files; and SSO's absence.
+#include "aws/provider_fixture.h"
+
+namespace smdebug::aws {
+namespace {
+
+using testing::HasSubstr;
+
+using ProviderKeysTest = ProviderFixture;
+
+TEST_F(ProviderKeysTest, Static) {
+  const auto found = MakeStaticProvider({"A", "B", "C"})->Get();
+  EXPECT_EQ(found->access_key, "A");
+  EXPECT_EQ(found->secret_key, "B");
+  EXPECT_EQ(found->session_token, "C");
+}
+
+TEST_F(ProviderKeysTest, Environment) {
+  const auto get = [](Variables::Values values) {
+    return MakeEnvironmentProvider(Variables::Of(std::move(values)))->Get();
+  };
+  const auto found =
+      get({{"AWS_ACCESS_KEY_ID", "A"}, {"AWS_SECRET_ACCESS_KEY", "B"}, {"AWS_SESSION_TOKEN", "C"}});
+  ASSERT_TRUE(found.IsOk());
+  EXPECT_EQ(found->access_key, "A");
+  EXPECT_EQ(found->secret_key, "B");
+  EXPECT_EQ(found->session_token, "C");
+  EXPECT_EQ(found->source, "environment");
+  EXPECT_EQ(found->expires_at, std::nullopt);
+
+  EXPECT_EQ(CodeOf(get({})), Code::kNotFound);
+  EXPECT_EQ(CodeOf(get({{"AWS_SESSION_TOKEN", "C"}})), Code::kNotFound);
+  const auto half = get({{"AWS_SECRET_ACCESS_KEY", "HUSH"}});
+  EXPECT_EQ(CodeOf(half), Code::kCredentials);
+  EXPECT_THAT(MessageOf(half), HasSubstr("AWS_ACCESS_KEY_ID is not"));
+  EXPECT_EQ(CodeOf(get({{"AWS_ACCESS_KEY_ID", "A"}})), Code::kCredentials);
+}
+
+TEST_F(ProviderKeysTest, EachFileHasItsProvider) {
+  folder_.Write("credentials",
+                "[default]\naws_access_key_id=A\naws_secret_access_key=B\naws_session_token=C\n");
+  folder_.Write("config", "[profile x]\naws_access_key_id=D\naws_secret_access_key=E\n");
+  const auto keys = MakeCredentialsFileProvider(Context())->Get();
+  ASSERT_TRUE(keys.IsOk());
+  EXPECT_EQ(keys->access_key, "A");
+  EXPECT_EQ(keys->session_token, "C");
+  EXPECT_EQ(keys->source, "profile default in " + folder_.Path("credentials"));
+  EXPECT_EQ(CodeOf(MakeConfigFileProvider(Context())->Get()), Code::kNotFound);
+
+  const ProviderContext other = Context({{"AWS_PROFILE", "x"}});
+  EXPECT_EQ(CodeOf(MakeCredentialsFileProvider(other)->Get()), Code::kNotFound);
+  EXPECT_EQ(MakeConfigFileProvider(other)->Get()->secret_key, "E");
+}
+
+TEST_F(ProviderKeysTest, RenewedFilesAreSeen) {
+  const ProviderPtr provider = MakeCredentialsFileProvider(Context());
+  EXPECT_EQ(CodeOf(provider->Get()), Code::kNotFound);
+  folder_.Write("credentials", "[default]\naws_access_key_id=A\naws_secret_access_key=B\n");
+  EXPECT_EQ(provider->Get()->access_key, "A");
+}
+
+TEST_F(ProviderKeysTest, HalfAPairIsAFault) {
+  folder_.Write("credentials", "[default]\naws_secret_access_key=HUSH\n");
+  const auto found = MakeCredentialsFileProvider(Context())->Get();
+  EXPECT_EQ(CodeOf(found), Code::kCredentials);
+  EXPECT_THAT(MessageOf(found), HasSubstr("aws_access_key_id is missing"));
+}
+
+TEST_F(ProviderKeysTest, BrokenFilesAndUnknownProfilesAreFaults) {
+  folder_.Write("credentials", "[default]\nHUSH\n");
+  auto found = MakeCredentialsFileProvider(Context())->Get();
+  EXPECT_EQ(CodeOf(found), Code::kCredentials);
+  EXPECT_THAT(MessageOf(found), HasSubstr("credentials:2: "));
+  EXPECT_EQ(*found.GetStatus().Detail("cause"), "INVALID_CONFIG");
+  folder_.Write("credentials", "[default]\n");
+  found = MakeCredentialsFileProvider(Context({}, "defalt"))->Get();
+  EXPECT_EQ(CodeOf(found), Code::kCredentials);
+  EXPECT_THAT(MessageOf(found), HasSubstr("did you mean 'default'?"));
+}
+
+TEST_F(ProviderKeysTest, SsoIsRefusedInWords) {
+  EXPECT_EQ(CodeOf(MakeSsoRefusal(Context())->Get()), Code::kNotFound);
+  for (const char *key : {"sso_session", "sso_start_url", "login_session"}) {
+    folder_.Write("config", StrCat("[default]\n", key, " = x\n"));
+    const auto found = MakeSsoRefusal(Context())->Get();
+    EXPECT_EQ(CodeOf(found), Code::kCredentials);
+    EXPECT_THAT(MessageOf(found), HasSubstr("not supported"));
+    EXPECT_THAT(MessageOf(found), HasSubstr("aws configure export-credentials"));
+  }
+}
+
+}  // namespace
+}  // namespace smdebug::aws
