@@ -13,9 +13,10 @@ export SMDEBUG_ORIGINAL_PYTHON := $(ORIGINAL)/bin/python
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 export PIP_CACHE_DIR ?= $(CACHE)/pip
+export SMDEBUG_SERVERS := $(CACHE)/servers
 
 .PHONY: all python demo test test-cpp test-python test-asan test-tsan bench lint format abi \
-        install uninstall clean environment original
+        install uninstall clean environment original servers
 
 all: build/build.ninja
 	@cmake --build build -j $(JOBS)
@@ -36,6 +37,9 @@ original:
 	@mkdir -p $(CACHE)
 	@tools/venv.sh $(ORIGINAL) tests/interop/requirements.txt
 
+servers:
+	@tools/servers.sh $(SMDEBUG_SERVERS) versitygw toxiproxy
+
 demo: python environment
 	@$(PYTHON) examples/demo/demo.py --out demo_output
 
@@ -44,8 +48,8 @@ test: test-cpp test-python
 test-cpp: all
 	@ctest --test-dir build --output-on-failure -j $(JOBS) $(if $(ONLY),-R '$(ONLY)')
 
-test-python: python environment original
-	@$(PYTHON) -m pytest -q -p no:cacheprovider tests/python tests/interop tests/docs $(if $(ONLY),-k '$(ONLY)')
+test-python: python environment original servers
+	@$(PYTHON) -m pytest -q -p no:cacheprovider tests/python tests/s3 tests/interop tests/docs $(if $(ONLY),-k '$(ONLY)')
 
 # The C and C++ tests once more, under sanitizers that end the run at the first fault.
 test-asan test-tsan: test-%:

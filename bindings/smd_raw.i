@@ -57,6 +57,7 @@ HANDLE(smd_value)
 HANDLE(smd_rule)
 HANDLE(smd_step_file)
 HANDLE(smd_event_file)
+HANDLE(smd_store_report)
 %nodefaultctor smd_error;
 %nodefaultdtor smd_error;
 struct smd_error {};
@@ -74,10 +75,13 @@ struct smd_error {};
 %include "smdebug/tensor.h"
 %include "smdebug/config.h"
 %include "smdebug/log.h"
+%include "smdebug/hook_options.h"
 %include "smdebug/hook.h"
+%include "smdebug/trial_options.h"
 %include "smdebug/trial.h"
 %include "smdebug/rule.h"
 %include "smdebug/files.h"
+%include "smdebug/store.h"
 
 %inline %{
 /* A view of the memory at `address`, which must outlive it.  `shape` and `strides`

@@ -22,10 +22,13 @@
 #include "smdebug/export.h"
 #include "smdebug/files.h"
 #include "smdebug/hook.h"
+#include "smdebug/hook_options.h"
 #include "smdebug/log.h"
 #include "smdebug/rule.h"
+#include "smdebug/store.h"
 #include "smdebug/tensor.h"
 #include "smdebug/trial.h"
+#include "smdebug/trial_options.h"
 #include "smdebug/types.h"
 #include "smdebug/version.h"
 

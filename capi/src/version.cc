@@ -27,5 +27,7 @@ smd_error *smd_require_abi(uint32_t wanted) noexcept {
 }
 
 int32_t smd_has_feature(const char *feature) noexcept {
-  return feature != nullptr && std::string_view(feature) == "local" ? 1 : 0;
+  if (feature == nullptr) return 0;
+  const std::string_view name(feature);
+  return name == "local" || name == "s3" ? 1 : 0;
 }

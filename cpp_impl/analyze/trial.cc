@@ -64,7 +64,7 @@ Result<std::shared_ptr<Trial>> Trial::Make(std::string_view path, TrialOptions o
   SMD_RETURN_IF_ERROR(options.Check());
   std::shared_ptr<storage::Store> store = options.store;
   if (!store) {
-    SMD_ASSIGN_OR_RETURN(store, storage::OpenStore(path));
+    SMD_ASSIGN_OR_RETURN(store, storage::OpenStore(path, options.store_options, options.logger));
   }
   if (options.name.empty()) options.name = LastPart(path);
   return std::shared_ptr<Trial>(new Trial(std::string(path), std::move(options), std::move(store)));

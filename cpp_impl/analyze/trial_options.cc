@@ -41,6 +41,7 @@ Result<TrialOptions> TrialOptions::FromEnvironment() {
 }
 
 Status TrialOptions::Set(std::string_view option, std::string_view value) {
+  if (storage::StoreOptions::IsName(option)) return store_options.Set(option, value);
   if (option == "name") {
     name = value;
   } else if (option == "first_step") {

@@ -11,10 +11,10 @@ namespace smdebug::aws {
 // The parts of an error answer; those that were not sent are empty.
 struct S3Error {
   int http_status = 0;
-  std::string code;     // "NoSuchKey"
-  std::string message;  // the service's sentence
-  std::string region;   // where the bucket lies, if the service says so
-  std::string request_id;
+  std::string code{};     // "NoSuchKey"
+  std::string message{};  // the service's sentence
+  std::string region{};   // where the bucket lies, if the service says so
+  std::string request_id{};
 };
 
 // `action` is a verb ("reading"), `location` the object or bucket as s3://..., and

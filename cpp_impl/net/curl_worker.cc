@@ -29,11 +29,11 @@ Worker::Worker(uint32_t connections_per_host)
 
 Worker::~Worker() {
   {
+    // Woken under the lock: once the thread has seen the wish it ends what wakes it.
     const MutexLock lock(mutex_);
     must_stop_ = true;
-    if (!has_thread_) return;
+    if (has_thread_) curl_multi_wakeup(AsMulti(multi_));
   }
-  curl_multi_wakeup(AsMulti(multi_));
   thread_.Join();
 }
 

@@ -116,7 +116,8 @@ constexpr std::array<Setter, 15> kSetters = {{
 }  // namespace
 
 Status HookOptions::Set(std::string_view name, std::string_view value) {
-  std::vector<std::string_view> names;
+  if (storage::StoreOptions::IsName(name)) return store_options.Set(name, value);
+  std::vector<std::string_view> names = storage::StoreOptions::Names();
   for (const Setter &setter : kSetters) {
     if (setter.name == name) return setter.set(this, name, value);
     names.push_back(setter.name);

@@ -32,6 +32,7 @@ struct HookOptions {
   config::SaveConfig save_config;
   config::ReductionConfig reduction_config = config::ReductionConfig::Raw();
   std::vector<config::CollectionPtr> collections;
+  storage::StoreOptions store_options;
   Logger logger;
 
   // Seams for tests: the store that out_dir would open, and the time.

@@ -20,6 +20,9 @@ SpillFolder::SpillFolder(std::shared_ptr<storage::Store> store, uint64_t capacit
 
 Result<std::unique_ptr<SpillFolder>> SpillFolder::Open(const std::string &folder,
                                                        uint64_t capacity) {
+  if (folder.find("://") != std::string::npos) {
+    return InvalidConfig(StrCat("spill_dir is '", folder, "'; it must be a local folder"));
+  }
   SMD_ASSIGN_OR_RETURN(std::shared_ptr<storage::Store> store, storage::OpenStore(folder));
   return std::unique_ptr<SpillFolder>(new SpillFolder(std::move(store), capacity));
 }

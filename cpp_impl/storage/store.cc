@@ -4,6 +4,7 @@
 
 #include "base/strings.h"
 #include "storage/local_store.h"
+#include "storage/s3_store.h"
 
 namespace smdebug::storage {
 
@@ -44,19 +45,17 @@ Status Store::WriteText(const std::string &name, std::string_view text, bool dur
   return file->Commit(durable);
 }
 
-Result<std::shared_ptr<Store>> OpenStore(std::string_view path) {
+Result<std::shared_ptr<Store>> OpenStore(std::string_view path, const StoreOptions &options,
+                                         const Logger &logger) {
   path = Trim(path);
   if (path.empty()) return InvalidArgument("the path of the trial is empty");
   if (path.find('\0') != std::string_view::npos) {
     return InvalidArgument("the path of the trial holds a NUL character");
   }
-  if (path.starts_with("s3://")) {
-    return Unsupported(StrCat(path, ": this build reads and writes local folders only, not S3"))
-        .With("path", std::string(path));
-  }
+  if (path.starts_with("s3://")) return S3Store::At(path, options, logger);
   if (const size_t scheme = path.find("://"); scheme != std::string_view::npos) {
     return Unsupported(StrCat(path, ": unknown kind of path '", path.substr(0, scheme),
-                              "://'; give a folder"))
+                              "://'; give a folder or s3://bucket/prefix"))
         .With("path", std::string(path));
   }
   SMD_ASSIGN_OR_RETURN(std::shared_ptr<Store> store, LocalStore::At(path));

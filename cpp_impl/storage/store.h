@@ -13,7 +13,9 @@
 #include "base/byte_sink.h"
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/result.h"
+#include "storage/store_options.h"
 
 namespace smdebug::storage {
 
@@ -129,8 +131,10 @@ class Store {
   Status WriteText(const std::string &name, std::string_view text, bool durable);
 };
 
-// The store for a path: a folder ("~" is the home folder), which need not exist.
-// Fails: INVALID_ARGUMENT (empty), UNSUPPORTED (another scheme).
-Result<std::shared_ptr<Store>> OpenStore(std::string_view path);
+// The store for a path: a folder ("~" is the home folder) or "s3://bucket/prefix", which
+// need not exist.  Asks no server.  Fails: INVALID_ARGUMENT (empty), INVALID_CONFIG,
+// UNSUPPORTED (another scheme).
+Result<std::shared_ptr<Store>> OpenStore(std::string_view path, const StoreOptions &options = {},
+                                         const Logger &logger = {});
 
 }  // namespace smdebug::storage

@@ -92,7 +92,7 @@ int main(void) {
   EXPECT_OK(smd_hook_options_set(options, "out_dir", path));
   EXPECT_CODE(SMD_TRIAL_EXISTS, smd_hook_new(options, &hook));
   smd_hook_options_free(options);
-  EXPECT_CODE(SMD_UNSUPPORTED, smd_trial_open("s3://bucket/prefix", NULL, &trial));
+  EXPECT_CODE(SMD_UNSUPPORTED, smd_trial_open("gs://bucket/prefix", NULL, &trial));
   remove_folder(path);
   return 0;
 }

@@ -283,11 +283,6 @@ def test_tensorboard_is_not_there_yet(out_dir):
         Hook(out_dir, export_tensorboard=True)
 
 
-def test_s3_is_not_there_yet():
-    with pytest.raises(SMDebugNotImplementedError):
-        Hook("s3://bucket/prefix")
-
-
 def test_a_copy_of_a_hook_is_empty(out_dir):
     assert copy.copy(Hook(out_dir)).__dict__ == {}
 

@@ -19,7 +19,7 @@ from smdebug.exceptions import (
     StepUnavailable,
     TensorUnavailable,
 )
-from smdebug.trials import LocalTrial, S3Trial, Trial
+from smdebug.trials import LocalTrial, Trial
 
 
 def numbered(recorder, steps):
@@ -102,11 +102,7 @@ def test_opening_waits_for_the_collection_files_of_all_workers(out_dir):
     timer.join()
 
 
-def test_s3_and_profiler_trials_are_not_there_yet(recorder):
-    with pytest.raises(SMDebugNotImplementedError, match="S3"):
-        create_trial("s3://bucket/prefix")
-    with pytest.raises(SMDebugNotImplementedError, match="S3"):
-        S3Trial("name", "bucket", "prefix")
+def test_trials_of_profilers_are_not_there_yet(recorder):
     with pytest.raises(SMDebugNotImplementedError):
         create_trial(recorder.path, profiler=True)
 

@@ -37,15 +37,15 @@ enum {
   SMD_TIMEOUT = 45,
   SMD_CANCELLED = 46,
   SMD_OUT_OF_MEMORY = 47,
-  SMD_STEP_DROPPED = 48, /* a step was given up, as the queue's policy says */
-  SMD_NO_SPACE = 49,     /* the disk is full; the message says which */
-  SMD_TLS = 50,          /* a server's certificate or the handshake was refused */
+  SMD_STEP_DROPPED = 48,        /* a step was given up, as the queue's policy says */
+  SMD_NO_SPACE = 49,            /* the disk is full; the message says which */
+  SMD_TLS = 50,                 /* a server's certificate or the handshake was refused */
   SMD_CREDENTIALS_REFUSED = 51, /* the key is unknown or the secret is wrong */
   SMD_CREDENTIALS_EXPIRED = 52, /* the session token is no longer valid */
   SMD_CLOCK_SKEWED = 53,        /* this machine's clock is wrong by minutes */
   SMD_WRONG_REGION = 54,        /* the bucket lies in another region */
   SMD_BUCKET_NOT_FOUND = 55,
-  SMD_THROTTLED = 56,           /* the service asks for fewer requests */
+  SMD_THROTTLED = 56, /* the service asks for fewer requests */
   /* from a callback, or our own fault */
   SMD_CALLBACK_FAILED = 60,
   SMD_INTERNAL = 61,

@@ -4,89 +4,12 @@
 
 #include "smdebug/config.h"
 #include "smdebug/export.h"
+#include "smdebug/hook_options.h"
 #include "smdebug/log.h"
 #include "smdebug/tensor.h"
 #include "smdebug/types.h"
 
 SMD_BEGIN_DECLS
-
-/* ---- options ------------------------------------------------------------- */
-
-/* Makes options with the defaults below; `out_dir` must be set.
- *
- * Fails: INVALID_ARGUMENT.
- * Thread: any.   Since: 1.0 */
-SMD_FALLIBLE smd_hook_options_new(smd_hook_options **out) SMD_NOEXCEPT;
-
-/* Sets one option by its name:
- *   out_dir             folder of the trial ("~" is the home folder); required
- *   worker              this process's name ("worker_0")
- *   num_workers         how many processes record into out_dir ("1")
- *   include_workers     "one": only worker_0 records; "all" ("one")
- *   include_collections comma-separated names, saved beside the losses ("")
- *   save_all            "true": every tensor, in the collection "all" ("false")
- *   dry_run             "true": everything is decided, nothing written ("false")
- *   queue_bytes         bound of what waits for the disk ("268435456")
- *   queue_policy        when the queue is full: "block" up to block_seconds, then
- *                       drop the step; "drop"; "spill" to spill_dir ("block")
- *   block_seconds       ("5")
- *   spill_dir           folder for "spill", on another disk
- *   spill_bytes         bound of that folder ("1073741824")
- *   durability          "step": a step is on the disk (fsync) before it counts as
- *                       written; "none": the system writes it when it likes ("none")
- *   checkpoint_dir      folder of checkpoints; the step counts found in its
- *                       metadata.json are taken up again (from the file that
- *                       CHECKPOINT_CONFIG_FILE_PATH names)
- *   close_seconds       how long closing may wait for the disk ("30")
- *
- * Fails: INVALID_ARGUMENT (unknown name; the message names the nearest),
- * INVALID_CONFIG (bad value).
- * Thread: one.   Since: 1.0 */
-SMD_FALLIBLE smd_hook_options_set(smd_hook_options *options, const char *name,
-                                  const char *value) SMD_NOEXCEPT;
-
-/* Includes the tensors whose names match, in the collection "default".
- *
- * Fails: INVALID_ARGUMENT, INVALID_CONFIG.
- * Thread: one.   Since: 1.0 */
-SMD_FALLIBLE smd_hook_options_include_regex(smd_hook_options *options,
-                                            const char *regex) SMD_NOEXCEPT;
-
-/* The save config of collections that have none of their own (a copy).
- *
- * Fails: INVALID_ARGUMENT.
- * Thread: one.   Since: 1.0 */
-SMD_FALLIBLE smd_hook_options_set_save_config(smd_hook_options *options,
-                                              const smd_save_config *config) SMD_NOEXCEPT;
-
-/* The reduction config of collections that have none of their own (a copy).
- * Without it tensors are saved raw.
- *
- * Fails: INVALID_ARGUMENT.
- * Thread: one.   Since: 1.0 */
-SMD_FALLIBLE smd_hook_options_set_reduction_config(smd_hook_options *options,
-                                                   const smd_reduction_config *config) SMD_NOEXCEPT;
-
-/* Adds a collection, or takes the place of the built-in one of its name.  The
- * hook shares it with `collection`: later changes through either are seen.
- *
- * Fails: INVALID_ARGUMENT.
- * Thread: one.   Since: 1.0 */
-SMD_FALLIBLE smd_hook_options_add_collection(smd_hook_options *options,
-                                             smd_collection *collection) SMD_NOEXCEPT;
-
-/* Sends log lines of the hook to `log`.  `destroy`, if not NULL, is called once
- * with `user_data`, when the options and the hook are gone or if this fails.
- *
- * Fails: INVALID_ARGUMENT.
- * Thread: one.   Since: 1.0 */
-SMD_FALLIBLE smd_hook_options_set_log(smd_hook_options *options, smd_log_level level,
-                                      smd_log_fn log, void *user_data,
-                                      smd_release_fn destroy) SMD_NOEXCEPT;
-
-/* Frees options.  NULL is allowed.
- * Thread: any.   Since: 1.0 */
-SMD_API void smd_hook_options_free(smd_hook_options *options) SMD_NOEXCEPT;
 
 /* ---- life ---------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 questions of it.  Importing this loads neither numpy nor any framework.
 """
 
-from smdebug import _setup
+from smdebug import _setup, doctor
 from smdebug.core.collection import Collection, CollectionKeys
 from smdebug.core.hook import Hook
 from smdebug.core.modes import ModeKeys as modes
@@ -29,5 +29,6 @@ __all__ = [
     "Trial",
     "__version__",
     "create_trial",
+    "doctor",
     "modes",
 ]

@@ -20,6 +20,7 @@ __all__ = [
     "ReductionConfigHandle",
     "SaveConfigHandle",
     "StepFileHandle",
+    "StoreReportHandle",
     "Strings",
     "TensorHandle",
     "TrialHandle",
@@ -74,6 +75,11 @@ class HookHandle(Handle):
     _free = staticmethod(_raw.smd_hook_free)
 
 
+class StoreReportHandle(Handle):
+    __slots__ = ()
+    _free = staticmethod(_raw.smd_store_report_free)
+
+
 class TrialHandle(Handle):
     __slots__ = ()
     _free = staticmethod(_raw.smd_trial_free)
@@ -118,6 +124,7 @@ _SLOTS: Dict[str, _Slot] = {
         "smd_save_config",
         "smd_step_file",
         "smd_steps",
+        "smd_store_report",
         "smd_strings",
         "smd_tensor",
         "smd_text",

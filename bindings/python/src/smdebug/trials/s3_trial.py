@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from typing import Mapping, Optional
 
-from smdebug import _raw
-from smdebug.exceptions import SMDebugNotImplementedError
 from smdebug.trials.trial import RangeSteps, Trial
 
 __all__ = ["S3Trial"]
@@ -28,8 +26,8 @@ class S3Trial(Trial):
 
     Raises
     ------
-    SMDebugNotImplementedError
-        If this build of the library does not read S3.
+    SMDebugPermissionError, SMDebugConnectionError, SMDebugFileNotFoundError
+        If the bucket cannot be read; `smdebug.doctor.examine` tells more.
     """
 
     def __init__(
@@ -45,11 +43,6 @@ class S3Trial(Trial):
         timeout: Optional[float] = None,
         options: Optional[Mapping[str, str]] = None,
     ) -> None:
-        if not _raw.smd_has_feature("s3"):
-            raise SMDebugNotImplementedError(
-                f"s3://{bucket_name}/{prefix_name}: this build of smdebug does not read S3; "
-                "copy the trial to a folder and open that"
-            )
         self.bucket_name = bucket_name
         self.prefix_name = os.path.join(prefix_name, "")
         path = f"s3://{bucket_name}/{self.prefix_name}"

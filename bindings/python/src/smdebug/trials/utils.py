@@ -48,7 +48,7 @@ def create_trial(
     MissingCollectionFiles
         If the collection files did not come within `timeout` seconds.
     SMDebugNotImplementedError
-        For S3 in a build without it, and for `profiler`.
+        For `profiler`.
     """
     if profiler:
         raise SMDebugNotImplementedError("trials of profilers are not supported yet")

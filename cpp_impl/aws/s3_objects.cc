@@ -1,0 +1,201 @@
+#include "aws/s3_objects.h"
+
+#include <algorithm>
+
+#include "aws/base64.h"
+#include "aws/s3_call.h"
+#include "base/crc32c.h"
+#include "base/strings.h"
+#include "net/http_date.h"
+#include "net/uri.h"
+#include "net/xml.h"
+
+namespace smdebug::aws {
+namespace {
+
+// As S3 gives them, and more than anybody keeps in one place.
+constexpr uint32_t kPageSize = 1000;
+constexpr int kMostPages = 100'000;
+
+S3Request TextRequest(const std::string &key, uint64_t limit) {
+  S3Request request{.action = "reading"};
+  request.key = key;
+  request.headers = {{"x-amz-checksum-mode", "ENABLED"}};
+  request.body_limit = limit;
+  return request;
+}
+
+// Checksums of the parts of an object have a "-" and their number.
+Status CheckText(const S3Client &client, const std::string &key, const net::Response &response) {
+  const std::string *checksum = response.Find("x-amz-checksum-crc32c");
+  if (checksum == nullptr || checksum->find('-') != std::string::npos) return Status::Ok();
+  if (*checksum == ChecksumText(ExtendCrc32c(0, AsBytes(response.body)))) return Status::Ok();
+  return CorruptData(client.LocationOf(key), "does not have the checksum that the service keeps");
+}
+
+Result<std::string> FinishText(S3Client &client, const std::string &key, S3Call &call) {
+  SMD_ASSIGN_OR_RETURN(net::Response response, call.Wait());
+  SMD_RETURN_IF_ERROR(CheckText(client, key, response));
+  return std::move(response.body);
+}
+
+S3Request HeadRequest(const std::string &key) {
+  S3Request request{.action = "looking for it", .method = "HEAD"};
+  request.key = key;
+  return request;
+}
+
+// The answer to a HEAD has no body, and so no reason for a refusal.
+bool IsUnexplained(const Status &failure) {
+  const std::string *status = failure.Detail("http_status");
+  return status != nullptr && (*status == "400" || *status == "403") &&
+         failure.Detail("s3_code") == nullptr;
+}
+
+// Success if the reason is gone, as when expired credentials were renewed.
+Status AskForReason(S3Client &client, const std::string &key) {
+  S3Request request = TextRequest(key, 4096);
+  request.headers = {{"range", "bytes=0-0"}};
+  const Status answer = Call(client, std::move(request)).GetStatus();
+  const std::string *status = answer.Detail("http_status");
+  return status != nullptr && *status == "416" ? Status::Ok() : answer;
+}
+
+struct Page {
+  std::vector<std::string> keys;
+  std::string next;  // token; empty at the end
+};
+
+Result<Page> ParsePage(std::string_view body) {
+  SMD_ASSIGN_OR_RETURN(const net::Element list, net::ParseXml(body));
+  if (list.name != "ListBucketResult") {
+    return CorruptData("the answer", StrCat("is a <", list.name, ">, not a <ListBucketResult>"));
+  }
+  const bool is_encoded = list.TextOf("EncodingType") == "url";
+  Page page;
+  for (const net::Element *object : list.FindAll("Contents")) {
+    std::string key(object->TextOf("Key"));
+    if (is_encoded) {
+      SMD_ASSIGN_OR_RETURN(key, net::PercentDecode(key, net::Pluses::kAreSpaces));
+    }
+    page.keys.push_back(std::move(key));
+  }
+  if (list.TextOf("IsTruncated") == "true") {
+    page.next = list.TextOf("NextContinuationToken");
+    if (page.next.empty()) {
+      return CorruptData("the answer", "says that there is more but not where (no token)");
+    }
+  }
+  return page;
+}
+
+Result<Page> GetPage(S3Client &client, const ListQuery &query, const std::string &token) {
+  S3Request request{.action = "listing"};
+  const uint32_t size = query.most == 0 ? kPageSize : std::min(query.most, kPageSize);
+  request.query = {{"list-type", "2"},
+                   {"encoding-type", "url"},
+                   {"max-keys", std::to_string(size)},
+                   {"prefix", query.prefix}};
+  if (query.is_flat) request.query.push_back({"delimiter", "/"});
+  if (!token.empty()) {
+    request.query.push_back({"continuation-token", token});
+  } else if (!query.start_after.empty()) {
+    request.query.push_back({"start-after", query.start_after});
+  }
+  SMD_ASSIGN_OR_RETURN(const net::Response response, Call(client, std::move(request)));
+  auto page = ParsePage(response.body);
+  if (page.IsOk()) return page;
+  const std::string location = client.LocationOf(query.prefix);
+  return Status(Code::kCorruptData,
+                StrCat(location, ": listing failed: ", page.GetStatus().Message()))
+      .With("path", location);
+}
+
+}  // namespace
+
+Result<std::optional<ObjectInfo>> HeadObject(S3Client &client, const std::string &key) {
+  auto response = Call(client, HeadRequest(key));
+  if (IsUnexplained(response.GetStatus())) {
+    const Status reason = AskForReason(client, key);
+    response = reason.IsOk() ? Call(client, HeadRequest(key)) : Result<net::Response>(reason);
+  }
+  if (!response.IsOk()) {
+    if (response.GetStatus().GetCode() == Code::kNotFound) return std::optional<ObjectInfo>();
+    return response.GetStatus();
+  }
+  ObjectInfo info;
+  if (const std::string *length = response->Find("content-length")) {
+    info.size = static_cast<uint64_t>(std::max<int64_t>(0, ParseInt(*length).value_or(0)));
+  }
+  if (const std::string *modified = response->Find("last-modified")) {
+    info.modified_at = net::ParseHttpDate(*modified).value_or(0);
+  }
+  return std::optional<ObjectInfo>(info);
+}
+
+Status GetRange(S3Client &client, const std::string &key, uint64_t offset, uint64_t length,
+                ByteSink &sink) {
+  if (length == 0) return Status::Ok();
+  S3Request request{.action = "reading"};
+  request.key = key;
+  request.sink = &sink;
+  request.range_offset = offset;
+  request.range_length = length;
+  const auto response = Call(client, std::move(request));
+  if (response.IsOk()) return Status::Ok();
+  const Status failure = response.GetStatus();
+  const std::string *status = failure.Detail("http_status");
+  if (status == nullptr || *status != "416") return failure;
+  return CorruptData(client.LocationOf(key),
+                     StrCat(length, " bytes at ", offset, " lie beyond the object's end"));
+}
+
+std::vector<Result<std::string>> GetTexts(S3Client &client, const std::vector<std::string> &keys,
+                                          uint64_t limit) {
+  std::vector<std::unique_ptr<S3Call>> calls;
+  calls.reserve(keys.size());
+  for (const std::string &key : keys) {
+    calls.push_back(std::make_unique<S3Call>(client, TextRequest(key, limit)));
+  }
+  std::vector<Result<std::string>> texts;
+  texts.reserve(keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    texts.push_back(FinishText(client, keys[i], *calls[i]));
+    calls[i].reset();
+  }
+  return texts;
+}
+
+Status PutObject(S3Client &client, const std::string &key, std::vector<ByteSpan> body) {
+  S3Request request{.action = "writing", .method = "PUT"};
+  request.key = key;
+  request.body = std::move(body);
+  return Call(client, std::move(request)).GetStatus();
+}
+
+Status DeleteObject(S3Client &client, const std::string &key) {
+  S3Request request{.action = "removing", .method = "DELETE"};
+  request.key = key;
+  const Status removed = Call(client, std::move(request)).GetStatus();
+  return removed.GetCode() == Code::kNotFound ? Status::Ok() : removed;
+}
+
+Result<std::vector<std::string>> ListKeys(S3Client &client, const ListQuery &query) {
+  std::vector<std::string> keys;
+  std::string token;
+  for (int pages = 0; pages < kMostPages; ++pages) {
+    SMD_ASSIGN_OR_RETURN(Page page, GetPage(client, query, token));
+    const bool is_new = keys.empty() || page.keys.empty() || page.keys.front() > keys.back();
+    if (!is_new || (!token.empty() && page.next == token)) break;
+    for (std::string &key : page.keys) {
+      if (key.starts_with(query.prefix)) keys.push_back(std::move(key));
+    }
+    const bool is_enough = query.most != 0 && keys.size() >= query.most;
+    if (page.next.empty() || is_enough) return keys;
+    token = std::move(page.next);
+  }
+  const std::string location = client.LocationOf(query.prefix);
+  return CorruptData(location, "listing it does not come to an end: the service repeats a page");
+}
+
+}  // namespace smdebug::aws

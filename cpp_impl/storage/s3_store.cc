@@ -1,0 +1,173 @@
+#include "storage/s3_store.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "aws/digest.h"
+#include "aws/s3_objects.h"
+#include "aws/s3_upload.h"
+#include "base/environment.h"
+#include "base/mutex.h"
+#include "base/strings.h"
+#include "storage/local_store.h"
+
+namespace smdebug::storage {
+namespace {
+
+class S3Reader final : public FileReader {
+ public:
+  S3Reader(std::shared_ptr<aws::S3Client> client, std::string key)
+      : client_(std::move(client)), key_(std::move(key)) {}
+
+  Result<uint64_t> Size() const override {
+    const MutexLock lock(mutex_);
+    if (!size_) {
+      SMD_ASSIGN_OR_RETURN(const auto info, aws::HeadObject(*client_, key_));
+      if (!info)
+        return Status(Code::kNotFound, StrCat(client_->LocationOf(key_), ": no such file"));
+      size_ = info->size;
+    }
+    return *size_;
+  }
+  Status Read(uint64_t offset, uint64_t length, ByteSink &sink) const override {
+    return aws::GetRange(*client_, key_, offset, length, sink);
+  }
+
+ private:
+  const std::shared_ptr<aws::S3Client> client_;
+  const std::string key_;
+  mutable Mutex mutex_;
+  mutable std::optional<uint64_t> size_ SMD_GUARDED_BY(mutex_);
+};
+
+// A bucket's objects are durable as soon as they are there.
+class S3Writer final : public FileWriter {
+ public:
+  S3Writer(std::shared_ptr<aws::S3Client> client, std::string key)
+      : upload_(std::move(client), std::move(key)) {}
+  Status Append(std::span<const Piece> pieces) override { return upload_.Append(pieces); }
+  Status Commit(bool) override { return upload_.Finish(); }
+
+ private:
+  aws::S3Upload upload_;
+};
+
+class S3Listing final : public Listing {
+ public:
+  S3Listing(std::shared_ptr<aws::S3Client> client, std::string key_prefix, std::string folder)
+      : client_(std::move(client)),
+        key_prefix_(std::move(key_prefix)),
+        query_{.prefix = StrCat(key_prefix_, folder, "/")} {}
+
+  Result<std::vector<std::string>> Next() override {
+    SMD_ASSIGN_OR_RETURN(std::vector<std::string> keys, aws::ListKeys(*client_, query_));
+    for (std::string &key : keys) key.erase(0, key_prefix_.size());
+    return keys;
+  }
+  void Settle(const std::string &name) override {
+    query_.start_after = std::max(query_.start_after, key_prefix_ + name);
+  }
+
+ private:
+  const std::shared_ptr<aws::S3Client> client_;
+  const std::string key_prefix_;
+  aws::ListQuery query_;
+};
+
+// A bucket tells nobody of changes, so time passing is all there is.
+class S3Watcher final : public Watcher {
+ public:
+  void Wait(Clock::Duration time) override {
+    Clock &clock = Clock::System();
+    const Deadline deadline = Deadline::After(clock, time);
+    const MutexLock lock(mutex_);
+    while (!is_woken_ && !deadline.IsOver(clock)) {
+      clock.WaitFor(woken_, mutex_, deadline.Left(clock));
+    }
+  }
+  void Wake() override {
+    const MutexLock lock(mutex_);
+    is_woken_ = true;
+    woken_.NotifyAll();
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar woken_;
+  bool is_woken_ SMD_GUARDED_BY(mutex_) = false;
+};
+
+class NoClaim final : public Claim {};
+
+}  // namespace
+
+S3Store::S3Store(std::shared_ptr<aws::S3Client> client, std::string prefix)
+    : client_(std::move(client)),
+      key_prefix_(prefix.empty() ? "" : prefix + "/"),
+      location_(client_->LocationOf(prefix)) {}
+
+Result<std::shared_ptr<Store>> S3Store::At(std::string_view url, const StoreOptions &options,
+                                           const Logger &logger) {
+  SMD_ASSIGN_OR_RETURN(const aws::S3Location location, aws::ParseS3Url(url));
+  SMD_ASSIGN_OR_RETURN(std::shared_ptr<aws::S3Client> client,
+                       OpenS3Client(location.bucket, options, logger));
+  return std::shared_ptr<Store>(std::make_shared<S3Store>(std::move(client), location.prefix));
+}
+
+Result<std::shared_ptr<FileReader>> S3Store::Open(const std::string &name) {
+  return std::shared_ptr<FileReader>(std::make_shared<S3Reader>(client_, KeyOf(name)));
+}
+
+Result<std::optional<double>> S3Store::ModifiedAt(const std::string &name) {
+  SMD_ASSIGN_OR_RETURN(const auto info, aws::HeadObject(*client_, KeyOf(name)));
+  return info ? std::optional<double>(info->modified_at) : std::optional<double>();
+}
+
+Result<std::vector<std::string>> S3Store::List(const std::string &folder) {
+  aws::ListQuery query{.prefix = KeyOf(folder.empty() ? "" : folder + "/")};
+  query.is_flat = true;
+  SMD_ASSIGN_OR_RETURN(std::vector<std::string> keys, aws::ListKeys(*client_, query));
+  for (std::string &key : keys) key.erase(0, key_prefix_.size());
+  return keys;
+}
+
+std::unique_ptr<Listing> S3Store::Follow(const std::string &folder) {
+  return std::make_unique<S3Listing>(client_, key_prefix_, folder);
+}
+
+Result<std::unique_ptr<FileWriter>> S3Store::Create(const std::string &name) {
+  return std::unique_ptr<FileWriter>(std::make_unique<S3Writer>(client_, KeyOf(name)));
+}
+
+Status S3Store::Remove(const std::string &name) { return aws::DeleteObject(*client_, KeyOf(name)); }
+
+Result<std::unique_ptr<Claim>> S3Store::Acquire(const std::string &name) {
+  SMD_ASSIGN_OR_RETURN(const aws::Sha256Digest digest,
+                       aws::Sha256(StrCat(location_, "/", name, "/", getuid())));
+  const std::string file = StrCat("smdebug-", aws::ToHex(digest), ".claim");
+  SMD_ASSIGN_OR_RETURN(const auto folder, LocalStore::At(Environment("TMPDIR").value_or("/tmp")));
+  auto claim = folder->Acquire(file);
+  if (claim.IsOk()) return claim;
+  // Recording is worth more than the protection from a second process.
+  client_->Parts().logger.Warning(
+      StrCat(location_,
+             ": cannot see whether another process records there: ", claim.GetStatus().Message()));
+  return std::unique_ptr<Claim>(std::make_unique<NoClaim>());
+}
+
+std::unique_ptr<Watcher> S3Store::Watch() { return std::make_unique<S3Watcher>(); }
+
+Result<std::string> S3Store::ReadText(const std::string &name, uint64_t limit) {
+  return std::move(aws::GetTexts(*client_, {KeyOf(name)}, limit).front());
+}
+
+std::vector<Result<std::string>> S3Store::ReadTexts(std::span<const std::string> names) {
+  std::vector<std::string> keys;
+  keys.reserve(names.size());
+  for (const std::string &name : names) keys.push_back(KeyOf(name));
+  return aws::GetTexts(*client_, keys, kTextLimit);
+}
+
+}  // namespace smdebug::storage

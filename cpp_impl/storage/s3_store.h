@@ -1,0 +1,55 @@
+// A trial in a bucket.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aws/s3_client.h"
+#include "base/log.h"
+#include "storage/store.h"
+#include "storage/store_options.h"
+
+namespace smdebug::storage {
+
+class S3Store final : public Store {
+ public:
+  // `url` is "s3://bucket/prefix".  Asks nobody yet.  Fails with INVALID_ARGUMENT or
+  // INVALID_CONFIG.
+  static Result<std::shared_ptr<Store>> At(std::string_view url, const StoreOptions &options,
+                                           const Logger &logger);
+
+  // For tests; `prefix` without slashes at its ends.
+  S3Store(std::shared_ptr<aws::S3Client> client, std::string prefix);
+
+  const std::string &Location() const override { return location_; }
+  Result<std::shared_ptr<FileReader>> Open(const std::string &name) override;
+  Result<std::optional<double>> ModifiedAt(const std::string &name) override;
+  Result<std::vector<std::string>> List(const std::string &folder) override;
+  std::unique_ptr<Listing> Follow(const std::string &folder) override;
+  Result<std::unique_ptr<FileWriter>> Create(const std::string &name) override;
+  Status Remove(const std::string &name) override;
+  // Among the processes of this machine and user only: a bucket has no locks.
+  Result<std::unique_ptr<Claim>> Acquire(const std::string &name) override;
+  std::unique_ptr<Watcher> Watch() override;
+  // So many answers are waited for at a time.
+  int WritesAtOnce() const override { return 8; }
+  int ReadsAtOnce() const override { return 256; }
+  Result<std::string> ReadText(const std::string &name, uint64_t limit) override;
+  std::vector<Result<std::string>> ReadTexts(std::span<const std::string> names) override;
+
+ private:
+  std::string KeyOf(std::string_view name) const { return key_prefix_ + std::string(name); }
+
+  const std::shared_ptr<aws::S3Client> client_;
+  const std::string key_prefix_;  // empty or with a slash at its end
+  const std::string location_;
+};
+
+// Credentials, region and endpoint are found as docs/s3.md says.
+Result<std::shared_ptr<aws::S3Client>> OpenS3Client(const std::string &bucket,
+                                                    const StoreOptions &options,
+                                                    const Logger &logger);
+
+}  // namespace smdebug::storage

@@ -1,0 +1,33 @@
+#!/bin/sh
+# Builds the servers that tests talk to, each once, into the folder of the first argument:
+# versitygw, minio (S3) and toxiproxy (faults).
+set -eu
+
+folder="$1"
+shift
+mkdir -p "$folder"
+
+build() {
+  name="$1"
+  package="$2"
+  [ -x "$folder/$name" ] && return
+  if ! command -v go >/dev/null; then
+    echo "servers.sh: building $name needs Go 1.24 or later, which is not here" >&2
+    exit 1
+  fi
+  echo "Building $name"
+  scratch="$(mktemp -d "$folder/build.XXXXXX")"
+  # An interrupted build leaves no half of a program behind.
+  CGO_ENABLED=0 GOBIN="$scratch" go install -trimpath -ldflags='-s -w' "$package"
+  mv "$scratch"/* "$folder/$name"
+  rmdir "$scratch"
+}
+
+for server in "$@"; do
+  case "$server" in
+    versitygw) build versitygw github.com/versity/versitygw/cmd/versitygw@v1.8.0 ;;
+    minio) build minio github.com/minio/minio@latest ;;
+    toxiproxy) build toxiproxy github.com/Shopify/toxiproxy/v2/cmd/server@v2.12.0 ;;
+    *) echo "servers.sh: no server is called '$server'" >&2; exit 2 ;;
+  esac
+done
