@@ -41,7 +41,7 @@ bool IsTrustedIpv6(const std::string &host) {
 
 class ContainerProvider final : public CredentialsProvider {
  public:
-  explicit ContainerProvider(const ProviderContext &context) : context_(context) {}
+  explicit ContainerProvider(ProviderContext context) : context_(std::move(context)) {}
 
   Result<Credentials> Get() override {
     SMD_ASSIGN_OR_RETURN(const std::string url, Url());

@@ -5,7 +5,7 @@ namespace {
 
 class EnvironmentProvider final : public CredentialsProvider {
  public:
-  explicit EnvironmentProvider(const Variables &variables) : variables_(variables) {}
+  explicit EnvironmentProvider(Variables variables) : variables_(std::move(variables)) {}
 
   Result<Credentials> Get() override {
     const std::optional<std::string> key = variables_.Find("AWS_ACCESS_KEY_ID");

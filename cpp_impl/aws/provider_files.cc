@@ -8,7 +8,7 @@ enum class File { kCredentials, kConfig };
 
 class FileProvider final : public CredentialsProvider {
  public:
-  FileProvider(const ProviderContext &context, File file) : context_(context), file_(file) {}
+  FileProvider(ProviderContext context, File file) : context_(std::move(context)), file_(file) {}
 
   Result<Credentials> Get() override {
     SMD_ASSIGN_OR_RETURN(const Profiles profiles, ReadProfiles(context_));

@@ -26,7 +26,7 @@ bool IsAbsent(const Status &failure) {
 
 class InstanceProvider final : public CredentialsProvider {
  public:
-  explicit InstanceProvider(const ProviderContext &context) : context_(context) {}
+  explicit InstanceProvider(ProviderContext context) : context_(std::move(context)) {}
 
   Result<Credentials> Get() override {
     const Variables &variables = context_.variables;

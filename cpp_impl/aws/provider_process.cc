@@ -7,8 +7,8 @@ namespace {
 
 class ProcessProvider final : public CredentialsProvider {
  public:
-  ProcessProvider(const ProviderContext &context, const ProcessLimits &limits)
-      : context_(context), limits_(limits) {}
+  ProcessProvider(ProviderContext context, const ProcessLimits &limits)
+      : context_(std::move(context)), limits_(limits) {}
 
   Result<Credentials> Get() override {
     SMD_ASSIGN_OR_RETURN(const Profiles profiles, ReadProfiles(context_));

@@ -111,7 +111,7 @@ class RoleWalk {
 
 class RoleProvider final : public CredentialsProvider {
  public:
-  explicit RoleProvider(const ProviderContext &context) : context_(context) {}
+  explicit RoleProvider(ProviderContext context) : context_(std::move(context)) {}
 
   Result<Credentials> Get() override {
     SMD_ASSIGN_OR_RETURN(const Profiles profiles, ReadProfiles(context_));

@@ -6,7 +6,7 @@ namespace {
 
 class SsoRefusal final : public CredentialsProvider {
  public:
-  explicit SsoRefusal(const ProviderContext &context) : context_(context) {}
+  explicit SsoRefusal(ProviderContext context) : context_(std::move(context)) {}
 
   Result<Credentials> Get() override {
     SMD_ASSIGN_OR_RETURN(const Profiles profiles, ReadProfiles(context_));

@@ -20,7 +20,7 @@ Result<Credentials> Exchange(const ProviderContext &context, const Profiles &pro
 
 class WebIdentityProvider final : public CredentialsProvider {
  public:
-  explicit WebIdentityProvider(const ProviderContext &context) : context_(context) {}
+  explicit WebIdentityProvider(ProviderContext context) : context_(std::move(context)) {}
 
   Result<Credentials> Get() override {
     const Variables &variables = context_.variables;
