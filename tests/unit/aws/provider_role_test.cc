@@ -5,8 +5,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::string_view kBase =
-    "[base]\naws_access_key_id=AKBASE\naws_secret_access_key=HUSH\n";
+constexpr std::string_view kBase = "[base]\naws_access_key_id=AKBASE\naws_secret_access_key=HUSH\n";
 
 class ProviderRoleTest : public ProviderFixture {
  protected:
