@@ -55,23 +55,33 @@ class Core {
 
 class CurlExchange final : public Exchange {
  public:
-  CurlExchange(std::shared_ptr<Core> core, Result<std::shared_ptr<Transfer>> transfer)
-      : core_(std::move(core)), transfer_(std::move(transfer)) {}
+  explicit CurlExchange(std::shared_ptr<Core> core) : core_(std::move(core)) {}
   ~CurlExchange() override {
-    if (transfer_.IsOk() && core_->Mark().IsSameProcess()) core_->GiveUp(**transfer_);
+    if (transfer_ != nullptr && core_->Mark().IsSameProcess()) core_->GiveUp(*transfer_);
   }
   CurlExchange(const CurlExchange &) = delete;
   CurlExchange &operator=(const CurlExchange &) = delete;
 
+  // From here on what the request lends is used.
+  void Begin(Request request) {
+    auto begun = core_->Submit(std::move(request));
+    if (begun.IsOk()) {
+      transfer_ = *std::move(begun);
+    } else {
+      failed_ = begun.GetStatus();
+    }
+  }
+
   Result<Response> Wait() override {
     SMD_RETURN_IF_ERROR(core_->Mark().Check());
-    if (!transfer_.IsOk()) return transfer_.GetStatus();
-    return (*transfer_)->Wait();
+    SMD_RETURN_IF_ERROR(failed_);
+    return transfer_->Wait();
   }
 
  private:
   const std::shared_ptr<Core> core_;
-  const Result<std::shared_ptr<Transfer>> transfer_;
+  std::shared_ptr<Transfer> transfer_;
+  Status failed_;
 };
 
 class CurlHttp final : public Http {
@@ -79,7 +89,9 @@ class CurlHttp final : public Http {
   explicit CurlHttp(ClientSettings settings) : core_(std::make_shared<Core>(std::move(settings))) {}
 
   std::unique_ptr<Exchange> Start(Request request) override {
-    return std::make_unique<CurlExchange>(core_, core_->Submit(std::move(request)));
+    auto exchange = std::make_unique<CurlExchange>(core_);
+    exchange->Begin(std::move(request));
+    return exchange;
   }
 
  private:

@@ -1,5 +1,8 @@
 // How a request is put to libcurl.
 #include <curl/curl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 
@@ -12,6 +15,7 @@ namespace {
 constexpr uint64_t kSmallBuffer = 16384;
 // Large enough that system calls do not count, small enough for the second-level cache.
 constexpr uint64_t kLargeBuffer = 262144;
+constexpr int kMaxUnsent = 131072;
 
 // Sets options until one fails.
 class Setter {
@@ -29,6 +33,13 @@ class Setter {
   CURL *easy_;
   CURLcode code_ = CURLE_OK;
 };
+
+// Else the kernel takes megabytes at once, and over a slow line the time in which they
+// leave would pass for the server's.
+int LimitUnsent(void *, curl_socket_t socket, curlsocktype) noexcept {
+  setsockopt(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMaxUnsent, sizeof kMaxUnsent);
+  return CURL_SOCKOPT_OK;
+}
 
 Status NoMemory() { return {Code::kOutOfMemory, "no memory for an HTTP request"}; }
 
@@ -96,12 +107,11 @@ bool Transfer::HasUpload() const {
 int Transfer::SetMethod() {
   Setter setter(easy_.get());
   setter.Set(CURLOPT_URL, request_.url.c_str()).Set(CURLOPT_PATH_AS_IS, 1L);
+  if (request_.method == "HEAD") return setter.Set(CURLOPT_NOBODY, 1L).Code();
   if (HasUpload()) {
     setter.Set(CURLOPT_UPLOAD, 1L)
         .Set(CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(upload_size_))
         .Set(CURLOPT_UPLOAD_BUFFERSIZE, BufferSize(upload_size_));
-  } else if (request_.method == "HEAD") {
-    return setter.Set(CURLOPT_NOBODY, 1L).Code();
   }
   return setter.Set(CURLOPT_CUSTOMREQUEST, request_.method.c_str()).Code();
 }
@@ -128,6 +138,7 @@ int Transfer::SetLimits() {
       .Set(CURLOPT_CONNECTTIMEOUT_MS, Milliseconds(request_.timeouts.connect))
       .Set(CURLOPT_TCP_NODELAY, 1L)
       .Set(CURLOPT_TCP_KEEPALIVE, 1L)
+      .Set(CURLOPT_SOCKOPTFUNCTION, &LimitUnsent)
       .Set(CURLOPT_BUFFERSIZE, BufferSize(expected))
       .Code();
 }

@@ -35,6 +35,7 @@ Worker::~Worker() {
     if (has_thread_) curl_multi_wakeup(AsMulti(multi_));
   }
   thread_.Join();
+  curl_multi_cleanup(AsMulti(multi_));
 }
 
 EasyHandle Worker::TakeEasy() {
@@ -57,16 +58,14 @@ void Worker::PutEasy(EasyHandle easy) {
 
 Status Worker::StartThread() {
   if (has_thread_) return Status::Ok();
-  CURLM *multi = curl_multi_init();
-  if (multi == nullptr) return {Code::kOutOfMemory, "no memory for an HTTP client"};
-  curl_multi_setopt(multi, CURLMOPT_PIPELINING, long{CURLPIPE_NOTHING});
-  curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS,
+  if (multi_ == nullptr) multi_ = curl_multi_init();
+  if (multi_ == nullptr) return {Code::kOutOfMemory, "no memory for an HTTP client"};
+  curl_multi_setopt(AsMulti(multi_), CURLMOPT_PIPELINING, long{CURLPIPE_NOTHING});
+  curl_multi_setopt(AsMulti(multi_), CURLMOPT_MAXCONNECTS,
                     static_cast<long>(connections_per_host_) + kFurtherConnections);
-  multi_ = multi;
-  Status started = thread_.Start("smdebug-http", [this] { Run(); });
-  has_thread_ = started.IsOk();
-  if (!has_thread_) curl_multi_cleanup(multi);
-  return started;
+  SMD_RETURN_IF_ERROR(thread_.Start("smdebug-http", [this] { Run(); }));
+  has_thread_ = true;
+  return Status::Ok();
 }
 
 Status Worker::Submit(std::shared_ptr<Transfer> transfer, const std::string &origin) {
@@ -103,6 +102,7 @@ void Worker::Run() {
   EndAll();
   // Here and not in the owner's thread, where a connection's end could raise SIGPIPE.
   curl_multi_cleanup(AsMulti(multi_));
+  multi_ = nullptr;
 }
 
 bool Worker::TakeInbox() {

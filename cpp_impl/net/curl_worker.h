@@ -61,7 +61,7 @@ class Worker {
   void EndAll();
 
   const uint32_t connections_per_host_;
-  void *multi_ = nullptr;  // a CURLM *, set before the thread starts
+  void *multi_ = nullptr;  // a CURLM *, made before the thread starts, ended by it
   Thread thread_;
   std::atomic<bool> has_given_up_{false};
 

@@ -65,16 +65,20 @@ class Exchange {
   // Gives up what has not ended; then nothing lent is touched any more.
   virtual ~Exchange() = default;
 
-  // Any response with a status is a success here, and so is a body shorter than
-  // announced only if the server said so.  Fails with
+  // Once.  Any response with a status is a success here, but for a body that ends before
+  // its announced length.  Fails with
+  //   INVALID_ARGUMENT  what cannot be sent: a URL (see ParseUri) or one with user info,
+  //              a header, a method
   //   NETWORK    no connection, reset, cut short; detail "cause" is one of "resolve",
-  //              "connect", "reset", "short_body", "protocol", "proxy", "other"
+  //              "connect", "reset", "short_body", "protocol" (no HTTP, or more headers
+  //              than 512 or 64 KiB), "proxy", "other"
   //   TIMEOUT    by one of the request's timeouts; detail "cause" = "connect",
   //              "first_byte", "stall" or "whole"
   //   TLS        the certificate or the handshake is refused
   //   CORRUPT_DATA  longer than the sink or the limit
   //   AFTER_FORK    in a child forked since the client was made
-  // Messages name host and port, never the query or a header.
+  //   OUT_OF_MEMORY
+  // Messages name host and port, never the path, the query or a header.
   virtual Result<Response> Wait() = 0;
 };
 

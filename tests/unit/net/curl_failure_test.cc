@@ -193,17 +193,34 @@ TEST(CurlFailure, StalledUpload) {
   EXPECT_EQ(CauseOf(status), "stall") << status.Message();
 }
 
+TEST(CurlFailure, AnUploadTakesItsTime) {
+  const LoopbackServer server([](ServerConnection &connection) {
+    connection.KeepBufferSmall();
+    const std::string head = connection.ReadHead();
+    for (size_t read = 0; read < BodySize(head); read += 32768) {
+      connection.ReadBody(32768);
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+    connection.Send(Answer(200, ""));
+  });
+  const std::string body = Letters(64 * 32768);
+  Request request = Put(server.Url(), body);
+  request.timeouts.first_byte = milliseconds(400);
+  const auto response = OpenClient()->Send(request);
+  EXPECT_TRUE(response.IsOk()) << response.GetStatus().Message();
+}
+
 TEST(CurlFailure, SlowButSteadyBodiesPass) {
   const LoopbackServer server([](ServerConnection &connection) {
     connection.ReadHead();
-    connection.Send("HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n");
-    for (int i = 0; i < 30; ++i) {
+    connection.Send("HTTP/1.1 200 OK\r\nContent-Length: 6000\r\n\r\n");
+    for (int i = 0; i < 60; ++i) {
       std::this_thread::sleep_for(milliseconds(10));
       connection.Send(std::string(100, 'x'));
     }
   });
   Request request = Get(server.Url());
-  request.timeouts.stall = milliseconds(150);
+  request.timeouts.stall = milliseconds(400);
   const auto response = OpenClient()->Send(request);
   EXPECT_TRUE(response.IsOk()) << response.GetStatus().Message();
 }

@@ -61,6 +61,12 @@ class ServerConnection {
     while (ReadMore()) read_.clear();
   }
 
+  // From here on the kernel takes little that is not read.
+  void KeepBufferSmall() {
+    const int size = 32768;
+    setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+  }
+
   // The connection's end will be a reset.
   void Reset() {
     const linger none{1, 0};
