@@ -20,8 +20,7 @@ std::string HeaderOr(const net::Response &response, std::string_view name) {
 }
 
 // Of a body that is an <Error>; the rest stays as it was.
-void ReadErrorBody(std::string_view body, S3Error *error) {
-  const auto document = net::ParseXml(body);
+void ReadErrorBody(const Result<net::Element> &document, S3Error *error) {
   if (!document.IsOk() || document->name != "Error") return;
   error->code = document->TextOf("Code");
   error->message = document->TextOf("Message");
@@ -96,7 +95,14 @@ S3Error S3Call::Read(const net::Response &response) const {
   S3Error error{.http_status = response.status};
   error.region = HeaderOr(response, "x-amz-bucket-region");
   error.request_id = HeaderOr(response, "x-amz-request-id");
-  ReadErrorBody(response.body, &error);
+  const auto document = net::ParseXml(response.body);
+  ReadErrorBody(document, &error);
+  // The 200 was sent before the work began, so without a result it means nothing.
+  const bool is_done = document.IsOk() && document->name != "Error";
+  if (request_.may_fail_late && response.status == 200 && !is_done && error.code.empty()) {
+    error.code = "InternalError";
+    error.message = "the answer does not say that it is done";
+  }
   return error;
 }
 

@@ -16,6 +16,8 @@ namespace {
 // As S3 gives them, and more than anybody keeps in one place.
 constexpr uint32_t kPageSize = 1000;
 constexpr int kMostPages = 100'000;
+// In a row: keys that were removed may leave some.
+constexpr int kMostEmptyPages = 1000;
 
 S3Request TextRequest(const std::string &key, uint64_t limit) {
   S3Request request{.action = "reading"};
@@ -33,9 +35,14 @@ Status CheckText(const S3Client &client, const std::string &key, const net::Resp
   return CorruptData(client.LocationOf(key), "does not have the checksum that the service keeps");
 }
 
-Result<std::string> FinishText(S3Client &client, const std::string &key, S3Call &call) {
+Result<std::string> FinishText(S3Client &client, const std::string &key, uint64_t limit,
+                               S3Call &call) {
   SMD_ASSIGN_OR_RETURN(net::Response response, call.Wait());
-  SMD_RETURN_IF_ERROR(CheckText(client, key, response));
+  if (!CheckText(client, key, response).IsOk()) {
+    // Once more: it may have been damaged on its way only.
+    SMD_ASSIGN_OR_RETURN(response, Call(client, TextRequest(key, limit)));
+    SMD_RETURN_IF_ERROR(CheckText(client, key, response));
+  }
   return std::move(response.body);
 }
 
@@ -160,7 +167,7 @@ std::vector<Result<std::string>> GetTexts(S3Client &client, const std::vector<st
   std::vector<Result<std::string>> texts;
   texts.reserve(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
-    texts.push_back(FinishText(client, keys[i], *calls[i]));
+    texts.push_back(FinishText(client, keys[i], limit, *calls[i]));
     calls[i].reset();
   }
   return texts;
@@ -183,8 +190,10 @@ Status DeleteObject(S3Client &client, const std::string &key) {
 Result<std::vector<std::string>> ListKeys(S3Client &client, const ListQuery &query) {
   std::vector<std::string> keys;
   std::string token;
-  for (int pages = 0; pages < kMostPages; ++pages) {
+  int empty_pages = 0;
+  for (int pages = 0; pages < kMostPages && empty_pages < kMostEmptyPages; ++pages) {
     SMD_ASSIGN_OR_RETURN(Page page, GetPage(client, query, token));
+    empty_pages = page.keys.empty() ? empty_pages + 1 : 0;
     const bool is_new = keys.empty() || page.keys.empty() || page.keys.front() > keys.back();
     if (!is_new || (!token.empty() && page.next == token)) break;
     for (std::string &key : page.keys) {

@@ -1,0 +1,570 @@
+"""An S3 service in this process that fails as it is told, and remembers what it was asked.
+
+Signatures are not verified (versitygw does that), but who signed, for which region, when,
+and with which session token.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import select
+import socket
+import struct
+import threading
+import time
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Callable, Iterator
+from urllib.parse import parse_qsl, quote, unquote
+from xml.sax.saxutils import escape
+
+import numpy as np
+
+import smdebug as smd
+from smdebug.exceptions import SMDebugError
+
+ACCESS, SECRET, TOKEN = "AKIDFAULTS", "SENTINELsecret/key", "SENTINELtoken=="
+BUCKET = "bucket"
+URL = f"s3://{BUCKET}/run"
+
+_SIGNED_BY = re.compile(
+    r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([^/]*)/s3/aws4_request, ?"
+    r"SignedHeaders=([^,]+), ?Signature=[0-9a-f]{64}$"
+)
+
+
+@dataclass
+class Request:
+    """What was asked, and when; `access_key` and `region` are those it was signed with."""
+
+    verb: str
+    operation: str  # "GetObject", ...
+    key: str
+    query: dict[str, str]
+    headers: dict[str, str]  # names in lower case
+    body: bytes
+    at: float
+    access_key: str = ""
+    region: str = ""
+
+    @property
+    def signed_at(self) -> float:
+        date = datetime.strptime(self.headers["x-amz-date"], "%Y%m%dT%H%M%SZ")
+        return date.replace(tzinfo=timezone.utc).timestamp()
+
+
+@dataclass
+class Answer:
+    """What is sent, and how."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+    sent: int | None = None  # so many bytes of the body, then the connection ends
+    piece: int = 0  # bytes sent at a time, with a pause after each
+    pause: float = 0
+    delay: float = 0  # before anything is sent
+    how: str = ""  # "reset": nothing but a RST; "silence": nothing at all
+
+
+Fault = Callable[[Request, Callable[[], Answer]], Answer]
+
+
+# ---- faults ---------------------------------------------------------------------------
+
+
+def error(status: int, code: str = "", message: str = "sorry", extra: str = "", **headers) -> Fault:
+    """An <Error>, or an empty body if it has no code."""
+    body = f"<Error><Code>{code}</Code><Message>{message}</Message>{extra}</Error>" if code else ""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda request, serve: Answer(status, body.encode(), named)
+
+
+def text(body: str, status: int = 200) -> Fault:
+    """Another body."""
+    return lambda request, serve: Answer(status, body.encode(), {"Content-Type": "application/xml"})
+
+
+def reset(request: Request, serve: Callable[[], Answer]) -> Answer:
+    """The connection is reset, and nothing is done."""
+    return Answer(how="reset")
+
+
+def lost(request: Request, serve: Callable[[], Answer]) -> Answer:
+    """What is asked is done, but the answer does not come."""
+    serve()
+    return Answer(how="reset")
+
+
+def silence(request: Request, serve: Callable[[], Answer]) -> Answer:
+    """No answer, on a connection that stays open."""
+    return Answer(how="silence")
+
+
+def altered(change: Callable[[Answer], None]) -> Fault:
+    """The right answer, but for something."""
+
+    def fault(request: Request, serve: Callable[[], Answer]) -> Answer:
+        answer = serve()
+        change(answer)
+        return answer
+
+    return fault
+
+
+def cut(sent: int) -> Fault:
+    """A body shorter than announced."""
+    return altered(lambda answer: setattr(answer, "sent", sent))
+
+
+def slow(piece: int, pause: float) -> Fault:
+    """A body that drips."""
+    return altered(lambda answer: answer.__dict__.update(piece=piece, pause=pause))
+
+
+def late(delay: float) -> Fault:
+    return altered(lambda answer: setattr(answer, "delay", delay))
+
+
+# ---- the service ----------------------------------------------------------------------
+
+
+@dataclass
+class _Rule:
+    fault: Fault
+    operation: str
+    key: re.Pattern[str]
+    skip: int
+    times: float
+
+
+class FaultServer:
+    """The service; has one bucket.
+
+    Attributes
+    ----------
+    objects : dict of str to bytes
+        By key.
+    requests : list of Request
+        All that came, in order.
+    strange : list of str
+        What no request may be: unsigned, or signed by nobody known.
+    tokens : dict of str to str
+        The access keys that are known, and the session token of each ("": none).
+    expired : set of str
+        Access keys that are no longer valid.
+    region : str
+        Requests for other regions are refused; "": any will do.
+    clock : float
+        Seconds that its clock is ahead.
+    """
+
+    def __init__(self) -> None:
+        self.objects: dict[str, bytes] = {}
+        self.uploads: dict[str, tuple[str, dict[int, bytes]]] = {}
+        self.requests: list[Request] = []
+        self.strange: list[str] = []
+        self.tokens = {ACCESS: ""}
+        self.expired: set[str] = set()
+        self.region = ""
+        self.clock = 0.0
+        self.page_size = 1000
+        self._rules: list[_Rule] = []
+        self._lock = threading.RLock()
+        self._port = 0
+        self._http: ThreadingHTTPServer | None = None
+        self._connections: set[socket.socket] = set()
+        self.start()
+
+    # -- life --
+
+    def start(self) -> None:
+        """Also after stop(), at the same address."""
+        self._http = _Http(("127.0.0.1", self._port), _handler_of(self))
+        self._port = self._http.server_address[1]
+        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
+
+    def stop(self) -> None:
+        """Connections are reset, new ones refused."""
+        if self._http is None:
+            return
+        self._http.shutdown()
+        self._http.server_close()
+        self._http = None
+        with self._lock:
+            open_ones, self._connections = self._connections, set()
+        for connection in open_ones:
+            _make_reset(connection)
+            try:
+                connection.shutdown(socket.SHUT_RD)
+            except OSError:
+                pass
+
+    def __enter__(self) -> FaultServer:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self.stop()
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    def options(self, **more: str) -> dict[str, str]:
+        """What a hook or trial needs to reach it."""
+        options = {
+            "s3_endpoint": self.endpoint,
+            "s3_access_key": ACCESS,
+            "s3_secret_key": SECRET,
+            "s3_region": "us-east-1",
+            "s3_connect_seconds": "1",
+            "s3_first_byte_seconds": "5",
+        }
+        if self.tokens.get(ACCESS):
+            options["s3_session_token"] = self.tokens[ACCESS]
+        return {**options, **more}
+
+    # -- the script --
+
+    def fail(
+        self, fault: Fault, operation: str = "", key: str = "", times: float = 1, skip: int = 0
+    ) -> None:
+        """Answers so for the next `times` requests that match, after the first `skip`.
+
+        `operation` and `key` are regular expressions; what matches several rules follows
+        the first that is not used up.
+        """
+        with self._lock:
+            self._rules.append(_Rule(fault, operation, re.compile(key), skip, times))
+
+    def heal(self) -> None:
+        with self._lock:
+            self._rules.clear()
+
+    def asked(self, operation: str = "", key: str = "") -> list[Request]:
+        """The requests so far that match."""
+        with self._lock:
+            return [
+                request
+                for request in self.requests
+                if re.search(operation, request.operation) and re.search(key, request.key)
+            ]
+
+    def most_attempts(self) -> int:
+        """Of the requests for one operation on one key (and part, page or range)."""
+        counts: dict[tuple, int] = {}
+        for request in self.asked():
+            place = tuple(sorted(request.query.items())) + (request.headers.get("range"),)
+            name = (request.operation, request.key, place)
+            counts[name] = counts.get(name, 0) + 1
+        return max(counts.values())
+
+    def _fault_for(self, request: Request) -> Fault | None:
+        for rule in self._rules:
+            if not re.search(rule.operation, request.operation) or not rule.key.search(request.key):
+                continue
+            if rule.skip > 0:
+                rule.skip -= 1
+            elif rule.times > 0:
+                rule.times -= 1
+                return rule.fault
+        return None
+
+    def answer(self, request: Request) -> Answer:
+        with self._lock:
+            self.requests.append(request)
+            fault = self._fault_for(request)
+
+        def serve() -> Answer:
+            return self._refusal(request) or self._serve(request)
+
+        refusal = self._note_signer(request)
+        return refusal or (fault(request, serve) if fault else serve())
+
+    # -- who asks --
+
+    def _note_signer(self, request: Request) -> Answer | None:
+        found = _SIGNED_BY.match(request.headers.get("authorization", ""))
+        problem = ""
+        if not found:
+            problem = "is not signed"
+        else:
+            request.access_key, request.region = found[1], found[3]
+            signed = found[4].split(";")
+            unsigned = [n for n in request.headers if n.startswith("x-amz-") and n not in signed]
+            token = request.headers.get("x-amz-security-token", "")
+            if found[1] not in self.tokens:
+                problem = f"is signed by {found[1]}"
+            elif token != self.tokens[found[1]]:
+                problem = f"has the token of another than {found[1]}"
+            elif unsigned or not {"host", "x-amz-date", "x-amz-content-sha256"} <= set(signed):
+                problem = f"does not sign {unsigned or 'what it must'}"
+            elif request.verb == "PUT" and (
+                request.headers["x-amz-content-sha256"] != hashlib.sha256(request.body).hexdigest()
+            ):
+                problem = "has the hash of another body"
+        if not problem:
+            return None
+        self.strange.append(f"{request.verb} {request.key} {problem}")
+        return error(403, "InvalidAccessKeyId")(request, Answer)
+
+    def _refusal(self, request: Request) -> Answer | None:
+        if abs(request.signed_at - (time.time() + self.clock)) > 900:
+            return error(403, "RequestTimeTooSkewed")(request, Answer)
+        if request.access_key in self.expired:
+            return error(400, "ExpiredToken")(request, Answer)
+        if self.region and request.region != self.region:
+            hint = f"<Region>{self.region}</Region>"
+            return error(400, "AuthorizationHeaderMalformed", extra=hint)(request, Answer)
+        return None
+
+    # -- what S3 does --
+
+    def _serve(self, request: Request) -> Answer:
+        with self._lock:
+            return getattr(self, "_" + request.operation)(request)
+
+    def _GetObject(self, request: Request) -> Answer:
+        if request.key not in self.objects:
+            return error(404, "NoSuchKey")(request, Answer)
+        whole = self.objects[request.key]
+        wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", request.headers.get("range", ""))
+        if not wanted:
+            return Answer(200, whole)
+        first, last = int(wanted[1]), min(int(wanted[2]), len(whole) - 1)
+        if first >= len(whole):
+            return error(416, "InvalidRange")(request, Answer)
+        place = {"Content-Range": f"bytes {first}-{last}/{len(whole)}"}
+        return Answer(206, whole[first : last + 1], place)
+
+    def _HeadObject(self, request: Request) -> Answer:
+        if request.key not in self.objects:
+            return Answer(404)
+        length = {"Content-Length": str(len(self.objects[request.key]))}
+        return Answer(200, b"", {**length, "Last-Modified": formatdate(usegmt=True)})
+
+    def _PutObject(self, request: Request) -> Answer:
+        self.objects[request.key] = request.body
+        return Answer(200, b"", {"ETag": _etag(request.body)})
+
+    def _DeleteObject(self, request: Request) -> Answer:
+        self.objects.pop(request.key, None)
+        return Answer(204)
+
+    def _ListObjectsV2(self, request: Request) -> Answer:
+        query = request.query
+        token = query.get("continuation-token", "")
+        after = base64.b64decode(token).decode() if token else query.get("start-after", "")
+        prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
+        keys = [
+            key
+            for key in sorted(self.objects)
+            if key.startswith(prefix)
+            and key > after
+            and not (delimiter and delimiter in key[len(prefix) :])
+        ]
+        size = min(int(query.get("max-keys", "1000")), self.page_size)
+        return Answer(200, listing(keys[:size], keys[size - 1] if len(keys) > size else ""))
+
+    def _CreateMultipartUpload(self, request: Request) -> Answer:
+        number = f"upload-{len(self.uploads)}-{len(self.requests)}"
+        self.uploads[number] = (request.key, {})
+        answer = "<InitiateMultipartUploadResult>"
+        answer += f"<UploadId>{number}</UploadId></InitiateMultipartUploadResult>"
+        return Answer(200, answer.encode())
+
+    def _UploadPart(self, request: Request) -> Answer:
+        if request.query["uploadId"] not in self.uploads:
+            return error(404, "NoSuchUpload")(request, Answer)
+        parts = self.uploads[request.query["uploadId"]][1]
+        parts[int(request.query["partNumber"])] = request.body
+        return Answer(200, b"", {"ETag": _etag(request.body)})
+
+    def _CompleteMultipartUpload(self, request: Request) -> Answer:
+        upload = self.uploads.pop(request.query["uploadId"], None)
+        if upload is None:
+            return error(404, "NoSuchUpload")(request, Answer)
+        numbers = [int(n) for n in re.findall(rb"<PartNumber>(\d+)<", request.body)]
+        self.objects[upload[0]] = b"".join(upload[1][number] for number in numbers)
+        return Answer(200, b"<CompleteMultipartUploadResult></CompleteMultipartUploadResult>")
+
+    def _AbortMultipartUpload(self, request: Request) -> Answer:
+        self.uploads.pop(request.query["uploadId"], None)
+        return Answer(204)
+
+
+def listing(keys: list[str], next_after: str = "", truncated: bool | None = None) -> bytes:
+    """A page of a listing; another follows if there is a key that it is after."""
+    contents = "".join(f"<Contents><Key>{escape(quote(key))}</Key></Contents>" for key in keys)
+    is_truncated = bool(next_after) if truncated is None else truncated
+    body = "<ListBucketResult><EncodingType>url</EncodingType>"
+    body += f"<IsTruncated>{str(is_truncated).lower()}</IsTruncated>"
+    if next_after:
+        token = base64.b64encode(next_after.encode()).decode()
+        body += f"<NextContinuationToken>{token}</NextContinuationToken>"
+    return f"{body}{contents}</ListBucketResult>".encode()
+
+
+def _etag(body: bytes) -> str:
+    return f'"{hashlib.md5(body).hexdigest()}"'
+
+
+def _operation_of(verb: str, key: str, query: dict[str, str]) -> str:
+    if verb == "GET" and not key:
+        return "ListObjectsV2"
+    if verb == "POST":
+        return "CreateMultipartUpload" if "uploads" in query else "CompleteMultipartUpload"
+    if "uploadId" in query:
+        return "UploadPart" if verb == "PUT" else "AbortMultipartUpload"
+    return verb.capitalize() + "Object"
+
+
+# ---- its connections ------------------------------------------------------------------
+
+
+def _make_reset(connection: socket.socket) -> None:
+    """Its end will be a RST."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    allow_reuse_address = True
+    request_queue_size = 512
+
+    def shutdown_request(self, request) -> None:
+        # Without the FIN that would come before a RST.
+        self.close_request(request)
+
+    def handle_error(self, request, client_address) -> None:
+        pass  # clients that go away are part of the game
+
+
+def _handler_of(server: FaultServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+        wbufsize = 1 << 16
+
+        def setup(self) -> None:
+            super().setup()
+            with server._lock:
+                server._connections.add(self.connection)
+
+        def finish(self) -> None:
+            with server._lock:
+                server._connections.discard(self.connection)
+            super().finish()
+
+        def log_message(self, *unused: object) -> None:
+            pass
+
+        def _answer(self) -> None:
+            path, _, query_text = self.path.partition("?")
+            bucket, _, key = unquote(path).lstrip("/").partition("/")
+            query = dict(parse_qsl(query_text, keep_blank_values=True))
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            operation = _operation_of(self.command, key, query)
+            request = Request(
+                self.command, operation, key, query, headers, body, time.monotonic()
+            )
+            if bucket != BUCKET:
+                self._send(error(404, "NoSuchBucket")(request, Answer))
+            else:
+                self._send(server.answer(request))
+
+        do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = _answer
+
+        def _send(self, answer: Answer) -> None:
+            time.sleep(answer.delay)
+            if answer.how == "silence":
+                # Until the client gives up, or the server ends.
+                select.select([self.connection], [], [], 60)
+            if answer.how:
+                _make_reset(self.connection)
+                self.close_connection = True
+                return
+            headers = {
+                "Date": formatdate(time.time() + server.clock, usegmt=True),
+                "x-amz-request-id": "REQUESTID",
+                "Content-Length": str(len(answer.body)),
+                **answer.headers,
+            }
+            self.send_response_only(answer.status)
+            for name, value in headers.items():
+                if value:
+                    self.send_header(name, value)
+            self.end_headers()
+            if self.command != "HEAD":
+                self._send_body(answer)
+            self.wfile.flush()
+
+        def _send_body(self, answer: Answer) -> None:
+            body = answer.body[: answer.sent]
+            step = answer.piece or max(len(body), 1)
+            for begin in range(0, len(body), step):
+                self.wfile.write(body[begin : begin + step])
+                if answer.pause:
+                    self.wfile.flush()
+                    time.sleep(answer.pause)
+            if len(body) < len(answer.body):
+                self.close_connection = True
+
+    return Handler
+
+
+# ---- what tests do with a service -----------------------------------------------------
+
+
+def hook_to(service, url: str = URL, **options: str) -> smd.Hook:
+    """A hook that saves everything at every step; `service` has options()."""
+    return smd.Hook(
+        url,
+        save_all=True,
+        save_config=smd.SaveConfig(save_interval=1),
+        options=service.options(**options),
+    )
+
+
+def value_of(step: int, size: int = 1000) -> np.ndarray:
+    """The tensor "weight" of a step."""
+    return np.arange(size, dtype=np.float32) + np.float32(step)
+
+
+def save_step(hook: smd.Hook, size: int = 1000) -> SMDebugError | None:
+    """Records the next step; what was reported meanwhile."""
+    reported = None
+    try:
+        step = hook.begin_step()
+        hook.save("weight", value_of(step, size))
+    except SMDebugError as failure:
+        reported = failure
+    try:
+        hook.end_step()
+    except SMDebugError as failure:
+        reported = reported or failure
+    return reported
+
+
+def record(service, steps: int, url: str = URL, size: int = 1000, **options: str) -> None:
+    """A finished trial of so many steps."""
+    with hook_to(service, url, **options) as hook:
+        for _ in range(steps):
+            save_step(hook, size)
+
+
+def open_trial(service, url: str = URL, **options: str):
+    return smd.create_trial(url, timeout=5, options=service.options(**options))
+
+
+def running() -> Iterator[FaultServer]:
+    """A fixture's body: a server that nobody strange has asked."""
+    with FaultServer() as server:
+        yield server
+        assert server.strange == []
