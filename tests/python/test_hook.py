@@ -11,7 +11,6 @@ import pytest
 from helpers import EVERY_STEP, record
 from smdebug import Hook, ReductionConfig, SaveConfig, SaveConfigMode, create_trial, modes
 from smdebug.exceptions import (
-    SMDebugNotImplementedError,
     SMDebugRuntimeError,
     SMDebugTimeoutError,
     SMDebugTypeError,

@@ -63,7 +63,7 @@ TEST_F(TrialTest, ARangeThatHoldsNothingIsRefused) {
 TEST_F(TrialTest, APathItCannotReadIsRefused) {
   options_.store = nullptr;
   EXPECT_EQ(Trial::Make("", options_).GetStatus().GetCode(), Code::kInvalidArgument);
-  EXPECT_EQ(Trial::Make("s3://b/x", options_).GetStatus().GetCode(), Code::kUnsupported);
+  EXPECT_EQ(Trial::Make("gs://b/x", options_).GetStatus().GetCode(), Code::kUnsupported);
 }
 
 TEST_F(TrialTest, IsLoadedOnce) {

@@ -47,7 +47,7 @@ class HookLifeTest : public HookFixture {
 TEST_F(HookLifeTest, NeedsToKnowWhere) {
   options_.store = nullptr;
   EXPECT_EQ(OpenError().GetCode(), Code::kInvalidArgument);
-  options_.out_dir = "s3://bucket/x";
+  options_.out_dir = "gs://bucket/x";
   EXPECT_EQ(OpenError().GetCode(), Code::kUnsupported);
 }
 
