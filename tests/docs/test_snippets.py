@@ -6,11 +6,14 @@ Fences say what is done with a block:
   c        a whole program: compiled against the headers, linked with the library, run
   cmake    the CMakeLists.txt of a user, built with the page's first C program
   sh       `make <target>` must be a target of the Makefile
+  json     must be some
   text     shown only
+A page that shows s3://my-bucket finds that bucket on a server of the test's own.
 The build is that in build/, or in the folder that SMDEBUG_BUILD names; the Python package
 is that of PYTHONPATH, if it is set.
 """
 
+import json
 import os
 import re
 import shutil
@@ -21,6 +24,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/s3"))
+
+from servers import ACCESS, SECRET, run_versitygw  # noqa: E402
+
 BUILD = Path(os.environ.get("SMDEBUG_BUILD", ROOT / "build"))
 PACKAGE = os.environ.get("PYTHONPATH") or str(BUILD / "python")
 PAGES = sorted(
@@ -29,7 +36,7 @@ PAGES = sorted(
 TIMEOUT = 120  # seconds, for each program
 
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-KNOWN_FENCES = {"python", "c", "cmake", "sh", "text"}
+KNOWN_FENCES = {"python", "c", "cmake", "sh", "json", "text"}
 PRINTED = re.compile(r"^(\s*)print\((.+)\)  # (.+)$", re.MULTILINE)
 HELPER = """
 def _expect(expected, *values):
@@ -79,8 +86,27 @@ def test_fences_are_known(page):
         assert match.group(1) in KNOWN_FENCES, f"line {line}: what is done with this block?"
 
 
+@pytest.mark.parametrize("page", pages_with("json"))
+def test_json(page):
+    for _, text in blocks(page, "json"):
+        json.loads(text)
+
+
+@pytest.fixture
+def bucket(tmp_path):
+    """What the environment says where there is a my-bucket."""
+    for server in run_versitygw(tmp_path / "server"):
+        server.client().create_bucket(Bucket="my-bucket")
+        yield {
+            "AWS_ENDPOINT_URL": server.endpoint,
+            "AWS_ACCESS_KEY_ID": ACCESS,
+            "AWS_SECRET_ACCESS_KEY": SECRET,
+            "AWS_REGION": "us-east-1",
+        }
+
+
 @pytest.mark.parametrize("page", pages_with("python"))
-def test_python(page, tmp_path):
+def test_python(page, tmp_path, request):
     program = [HELPER, f"_page = {name_of(page)!r}"]
     for line, text in blocks(page, "python"):
         text = PRINTED.sub(r"\1_expect(r'''\3''', \2)", text)
@@ -90,7 +116,9 @@ def test_python(page, tmp_path):
     script.write_text("\n".join(program), encoding="utf-8")
     folder = tmp_path / "work"
     folder.mkdir()
-    run([sys.executable, script], folder, PYTHONPATH=PACKAGE)
+    shows_s3 = any("s3://my-bucket" in text for _, text in blocks(page, "python"))
+    environment = request.getfixturevalue("bucket") if shows_s3 else {}
+    run([sys.executable, script], folder, PYTHONPATH=PACKAGE, **environment)
 
 
 def compile_and_run(text, folder, flags=()):

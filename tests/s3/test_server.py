@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from conftest import ACCESS, SECRET, new_bucket
+from servers import ACCESS, SECRET, new_bucket
 
 import smdebug as smd
 from smdebug.exceptions import SMDebugError
