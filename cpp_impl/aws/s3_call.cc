@@ -28,6 +28,17 @@ void ReadErrorBody(const Result<net::Element> &document, S3Error *error) {
   if (error->request_id.empty()) error->request_id = document->TextOf("RequestId");
 }
 
+// What repeats a secret is not quoted, whoever says it.
+void Censor(const Credentials &credentials, S3Error *error) {
+  constexpr size_t kShortest = 8;  // what is shorter is in many words by chance
+  for (const std::string *secret : {&credentials.secret_key, &credentials.session_token}) {
+    if (secret->size() < kShortest) continue;
+    for (std::string *said : {&error->code, &error->message, &error->region, &error->request_id}) {
+      if (said->find(*secret) != std::string::npos) said->clear();
+    }
+  }
+}
+
 }  // namespace
 
 S3Call::S3Call(S3Client &client, S3Request request)
@@ -103,6 +114,7 @@ S3Error S3Call::Read(const net::Response &response) const {
     error.code = "InternalError";
     error.message = "the answer does not say that it is done";
   }
+  Censor(credentials_, &error);
   return error;
 }
 
