@@ -74,7 +74,7 @@ class InstanceProvider final : public CredentialsProvider {
   Result<std::string> Token(const std::string &server, const std::string &place) const {
     net::Request request = Ask(server, kTokenPath);
     request.method = "PUT";
-    request.headers = {{"x-amz-aws-ec2-metadata-token-ttl-seconds", kTokenLifetime}};
+    request.headers = {{"x-aws-ec2-metadata-token-ttl-seconds", kTokenLifetime}};
     // Asked once before it is asked in earnest: outside AWS each attempt costs a second.
     auto response = context_.http->Send(request);
     if (!response.IsOk() && IsAbsent(response.GetStatus())) {

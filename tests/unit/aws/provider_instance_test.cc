@@ -36,7 +36,7 @@ TEST_F(ProviderInstanceTest, TokenThenRoleThenKeys) {
   ASSERT_EQ(sent.size(), 3U);
   EXPECT_EQ(sent[0].method, "PUT");
   EXPECT_EQ(sent[0].url, "http://169.254.169.254/latest/api/token");
-  EXPECT_EQ(sent[0].Header("x-amz-aws-ec2-metadata-token-ttl-seconds"), "21600");
+  EXPECT_EQ(sent[0].Header("x-aws-ec2-metadata-token-ttl-seconds"), "21600");
   EXPECT_EQ(sent[1].Header("x-aws-ec2-metadata-token"), "IMDS");
   EXPECT_EQ(sent[2].url,
             "http://169.254.169.254/latest/meta-data/iam/security-credentials/my%20role");
