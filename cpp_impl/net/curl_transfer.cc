@@ -188,6 +188,8 @@ bool Transfer::FillSink(ByteSpan bytes) {
 
 EasyHandle Transfer::TakeEasy(Ending ending, int curl_code) {
   if (failure_.ending == Ending::kCurl) failure_.ending = ending;
+  // A connection that ends within the headers ends them as well as any, to libcurl.
+  if (curl_code == CURLE_OK && !is_head_over_) curl_code = CURLE_PARTIAL_FILE;
   failure_.curl_code = curl_code;
   failure_.curl_text = error_text_.data();
   failure_.proxy_status =

@@ -68,7 +68,7 @@ class Answer:
     piece: int = 0  # bytes sent at a time, with a pause after each
     pause: float = 0
     delay: float = 0  # before anything is sent
-    how: str = ""  # "reset": nothing but a RST; "silence": nothing at all
+    how: str = ""  # "reset": nothing but a RST; "silence": nothing; "head": half a head
 
 
 Fault = Callable[[Request, Callable[[], Answer]], Answer]
@@ -103,6 +103,12 @@ def lost(request: Request, serve: Callable[[], Answer]) -> Answer:
 def silence(request: Request, serve: Callable[[], Answer]) -> Answer:
     """No answer, on a connection that stays open."""
     return Answer(how="silence")
+
+
+def half_a_head(request: Request, serve: Callable[[], Answer]) -> Answer:
+    """The connection ends after the status and a header or two."""
+    answer = serve()
+    return Answer(answer.status, how="head")
 
 
 def altered(change: Callable[[Answer], None]) -> Fault:
@@ -486,6 +492,11 @@ def _handler_of(server: FaultServer) -> type[BaseHTTPRequestHandler]:
             if answer.how == "silence":
                 # Until the client gives up, or the server ends.
                 select.select([self.connection], [], [], 60)
+            if answer.how == "head":
+                self.wfile.write(f"HTTP/1.1 {answer.status} Fine\r\nServer: half".encode())
+                self.wfile.flush()
+                self.close_connection = True
+                return
             if answer.how:
                 _make_reset(self.connection)
                 self.close_connection = True

@@ -18,6 +18,7 @@ from fault_server import (
     altered,
     cut,
     error,
+    half_a_head,
     hook_to,
     listing,
     lost,
@@ -47,6 +48,7 @@ STORMS = {
     "SlowDown": error(503, "SlowDown"),
     "reset": reset,
     "lost answer": lost,
+    "half a head": half_a_head,
 }
 PART = 8 << 20
 LARGE = PART // 4 * 3  # elements of float32: two parts and a half with what is about them

@@ -70,6 +70,14 @@ TEST(CurlFailure, ShortBody) {
   ExpectNetwork(Failing(Get(server.Url())), "short_body");
 }
 
+TEST(CurlFailure, HeadCutShort) {
+  for (const char *head : {"HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Le",
+                           "HTTP/1.1 206 Partial Content\r\nServer: half\r\n"}) {
+    const LoopbackServer server(Saying(head));
+    ExpectNetwork(Failing(Get(server.Url())), "short_body");
+  }
+}
+
 TEST(CurlFailure, ChunkedBodyCutShort) {
   const LoopbackServer server(
       Saying("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"));
