@@ -152,13 +152,17 @@ class Machine(Loopback):
 
     def reply(self, asked: Asked) -> Reply:
         if asked.verb == "PUT" and asked.path == "/latest/api/token":
-            return Reply(200, "session of the machine")
+            lifetime = asked.headers.get("x-aws-ec2-metadata-token-ttl-seconds", "0")
+            is_fit = 0 < int(lifetime) <= 21600
+            return Reply(200, "session of the machine") if is_fit else Reply(400)
         if asked.headers.get("x-aws-ec2-metadata-token") != "session of the machine":
             return Reply(401)
         folder = "/latest/meta-data/iam/security-credentials/"
         if asked.path == folder:
             return Reply(200, "the-role\n")
-        return Reply(200, self.mint.document()) if asked.path == folder + "the-role" else Reply(404)
+        if asked.path == folder + "the-role":
+            return Reply(200, self.mint.document())
+        return Reply(404)
 
 
 class Sts(Loopback):
