@@ -58,11 +58,13 @@ test-asan test-tsan: test-%:
 	@cmake --build build/$* -j $(JOBS)
 	@ctest --test-dir build/$* --output-on-failure -j $(JOBS) -LE lint
 
-bench: environment original
+bench: environment original servers
+	@tools/venv.sh .venv examples/demo/requirements.txt tests/requirements.txt tests/bench/requirements.txt
 	@tools/setup.sh bench
 	@cmake --preset release -DSMDEBUG_BENCH=ON > /dev/null
 	@cmake --build build -j $(JOBS)
 	@$(PYTHON) tests/bench/bench.py
+	@$(PYTHON) tests/bench/bench_s3.py
 
 lint: all
 	@tools/setup.sh lint
