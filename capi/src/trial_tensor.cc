@@ -63,6 +63,25 @@ smd_error *smd_tensor_value(smd_tensor *tensor, int64_t step, smd_mode mode, con
   });
 }
 
+smd_error *smd_trial_prefetch(smd_trial *trial, const smd_strings *tensors, const int64_t *steps,
+                              size_t step_count, smd_mode mode) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(NotNull(trial, "trial"));
+    SMD_RETURN_IF_ERROR(NotNull(tensors, "tensors"));
+    if (step_count > 0) SMD_RETURN_IF_ERROR(NotNull(steps, "steps"));
+    SMD_ASSIGN_OR_RETURN(const Mode known, ModeFromC(mode));
+    std::vector<analyze::RecordPlace> places;
+    for (const std::string &name : tensors->items) {
+      SMD_ASSIGN_OR_RETURN(const auto tensor, analyze::Tensor::Find(trial->trial, name));
+      for (size_t i = 0; i < step_count; ++i) {
+        SMD_RETURN_IF_ERROR(tensor.AddPlace(steps[i], known, "", &places));
+      }
+    }
+    trial->trial->Prefetch(places);
+    return Status::Ok();
+  });
+}
+
 smd_error *smd_tensor_shape(smd_tensor *tensor, int64_t step, smd_mode mode, const char *worker,
                             smd_steps **out) noexcept {
   return Guard([&]() -> Status {

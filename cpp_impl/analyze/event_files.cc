@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <deque>
 
 #include "base/crc32c.h"
 #include "base/strings.h"
@@ -19,6 +20,14 @@ constexpr size_t kEnvelope = 4 << 10;
 
 // Larger reads are checksummed in such parts, while the cache still holds them.
 constexpr size_t kReadPart = 128 << 10;
+
+bool IsTooShort(const RecordPlace &place) {
+  return place.length < format::kRecordHeaderSize + format::kRecordFooterSize;
+}
+
+bool IsSame(const RecordPlace &a, const RecordPlace &b) {
+  return a.start == b.start && a.length == b.length && a.file == b.file;
+}
 
 Status CutRecord(std::string_view what) { return {Code::kCorruptData, std::string(what)}; }
 
@@ -126,7 +135,7 @@ class RecordSink final : public ByteSink {
 
 Result<std::optional<ReadTensor>> ReadRecord(const storage::FileReader &file,
                                              const RecordPlace &place) {
-  if (place.length < format::kRecordHeaderSize + format::kRecordFooterSize) {
+  if (IsTooShort(place)) {
     return CutRecord(StrCat("a record of ", place.length, " bytes is too short to be one"));
   }
   RecordSink sink(place);
@@ -153,7 +162,57 @@ Result<std::shared_ptr<storage::FileReader>> EventFiles::Open(const std::string 
   return file;
 }
 
+bool EventFiles::IsKept(const RecordPlace &place) {
+  const MutexLock lock(mutex_);
+  return std::any_of(kept_.begin(), kept_.end(),
+                     [&](const Kept &kept) { return IsSame(kept.place, place); });
+}
+
+void EventFiles::Keep(const RecordPlace &place, ReadTensor tensor) {
+  const MutexLock lock(mutex_);
+  kept_.push_back({place, std::move(tensor)});
+  kept_bytes_ += place.length;
+  while (kept_bytes_ > kMostKept) {
+    kept_bytes_ -= kept_.front().place.length;
+    kept_.pop_front();
+  }
+}
+
+std::optional<ReadTensor> EventFiles::TakeKept(const RecordPlace &place) {
+  const MutexLock lock(mutex_);
+  const auto found = std::find_if(kept_.begin(), kept_.end(),
+                                  [&](const Kept &kept) { return IsSame(kept.place, place); });
+  if (found == kept_.end()) return {};
+  ReadTensor tensor = std::move(found->tensor);
+  kept_bytes_ -= found->place.length;
+  kept_.erase(found);
+  return tensor;
+}
+
+void EventFiles::Prefetch(std::span<const RecordPlace> places) {
+  if (store_->ReadsAtOnce() == 1) return;
+  std::vector<RecordPlace> wanted;
+  std::deque<RecordSink> sinks;
+  std::vector<storage::RangeRead> ranges;
+  uint64_t bytes = 0;
+  wanted.reserve(places.size());  // the sinks refer to what is in it
+  for (const RecordPlace &place : places) {
+    bytes += place.length;
+    if (bytes > kMostKept || IsTooShort(place) || IsKept(place)) continue;
+    wanted.push_back(place);
+    sinks.emplace_back(wanted.back());
+    ranges.push_back({place.file, place.start, place.length, &sinks.back()});
+  }
+  const std::vector<Status> read = store_->ReadRanges(ranges);
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (!read[i].IsOk() || !sinks[i].State().IsOk()) continue;
+    auto tensor = sinks[i].Finish();
+    if (tensor.IsOk() && *tensor) Keep(wanted[i], std::move(**tensor));
+  }
+}
+
 Result<ReadTensor> EventFiles::Read(const RecordPlace &place) {
+  if (std::optional<ReadTensor> kept = TakeKept(place)) return *std::move(kept);
   SMD_ASSIGN_OR_RETURN(const std::shared_ptr<storage::FileReader> file, Open(place.file));
   auto read = ReadRecord(*file, place);
   const std::string where = StrCat(store_->Location(), "/", place.file);

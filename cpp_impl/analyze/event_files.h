@@ -5,6 +5,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/mutex.h"
@@ -39,7 +40,21 @@ class EventFiles {
   // such file), CORRUPT_DATA (path and offset in the message), IO.
   Result<ReadTensor> Read(const RecordPlace &place);
 
+  // Where the store can read several side by side, does so, and keeps each until Read() gives it
+  // out, or many others have come since.  What cannot be read now is left to Read().
+  void Prefetch(std::span<const RecordPlace> places);
+
  private:
+  // Of what is kept: so much and no more.
+  static constexpr uint64_t kMostKept = uint64_t{256} << 20;
+  struct Kept {
+    RecordPlace place;
+    ReadTensor tensor;
+  };
+  bool IsKept(const RecordPlace &place) SMD_EXCLUDES(mutex_);
+  void Keep(const RecordPlace &place, ReadTensor tensor) SMD_EXCLUDES(mutex_);
+  std::optional<ReadTensor> TakeKept(const RecordPlace &place) SMD_EXCLUDES(mutex_);
+
   struct Opened {
     std::string name;
     std::shared_ptr<storage::FileReader> file;
@@ -49,6 +64,8 @@ class EventFiles {
   const std::shared_ptr<storage::Store> store_;
   Mutex mutex_;
   std::list<Opened> opened_ SMD_GUARDED_BY(mutex_);  // the one used last in front
+  std::list<Kept> kept_ SMD_GUARDED_BY(mutex_);      // the oldest in front
+  uint64_t kept_bytes_ SMD_GUARDED_BY(mutex_) = 0;
 };
 
 // Reads the record at `place` from an open file.  Nothing if it holds no tensor.  Fails

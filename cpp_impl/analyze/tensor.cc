@@ -104,6 +104,15 @@ Result<tensor::Value> Tensor::Value(int64_t step, Mode mode, const std::string &
   return raw == nullptr ? NoValue(step, mode, items) : Read(*raw);
 }
 
+Status Tensor::AddPlace(int64_t step, Mode mode, const std::string &worker,
+                        std::vector<RecordPlace> *places) const {
+  SMD_ASSIGN_OR_RETURN(const Items items, At(step, mode, worker));
+  const StepEntries::Item *raw = FindKind(items, EntryKind::Raw());
+  if (raw == nullptr) return NoValue(step, mode, items);
+  places->push_back(PlaceOf(*raw));
+  return Status::Ok();
+}
+
 Result<std::vector<int64_t>> Tensor::Shape(int64_t step, Mode mode,
                                            const std::string &worker) const {
   SMD_ASSIGN_OR_RETURN(const Items items, At(step, mode, worker));

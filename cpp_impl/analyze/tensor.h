@@ -29,6 +29,9 @@ class Tensor {
   Result<std::vector<int64_t>> PreviousSteps(int64_t step, int64_t count, Mode mode) const;
   Result<std::vector<std::string>> Workers(int64_t step, Mode mode) const;
   Result<tensor::Value> Value(int64_t step, Mode mode, const std::string &worker) const;
+  // Adds where the value lies.  Fails as Value(), but for what only reading shows.
+  Status AddPlace(int64_t step, Mode mode, const std::string &worker,
+                  std::vector<RecordPlace> *places) const;
   Result<std::vector<int64_t>> Shape(int64_t step, Mode mode, const std::string &worker) const;
   Result<tensor::Value> Reduction(int64_t step, Mode mode, const std::string &worker,
                                   tensor::Reduction reduction) const;

@@ -46,6 +46,8 @@ struct StepEntries {
   std::vector<Item> items;
 };
 
+RecordPlace PlaceOf(const StepEntries::Item &item);
+
 // Safe from any thread.  The contract of each function is that of smd_trial_... in
 // smdebug/trial.h.
 class Trial {
@@ -90,6 +92,8 @@ class Trial {
   // Reads a record; waits for an event file that its index names but that is not there
   // yet.
   Result<ReadTensor> ReadTensorAt(const std::string &name, const StepEntries::Item &item);
+  // Reads several records at once, for ReadTensorAt() to give out.
+  void Prefetch(const std::vector<RecordPlace> &places) { event_files_.Prefetch(places); }
   // Load(), then Refresh() where queries refresh.
   Status MaybeRefresh();
 

@@ -117,9 +117,14 @@ bool Trial::HasLaterEventFile(const StepEntries::Item &item) {
   return steps_.HasAfter(item.entry.global_step, item.entry.worker);
 }
 
-Result<ReadTensor> Trial::ReadTensorAt(const std::string &name, const StepEntries::Item &item) {
+RecordPlace PlaceOf(const StepEntries::Item &item) {
   RecordPlace place{item.file, item.entry.start, item.entry.length, {}};
   if (item.entry.has_crc32c) place.crc32c = item.entry.crc32c;
+  return place;
+}
+
+Result<ReadTensor> Trial::ReadTensorAt(const std::string &name, const StepEntries::Item &item) {
+  const RecordPlace place = PlaceOf(item);
   for (int64_t attempt = 0;; ++attempt) {
     auto read = event_files_.Read(place);
     if (read.IsOk() || read.GetStatus().GetCode() != Code::kNotFound) return read;

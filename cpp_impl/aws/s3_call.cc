@@ -28,6 +28,8 @@ void ReadErrorBody(const Result<net::Element> &document, S3Error *error) {
   if (error->request_id.empty()) error->request_id = document->TextOf("RequestId");
 }
 
+bool IsSuccess(int http_status) { return http_status >= 200 && http_status < 300; }
+
 // What repeats a secret is not quoted, whoever says it.
 void Censor(const Credentials &credentials, S3Error *error) {
   constexpr size_t kShortest = 8;  // what is shorter is in many words by chance
@@ -44,7 +46,7 @@ void Censor(const Credentials &credentials, S3Error *error) {
 S3Call::S3Call(S3Client &client, S3Request request)
     : client_(client),
       request_(std::move(request)),
-      progress_(request_.sink),
+      progress_(request_.sink, request_.range_length),
       headers_(request_.headers),
       retries_(client.Parts().retry, client.Budget(), client.Parts().random) {
   // With a POST it would be the checksum of the object to be.
@@ -66,18 +68,27 @@ Status S3Call::Begin() {
   exchange_.reset();
   attempt_begin_ = progress_.Received();
   request_.headers = headers_;
-  if (request_.sink != nullptr) {
-    const uint64_t first = request_.range_offset + attempt_begin_;
-    const uint64_t last = request_.range_offset + request_.range_length - 1;
-    request_.headers.push_back({"range", StrCat("bytes=", first, "-", last)});
-  }
+  if (request_.sink != nullptr) SMD_RETURN_IF_ERROR(AddRange());
   SMD_ASSIGN_OR_RETURN(S3Client::Signed made, client_.Sign(request_, payload_hash_));
   if (request_.sink != nullptr) {
     made.request.sink = &progress_;
     made.request.sink_status = 206;
+    made.request.sink_size = request_.range_length - attempt_begin_;
   }
   credentials_ = std::move(made.credentials);
   exchange_ = client_.Parts().http->Start(std::move(made.request));
+  return Status::Ok();
+}
+
+Status S3Call::AddRange() {
+  const uint64_t first = request_.range_offset + attempt_begin_;
+  const uint64_t last = request_.range_offset + request_.range_length - 1;
+  if (last < first) {
+    return CorruptData(client_.LocationOf(request_.key),
+                       StrCat(request_.range_length, " bytes at ", request_.range_offset,
+                              " lie beyond any object's end"));
+  }
+  request_.headers.push_back({"range", StrCat("bytes=", first, "-", last)});
   return Status::Ok();
 }
 
@@ -102,19 +113,23 @@ Status S3Call::CheckRange(const net::Response &response) const {
   return Status::Ok();
 }
 
+bool S3Call::HasWholeRange() const {
+  return request_.sink != nullptr && progress_.Received() == request_.range_length;
+}
+
 S3Error S3Call::Read(const net::Response &response) const {
   S3Error error{.http_status = response.status};
   error.region = HeaderOr(response, "x-amz-bucket-region");
   error.request_id = HeaderOr(response, "x-amz-request-id");
   const auto document = net::ParseXml(response.body);
   ReadErrorBody(document, &error);
+  Censor(credentials_, &error);
   // The 200 was sent before the work began, so without a result it means nothing.
-  const bool is_done = document.IsOk() && document->name != "Error";
-  if (request_.may_fail_late && response.status == 200 && !is_done && error.code.empty()) {
+  const bool is_done = document.IsOk() && document->name.ends_with("Result");
+  if (IsSuccess(response.status) && !is_done && error.code.empty()) {
     error.code = "InternalError";
     error.message = "the answer does not say that it is done";
   }
-  Censor(credentials_, &error);
   return error;
 }
 
@@ -188,10 +203,9 @@ Result<net::Response> S3Call::Wait() {
     RetryKind kind = RetryKind::kNone;
     std::optional<Clock::Duration> asked;
     if (response.IsOk()) {
-      S3Error error = Read(*response);
-      const bool is_success = response->status >= 200 && response->status < 300 &&
-                              !(request_.may_fail_late && !error.code.empty());
-      if (is_success) {
+      const bool is_plain = IsSuccess(response->status) && !request_.may_fail_late;
+      const S3Error error = is_plain ? S3Error{} : Read(*response);
+      if (is_plain || (IsSuccess(response->status) && error.code.empty())) {
         retries_.Succeeded();
         if (request_.sink != nullptr) SMD_RETURN_IF_ERROR(CheckRange(*response));
         return response;
@@ -206,6 +220,8 @@ Result<net::Response> S3Call::Wait() {
       asked = RetryAfter(*response);
     } else {
       kind = Classify(failure);
+      // Only the end of the connection or of its last chunk was lost.
+      if (kind != RetryKind::kNone && HasWholeRange()) return net::Response{206, {}, {}, 0};
     }
     const std::optional<Clock::Duration> delay = retries_.Next(kind, asked);
     if (!delay) return About(failure);

@@ -1,6 +1,7 @@
 // One request to S3 from its first attempt to its last.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -24,15 +25,22 @@ class S3Call {
   // what is worth it: what the network or the service could not do for now, a wrong
   // region, a wrong clock, expired credentials; the latter three once each.  A body that
   // broke off is asked for from there on.  Fails as S3Failure(), net::Exchange::Wait() or
-  // the credentials' provider; CORRUPT_DATA for an answer that does not fit the request.
+  // the credentials' provider; CORRUPT_DATA for an answer that does not fit the request,
+  // and for a range that no object can have.
   Result<net::Response> Wait();
 
+  // Begun so far; corrections do not count.
+  int Attempts() const { return retries_.Attempts(); }
+
  private:
-  // Counts what came.
+  // Counts what came, and takes no more than was asked for.
   class Progress final : public ByteSink {
    public:
-    explicit Progress(ByteSink *sink) : sink_(sink) {}
-    MutableByteSpan Room() override { return sink_->Room(); }
+    Progress(ByteSink *sink, uint64_t size) : sink_(sink), size_(size) {}
+    MutableByteSpan Room() override {
+      const MutableByteSpan room = sink_->Room();
+      return room.first(std::min<uint64_t>(room.size(), size_ - received_));
+    }
     void Advance(size_t count) override {
       received_ += count;
       sink_->Advance(count);
@@ -41,12 +49,15 @@ class S3Call {
 
    private:
     ByteSink *const sink_;
+    const uint64_t size_;
     uint64_t received_ = 0;
   };
 
   Status Begin();
   Result<net::Response> Finish();
+  Status AddRange();
   Status CheckRange(const net::Response &response) const;
+  bool HasWholeRange() const;
   // What a failed answer says.
   S3Error Read(const net::Response &response) const;
   // Whether something was put right, so that the same request may succeed at once.

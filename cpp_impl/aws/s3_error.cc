@@ -85,13 +85,30 @@ std::string Advice(Code code, const S3Error &error, std::string_view source) {
   }
 }
 
+// At most so many bytes, and no part of a character at their end.
+std::string_view Cut(std::string_view text, size_t longest) {
+  if (text.size() <= longest) return text;
+  const auto is_within = [&] {
+    return (static_cast<unsigned char>(text[longest]) & 0xC0U) == 0x80;
+  };
+  while (longest > 0 && is_within()) --longest;
+  return text.substr(0, longest);
+}
+
+S3Error Shortened(const S3Error &error) {
+  constexpr size_t kLongestName = 64;
+  constexpr size_t kLongestSentence = 200;
+  const auto name = [](std::string_view text) { return std::string(Cut(text, kLongestName)); };
+  return {error.http_status, name(error.code), std::string(Cut(error.message, kLongestSentence)),
+          name(error.region), name(error.request_id)};
+}
+
 // One line, without what a hostile service may put into it.
 std::string Sentence(const S3Error &error) {
-  constexpr size_t kLongest = 200;
   std::string text = error.code.empty() ? StrCat("HTTP ", error.http_status)
                                         : StrCat(error.code, " (HTTP ", error.http_status, ")");
   if (!error.message.empty()) {
-    text += ": " + error.message.substr(0, kLongest);
+    text += ": " + error.message;
     while (text.ends_with('.')) text.pop_back();
   }
   std::replace_if(
@@ -102,7 +119,8 @@ std::string Sentence(const S3Error &error) {
 }  // namespace
 
 Status S3Failure(std::string_view action, std::string_view location, std::string_view source,
-                 const S3Error &error) {
+                 const S3Error &said) {
+  const S3Error error = Shortened(said);
   const Code code = CodeOf(error);
   Status status(code, StrCat(location, ": ", action, " failed: ", Sentence(error),
                              Advice(code, error, source)));

@@ -27,6 +27,25 @@ S3Request TextRequest(const std::string &key, uint64_t limit) {
   return request;
 }
 
+S3Request RangeRequest(const ObjectRange &range) {
+  S3Request request{.action = "reading"};
+  request.key = range.key;
+  request.sink = range.sink;
+  request.range_offset = range.offset;
+  request.range_length = range.length;
+  return request;
+}
+
+Status FinishRange(const S3Client &client, const ObjectRange &range, S3Call &call) {
+  const auto response = call.Wait();
+  if (response.IsOk()) return Status::Ok();
+  Status failure = response.GetStatus();
+  const std::string *status = failure.Detail("http_status");
+  if (status == nullptr || *status != "416") return failure;
+  return CorruptData(client.LocationOf(range.key), StrCat(range.length, " bytes at ", range.offset,
+                                                          " lie beyond the object's end"));
+}
+
 // Checksums of the parts of an object have a "-" and their number.
 Status CheckText(const S3Client &client, const std::string &key, const net::Response &response) {
   const std::string *checksum = response.Find("x-amz-checksum-crc32c");
@@ -37,7 +56,15 @@ Status CheckText(const S3Client &client, const std::string &key, const net::Resp
 
 Result<std::string> FinishText(S3Client &client, const std::string &key, uint64_t limit,
                                S3Call &call) {
-  SMD_ASSIGN_OR_RETURN(net::Response response, call.Wait());
+  auto answer = call.Wait();
+  // The only such failure of a body that goes to no sink.
+  if (answer.GetStatus().GetCode() == Code::kCorruptData) {
+    const std::string location = client.LocationOf(key);
+    return Unsupported(StrCat(location, ": it has more bytes than this kind of file may have (",
+                              limit, ")"))
+        .With("path", location);
+  }
+  SMD_ASSIGN_OR_RETURN(net::Response response, std::move(answer));
   if (!CheckText(client, key, response).IsOk()) {
     // Once more: it may have been damaged on its way only.
     SMD_ASSIGN_OR_RETURN(response, Call(client, TextRequest(key, limit)));
@@ -65,7 +92,10 @@ Status AskForReason(S3Client &client, const std::string &key) {
   request.headers = {{"range", "bytes=0-0"}};
   const Status answer = Call(client, std::move(request)).GetStatus();
   const std::string *status = answer.Detail("http_status");
-  return status != nullptr && *status == "416" ? Status::Ok() : answer;
+  const bool is_empty = status != nullptr && *status == "416";
+  // More than was asked for, and so an answer.
+  const bool is_whole = answer.GetCode() == Code::kCorruptData;
+  return is_empty || is_whole ? Status::Ok() : answer;
 }
 
 struct Page {
@@ -140,21 +170,25 @@ Result<std::optional<ObjectInfo>> HeadObject(S3Client &client, const std::string
   return std::optional<ObjectInfo>(info);
 }
 
-Status GetRange(S3Client &client, const std::string &key, uint64_t offset, uint64_t length,
-                ByteSink &sink) {
-  if (length == 0) return Status::Ok();
-  S3Request request{.action = "reading"};
-  request.key = key;
-  request.sink = &sink;
-  request.range_offset = offset;
-  request.range_length = length;
-  const auto response = Call(client, std::move(request));
-  if (response.IsOk()) return Status::Ok();
-  const Status failure = response.GetStatus();
-  const std::string *status = failure.Detail("http_status");
-  if (status == nullptr || *status != "416") return failure;
-  return CorruptData(client.LocationOf(key),
-                     StrCat(length, " bytes at ", offset, " lie beyond the object's end"));
+Status GetRange(S3Client &client, const ObjectRange &range) {
+  if (range.length == 0) return Status::Ok();
+  S3Call call(client, RangeRequest(range));
+  return FinishRange(client, range, call);
+}
+
+std::vector<Status> GetRanges(S3Client &client, std::span<const ObjectRange> ranges) {
+  std::vector<std::unique_ptr<S3Call>> calls;
+  calls.reserve(ranges.size());
+  for (const ObjectRange &range : ranges) {
+    calls.push_back(std::make_unique<S3Call>(client, RangeRequest(range)));
+  }
+  std::vector<Status> answers;
+  answers.reserve(ranges.size());
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    answers.push_back(FinishRange(client, ranges[i], *calls[i]));
+    calls[i].reset();
+  }
+  return answers;
 }
 
 std::vector<Result<std::string>> GetTexts(S3Client &client, const std::vector<std::string> &keys,
@@ -193,12 +227,13 @@ Result<std::vector<std::string>> ListKeys(S3Client &client, const ListQuery &que
   int empty_pages = 0;
   for (int pages = 0; pages < kMostPages && empty_pages < kMostEmptyPages; ++pages) {
     SMD_ASSIGN_OR_RETURN(Page page, GetPage(client, query, token));
-    empty_pages = page.keys.empty() ? empty_pages + 1 : 0;
     const bool is_new = keys.empty() || page.keys.empty() || page.keys.front() > keys.back();
     if (!is_new || (!token.empty() && page.next == token)) break;
+    const size_t before = keys.size();
     for (std::string &key : page.keys) {
       if (key.starts_with(query.prefix)) keys.push_back(std::move(key));
     }
+    empty_pages = keys.size() == before ? empty_pages + 1 : 0;
     const bool is_enough = query.most != 0 && keys.size() >= query.most;
     if (page.next.empty() || is_enough) return keys;
     token = std::move(page.next);

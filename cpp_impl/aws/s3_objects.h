@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,9 +25,18 @@ struct ObjectInfo {
 // Nothing if there is no such object.
 Result<std::optional<ObjectInfo>> HeadObject(S3Client &client, const std::string &key);
 
-// Gives `sink` the `length` bytes from `offset` on, by one request.
-Status GetRange(S3Client &client, const std::string &key, uint64_t offset, uint64_t length,
-                ByteSink &sink);
+struct ObjectRange {
+  std::string key;
+  uint64_t offset = 0;
+  uint64_t length = 0;
+  ByteSink *sink = nullptr;
+};
+
+// Gives the sink the bytes of the range, by one request.
+Status GetRange(S3Client &client, const ObjectRange &range);
+
+// The same for each of several, all asked for at once.
+std::vector<Status> GetRanges(S3Client &client, std::span<const ObjectRange> ranges);
 
 // Whole objects of at most `limit` bytes, all asked for at once; a checksum that the
 // service keeps is verified.  UNSUPPORTED for a larger one.

@@ -17,7 +17,7 @@ constexpr int kMostParts = 10'000;  // S3's own limit
 Piece Kept(const Piece &piece) {
   if (piece.owner) return piece;
   auto copy = std::make_shared<AlignedBuffer>(piece.bytes.size());
-  if (!piece.bytes.empty()) std::memcpy(copy->Data(), piece.bytes.data(), piece.bytes.size());
+  std::memcpy(copy->Data(), piece.bytes.data(), piece.bytes.size());
   const ByteSpan bytes = copy->Span();
   return {std::move(copy), bytes};
 }
@@ -56,17 +56,18 @@ S3Upload::~S3Upload() {
 
 Status S3Upload::Append(std::span<const Piece> pieces) {
   for (const Piece &piece : pieces) {
-    Piece rest = Kept(piece);
-    while (!rest.bytes.empty()) {
-      const size_t fits = std::min<uint64_t>(rest.bytes.size(), kPartSize - filled_);
-      pieces_.push_back({rest.owner, rest.bytes.first(fits)});
-      rest.bytes = rest.bytes.subspan(fits);
+    ByteSpan rest = piece.bytes;
+    while (!rest.empty()) {
+      SMD_RETURN_IF_ERROR(failure_);
+      const size_t fits = std::min<uint64_t>(rest.size(), kPartSize - filled_);
+      pieces_.push_back(Kept({piece.owner, rest.first(fits)}));
+      rest = rest.subspan(fits);
       filled_ += fits;
       total_ += fits;
-      if (filled_ == kPartSize) SMD_RETURN_IF_ERROR(SendPart());
+      if (filled_ == kPartSize) failure_ = SendPart();
     }
   }
-  return Status::Ok();
+  return failure_;
 }
 
 Status S3Upload::Begin() {
@@ -130,10 +131,11 @@ Status S3Upload::Complete() {
   request.headers = {{"content-type", "application/xml"}};
   request.body = {AsBytes(text)};
   request.may_fail_late = true;
-  const Status completed = Call(*client_, std::move(request)).GetStatus();
+  S3Call call(*client_, std::move(request));
+  const Status completed = call.Wait().GetStatus();
   // An attempt whose answer was lost may have done it.
   const std::string *code = completed.Detail("s3_code");
-  if (code != nullptr && *code == "NoSuchUpload") {
+  if (call.Attempts() > 1 && code != nullptr && *code == "NoSuchUpload") {
     SMD_ASSIGN_OR_RETURN(const auto info, HeadObject(*client_, key_));
     if (info && info->size == total_) return Status::Ok();
   }
@@ -150,6 +152,11 @@ void S3Upload::Abort() {
 }
 
 Status S3Upload::Finish() {
+  if (failure_.IsOk()) failure_ = FinishWhole();
+  return failure_;
+}
+
+Status S3Upload::FinishWhole() {
   if (upload_id_.empty()) {
     SMD_RETURN_IF_ERROR(PutObject(*client_, key_, BytesOf(pieces_)));
     pieces_.clear();

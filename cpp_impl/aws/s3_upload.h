@@ -31,7 +31,7 @@ class S3Upload {
   S3Upload &operator=(const S3Upload &) = delete;
 
   // Keeps the pieces by their owners, and copies those without one.  Fails as
-  // S3Call::Wait(), maybe for what was appended before.
+  // S3Call::Wait(), maybe for what was appended before; then all that follows fails so.
   Status Append(std::span<const Piece> pieces);
   // The object is there when this returns.
   Status Finish();
@@ -53,6 +53,7 @@ class S3Upload {
   Status SendPart();
   Status AwaitPart();
   Status Complete();
+  Status FinishWhole();
   void Abort();
 
   const std::shared_ptr<S3Client> client_;
@@ -61,6 +62,7 @@ class S3Upload {
   std::vector<Piece> pieces_;
   uint64_t filled_ = 0;  // bytes in pieces_
   uint64_t total_ = 0;
+  Status failure_;
   std::deque<Part> under_way_;
   std::vector<SentPart> sent_;
 };

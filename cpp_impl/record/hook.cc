@@ -71,7 +71,8 @@ Result<std::shared_ptr<Hook>> Hook::Open(HookOptions options) {
     if (Trim(options.out_dir).empty()) {
       return InvalidArgument("out_dir is not set; give the folder to record into");
     }
-    SMD_ASSIGN_OR_RETURN(store, storage::OpenStore(options.out_dir, options.store_options, options.logger));
+    SMD_ASSIGN_OR_RETURN(
+        store, storage::OpenStore(options.out_dir, options.store_options, options.logger));
   }
   if (options.queue.policy == QueuePolicy::kSpill && options.queue.spill_folder.empty()) {
     return InvalidConfig("queue_policy is 'spill' but spill_dir is not set");

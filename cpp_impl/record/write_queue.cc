@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,7 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
   void NoteError(const Status &error) SMD_REQUIRES(mutex_);
   void NoteFailed(Step &step) SMD_REQUIRES(mutex_);
   void GiveUpLanes() SMD_REQUIRES(mutex_);
+  void RetryPuts() SMD_REQUIRES(mutex_);
   // Log lines are passed on with no lock held.
   void LogNotes() SMD_EXCLUDES(mutex_);
 
@@ -82,6 +84,7 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
   size_t running_ SMD_GUARDED_BY(mutex_) = 0;
   size_t idle_ SMD_GUARDED_BY(mutex_) = 0;
   StepLanes lanes_ SMD_GUARDED_BY(mutex_);
+  std::map<std::string, Item> unwritten_ SMD_GUARDED_BY(mutex_);  // small files, by name
   uint64_t queued_bytes_ SMD_GUARDED_BY(mutex_) = 0;
   QueueCounts counts_ SMD_GUARDED_BY(mutex_);
   Status error_ SMD_GUARDED_BY(mutex_);
@@ -168,6 +171,8 @@ Status WriteQueue::Core::Push(const std::shared_ptr<Step> &step, Item item) {
 
 void WriteQueue::Core::Put(Item item) {
   const MutexLock lock(mutex_);
+  unwritten_.erase(item.name);
+  RetryPuts();
   Enqueue(nullptr, std::move(item));
   WakeWriter();
 }
@@ -194,6 +199,10 @@ void WriteQueue::Core::Enqueue(std::shared_ptr<Step> step, Item item) {
     NoteError(started);
     GiveUpLanes();
   }
+}
+
+void WriteQueue::Core::RetryPuts() {
+  for (auto &[name, item] : std::exchange(unwritten_, {})) Enqueue(nullptr, std::move(item));
 }
 
 void WriteQueue::Core::WakeWriter() {
@@ -267,6 +276,9 @@ void WriteQueue::Core::Finish(Lane &lane, const Status &status) {
     queued_bytes_ -= std::exchange(item.weight, 0);
     const bool is_sealed = item.kind == Item::Kind::kSeal;
     const bool is_last = item.kind == Item::Kind::kPut || item.kind == Item::Kind::kIndex;
+    // Without the collections file no step can be read, so one failure is not the end.
+    if (item.kind == Item::Kind::kPut && !status.IsOk()) unwritten_.emplace(item.name, item);
+    if (item.kind == Item::Kind::kIndex && status.IsOk()) RetryPuts();
     if (is_sealed) {
       item.kind = Item::Kind::kIndex;
     } else {

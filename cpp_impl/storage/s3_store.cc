@@ -12,6 +12,7 @@
 #include "base/mutex.h"
 #include "base/strings.h"
 #include "storage/local_store.h"
+#include "storage/range_groups.h"
 
 namespace smdebug::storage {
 namespace {
@@ -32,7 +33,7 @@ class S3Reader final : public FileReader {
     return *size_;
   }
   Status Read(uint64_t offset, uint64_t length, ByteSink &sink) const override {
-    return aws::GetRange(*client_, key_, offset, length, sink);
+    return aws::GetRange(*client_, {key_, offset, length, &sink});
   }
 
  private:
@@ -168,6 +169,21 @@ std::vector<Result<std::string>> S3Store::ReadTexts(std::span<const std::string>
   keys.reserve(names.size());
   for (const std::string &name : names) keys.push_back(KeyOf(name));
   return aws::GetTexts(*client_, keys, kTextLimit);
+}
+
+std::vector<Status> S3Store::ReadRanges(std::span<const RangeRead> ranges) {
+  const std::vector<std::unique_ptr<RangeGroup>> groups = GroupRanges(ranges);
+  std::vector<aws::ObjectRange> requests;
+  requests.reserve(groups.size());
+  for (const auto &group : groups) {
+    requests.push_back({KeyOf(group->Name()), group->Begin(), group->Length(), group.get()});
+  }
+  const std::vector<Status> answers = aws::GetRanges(*client_, requests);
+  std::vector<Status> read(ranges.size());
+  for (size_t i = 0; i < groups.size(); ++i) {
+    for (const size_t index : groups[i]->Indexes()) read[index] = answers[i];
+  }
+  return read;
 }
 
 }  // namespace smdebug::storage

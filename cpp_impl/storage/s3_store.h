@@ -38,6 +38,7 @@ class S3Store final : public Store {
   int ReadsAtOnce() const override { return 256; }
   Result<std::string> ReadText(const std::string &name, uint64_t limit) override;
   std::vector<Result<std::string>> ReadTexts(std::span<const std::string> names) override;
+  std::vector<Status> ReadRanges(std::span<const RangeRead> ranges) override;
 
  private:
   std::string KeyOf(std::string_view name) const { return key_prefix_ + std::string(name); }

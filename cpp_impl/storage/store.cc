@@ -38,6 +38,17 @@ std::vector<Result<std::string>> Store::ReadTexts(std::span<const std::string> n
   return texts;
 }
 
+std::vector<Status> Store::ReadRanges(std::span<const RangeRead> ranges) {
+  std::vector<Status> read;
+  read.reserve(ranges.size());
+  for (const RangeRead &range : ranges) {
+    auto file = Open(range.name);
+    read.push_back(file.IsOk() ? (*file)->Read(range.offset, range.length, *range.sink)
+                               : file.GetStatus());
+  }
+  return read;
+}
+
 Status Store::WriteText(const std::string &name, std::string_view text, bool durable) {
   SMD_ASSIGN_OR_RETURN(const std::unique_ptr<FileWriter> file, Create(name));
   const std::array pieces = {Piece{nullptr, AsBytes(text)}};

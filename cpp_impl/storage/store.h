@@ -35,6 +35,14 @@ class FileReader {
   Status ReadInto(uint64_t offset, MutableByteSpan out) const;
 };
 
+// A range of a file, and where its bytes go.
+struct RangeRead {
+  std::string name;
+  uint64_t offset = 0;
+  uint64_t length = 0;  // more than 0
+  ByteSink *sink = nullptr;
+};
+
 // A file being written: nobody sees it before Commit(), and without one it leaves
 // nothing behind.  For one thread.
 class FileWriter {
@@ -127,6 +135,10 @@ class Store {
 
   // The same for each of several files.
   virtual std::vector<Result<std::string>> ReadTexts(std::span<const std::string> names);
+
+  // Reads several ranges, side by side where that pays.  For each as FileReader::Read(),
+  // but that a sink without room is no failure.
+  virtual std::vector<Status> ReadRanges(std::span<const RangeRead> ranges);
 
   Status WriteText(const std::string &name, std::string_view text, bool durable);
 };

@@ -494,11 +494,6 @@ def test_an_outage_makes_at_most_three_times_the_requests(service):
     assert weights(open_trial(service)) == [0, 61]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=MissingCollectionFiles,
-    reason="collections that could not be put are not put again",
-)
 def test_an_outage_at_the_first_step_does_not_make_the_trial_unreadable(service):
     hook = hook_to(service)
     service.fail(error(500), "PutObject", times=ALWAYS)

@@ -11,6 +11,7 @@ import pytest
 from servers import ACCESS, SECRET, new_bucket
 
 import smdebug as smd
+import smdebug.rules
 from smdebug.exceptions import SMDebugError
 from smdebug.trials import S3Trial, create_trial
 
@@ -162,6 +163,49 @@ def test_requests_for_a_step_a_value_and_a_refresh(server, bucket):
     trial.steps()
     assert sorted(requests_in(server, bucket)[before:]) == ["HeadObject", "ListObjectsV2"]
     hook.close()
+
+
+def test_values_that_are_wanted_together_are_read_together(server, bucket):
+    url = f"s3://{bucket}/run"
+    with hook_to(server, url) as hook:
+        for step in range(8):
+            with hook.step():
+                for name in ("a", "b", "c", "d"):
+                    hook.save(name, np.full(5000, step + ord(name), np.float32))
+    trial = create_trial(url, options=server.options())
+    assert trial.tensor_names() == ["a", "b", "c", "d"]
+    with smd.analysis.utils.no_refresh(trial):
+        before = len(requests_in(server, bucket))
+        trial.prefetch(["a", "b", "d"], [3])
+        assert requests_in(server, bucket)[before:] == ["GetObject"]
+        for name in ("a", "b", "d"):
+            assert trial.tensor(name).value(3)[-1] == 3 + ord(name)
+        assert requests_in(server, bucket)[before:] == ["GetObject"]
+        # Given out once; then it is read again.
+        assert trial.tensor("a").value(3)[0] == 3 + ord("a")
+        assert len(requests_in(server, bucket)) == before + 2
+        values = trial.tensor("c").values()
+    assert [values[step][0] - ord("c") for step in range(8)] == list(range(8))
+    with pytest.raises(SMDebugError) as caught:
+        trial.prefetch(["a"], [99])
+    assert caught.value.code in ("STEP_UNAVAILABLE", "NO_MORE_DATA")
+
+
+def test_a_rule_reads_what_it_needs_together(server, bucket):
+    url = f"s3://{bucket}/run"
+    record(server, url, range(3))
+
+    class Positive(smd.rules.Rule):
+        def set_required_tensors(self, step):
+            for name in self.base_trial.tensor_names():
+                self.req_tensors.add(name, [step])
+
+        def invoke_at_step(self, step):
+            return bool(self.base_trial.tensor("weight").value(step).min() > 1)
+
+    with create_trial(url, options=server.options()) as trial:
+        with pytest.raises(smd.exceptions.RuleEvaluationConditionMet):
+            smd.rules.invoke_rule(Positive(trial), end_step=3, raise_eval_cond=True)
 
 
 @pytest.mark.parametrize(

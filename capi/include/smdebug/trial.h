@@ -157,6 +157,15 @@ SMD_FALLIBLE smd_trial_tensor_names(smd_trial *trial, int64_t step, smd_mode mod
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_trial_tensor(smd_trial *trial, const char *name, smd_tensor **out) SMD_NOEXCEPT;
 
+/* Reads the values of several tensors at several steps at once, which pays where each
+ * is a request; smd_tensor_value() then gives each out once from memory (256 MiB at
+ * most are kept).  The worker is the first that has them.
+ *
+ * Fails: as smd_trial_tensor() and smd_tensor_value(), for the first that is not there.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_trial_prefetch(smd_trial *trial, const smd_strings *tensors, const int64_t *steps,
+                                size_t step_count, smd_mode mode) SMD_NOEXCEPT;
+
 /* ---- a tensor ------------------------------------------------------------ */
 
 /* The name.  Borrowed.

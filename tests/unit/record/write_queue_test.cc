@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <mutex>
 #include <thread>
 
@@ -150,6 +151,33 @@ TEST_F(WriteQueueTest, AStepMayComeInManyBatches) {
   ASSERT_TRUE(Queue().Seal(step, BatchOf(1, 'c')).IsOk());
   FlushReally();
   EXPECT_EQ(store_->Files().at(format::EventFileName(0, "worker_0")), "aaabbc");
+}
+
+TEST_F(WriteQueueTest, ASmallFileThatFailedIsTriedAgainAfterTheNextStep) {
+  bool fails = true;
+  store_->SetFault([&](Call call, const std::string &name) {
+    const bool hits = fails && call == Call::kCommit && name == "small";
+    return hits ? Status(Code::kNetwork, "as told") : Status::Ok();
+  });
+  Queue().Put("small", "text");
+  FlushReally();
+  EXPECT_EQ(Queue().TakeError().GetCode(), Code::kNetwork);
+  fails = false;
+  ASSERT_TRUE(Save(0).IsOk());
+  FlushReally();
+  EXPECT_EQ(store_->Files().at("small"), "text");
+}
+
+TEST_F(WriteQueueTest, AndBeforeTheNextSmallFile) {
+  std::atomic<int> failures = 1;
+  store_->SetFault([&](Call call, const std::string &) {
+    return call == Call::kCommit && failures-- > 0 ? Status(Code::kNetwork, "no") : Status::Ok();
+  });
+  Queue().Put("collections", "old");
+  FlushReally();
+  Queue().Put("end", "");
+  FlushReally();
+  EXPECT_EQ(store_->Files().at("collections"), "old");
 }
 
 TEST_F(WriteQueueTest, CountsWhatItWrote) {

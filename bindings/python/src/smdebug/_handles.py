@@ -205,13 +205,17 @@ class Strings(Handle):
 class Numbers(Handle):
     """An array of numbers for functions that take one."""
 
-    __slots__ = ()
+    __slots__ = ("_length",)
     _free = staticmethod(_raw.delete_int64_array)
 
     def __init__(self, numbers: Sequence[int]) -> None:
+        self._length = len(numbers)
         super().__init__(_raw.new_int64_array(max(len(numbers), 1)))
         for index, number in enumerate(numbers):
             _raw.int64_array_setitem(self, index, number)
+
+    def __len__(self) -> int:
+        return self._length
 
 
 def _setting(value: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from smdebug.trials.trial import Trial
 
 __all__ = ["StepState", "Tensor"]
+
+
+# How many values are read together.
+_PREFETCHED = 32
 
 
 class StepState(Enum):
@@ -136,7 +141,16 @@ class Tensor:
         ------
         As `value`.
         """
-        return {step: self.value(step, mode, worker) for step in self.steps(mode)}
+        steps = self.steps(mode)
+        values = {}
+        for begin in range(0, len(steps), _PREFETCHED):
+            some = steps[begin : begin + _PREFETCHED]
+            if worker is None and not self.cache:
+                # What is not there is for value() to say.
+                with suppress(TensorUnavailableForStep):
+                    self.trial.prefetch([self.name], some, mode)
+            values.update({step: self.value(step, mode, worker) for step in some})
+        return values
 
     def shape(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, Iterable, KeysView, List, Optional, Sequence, ValuesView
+from typing import Dict, Iterable, KeysView, List, Optional, Sequence, Tuple, ValuesView
 
 from smdebug.core.tensor import Tensor
 from smdebug.exceptions import TensorUnavailable
@@ -62,9 +62,12 @@ class RequiredTensorsForTrial:
         self.trial.wait_for_steps(
             sorted({step for steps in self._steps.values() for step in steps})
         )
+        # Tensors needed at the same steps are read together.
+        names: Dict[Tuple[int, ...], List[str]] = {}
         for name, steps in self._steps.items():
-            for step in steps:
-                self._tensors[name].buffer(step)
+            names.setdefault(tuple(sorted(set(steps))), []).append(name)
+        for steps_of_all, together in names.items():
+            self.trial.prefetch(together, steps_of_all)
 
 
 class RequiredTensors:

@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple
 from smdebug import _raw
 from smdebug._handles import (
     CollectionHandle,
+    Numbers,
     Strings,
     TensorHandle,
     TrialHandle,
@@ -238,6 +239,28 @@ class Trial(ABC):
         """Whether a step is there, will never be, or may still come."""
         number = mode_number(mode)
         return StepState(out("int32", _raw.smd_trial_step_state, self._handle, step, number))
+
+    def prefetch(
+        self,
+        names: Iterable[str],
+        steps: Iterable[int],
+        mode: Optional[ModeKeys] = ModeKeys.GLOBAL,
+    ) -> None:
+        """Reads the values of several tensors at several steps at once.
+
+        This pays in S3, where each value is a request; in a folder it reads nothing.
+        `Tensor.value` then gives each out once from memory.
+
+        Raises
+        ------
+        As `tensor` and `Tensor.value`, for the first that is not there.
+        """
+        wanted = Numbers(list(steps))
+        check(
+            _raw.smd_trial_prefetch(
+                self._handle, Strings(list(names)), wanted, len(wanted), mode_number(mode)
+            )
+        )
 
     def wait_for_steps(
         self, required_steps: Iterable[int], mode: Optional[ModeKeys] = ModeKeys.GLOBAL
