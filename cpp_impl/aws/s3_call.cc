@@ -198,7 +198,7 @@ Result<net::Response> S3Call::Finish() {
 
 Result<net::Response> S3Call::Wait() {
   while (true) {
-    const Result<net::Response> response = Finish();
+    Result<net::Response> response = Finish();
     Status failure = response.GetStatus();
     RetryKind kind = RetryKind::kNone;
     std::optional<Clock::Duration> asked;

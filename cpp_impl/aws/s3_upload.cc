@@ -132,7 +132,7 @@ Status S3Upload::Complete() {
   request.body = {AsBytes(text)};
   request.may_fail_late = true;
   S3Call call(*client_, std::move(request));
-  const Status completed = call.Wait().GetStatus();
+  Status completed = call.Wait().GetStatus();
   // An attempt whose answer was lost may have done it.
   const std::string *code = completed.Detail("s3_code");
   if (call.Attempts() > 1 && code != nullptr && *code == "NoSuchUpload") {

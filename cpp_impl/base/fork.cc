@@ -14,8 +14,8 @@ extern "C" void CountFork() { generation.fetch_add(1, std::memory_order_relaxed)
 // Registered with the first handle, not at load time.  Handlers cannot be taken
 // back; the library stays resident after dlclose for this reason too.
 uint64_t CurrentGeneration() {
-  static const bool registered = pthread_atfork(nullptr, nullptr, CountFork) == 0;
-  (void)registered;
+  static const bool kRegistered = pthread_atfork(nullptr, nullptr, CountFork) == 0;
+  (void)kRegistered;
   return generation.load(std::memory_order_relaxed);
 }
 

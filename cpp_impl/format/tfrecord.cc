@@ -43,11 +43,11 @@ Result<uint64_t> ParseRecordHeader(ByteSpan header) {
   if (header.size() < kRecordHeaderSize) {
     return Status(Code::kCorruptData, "the record is cut inside its length field");
   }
-  const uint32_t stored = Load<uint32_t>(header.data() + kLengthSize);
+  const auto stored = Load<uint32_t>(header.data() + kLengthSize);
   if (stored != MaskedCrc32c(Crc32c(header.first(kLengthSize)))) {
     return Status(Code::kCorruptData, "the record's length field has a wrong checksum");
   }
-  const uint64_t size = Load<uint64_t>(header.data());
+  const auto size = Load<uint64_t>(header.data());
   if (size > kMaxRecordPayload) {
     return Status(Code::kCorruptData,
                   StrCat("the record's length field says ", size, " bytes, which no reader takes"));

@@ -252,13 +252,19 @@ def test_every_error_code_is_explained():
 
 
 def test_every_option_is_explained():
-    page = (ROOT / "docs/c.md").read_text(encoding="utf-8")
-    for header in ("hook.h", "trial.h"):
+    for header, name_of_page in (
+        ("hook_options.h", "docs/c.md"),
+        ("trial_options.h", "docs/c.md"),
+        ("store.h", "docs/s3.md"),
+    ):
+        page = (ROOT / name_of_page).read_text(encoding="utf-8")
         text = (ROOT / "capi/include/smdebug" / header).read_text(encoding="utf-8")
-        comment = re.search(r"Sets one option by its name.*?Fails:", text, re.DOTALL).group(0)
-        names = re.findall(r"^ \*   ([a-z_]+(?:, [a-z_]+)*)  ", comment, re.MULTILINE)
+        begin = "Options of a hook" if header == "store.h" else "Sets one option by its name"
+        comment = re.search(begin + r".*?\*/", text, re.DOTALL).group(0)
+        names = re.findall(r"^ \*   ([a-z0-9_]+(?:, [a-z0-9_]+)*)(?:  |$)", comment, re.MULTILINE)
+        assert names
         for name in ", ".join(names).split(", "):
-            assert f"`{name}`" in page, f"docs/c.md does not explain the option {name}"
+            assert f"`{name}`" in page, f"{name_of_page} does not explain the option {name}"
 
 
 def test_the_programs_used_here_are_there():

@@ -47,6 +47,29 @@ _NOT_IN_EVALUATION = (CollectionKeys.GRADIENTS, CollectionKeys.OPTIMIZER_VARIABL
 # How long one call into the library may wait before Python looks at its signals.
 _SLICE_SECONDS = 0.2
 
+# What the disk or the network does in the background is no reason to stop a training:
+# it is kept for flush() and close().
+_OF_THE_WORLD = frozenset(
+    (
+        "IO",
+        "NOT_FOUND",
+        "PERMISSION",
+        "NETWORK",
+        "CREDENTIALS",
+        "TIMEOUT",
+        "STEP_DROPPED",
+        "NO_SPACE",
+        "TLS",
+        "CREDENTIALS_REFUSED",
+        "CREDENTIALS_EXPIRED",
+        "CLOCK_SKEWED",
+        "WRONG_REGION",
+        "BUCKET_NOT_FOUND",
+        "THROTTLED",
+        "CORRUPT_DATA",
+    )
+)
+
 # Hooks that were not closed: jobs that just end close theirs at exit.
 _open_hooks: Set[Hook] = set()
 
@@ -127,6 +150,7 @@ class Hook:
         if out_dir is None:
             raise SMDebugRuntimeError("out_dir is required: the folder of the trial")
         self.logger: logging.Logger = get_logger()
+        self._background_error: Optional[SMDebugError] = None
         self.out_dir = os.path.expanduser(text(os.fspath(out_dir), "out_dir"))
         self.worker = text(worker, "worker")
         self.dry_run = dry_run
@@ -190,6 +214,7 @@ class Hook:
         while True:
             try:
                 check(_raw.smd_hook_flush(self._handle, int(min(rest, _SLICE_SECONDS) * 1000)))
+                self._raise_kept()
                 return
             except SMDebugTimeoutError:
                 rest -= _SLICE_SECONDS
@@ -209,7 +234,24 @@ class Hook:
         _open_hooks.discard(self)
         self._step_is_open = False
         self._push_collections()
-        check(_raw.smd_hook_close(self._handle))
+        try:
+            check(_raw.smd_hook_close(self._handle))
+        except SMDebugError as error:
+            if not self._keeps(error):
+                raise
+        self._raise_kept()
+
+    def _keeps(self, error: SMDebugError) -> bool:
+        """Keeps an error of the background writer for later; others are the caller's."""
+        if getattr(error, "code", None) not in _OF_THE_WORLD:
+            return False
+        self._background_error = self._background_error or error
+        return True
+
+    def _raise_kept(self) -> None:
+        error, self._background_error = self._background_error, None
+        if error is not None:
+            raise error
 
     def __enter__(self) -> Hook:
         return self
@@ -271,12 +313,18 @@ class Hook:
         ------
         SMDebugRuntimeError
             If no step is open.
-        SMDebugError
-            The first error of the background writer not yet reported; the step has ended
-            all the same.
+
+        Notes
+        -----
+        A step that cannot be written does not stop the training: it is missing as a
+        whole, logged and counted, and `flush` and `close` raise the first such error.
         """
         self._step_is_open = False
-        check(_raw.smd_hook_end_step(self._handle))
+        try:
+            check(_raw.smd_hook_end_step(self._handle))
+        except SMDebugError as error:
+            if not self._keeps(error):
+                raise
 
     @property
     def step(self) -> StepNumber:
@@ -329,14 +377,16 @@ class Hook:
             If the value is no tensor, or of an element type that cannot be saved.
         SMDebugRuntimeError
             If no step is open.
-        SMDebugError
-            The first error of the background writer not yet reported.
         """
-        if _raw.save(self._handle, name, value):
-            return
-        if self._step_is_open and not self.wants(name):
-            return
-        check(_raw.smd_hook_save(self._handle, name, view_of(value)))
+        try:
+            if _raw.save(self._handle, name, value):
+                return
+            if self._step_is_open and not self.wants(name):
+                return
+            check(_raw.smd_hook_save(self._handle, name, view_of(value)))
+        except SMDebugError as error:
+            if not self._keeps(error):
+                raise
 
     def save_tensor(
         self,
@@ -403,6 +453,9 @@ class Hook:
             )
         except SMDebugValueError as error:
             raise SMDebugTypeError(str(error)) from error
+        except SMDebugError as error:
+            if not self._keeps(error):
+                raise
 
     def should_save_tensor_or_collection(self, tensor_name: str, collection_name: str) -> bool:
         """Whether the open step saves this tensor, as such or as one of the collection."""
