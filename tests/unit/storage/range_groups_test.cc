@@ -80,7 +80,8 @@ TEST_F(RangeGroupsTest, OverlappingRangesAreReadEachForItself) {
 TEST_F(RangeGroupsTest, ASinkThatRefusesKeepsNobodyElseFromTheirs) {
   Want("a", 0, 10);
   Want("a", 10, 5);
-  SpanSink small(MutableByteSpan(bytes_[0]).first(4));
+  const MutableByteSpan first_four = MutableByteSpan(bytes_[0]).first(4);
+  SpanSink small(first_four);
   ranges_[0].sink = &small;
   const auto groups = GroupRanges(ranges_);
   ASSERT_THAT(groups, SizeIs(1));
