@@ -36,7 +36,7 @@ bool WireCursor::NextRun() {
 }
 
 uint64_t WireCursor::Available() const {
-  uint64_t available = static_cast<uint64_t>(run_end_ - at_);
+  auto available = static_cast<uint64_t>(run_end_ - at_);
   for (size_t i = next_part_; i < parts_.size(); ++i) available += parts_[i].size();
   return available;
 }

@@ -302,6 +302,7 @@ Status Hook::SaveCustom(std::string_view tensor, const tensor::View &view,
   if (is_closed_) return WrongState(StrCat("'", tensor, "': the hook is closed"));
   if (!is_recording_) return Status::Ok();  // no step would ever take it
   std::vector<config::CollectionPtr> members;
+  members.reserve(collections.size());
   for (const std::string &name : collections) {
     members.push_back(collections_.GetOrCreate(name));
   }

@@ -16,7 +16,7 @@ StepWriter::StepWriter(const std::shared_ptr<storage::Store> &store, int64_t ste
       file_(store, step, std::move(worker)),
       path_(StrCat(store->Location(), "/", file_.EventName())) {}
 
-Result<std::unique_ptr<StepWriter>> StepWriter::Open(std::shared_ptr<storage::Store> store,
+Result<std::unique_ptr<StepWriter>> StepWriter::Open(const std::shared_ptr<storage::Store> &store,
                                                      int64_t step, std::string_view worker) {
   if (step < 0) return InvalidArgument(StrCat("step is ", step, "; it must be 0 or more"));
   SMD_RETURN_IF_ERROR(format::CheckWorkerName(worker));

@@ -18,7 +18,7 @@ namespace smdebug::record {
 class StepWriter {
  public:
   // INVALID_ARGUMENT: a step below 0, a worker's name unfit for a file's.
-  static Result<std::unique_ptr<StepWriter>> Open(std::shared_ptr<storage::Store> store,
+  static Result<std::unique_ptr<StepWriter>> Open(const std::shared_ptr<storage::Store> &store,
                                                   int64_t step, std::string_view worker);
 
   // The event file's path.

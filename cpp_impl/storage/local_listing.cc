@@ -47,8 +47,8 @@ Result<std::vector<std::string>> ReadFolder(FileDescriptor folder, const std::st
   return names;
 }
 
-LocalListing::LocalListing(const std::string &root, const std::string &folder)
-    : root_(root), folder_(folder) {}
+LocalListing::LocalListing(std::string root, std::string folder)
+    : root_(std::move(root)), folder_(std::move(folder)) {}
 
 Result<bool> LocalListing::HasChanged(const std::string &path, Seen *seen) const {
   struct stat facts {};

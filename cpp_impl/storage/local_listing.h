@@ -19,7 +19,7 @@ Result<std::vector<std::string>> ReadFolder(FileDescriptor folder, const std::st
 // where nothing has.
 class LocalListing final : public Listing {
  public:
-  LocalListing(const std::string &root, const std::string &folder);
+  LocalListing(std::string root, std::string folder);
 
   Result<std::vector<std::string>> Next() override;
 

@@ -95,6 +95,7 @@ bool StoreOptions::IsName(std::string_view name) { return name.starts_with("s3_"
 
 std::vector<std::string_view> StoreOptions::Names() {
   std::vector<std::string_view> names;
+  names.reserve(kSetters.size());
   for (const Setter &setter : kSetters) names.push_back(setter.name);
   return names;
 }
