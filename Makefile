@@ -15,7 +15,7 @@ export CCACHE_NOHASHDIR := 1
 export PIP_CACHE_DIR ?= $(CACHE)/pip
 export SMDEBUG_SERVERS := $(CACHE)/servers
 
-.PHONY: all python demo test test-cpp test-python test-asan test-tsan bench lint format abi \
+.PHONY: all python demo test test-cpp test-python test-s3-minio test-asan test-tsan bench lint format abi \
         install uninstall clean environment original servers
 
 all: build/build.ninja
@@ -50,6 +50,11 @@ test-cpp: all
 
 test-python: python environment original servers
 	@$(PYTHON) -m pytest -q -p no:cacheprovider tests/python tests/s3 tests/interop tests/docs $(if $(ONLY),-k '$(ONLY)')
+
+# A second opinion on the S3 client, of another server.
+test-s3-minio: python environment original
+	@tools/servers.sh $(SMDEBUG_SERVERS) minio
+	@SMDEBUG_TEST_S3=minio $(PYTHON) -m pytest -q -p no:cacheprovider tests/s3/test_server.py tests/s3/test_interop.py
 
 # The C and C++ tests once more, under sanitizers that end the run at the first fault.
 test-asan test-tsan: test-%:

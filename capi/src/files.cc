@@ -22,8 +22,8 @@ smd_error *smd_step_file_open(const char *out_dir, int64_t step, const char *wor
     SMD_CLEAR_OUT(out);
     SMD_ASSIGN_OR_RETURN(const std::string_view folder, RequiredText(out_dir, "out_dir"));
     SMD_ASSIGN_OR_RETURN(const std::string_view name, RequiredText(worker, "worker"));
-    SMD_ASSIGN_OR_RETURN(std::shared_ptr<storage::Store> store, storage::OpenStore(folder));
-    return Give(record::StepWriter::Open(std::move(store), step, name), out);
+    SMD_ASSIGN_OR_RETURN(const std::shared_ptr<storage::Store> store, storage::OpenStore(folder));
+    return Give(record::StepWriter::Open(store, step, name), out);
   });
 }
 

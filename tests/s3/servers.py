@@ -101,6 +101,50 @@ def run_versitygw(folder: Path, *extra: str, scheme: str = "http") -> Iterator[S
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def run_minio(folder: Path) -> Iterator[Server]:
+    """The second opinion; asked for by SMDEBUG_TEST_S3=minio."""
+    program = SERVERS / "minio"
+    assert program.exists(), "run the tests through `make test-s3-minio`, which builds the server"
+    port = free_port()
+    root = folder / "root"
+    root.mkdir(parents=True)
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        "MINIO_ROOT_USER": ACCESS,
+        "MINIO_ROOT_PASSWORD": SECRET,
+        "MINIO_SITE_REGION": "us-east-1",
+        "MINIO_DOMAIN": "localhost",
+        "MINIO_BROWSER": "off",
+        "MINIO_UPDATE": "off",
+    }
+    output = (folder / "output").open("wb")
+    command = [program, "server", "--address", f"127.0.0.1:{port}", root]
+    process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
+    try:
+        await_port(port, process)
+        server = Server(f"http://127.0.0.1:{port}", root, folder / "output")
+        await_service(server)
+        yield server
+    finally:
+        end(process)
+        output.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def await_service(server: Server) -> None:
+    """It listens before it serves."""
+    last: Exception | None = None
+    for _ in range(200):
+        try:
+            server.client().list_buckets()
+            return
+        except Exception as error:
+            last = error
+            time.sleep(0.05)
+    raise AssertionError(f"the server does not serve: {last}")
+
+
 def new_bucket(server: Server, test: str) -> str:
     kept = "".join(letter if letter.isalnum() else "-" for letter in test.lower())
     name = f"t-{kept[:40].strip('-')}-{time.monotonic_ns() % 10**9}"

@@ -75,6 +75,7 @@ def test_a_finished_trial_is_not_recorded_over(server, bucket):
         record(server, url, range(1))
 
 
+@pytest.mark.versitygw
 def test_large_tensors_go_in_parts(server, bucket):
     url = f"s3://{bucket}/run"
     large = np.random.default_rng(7).standard_normal(7 << 20).astype(np.float32)
@@ -120,6 +121,7 @@ def test_several_workers_are_read_while_they_write(server, bucket):
             trial.wait_for_steps([7])
 
 
+@pytest.mark.versitygw
 def test_more_keys_than_a_page_and_than_ten(server, bucket):
     """Index files of 10,050 steps are put as objects; pages have 1,000 keys."""
     url = f"s3://{bucket}/run"
@@ -137,6 +139,7 @@ def test_more_keys_than_a_page_and_than_ten(server, bucket):
     assert lists <= 11 + 4  # those of the collections besides
 
 
+@pytest.mark.versitygw
 def test_requests_for_a_step_a_value_and_a_refresh(server, bucket):
     """2 PUT a step, 1 GET a value, 1 LIST and the end marker's HEAD a refresh."""
     url = f"s3://{bucket}/run"
@@ -165,6 +168,7 @@ def test_requests_for_a_step_a_value_and_a_refresh(server, bucket):
     hook.close()
 
 
+@pytest.mark.versitygw
 def test_values_that_are_wanted_together_are_read_together(server, bucket):
     url = f"s3://{bucket}/run"
     with hook_to(server, url) as hook:
