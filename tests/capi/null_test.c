@@ -111,6 +111,12 @@ static void rest(void) {
   REFUSED(smd_event_file_open(NULL, NULL));
   REFUSED(smd_event_file_next(NULL, NULL));
   REFUSED(smd_event_file_value(NULL, NULL));
+  REFUSED(smd_store_check(NULL, NULL, NULL));
+  REFUSED(smd_trial_prefetch(NULL, NULL, NULL, 1, SMD_MODE_TRAIN));
+  EXPECT(smd_store_report_count(NULL) == 0 && smd_store_report_name(NULL, 0)[0] == '\0');
+  EXPECT(smd_store_report_code(NULL, 0) == SMD_INVALID_ARGUMENT);
+  EXPECT(smd_store_report_message(NULL, 0)[0] == '\0');
+  smd_store_report_free(NULL);
   EXPECT(smd_value_retain(NULL) == NULL && smd_value_data(NULL) == NULL);
   EXPECT(smd_strings_count(NULL) == 0 && smd_steps_count(NULL) == 0);
   EXPECT(smd_error_code(NULL) == SMD_OK && smd_error_detail(NULL, NULL) == NULL);
