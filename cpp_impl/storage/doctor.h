@@ -19,7 +19,8 @@ struct Check {
 };
 
 // Tries, in this order, what recording and reading need; the first that fails is the
-// last.  Writes, reads and removes one small file of a name that nobody else uses.
+// last, but for the clock, which requests make up for.  Writes, reads and removes one
+// small file of a name that nobody else uses.
 std::vector<Check> CheckStore(std::string_view path, const StoreOptions &options,
                               const Logger &logger);
 

@@ -26,8 +26,10 @@ class S3Reader final : public FileReader {
     const MutexLock lock(mutex_);
     if (!size_) {
       SMD_ASSIGN_OR_RETURN(const auto info, aws::HeadObject(*client_, key_));
-      if (!info)
-        return Status(Code::kNotFound, StrCat(client_->LocationOf(key_), ": no such file"));
+      if (!info) {
+        const std::string location = client_->LocationOf(key_);
+        return Status(Code::kNotFound, StrCat(location, ": no such file")).With("path", location);
+      }
       size_ = info->size;
     }
     return *size_;
@@ -55,6 +57,14 @@ class S3Writer final : public FileWriter {
   aws::S3Upload upload_;
 };
 
+// The keys as names.  What ends in a slash is no file: consoles put such objects where
+// they show a folder.
+std::vector<std::string> NamesOf(std::vector<std::string> keys, size_t prefix_size) {
+  std::erase_if(keys, [](const std::string &key) { return key.ends_with('/'); });
+  for (std::string &key : keys) key.erase(0, prefix_size);
+  return keys;
+}
+
 class S3Listing final : public Listing {
  public:
   S3Listing(std::shared_ptr<aws::S3Client> client, std::string key_prefix, std::string folder)
@@ -64,8 +74,7 @@ class S3Listing final : public Listing {
 
   Result<std::vector<std::string>> Next() override {
     SMD_ASSIGN_OR_RETURN(std::vector<std::string> keys, aws::ListKeys(*client_, query_));
-    for (std::string &key : keys) key.erase(0, key_prefix_.size());
-    return keys;
+    return NamesOf(std::move(keys), key_prefix_.size());
   }
   void Settle(const std::string &name) override {
     query_.start_after = std::max(query_.start_after, key_prefix_ + name);
@@ -130,8 +139,7 @@ Result<std::vector<std::string>> S3Store::List(const std::string &folder) {
   aws::ListQuery query{.prefix = KeyOf(folder.empty() ? "" : folder + "/")};
   query.is_flat = true;
   SMD_ASSIGN_OR_RETURN(std::vector<std::string> keys, aws::ListKeys(*client_, query));
-  for (std::string &key : keys) key.erase(0, key_prefix_.size());
-  return keys;
+  return NamesOf(std::move(keys), key_prefix_.size());
 }
 
 std::unique_ptr<Listing> S3Store::Follow(const std::string &folder) {
@@ -145,8 +153,10 @@ Result<std::unique_ptr<FileWriter>> S3Store::Create(const std::string &name) {
 Status S3Store::Remove(const std::string &name) { return aws::DeleteObject(*client_, KeyOf(name)); }
 
 Result<std::unique_ptr<Claim>> S3Store::Acquire(const std::string &name) {
+  // Services of one's own may have buckets of the same name.
+  const std::string &endpoint = client_->Parts().settings.endpoint;
   SMD_ASSIGN_OR_RETURN(const aws::Sha256Digest digest,
-                       aws::Sha256(StrCat(location_, "/", name, "/", getuid())));
+                       aws::Sha256(StrCat(endpoint, " ", location_, "/", name, "/", getuid())));
   const std::string file = StrCat("smdebug-", aws::ToHex(digest), ".claim");
   SMD_ASSIGN_OR_RETURN(const auto folder, LocalStore::At(Environment("TMPDIR").value_or("/tmp")));
   auto claim = folder->Acquire(file);
