@@ -55,19 +55,30 @@ S3Upload::~S3Upload() {
 }
 
 Status S3Upload::Append(std::span<const Piece> pieces) {
+  SMD_RETURN_IF_ERROR(failure_);
+  ExpectNoMemory();
+  failure_ = Take(pieces);
+  return failure_;
+}
+
+void S3Upload::ExpectNoMemory() {
+  failure_ = Status(Code::kOutOfMemory,
+                    StrCat(client_->LocationOf(key_), ": there was no memory to write all of it"));
+}
+
+Status S3Upload::Take(std::span<const Piece> pieces) {
   for (const Piece &piece : pieces) {
     ByteSpan rest = piece.bytes;
     while (!rest.empty()) {
-      SMD_RETURN_IF_ERROR(failure_);
       const size_t fits = std::min<uint64_t>(rest.size(), kPartSize - filled_);
       pieces_.push_back(Kept({piece.owner, rest.first(fits)}));
       rest = rest.subspan(fits);
       filled_ += fits;
       total_ += fits;
-      if (filled_ == kPartSize) failure_ = SendPart();
+      if (filled_ == kPartSize) SMD_RETURN_IF_ERROR(SendPart());
     }
   }
-  return failure_;
+  return Status::Ok();
 }
 
 Status S3Upload::Begin() {
@@ -152,7 +163,9 @@ void S3Upload::Abort() {
 }
 
 Status S3Upload::Finish() {
-  if (failure_.IsOk()) failure_ = FinishWhole();
+  SMD_RETURN_IF_ERROR(failure_);
+  ExpectNoMemory();
+  failure_ = FinishWhole();
   return failure_;
 }
 

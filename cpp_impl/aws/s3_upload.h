@@ -49,6 +49,9 @@ class S3Upload {
     std::string checksum;
   };
 
+  // What stays of a call that an exception ends: from there on bytes are missing.
+  void ExpectNoMemory();
+  Status Take(std::span<const Piece> pieces);
   Status Begin();
   Status SendPart();
   Status AwaitPart();

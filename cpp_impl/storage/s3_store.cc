@@ -67,7 +67,7 @@ std::vector<std::string> NamesOf(std::vector<std::string> keys, size_t prefix_si
 
 class S3Listing final : public Listing {
  public:
-  S3Listing(std::shared_ptr<aws::S3Client> client, std::string key_prefix, std::string folder)
+  S3Listing(std::shared_ptr<aws::S3Client> client, std::string key_prefix, std::string_view folder)
       : client_(std::move(client)),
         key_prefix_(std::move(key_prefix)),
         query_{.prefix = StrCat(key_prefix_, folder, "/")} {}
@@ -113,7 +113,7 @@ class NoClaim final : public Claim {};
 
 }  // namespace
 
-S3Store::S3Store(std::shared_ptr<aws::S3Client> client, std::string prefix)
+S3Store::S3Store(std::shared_ptr<aws::S3Client> client, const std::string &prefix)
     : client_(std::move(client)),
       key_prefix_(prefix.empty() ? "" : prefix + "/"),
       location_(client_->LocationOf(prefix)) {}

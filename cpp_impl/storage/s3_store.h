@@ -21,7 +21,7 @@ class S3Store final : public Store {
                                            const Logger &logger);
 
   // For tests; `prefix` without slashes at its ends.
-  S3Store(std::shared_ptr<aws::S3Client> client, std::string prefix);
+  S3Store(std::shared_ptr<aws::S3Client> client, const std::string &prefix);
 
   const std::string &Location() const override { return location_; }
   Result<std::shared_ptr<FileReader>> Open(const std::string &name) override;

@@ -70,6 +70,7 @@ class S3Http final : public net::Http {
   std::unique_ptr<net::Exchange> Start(net::Request request) override {
     SentRequest sent{request.method, request.url, request.headers, "", request.may_use_proxy};
     for (const ByteSpan &piece : request.body) sent.body.append(AsText(piece));
+    if (on_start_) on_start_(sent);
     const MutexLock lock(mutex_);
     sent_.push_back(sent);
     most_under_way_ = std::max(most_under_way_, ++under_way_);
@@ -77,6 +78,10 @@ class S3Http final : public net::Http {
   }
 
   void SetHandler(Handler handler) { handler_ = std::move(handler); }
+  // May throw as Start() may.
+  void SetOnStart(std::function<void(const SentRequest &)> on_start) {
+    on_start_ = std::move(on_start);
+  }
   std::vector<SentRequest> Sent() const {
     const MutexLock lock(mutex_);
     return sent_;
@@ -144,6 +149,7 @@ class S3Http final : public net::Http {
   };
 
   Handler handler_ = [](const SentRequest &) { return NobodyThere(); };
+  std::function<void(const SentRequest &)> on_start_;
   mutable Mutex mutex_;
   std::vector<SentRequest> sent_ SMD_GUARDED_BY(mutex_);
   int under_way_ SMD_GUARDED_BY(mutex_) = 0;

@@ -182,6 +182,15 @@ TEST_F(S3ObjectsTest, ReadsTextsAtOnce) {
   EXPECT_THAT(GetTexts(Client(), {}, 100), IsEmpty());
 }
 
+TEST_F(S3ObjectsTest, WantOfMemoryEndsAllThatIsUnderWay) {
+  http_->SetOnStart([](const SentRequest &sent) {
+    if (sent.url.ends_with("/b")) throw std::bad_alloc();
+  });
+  EXPECT_THROW((void)GetTexts(Client(), {"a", "b", "c"}, 100), std::bad_alloc);
+  EXPECT_THAT(Sent(), SizeIs(1));
+  EXPECT_EQ(http_->UnderWay(), 0);
+}
+
 TEST_F(S3ObjectsTest, ATextOverTheLimitIsUnsupported) {
   Answering([](const SentRequest &) { return Answer(200, "12345"); });
   EXPECT_EQ(*Text(5), "12345");

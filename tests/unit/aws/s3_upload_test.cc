@@ -279,6 +279,24 @@ TEST_F(S3UploadTest, AnErrorInAnAnswerOf200MayPass) {
   EXPECT_TRUE(upload->Finish().IsOk());
 }
 
+TEST_F(S3UploadTest, WantOfMemoryLeavesNoPartOut) {
+  http_->SetOnStart([](const SentRequest &sent) {
+    if (Queried(sent, "partNumber") == "2" || sent.method == "DELETE") throw std::bad_alloc();
+  });
+  {
+    const auto upload = Upload();
+    EXPECT_THROW((void)Append(*upload, Owned(Filled(2 * kPart))), std::bad_alloc);
+    EXPECT_EQ(Append(*upload, Owned(Filled(kPart))).GetCode(), Code::kOutOfMemory);
+    EXPECT_EQ(upload->Finish().GetCode(), Code::kOutOfMemory);
+  }
+  EXPECT_THAT(Steps(), ElementsAre("POST begin", "PUT 1")) << "not even giving up succeeds";
+  const auto upload = Upload();
+  ASSERT_TRUE(Append(*upload, {nullptr, AsBytes("text")}).IsOk());
+  http_->SetOnStart([](const SentRequest &) { throw std::bad_alloc(); });
+  EXPECT_THROW((void)upload->Finish(), std::bad_alloc);
+  EXPECT_EQ(upload->Finish().GetCode(), Code::kOutOfMemory);
+}
+
 class S3UploadLostAnswerTest : public S3UploadTest {
  protected:
   // The end's first `lost` answers do not come; then the service knows no such upload,
