@@ -7,12 +7,16 @@
 #include "aws/s3_objects.h"
 #include "base/crc32c.h"
 #include "base/strings.h"
+#include "net/http_date.h"
 #include "net/xml.h"
 
 namespace smdebug::aws {
 namespace {
 
 constexpr int kMostParts = 10'000;  // S3's own limit
+
+// Of the service's dates, in seconds.
+constexpr double kClockResolution = 1;
 
 Piece Kept(const Piece &piece) {
   if (piece.owner) return piece;
@@ -87,6 +91,7 @@ Status S3Upload::Begin() {
   request.query = {{"uploads", ""}};
   request.headers = {{"x-amz-checksum-algorithm", "CRC32C"}};
   SMD_ASSIGN_OR_RETURN(const net::Response response, Call(*client_, std::move(request)));
+  if (const std::string *date = response.Find("date")) begun_at_ = net::ParseHttpDate(*date);
   const auto answer = net::ParseXml(response.body);
   if (answer.IsOk()) upload_id_ = answer->TextOf("UploadId");
   if (!upload_id_.empty()) return Status::Ok();
@@ -144,11 +149,13 @@ Status S3Upload::Complete() {
   request.may_fail_late = true;
   S3Call call(*client_, std::move(request));
   Status completed = call.Wait().GetStatus();
-  // An attempt whose answer was lost may have done it.
+  // An attempt whose answer was lost may have done it; libcurl makes one more by itself
+  // where a kept connection breaks.  An older object of the same size is none of it.
   const std::string *code = completed.Detail("s3_code");
-  if (call.Attempts() > 1 && code != nullptr && *code == "NoSuchUpload") {
+  if (code != nullptr && *code == "NoSuchUpload") {
     SMD_ASSIGN_OR_RETURN(const auto info, HeadObject(*client_, key_));
-    if (info && info->size == total_) return Status::Ok();
+    const bool is_new = info && begun_at_ && info->modified_at >= *begun_at_ - kClockResolution;
+    if (info && info->size == total_ && (is_new || call.Attempts() > 1)) return Status::Ok();
   }
   return completed;
 }

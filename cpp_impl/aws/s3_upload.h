@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,7 +62,8 @@ class S3Upload {
 
   const std::shared_ptr<S3Client> client_;
   const std::string key_;
-  std::string upload_id_;  // empty before the first part
+  std::string upload_id_;           // empty before the first part
+  std::optional<double> begun_at_;  // by the service's clock
   std::vector<Piece> pieces_;
   uint64_t filled_ = 0;  // bytes in pieces_
   uint64_t total_ = 0;

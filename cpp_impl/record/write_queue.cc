@@ -56,6 +56,7 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
   void NoteFailed(Step &step) SMD_REQUIRES(mutex_);
   void GiveUpLanes() SMD_REQUIRES(mutex_);
   void RetryPuts() SMD_REQUIRES(mutex_);
+  void NotifyDone() SMD_REQUIRES(mutex_);
   // Log lines are passed on with no lock held.
   void LogNotes() SMD_EXCLUDES(mutex_);
 
@@ -77,7 +78,8 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
   const Logger logger_;
 
   Mutex mutex_;
-  CondVar changed_;  // for those who wait for room, or for writing to be done
+  CondVar changed_;  // for those who wait until something is written
+  CondVar room_;     // for the training thread
   CondVar work_;     // for the writers
   std::vector<Thread> threads_ SMD_GUARDED_BY(mutex_);
   size_t started_ SMD_GUARDED_BY(mutex_) = 0;
@@ -110,7 +112,7 @@ bool WriteQueue::Core::WaitForRoom(uint64_t bytes) {
   if (options_.policy != QueuePolicy::kBlock) return HasRoom(bytes);
   const Deadline deadline = Deadline::After(clock_, options_.block_time);
   while (!HasRoom(bytes) && !deadline.IsOver(clock_)) {
-    clock_.WaitFor(changed_, mutex_, deadline.Left(clock_));
+    clock_.WaitFor(room_, mutex_, deadline.Left(clock_));
   }
   return HasRoom(bytes);
 }
@@ -201,6 +203,13 @@ void WriteQueue::Core::Enqueue(std::shared_ptr<Step> step, Item item) {
   }
 }
 
+// The training thread is not woken for every little room, which would cost as much as the
+// writing of what it then puts there.
+void WriteQueue::Core::NotifyDone() {
+  changed_.NotifyAll();
+  if (queued_bytes_ <= options_.capacity - options_.capacity / 16) room_.NotifyAll();
+}
+
 void WriteQueue::Core::RetryPuts() {
   for (auto &[name, item] : std::exchange(unwritten_, {})) Enqueue(nullptr, std::move(item));
 }
@@ -286,7 +295,7 @@ void WriteQueue::Core::Finish(Lane &lane, const Status &status) {
     }
     lanes_.GiveBack(lane, is_last);
     WakeWriter();
-    changed_.NotifyAll();
+    NotifyDone();
   }
   if (!status.IsOk()) LogNotes();
 }
@@ -303,7 +312,7 @@ void WriteQueue::Core::Forget(Lane &lane) {
   }
   lanes_.GiveBack(lane, true);
   WakeWriter();
-  changed_.NotifyAll();
+  NotifyDone();
 }
 
 Status WriteQueue::Core::Fetch(Item *item) {

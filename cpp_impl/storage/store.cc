@@ -64,6 +64,9 @@ Result<std::shared_ptr<Store>> OpenStore(std::string_view path, const StoreOptio
     return InvalidArgument("the path of the trial holds a NUL character");
   }
   if (path.starts_with("s3://")) return S3Store::At(path, options, logger);
+  if (path.starts_with("s3:")) {
+    return InvalidArgument(StrCat(path, ": is no address in S3; write it as s3://bucket/prefix"));
+  }
   if (const size_t scheme = path.find("://"); scheme != std::string_view::npos) {
     return Unsupported(StrCat(path, ": unknown kind of path '", path.substr(0, scheme),
                               "://'; give a folder or s3://bucket/prefix"))

@@ -26,6 +26,7 @@ TEST(OpenStore, RefusesWhatIsNoPath) {
 
 TEST(OpenStore, SaysWhichKindsOfPathItDoesNotKnow) {
   EXPECT_EQ(OpenError("s3://Not_A_Bucket/prefix").GetCode(), Code::kInvalidArgument);
+  EXPECT_THAT(OpenError("s3:/bucket/x").Message(), HasSubstr("s3://bucket/prefix"));
   EXPECT_EQ(OpenError("ftp://host/x").GetCode(), Code::kUnsupported);
   EXPECT_THAT(OpenError("ftp://host/x").Message(), HasSubstr("'ftp://'"));
 }
