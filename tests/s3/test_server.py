@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import threading
 import time
 
 import numpy as np
 import pytest
-from servers import ACCESS, SECRET, new_bucket
+from servers import ACCESS, SECRET, SERVERS
 
 import smdebug as smd
 import smdebug.rules
@@ -30,8 +31,10 @@ def hook_to(server, url: str, worker: str = "worker_0", workers: int = 1, **opti
     )
 
 
-def record(server, url: str, steps: range, worker: str = "worker_0", workers: int = 1) -> None:
-    with hook_to(server, url, worker, workers) as hook:
+def record(
+    server, url: str, steps: range, worker: str = "worker_0", workers: int = 1, **options: str
+) -> None:
+    with hook_to(server, url, worker, workers, **options) as hook:
         for step in steps:
             with hook.step():
                 hook.save("weight", np.full(100, step, np.float32))
@@ -296,16 +299,19 @@ def test_options_that_are_none():
         create_trial("s3://bucket/x", options={"s3_addressing": "sideways"})
 
 
-def test_denied_access(server, tmp_path):
-    """A user without rights on the bucket."""
-    bucket = new_bucket(server, "denied")
-    accounts = server.folder.parent / "iam"
-    assert accounts.is_dir()
-    policy = (
-        '{"Version":"2012-10-17","Statement":[{"Effect":"Deny","Principal":"*",'
-        f'"Action":"s3:PutObject","Resource":"arn:aws:s3:::{bucket}/*"}}]}}'
-    )
-    server.client().put_bucket_policy(Bucket=bucket, Policy=policy)
-    findings = smd.doctor.examine(f"s3://{bucket}/run", server.options())
-    # The root account may do anything, whatever the policy says.
-    assert findings[-1].code in ("OK", "PERMISSION")
+@pytest.mark.versitygw
+def test_denied_access(server, bucket):
+    """A user whom nobody gave rights on the bucket."""
+    user, password = "AKIDNOBODY", "nobody/secret"
+    command = [SERVERS / "versitygw", "admin", "--access", ACCESS, "--secret", SECRET,
+               "--endpoint-url", server.endpoint, "create-user", "--access", user,
+               "--secret", password, "--role", "user"]
+    subprocess.run(command, check=True, capture_output=True, timeout=30)
+    options = server.options(s3_access_key=user, s3_secret_key=password)
+    findings = smd.doctor.examine(f"s3://{bucket}/run", options)
+    assert (findings[-1].name, findings[-1].code) == ("list", "PERMISSION")
+    assert "policy" in findings[-1].message
+    with pytest.raises(SMDebugError) as caught:
+        record(server, f"s3://{bucket}/run", range(1), **options)
+    assert caught.value.code == "PERMISSION"
+    assert password not in str(caught.value)
