@@ -32,6 +32,8 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
         options_(std::move(options)),
         clock_(clock),
         logger_(std::move(logger)),
+        no_memory_(Code::kOutOfMemory,
+                   StrCat(store_->Location(), ": there is no memory to write with")),
         threads_(static_cast<size_t>(store_->WritesAtOnce())),
         lanes_(kLanesAhead * threads_.size()) {}
 
@@ -54,7 +56,9 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
   void WakeWriter() SMD_REQUIRES(mutex_);
   void NoteError(const Status &error) SMD_REQUIRES(mutex_);
   void NoteFailed(Step &step) SMD_REQUIRES(mutex_);
-  void GiveUpLanes() SMD_REQUIRES(mutex_);
+  // What it returns is for the caller to let go of, with no lock held: lent memory goes
+  // back to its owner then.
+  std::vector<std::shared_ptr<Lane>> GiveUpLanes() SMD_REQUIRES(mutex_);
   void RetryPuts() SMD_REQUIRES(mutex_);
   void NotifyDone() SMD_REQUIRES(mutex_);
   // Log lines are passed on with no lock held.
@@ -64,6 +68,7 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
   void Run();
   std::shared_ptr<Lane> TakeLane() SMD_EXCLUDES(mutex_);
   void WorkOn(Lane &lane) SMD_EXCLUDES(mutex_);
+  Status ProcessOrFail(Lane &lane, Item &item);
   Status Process(Lane &lane, Item &item);
   Status Fetch(Item *item) SMD_EXCLUDES(mutex_);
   Status Append(Lane &lane, Item &item);
@@ -76,6 +81,7 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
   const QueueOptions options_;
   Clock &clock_;
   const Logger logger_;
+  const Status no_memory_;  // made while there is some
 
   Mutex mutex_;
   CondVar changed_;  // for those who wait until something is written
@@ -87,6 +93,8 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
   size_t idle_ SMD_GUARDED_BY(mutex_) = 0;
   StepLanes lanes_ SMD_GUARDED_BY(mutex_);
   std::map<std::string, Item> unwritten_ SMD_GUARDED_BY(mutex_);  // small files, by name
+  // Of lanes given up; for a writer to let go of.
+  std::vector<std::unique_ptr<StepFile>> unfinished_ SMD_GUARDED_BY(mutex_);
   uint64_t queued_bytes_ SMD_GUARDED_BY(mutex_) = 0;
   QueueCounts counts_ SMD_GUARDED_BY(mutex_);
   Status error_ SMD_GUARDED_BY(mutex_);
@@ -199,7 +207,7 @@ void WriteQueue::Core::Enqueue(std::shared_ptr<Step> step, Item item) {
     ++running_;
   } else if (started_ == 0) {
     NoteError(started);
-    GiveUpLanes();
+    const auto given_up = GiveUpLanes();
   }
 }
 
@@ -227,11 +235,14 @@ void WriteQueue::Core::NoteError(const Status &error) {
   notes_.push_back(error.Message());
 }
 
-void WriteQueue::Core::GiveUpLanes() {
-  for (const std::shared_ptr<Lane> &lane : lanes_.TakeOutRest()) {
+std::vector<std::shared_ptr<Lane>> WriteQueue::Core::GiveUpLanes() {
+  std::vector<std::shared_ptr<Lane>> lanes = lanes_.TakeOutRest();
+  for (const std::shared_ptr<Lane> &lane : lanes) {
     if (lane->step) NoteFailed(*lane->step);
     for (Item &item : lane->items) queued_bytes_ -= std::exchange(item.weight, 0);
+    if (lane->file && !lane->is_taken) unfinished_.push_back(std::move(lane->file));
   }
+  return lanes;
 }
 
 void WriteQueue::Core::LogNotes() {
@@ -245,6 +256,13 @@ void WriteQueue::Core::LogNotes() {
 
 void WriteQueue::Core::Run() {
   while (const std::shared_ptr<Lane> lane = TakeLane()) WorkOn(*lane);
+  std::vector<std::unique_ptr<StepFile>> unfinished;
+  {
+    const MutexLock lock(mutex_);
+    unfinished.swap(unfinished_);
+  }
+  // Giving up an upload asks its service, which the job must not wait for.
+  unfinished.clear();
   const MutexLock lock(mutex_);
   --running_;
   changed_.NotifyAll();
@@ -268,7 +286,7 @@ void WriteQueue::Core::WorkOn(Lane &lane) {
     const MutexLock lock(mutex_);
     item = &lane.items.front();
   }
-  const Status status = Process(lane, *item);
+  const Status status = ProcessOrFail(lane, *item);
   // Lent memory is given back before the item counts as done.
   item->batch.pieces.clear();
   Finish(lane, status);
@@ -321,6 +339,15 @@ Status WriteQueue::Core::Fetch(Item *item) {
   SMD_RETURN_IF_ERROR(spill_->Fetch(item->spilled, &item->batch));
   item->spilled.clear();
   return Status::Ok();
+}
+
+// A thread of the job's process must not end it for want of memory.
+Status WriteQueue::Core::ProcessOrFail(Lane &lane, Item &item) {
+  try {
+    return Process(lane, item);
+  } catch (const std::bad_alloc &) {
+    return no_memory_;
+  }
 }
 
 Status WriteQueue::Core::Process(Lane &lane, Item &item) {
@@ -376,9 +403,10 @@ Status WriteQueue::Core::Stop(Deadline deadline) {
     if (must_end_) return Status::Ok();
   }
   Status status = Flush(deadline);
-  MutexLock lock(mutex_);
+  std::vector<std::shared_ptr<Lane>> given_up;
+  const MutexLock lock(mutex_);
   must_end_ = true;
-  if (!status.IsOk()) GiveUpLanes();
+  if (!status.IsOk()) given_up = GiveUpLanes();
   work_.NotifyAll();
   while (running_ > 0 && !deadline.IsOver(clock_)) {
     clock_.WaitFor(changed_, mutex_, deadline.Left(clock_));
@@ -394,10 +422,12 @@ Status WriteQueue::Core::Stop(Deadline deadline) {
 }
 
 void WriteQueue::Core::Abandon() {
+  std::vector<std::shared_ptr<Lane>> given_up;
   {
     const MutexLock lock(mutex_);
-    GiveUpLanes();
+    given_up = GiveUpLanes();
   }
+  given_up.clear();
   const Status stopped = Stop(Deadline::After(clock_, kAbandonTime));
   (void)stopped;  // nobody is left to be told
 }
