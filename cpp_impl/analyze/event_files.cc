@@ -25,10 +25,6 @@ bool IsTooShort(const RecordPlace &place) {
   return place.length < format::kRecordHeaderSize + format::kRecordFooterSize;
 }
 
-bool IsSame(const RecordPlace &a, const RecordPlace &b) {
-  return a.start == b.start && a.length == b.length && a.file == b.file;
-}
-
 Status CutRecord(std::string_view what) { return {Code::kCorruptData, std::string(what)}; }
 
 // `content` is either in `kept`, which then becomes the value's memory, or is copied.
@@ -164,29 +160,33 @@ Result<std::shared_ptr<storage::FileReader>> EventFiles::Open(const std::string 
 
 bool EventFiles::IsKept(const RecordPlace &place) {
   const MutexLock lock(mutex_);
-  return std::any_of(kept_.begin(), kept_.end(),
-                     [&](const Kept &kept) { return IsSame(kept.place, place); });
+  return kept_at_.count({place.file, place.start}) > 0;
 }
 
 void EventFiles::Keep(const RecordPlace &place, ReadTensor tensor) {
   const MutexLock lock(mutex_);
-  kept_.push_back({place, std::move(tensor)});
+  // Another thread may have read it meanwhile.
+  const auto [at, is_new] = kept_at_.try_emplace({place.file, place.start});
+  if (!is_new) return;
+  at->second = kept_.insert(kept_.end(), {place, std::move(tensor)});
   kept_bytes_ += place.length;
-  while (kept_bytes_ > kMostKept) {
-    kept_bytes_ -= kept_.front().place.length;
-    kept_.pop_front();
-  }
+  while (kept_bytes_ > kMostKept) Release(kept_.begin());
+}
+
+ReadTensor EventFiles::Release(std::list<Kept>::iterator kept) {
+  ReadTensor tensor = std::move(kept->tensor);
+  kept_bytes_ -= kept->place.length;
+  kept_at_.erase({kept->place.file, kept->place.start});
+  kept_.erase(kept);
+  return tensor;
 }
 
 std::optional<ReadTensor> EventFiles::TakeKept(const RecordPlace &place) {
   const MutexLock lock(mutex_);
-  const auto found = std::find_if(kept_.begin(), kept_.end(),
-                                  [&](const Kept &kept) { return IsSame(kept.place, place); });
-  if (found == kept_.end()) return {};
-  ReadTensor tensor = std::move(found->tensor);
-  kept_bytes_ -= found->place.length;
-  kept_.erase(found);
-  return tensor;
+  if (kept_.empty()) return {};
+  const auto found = kept_at_.find({place.file, place.start});
+  if (found == kept_at_.end() || found->second->place.length != place.length) return {};
+  return Release(found->second);
 }
 
 void EventFiles::Prefetch(std::span<const RecordPlace> places) {

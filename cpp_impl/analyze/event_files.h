@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "base/mutex.h"
 #include "base/result.h"
@@ -54,6 +56,7 @@ class EventFiles {
   bool IsKept(const RecordPlace &place) SMD_EXCLUDES(mutex_);
   void Keep(const RecordPlace &place, ReadTensor tensor) SMD_EXCLUDES(mutex_);
   std::optional<ReadTensor> TakeKept(const RecordPlace &place) SMD_EXCLUDES(mutex_);
+  ReadTensor Release(std::list<Kept>::iterator kept) SMD_REQUIRES(mutex_);
 
   struct Opened {
     std::string name;
@@ -65,6 +68,8 @@ class EventFiles {
   Mutex mutex_;
   std::list<Opened> opened_ SMD_GUARDED_BY(mutex_);  // the one used last in front
   std::list<Kept> kept_ SMD_GUARDED_BY(mutex_);      // the oldest in front
+  std::map<std::pair<std::string, uint64_t>, std::list<Kept>::iterator> kept_at_
+      SMD_GUARDED_BY(mutex_);  // by file and start
   uint64_t kept_bytes_ SMD_GUARDED_BY(mutex_) = 0;
 };
 
