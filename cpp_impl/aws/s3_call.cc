@@ -190,10 +190,7 @@ Status S3Call::About(const Status &failure) const {
 
 Result<net::Response> S3Call::Finish() {
   SMD_RETURN_IF_ERROR(not_begun_);
-  auto response = exchange_->Wait();
-  // A sink that takes no more has its reasons, which its owner knows.
-  if (!response.IsOk()) return response.GetStatus();
-  return response;
+  return exchange_->Wait();
 }
 
 Result<net::Response> S3Call::Wait() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "aws/retry.h"
 #include "base/strings.h"
 
 namespace smdebug::aws {
@@ -18,7 +19,6 @@ constexpr Meaning kMeanings[] = {
     {"AccountProblem", Code::kPermission},
     {"AuthorizationHeaderMalformed", Code::kWrongRegion},
     {"BadRequest", Code::kIo},
-    {"BandwidthLimitExceeded", Code::kThrottled},
     {"ExpiredToken", Code::kCredentialsExpired},
     {"ExpiredTokenException", Code::kCredentialsExpired},
     {"InternalError", Code::kNetwork},
@@ -28,20 +28,12 @@ constexpr Meaning kMeanings[] = {
     {"NoSuchKey", Code::kNotFound},
     {"PermanentRedirect", Code::kWrongRegion},
     {"RequestExpired", Code::kClockSkewed},
-    {"RequestLimitExceeded", Code::kThrottled},
-    {"RequestThrottled", Code::kThrottled},
-    {"RequestThrottledException", Code::kThrottled},
     {"RequestTimeTooSkewed", Code::kClockSkewed},
     {"RequestTimeout", Code::kTimeout},
     {"ServiceUnavailable", Code::kNetwork},
     {"SignatureDoesNotMatch", Code::kCredentialsRefused},
-    {"SlowDown", Code::kThrottled},
     {"TemporaryRedirect", Code::kWrongRegion},
-    {"Throttling", Code::kThrottled},
-    {"ThrottlingException", Code::kThrottled},
-    {"ThrottledException", Code::kThrottled},
     {"TokenRefreshRequired", Code::kCredentialsExpired},
-    {"TooManyRequestsException", Code::kThrottled},
 };
 
 Code CodeOfStatus(int http_status) {
@@ -52,12 +44,12 @@ Code CodeOfStatus(int http_status) {
     case 403: return Code::kPermission;
     case 404: return Code::kNotFound;
     case 408: return Code::kTimeout;
-    case 429: return Code::kThrottled;
     default: return http_status >= 500 ? Code::kNetwork : Code::kIo;
   }
 }
 
 Code CodeOf(const S3Error &error) {
+  if (Classify(error.http_status, error.code) == RetryKind::kThrottling) return Code::kThrottled;
   const auto *const found =
       std::find_if(std::begin(kMeanings), std::end(kMeanings),
                    [&](const Meaning &meaning) { return meaning.s3_code == error.code; });
