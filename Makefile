@@ -14,6 +14,8 @@ export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 export PIP_CACHE_DIR ?= $(CACHE)/pip
 export SMDEBUG_SERVERS := $(CACHE)/servers
+# Found by CMake and by the scripts of the bindings.
+export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 
 .PHONY: all python demo test test-cpp test-python test-s3-minio test-asan test-tsan bench lint format abi \
         install uninstall clean environment original servers
@@ -26,6 +28,7 @@ python: build/build.ninja
 
 build/build.ninja: CMakeLists.txt CMakePresets.json
 	@tools/setup.sh
+	@tools/venv.sh $(CACHE)/swig bindings/requirements.txt
 	@cmake --preset release > build.log 2>&1 || { cat build.log; exit 1; }
 	@mv build.log build/configure.log
 

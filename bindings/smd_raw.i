@@ -19,6 +19,13 @@
 #include "smdebug.h"
 %}
 
+#ifdef SWIGGO
+%include "go/internal/raw/native.i"
+#endif
+#ifdef SWIGJAVA
+%include "java/src/main/native/native.i"
+#endif
+
 %include <stdint.i>
 %include <cpointer.i>
 %include <carrays.i>

@@ -3,7 +3,7 @@
 # are named by the arguments: build (always), lint, bench.
 set -eu
 
-build="g++ make cmake ninja-build ccache pkg-config swig libprotobuf-c-dev protobuf-c-compiler
+build="g++ make cmake ninja-build ccache pkg-config libprotobuf-c-dev protobuf-c-compiler
   libcjson-dev libcurl4-openssl-dev libssl-dev libpcre2-dev libhwy-dev rapidjson-dev libgtest-dev libgmock-dev
   python3 python3-dev python3-venv openssl"
 lint="clang clang-format clang-tidy abigail-tools"
