@@ -221,7 +221,11 @@ Status Trial::Scan() {
     }
     tensors_.Add(file.step, worker, std::move(file.index));
   }
-  if (!found.empty()) steps_.ApplyWindow();
+  if (!found.empty()) {
+    steps_.ApplyWindow();
+    look_pause_ = {};
+    next_look_ = {};
+  }
   if (const int64_t complete = steps_.LastComplete(); complete >= 0) scanner_.Settle(complete);
   return failure;
 }
@@ -286,12 +290,30 @@ Status Trial::Gone(int64_t step, Mode mode) const {
       .With("last_step", std::to_string(last));
 }
 
+Status Trial::LookForNews() {
+  if (!store_->IsMetered()) return Refresh();
+  {
+    const MutexLock lock(mutex_);
+    const Clock::Duration now = options_.clock->Monotonic();
+    if (now < next_look_) return CheckUsable();
+    look_pause_ = std::clamp(look_pause_ * 2, kShortestPause, kLongestPause);
+    next_look_ = now + look_pause_;
+  }
+  return Refresh();
+}
+
+Clock::Duration Trial::UntilNextLook(Clock::Duration pause) const {
+  if (!store_->IsMetered()) return pause;
+  const MutexLock lock(mutex_);
+  return std::max(next_look_ - options_.clock->Monotonic(), Clock::Duration::zero());
+}
+
 Status Trial::WaitForStep(int64_t step, Mode mode, Deadline deadline) {
   SMD_RETURN_IF_ERROR(Load());
   Clock::Duration pause = kShortestPause;
   std::unique_ptr<Waiting> waiting;
   while (true) {
-    SMD_RETURN_IF_ERROR(Refresh());
+    SMD_RETURN_IF_ERROR(LookForNews());
     {
       const MutexLock lock(mutex_);
       const StepState state = steps_.StateOf(step, mode);
@@ -303,7 +325,9 @@ Status Trial::WaitForStep(int64_t step, Mode mode, Deadline deadline) {
                        StrCat(path_, ": ", StepText(step, mode), " did not come in time"));
     }
     if (!waiting) waiting = std::make_unique<Waiting>(*this);
-    SMD_RETURN_IF_ERROR(Pause(**waiting, &pause, deadline));
+    Clock::Duration rest = UntilNextLook(pause);
+    pause = std::min(pause * 2, kLongestPause);
+    SMD_RETURN_IF_ERROR(Pause(**waiting, &rest, deadline));
   }
 }
 

@@ -109,6 +109,10 @@ class Trial {
   // Waits for a change, at most `*pause`, which grows; CANCELLED.
   Status Pause(storage::Watcher &watcher, Clock::Duration *pause, const Deadline &deadline);
   Status PauseOnce(Clock::Duration pause);
+  // For waiting: refreshes, but where looking is paid for not before it is time to.
+  Status LookForNews();
+  // Until it is time to look, or a short while where looking is free.
+  Clock::Duration UntilNextLook(Clock::Duration pause) const;
   class Waiting;
   uint16_t WorkerNumber(const std::string &name) SMD_REQUIRES(mutex_);
   std::optional<ModeStep> KeyOf(const TensorEntries &tensor, int64_t step, Mode mode) const
@@ -139,6 +143,9 @@ class Trial {
   std::vector<std::string> worker_names_ SMD_GUARDED_BY(mutex_);    // by number
   std::map<std::pair<int64_t, uint16_t>, std::string> odd_event_files_ SMD_GUARDED_BY(mutex_);
   std::set<storage::Watcher *> watchers_ SMD_GUARDED_BY(mutex_);
+  // Kept from one wait to the next: a host may wait in many short slices.
+  Clock::Duration next_look_ SMD_GUARDED_BY(mutex_){};
+  Clock::Duration look_pause_ SMD_GUARDED_BY(mutex_){};
 };
 
 }  // namespace smdebug::analyze

@@ -36,6 +36,7 @@ class S3Store final : public Store {
   // So many answers are waited for at a time.
   int WritesAtOnce() const override { return 8; }
   int ReadsAtOnce() const override { return 256; }
+  bool IsMetered() const override { return true; }
   Result<std::string> ReadText(const std::string &name, uint64_t limit) override;
   std::vector<Result<std::string>> ReadTexts(std::span<const std::string> names) override;
   std::vector<Status> ReadRanges(std::span<const RangeRead> ranges) override;

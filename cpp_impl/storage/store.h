@@ -128,6 +128,9 @@ class Store {
   virtual int WritesAtOnce() const { return 1; }
   virtual int ReadsAtOnce() const { return 1; }
 
+  // Whether looking for news is a request that is paid for.
+  virtual bool IsMetered() const { return false; }
+
   Result<bool> Exists(const std::string &name);
 
   // The whole of a small file; UNSUPPORTED if it has more than `limit` bytes.

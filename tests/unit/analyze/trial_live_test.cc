@@ -172,6 +172,30 @@ TEST_F(WaitingTest, LooksForWhatIsNewAlsoWhereQueriesDoNot) {
   EXPECT_FALSE(TheTrial().SetAutoRefresh(true)) << "and leaves that as it was";
 }
 
+// A host that must look after itself meanwhile waits in short slices.
+TEST_F(WaitingTest, InSlicesCostsNoMoreLooksThanInOnePiece) {
+  store_->SetMetered();
+  int looks = 0;
+  store_->SetFault([&looks](Call call, const std::string &) {
+    looks += call == Call::kList ? 1 : 0;
+    return Status::Ok();
+  });
+  PutStep(0);
+  Expect(Wait(0));
+  looks = 0;
+  const auto before = clock_.Monotonic();
+  while (clock_.Monotonic() - before < seconds(20)) {
+    EXPECT_EQ(WaitAtMost(milliseconds(200), 1).GetCode(), Code::kTimeout);
+  }
+  EXPECT_LE(looks, 6 + 10) << "50 ms apart, then ever more, at most 2 s";
+  PutStep(1);
+  while (!WaitAtMost(milliseconds(200), 1).IsOk()) continue;
+  EXPECT_LE(clock_.Monotonic() - before, seconds(23));
+  looks = 0;
+  EXPECT_EQ(WaitAtMost(milliseconds(200), 2).GetCode(), Code::kTimeout);
+  EXPECT_EQ(looks, 3) << "after news it begins anew";
+}
+
 TEST_F(WaitingTest, AFaultIsToldAndTheNextWaitGoesOn) {
   store_->Put(format::IndexFileName(0, "worker_0"), "nonsense");
   EXPECT_EQ(Wait(1).GetCode(), Code::kCorruptData);

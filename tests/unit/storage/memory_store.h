@@ -41,11 +41,14 @@ class MemoryStore final : public Store {
   std::unique_ptr<Watcher> Watch() override;
   int WritesAtOnce() const override { return writes_at_once_; }
   void SetWritesAtOnce(int count) { writes_at_once_ = count; }
+  bool IsMetered() const override { return is_metered_; }
+  void SetMetered() { is_metered_ = true; }
 
  private:
   struct Content;
   std::shared_ptr<Content> content_;
   int writes_at_once_ = 1;
+  bool is_metered_ = false;
 };
 
 }  // namespace smdebug::storage
