@@ -34,7 +34,7 @@ from fault_server import (
 )
 
 import smdebug as smd
-from smdebug.exceptions import MissingCollectionFiles, SMDebugError
+from smdebug.exceptions import MissingCollectionFiles, SMDebugConnectionError, SMDebugError
 
 ALWAYS = float("inf")
 EVENTS, INDEX = "/events/", "/index/"
@@ -471,6 +471,19 @@ def test_training_goes_on_without_the_service(service):
     assert {failure.code for failure in reported if failure} <= {"NETWORK", "STEP_DROPPED"}
     trial = open_trial(service)
     assert len(trial.steps()) == hook.count("steps_written") == int(hook.step) + 1 - lost_ones
+
+
+def test_flushing_reports_a_service_that_does_not_answer(service):
+    hook = hook_to(service, s3_first_byte_seconds="0.3")
+    service.fail(silence, "PutObject", times=ALWAYS)
+    save_step(hook)
+    failure = refused(hook.flush, 60)
+    assert failure.code == "TIMEOUT"
+    assert isinstance(failure, SMDebugConnectionError)  # and not the end of 60 s
+    service.heal()
+    save_step(hook)
+    hook.close()
+    assert weights(open_trial(service)) == [1]
 
 
 def test_an_outage_makes_at_most_three_times_the_requests(service):

@@ -42,6 +42,13 @@ def _os_error(facts: _Facts) -> ex.SMDebugOSError:
     return kind(int(number), facts.message, path) if path else kind(int(number), facts.message)
 
 
+def _timeout(facts: _Facts) -> ex.SMDebugError:
+    # A server that is too slow is not a wait that has come to its end.
+    if facts.text("cause") or facts.text("s3_code"):
+        return ex.SMDebugConnectionError(facts.message)
+    return ex.SMDebugTimeoutError(facts.message)
+
+
 def _corrupt(facts: _Facts) -> ex.SMDebugError:
     if facts.text("path").endswith((".json", ".csv")):
         return ex.IndexReaderException(facts.message)
@@ -94,7 +101,7 @@ _MAKERS: Dict[str, Callable[[_Facts], BaseException]] = {
     "CLOCK_SKEWED": lambda f: ex.SMDebugPermissionError(f.message),
     "WRONG_REGION": lambda f: ex.SMDebugPermissionError(f.message),
     "BUCKET_NOT_FOUND": lambda f: ex.SMDebugFileNotFoundError(f.message),
-    "TIMEOUT": lambda f: ex.SMDebugTimeoutError(f.message),
+    "TIMEOUT": _timeout,
     "CANCELLED": lambda f: ex.SMDebugRuntimeError(f.message),
     "STEP_DROPPED": lambda f: ex.SMDebugRuntimeError(f.message),
     "OUT_OF_MEMORY": lambda f: MemoryError(f.message),
