@@ -13,6 +13,9 @@
  *  - "Thread: any" means concurrently on one handle; "Thread: one" means one
  *    thread at a time on one handle, different handles at will.
  *  - After fork(), a handle of the parent answers SMD_AFTER_FORK in the child.
+ *  - Where a function can fail with IO, one that reaches a bucket can fail with
+ *    NETWORK, CREDENTIALS, TIMEOUT (then with the detail "cause" or "s3_code")
+ *    and the codes from TLS to THROTTLED as well.
  *  - Every function exists since 1.0 unless its comment says otherwise. */
 #ifndef SMDEBUG_H
 #define SMDEBUG_H

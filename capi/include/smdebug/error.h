@@ -63,7 +63,8 @@ SMD_API const char *smd_error_message(const smd_error *error) SMD_NOEXCEPT;
 
 /* A named fact about the error, or NULL where it has none of that name:
  * "path", "step", "mode", "tensor", "worker", "collection", "rule", "last_step",
- * "has_reductions", "errno".  Borrowed.
+ * "has_reductions", "errno"; of a network or a service "cause", "http_status",
+ * "s3_code", "region", "request_id".  Borrowed.
  * Thread: any.   Since: 1.0 */
 SMD_API const char *smd_error_detail(const smd_error *error, const char *key) SMD_NOEXCEPT;
 

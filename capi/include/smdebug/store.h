@@ -33,9 +33,10 @@ SMD_BEGIN_DECLS
 typedef struct smd_store_report smd_store_report;
 
 /* Tries what recording to `path` and reading from it need, the first failure being
- * the last thing tried; writes, reads and removes one small file.  Of `options`,
- * which may be NULL, those that begin with "s3_" count.  A finding, also a bad one,
- * is no error.
+ * the last thing tried; writes, reads and removes one small file.  Takes as long
+ * as the service does, within the timeouts and attempts of the options.  Of
+ * `options`, which may be NULL, those that begin with "s3_" count.  A finding, also
+ * a bad one, is no error.  The report is the caller's to free.
  *
  * Fails: INVALID_ARGUMENT.
  * Thread: any.   Since: 1.0 */

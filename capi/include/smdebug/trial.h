@@ -159,7 +159,8 @@ SMD_FALLIBLE smd_trial_tensor(smd_trial *trial, const char *name, smd_tensor **o
 
 /* Reads the values of several tensors at several steps at once, which pays where each
  * is a request; smd_tensor_value() then gives each out once from memory (256 MiB at
- * most are kept).  The worker is the first that has them.
+ * most are kept).  The worker is the first that has them.  `steps` are those of
+ * `mode`, `step_count` of them, and only read during the call.
  *
  * Fails: as smd_trial_tensor() and smd_tensor_value(), for the first that is not there.
  * Thread: any.   Since: 1.0 */
