@@ -11,11 +11,12 @@ from smdebug.exceptions import (
     NoMoreData,
     RuleEvaluationConditionMet,
     SMDebugTypeError,
+    SMDebugValueError,
     StepNotYetAvailable,
     TensorUnavailable,
     TensorUnavailableForStep,
 )
-from smdebug.rules import Rule, invoke_rule
+from smdebug.rules import BuiltinRule, Rule, invoke_rule
 from smdebug.rules.rule_invoker import invoke_rule as the_same_invoke_rule
 
 
@@ -227,3 +228,26 @@ def test_the_vanishing_gradient_of_the_documentation(out_dir):
     with pytest.raises(RuleEvaluationConditionMet) as caught:
         invoke_rule(VanishingGradientRule(trial), end_step=4, raise_eval_cond=True)
     assert caught.value.step == 3
+
+
+def test_a_rule_of_the_library_runs_like_any_other(out_dir):
+    gradients = [{"gradient/w": np.full(3, 10.0**-step)} for step in range(12)]
+    trial = record(out_dir, gradients, include_collections=["gradients"])
+    rule = BuiltinRule(trial, "VanishingGradient", {"threshold": "1e-9"})
+    assert rule.rule_name == "VanishingGradient"
+    assert rule.last_finding == ""
+    invoke_rule(rule, end_step=9, raise_eval_cond=True)
+    with pytest.raises(RuleEvaluationConditionMet) as caught:
+        invoke_rule(rule, end_step=12, raise_eval_cond=True)
+    assert (caught.value.rule_name, caught.value.step) == ("VanishingGradient", 10)
+    assert "gradient/w" in rule.last_finding
+    assert trial.dynamic_refresh
+
+
+def test_what_a_rule_of_the_library_does_not_know(trial):
+    with pytest.raises(SMDebugValueError, match="NoSuchRule"):
+        BuiltinRule(trial, "NoSuchRule")
+    with pytest.raises(SMDebugValueError, match="treshold"):
+        BuiltinRule(trial, "VanishingGradient", {"treshold": "1e-9"})
+    with pytest.raises(SMDebugTypeError):
+        BuiltinRule("path/of/a/trial", "VanishingGradient")

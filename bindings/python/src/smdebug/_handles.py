@@ -18,6 +18,7 @@ __all__ = [
     "HookOptions",
     "Numbers",
     "ReductionConfigHandle",
+    "RuleHandle",
     "SaveConfigHandle",
     "StepFileHandle",
     "StoreReportHandle",
@@ -85,6 +86,11 @@ class TrialHandle(Handle):
     _free = staticmethod(_raw.smd_trial_free)
 
 
+class RuleHandle(Handle):
+    __slots__ = ()
+    _free = staticmethod(_raw.smd_rule_free)
+
+
 class TensorHandle(Handle):
     __slots__ = ()
     _free = staticmethod(_raw.smd_tensor_free)
@@ -121,6 +127,7 @@ _SLOTS: Dict[str, _Slot] = {
         "smd_hook",
         "smd_hook_options",
         "smd_reduction_config",
+        "smd_rule",
         "smd_save_config",
         "smd_step_file",
         "smd_steps",
