@@ -148,7 +148,7 @@ static int LendInteger(SmdLoan *loan, PyObject *object) {
 
 static int LendNumber(SmdLoan *loan, PyObject *object) {
   if (PyFloat_Check(object)) {
-    loan->scalar.real = PyFloat_AS_DOUBLE(object);
+    loan->scalar.real = PyFloat_AsDouble(object);
     SetScalar(loan, SMD_FLOAT64);
     return 1;
   }

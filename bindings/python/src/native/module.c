@@ -14,6 +14,12 @@ static PyObject *mode_keys[4]; /* the ModeKeys members, by mode number - 1 */
 static PyObject *dtype_for;    /* element type number -> numpy dtype */
 static PyObject *dtypes[64];   /* what dtype_for returned */
 
+static void Replace(PyObject **place, PyObject *object) {
+  PyObject *old = *place;
+  *place = Py_NewRef(object);
+  Py_XDECREF(old);
+}
+
 /* configure(exception_from, value_error, type_error, modes, dtype_for) */
 static PyObject *Configure(PyObject *Py_UNUSED(module), PyObject *args) {
   PyObject *from;
@@ -24,18 +30,18 @@ static PyObject *Configure(PyObject *Py_UNUSED(module), PyObject *args) {
                         &modes[1], &modes[2], &modes[3], &factory)) {
     return NULL;
   }
-  Py_XSETREF(exception_from, Py_NewRef(from));
-  Py_XSETREF(value_error, Py_NewRef(classes[0]));
-  Py_XSETREF(type_error, Py_NewRef(classes[1]));
-  Py_XSETREF(dtype_for, Py_NewRef(factory));
-  for (int i = 0; i < 4; ++i) Py_XSETREF(mode_keys[i], Py_NewRef(modes[i]));
+  Replace(&exception_from, from);
+  Replace(&value_error, classes[0]);
+  Replace(&type_error, classes[1]);
+  Replace(&dtype_for, factory);
+  for (int i = 0; i < 4; ++i) Replace(&mode_keys[i], modes[i]);
   Py_RETURN_NONE;
 }
 
 PyObject *SmdNativeRaise(smd_error *error) {
   PyObject *handle = SmdNativeWrap(error, SMD_NATIVE_ERROR);
   PyObject *exception = NULL;
-  if (handle != NULL) exception = PyObject_CallOneArg(exception_from, handle);
+  if (handle != NULL) exception = PyObject_CallFunctionObjArgs(exception_from, handle, NULL);
   smd_error_free(error);
   Py_XDECREF(handle);
   if (exception == NULL) return NULL;
@@ -45,7 +51,6 @@ PyObject *SmdNativeRaise(smd_error *error) {
 }
 
 PyObject *SmdNativeValueError(void) { return value_error; }
-PyObject *SmdNativeTypeError(void) { return type_error; }
 
 smd_mode SmdNativeMode(PyObject *mode) {
   if (mode == Py_None) return SMD_MODE_GLOBAL;
@@ -64,16 +69,23 @@ PyObject *SmdNativeDtype(smd_dtype dtype) {
   if (dtypes[dtype] != NULL) return dtypes[dtype];
   number = PyLong_FromLong(dtype);
   if (number == NULL) return NULL;
-  dtypes[dtype] = PyObject_CallOneArg(dtype_for, number);
+  dtypes[dtype] = PyObject_CallFunctionObjArgs(dtype_for, number, NULL);
   Py_DECREF(number);
   return dtypes[dtype];
+}
+
+void SmdNativeRefuse(const char *expected, PyObject *object) {
+  PyObject *name = PyType_GetName(Py_TYPE(object));
+  if (name == NULL) return;
+  PyErr_Format(type_error, "expected %s, got %U", expected, name);
+  Py_DECREF(name);
 }
 
 const char *SmdNativeName(PyObject *text) {
   Py_ssize_t size;
   const char *utf8;
   if (!PyUnicode_Check(text)) {
-    PyErr_Format(type_error, "expected str, got %.200s", Py_TYPE(text)->tp_name);
+    SmdNativeRefuse("str", text);
     return NULL;
   }
   utf8 = PyUnicode_AsUTF8AndSize(text, &size);
@@ -109,11 +121,8 @@ PyObject *SmdNativeList(smd_strings *strings) {
   for (size_t i = 0; list != NULL && i < count; ++i) {
     PyObject *text = PyUnicode_DecodeUTF8(smd_strings_get(strings, i),
                                           (Py_ssize_t)smd_strings_size(strings, i), "replace");
-    if (text == NULL) {
-      Py_CLEAR(list);
-    } else {
-      PyList_SET_ITEM(list, (Py_ssize_t)i, text);
-    }
+    /* Takes `text` over, also when it fails. */
+    if (text == NULL || PyList_SetItem(list, (Py_ssize_t)i, text) < 0) Py_CLEAR(list);
   }
   smd_strings_free(strings);
   return list;
@@ -137,11 +146,7 @@ static PyObject *TakeSteps(PyObject *Py_UNUSED(module), PyObject *handle) {
   list = PyList_New((Py_ssize_t)count);
   for (size_t i = 0; list != NULL && i < count; ++i) {
     PyObject *step = PyLong_FromLongLong(data[i]);
-    if (step == NULL) {
-      Py_CLEAR(list);
-    } else {
-      PyList_SET_ITEM(list, (Py_ssize_t)i, step);
-    }
+    if (step == NULL || PyList_SetItem(list, (Py_ssize_t)i, step) < 0) Py_CLEAR(list);
   }
   smd_steps_free(steps);
   return list;
@@ -292,6 +297,13 @@ static PyMethodDef functions[] = {
 };
 
 int SmdNativeInit(PyObject *module) {
+  /* What is shared here, above all the exceptions, belongs to one interpreter. */
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
+    PyErr_SetString(PyExc_ImportError,
+                    "smdebug cannot be imported in a subinterpreter; use it in the main one, or "
+                    "in a process of its own");
+    return -1;
+  }
   exception_from = Py_NewRef(PyExc_RuntimeError);
   value_error = Py_NewRef(PyExc_ValueError);
   type_error = Py_NewRef(PyExc_TypeError);

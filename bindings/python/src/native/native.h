@@ -37,9 +37,11 @@ int SmdNativeInit(PyObject *module);
 /* Sets the Python exception that stands for `error` and frees it.  Returns NULL. */
 PyObject *SmdNativeRaise(smd_error *error);
 
-/* The exception classes for arguments refused by this part.  Borrowed. */
+/* The exception class for values refused by this part.  Borrowed. */
 PyObject *SmdNativeValueError(void);
-PyObject *SmdNativeTypeError(void);
+
+/* Sets TypeError: `expected` is the name of what `object` should have been. */
+void SmdNativeRefuse(const char *expected, PyObject *object);
 
 /* The strings as a list of str; frees them. */
 PyObject *SmdNativeList(smd_strings *strings);

@@ -21,8 +21,7 @@ void *SmdNativePointer(PyObject *object, SmdNativeKind kind) {
   if (SWIG_IsOK(SWIG_ConvertPtr(object, &pointer, NativeType(kind), 0)) && pointer != NULL) {
     return pointer;
   }
-  PyErr_Format(SmdNativeTypeError(), "expected a handle of type %s, got %.200s",
-               NativeType(kind)->name, Py_TYPE(object)->tp_name);
+  SmdNativeRefuse(NativeType(kind)->str, object);
   return NULL;
 }
 
@@ -32,5 +31,5 @@ PyObject *SmdNativeWrap(void *pointer, SmdNativeKind kind) {
 %}
 
 %init %{
-  if (SmdNativeInit(m) < 0) return NULL;
+  if (SmdNativeInit(m) < 0) return -1;
 %}

@@ -30,7 +30,7 @@ static void ValueDealloc(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
   smd_value_free(((Value *)self)->value);
   PyMem_Free(((Value *)self)->dims);
-  type->tp_free(self);
+  PyObject_Free(self);
   Py_DECREF(type);
 }
 
@@ -117,11 +117,8 @@ static PyObject *ShapeOf(const smd_value *value) {
   PyObject *result = PyTuple_New(rank);
   for (int32_t i = 0; result != NULL && i < rank; ++i) {
     PyObject *size = PyLong_FromLongLong(shape[i]);
-    if (size == NULL) {
-      Py_CLEAR(result);
-    } else {
-      PyTuple_SET_ITEM(result, i, size);
-    }
+    /* Takes `size` over, also when it fails. */
+    if (size == NULL || PyTuple_SetItem(result, i, size) < 0) Py_CLEAR(result);
   }
   return result;
 }

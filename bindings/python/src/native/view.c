@@ -21,7 +21,7 @@ static void ViewDealloc(PyObject *self) {
   PyMem_Free(view->dims);
   Py_XDECREF(view->handle);
   Py_XDECREF(view->owner);
-  type->tp_free(self);
+  PyObject_Free(self);
   Py_DECREF(type);
 }
 
@@ -61,7 +61,7 @@ PyObject *SmdLend(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t
 }
 
 static int SetShape(View *view, PyObject *shape, Py_ssize_t elements) {
-  Py_ssize_t rank = PyTuple_GET_SIZE(shape);
+  Py_ssize_t rank = PyTuple_Size(shape);
   int64_t product = 1;
   if (rank > SMD_MAX_RANK) {
     PyErr_Format(SmdNativeValueError(), "a tensor of %zd dimensions cannot be saved, at most %d",
@@ -69,7 +69,7 @@ static int SetShape(View *view, PyObject *shape, Py_ssize_t elements) {
     return -1;
   }
   for (Py_ssize_t i = 0; i < rank; ++i) {
-    view->loan.shape[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(shape, i));
+    view->loan.shape[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
     if (view->loan.shape[i] == -1 && PyErr_Occurred()) return -1;
     product *= view->loan.shape[i];
   }
@@ -95,7 +95,7 @@ PyObject *SmdLendText(PyObject *Py_UNUSED(module), PyObject *args) {
   if (view == NULL) return NULL;
   view->owner = PyList_AsTuple(texts);
   if (view->owner == NULL) goto fail;
-  count = PyTuple_GET_SIZE(view->owner);
+  count = PyTuple_Size(view->owner);
   if (SetShape(view, shape, count) < 0) goto fail;
   view->texts = PyMem_New(const char *, count > 0 ? count : 1);
   if (view->texts == NULL) {
@@ -103,7 +103,7 @@ PyObject *SmdLendText(PyObject *Py_UNUSED(module), PyObject *args) {
     goto fail;
   }
   for (Py_ssize_t i = 0; i < count; ++i) {
-    view->texts[i] = SmdNativeName(PyTuple_GET_ITEM(view->owner, i));
+    view->texts[i] = SmdNativeName(PyTuple_GetItem(view->owner, i));
     if (view->texts[i] == NULL) goto fail;
   }
   view->loan.view.data = view->texts;
