@@ -139,6 +139,8 @@ Result<std::shared_ptr<Http>> OpenCurlHttp(HttpOptions options) {
   SMD_RETURN_IF_ERROR(CheckBundle(options.ca_bundle));
   SMD_RETURN_IF_ERROR(InitialiseCurl());
   ClientSettings settings;
+  settings.trust =
+      options.ca_bundle.empty() ? SystemTrustStore() : TrustStore{options.ca_bundle, ""};
   settings.options = std::move(options);
   ReadProxies(settings);
   return std::shared_ptr<Http>(std::make_shared<CurlHttp>(std::move(settings)));

@@ -11,7 +11,8 @@
 namespace smdebug::net {
 
 struct HttpOptions {
-  // A file of certificates (PEM), trusted instead of the system's.  Empty: the system's.
+  // A file of certificates (PEM), trusted instead of the system's.  Empty: the system's,
+  // or those that SSL_CERT_FILE and SSL_CERT_DIR name instead.
   std::string ca_bundle;
   std::string user_agent = "libsmdebug";
   // Of the requests to one host, so many are under way at a time; the others wait.

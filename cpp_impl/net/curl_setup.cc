@@ -61,6 +61,8 @@ long BufferSize(uint64_t bytes) {
   return static_cast<long>(std::clamp(bytes, kSmallBuffer, kLargeBuffer));
 }
 
+const char *OrNull(const std::string &text) { return text.empty() ? nullptr : text.c_str(); }
+
 long Milliseconds(Clock::Duration time) {
   return std::max(
       1L, static_cast<long>(std::chrono::duration_cast<std::chrono::milliseconds>(time).count()));
@@ -172,9 +174,12 @@ int Transfer::SetTrust(const ClientSettings &settings) {
       .Set(CURLOPT_PROXY, request_.may_use_proxy ? proxy.c_str() : "")
       .Set(CURLOPT_NOPROXY, settings.no_proxy.c_str())
       .Set(CURLOPT_USERAGENT, settings.options.user_agent.c_str());
-  if (!settings.options.ca_bundle.empty()) {
-    setter.Set(CURLOPT_CAINFO, settings.options.ca_bundle.c_str())
-        .Set(CURLOPT_PROXY_CAINFO, settings.options.ca_bundle.c_str());
+  const char *file = OrNull(settings.trust.file);
+  const char *folder = OrNull(settings.trust.folder);
+  // Both, or one that libcurl has built in would be trusted as well.
+  if (file != nullptr || folder != nullptr) {
+    setter.Set(CURLOPT_CAINFO, file).Set(CURLOPT_CAPATH, folder);
+    setter.Set(CURLOPT_PROXY_CAINFO, file).Set(CURLOPT_PROXY_CAPATH, folder);
   }
   return setter.Code();
 }

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "net/curl_http.h"
+#include "net/curl_trust.h"
 #include "net/pieces.h"
 #include "net/uri.h"
 
@@ -32,6 +33,7 @@ using HeaderList = std::unique_ptr<curl_slist, FreeHeaderList>;
 // What all requests of a client have in common.
 struct ClientSettings {
   HttpOptions options;
+  TrustStore trust;
   std::string http_proxy;
   std::string https_proxy;
   std::string no_proxy;

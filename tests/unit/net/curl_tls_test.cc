@@ -133,6 +133,35 @@ TEST_F(CurlTls, TakesItWithItsBundle) {
   }
 }
 
+TEST_F(CurlTls, TakesItWithWhatTheEnvironmentNames) {
+  Serve("IP:127.0.0.1");
+  if (IsSkipped()) return;
+  std::filesystem::create_directory(Path("trusted"));
+  OpenSsl hasher({"x509", "-in", Bundle(), "-noout", "-hash"});
+  const std::string line = hasher.Line();
+  std::filesystem::copy(Bundle(), Path(StrCat("trusted/", Trim(line), ".0")));
+  for (const auto &[name, place] :
+       {std::pair("SSL_CERT_FILE", Bundle()), std::pair("SSL_CERT_DIR", Path("trusted"))}) {
+    setenv(name, place.c_str(), 1);
+    const auto response = OpenClient()->Send(Get(url_));
+    unsetenv(name);
+    ASSERT_TRUE(response.IsOk()) << name << ": " << response.GetStatus().Message();
+  }
+}
+
+TEST_F(CurlTls, TrustsTheGivenBundleAlone) {
+  Serve("IP:127.0.0.1");
+  if (IsSkipped()) return;
+  OpenSsl maker({"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+                 "-nodes", "-subj", "/CN=another", "-keyout", Path("other_key.pem"), "-out",
+                 Path("other.pem")});
+  ASSERT_TRUE(maker.Wait());
+  setenv("SSL_CERT_FILE", Bundle().c_str(), 1);
+  const auto response = OpenClient({.ca_bundle = Path("other.pem")})->Send(Get(url_));
+  unsetenv("SSL_CERT_FILE");
+  EXPECT_EQ(response.GetStatus().GetCode(), Code::kTls) << response.GetStatus().Message();
+}
+
 TEST_F(CurlTls, RefusesACertificateOfAnotherName) {
   Serve("DNS:elsewhere.example");
   if (IsSkipped()) return;
