@@ -139,7 +139,8 @@ class Reader:
         number = self._tensor(query).reduction_value(
             query["step"], query["reduction"], _mode(query), query.get("worker"), query["absolute"]
         )
-        return {"dtype": number.dtype.name, "shape": [], "data": number.tobytes().hex()}
+        array = {"dtype": number.dtype.name, "shape": list(number.shape)}
+        return {**array, "data": number.tobytes().hex()}
 
     def reductions(self, query: Query) -> Any:
         return [name_of(*key) for key in self._tensor(query).reduction_values(*_place(query))]

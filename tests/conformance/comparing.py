@@ -1,0 +1,60 @@
+"""Trials and results, made comparable."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from typing import Any, Dict, Mapping
+
+_HEADER, _FOOTER = 12, 4  # of a record: its length and checksum, its checksum
+_WALL_TIME = 0x09  # field 1 of an event, eight bytes; the first in the record
+
+
+def files_of(trial: Path) -> Dict[str, bytes]:
+    """A trial's files by their names, all times and what is computed of them left out."""
+    files = {}
+    for path in sorted(trial.rglob("*")):
+        if path.is_file():
+            files[str(path.relative_to(trial))] = _without_times(path)
+    return files
+
+
+def _without_times(path: Path) -> bytes:
+    content = path.read_bytes()
+    if path.suffix == ".tfevents":
+        return _events_without_times(bytearray(content))
+    if path.parent.parent.name == "index":
+        index = json.loads(content)
+        for payload in index["tensor_payload"]:
+            del payload["crc32c"]
+        return json.dumps(index).encode()
+    return b"" if path.name == "training_job_end.ts" else content
+
+
+def _events_without_times(content: bytearray) -> bytes:
+    start = 0
+    while start < len(content):
+        (length,) = struct.unpack_from("<Q", content, start)
+        record = start + _HEADER
+        assert content[record] == _WALL_TIME
+        content[record + 1 : record + 9] = bytes(8)
+        start = record + length + _FOOTER
+    return bytes(content)
+
+
+def results_of(path: Path) -> Dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> Dict[str, Any]:
+    """Where two results differ; messages only where both have them."""
+    found = {}
+    for query in {**one, **other}:
+        a, b = dict(one.get(query, {})), dict(other.get(query, {}))
+        if "message" not in a or "message" not in b:
+            a.pop("message", None)
+            b.pop("message", None)
+        if a != b:
+            found[query] = (a, b)
+    return found

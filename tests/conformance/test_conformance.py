@@ -1,0 +1,100 @@
+"""Every language records the scenario the same, and reads it the same."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import List
+
+import pytest
+from comparing import differences, files_of, results_of
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+BUILD = Path(os.environ.get("SMDEBUG_BUILD", ROOT / "build"))
+SCENARIO = HERE / "scenario.json"
+SECONDS = 120  # for a runner, which takes one or two
+
+# Made by the build, or by the tests of the language.
+RUNNERS = {
+    "c": [str(BUILD / "bin" / "conformance_c")],
+    "cpp": [str(BUILD / "bin" / "conformance_cpp")],
+    "go": [str(BUILD / "go" / "conformance")],
+    "java": [str(BUILD / "java" / "conformance")],
+    "python": [sys.executable, str(HERE / "runner.py")],
+}
+LANGUAGES = list(RUNNERS)
+
+
+def run(runner: List[str], out: Path) -> None:
+    done = subprocess.run(
+        [*runner, str(SCENARIO), str(out / "trial"), str(out / "result.json")],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """The folder of each language's trial and result."""
+    folders = {}
+    for language, runner in RUNNERS.items():
+        folders[language] = tmp_path_factory.mktemp(language)
+        run(runner, folders[language])
+    return folders
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_trials_are_equal(recorded, language):
+    expected = files_of(recorded["c"] / "trial")
+    assert len(expected) == 2 * (3 + 3 + 1) + 1
+    found = files_of(recorded[language] / "trial")
+    assert list(found) == list(expected)
+    assert [name for name in expected if found[name] != expected[name]] == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_results_are_equal(recorded, language):
+    expected = results_of(recorded["c"] / "result.json")
+    assert differences(results_of(recorded[language] / "result.json"), expected) == {}
+
+
+def test_what_is_read_is_what_was_recorded(recorded):
+    scenario = results_of(SCENARIO)
+    results = results_of(recorded["c"] / "result.json")
+    first = scenario["steps"][0]["tensors"]
+    wanted = [tensor for tensor in first if tensor["name"].startswith("typed/")]
+    compared = 0
+    for tensor in wanted:
+        for worker in scenario["workers"]:
+            value = results.get(f"{tensor['name']} of {worker}", {}).get("value")
+            if value is None:
+                continue
+            elements = "strings" if tensor["dtype"] == "string" else "data"
+            assert value["dtype"] == tensor["dtype"]
+            assert value["shape"] == tensor["shape"]
+            assert value[elements] == tensor[elements][worker]
+            compared += 1
+    assert compared == 2 * 19
+
+
+def test_the_errors_are_those_of_the_scenario(recorded):
+    results = results_of(recorded["c"] / "result.json")
+    codes = {query: result["code"] for query, result in results.items() if "code" in result}
+    assert codes == {
+        "no such step": "STEP_UNAVAILABLE",
+        "no more data": "NO_MORE_DATA",
+        "no such tensor": "TENSOR_UNAVAILABLE",
+        "not saved at this step": "VALUE_UNAVAILABLE",
+        "only reductions": "VALUE_UNAVAILABLE",
+        "no such worker": "WORKER_UNKNOWN",
+        "bad expression": "INVALID_CONFIG",
+        "bad option": "INVALID_CONFIG",
+        "recorded before": "TRIAL_EXISTS",
+        "nothing recorded": "MISSING_COLLECTIONS",
+    }
