@@ -114,7 +114,7 @@ class CurlTls : public testing::Test {
 
 TEST_F(CurlTls, RefusesACertificateNobodyVouchesFor) {
   Serve("IP:127.0.0.1");
-  if (IsSkipped()) return;
+  if (HasFatalFailure()) return;
   const auto response = OpenClient()->Send(Get(url_));
   EXPECT_EQ(response.GetStatus().GetCode(), Code::kTls);
   EXPECT_FALSE(response.GetStatus().IsRetryable());
@@ -123,7 +123,7 @@ TEST_F(CurlTls, RefusesACertificateNobodyVouchesFor) {
 
 TEST_F(CurlTls, TakesItWithItsBundle) {
   Serve("IP:127.0.0.1");
-  if (IsSkipped()) return;
+  if (HasFatalFailure()) return;
   const auto client = OpenClient({.ca_bundle = Bundle()});
   for (int i = 0; i < 3; ++i) {
     const auto response = client->Send(Get(url_));
@@ -135,7 +135,7 @@ TEST_F(CurlTls, TakesItWithItsBundle) {
 
 TEST_F(CurlTls, TakesItWithWhatTheEnvironmentNames) {
   Serve("IP:127.0.0.1");
-  if (IsSkipped()) return;
+  if (HasFatalFailure()) return;
   std::filesystem::create_directory(Path("trusted"));
   OpenSsl hasher({"x509", "-in", Bundle(), "-noout", "-hash"});
   const std::string line = hasher.Line();
@@ -151,7 +151,7 @@ TEST_F(CurlTls, TakesItWithWhatTheEnvironmentNames) {
 
 TEST_F(CurlTls, TrustsTheGivenBundleAlone) {
   Serve("IP:127.0.0.1");
-  if (IsSkipped()) return;
+  if (HasFatalFailure()) return;
   OpenSsl maker({"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
                  "-nodes", "-subj", "/CN=another", "-keyout", Path("other_key.pem"), "-out",
                  Path("other.pem")});
@@ -164,21 +164,21 @@ TEST_F(CurlTls, TrustsTheGivenBundleAlone) {
 
 TEST_F(CurlTls, RefusesACertificateOfAnotherName) {
   Serve("DNS:elsewhere.example");
-  if (IsSkipped()) return;
+  if (HasFatalFailure()) return;
   const auto response = OpenClient({.ca_bundle = Bundle()})->Send(Get(url_));
   EXPECT_EQ(response.GetStatus().GetCode(), Code::kTls);
 }
 
 TEST_F(CurlTls, RefusesOldVersions) {
   Serve("IP:127.0.0.1", {"-tls1_1", "-cipher", "ALL:@SECLEVEL=0"});
-  if (IsSkipped()) return;
+  if (HasFatalFailure()) return;
   const auto response = OpenClient({.ca_bundle = Bundle()})->Send(Get(url_));
   EXPECT_EQ(response.GetStatus().GetCode(), Code::kTls) << response.GetStatus().Message();
 }
 
 TEST_F(CurlTls, RefusesABundleThatIsNone) {
   Serve("IP:127.0.0.1");
-  if (IsSkipped()) return;
+  if (HasFatalFailure()) return;
   std::ofstream(Path("empty.pem")) << "nothing";
   const auto response = OpenClient({.ca_bundle = Path("empty.pem")})->Send(Get(url_));
   EXPECT_EQ(response.GetStatus().GetCode(), Code::kTls) << response.GetStatus().Message();
