@@ -1,0 +1,77 @@
+package org.smdebug;
+
+import java.util.Arrays;
+import java.util.NoSuchElementException;
+import java.util.PrimitiveIterator;
+
+/** The steps of a trial one after the other, waiting for those to come. */
+final class LiveSteps implements PrimitiveIterator.OfLong {
+  private final Trial trial;
+  private final Mode mode;
+  private final long end;
+
+  /** Steps that are there and were not yet given out, from index on. */
+  private long[] known = {};
+  private int index;
+
+  /** The first step of which nothing is known. */
+  private long next;
+
+  LiveSteps(Trial trial, Mode mode, long first, long end) {
+    this.trial = trial;
+    this.mode = mode;
+    this.end = end;
+    next = first;
+    look();
+  }
+
+  @Override
+  public boolean hasNext() {
+    boolean hasMore = true;
+    while (index == known.length && hasMore && next < end) {
+      hasMore = waitForNext();
+    }
+    return index < known.length && known[index] < end;
+  }
+
+  @Override
+  public long nextLong() {
+    if (!hasNext()) {
+      throw new NoSuchElementException();
+    }
+    return known[index++];
+  }
+
+  /** Waits a slice long; false after the last step of a job that has ended. */
+  private boolean waitForNext() {
+    if (Thread.currentThread().isInterrupted()) {
+      throw Interruption.exception();
+    }
+    try {
+      if (Slices.arrives(slice -> trial.waitFor(next, mode, slice), Slices.MILLISECONDS)) {
+        known = new long[] {next++};
+        index = 0;
+      }
+    } catch (StepUnavailableException error) {
+      if (!look()) {
+        ++next;
+      }
+    } catch (NoMoreDataException error) {
+      return look();
+    }
+    return true;
+  }
+
+  /** Takes the steps that are there by now; false if they are none. */
+  private boolean look() {
+    long[] steps = trial.stepsNow(mode, false);
+    int from = Arrays.binarySearch(steps, next);
+    known = steps;
+    index = from < 0 ? -from - 1 : from;
+    if (index == known.length) {
+      return false;
+    }
+    next = known[known.length - 1] + 1;
+    return true;
+  }
+}
