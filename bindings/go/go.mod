@@ -1,0 +1,3 @@
+module github.com/libsmdebug/libsmdebug/bindings/go
+
+go 1.24

@@ -1,0 +1,153 @@
+package smdebug
+
+import (
+	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/libsmdebug/libsmdebug/bindings/go/internal/raw"
+)
+
+// HookOptions say how a hook records.  Their zero value is good: worker_0 saves the
+// losses at every 500th step.
+type HookOptions struct {
+	Worker     string // this process's name; "": worker_0
+	NumWorkers int    // how many processes record into the folder; 0: 1
+	AllWorkers bool   // every worker records, not only worker_0
+
+	IncludeCollections []string // saved beside the losses
+	IncludeRegexes     []string // of tensors for the collection "default"
+	SaveAll            bool     // every tensor, in the collection "all"
+	Collections        []*Collection
+
+	SaveConfig      SaveConfig       // of collections that have none of their own
+	ReductionConfig *ReductionConfig // likewise; nil: tensors are saved raw
+
+	// Logger gets the lines of the library, on whatever thread they arise; nil: they go
+	// to stderr.  It must not use the hook.
+	Logger *slog.Logger
+
+	// Settings are all other options by their names, as "queue_bytes" or "s3_region":
+	// docs/c.md and docs/s3.md list them.
+	Settings map[string]string
+}
+
+// The raw options, the caller's to free.
+func (o *HookOptions) toRaw(outDir string) (_ raw.Smd_hook_options, err error) {
+	options, err := hookOptionsSlot.out(raw.Smd_hook_options_new)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			raw.Smd_hook_options_free(options)
+		}
+	}()
+	settings, err := o.settings(outDir)
+	if err != nil {
+		return nil, err
+	}
+	err = setAll(settings, func(name, value string) raw.Smd_error {
+		return raw.Smd_hook_options_set(options, name, value)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, regex := range o.IncludeRegexes {
+		if err := checkText("regular expression", regex); err != nil {
+			return nil, err
+		}
+		if err := take(raw.Smd_hook_options_include_regex(options, regex)); err != nil {
+			return nil, err
+		}
+	}
+	if err := o.setConfigs(options); err != nil {
+		return nil, err
+	}
+	if o.Logger != nil {
+		if err := take(raw.HookOptionsSetLog(options, levelOf(o.Logger), logTo(o.Logger))); err != nil {
+			return nil, err
+		}
+	}
+	return options, nil
+}
+
+// What is set by name.
+func (o *HookOptions) settings(outDir string) (map[string]string, error) {
+	settings := maps.Clone(o.Settings)
+	if settings == nil {
+		settings = make(map[string]string)
+	}
+	settings["out_dir"] = outDir
+	if o.Worker != "" {
+		settings["worker"] = o.Worker
+	}
+	if o.NumWorkers != 0 {
+		settings["num_workers"] = strconv.Itoa(o.NumWorkers)
+	}
+	if o.AllWorkers {
+		settings["include_workers"] = "all"
+	}
+	if o.SaveAll {
+		settings["save_all"] = "true"
+	}
+	for _, name := range o.IncludeCollections {
+		if strings.Contains(name, ",") {
+			return nil, invalidArgument("the collection " + strconv.Quote(name) + " cannot be included: its name holds a comma")
+		}
+	}
+	if len(o.IncludeCollections) > 0 {
+		settings["include_collections"] = strings.Join(o.IncludeCollections, ",")
+	}
+	return settings, nil
+}
+
+func (o *HookOptions) setConfigs(options raw.Smd_hook_options) error {
+	if o.SaveConfig != nil {
+		config, err := o.SaveConfig.toRaw()
+		if err != nil {
+			return err
+		}
+		defer raw.Smd_save_config_free(config)
+		if err := take(raw.Smd_hook_options_set_save_config(options, config)); err != nil {
+			return err
+		}
+	}
+	if o.ReductionConfig != nil {
+		config, err := o.ReductionConfig.toRaw()
+		if err != nil {
+			return err
+		}
+		defer raw.Smd_reduction_config_free(config)
+		if err := take(raw.Smd_hook_options_set_reduction_config(options, config)); err != nil {
+			return err
+		}
+	}
+	for _, collection := range o.Collections {
+		if err := collection.addTo(func(handle raw.Smd_collection) raw.Smd_error {
+			return raw.Smd_hook_options_add_collection(options, handle)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setAll sets options in the order of their names, so that of two bad ones it is always
+// the same that is named.
+func setAll(settings map[string]string, set func(name, value string) raw.Smd_error) error {
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		if err := checkText("option", name); err != nil {
+			return err
+		}
+		if err := checkText("value of "+name, settings[name]); err != nil {
+			return err
+		}
+		if err := take(set(name, settings[name])); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+package smdebug
+
+import (
+	"fmt"
+	"math/bits"
+	"reflect"
+	"slices"
+	"strconv"
+	"unsafe"
+
+	"github.com/libsmdebug/libsmdebug/bindings/go/internal/raw"
+)
+
+// Element is what Go has of the types of elements.  int and uint are saved as the
+// numbers of 64 or 32 bits that they are.
+type Element interface {
+	~float32 | ~float64 | ~complex64 | ~complex128 | ~bool |
+		~int | ~int8 | ~int16 | ~int32 | ~int64 |
+		~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64
+}
+
+// View is a tensor in memory of the caller, to be saved.  It is made by [ViewOf],
+// [Scalar], [ViewOfBytes] or [ViewOfStrings]; the memory stays the caller's and is only
+// read while it is saved.
+type View struct {
+	data    unsafe.Pointer
+	count   int // elements in data
+	dtype   DType
+	shape   []int
+	isFlat  bool // one dimension, that of count
+	strides []int
+	texts   []string
+	fault   string
+}
+
+// ViewOf is a tensor of the elements in data, in row-major order.  Without a shape it
+// has one dimension.
+func ViewOf[T Element](data []T, shape ...int) View {
+	return View{
+		data:   unsafe.Pointer(unsafe.SliceData(data)),
+		count:  len(data),
+		dtype:  dtypeOf[T](),
+		shape:  shape,
+		isFlat: shape == nil,
+	}
+}
+
+// Scalar is a tensor without dimensions.
+func Scalar[T Element](element T) View { return ViewOf([]T{element}).Reshape() }
+
+// ViewOfBytes is a tensor of elements as the machine has them in memory, for those that
+// Go has no type for, as [BFloat16].  Without a shape it has one dimension.
+func ViewOfBytes(dtype DType, data []byte, shape ...int) View {
+	view := View{
+		data:   unsafe.Pointer(unsafe.SliceData(data)),
+		dtype:  dtype,
+		shape:  shape,
+		isFlat: shape == nil,
+	}
+	size := dtype.Size()
+	switch {
+	case size == 0:
+		view.fault = fmt.Sprintf("elements of %v are not given as bytes", dtype)
+	case len(data)%size != 0:
+		view.fault = fmt.Sprintf("%d bytes are no whole number of %v", len(data), dtype)
+	default:
+		view.count = len(data) / size
+	}
+	return view
+}
+
+// ViewOfStrings is a tensor of text, in UTF-8 and without NUL.  Without a shape it has
+// one dimension.
+func ViewOfStrings(data []string, shape ...int) View {
+	return View{texts: data, count: len(data), dtype: String, shape: shape, isFlat: shape == nil}
+}
+
+// Reshape gives the tensor exactly this shape; none are no dimensions.
+func (v View) Reshape(shape ...int) View {
+	v.shape, v.isFlat = shape, false
+	return v
+}
+
+// WithStrides says how many elements lie from one to the next in each dimension.  All
+// of them must lie in the memory of the view; so no stride is negative.
+func (v View) WithStrides(strides ...int) View {
+	v.strides = strides
+	return v
+}
+
+// lend checks the view and describes it to C.  Free what comes beside it.
+func (v *View) lend() (lent raw.View, texts unsafe.Pointer, err error) {
+	if v.isFlat {
+		v.shape = []int{v.count}
+	}
+	if err := v.check(); err != nil {
+		return raw.View{}, nil, err
+	}
+	lent = raw.View{Data: v.data, Shape: v.shape, Strides: v.strides, DType: int32(v.dtype)}
+	if v.dtype == String {
+		texts = raw.NewTexts(v.texts)
+		lent.Data = texts
+	}
+	return lent, texts, nil
+}
+
+func (v *View) check() error {
+	if v.fault != "" {
+		return invalidArgument(v.fault)
+	}
+	if len(v.shape) > raw.MaxRank {
+		return v.isWrong("has more than %d dimensions", raw.MaxRank)
+	}
+	if v.strides != nil && len(v.strides) != len(v.shape) {
+		return v.isWrong("has %d strides", len(v.strides))
+	}
+	for _, text := range v.texts {
+		if err := checkText("text", text); err != nil {
+			return err
+		}
+	}
+	elements, err := v.elements()
+	if err != nil {
+		return err
+	}
+	if v.strides == nil {
+		if elements != v.count {
+			return v.isWrong("has %d elements, the data %d", elements, v.count)
+		}
+		return nil
+	}
+	return v.checkStrides(elements == 0)
+}
+
+// How many elements the shape has.
+func (v *View) elements() (int, error) {
+	elements, overflow := uint(1), uint(0)
+	for _, size := range v.shape {
+		if size < 0 {
+			return 0, v.isWrong("has a negative size")
+		}
+		if size == 0 {
+			return 0, nil
+		}
+		high, low := bits.Mul(elements, uint(size))
+		overflow |= high | low>>(bits.UintSize-1)
+		elements = low
+	}
+	if overflow != 0 {
+		return 0, v.isWrong("is too large")
+	}
+	return int(elements), nil
+}
+
+// checkStrides follows them to the last element.
+func (v *View) checkStrides(isEmpty bool) error {
+	if isEmpty {
+		return nil
+	}
+	last, overflow := uint(0), uint(0)
+	for i, size := range v.shape {
+		if v.strides[i] < 0 {
+			return v.isWrong("has a negative stride")
+		}
+		high, far := bits.Mul(uint(size-1), uint(v.strides[i]))
+		sum, carry := bits.Add(last, far, 0)
+		overflow |= high | carry | sum>>(bits.UintSize-1)
+		last = sum
+	}
+	if overflow != 0 || last >= uint(v.count) {
+		return v.isWrong("with strides %v leads out of the data, which has %d elements",
+			slices.Clone(v.strides), v.count)
+	}
+	return nil
+}
+
+// Only what is wrong needs the shape on the heap.
+func (v *View) isWrong(format string, args ...any) error {
+	return invalidArgument(fmt.Sprintf("the shape %v ", slices.Clone(v.shape)) + fmt.Sprintf(format, args...))
+}
+
+func dtypeOf[T Element]() DType {
+	switch reflect.TypeFor[T]().Kind() {
+	case reflect.Float32:
+		return Float32
+	case reflect.Float64:
+		return Float64
+	case reflect.Complex64:
+		return Complex64
+	case reflect.Complex128:
+		return Complex128
+	case reflect.Bool:
+		return Bool
+	case reflect.Int8:
+		return Int8
+	case reflect.Int16:
+		return Int16
+	case reflect.Int32:
+		return Int32
+	case reflect.Int64:
+		return Int64
+	case reflect.Uint8:
+		return Uint8
+	case reflect.Uint16:
+		return Uint16
+	case reflect.Uint32:
+		return Uint32
+	case reflect.Uint64:
+		return Uint64
+	case reflect.Int:
+		return [...]DType{Int32, Int64}[strconv.IntSize/64]
+	}
+	return [...]DType{Uint32, Uint64}[strconv.IntSize/64]
+}
