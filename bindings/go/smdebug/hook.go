@@ -157,12 +157,12 @@ func (h *Hook) Save(name string, tensor View) error {
 	if err := checkText("tensor", name); err != nil {
 		return err
 	}
-	lent, texts, err := tensor.lend()
+	data, err := tensor.lend()
 	if err != nil {
 		return err
 	}
-	defer raw.FreeTexts(texts)
-	return take(raw.Save(handle, name, lent))
+	defer tensor.unlend(data)
+	return take(raw.Save(handle, name, data, int32(tensor.dtype), tensor.sizes(), tensor.strides))
 }
 
 // SaveCustom saves a tensor into the named collections (none: "default"), which are
@@ -181,12 +181,12 @@ func (h *Hook) SaveCustom(name string, tensor View, collections ...string) error
 		return err
 	}
 	defer raw.Smd_strings_free(into)
-	lent, texts, err := tensor.lend()
+	data, err := tensor.lend()
 	if err != nil {
 		return err
 	}
-	defer raw.FreeTexts(texts)
-	return take(raw.SaveCustom(handle, name, lent, into))
+	defer tensor.unlend(data)
+	return take(raw.SaveCustom(handle, name, data, int32(tensor.dtype), tensor.sizes(), tensor.strides, into))
 }
 
 // SaveScalar saves one number as the tensor "scalar/<name>" with the next step that

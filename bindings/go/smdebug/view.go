@@ -24,25 +24,27 @@ type Element interface {
 // read while it is saved.
 type View struct {
 	data    unsafe.Pointer
+	texts   []string
+	strides []int
 	count   int // elements in data
 	dtype   DType
-	shape   []int
-	isFlat  bool // one dimension, that of count
-	strides []int
-	texts   []string
 	fault   string
+
+	// In the view itself, or each view would need memory for it.
+	shape [raw.MaxRank]int
+	rank  int
 }
 
 // ViewOf is a tensor of the elements in data, in row-major order.  Without a shape it
 // has one dimension.
 func ViewOf[T Element](data []T, shape ...int) View {
-	return View{
-		data:   unsafe.Pointer(unsafe.SliceData(data)),
-		count:  len(data),
-		dtype:  dtypeOf[T](),
-		shape:  shape,
-		isFlat: shape == nil,
+	view := View{
+		data:  unsafe.Pointer(unsafe.SliceData(data)),
+		count: len(data),
+		dtype: dtypeOf[T](),
 	}
+	view.setShape(shape, len(data))
+	return view
 }
 
 // Scalar is a tensor without dimensions.
@@ -51,12 +53,7 @@ func Scalar[T Element](element T) View { return ViewOf([]T{element}).Reshape() }
 // ViewOfBytes is a tensor of elements as the machine has them in memory, for those that
 // Go has no type for, as [BFloat16].  Without a shape it has one dimension.
 func ViewOfBytes(dtype DType, data []byte, shape ...int) View {
-	view := View{
-		data:   unsafe.Pointer(unsafe.SliceData(data)),
-		dtype:  dtype,
-		shape:  shape,
-		isFlat: shape == nil,
-	}
+	view := View{data: unsafe.Pointer(unsafe.SliceData(data)), dtype: dtype}
 	size := dtype.Size()
 	switch {
 	case size == 0:
@@ -66,18 +63,24 @@ func ViewOfBytes(dtype DType, data []byte, shape ...int) View {
 	default:
 		view.count = len(data) / size
 	}
+	view.setShape(shape, view.count)
 	return view
 }
 
 // ViewOfStrings is a tensor of text, in UTF-8 and without NUL.  Without a shape it has
 // one dimension.
 func ViewOfStrings(data []string, shape ...int) View {
-	return View{texts: data, count: len(data), dtype: String, shape: shape, isFlat: shape == nil}
+	view := View{texts: data, count: len(data), dtype: String}
+	view.setShape(shape, len(data))
+	return view
 }
 
 // Reshape gives the tensor exactly this shape; none are no dimensions.
 func (v View) Reshape(shape ...int) View {
-	v.shape, v.isFlat = shape, false
+	v.rank = copy(v.shape[:], shape)
+	if len(shape) > raw.MaxRank {
+		v.fault = fmt.Sprintf("a shape has at most %d dimensions, not %d", raw.MaxRank, len(shape))
+	}
 	return v
 }
 
@@ -88,30 +91,38 @@ func (v View) WithStrides(strides ...int) View {
 	return v
 }
 
-// lend checks the view and describes it to C.  Free what comes beside it.
-func (v *View) lend() (lent raw.View, texts unsafe.Pointer, err error) {
-	if v.isFlat {
-		v.shape = []int{v.count}
+func (v *View) setShape(shape []int, count int) {
+	if shape == nil {
+		v.shape[0], v.rank = count, 1
+		return
 	}
-	if err := v.check(); err != nil {
-		return raw.View{}, nil, err
-	}
-	lent = raw.View{Data: v.data, Shape: v.shape, Strides: v.strides, DType: int32(v.dtype)}
-	if v.dtype == String {
-		texts = raw.NewTexts(v.texts)
-		lent.Data = texts
-	}
-	return lent, texts, nil
+	*v = v.Reshape(shape...)
 }
+
+// lend checks the view and returns where C finds the elements; unlend them then.
+func (v *View) lend() (data unsafe.Pointer, err error) {
+	if err := v.check(); err != nil {
+		return nil, err
+	}
+	if v.dtype == String {
+		return raw.NewTexts(v.texts), nil
+	}
+	return v.data, nil
+}
+
+func (v *View) unlend(data unsafe.Pointer) {
+	if v.dtype == String {
+		raw.FreeTexts(data)
+	}
+}
+
+func (v *View) sizes() []int { return v.shape[:v.rank] }
 
 func (v *View) check() error {
 	if v.fault != "" {
 		return invalidArgument(v.fault)
 	}
-	if len(v.shape) > raw.MaxRank {
-		return v.isWrong("has more than %d dimensions", raw.MaxRank)
-	}
-	if v.strides != nil && len(v.strides) != len(v.shape) {
+	if v.strides != nil && len(v.strides) != v.rank {
 		return v.isWrong("has %d strides", len(v.strides))
 	}
 	for _, text := range v.texts {
@@ -135,7 +146,7 @@ func (v *View) check() error {
 // How many elements the shape has.
 func (v *View) elements() (int, error) {
 	elements, overflow := uint(1), uint(0)
-	for _, size := range v.shape {
+	for _, size := range v.sizes() {
 		if size < 0 {
 			return 0, v.isWrong("has a negative size")
 		}
@@ -158,7 +169,7 @@ func (v *View) checkStrides(isEmpty bool) error {
 		return nil
 	}
 	last, overflow := uint(0), uint(0)
-	for i, size := range v.shape {
+	for i, size := range v.sizes() {
 		if v.strides[i] < 0 {
 			return v.isWrong("has a negative stride")
 		}
@@ -174,9 +185,8 @@ func (v *View) checkStrides(isEmpty bool) error {
 	return nil
 }
 
-// Only what is wrong needs the shape on the heap.
 func (v *View) isWrong(format string, args ...any) error {
-	return invalidArgument(fmt.Sprintf("the shape %v ", slices.Clone(v.shape)) + fmt.Sprintf(format, args...))
+	return invalidArgument(fmt.Sprintf("the shape %v ", slices.Clone(v.sizes())) + fmt.Sprintf(format, args...))
 }
 
 func dtypeOf[T Element]() DType {

@@ -29,16 +29,8 @@ import (
 	"unsafe"
 )
 
-// View describes memory that C reads during one call.
-type View struct {
-	Data    unsafe.Pointer
-	Shape   []int // at most MaxRank
-	Strides []int // nil, or as many
-	DType   int32
-}
-
-// What C reads beside the elements, in memory that does not move while it does: a
-// stack of Go does, when the library logs through Go.
+// What C reads beside the elements, in memory that does not move while it does; a stack
+// of Go may, when the library logs through Go.
 type lent struct {
 	shape, strides [MaxRank]C.int64_t
 	name           [256]C.char
@@ -57,36 +49,37 @@ func (l *lent) text(text string) *C.char {
 	return &l.name[0]
 }
 
-// The shape and the strides.
-func (l *lent) layout(view View) (shape, strides *C.int64_t) {
-	for i, size := range view.Shape {
+// The shape and the strides, which may be nil.
+func (l *lent) layout(sizes, steps []int) (shape, strides *C.int64_t) {
+	for i, size := range sizes {
 		l.shape[i] = C.int64_t(size)
 	}
-	for i, stride := range view.Strides {
-		l.strides[i] = C.int64_t(stride)
+	for i, step := range steps {
+		l.strides[i] = C.int64_t(step)
 	}
-	if view.Strides != nil {
+	if steps != nil {
 		strides = &l.strides[0]
 	}
 	return &l.shape[0], strides
 }
 
-// Save is smd_hook_save.
-func Save(hook Smd_hook, name string, view View) Smd_error {
+// Save is smd_hook_save.  There are at most MaxRank sizes, and as many strides or nil.
+func Save(hook Smd_hook, name string, data unsafe.Pointer, dtype int32, sizes, steps []int) Smd_error {
 	l := pool.Get().(*lent)
 	defer pool.Put(l)
-	shape, strides := l.layout(view)
-	return SwigcptrSmd_error(C.save(C.uintptr_t(hook.Swigcptr()), l.text(name), view.Data,
-		shape, strides, C.int32_t(len(view.Shape)), C.smd_dtype(view.DType)))
+	shape, strides := l.layout(sizes, steps)
+	return SwigcptrSmd_error(C.save(C.uintptr_t(hook.Swigcptr()), l.text(name), data,
+		shape, strides, C.int32_t(len(sizes)), C.smd_dtype(dtype)))
 }
 
-// SaveCustom is smd_hook_save_custom.
-func SaveCustom(hook Smd_hook, name string, view View, collections Smd_strings) Smd_error {
+// SaveCustom is smd_hook_save_custom, of what Save takes.
+func SaveCustom(hook Smd_hook, name string, data unsafe.Pointer, dtype int32, sizes, steps []int,
+	collections Smd_strings) Smd_error {
 	l := pool.Get().(*lent)
 	defer pool.Put(l)
-	shape, strides := l.layout(view)
-	return SwigcptrSmd_error(C.save_custom(C.uintptr_t(hook.Swigcptr()), l.text(name), view.Data,
-		shape, strides, C.int32_t(len(view.Shape)), C.smd_dtype(view.DType),
+	shape, strides := l.layout(sizes, steps)
+	return SwigcptrSmd_error(C.save_custom(C.uintptr_t(hook.Swigcptr()), l.text(name), data,
+		shape, strides, C.int32_t(len(sizes)), C.smd_dtype(dtype),
 		C.uintptr_t(collections.Swigcptr())))
 }
 

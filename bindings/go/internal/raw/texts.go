@@ -32,8 +32,4 @@ func NewTexts(texts []string) unsafe.Pointer {
 }
 
 // FreeTexts frees what NewTexts returned.
-func FreeTexts(memory unsafe.Pointer) {
-	if memory != nil {
-		C.free(memory)
-	}
-}
+func FreeTexts(memory unsafe.Pointer) { C.free(memory) }
