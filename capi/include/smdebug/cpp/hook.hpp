@@ -1,0 +1,181 @@
+// Recording: a hook turns the tensors of a running job into a trial.
+#ifndef SMDEBUG_CPP_HOOK_HPP
+#define SMDEBUG_CPP_HOOK_HPP
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "smdebug/cpp/handle.hpp"
+#include "smdebug/cpp/lend.hpp"
+#include "smdebug/cpp/options.hpp"
+#include "smdebug/cpp/step_guard.hpp"
+#include "smdebug/cpp/view.hpp"
+#include "smdebug/hook.h"
+
+namespace smdebug {
+
+// Any threads at once.  Destroying it frees it as smd_hook_free() does, without an end marker:
+// Close() it, which can fail.
+class Hook {
+ public:
+  // smd_hook_new().
+  explicit Hook(const HookOptions &options)
+      : Hook(detail::Make<Owner>(smd_hook_new, options.Get())) {}
+  // Takes `hook`.
+  explicit Hook(smd_hook *hook) : Hook(Owner(hook)) {}
+  Hook(Hook &&) noexcept = default;
+  Hook &operator=(Hook &&) noexcept = default;
+
+  // Waits until what was saved is written; a negative time: without end.  smd_hook_flush().
+  void Flush(std::chrono::milliseconds timeout = kWithoutEnd) {
+    CheckKept(smd_hook_flush(Get(), detail::ToMilliseconds(timeout)));
+  }
+
+  // smd_hook_close().
+  void Close() { CheckKept(smd_hook_close(Get())); }
+
+  // smd_hook_set_mode(), smd_hook_mode().
+  void SetMode(Mode mode) { detail::Check(smd_hook_set_mode(Get(), static_cast<smd_mode>(mode))); }
+  Mode GetMode() const noexcept { return static_cast<Mode>(smd_hook_mode(Get())); }
+
+  // Begins the next step, of `mode` if it is given; it ends with what is returned.
+  // smd_hook_set_mode(), smd_hook_begin_step().
+  StepGuard Step() { return StepGuard(state_); }
+  StepGuard Step(Mode mode) {
+    SetMode(mode);
+    return Step();
+  }
+
+  // The same where no scope fits.  Returns the global step.  smd_hook_begin_step(),
+  // smd_hook_end_step().
+  int64_t BeginStep() {
+    int64_t global_step = -1;
+    detail::Check(smd_hook_begin_step(Get(), &global_step));
+    return global_step;
+  }
+  void EndStep() { detail::Check(smd_hook_end_step(Get())); }
+
+  // The last step begun in `mode`, or -1.  smd_hook_step().
+  int64_t LastStep(Mode mode) const noexcept {
+    return smd_hook_step(Get(), static_cast<smd_mode>(mode));
+  }
+
+  // Whether the open step saves this tensor.  smd_hook_wants().
+  bool Wants(const CString &tensor) const noexcept {
+    return smd_hook_wants(Get(), tensor.Get()) != 0;
+  }
+
+  // Saves a number, a std::vector, or any View; copied if wanted.  smd_hook_save().
+  void Save(const CString &tensor, const View &view) {
+    const smd_tensor_view c_view = view.ToC();
+    detail::Check(smd_hook_save(Get(), tensor.Get(), &c_view));
+  }
+  template <class T>
+  void Save(const CString &tensor, const T *data, const Shape &shape,
+            const Shape &strides = Shape()) {
+    Save(tensor, View(data, shape, strides));
+  }
+
+  // Saves texts; one dimension, unless `shape` is given.
+  void SaveStrings(const CString &tensor, const std::vector<std::string> &texts) {
+    SaveStrings(tensor, texts, Shape{static_cast<int64_t>(texts.size())});
+  }
+  void SaveStrings(const CString &tensor, const std::vector<std::string> &texts,
+                   const Shape &shape) {
+    detail::RequireCount(shape, texts.size());
+    const std::vector<const char *> pointers = detail::ToPointers(texts);
+    Save(tensor, View(DType::kString, pointers.data(), shape));
+  }
+
+  // Lends the memory of `view` until `release()` is called: once, on any thread, also when the
+  // library refuses.  What it throws is lost.  smd_hook_save_owned().
+  template <class Release>
+  void SaveOwned(const CString &tensor, const View &view, Release release) {
+    const smd_tensor_view c_view = view.ToC();
+    void *lent = detail::Lend(std::move(release));
+    detail::Check(
+        smd_hook_save_owned(Get(), tensor.Get(), &c_view, detail::TakeBack<Release>, lent));
+  }
+
+  // Gives the elements away, not copied; a vector has one dimension, unless `shape` is given.
+  template <class T>
+  void SaveOwned(const CString &tensor, std::vector<T> &&elements) {
+    const Shape shape{static_cast<int64_t>(elements.size())};
+    SaveOwned(tensor, std::move(elements), shape);
+  }
+  template <class T>
+  void SaveOwned(const CString &tensor, std::vector<T> &&elements, const Shape &shape) {
+    detail::RequireCount(shape, elements.size());
+    const View view(elements.data(), shape);
+    SaveOwned(tensor, view, detail::Keeper<std::vector<T>>{std::move(elements)});
+  }
+  template <class T, class Delete>
+  void SaveOwned(const CString &tensor, std::unique_ptr<T[], Delete> elements, const Shape &shape) {
+    const View view(elements.get(), shape);
+    SaveOwned(tensor, view, detail::Keeper<std::unique_ptr<T[], Delete>>{std::move(elements)});
+  }
+  template <class T>
+  void SaveOwned(const CString &tensor, std::shared_ptr<T> elements, const Shape &shape) {
+    const View view(elements.get(), shape);
+    SaveOwned(tensor, view, detail::Keeper<std::shared_ptr<T>>{std::move(elements)});
+  }
+
+  // Gives a DLPack tensor away; its deleter is called once.  smd_hook_save_dlpack().
+  void SaveDlpack(const CString &tensor, DLManagedTensorVersioned *dlpack) {
+    detail::Check(smd_hook_save_dlpack(Get(), tensor.Get(), dlpack));
+  }
+
+  // Saves into the named collections; none: "default".  smd_hook_save_custom().
+  void SaveCustom(const CString &tensor, const View &view,
+                  const std::vector<std::string> &collections = {}) {
+    const smd_tensor_view c_view = view.ToC();
+    const detail::Strings list = detail::ToStrings(collections);
+    detail::Check(smd_hook_save_custom(Get(), tensor.Get(), &c_view, list.get()));
+  }
+
+  // Saves one number as "scalar/<name>"; `timestamp` in seconds since 1970, 0: now.
+  // smd_hook_save_scalar().
+  void SaveScalar(const CString &name, const View &number, double timestamp = 0) {
+    const smd_tensor_view c_view = number.ToC();
+    detail::Check(smd_hook_save_scalar(Get(), name.Get(), &c_view, timestamp));
+  }
+
+  // Shared with the hook.  smd_hook_collection(), smd_hook_add_collection().
+  smdebug::Collection Collection(const CString &name) {
+    return detail::MakeObject<smdebug::Collection>(smd_hook_collection, Get(), name.Get());
+  }
+  void AddCollection(const smdebug::Collection &collection) {
+    detail::Check(smd_hook_add_collection(Get(), collection.Get()));
+  }
+
+  // smd_hook_collections(), smd_hook_export_collections().
+  std::vector<std::string> Collections() const {
+    return detail::MakeVector<detail::Strings>(smd_hook_collections, Get());
+  }
+  void ExportCollections() { detail::Check(smd_hook_export_collections(Get())); }
+
+  // smd_hook_is_recording(), smd_hook_count().
+  bool IsRecording() const noexcept { return smd_hook_is_recording(Get()) != 0; }
+  int64_t Count(const CString &name) const noexcept { return smd_hook_count(Get(), name.Get()); }
+
+  smd_hook *Get() const noexcept { return detail::GetHook(state_); }
+
+ private:
+  using Owner = detail::Handle<smd_hook, smd_hook_free>;
+
+  explicit Hook(Owner hook) : state_(std::make_shared<detail::HookState>(std::move(hook))) {}
+
+  // Throws what a destructor met earlier, or else `error`.
+  void CheckKept(smd_error *error) {
+    detail::Check(state_ == nullptr ? error : state_->Take(error));
+  }
+
+  std::shared_ptr<detail::HookState> state_;
+};
+
+}  // namespace smdebug
+
+#endif  // SMDEBUG_CPP_HOOK_HPP

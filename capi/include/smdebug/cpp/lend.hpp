@@ -1,0 +1,73 @@
+// Memory and texts on their way into a hook.
+#ifndef SMDEBUG_CPP_LEND_HPP
+#define SMDEBUG_CPP_LEND_HPP
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "smdebug/cpp/error.hpp"
+#include "smdebug/cpp/handle.hpp"
+#include "smdebug/cpp/view.hpp"
+
+namespace smdebug::detail {
+
+// A release function that does nothing but destroy the owner of the memory.
+template <class Owner>
+struct Keeper {
+  Owner owner;
+  void operator()() const noexcept {}
+};
+
+// Puts `release` where TakeBack() finds it; calls it if there is no memory for that.
+template <class Release>
+void *Lend(Release release) {
+  try {
+    return new Release(std::move(release));
+  } catch (...) {
+    release();
+    throw;
+  }
+}
+
+// What the library calls when it no longer needs the memory.
+template <class Release>
+void TakeBack(void *lent) noexcept {
+  const std::unique_ptr<Release> release(static_cast<Release *>(lent));
+  try {
+    (*release)();
+  } catch (...) {
+    // There is nobody to tell: this may be the library's own thread.
+  }
+}
+
+// Throws unless a tensor of this shape has `count` elements.
+inline void RequireCount(const Shape &shape, size_t count) {
+  const int64_t *sizes = shape.Data();
+  size_t left = count;
+  bool is_empty = false;
+  bool fits = shape.Rank() <= SMD_MAX_RANK;
+  for (int32_t i = 0; fits && i < shape.Rank(); ++i) {
+    if (sizes[i] == 0) is_empty = true;
+    if (sizes[i] <= 0) continue;  // the library refuses those below 0
+    const size_t size = static_cast<size_t>(sizes[i]);
+    fits = left % size == 0;
+    left /= size;
+  }
+  if (is_empty ? count == 0 : fits && left == 1) return;
+  throw Error(SMD_INVALID_ARGUMENT, "the shape does not hold the " + std::to_string(count) +
+                                        " elements given; make their numbers equal");
+}
+
+// The texts as a tensor of strings has them.
+inline std::vector<const char *> ToPointers(const std::vector<std::string> &texts) {
+  std::vector<const char *> pointers;
+  pointers.reserve(texts.size());
+  for (const std::string &text : texts) pointers.push_back(CString(text).Get());
+  return pointers;
+}
+
+}  // namespace smdebug::detail
+
+#endif  // SMDEBUG_CPP_LEND_HPP

@@ -1,0 +1,95 @@
+// How a hook records, and how a trial is opened.
+#ifndef SMDEBUG_CPP_OPTIONS_HPP
+#define SMDEBUG_CPP_OPTIONS_HPP
+
+#include <utility>
+
+#include "smdebug/cpp/config.hpp"
+#include "smdebug/cpp/handle.hpp"
+#include "smdebug/cpp/log.hpp"
+#include "smdebug/hook_options.h"
+#include "smdebug/trial_options.h"
+
+namespace smdebug {
+
+// One thread while they are being set.
+class HookOptions {
+ public:
+  using Owner = detail::Handle<smd_hook_options, smd_hook_options_free>;
+
+  // smd_hook_options_new().
+  HookOptions() : handle_(detail::Make<Owner>(smd_hook_options_new)) {}
+  // Takes `options`.
+  explicit HookOptions(smd_hook_options *options) noexcept : handle_(options) {}
+
+  // Sets one option, as "out_dir"; their names are at smd_hook_options_set().
+  HookOptions &Set(const CString &name, const CString &value) {
+    detail::Check(smd_hook_options_set(handle_.get(), name.Get(), value.Get()));
+    return *this;
+  }
+
+  // smd_hook_options_include_regex().
+  HookOptions &IncludeRegex(const CString &regex) {
+    detail::Check(smd_hook_options_include_regex(handle_.get(), regex.Get()));
+    return *this;
+  }
+
+  // smd_hook_options_set_save_config(), smd_hook_options_set_reduction_config().
+  HookOptions &SetSaveConfig(const SaveConfig &config) {
+    detail::Check(smd_hook_options_set_save_config(handle_.get(), config.Get()));
+    return *this;
+  }
+  HookOptions &SetReductionConfig(const ReductionConfig &config) {
+    detail::Check(smd_hook_options_set_reduction_config(handle_.get(), config.Get()));
+    return *this;
+  }
+
+  // Shares `collection` with the hook.  smd_hook_options_add_collection().
+  HookOptions &AddCollection(const Collection &collection) {
+    detail::Check(smd_hook_options_add_collection(handle_.get(), collection.Get()));
+    return *this;
+  }
+
+  // smd_hook_options_set_log().
+  HookOptions &SetLog(LogLevel level, LogFunction log) {
+    detail::SetLog(handle_.get(), smd_hook_options_set_log, level, std::move(log));
+    return *this;
+  }
+
+  const smd_hook_options *Get() const noexcept { return handle_.get(); }
+
+ private:
+  Owner handle_;
+};
+
+// One thread while they are being set.
+class TrialOptions {
+ public:
+  using Owner = detail::Handle<smd_trial_options, smd_trial_options_free>;
+
+  // smd_trial_options_new().
+  TrialOptions() : handle_(detail::Make<Owner>(smd_trial_options_new)) {}
+  // Takes `options`.
+  explicit TrialOptions(smd_trial_options *options) noexcept : handle_(options) {}
+
+  // Sets one option, as "wait_seconds"; their names are at smd_trial_options_set().
+  TrialOptions &Set(const CString &name, const CString &value) {
+    detail::Check(smd_trial_options_set(handle_.get(), name.Get(), value.Get()));
+    return *this;
+  }
+
+  // smd_trial_options_set_log().
+  TrialOptions &SetLog(LogLevel level, LogFunction log) {
+    detail::SetLog(handle_.get(), smd_trial_options_set_log, level, std::move(log));
+    return *this;
+  }
+
+  const smd_trial_options *Get() const noexcept { return handle_.get(); }
+
+ private:
+  Owner handle_;
+};
+
+}  // namespace smdebug
+
+#endif  // SMDEBUG_CPP_OPTIONS_HPP

@@ -1,0 +1,80 @@
+// A step of a hook, as long as a scope.
+#ifndef SMDEBUG_CPP_STEP_GUARD_HPP
+#define SMDEBUG_CPP_STEP_GUARD_HPP
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "smdebug/cpp/handle.hpp"
+#include "smdebug/hook.h"
+
+namespace smdebug {
+namespace detail {
+
+// A hook's handle, and the first error that a destructor met and could not throw.
+class HookState {
+ public:
+  explicit HookState(Handle<smd_hook, smd_hook_free> hook) noexcept : hook_(std::move(hook)) {}
+  HookState(const HookState &) = delete;
+  HookState &operator=(const HookState &) = delete;
+  ~HookState() { smd_error_free(kept_); }
+
+  smd_hook *Get() const noexcept { return hook_.get(); }
+
+  void Keep(smd_error *error) noexcept {
+    smd_error *none = nullptr;
+    if (!kept_.compare_exchange_strong(none, error)) smd_error_free(error);
+  }
+
+  // The error kept, or else `error`; the caller's to throw or free.
+  smd_error *Take(smd_error *error) noexcept {
+    smd_error *kept = kept_.exchange(nullptr);
+    if (kept == nullptr) return error;
+    smd_error_free(error);
+    return kept;
+  }
+
+ private:
+  Handle<smd_hook, smd_hook_free> hook_;
+  std::atomic<smd_error *> kept_{nullptr};
+};
+
+inline smd_hook *GetHook(const std::shared_ptr<HookState> &state) noexcept {
+  return state == nullptr ? nullptr : state->Get();
+}
+
+}  // namespace detail
+
+// An open step, which ends when this goes; it keeps the hook alive.  What is wrong with ending it
+// is then thrown by the hook's next Flush() or Close(); End() throws it at once.
+class [[nodiscard]] StepGuard {
+ public:
+  // Begins the next step.  smd_hook_begin_step().
+  explicit StepGuard(std::shared_ptr<detail::HookState> hook) : hook_(std::move(hook)) {
+    detail::Check(smd_hook_begin_step(detail::GetHook(hook_), &global_step_));
+  }
+  StepGuard(StepGuard &&) noexcept = default;
+  StepGuard &operator=(StepGuard &&) = delete;
+  ~StepGuard() {
+    if (hook_ != nullptr) hook_->Keep(smd_hook_end_step(hook_->Get()));
+  }
+
+  // Ends the step.  A second call does nothing.  smd_hook_end_step().
+  void End() {
+    if (const auto hook = std::exchange(hook_, nullptr)) {
+      detail::Check(smd_hook_end_step(hook->Get()));
+    }
+  }
+
+  // The step's number among those of all modes.
+  int64_t GlobalStep() const noexcept { return global_step_; }
+
+ private:
+  std::shared_ptr<detail::HookState> hook_;
+  int64_t global_step_ = -1;
+};
+
+}  // namespace smdebug
+
+#endif  // SMDEBUG_CPP_STEP_GUARD_HPP

@@ -1,0 +1,88 @@
+// A trial's tensor, by its name.
+#ifndef SMDEBUG_CPP_TENSOR_HPP
+#define SMDEBUG_CPP_TENSOR_HPP
+
+#include <string>
+#include <vector>
+
+#include "smdebug/cpp/handle.hpp"
+#include "smdebug/cpp/types.hpp"
+#include "smdebug/cpp/value.hpp"
+#include "smdebug/trial.h"
+
+namespace smdebug {
+
+// Any threads at once.  Where `worker` is not given, it is the first that has the step.
+class Tensor {
+ public:
+  using Owner = detail::Handle<smd_tensor, smd_tensor_free>;
+
+  // Takes `tensor`.
+  explicit Tensor(smd_tensor *tensor) noexcept : handle_(tensor) {}
+
+  // smd_tensor_name().
+  std::string Name() const {
+    const char *name = smd_tensor_name(Get());
+    return name == nullptr ? "" : name;
+  }
+
+  // smd_tensor_original_name().
+  std::string OriginalName() const { return detail::MakeString(smd_tensor_original_name, Get()); }
+
+  // The steps at which it was saved.  smd_tensor_steps().
+  std::vector<int64_t> Steps(Mode mode = Mode::kGlobal, bool incomplete_too = false) const {
+    return detail::MakeVector<detail::Steps>(smd_tensor_steps, Get(), static_cast<smd_mode>(mode),
+                                             int32_t{incomplete_too});
+  }
+
+  // The last `count` of them (0: all) that are not after `step`.  smd_tensor_prev_steps().
+  std::vector<int64_t> PrevSteps(int64_t step, int64_t count, Mode mode = Mode::kGlobal) const {
+    return detail::MakeVector<detail::Steps>(smd_tensor_prev_steps, Get(), step, count,
+                                             static_cast<smd_mode>(mode));
+  }
+
+  // smd_tensor_workers().
+  std::vector<std::string> Workers(int64_t step, Mode mode = Mode::kGlobal) const {
+    return detail::MakeVector<detail::Strings>(smd_tensor_workers, Get(), step,
+                                               static_cast<smd_mode>(mode));
+  }
+
+  // Throws StepUnavailable, StepNotYet, ValueUnavailable, and others.  smd_tensor_value().
+  smdebug::Value Value(int64_t step, Mode mode = Mode::kGlobal,
+                       const CString &worker = nullptr) const {
+    return detail::MakeObject<smdebug::Value>(smd_tensor_value, Get(), step,
+                                              static_cast<smd_mode>(mode), worker.Get());
+  }
+
+  // smd_tensor_shape().
+  std::vector<int64_t> Shape(int64_t step, Mode mode = Mode::kGlobal,
+                             const CString &worker = nullptr) const {
+    return detail::MakeVector<detail::Steps>(smd_tensor_shape, Get(), step,
+                                             static_cast<smd_mode>(mode), worker.Get());
+  }
+
+  // The reduction saved, or else computed from the value; of the absolute values, if
+  // `absolute`.  smd_tensor_reduction().
+  smdebug::Value Reduction(int64_t step, const CString &reduction, bool absolute = false,
+                           Mode mode = Mode::kGlobal, const CString &worker = nullptr) const {
+    return detail::MakeObject<smdebug::Value>(smd_tensor_reduction, Get(), step,
+                                              static_cast<smd_mode>(mode), worker.Get(),
+                                              reduction.Get(), int32_t{absolute});
+  }
+
+  // The names of the reductions saved, as "abs_l1".  smd_tensor_reductions().
+  std::vector<std::string> Reductions(int64_t step, Mode mode = Mode::kGlobal,
+                                      const CString &worker = nullptr) const {
+    return detail::MakeVector<detail::Strings>(smd_tensor_reductions, Get(), step,
+                                               static_cast<smd_mode>(mode), worker.Get());
+  }
+
+  smd_tensor *Get() const noexcept { return handle_.get(); }
+
+ private:
+  Owner handle_;
+};
+
+}  // namespace smdebug
+
+#endif  // SMDEBUG_CPP_TENSOR_HPP
