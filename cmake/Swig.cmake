@@ -4,10 +4,16 @@ string(REPLACE "swig==" "" pinned ${pinned})
 if(DEFINED ENV{SMDEBUG_SWIG})
   set(SWIG_EXECUTABLE $ENV{SMDEBUG_SWIG} CACHE FILEPATH "The SWIG program" FORCE)
 endif()
+# Where pip builds, the program is in an environment that was made for one build.
+if(NOT EXISTS "${SWIG_EXECUTABLE}")
+  unset(SWIG_EXECUTABLE CACHE)
+endif()
 find_program(SWIG_EXECUTABLE swig REQUIRED)
 execute_process(COMMAND ${SWIG_EXECUTABLE} -version OUTPUT_VARIABLE found)
 string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" found "${found}")
 if(NOT found VERSION_EQUAL pinned)
-  message(FATAL_ERROR "${SWIG_EXECUTABLE} is SWIG ${found}; the bindings are made by ${pinned}.\n"
+  set(program ${SWIG_EXECUTABLE})
+  unset(SWIG_EXECUTABLE CACHE)
+  message(FATAL_ERROR "${program} is SWIG ${found}; the bindings are made by ${pinned}.\n"
     "Install it with `pip install swig==${pinned}` and pass -DSWIG_EXECUTABLE=.")
 endif()

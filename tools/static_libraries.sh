@@ -1,7 +1,8 @@
 #!/bin/sh
 # Builds the static libraries that Debian has not, for packages that bring all they need:
 # static_libraries.sh FOLDER.  FOLDER gets include/ and lib/ with curl (HTTP and HTTPS only),
-# cJSON and Highway, of Debian's sources with Debian's patches.  Nothing of the system is
+# cJSON and Highway, of Debian's sources with Debian's patches, and licenses/ with those of
+# all that such packages hold.  Nothing of the system is
 # changed and no rights are needed.  A folder that holds them already is left alone.
 set -eu
 
@@ -9,9 +10,10 @@ mkdir -p "$1"
 folder=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 stamp="$folder/made_from"
+packages="libcurl4-openssl-dev libssl-dev libcjson-dev libhwy-dev libpcre2-dev rapidjson-dev"
 wanted=$({
   cat "$here/static_libraries.sh"
-  dpkg-query -W libcurl4-openssl-dev libssl-dev libcjson-dev libhwy-dev
+  dpkg-query -W $packages
 } | sha256sum)
 [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ] && exit 0
 
@@ -95,6 +97,14 @@ build_highway() {
   ar rcs "$folder/lib/libhwy.a" targets.o
 }
 
+# Of everything that a package has linked in, or compiled in.
+copy_licenses() {
+  mkdir -p "$folder/licenses"
+  for package in $packages; do
+    cp "/usr/share/doc/$package/copyright" "$folder/licenses/${package%-dev}.txt"
+  done
+}
+
 for program in apt-get dpkg-source cc c++ make; do
   command -v "$program" >/dev/null || fail "the program $program is needed, and is not here"
 done
@@ -104,5 +114,6 @@ mkdir -p "$folder/lib"
 build_curl
 build_cjson
 build_highway
+copy_licenses
 rm -f "$log"
 printf '%s\n' "$wanted" > "$stamp"
