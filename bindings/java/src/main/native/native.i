@@ -77,7 +77,7 @@
   $result = result != NULL ? 0 : (jlong)(intptr_t)*$1;
 }
 
-%typemap(out) smd_error * {
+%typemap(out) struct smd_error *, smd_error * {
   if ($1 != NULL) SmdJavaThrow(jenv, $1);
   $result = 0;
 }

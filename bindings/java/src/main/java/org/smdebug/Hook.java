@@ -259,7 +259,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
    * @param value the number
    */
   public void saveScalar(String name, double value) {
-    saveArrayAs(AS_SCALAR, name, new double[] {value}, 'D', DType.FLOAT64, 0, 1, new long[0]);
+    saveArrayAs(AS_SCALAR, name, new double[] {value}, 'D', DType.FLOAT64, 0, 1, new long[] {1});
   }
 
   /**

@@ -10,11 +10,26 @@ import java.util.Map;
 public class SmdebugException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
+  /** The error, copied out of the library. */
   private final Facts facts;
 
   SmdebugException(Facts facts) {
     super(facts.message());
     this.facts = facts;
+  }
+
+  /**
+   * What the library said of an exception: itself, or its cause where the library found an argument or
+   * a moment wrong.
+   *
+   * @param exception any exception
+   * @return the library's error, or null if it is not one of these
+   */
+  public static SmdebugException of(Throwable exception) {
+    if (exception instanceof SmdebugException error) {
+      return error;
+    }
+    return exception.getCause() instanceof SmdebugException error ? error : null;
   }
 
   /**

@@ -50,9 +50,9 @@ public final class Tensor {
    * @return the steps, ascending
    */
   public LongStream steps(Mode mode) {
-    return Arrays.stream(
-        handle.get(
-            tensor -> Lists.takeSteps(Raw.smd_tensor_steps(tensor, mode.number(), 0))));
+    long[] steps =
+        handle.get(tensor -> Lists.takeSteps(Raw.smd_tensor_steps(tensor, mode.number(), 0)));
+    return Arrays.stream(steps);
   }
 
   /**
@@ -64,10 +64,11 @@ public final class Tensor {
    * @return the steps, ascending
    */
   public LongStream previousSteps(long step, long count, Mode mode) {
-    return Arrays.stream(
+    long[] steps =
         handle.get(
             tensor ->
-                Lists.takeSteps(Raw.smd_tensor_prev_steps(tensor, step, count, mode.number()))));
+                Lists.takeSteps(Raw.smd_tensor_prev_steps(tensor, step, count, mode.number())));
+    return Arrays.stream(steps);
   }
 
   /**
