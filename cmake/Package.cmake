@@ -1,23 +1,33 @@
 # Installing: library, headers, CMake package, pkg-config file; and taking it back.
 include(CMakePackageConfigHelpers)
 
+# `runtime` is what programs run with, `development` what they are built with.
 install(TARGETS smdebug EXPORT smdebugTargets
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development
+  FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/smdebug)
-install(EXPORT smdebugTargets NAMESPACE smdebug:: DESTINATION ${package_folder})
+install(EXPORT smdebugTargets NAMESPACE smdebug:: DESTINATION ${package_folder}
+  COMPONENT development)
 file(WRITE ${PROJECT_BINARY_DIR}/smdebugConfig.cmake
   "include(\${CMAKE_CURRENT_LIST_DIR}/smdebugTargets.cmake)\n")
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/smdebugConfigVersion.cmake
   COMPATIBILITY SameMajorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/smdebugConfig.cmake
-  ${PROJECT_BINARY_DIR}/smdebugConfigVersion.cmake DESTINATION ${package_folder})
+  ${PROJECT_BINARY_DIR}/smdebugConfigVersion.cmake DESTINATION ${package_folder}
+  COMPONENT development)
 
 # Relocatable: the prefix is found from where the file lies.
 file(RELATIVE_PATH to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" to_prefix ${to_prefix})
 configure_file(cmake/smdebug.pc.in smdebug.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/smdebug.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${PROJECT_BINARY_DIR}/smdebug.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+  COMPONENT development)
 
-add_custom_target(uninstall COMMENT "Removing what install_manifest.txt lists"
-  COMMAND xargs -d "\\n" -a ${PROJECT_BINARY_DIR}/install_manifest.txt rm -fv)
+if(PROJECT_IS_TOP_LEVEL)
+  # What was installed where, for `uninstall`: CMake itself remembers the last place only.
+  install(CODE "set(RECORDS \"${PROJECT_BINARY_DIR}/installed\")
+    include(\"${PROJECT_SOURCE_DIR}/cmake/RecordInstall.cmake\")" ALL_COMPONENTS)
+  add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -DRECORDS=${PROJECT_BINARY_DIR}/installed
+    -DPREFIX=${CMAKE_INSTALL_PREFIX} -P ${PROJECT_SOURCE_DIR}/cmake/Uninstall.cmake VERBATIM)
+  include(Debian)
+endif()
