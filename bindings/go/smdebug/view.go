@@ -47,8 +47,9 @@ func ViewOf[T Element](data []T, shape ...int) View {
 	return view
 }
 
-// Scalar is a tensor without dimensions.
-func Scalar[T Element](element T) View { return ViewOf([]T{element}).Reshape() }
+// Scalar is a tensor of one element, with the shape (1) that lone numbers have in every
+// language.
+func Scalar[T Element](element T) View { return ViewOf([]T{element}) }
 
 // ViewOfBytes is a tensor of elements as the machine has them in memory, for those that
 // Go has no type for, as [BFloat16].  Without a shape it has one dimension.

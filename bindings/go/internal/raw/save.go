@@ -18,7 +18,8 @@ static uintptr_t save_custom(uintptr_t hook, const char *name, const void *data,
 }
 
 static uintptr_t save_scalar(uintptr_t hook, const char *name, double value, double timestamp) {
-  const smd_tensor_view view = {sizeof(view), &value, NULL, NULL, 0, SMD_FLOAT64};
+  const int64_t shape[] = {1};
+  const smd_tensor_view view = {sizeof(view), &value, shape, NULL, 1, SMD_FLOAT64};
   return (uintptr_t)smd_hook_save_scalar((smd_hook *)hook, name, &view, timestamp);
 }
 */

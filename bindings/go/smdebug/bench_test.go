@@ -1,0 +1,64 @@
+package smdebug_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/libsmdebug/libsmdebug/bindings/go/smdebug"
+)
+
+func BenchmarkSave16Floats(b *testing.B) {
+	hook := newHook(b, filepath.Join(b.TempDir(), "run"), everything())
+	floats := make([]float32, 16)
+	b.ReportAllocs()
+	inStep := 0
+	got(hook.BeginStep())(b)
+	for b.Loop() {
+		must(b, hook.Save("layer1.weight", smdebug.ViewOf(floats, 4, 4)))
+		if inStep++; inStep == 1000 {
+			b.StopTimer()
+			must(b, hook.EndStep())
+			must(b, hook.Flush(context.Background()))
+			got(hook.BeginStep())(b)
+			inStep = 0
+			b.StartTimer()
+		}
+	}
+}
+
+func BenchmarkSaveUnwanted(b *testing.B) {
+	hook := newHook(b, filepath.Join(b.TempDir(), "run"), smdebug.HookOptions{})
+	floats := make([]float32, 16)
+	b.ReportAllocs()
+	got(hook.BeginStep())(b)
+	for b.Loop() {
+		must(b, hook.Save("layer1.weight", smdebug.ViewOf(floats, 4, 4)))
+	}
+}
+
+func BenchmarkBytesOf1MiB(b *testing.B) {
+	path := record(b, 1, func(int64) map[string]smdebug.View {
+		return map[string]smdebug.View{"x": smdebug.ViewOf(make([]float32, 1<<18))}
+	})
+	value := valueOf(b, openTrial(b, path), "x", 0)
+	b.ReportAllocs()
+	for b.Loop() {
+		got(value.Bytes())(b)
+	}
+}
+
+// Saving is what a training does all the time.
+func TestSavingNeedsNoMemoryOfGo(t *testing.T) {
+	hook := newHook(t, filepath.Join(t.TempDir(), "run"), everything())
+	floats := make([]float32, 16)
+	got(hook.BeginStep())(t)
+	allocations := testing.AllocsPerRun(1000, func() {
+		if err := hook.Save("layer1.weight", smdebug.ViewOf(floats, 4, 4)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if allocations != 0 {
+		t.Errorf("%v allocations", allocations)
+	}
+}

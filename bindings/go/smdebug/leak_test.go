@@ -1,0 +1,164 @@
+package smdebug_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/libsmdebug/libsmdebug/bindings/go/smdebug"
+)
+
+// residentBytes is what the process has in memory.
+func residentBytes(t *testing.T) int {
+	t.Helper()
+	runtime.GC()
+	text, err := os.ReadFile("/proc/self/statm")
+	must(t, err)
+	pages, err := strconv.Atoi(strings.Fields(string(text))[1])
+	must(t, err)
+	return pages * os.Getpagesize()
+}
+
+const mostGrowth = 8 << 20 // bytes
+
+// staysFlat runs cycles on some goroutines, and looks that memory does not grow with them.
+func staysFlat(t *testing.T, cycles int, cycle func(number int) error) {
+	t.Helper()
+	run := func(cycles int) {
+		const goroutines = 4
+		var all sync.WaitGroup
+		for first := range goroutines {
+			all.Add(1)
+			go func() {
+				defer all.Done()
+				for number := first; number < cycles; number += goroutines {
+					if err := cycle(number); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			}()
+		}
+		all.Wait()
+	}
+	run(cycles / 10)
+	before := residentBytes(t)
+	run(cycles)
+	// What was forgotten is freed a little later.
+	for end := time.Now().Add(5 * time.Second); residentBytes(t) > before+mostGrowth; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("memory grew by %d bytes", residentBytes(t)-before)
+		}
+	}
+}
+
+// A cycle leaves every third thing to the garbage collector.
+func closeSome(number int, closers ...io.Closer) error {
+	if number%3 == 0 {
+		return nil
+	}
+	if number%3 == 1 {
+		runtime.Gosched()
+		for _, closer := range closers {
+			if err := closer.Close(); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range closers {
+		if err := closers[len(closers)-1-i].Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestValuesDoNotLeak(t *testing.T) {
+	trial := openTrial(t, record(t, 2, loss))
+	staysFlat(t, 100_000, func(number int) error {
+		tensor, err := trial.Tensor("loss")
+		if err != nil {
+			return err
+		}
+		value, err := tensor.Value(int64(number%2), smdebug.Train)
+		if err != nil {
+			return err
+		}
+		if _, err = value.Float64(); err != nil {
+			return err
+		}
+		if _, err = tensor.Value(7, smdebug.Train); !errors.Is(err, smdebug.ErrStepUnavailable) {
+			return err
+		}
+		return closeSome(number, tensor, value)
+	})
+}
+
+func TestConfigsDoNotLeak(t *testing.T) {
+	staysFlat(t, 100_000, func(number int) error {
+		collection, err := smdebug.NewCollection("mine")
+		if err != nil {
+			return err
+		}
+		if err := collection.SetSaveConfig(smdebug.SaveEvery(3)); err != nil {
+			return err
+		}
+		if _, err := smdebug.SaveEvery(-1).Wants(smdebug.Train, 0); err == nil {
+			return errors.New("it is taken")
+		}
+		if err := collection.Include("("); err == nil {
+			return errors.New("it is taken")
+		}
+		return closeSome(number, collection)
+	})
+}
+
+func TestHooksDoNotLeak(t *testing.T) {
+	folder := t.TempDir()
+	logger := slog.New(slog.NewTextHandler(io.Discard, nil))
+	staysFlat(t, 20_000, func(number int) error {
+		options := everything()
+		options.Settings = map[string]string{"dry_run": "true"}
+		options.Logger = logger
+		hook, err := smdebug.NewHook(filepath.Join(folder, strconv.Itoa(number)), options)
+		if err != nil {
+			return err
+		}
+		if err := hook.Step(smdebug.Train, func(int64) error { return hook.Save("x", smdebug.Scalar(1)) }); err != nil {
+			return err
+		}
+		return closeSome(number, hook)
+	})
+}
+
+func TestTrialsAndRulesDoNotLeak(t *testing.T) {
+	path := record(t, 2, loss)
+	settings := map[string]string{"end_delay_seconds": "0"}
+	staysFlat(t, 10_000, func(number int) error {
+		trial, err := smdebug.OpenTrial(context.Background(), path, smdebug.TrialOptions{Settings: settings})
+		if err != nil {
+			return err
+		}
+		rule, err := smdebug.NewBuiltinRule("VanishingGradient", nil)
+		if err != nil {
+			return err
+		}
+		if _, err := smdebug.RunRule(context.Background(), rule, trial, smdebug.RunOptions{}); err != nil {
+			return err
+		}
+		panics := ruleOf(func(context.Context, *smdebug.Trial, int64) (bool, error) { panic("mishap") })
+		if _, err := smdebug.RunRule(context.Background(), panics, trial, smdebug.RunOptions{}); !errors.Is(err, smdebug.ErrCallbackFailed) {
+			return errors.New("the panic is lost")
+		}
+		return closeSome(number, trial, rule)
+	})
+}
