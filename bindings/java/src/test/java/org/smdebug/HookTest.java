@@ -1,26 +1,282 @@
 package org.smdebug;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class HookTest {
+  private static final String EMOJI = "層/😀𝄞 ü";
+
   @TempDir Path folder;
 
-  @Test
-  void whatIsSavedIsRead() {
-    String path = folder.resolve("run").toString();
-    try (Hook hook = Hook.builder(path).saveAll().saveConfig(SaveConfig.every(1)).build()) {
-      hook.beginStep(Mode.TRAIN);
-      hook.save("w", new float[] {1, 2, 3, 4, 5, 6}, 2, 3);
+  private Trial recorded(java.util.function.Consumer<Hook> save) {
+    try (Hook hook = Runs.hook(folder)) {
+      hook.beginStep();
+      save.accept(hook);
       hook.endStep();
     }
-    try (Trial trial = Trial.open(path);
-        Value value = trial.tensor("w").value(0)) {
-      assertArrayEquals(new float[] {1, 2, 3, 4, 5, 6}, value.toFloatArray());
-      assertArrayEquals(new long[] {2, 3}, value.shape());
+    return Trial.open(folder.toString());
+  }
+
+  @Test
+  void everyArrayTypeIsSavedAndRead() {
+    Trial trial =
+        recorded(
+            hook -> {
+              hook.save("float", new float[] {1.5f, -2}, 2, 1);
+              hook.save("double", new double[] {1.5, Double.MIN_VALUE});
+              hook.save("int", new int[] {Integer.MIN_VALUE, 7});
+              hook.save("long", new long[] {Long.MAX_VALUE});
+              hook.save("short", new short[] {Short.MIN_VALUE});
+              hook.save("byte", new byte[] {-128, 127});
+              hook.save("boolean", new boolean[] {true, false, true});
+              hook.save("string", new String[] {"loss", "", EMOJI, "d"}, 2, 2);
+              hook.save("empty", new float[0], 0, 3);
+            });
+    try (trial) {
+      try (Value value = trial.tensor("float").value(0)) {
+        assertEquals(DType.FLOAT32, value.dtype());
+        assertArrayEquals(new long[] {2, 1}, value.shape());
+        assertArrayEquals(new float[] {1.5f, -2}, value.toFloatArray());
+      }
+      assertArrayEquals(
+          new double[] {1.5, Double.MIN_VALUE}, trial.tensor("double").value(0).toDoubleArray());
+      assertArrayEquals(
+          new int[] {Integer.MIN_VALUE, 7}, trial.tensor("int").value(0).toIntArray());
+      assertArrayEquals(new long[] {Long.MAX_VALUE}, trial.tensor("long").value(0).toLongArray());
+      assertArrayEquals(new int[] {Short.MIN_VALUE}, trial.tensor("short").value(0).toIntArray());
+      assertArrayEquals(new int[] {-128, 127}, trial.tensor("byte").value(0).toIntArray());
+      assertArrayEquals(
+          new boolean[] {true, false, true}, trial.tensor("boolean").value(0).toBooleanArray());
+      assertEquals(List.of("loss", "", EMOJI, "d"), trial.tensor("string").value(0).strings());
+      assertArrayEquals(new long[] {0, 3}, trial.tensor("empty").value(0).shape());
+      assertEquals(0, trial.tensor("empty").value(0).toFloatArray().length);
     }
+  }
+
+  @Test
+  void scalarsHaveNoDimension() {
+    Trial trial =
+        recorded(
+            hook -> {
+              hook.save("f", 0.5f);
+              hook.save("d", 0.25);
+              hook.save("i", 3);
+              hook.save("l", 1L << 40);
+              hook.save("b", true);
+              hook.save("s", EMOJI);
+              hook.saveScalar("rate", 0.125);
+            });
+    try (trial) {
+      assertEquals(0, trial.tensor("f").value(0).shape().length);
+      assertEquals(DType.FLOAT32, trial.tensor("f").value(0).dtype());
+      assertEquals(0.5, trial.tensor("f").value(0).toDouble());
+      assertEquals(0.25, trial.tensor("d").value(0).toDouble());
+      assertEquals(3, trial.tensor("i").value(0).toDouble());
+      assertArrayEquals(new long[] {1L << 40}, trial.tensor("l").value(0).toLongArray());
+      assertArrayEquals(new boolean[] {true}, trial.tensor("b").value(0).toBooleanArray());
+      assertEquals(List.of(EMOJI), trial.tensor("s").value(0).strings());
+      assertEquals(0.125, trial.tensor("scalar/rate").value(0).toDouble());
+    }
+  }
+
+  @Test
+  void buffersAreSavedBetweenPositionAndLimit() {
+    byte[] heap = {9, 1, 0, 2, 0, 9};
+    ByteBuffer direct = ByteBuffer.allocateDirect(40).order(ByteOrder.nativeOrder());
+    for (int i = 0; i < 10; ++i) {
+      direct.putFloat(i);
+    }
+    direct.position(8).limit(24);
+    Trial trial =
+        recorded(
+            hook -> {
+              hook.save("direct", DType.FLOAT32, direct, 2, 2);
+              hook.save("read-only", DType.FLOAT32, direct.asReadOnlyBuffer().order(direct.order()));
+              ByteBuffer part = ByteBuffer.wrap(heap, 1, 4).order(ByteOrder.nativeOrder());
+              hook.save("heap", DType.UINT16, part);
+              hook.save("slice", DType.UINT16, part.slice().order(ByteOrder.nativeOrder()), 1, 2);
+              hook.save("half", DType.FLOAT16, part.duplicate().order(ByteOrder.nativeOrder()));
+            });
+    assertEquals(8, direct.position());
+    try (trial) {
+      assertArrayEquals(new float[] {2, 3, 4, 5}, trial.tensor("direct").value(0).toFloatArray());
+      assertArrayEquals(new long[] {4}, trial.tensor("read-only").value(0).shape());
+      assertArrayEquals(new int[] {1, 2}, trial.tensor("heap").value(0).toIntArray());
+      assertArrayEquals(new long[] {1, 2}, trial.tensor("slice").value(0).shape());
+      assertEquals(DType.FLOAT16, trial.tensor("half").value(0).dtype());
+    }
+  }
+
+  @Test
+  void buffersThatCannotBeSavedAreRefused() {
+    try (Hook hook = Runs.hook(folder)) {
+      hook.beginStep();
+      ByteBuffer big = ByteBuffer.allocateDirect(8).order(ByteOrder.BIG_ENDIAN);
+      assertMessage("nativeOrder", () -> hook.save("b", DType.FLOAT32, big));
+      hook.save("bytes have no order", DType.INT8, big);
+      ByteBuffer readOnly = ByteBuffer.allocate(8).order(ByteOrder.nativeOrder()).asReadOnlyBuffer();
+      assertMessage(
+          "read-only", () -> hook.save("r", DType.INT32, readOnly.order(ByteOrder.nativeOrder())));
+      ByteBuffer odd = ByteBuffer.allocate(7).order(ByteOrder.nativeOrder());
+      assertMessage("7 bytes", () -> hook.save("o", DType.INT32, odd));
+      assertMessage("String[]", () -> hook.save("s", DType.STRING, odd));
+    }
+  }
+
+  @Test
+  void shapesMustFit() {
+    try (Hook hook = Runs.hook(folder)) {
+      hook.beginStep();
+      float[] data = new float[6];
+      assertMessage("[2, 2]", () -> hook.save("w", data, 2, 2));
+      assertMessage("[-1, -6]", () -> hook.save("w", data, -1, -6));
+      assertMessage("6 elements", () -> hook.save("w", data, 1L << 62, 4, 6));
+      assertMessage("6 elements", () -> hook.save("w", data, 1L << 32, 1L << 32, 6));
+      assertMessage("dimensions", () -> hook.save("w", new float[1], new long[33]));
+      assertThrows(NullPointerException.class, () -> hook.save("w", (float[]) null));
+      assertThrows(NullPointerException.class, () -> hook.save(null, data));
+      assertThrows(NullPointerException.class, () -> hook.save("w", new String[] {null}));
+    }
+  }
+
+  @Test
+  void largeArraysAreSavedWhole() {
+    float[] large = new float[100_000];
+    for (int i = 0; i < large.length; ++i) {
+      large[i] = i;
+    }
+    long[] custom = new long[5000];
+    custom[4999] = 7;
+    String longName = "n".repeat(1000) + EMOJI;
+    Trial trial =
+        recorded(
+            hook -> {
+              hook.save(longName, large, 100, 1000);
+              hook.into("kept").save("custom", custom);
+            });
+    try (trial) {
+      assertArrayEquals(large, trial.tensor(longName).value(0).toFloatArray());
+      assertArrayEquals(custom, trial.tensor("custom").value(0).toLongArray());
+      assertEquals(List.of("custom"), trial.tensorNamesIn("kept"));
+    }
+  }
+
+  @Test
+  void namesAreUtf8InBothDirections() {
+    String name = EMOJI + "?";
+    try (Trial trial = recorded(hook -> hook.save(name, new float[] {1}))) {
+      assertEquals(List.of(name), trial.tensorNames());
+      assertEquals(name, trial.tensor(name).name());
+      assertTrue(trial.hasTensor(name));
+      assertFalse(trial.hasTensor(EMOJI));
+    }
+    try (Hook hook = Runs.hook(folder.resolve("other"))) {
+      hook.beginStep();
+      assertMessage("NUL", () -> hook.save("a\0b", 1.0));
+      assertMessage("NUL", () -> hook.save("a", new String[] {"\0"}));
+      assertMessage("surrogate", () -> hook.save("half \uD83D", 1.0));
+      assertMessage("surrogate", () -> hook.save("\uDE00 turned \uD83D", 1.0));
+    }
+  }
+
+  @Test
+  void whatNobodyWantsIsPassedOver() {
+    try (Hook hook =
+        Hook.builder(folder.toString())
+            .includeRegex("^kept")
+            .saveConfig(SaveConfig.every(1))
+            .build()) {
+      hook.beginStep();
+      assertTrue(hook.wants("kept"));
+      assertFalse(hook.wants("dropped"));
+      hook.save("kept", new float[100_000]);
+      hook.save("dropped", new float[100_000]);
+      hook.save("dropped too", 1.0);
+      hook.endStep();
+    }
+    try (Trial trial = Trial.open(folder.toString())) {
+      assertEquals(List.of("kept"), trial.tensorNames());
+    }
+  }
+
+  @Test
+  void callsAtTheWrongMomentAreIllegalStates() {
+    Hook hook = Runs.hook(folder);
+    for (float[] data : List.of(new float[1], new float[100_000])) {
+      IllegalStateException error =
+          assertThrows(IllegalStateException.class, () -> hook.save("w", data));
+      assertEquals(ErrorCode.WRONG_STATE, SmdebugException.of(error).code());
+    }
+    assertThrows(IllegalStateException.class, hook::endStep);
+    hook.beginStep();
+    assertThrows(IllegalStateException.class, hook::beginStep);
+    hook.endStep();
+    hook.close();
+    hook.close();
+    IllegalStateException closed =
+        assertThrows(IllegalStateException.class, () -> hook.save("w", 1.0));
+    assertEquals("the hook is closed", closed.getMessage());
+    assertThrows(IllegalStateException.class, hook::beginStep);
+    assertThrows(IllegalStateException.class, () -> hook.into("c").save("w", 1.0));
+  }
+
+  @Test
+  void stepsAreCounted() throws InterruptedException {
+    try (Hook hook = Runs.hook(folder)) {
+      assertEquals(Mode.GLOBAL, hook.mode());
+      assertEquals(0, hook.beginStep(Mode.TRAIN));
+      hook.endStep();
+      assertEquals(1, hook.beginStep(Mode.EVAL));
+      hook.save("w", 1.0);
+      hook.endStep();
+      assertEquals(Mode.EVAL, hook.mode());
+      assertEquals(0, hook.step(Mode.TRAIN));
+      assertEquals(0, hook.step(Mode.EVAL));
+      assertEquals(1, hook.step(Mode.GLOBAL));
+      assertEquals(-1, hook.step(Mode.PREDICT));
+      assertTrue(hook.isRecording());
+      hook.flush(Duration.ofSeconds(30));
+      hook.flush();
+      assertEquals(1, hook.count("tensors_written"));
+      assertEquals(-1, hook.count("unknown"));
+      assertTrue(hook.collectionNames().contains("losses"));
+    }
+  }
+
+  @Test
+  void errorsOfTheBackgroundWaitForFlushAndClose() throws IOException {
+    Path run = folder.resolve("run");
+    Hook hook = Runs.hook(run);
+    // The place of a folder is taken by a file.
+    Files.createDirectories(run);
+    Files.writeString(run.resolve("events"), "");
+    hook.beginStep();
+    hook.save("w", 1.0);
+    hook.endStep();
+    assertThrows(StorageException.class, hook::flush);
+    hook.beginStep();
+    hook.save("w", 1.0);
+    hook.endStep();
+    StorageException error = assertThrows(StorageException.class, hook::close);
+    assertTrue(error.getMessage().contains("events"), error.getMessage());
+    hook.close();
+  }
+
+  private static void assertMessage(String part, org.junit.jupiter.api.function.Executable call) {
+    IllegalArgumentException error = assertThrows(IllegalArgumentException.class, call);
+    assertTrue(error.getMessage().contains(part), error.getMessage());
   }
 }

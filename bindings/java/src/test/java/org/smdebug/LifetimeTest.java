@@ -1,0 +1,275 @@
+package org.smdebug;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Nothing leaks, nothing is freed under a call, in whatever order things end. */
+@Timeout(120)
+class LifetimeTest {
+  private static final int CYCLES = 100_000;
+  private static final int SLOW_CYCLES = CYCLES / 10;
+  private static final long MOST_GROWTH = 8 << 20;
+
+  @TempDir Path folder;
+
+  private static long residentBytes() throws IOException {
+    for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
+      if (line.startsWith("VmRSS:")) {
+        return 1024 * Long.parseLong(line.replaceAll("\\D", ""));
+      }
+    }
+    throw new IOException("/proc/self/status has no VmRSS");
+  }
+
+  private static void collect() throws InterruptedException {
+    for (int i = 0; i < 3; ++i) {
+      System.gc();
+      Thread.sleep(50);
+    }
+  }
+
+  private interface Cycle {
+    void run(int number);
+  }
+
+  /** Runs cycles until memory has settled, and then as many again. */
+  private static void assertFlat(int cycles, Cycle cycle) throws Exception {
+    for (int i = 0; i < cycles; ++i) {
+      cycle.run(i);
+    }
+    collect();
+    long before = residentBytes();
+    for (int i = 0; i < cycles; ++i) {
+      cycle.run(i);
+    }
+    collect();
+    long growth = residentBytes() - before;
+    assertTrue(growth < MOST_GROWTH, "grew by " + growth / 1024 + " KiB");
+  }
+
+  @Test
+  void hooksDoNotLeak() throws Exception {
+    float[] small = new float[16];
+    assertFlat(
+        SLOW_CYCLES,
+        i -> {
+          try (Hook hook =
+              Hook.builder(folder.resolve("run").toString())
+                  .option("dry_run", "true")
+                  .saveAll()
+                  .saveConfig(SaveConfig.every(1))
+                  .collection(new Collection("mine").include("v"))
+                  .build()) {
+            hook.beginStep();
+            hook.save("w", small);
+            hook.into("c").save("v", small);
+            hook.endStep();
+          }
+        });
+  }
+
+  @Test
+  void trialsDoNotLeak() throws Exception {
+    Runs.finished(folder, 2).close();
+    assertFlat(
+        SLOW_CYCLES,
+        i -> {
+          Trial trial = Trial.open(folder.toString());
+          Tensor tensor = trial.tensor("w");
+          Value value = tensor.value(i % 2);
+          if (i % 3 == 0) {
+            trial.close();
+            value.close();
+          } else if (i % 3 == 1) {
+            value.close();
+            trial.close();
+          }
+        });
+  }
+
+  @Test
+  void valuesDoNotLeak() throws Exception {
+    try (Trial trial = Runs.finished(folder, 2)) {
+      Tensor tensor = trial.tensor("w");
+      assertFlat(
+          CYCLES / 2,
+          i -> {
+            Value value = tensor.value(0);
+            if (i % 4 == 0) {
+              value.byteBuffer();
+            }
+            if (i % 2 == 0) {
+              value.close();
+            }
+          });
+    }
+  }
+
+  @Test
+  void configsDoNotLeak() throws Exception {
+    assertFlat(
+        CYCLES / 2,
+        i -> {
+          SaveConfig.every(3);
+          Collection collection = new Collection("c");
+          if (i % 2 == 0) {
+            collection.close();
+          }
+        });
+  }
+
+  @Test
+  void errorsDoNotLeak() throws Exception {
+    try (Trial trial = Runs.finished(folder, 2)) {
+      assertFlat(
+          CYCLES / 2,
+          i -> {
+            assertThrows(TensorUnavailableException.class, () -> trial.tensor("missing"));
+            assertThrows(InvalidConfigException.class, () -> SaveConfig.fromJson("[]"));
+          });
+    }
+  }
+
+  @Test
+  void rulesThatThrowDoNotLeak() throws Exception {
+    try (Trial trial = Runs.finished(folder, 2)) {
+      assertFlat(
+          SLOW_CYCLES,
+          i -> {
+            Rule rule =
+                (base, step) -> {
+                  throw new IllegalCallerException();
+                };
+            assertThrows(IllegalCallerException.class, () -> trial.findings(rule).count());
+            try (BuiltinRule builtin = new BuiltinRule("VanishingGradient")) {
+              assertEquals(0, trial.findings(builtin).count());
+            }
+          });
+    }
+  }
+
+  @Test
+  void theCleanerFreesWhatNobodyClosed() throws Exception {
+    AtomicInteger freed = new AtomicInteger();
+    int count = 100;
+    for (int i = 0; i < count; ++i) {
+      Object owner = new Object();
+      new Handle(owner, "the handle", i + 1, address -> freed.incrementAndGet());
+    }
+    for (int i = 0; i < 200 && freed.get() < count; ++i) {
+      collect();
+    }
+    assertEquals(count, freed.get());
+  }
+
+  @Test
+  void whatIsInUseIsFreedByTheLastCall() throws Exception {
+    AtomicInteger freed = new AtomicInteger();
+    Object owner = new Object();
+    Handle handle = new Handle(owner, "the handle", 1, address -> freed.incrementAndGet());
+    handle.enter();
+    handle.enter();
+    handle.close();
+    handle.close();
+    handle.leave();
+    assertEquals(0, freed.get());
+    IllegalStateException error = assertThrows(IllegalStateException.class, handle::enter);
+    assertEquals("the handle is closed", error.getMessage());
+    handle.leave();
+    assertEquals(1, freed.get());
+    java.lang.ref.Reference.reachabilityFence(owner);
+  }
+
+  @Test
+  void closingWhileOtherThreadsReadIsSafe() throws Exception {
+    Runs.finished(folder, 3).close();
+    for (int round = 0; round < 30; ++round) {
+      Trial trial = Trial.open(folder.toString());
+      Value shared = trial.tensor("w").value(0);
+      AtomicReference<Throwable> failure = new AtomicReference<>();
+      CountDownLatch started = new CountDownLatch(4);
+      List<Thread> threads = new ArrayList<>();
+      for (int i = 0; i < 4; ++i) {
+        Thread thread =
+            new Thread(
+                () -> {
+                  try {
+                    started.countDown();
+                    for (; ; ) {
+                      trial.steps();
+                      trial.tensorNames();
+                      assertEquals(4, shared.toFloatArray().length);
+                      trial.tensor("w").value(1).close();
+                    }
+                  } catch (IllegalStateException expected) {
+                    // Closed meanwhile.
+                  } catch (Throwable unexpected) {
+                    failure.set(unexpected);
+                  }
+                });
+        threads.add(thread);
+        thread.start();
+      }
+      started.await();
+      Thread.sleep(round % 5);
+      shared.close();
+      trial.close();
+      for (Thread thread : threads) {
+        thread.join();
+      }
+      if (failure.get() != null) {
+        throw new AssertionError(failure.get());
+      }
+    }
+  }
+
+  @Test
+  void closingWhileOtherThreadsSaveIsSafe() throws Exception {
+    for (int round = 0; round < 20; ++round) {
+      Hook hook = Runs.hook(folder.resolve("run" + round));
+      hook.beginStep();
+      List<Thread> threads = new ArrayList<>();
+      AtomicReference<Throwable> failure = new AtomicReference<>();
+      for (int i = 0; i < 3; ++i) {
+        String name = "w" + i;
+        float[] data = new float[i == 0 ? 8 : 8192];
+        Thread thread =
+            new Thread(
+                () -> {
+                  try {
+                    for (; ; ) {
+                      hook.save(name, data);
+                    }
+                  } catch (IllegalStateException expected) {
+                    // Closed meanwhile.
+                  } catch (Throwable unexpected) {
+                    failure.set(unexpected);
+                  }
+                });
+        threads.add(thread);
+        thread.start();
+      }
+      Thread.sleep(2);
+      hook.close();
+      for (Thread thread : threads) {
+        thread.join();
+      }
+      if (failure.get() != null) {
+        throw new AssertionError(failure.get());
+      }
+    }
+  }
+}
