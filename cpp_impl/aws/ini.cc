@@ -1,6 +1,6 @@
 #include "aws/ini.h"
 
-#include "aws/small_file.h"
+#include "base/small_file.h"
 #include "base/strings.h"
 
 namespace smdebug::aws {

@@ -6,7 +6,7 @@
 
 #include "aws/credentials_json.h"
 #include "aws/providers.h"
-#include "aws/small_file.h"
+#include "base/small_file.h"
 #include "base/strings.h"
 #include "net/uri.h"
 

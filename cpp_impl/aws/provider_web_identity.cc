@@ -1,5 +1,5 @@
 #include "aws/providers.h"
-#include "aws/small_file.h"
+#include "base/small_file.h"
 #include "aws/sts.h"
 #include "base/strings.h"
 

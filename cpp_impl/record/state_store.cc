@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "base/environment.h"
 #include "base/json.h"
+#include "base/small_file.h"
 #include "base/strings.h"
 
 namespace smdebug::record {
@@ -68,11 +67,10 @@ StateStore::StateStore(std::string folder, std::shared_ptr<storage::Store> store
 
 Result<std::optional<std::string>> StateStore::ConfiguredFolder() {
   const std::string path = Environment(kConfigVariable).value_or(kDefaultConfig);
-  std::ifstream file(path);
-  if (!file) return std::optional<std::string>();
-  std::ostringstream text;
-  text << file.rdbuf();
-  auto document = JsonDocument::Parse(text.str());
+  const auto text = ReadSmallFile(path);
+  if (text.GetStatus().GetCode() == Code::kNotFound) return std::optional<std::string>();
+  SMD_RETURN_IF_ERROR(text.GetStatus());
+  auto document = JsonDocument::Parse(*text);
   if (!document.IsOk()) {
     return InvalidConfig(StrCat(path, ": ", document.GetStatus().Message())).With("path", path);
   }

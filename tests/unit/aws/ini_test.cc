@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "aws/small_file.h"
+#include "base/small_file.h"
 #include "storage/temporary_folder.h"
 
 namespace smdebug::aws {

@@ -1,4 +1,4 @@
-#include "aws/small_file.h"
+#include "base/small_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 
 #include "base/strings.h"
 
-namespace smdebug::aws {
+namespace smdebug {
 namespace {
 
 constexpr size_t kReadSize = 16384;
@@ -48,4 +48,4 @@ Result<std::string> ReadSmallFile(const std::string &path, size_t limit) {
   return text;
 }
 
-}  // namespace smdebug::aws
+}  // namespace smdebug

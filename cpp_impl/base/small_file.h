@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 
-namespace smdebug::aws {
+namespace smdebug {
 
 inline constexpr size_t kSmallFileLimit = size_t{1} << 20;
 
@@ -14,4 +14,4 @@ inline constexpr size_t kSmallFileLimit = size_t{1} << 20;
 // Messages begin with the path.
 Result<std::string> ReadSmallFile(const std::string &path, size_t limit = kSmallFileLimit);
 
-}  // namespace smdebug::aws
+}  // namespace smdebug
