@@ -207,7 +207,7 @@ Status Hook::EndStep() {
   const MutexLock lock(mutex_);
   if (!is_step_open_) return WrongState("no step is open");
   const Status status = CloseStep();
-  return status.IsOk() ? queue_.TakeError() : status;
+  return status.IsOk() ? EarlyError() : status;
 }
 
 Status Hook::CloseStep() {
@@ -229,6 +229,10 @@ Status Hook::CloseStep() {
   return status.IsOk() ? sealed : status;
 }
 
+Status Hook::EarlyError() {
+  return options_.queue.reports_late ? Status::Ok() : queue_.TakeError();
+}
+
 bool Hook::Wants(std::string_view tensor) {
   if (!saves_now_ || !mark_.IsSameProcess()) return false;
   const MutexLock lock(mutex_);
@@ -247,7 +251,7 @@ Status Hook::Save(std::string_view tensor, const tensor::View &view,
     SMD_ASSIGN_OR_RETURN(const Wanted *wanted, plan_.Find(tensor));
     if (wanted != nullptr) SMD_RETURN_IF_ERROR(Write(tensor, view, *wanted, std::move(owner)));
   }
-  return queue_.TakeError();
+  return EarlyError();
 }
 
 format::EventContext Hook::ContextAt(double wall_time) const {
@@ -309,7 +313,7 @@ Status Hook::SaveCustom(std::string_view tensor, const tensor::View &view,
   if (members.empty()) members.push_back(collections_.GetOrCreate(config::kDefaultCollection));
   for (const config::CollectionPtr &collection : members) collection->NoteMatch(tensor);
   customs_.insert_or_assign(std::string(tensor), Custom{std::move(kept), std::move(members)});
-  return queue_.TakeError();
+  return EarlyError();
 }
 
 Status Hook::SaveScalar(std::string_view name, const tensor::View &view, double timestamp) {

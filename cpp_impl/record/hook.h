@@ -76,6 +76,8 @@ class Hook {
   // Begins to write what the step of `mode` that is the last one saves.
   void StartSaving(Mode mode) SMD_REQUIRES(mutex_);
   Status CloseStep() SMD_REQUIRES(mutex_);
+  // What went wrong in the background, if it is to be told soon.
+  Status EarlyError();
   Status Write(std::string_view name, const tensor::View &view, const Wanted &wanted,
                std::shared_ptr<const void> owner) SMD_REQUIRES(mutex_);
   Status WriteWanted(std::string_view name, const tensor::View &view, const Wanted &wanted,

@@ -56,13 +56,12 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
   void WakeWriter() SMD_REQUIRES(mutex_);
   void NoteError(const Status &error) SMD_REQUIRES(mutex_);
   void NoteFailed(Step &step) SMD_REQUIRES(mutex_);
-  // What it returns is for the caller to let go of, with no lock held: lent memory goes
-  // back to its owner then.
-  std::vector<std::shared_ptr<Lane>> GiveUpLanes() SMD_REQUIRES(mutex_);
+  void GiveUpLanes() SMD_REQUIRES(mutex_);
   void RetryPuts() SMD_REQUIRES(mutex_);
   void NotifyDone() SMD_REQUIRES(mutex_);
-  // Log lines are passed on with no lock held.
-  void LogNotes() SMD_EXCLUDES(mutex_);
+  // Passes on what nobody may be given with the lock held: log lines, and lent memory back
+  // to its owner.
+  void PassOn() SMD_EXCLUDES(mutex_);
 
   // The writer threads' side.
   void Run();
@@ -93,8 +92,10 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
   size_t idle_ SMD_GUARDED_BY(mutex_) = 0;
   StepLanes lanes_ SMD_GUARDED_BY(mutex_);
   std::map<std::string, Item> unwritten_ SMD_GUARDED_BY(mutex_);  // small files, by name
-  // Of lanes given up; for a writer to let go of.
+  // For a writer to let go of.
   std::vector<std::unique_ptr<StepFile>> unfinished_ SMD_GUARDED_BY(mutex_);
+  // For PassOn() to let go of.
+  std::vector<std::shared_ptr<Lane>> given_up_ SMD_GUARDED_BY(mutex_);
   uint64_t queued_bytes_ SMD_GUARDED_BY(mutex_) = 0;
   QueueCounts counts_ SMD_GUARDED_BY(mutex_);
   Status error_ SMD_GUARDED_BY(mutex_);
@@ -157,7 +158,12 @@ Status WriteQueue::Core::DropStep(Step &step) {
   // A slow disk drops many; one line says it until one is written again.
   if (last_logged_ != Code::kStepDropped) notes_.push_back(dropped.Message());
   last_logged_ = Code::kStepDropped;
-  return dropped.With("step", std::to_string(step.global_step)).With("path", store_->Location());
+  Status error =
+      dropped.With("step", std::to_string(step.global_step)).With("path", store_->Location());
+  if (!options_.reports_late) return error;
+  if (error_.IsOk()) error_ = std::move(error);
+  has_error_ = true;
+  return Status::Ok();
 }
 
 Status WriteQueue::Core::Push(const std::shared_ptr<Step> &step, Item item) {
@@ -175,7 +181,7 @@ Status WriteQueue::Core::Push(const std::shared_ptr<Step> &step, Item item) {
     }
     WakeWriter();
   }
-  LogNotes();
+  PassOn();
   return dropped;
 }
 
@@ -207,7 +213,7 @@ void WriteQueue::Core::Enqueue(std::shared_ptr<Step> step, Item item) {
     ++running_;
   } else if (started_ == 0) {
     NoteError(started);
-    const auto given_up = GiveUpLanes();
+    GiveUpLanes();
   }
 }
 
@@ -235,21 +241,22 @@ void WriteQueue::Core::NoteError(const Status &error) {
   notes_.push_back(error.Message());
 }
 
-std::vector<std::shared_ptr<Lane>> WriteQueue::Core::GiveUpLanes() {
-  std::vector<std::shared_ptr<Lane>> lanes = lanes_.TakeOutRest();
-  for (const std::shared_ptr<Lane> &lane : lanes) {
+void WriteQueue::Core::GiveUpLanes() {
+  for (std::shared_ptr<Lane> &lane : lanes_.TakeOutRest()) {
     if (lane->step) NoteFailed(*lane->step);
     for (Item &item : lane->items) queued_bytes_ -= std::exchange(item.weight, 0);
     if (lane->file && !lane->is_taken) unfinished_.push_back(std::move(lane->file));
+    given_up_.push_back(std::move(lane));
   }
-  return lanes;
 }
 
-void WriteQueue::Core::LogNotes() {
+void WriteQueue::Core::PassOn() {
   std::vector<std::string> notes;
+  std::vector<std::shared_ptr<Lane>> given_up;
   {
     const MutexLock lock(mutex_);
     notes.swap(notes_);
+    given_up.swap(given_up_);
   }
   for (const std::string &note : notes) logger_.Error(note);
 }
@@ -315,7 +322,7 @@ void WriteQueue::Core::Finish(Lane &lane, const Status &status) {
     WakeWriter();
     NotifyDone();
   }
-  if (!status.IsOk()) LogNotes();
+  if (!status.IsOk()) PassOn();
 }
 
 // What was written of a step given up goes with its file.
@@ -403,11 +410,14 @@ Status WriteQueue::Core::Stop(Deadline deadline) {
     if (must_end_) return Status::Ok();
   }
   Status status = Flush(deadline);
-  std::vector<std::shared_ptr<Lane>> given_up;
+  {
+    const MutexLock lock(mutex_);
+    must_end_ = true;
+    if (!status.IsOk()) GiveUpLanes();
+    work_.NotifyAll();
+  }
+  PassOn();
   const MutexLock lock(mutex_);
-  must_end_ = true;
-  if (!status.IsOk()) given_up = GiveUpLanes();
-  work_.NotifyAll();
   while (running_ > 0 && !deadline.IsOver(clock_)) {
     clock_.WaitFor(changed_, mutex_, deadline.Left(clock_));
   }
@@ -422,12 +432,11 @@ Status WriteQueue::Core::Stop(Deadline deadline) {
 }
 
 void WriteQueue::Core::Abandon() {
-  std::vector<std::shared_ptr<Lane>> given_up;
   {
     const MutexLock lock(mutex_);
-    given_up = GiveUpLanes();
+    GiveUpLanes();
   }
-  given_up.clear();
+  PassOn();
   const Status stopped = Stop(Deadline::After(clock_, kAbandonTime));
   (void)stopped;  // nobody is left to be told
 }

@@ -27,7 +27,8 @@ struct QueueOptions {
   Clock::Duration block_time = std::chrono::seconds(5);
   std::string spill_folder;
   uint64_t spill_capacity = uint64_t{1} << 30;
-  bool is_durable = false;  // a step is on the disk before it counts as written
+  bool is_durable = false;    // a step is on the disk before it counts as written
+  bool reports_late = false;  // a step given up is an error for TakeError() alone
 };
 
 struct QueueCounts {
@@ -50,7 +51,8 @@ class WriteQueue {
   ~WriteQueue();
 
   // Takes bytes of a step.  STEP_DROPPED, once, if the step is given up for want of
-  // room; batches of a step given up are taken and forgotten.
+  // room, unless errors are reported late; batches of a step given up are taken and
+  // forgotten.
   Status Push(const std::shared_ptr<Step> &step, Batch batch);
   // Says that the step has no more batches than `rest`: its files may be committed.
   Status Seal(const std::shared_ptr<Step> &step, Batch rest);

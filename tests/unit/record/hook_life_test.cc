@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <thread>
+
 #include "config/collection_set.h"
 #include "record/gate.h"
 #include "record/hook_fixture.h"
@@ -307,6 +309,44 @@ TEST_F(HookLifeTest, AFullDiskIsToldAndTrainingGoesOn) {
   EXPECT_FALSE(At(1).exists);
   EXPECT_EQ(TheHook().Counts().steps_failed, 1);
   EXPECT_EQ(TheHook().Counts().steps_written, 2);
+}
+
+TEST_F(HookLifeTest, ReportedLateAFailureStopsNoTraining) {
+  options_.queue.reports_late = true;
+  Step();
+  Flush();
+  FailAt(Call::kAppend, Code::kNoSpace);
+  for (int i = 0; i < 20; ++i) {
+    Step();
+    while (TheHook().Counts().steps_failed <= i) std::this_thread::yield();
+  }
+  EXPECT_EQ(TheHook().Flush(Deadline::Never()).GetCode(), Code::kNoSpace);
+  Flush();
+  store_->SetFault({});
+  Close();
+  EXPECT_EQ(TheHook().Counts().steps_failed, 20);
+}
+
+TEST_F(HookLifeTest, ReportedLateADroppedStepIsToldInTheEnd) {
+  options_.queue = {
+      .capacity = 100, .policy = QueuePolicy::kDrop, .spill_folder = {}, .reports_late = true};
+  options_.include_regexes = {"^w"};
+  const auto gate = Gate::Closed();
+  store_->SetFault([gate](Call call, const std::string &) {
+    if (call == Call::kAppend) gate->Pass();
+    return Status::Ok();
+  });
+  const Floats tensor = Floats::Counting(20);
+  for (int i = 0; i < 3; ++i) {
+    Begin();
+    Save("w", tensor);
+    End();
+  }
+  gate->Open();
+  const Status status = TheHook().Close();
+  EXPECT_EQ(status.GetCode(), Code::kStepDropped);
+  EXPECT_EQ(*status.Detail("step"), "1") << "the first";
+  EXPECT_EQ(TheHook().Counts().steps_dropped, 2);
 }
 
 TEST_F(HookLifeTest, ADroppedStepIsToldByTheCallThatEndsIt) {
