@@ -1,13 +1,23 @@
 #include "record/hook_options.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "base/environment.h"
+#include "base/small_file.h"
 #include "base/strings.h"
+#include "config/collection_set.h"
 #include "format/paths.h"
 
 namespace smdebug::record {
 namespace {
+
+// Where the service puts its configuration, and where the job's trial is to be.
+constexpr const char *kConfigVariable = "SMDEBUG_CONFIG_FILE_PATH";
+constexpr const char *kDefaultConfig = "/opt/ml/input/config/debughookconfig.json";
+constexpr const char *kDefaultOutDir = "/opt/ml/output/tensors";
+constexpr const char *kStrictVariable = "SMDEBUG_STRICT_CONFIG";
 
 Status BadValue(std::string_view name, std::string_view value, std::string_view wanted) {
   return InvalidConfig(StrCat(name, " is '", value, "'; it must be ", wanted));
@@ -79,13 +89,21 @@ Status SetDurability(HookOptions *options, std::string_view value) {
   return Status::Ok();
 }
 
+Status SetReportErrors(HookOptions *options, std::string_view value) {
+  if (value != "soon" && value != "late") {
+    return BadValue("report_errors", value, "'soon' or 'late'");
+  }
+  options->queue.reports_late = value == "late";
+  return Status::Ok();
+}
+
 struct Setter {
   std::string_view name;
   Status (*set)(HookOptions *options, std::string_view name, std::string_view value);
 };
 
 using Text = std::string_view;
-constexpr std::array<Setter, 15> kSetters = {{
+constexpr std::array<Setter, 16> kSetters = {{
     {"out_dir", [](HookOptions *o, Text, Text value) { return o->out_dir = value, Status::Ok(); }},
     {"worker", [](HookOptions *o, Text, Text value) { return SetWorker(o, value); }},
     {"num_workers", [](HookOptions *o, Text, Text value) { return SetNumWorkers(o, value); }},
@@ -107,6 +125,7 @@ constexpr std::array<Setter, 15> kSetters = {{
     {"spill_bytes",
      [](HookOptions *o, Text n, Text v) { return SetBytes(n, v, &o->queue.spill_capacity); }},
     {"durability", [](HookOptions *o, Text, Text value) { return SetDurability(o, value); }},
+    {"report_errors", [](HookOptions *o, Text, Text value) { return SetReportErrors(o, value); }},
     {"checkpoint_dir",
      [](HookOptions *o, Text, Text value) { return o->checkpoint_dir = value, Status::Ok(); }},
     {"close_seconds",
@@ -124,6 +143,38 @@ Status HookOptions::Set(std::string_view name, std::string_view value) {
   }
   return InvalidArgument(
       StrCat("a hook has no option '", name.substr(0, 64), "'", DidYouMean(name, names)));
+}
+
+Status HookOptions::Load(const std::string &path) {
+  config::HookConfigContext context;
+  context.path = path.empty() ? Environment(kConfigVariable).value_or(kDefaultConfig) : path;
+  context.save_config = save_config;
+  context.collections = collections;
+  for (config::CollectionPtr &each : config::CollectionSet::Defaults()) {
+    context.collections.push_back(std::move(each));
+  }
+  context.is_strict = ParseBool(Environment(kStrictVariable).value_or("")).value_or(true);
+  SMD_ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(context.path));
+  SMD_ASSIGN_OR_RETURN(config::HookConfig config, config::ParseHookConfig(text, context));
+  Apply(std::move(config));
+  return Status::Ok();
+}
+
+void HookOptions::Apply(config::HookConfig config) {
+  if (config.out_dir) out_dir = *std::move(config.out_dir);
+  if (out_dir.empty()) out_dir = kDefaultOutDir;
+  if (config.saves_all) saves_all = *config.saves_all;
+  if (config.is_dry_run) is_dry_run = *config.is_dry_run;
+  if (config.includes_all_workers) includes_all_workers = *config.includes_all_workers;
+  for (std::string &regex : config.include_regexes) include_regexes.push_back(std::move(regex));
+  if (config.reduction_config) reduction_config = *std::move(config.reduction_config);
+  save_config = std::move(config.save_config);
+  for (config::CollectionPtr &each : config.collections) {
+    include_collections.push_back(each->Name());
+    if (std::find(collections.begin(), collections.end(), each) == collections.end()) {
+      collections.push_back(std::move(each));
+    }
+  }
 }
 
 }  // namespace smdebug::record

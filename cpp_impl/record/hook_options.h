@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "config/collection.h"
+#include "config/hook_config.h"
 #include "record/write_queue.h"
 #include "storage/store.h"
 
@@ -42,6 +43,16 @@ struct HookOptions {
   // Sets one option from text, by the names in smdebug/hook.h.  INVALID_ARGUMENT for an
   // unknown name (and the nearest known), INVALID_CONFIG for a bad value.
   Status Set(std::string_view name, std::string_view value);
+
+  // Takes what the service's configuration says (config/hook_config.h): of the file `path`,
+  // or if that is empty of the file that SMDEBUG_CONFIG_FILE_PATH names, else of the
+  // service's own place.  Its collections are included.  Unknown keys are passed over if
+  // SMDEBUG_STRICT_CONFIG is 0.  NOT_FOUND, INVALID_CONFIG; on failure some settings may
+  // have been taken.
+  Status Load(const std::string &path);
+
+ private:
+  void Apply(config::HookConfig config);
 };
 
 }  // namespace smdebug::record

@@ -2,6 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "base/strings.h"
 
 namespace smdebug::record {
 namespace {
@@ -37,6 +42,7 @@ TEST_F(HookOptionsTest, HaveTheDefaultsThatTheHeaderPromises) {
   EXPECT_EQ(options_.queue.block_time, seconds(5));
   EXPECT_EQ(options_.queue.spill_capacity, 1073741824U);
   EXPECT_FALSE(options_.queue.is_durable);
+  EXPECT_FALSE(options_.queue.reports_late);
   EXPECT_EQ(options_.close_time, seconds(30));
   EXPECT_FALSE(options_.checkpoint_dir);
   EXPECT_EQ(options_.reduction_config, config::ReductionConfig::Raw());
@@ -105,6 +111,72 @@ TEST_F(HookOptionsTest, AnUnknownNameIsToldWithTheNearest) {
   const Status status = options_.Set("queue_byte", "1");
   EXPECT_EQ(status.GetCode(), Code::kInvalidArgument);
   EXPECT_THAT(status.Message(), HasSubstr("did you mean 'queue_bytes'?"));
+}
+
+// ---- the service's configuration ---------------------------------------------------------
+
+class HookOptionsLoadTest : public HookOptionsTest {
+ protected:
+  ~HookOptionsLoadTest() override {
+    unsetenv("SMDEBUG_CONFIG_FILE_PATH");
+    unsetenv("SMDEBUG_STRICT_CONFIG");
+    std::remove(path_.c_str());
+  }
+  void Write(std::string_view json) { std::ofstream(path_) << json; }
+
+  const std::string path_ = StrCat(testing::TempDir(), "/hook_config_", getpid(), ".json");
+};
+
+TEST_F(HookOptionsLoadTest, TakesWhatTheFileSays) {
+  Write(R"({"LocalPath": "/tmp/run", "HookParameters": {"save_interval": 3, "save_all": true},
+            "CollectionConfigurations": [{"CollectionName": "weights"}, {"CollectionName": "mine",
+              "CollectionParameters": {"include_regex": "^mine"}}]})");
+  ASSERT_TRUE(options_.Load(path_).IsOk());
+  EXPECT_EQ(options_.out_dir, "/tmp/run");
+  EXPECT_TRUE(options_.saves_all);
+  EXPECT_EQ(options_.save_config.Of(Mode::kTrain)->interval, 3);
+  EXPECT_THAT(options_.include_collections, ElementsAre("weights", "mine"));
+  ASSERT_EQ(options_.collections.size(), 2U);
+  EXPECT_THAT(options_.collections[0]->Regexes(), ElementsAre("^(?!gradient).*weight"));
+}
+
+TEST_F(HookOptionsLoadTest, TheCallersCollectionIsTheOneItNames) {
+  const auto mine = std::make_shared<config::Collection>("mine");
+  options_.collections.push_back(mine);
+  Write(R"({"CollectionConfigurations": [{"CollectionName": "mine",
+            "CollectionParameters": {"include_regex": "^mine"}}]})");
+  ASSERT_TRUE(options_.Load(path_).IsOk());
+  EXPECT_THAT(options_.collections, ElementsAre(mine));
+  EXPECT_THAT(mine->Regexes(), ElementsAre("^mine"));
+}
+
+TEST_F(HookOptionsLoadTest, TheFolderIsTheServicesUnlessOneIsGiven) {
+  Write("{}");
+  ASSERT_TRUE(options_.Load(path_).IsOk());
+  EXPECT_EQ(options_.out_dir, "/opt/ml/output/tensors");
+  options_.out_dir = "given";
+  ASSERT_TRUE(options_.Load(path_).IsOk());
+  EXPECT_EQ(options_.out_dir, "given");
+}
+
+TEST_F(HookOptionsLoadTest, TheEnvironmentSaysWhichFile) {
+  Write(R"({"LocalPath": "named by the environment"})");
+  setenv("SMDEBUG_CONFIG_FILE_PATH", path_.c_str(), 1);
+  ASSERT_TRUE(options_.Load("").IsOk());
+  EXPECT_EQ(options_.out_dir, "named by the environment");
+}
+
+TEST_F(HookOptionsLoadTest, AMissingFileIsNotFound) {
+  const Status status = options_.Load("/nowhere/hook.json");
+  EXPECT_EQ(status.GetCode(), Code::kNotFound);
+  EXPECT_THAT(status.Message(), HasSubstr("/nowhere/hook.json"));
+}
+
+TEST_F(HookOptionsLoadTest, UnknownKeysMayBePassedOver) {
+  Write(R"({"LocalPath": "there", "Profiler": {}})");
+  EXPECT_EQ(options_.Load(path_).GetCode(), Code::kInvalidConfig);
+  setenv("SMDEBUG_STRICT_CONFIG", "0", 1);
+  EXPECT_TRUE(options_.Load(path_).IsOk());
 }
 
 }  // namespace

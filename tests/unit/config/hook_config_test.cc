@@ -1,0 +1,160 @@
+#include "config/hook_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/collection_set.h"
+
+namespace smdebug::config {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+HookConfigContext Context() {
+  return {.path = "hook.json", .save_config = {}, .collections = CollectionSet::Defaults()};
+}
+
+HookConfig Parsed(std::string_view json, const HookConfigContext &context = Context()) {
+  Result<HookConfig> config = ParseHookConfig(json, context);
+  EXPECT_TRUE(config.IsOk()) << config.GetStatus().Message();
+  return config.IsOk() ? *std::move(config) : HookConfig();
+}
+
+std::string Refusal(std::string_view json) {
+  const Status status = ParseHookConfig(json, Context()).GetStatus();
+  EXPECT_EQ(status.GetCode(), Code::kInvalidConfig) << json;
+  EXPECT_THAT(status.Message(), StartsWith("hook.json: "));
+  EXPECT_NE(status.Detail("path"), nullptr);
+  return status.Message();
+}
+
+SaveConfigMode Of(const SaveConfig &config, Mode mode) {
+  return config.Of(mode).value_or(SaveConfigMode{.interval = -1, .end = {}, .steps = {}});
+}
+
+TEST(HookConfig, OfNothingIsEmpty) {
+  for (const char *json : {"{}", R"({"S3OutputPath": "s3://b/p", "HookParameters": null})",
+                           R"({"HookParameters": {}, "CollectionConfigurations": []})"}) {
+    const HookConfig config = Parsed(json);
+    EXPECT_FALSE(config.out_dir);
+    EXPECT_FALSE(config.saves_all);
+    EXPECT_FALSE(config.reduction_config);
+    EXPECT_TRUE(config.collections.empty());
+    EXPECT_EQ(Of(config.save_config, Mode::kTrain), SaveConfigMode());
+  }
+}
+
+TEST(HookConfig, HasWhatAHookMayBeTold) {
+  const HookConfig config = Parsed(R"({"LocalPath": "/tmp/run", "HookParameters": {
+      "save_all": "True", "include_regex": "relu, ^conv", "include_workers": "all",
+      "reductions": "min,abs_l1_norm", "save_raw_tensor": true, "save_shape": "true",
+      "dry_run": false, "export_tensorboard": true, "tensorboard_dir": "/tmp/tb"}})");
+  EXPECT_EQ(config.out_dir, "/tmp/run");
+  EXPECT_EQ(config.saves_all, true);
+  EXPECT_EQ(config.is_dry_run, false);
+  EXPECT_EQ(config.includes_all_workers, true);
+  EXPECT_THAT(config.include_regexes, ElementsAre("relu", "^conv"));
+  EXPECT_EQ(config.reduction_config->List(), "min,abs_l1_norm");
+  EXPECT_TRUE(config.reduction_config->SavesRaw());
+  EXPECT_TRUE(config.reduction_config->SavesShape());
+  EXPECT_EQ(config.exports_tensorboard, true);
+  EXPECT_EQ(config.tensorboard_dir, "/tmp/tb");
+}
+
+TEST(HookConfig, ReductionsTakeThePlaceOfTheTensorUnlessItIsAskedFor) {
+  EXPECT_FALSE(
+      Parsed(R"({"HookParameters": {"reductions": "mean"}})").reduction_config->SavesRaw());
+  const HookConfig shape = Parsed(R"({"HookParameters": {"save_shape": true}})");
+  EXPECT_TRUE(shape.reduction_config->SavesRaw());
+  EXPECT_TRUE(shape.reduction_config->SavesShape());
+}
+
+TEST(HookConfig, NumbersAndListsMayBeTexts) {
+  const HookConfig config = Parsed(R"({"HookParameters": {"save_interval": "7",
+      "start_step": 14, "end_step": "700", "save_steps": "1, 2,3", "eval.save_steps": [5]}})");
+  const SaveConfigMode expected{.interval = 7, .start = 14, .end = 700, .steps = {1, 2, 3}};
+  EXPECT_EQ(Of(config.save_config, Mode::kTrain), expected);
+  EXPECT_THAT(Of(config.save_config, Mode::kEval).steps, ElementsAre(5));
+}
+
+// Collection for the mode, collection, hook for the mode, hook, default.
+TEST(HookConfig, TheNearerSettingCounts) {
+  const HookConfig config = Parsed(R"({
+      "HookParameters": {"save_interval": 10, "train.save_interval": 20, "start_step": 1,
+                         "train.end_step": 100},
+      "CollectionConfigurations": [
+        {"CollectionName": "a", "CollectionParameters": {"save_interval": 30, "eval.save_interval": 40}},
+        {"CollectionName": "b", "CollectionParameters": {"save_steps": "9"}},
+        {"CollectionName": "c"}]})");
+  EXPECT_EQ(Of(config.save_config, Mode::kEval).interval, 10);
+  EXPECT_EQ(Of(config.save_config, Mode::kTrain).interval, 20);
+  ASSERT_EQ(config.collections.size(), 3U);
+  const SaveConfig a = *config.collections[0]->GetSaveConfig();
+  EXPECT_EQ(Of(a, Mode::kTrain).interval, 30) << "the collection's plain one before the hook's";
+  EXPECT_EQ(Of(a, Mode::kEval).interval, 40);
+  EXPECT_EQ(Of(a, Mode::kTrain).start, 1);
+  EXPECT_EQ(Of(a, Mode::kTrain).end, 100);
+  EXPECT_EQ(Of(a, Mode::kEval).end, std::nullopt);
+  const SaveConfig b = *config.collections[1]->GetSaveConfig();
+  EXPECT_EQ(Of(b, Mode::kTrain).interval, 20);
+  EXPECT_THAT(Of(b, Mode::kGlobal).steps, ElementsAre(9));
+  EXPECT_FALSE(config.collections[2]->GetSaveConfig());
+}
+
+TEST(HookConfig, BuildsOnWhatWasThere) {
+  HookConfigContext context = Context();
+  context.save_config.SetAll({.interval = 10, .end = {}, .steps = {}});
+  const HookConfig config = Parsed(R"({"HookParameters": {"end_step": 50},
+      "CollectionConfigurations": [{"CollectionName": "gradients", "CollectionParameters": {
+        "include_regex": "dW", "save_histogram": "False", "reductions": "l2"}}]})",
+                                   context);
+  EXPECT_EQ(Of(config.save_config, Mode::kTrain).interval, 10);
+  EXPECT_EQ(Of(config.save_config, Mode::kTrain).end, 50);
+  const Collection &gradients = *config.collections.at(0);
+  EXPECT_THAT(gradients.Regexes(), ElementsAre("^gradient", "dW"));
+  EXPECT_FALSE(gradients.SavesHistogram());
+  EXPECT_EQ(gradients.GetReductionConfig()->List(), "l2_norm");
+}
+
+TEST(HookConfig, AnUnknownKeyIsRefusedWithTheNearestKnown) {
+  EXPECT_THAT(Refusal(R"({"HookParameter": {}})"),
+              HasSubstr("unknown key 'HookParameter'; did you mean 'HookParameters'?"));
+  EXPECT_THAT(Refusal(R"({"HookParameters": {"train.save_intervall": 1}})"),
+              HasSubstr("HookParameters has the unknown key 'train.save_intervall'; did you mean "
+                        "'train.save_interval'?"));
+  EXPECT_THAT(Refusal(R"({"CollectionConfigurations": [{"CollectionName": "a",
+                          "CollectionParameters": {"regex": "a"}}]})"),
+              HasSubstr("collection 'a': "));
+  HookConfigContext lenient = Context();
+  lenient.is_strict = false;
+  Parsed(R"({"HookParameters": {"train.save_intervall": 1}, "more": 1})", lenient);
+}
+
+TEST(HookConfig, WhatMakesNoSenseIsRefusedByName) {
+  EXPECT_THAT(Refusal("{"), HasSubstr("hook.json: "));
+  EXPECT_THAT(Refusal("[]"), HasSubstr("expected an object"));
+  EXPECT_THAT(Refusal(R"({"LocalPath": 1})"), HasSubstr("LocalPath: expected text"));
+  EXPECT_THAT(Refusal(R"({"HookParameters": {"save_interval": 0}})"),
+              HasSubstr("save_interval is 0; it must be 1 or more"));
+  EXPECT_THAT(Refusal(R"({"HookParameters": {"save_interval": "often"}})"),
+              HasSubstr("HookParameters.save_interval: expected a whole number, found 'often'"));
+  EXPECT_THAT(Refusal(R"({"HookParameters": {"save_steps": "1,two"}})"), HasSubstr("'two'"));
+  EXPECT_THAT(Refusal(R"({"HookParameters": {"save_all": "maybe"}})"),
+              HasSubstr("HookParameters.save_all: expected true or false, found 'maybe'"));
+  EXPECT_THAT(Refusal(R"({"HookParameters": {"reductions": "meen"}})"), HasSubstr("'mean'"));
+  EXPECT_THAT(Refusal(R"({"HookParameters": {"include_workers": "some"}})"),
+              HasSubstr("it must be 'one' or 'all'"));
+  EXPECT_THAT(Refusal(R"({"CollectionConfigurations": {}})"), HasSubstr("a list of collections"));
+  EXPECT_THAT(Refusal(R"({"CollectionConfigurations": [{}]})"),
+              HasSubstr("'CollectionName' is missing"));
+  EXPECT_THAT(Refusal(R"({"CollectionConfigurations": [{"CollectionName": ""}]})"),
+              HasSubstr("is empty"));
+  EXPECT_THAT(Refusal(R"({"CollectionConfigurations": [{"CollectionName": "a",
+                          "CollectionParameters": {"include_regex": "("}}]})"),
+              HasSubstr("collection 'a'"));
+}
+
+}  // namespace
+}  // namespace smdebug::config
