@@ -11,6 +11,7 @@ import weakref
 
 import numpy as np
 import pytest
+import smdebug
 from helpers import EVERY_STEP, record
 from smdebug import Hook, create_trial
 from smdebug.exceptions import SMDebugError, SMDebugRuntimeError
@@ -248,3 +249,33 @@ def test_ctrl_c_ends_a_wait(recorder, what):
         assert process.stdout.readline() == "interrupted\n"
         assert process.wait(5) == 0
         assert time.monotonic() - begin < 3
+
+
+IN_ANOTHER_INTERPRETER = """
+import sys
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+import smdebug
+
+code = '''
+import sys
+sys.path[:] = %r
+try:
+    import smdebug
+except ImportError as refused:
+    assert "subinterpreter" in str(refused), refused
+else:
+    raise AssertionError("it was imported")
+'''
+assert interpreters.run_string(interpreters.create(), code % sys.path) is None
+"""
+
+
+def test_a_subinterpreter_is_refused():
+    package = os.path.dirname(os.path.dirname(smdebug.__file__))
+    subprocess.run(
+        [sys.executable, "-c", IN_ANOTHER_INTERPRETER],
+        env={**os.environ, "PYTHONPATH": package}, timeout=30, check=True,
+    )  # fmt: skip
