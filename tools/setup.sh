@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the Debian packages that are missing; says what it does.  Groups of packages
-# are named by the arguments: build (always), lint, bench.
+# are named by the arguments: build (always), lint, bench, embed, torch.
 set -eu
 
 build="g++ make cmake ninja-build ccache pkg-config libprotobuf-c-dev protobuf-c-compiler
@@ -8,12 +8,19 @@ build="g++ make cmake ninja-build ccache pkg-config libprotobuf-c-dev protobuf-c
   python3 python3-dev python3-venv openssl"
 lint="clang clang-format clang-tidy abigail-tools"
 bench="libbenchmark-dev"
+# What tests/embed runs; node and rustc may also come from elsewhere.
+embed="clang luajit ruby dpkg-dev lintian"
+command -v npm >/dev/null || embed="$embed nodejs npm"
+command -v rustc >/dev/null || embed="$embed rustc"
+torch="libtorch-dev"
 
 wanted="$build"
 for group in "$@"; do
   case "$group" in
     lint) wanted="$wanted $lint" ;;
     bench) wanted="$wanted $bench" ;;
+    embed) wanted="$wanted $embed" ;;
+    torch) wanted="$wanted $torch" ;;
     *) echo "setup.sh: no group of packages is called '$group'" >&2; exit 2 ;;
   esac
 done
