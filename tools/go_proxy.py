@@ -1,0 +1,30 @@
+"""Makes a Go module proxy in a folder: go_proxy.py PROXY MODULE_FOLDER VERSION.
+
+It holds the one module as `go get` would find it on a server; GOPROXY=file://PROXY.
+"""
+
+import json
+import re
+import sys
+import zipfile
+from pathlib import Path
+
+
+def main(proxy: str, folder: str, version: str) -> None:
+    root = Path(folder)
+    go_mod = (root / "go.mod").read_text(encoding="utf-8")
+    [module] = re.findall(r"^module (\S+)$", go_mod, re.MULTILINE)
+    versions = Path(proxy, module, "@v")
+    versions.mkdir(parents=True)
+    (versions / "list").write_text(f"{version}\n", encoding="utf-8")
+    (versions / f"{version}.mod").write_text(go_mod, encoding="utf-8")
+    info = {"Version": version, "Time": "2026-01-01T00:00:00Z"}
+    (versions / f"{version}.info").write_text(json.dumps(info), encoding="utf-8")
+    with zipfile.ZipFile(versions / f"{version}.zip", "w") as archive:
+        for path in sorted(root.rglob("*")):
+            if path.is_file():
+                archive.write(path, f"{module}@{version}/{path.relative_to(root)}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

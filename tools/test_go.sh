@@ -1,0 +1,98 @@
+#!/bin/sh
+# Tests the Go binding with the library of a build folder: test_go.sh BUILD [STEP...].
+# Without steps, all of them; BUILD/go keeps the installed library and what is built.
+# SMDEBUG_SWIG names the SWIG program, SMDEBUG_GO a folder for a Go, if there is none.
+set -eu
+
+here="$(cd "$(dirname "$0")/.." && pwd)"
+build="$(cd "$1" && pwd)"
+shift
+module="$here/bindings/go"
+place="$build/go"
+prefix="$place/prefix"
+scratch="$(mktemp -d)"
+trap 'rm -rf "$scratch"' EXIT
+
+go="$("$here/tools/go.sh" "${SMDEBUG_GO:-$place/toolchain}")"
+gofmt="$("$go" env GOROOT)/bin/gofmt"
+export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
+export CGO_LDFLAGS="-Wl,-rpath,$prefix/lib"
+export CGO_ENABLED=1 GOTOOLCHAIN=local GOWORK=off GOFLAGS=-buildvcs=false
+
+in_module() { (cd "$module" && timeout 600 "$@"); }
+
+# The library as its users have it.
+install_library() {
+  rm -rf "$prefix"
+  cmake --install "$build" --prefix "$prefix" --strip > /dev/null
+}
+
+# What is committed is what SWIG makes.
+generated() {
+  timeout 60 "$here/tools/go_generate.sh" "$scratch"
+  for file in raw.go raw_wrap.c; do
+    cmp "$scratch/$file" "$module/internal/raw/$file" || {
+      echo "$file is not what SWIG makes of the headers: run tools/go_generate.sh" >&2
+      return 1
+    }
+  done
+}
+
+lint() {
+  badly="$("$gofmt" -l "$module" "$here/examples/go" "$here/tests/go" | grep -v internal/raw/raw.go || true)"
+  [ -z "$badly" ] || { echo "gofmt would change $badly" >&2; return 1; }
+  in_module "$go" vet ./smdebug ./internal/conformance
+  # SWIG keeps addresses as numbers.
+  in_module "$go" vet -unsafeptr=false ./internal/raw
+  in_module "$go" run honnef.co/go/tools/cmd/staticcheck@v0.8.1 ./smdebug ./internal/conformance
+}
+
+unit() { in_module "$go" test -timeout 300s ./...; }
+
+# Memory is not measured under the race detector, which keeps its own.
+race() { in_module "$go" test -timeout 500s -race -skip DoNotLeak ./...; }
+
+conformance() { in_module "$go" build -o "$place/conformance" ./internal/conformance; }
+
+# A module elsewhere gets this one from a proxy, and needs no SWIG.
+consumer() {
+  python3 "$here/tools/go_proxy.py" "$scratch/proxy" "$module" v1.0.0
+  mkdir "$scratch/consumer" "$scratch/bin"
+  printf '#!/bin/sh\necho "a user needs no swig" >&2\nexit 1\n' > "$scratch/bin/swig"
+  chmod +x "$scratch/bin/swig"
+  cp "$here/tests/go/consumer.go" "$scratch/consumer/main.go"
+  (
+    cd "$scratch/consumer"
+    export PATH="$scratch/bin:$PATH" GOMODCACHE="$scratch/modules" GOFLAGS="-modcacherw"
+    export GOPROXY="file://$scratch/proxy" GOSUMDB=off
+    timeout 60 "$go" mod init consumer.test/consumer 2> /dev/null
+    timeout 60 "$go" get github.com/libsmdebug/libsmdebug/bindings/go@v1.0.0 2> /dev/null
+    timeout 300 "$go" build -o consumer .
+    timeout 60 ./consumer run | grep -F '[loss]'
+
+    # Built for a later library than it finds, it says so.
+    cp -r "$prefix" "$scratch/later"
+    sed -i 's/^#define SMD_VERSION_MINOR .*/#define SMD_VERSION_MINOR 99/' \
+      "$scratch/later/include/smdebug/version.h"
+    PKG_CONFIG_PATH="$scratch/later/lib/pkgconfig" timeout 300 "$go" build -o later .
+    ! timeout 60 ./later run2 > said
+    grep -E '^true .*1\.99' said
+  )
+}
+
+# The example trains, and says what is expected of it.
+example() {
+  (
+    cd "$here/examples/go"
+    timeout 600 "$go" build -o "$place/example" .
+    timeout 120 "$place/example" -out "$scratch/run" > "$scratch/said"
+    diff "$here/examples/go/expected.txt" "$scratch/said"
+  )
+}
+
+mkdir -p "$place"
+[ -d "$prefix" ] || [ $# -eq 0 ] || install_library
+for step in ${*:-install_library generated lint unit race conformance consumer example}; do
+  echo "go: $step"
+  "$step"
+done
