@@ -36,7 +36,7 @@ PAGES = sorted(
 TIMEOUT = 120  # seconds, for each program
 
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-KNOWN_FENCES = {"python", "c", "cmake", "sh", "json", "text"}
+KNOWN_FENCES = {"python", "c", "cmake", "sh", "json", "text", "java", "xml"}
 PRINTED = re.compile(r"^(\s*)print\((.+)\)  # (.+)$", re.MULTILINE)
 HELPER = """
 def _expect(expected, *values):

@@ -1,0 +1,27 @@
+package com.example;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.smdebug.Hook;
+import org.smdebug.SaveConfig;
+import org.smdebug.Trial;
+import org.smdebug.Value;
+
+/** Records and reads one tensor. */
+public final class User {
+  private User() {}
+
+  public static void main(String[] arguments) throws Exception {
+    Path run = Files.createTempDirectory("user-").resolve("run");
+    try (Hook hook =
+        Hook.builder(run.toString()).saveAll().saveConfig(SaveConfig.every(1)).build()) {
+      hook.beginStep();
+      hook.save("w", new float[] {1, 2, 3});
+      hook.endStep();
+    }
+    try (Trial trial = Trial.open(run.toString());
+        Value value = trial.tensor("w").value(0)) {
+      System.out.println(Trial.class.getModule() + " reads " + value);
+    }
+  }
+}

@@ -1,0 +1,85 @@
+#!/bin/sh
+# Builds the Java package from the native parts in BUILD, tests it, and runs what is made with it:
+# test_java.sh BUILD.  Maven's downloads are kept in the cache folder; once they are there, no
+# network is needed.
+set -eu
+
+build="$(mkdir -p "$1" && cd "$1" && pwd)"
+here="$(cd "$(dirname "$0")/.." && pwd)"
+cache="${XDG_CACHE_HOME:-$HOME/.cache}/libsmdebug"
+repository="${SMDEBUG_MAVEN_REPOSITORY:-$cache/maven}"
+scratch="$(mktemp -d)"
+trap 'rm -rf "$scratch"' EXIT
+
+say() { echo "== $*"; }
+
+# Without the network, unless something is missing.
+maven() {
+  seconds="$1"
+  shift
+  set -- -B -q -Dstyle.color=never -Dmaven.repo.local="$repository" "$@"
+  timeout "$seconds" mvn -o "$@" >"$scratch/maven.log" 2>&1 && return
+  grep -q 'offline mode' "$scratch/maven.log" || { cat "$scratch/maven.log"; return 1; }
+  timeout "$seconds" mvn "$@"
+}
+
+fail() { echo "test_java.sh: $*" >&2; exit 1; }
+
+say "native parts"
+timeout 1200 "$here/tools/java_native.sh" "$build" >"$scratch/native.log" || {
+  cat "$scratch/native.log"
+  exit 1
+}
+
+say "package, tests under -Xcheck:jni, javadoc"
+cd "$here/bindings/java"
+rm -rf target
+maven 600 install -Dsmdebug.native.dir="$build/java"
+for file in target/surefire-reports/*.dump*; do
+  [ ! -e "$file" ] || { cat "$file"; fail "the virtual machine complains"; }
+done
+grep -l 'WARNING in native method\|FATAL ERROR in native' target/surefire-reports/* && fail "JNI is misused"
+
+say "contents of the jars"
+jar="$here/bindings/java/target/smdebug-1.0.0.jar"
+unzip -Z1 "$jar" | grep -q '^native/.*/libsmdebug_jni.so$' || fail "$jar has no native library"
+unzip -Z1 "${jar%.jar}-sources.jar" | grep '^native/' && fail "the sources hold natives"
+unzip -Z1 "${jar%.jar}-javadoc.jar" | grep -q '^org.smdebug/org/smdebug/Hook.html$' ||
+  fail "the javadoc lacks Hook"
+unzip -Z1 "${jar%.jar}-javadoc.jar" | grep 'org/smdebug/raw' && fail "the javadoc shows the raw layer"
+
+say "conformance runner"
+classes="$build/java/conformance-classes"
+rm -rf "$classes"
+timeout 60 javac --release 17 -Xlint:all -Werror -encoding UTF-8 -cp "$jar" -d "$classes" \
+  "$here"/tests/conformance/java/*.java
+printf '#!/bin/sh\nexec java -Xshare:auto -cp "%s:%s" Runner "$@"\n' "$classes" "$jar" >"$build/java/conformance"
+chmod +x "$build/java/conformance"
+timeout 60 "$build/java/conformance" "$here/tests/conformance/scenario.json" \
+  "$scratch/trial" "$scratch/result.json"
+
+say "a user's project, as modules"
+cp -r "$here/bindings/java/src/it" "$scratch/user"
+cd "$scratch/user"
+maven 120 compile exec:java
+grep -q 'reads Value(float32 \[3\])$' "$scratch/maven.log" || fail "the user's program says nothing"
+timeout 60 java -p "$scratch/user/target/classes:$jar" -m user/com.example.User >"$scratch/user.txt"
+grep -q '^module org.smdebug@1.0.0 reads Value(float32 \[3\])$' "$scratch/user.txt" ||
+  { cat "$scratch/user.txt"; fail "the user's program printed something else"; }
+
+say "example"
+export DJL_CACHE_DIR="${DJL_CACHE_DIR:-$cache/djl}"
+cd "$here/examples/java"
+maven 600 compile dependency:build-classpath -Dmdep.outputFile="$scratch/classpath"
+timeout 300 java -cp "target/classes:$(cat "$scratch/classpath")" org.smdebug.example.Main \
+  "$scratch/iris" >"$scratch/iris.txt" 2>"$scratch/iris.err" || { cat "$scratch"/iris.*; exit 1; }
+[ ! -s "$scratch/iris.err" ] || { cat "$scratch/iris.err"; fail "the example complains"; }
+for line in '^sound network: tells 9[0-9] %' 'LearnsNothing     finds nothing$' \
+  'VanishingGradient finds nothing$' '^ill network' 'LearnsNothing     found at step 100$' \
+  "gradient 'gradient/01Linear_[a-z]*' has a mean absolute value of .*, below the limit of 1e-07$"; do
+  grep -q "$line" "$scratch/iris.txt" || { cat "$scratch/iris.txt"; fail "the example does not say: $line"; }
+done
+
+say "cost"
+cd "$here/bindings/java"
+timeout 120 java -cp target/test-classes:target/classes org.smdebug.SaveBenchmark "$scratch"
