@@ -8,28 +8,12 @@ here="$(cd "$(dirname "$0")/.." && pwd)"
 build="$(cd "$1" && pwd)"
 shift
 module="$here/bindings/go"
-place="$build/go"
-prefix="$place/prefix"
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
-
-go="$("$here/tools/go.sh" "${SMDEBUG_GO:-$place/toolchain}")"
-gofmt="$("$go" env GOROOT)/bin/gofmt"
-export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
-export CGO_LDFLAGS="-Wl,-rpath,$prefix/lib"
-# The build cache of Go does not look at the headers that pkg-config leads to.
-flags_for() {
-  echo "-O2 -g -DHEADERS=$(cat "$1"/include/smdebug/*.h | cksum | cut -d' ' -f1)"
-}
-export CGO_ENABLED=1 GOTOOLCHAIN=local GOWORK=off GOFLAGS=-buildvcs=false
+[ $# -gt 0 ] || rm -rf "$build/go/prefix"
+. "$here/tools/go_env.sh"
 
 in_module() { (cd "$module" && timeout 600 "$@"); }
-
-# The library as its users have it.
-install_library() {
-  rm -rf "$prefix"
-  cmake --install "$build" --prefix "$prefix" --strip > /dev/null
-}
 
 # What is committed is what SWIG makes.
 generated() {
@@ -94,9 +78,6 @@ example() {
   )
 }
 
-mkdir -p "$place"
-[ -d "$prefix" ] && [ $# -gt 0 ] || install_library
-export CGO_CFLAGS="$(flags_for "$prefix")"
 for step in ${*:-generated lint unit race conformance consumer example}; do
   echo "go: $step"
   "$step"

@@ -3,8 +3,8 @@
 Fences say what is done with a block:
   python   the blocks of a page are run one after the other, as one program; a line
            `print(...)  # text` must print that text
-  c        a whole program: compiled against the headers, linked with the library, run
-  cmake    the CMakeLists.txt of a user, built with the page's first C program
+  c, cpp   a whole program: compiled against the headers, linked with the library, run
+  cmake    the CMakeLists.txt of a user, built with the page's first program in C or C++
   sh       `make <target>` must be a target of the Makefile
   json     must be some
   text     shown only
@@ -36,7 +36,7 @@ PAGES = sorted(
 TIMEOUT = 120  # seconds, for each program
 
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-KNOWN_FENCES = {"python", "c", "cmake", "sh", "json", "text", "java", "xml"}
+KNOWN_FENCES = {"python", "c", "cpp", "cmake", "sh", "json", "text", "java", "xml", "go"}
 PRINTED = re.compile(r"^(\s*)print\((.+)\)  # (.+)$", re.MULTILINE)
 HELPER = """
 def _expect(expected, *values):
@@ -121,29 +121,37 @@ def test_python(page, tmp_path, request):
     run([sys.executable, script], folder, PYTHONPATH=PACKAGE, **environment)
 
 
-def compile_and_run(text, folder, flags=()):
-    source, program = folder / "page.c", folder / "page"
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+COMPILERS = {
+    "c": (".c", ["cc", "-std=c11"]),
+    "cpp": (".cc", ["c++", "-std=c++17", "-Wshadow", "-Wconversion", "-Wsign-conversion"]),
+}
+
+
+def compile_and_run(language, text, folder):
+    suffix, compiler = COMPILERS[language]
+    source, program = folder / f"page{suffix}", folder / "page"
     source.write_text(text, encoding="utf-8")
     run(
-        ["cc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", *flags]
-        + [f"-I{ROOT / 'capi/include'}", source, "-o", program]
+        [*compiler, *WARNINGS, f"-I{ROOT / 'capi/include'}", source, "-o", program]
         + [f"-L{BUILD / 'lib'}", "-lsmdebug", f"-Wl,-rpath,{BUILD / 'lib'}"],
         folder,
     )
     return run([program], folder, LD_LIBRARY_PATH=str(BUILD / "lib"))
 
 
-C_BLOCKS = [
-    pytest.param(page, line, text, id=f"{name_of(page)}:{line}")
+COMPILED_BLOCKS = [
+    pytest.param(language, text, id=f"{name_of(page)}:{line}")
     for page in PAGES
-    for line, text in blocks(page, "c")
+    for language in COMPILERS
+    for line, text in blocks(page, language)
 ]
 
 
-@pytest.mark.parametrize(("page", "line", "text"), C_BLOCKS)
-def test_c(page, line, text, tmp_path):
-    assert re.search(r"\bint main\(", text), "a block of C is a whole program, or `text`"
-    printed = compile_and_run(text, tmp_path)
+@pytest.mark.parametrize(("language", "text"), COMPILED_BLOCKS)
+def test_compiled(language, text, tmp_path):
+    assert re.search(r"\bint main\(", text), "a block of C or C++ is a whole program, or `text`"
+    printed = compile_and_run(language, text, tmp_path)
     for expected in re.findall(r"^// prints: (.+)$", text, re.MULTILINE):
         assert expected in printed
 
@@ -160,9 +168,10 @@ def installed(tmp_path_factory):
 @pytest.mark.parametrize("page", pages_with("cmake"))
 def test_cmake(page, installed, tmp_path):
     [(_, lists)] = blocks(page, "cmake")
-    source = re.search(r"add_executable\(\w+ (\S+\.c)\)", lists).group(1)
+    source = re.search(r"add_executable\(\w+ (\S+\.(?:c|cc))\)", lists).group(1)
+    language = "c" if source.endswith(".c") else "cpp"
     (tmp_path / "CMakeLists.txt").write_text(lists, encoding="utf-8")
-    (tmp_path / source).write_text(blocks(page, "c")[0][1], encoding="utf-8")
+    (tmp_path / source).write_text(blocks(page, language)[0][1], encoding="utf-8")
     run(["cmake", "-S", ".", "-B", "b", f"-DCMAKE_PREFIX_PATH={installed}"], tmp_path)
     run(["cmake", "--build", "b"], tmp_path)
 

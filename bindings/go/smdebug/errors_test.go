@@ -99,8 +99,8 @@ func TestErrorsAreThoseOfTheStandardLibraryToo(t *testing.T) {
 	file := filepath.Join(folder, "file")
 	must(t, os.WriteFile(file, nil, 0o666))
 	hook := newHook(t, filepath.Join(file, "run"), everything())
-	recordStep(t, hook, loss)
-	err = hook.Close()
+	err = hook.Step(smdebug.Train, func(int64) error { return hook.Save("x", smdebug.Scalar(1)) })
+	err = errors.Join(err, hook.Close())
 	failure := mustFail(t, err, smdebug.ErrNotFound)
 	if !errors.Is(err, syscall.ENOTDIR) || !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(failure.Detail("path"), file) {
 		t.Errorf("%v (path %q) is no ENOTDIR", err, failure.Detail("path"))
