@@ -151,6 +151,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
 
     private void apply(long options) {
       setAll((name, value) -> Raw.smd_hook_options_set(options, name, value));
+      setLog(options, true);
       for (String regex : regexes) {
         Raw.smd_hook_options_include_regex(options, regex);
       }

@@ -3,6 +3,7 @@ package org.smdebug;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.BiConsumer;
+import org.smdebug.raw.Native;
 
 /**
  * Options that are set by name; those of S3 begin with "s3_" and are explained in docs/s3.md.
@@ -11,6 +12,8 @@ import java.util.function.BiConsumer;
  */
 public abstract sealed class Options<B extends Options<B>> permits Hook.Builder, Trial.Builder {
   private final Map<String, String> values = new LinkedHashMap<>();
+  private LogSink log;
+  private System.Logger.Level logLevel;
 
   Options() {}
 
@@ -37,6 +40,25 @@ public abstract sealed class Options<B extends Options<B>> permits Hook.Builder,
   public final B options(Map<String, String> options) {
     values.putAll(options);
     return self();
+  }
+
+  /**
+   * Takes log lines instead of stderr.
+   *
+   * @param level the least important to take; OFF for none
+   * @param sink what takes them; it should not refer to the hook or trial, which it then keeps alive
+   * @return this
+   */
+  public final B log(System.Logger.Level level, LogSink sink) {
+    logLevel = level;
+    log = sink;
+    return self();
+  }
+
+  final void setLog(long options, boolean isOfHook) {
+    if (log != null) {
+      Native.setLog(options, isOfHook, LogRelay.numberOf(logLevel), new LogRelay(log));
+    }
   }
 
   final void setAll(BiConsumer<String, String> set) {

@@ -106,6 +106,7 @@ public final class Trial implements AutoCloseable {
       Trial trial;
       try {
         setAll((name, value) -> Raw.smd_trial_options_set(options, name, value));
+        setLog(options, false);
         trial = new Trial(Raw.smd_trial_new(path, options));
       } finally {
         Raw.smd_trial_options_free(options);

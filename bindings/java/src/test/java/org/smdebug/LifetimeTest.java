@@ -69,6 +69,7 @@ class LifetimeTest {
           try (Hook hook =
               Hook.builder(folder.resolve("run").toString())
                   .option("dry_run", "true")
+                  .log(System.Logger.Level.WARNING, (level, line) -> {})
                   .saveAll()
                   .saveConfig(SaveConfig.every(1))
                   .collection(new Collection("mine").include("v"))

@@ -64,4 +64,13 @@ public final class Native {
       long[] shape,
       byte[][] elements,
       long totalBytes);
+
+  /** Takes log lines, on any thread, in UTF-8.  Must not throw. */
+  public interface LogReceiver {
+    /** Takes a line. */
+    void log(int level, byte[] line);
+  }
+
+  /** Sends the log lines of a hook or a trial, given by its options, to a receiver. */
+  public static native void setLog(long options, boolean isOfHook, int level, LogReceiver receiver);
 }
