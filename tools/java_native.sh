@@ -11,5 +11,11 @@ if [ -z "${SMDEBUG_SWIG:-}" ]; then
   "$here/tools/venv.sh" "$cache/swig" "$here/bindings/requirements.txt"
   export SMDEBUG_SWIG="$cache/swig/bin/swig"
 fi
-cmake -S "$here" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSMDEBUG_JAVA=ON >/dev/null
+# A folder that was configured before keeps its settings.
+if [ -e "$build/CMakeCache.txt" ]; then
+  cmake -S "$here" -B "$build" -DSMDEBUG_JAVA=ON >/dev/null
+else
+  cmake -S "$here" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSMDEBUG_TESTS=OFF \
+    -DSMDEBUG_JAVA=ON >/dev/null
+fi
 cmake --build "$build" --target smdebug_java
