@@ -32,13 +32,17 @@ LocalWatcher::LocalWatcher(std::string root)
 
 // Watching a folder twice is one watch, so all that matter now are simply added again:
 // the trial's own, where the end marker appears, and those where index files do.
-void LocalWatcher::WatchFolders() {
+bool LocalWatcher::WatchFolders() {
+  bool is_new = false;
   const auto watch = [&](const std::string &folder) {
-    inotify_add_watch(changes_.Number(), folder.c_str(), kInterest);
+    const int number = inotify_add_watch(changes_.Number(), folder.c_str(), kInterest);
+    if (number >= 0 && watched_.insert(number).second) is_new = true;
   };
   const std::string index = StrCat(root_, "/index");
+  const std::string collections = StrCat(root_, "/collections");
   watch(root_);
-  watch(StrCat(root_, "/collections/000000000"));
+  watch(collections);
+  watch(StrCat(collections, "/000000000"));
   watch(index);
   std::error_code error;
   std::string newest;
@@ -46,12 +50,14 @@ void LocalWatcher::WatchFolders() {
     newest = std::max(newest, entry.path().string());
   }
   if (!newest.empty()) watch(newest);
+  return is_new;
 }
 
 void LocalWatcher::Wait(Clock::Duration time) {
   std::array<pollfd, 2> files = {pollfd{wake_.Number(), POLLIN, 0},
                                  pollfd{changes_.Number(), POLLIN, 0}};
-  if (changes_.IsOpen()) WatchFolders();
+  // What appeared in a folder before it was watched, nobody tells: the caller looks again.
+  if (changes_.IsOpen() && WatchFolders()) return;
   if (!wake_.IsOpen()) {
     std::this_thread::sleep_for(std::min<Clock::Duration>(time, std::chrono::milliseconds(50)));
     return;

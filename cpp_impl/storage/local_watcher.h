@@ -19,11 +19,13 @@ class LocalWatcher final : public Watcher {
   void Wake() override;
 
  private:
-  void WatchFolders();
+  // Whether one is watched that was not before.
+  bool WatchFolders();
 
   const std::string root_;
   FileDescriptor changes_;  // inotify; not open where there is none
   FileDescriptor wake_;     // eventfd
+  std::set<int> watched_;   // by inotify's numbers
 };
 
 }  // namespace smdebug::storage

@@ -17,6 +17,7 @@ using std::chrono::minutes;
 // Runs Wait() on a thread of its own for as long as nothing wakes it; `change` is made
 // again and again, as it may come before the waiting does.
 void ExpectWokenBy(LocalWatcher &watcher, const std::function<void()> &change) {
+  watcher.Wait(minutes(5));  // only begins to watch
   std::atomic<bool> is_over{false};
   std::thread waiting([&] {
     watcher.Wait(minutes(5));
@@ -80,8 +81,25 @@ TEST_F(LocalWatcherTest, IsWokenByANewIndexFolder) {
   });
 }
 
+TEST_F(LocalWatcherTest, IsWokenByTheFolderOfCollectionsFiles) {
+  folder_.Write("collections/x", "");
+  LocalWatcher watcher(folder_.Path());
+  ExpectWokenBy(watcher, [&] {
+    std::filesystem::create_directory(folder_.Path("collections/" + std::to_string(next_++)));
+  });
+}
+
+// Between a look at a folder and watching it, a file may appear in it.
+TEST_F(LocalWatcherTest, DoesNotWaitWhereItBeginsToWatch) {
+  LocalWatcher watcher(folder_.Path("run"));
+  watcher.Wait(milliseconds(1));
+  folder_.Write("run/collections/000000000/x", "");
+  watcher.Wait(minutes(5));
+}
+
 TEST_F(LocalWatcherTest, OnceWokenItWaitsNoMore) {
   LocalWatcher watcher(folder_.Path());
+  watcher.Wait(minutes(5));
   watcher.Wake();
   watcher.Wait(minutes(5));
   watcher.Wait(minutes(5));
@@ -89,6 +107,7 @@ TEST_F(LocalWatcherTest, OnceWokenItWaitsNoMore) {
 
 TEST_F(LocalWatcherTest, IsWokenFromAnotherThread) {
   LocalWatcher watcher(folder_.Path());
+  watcher.Wait(minutes(5));
   std::thread waking([&] { watcher.Wake(); });
   watcher.Wait(minutes(5));
   waking.join();
