@@ -1,6 +1,7 @@
 # Part of an installation: writes down the files installed, in the folder RECORDS, in a file
 # for each place, whose first line is the place.
-set(place "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}")
+get_filename_component(prefix "${CMAKE_INSTALL_PREFIX}" ABSOLUTE)
+set(place "$ENV{DESTDIR}${prefix}")
 list(TRANSFORM CMAKE_INSTALL_MANIFEST_FILES PREPEND "$ENV{DESTDIR}" OUTPUT_VARIABLE files)
 string(SHA1 name "${place}")
 if(EXISTS "${RECORDS}/${name}")

@@ -2,7 +2,8 @@
 # RECORDS says, and the folders of our own that are empty then.
 #
 # usage: cmake -DRECORDS=BUILD/installed -DPREFIX=PREFIX -P Uninstall.cmake
-set(place "$ENV{DESTDIR}${PREFIX}")
+get_filename_component(prefix "${PREFIX}" ABSOLUTE)
+set(place "$ENV{DESTDIR}${prefix}")
 string(SHA1 name "${place}")
 if(NOT EXISTS "${RECORDS}/${name}")
   set(places "")
