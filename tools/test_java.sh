@@ -38,7 +38,8 @@ maven 600 install -Dsmdebug.native.dir="$build/java"
 for file in target/surefire-reports/*.dump*; do
   [ ! -e "$file" ] || { cat "$file"; fail "the virtual machine complains"; }
 done
-grep -l 'WARNING in native method\|FATAL ERROR in native' target/surefire-reports/* && fail "JNI is misused"
+grep -l 'WARNING in native method\|FATAL ERROR in native' target/surefire-reports/* &&
+  fail "JNI is misused"
 
 say "contents of the jars"
 jar="$here/bindings/java/target/smdebug-1.0.0.jar"
@@ -46,14 +47,16 @@ unzip -Z1 "$jar" | grep -q '^native/.*/libsmdebug_jni.so$' || fail "$jar has no 
 unzip -Z1 "${jar%.jar}-sources.jar" | grep '^native/' && fail "the sources hold natives"
 unzip -Z1 "${jar%.jar}-javadoc.jar" | grep -q '^org.smdebug/org/smdebug/Hook.html$' ||
   fail "the javadoc lacks Hook"
-unzip -Z1 "${jar%.jar}-javadoc.jar" | grep 'org/smdebug/raw' && fail "the javadoc shows the raw layer"
+unzip -Z1 "${jar%.jar}-javadoc.jar" | grep 'org/smdebug/raw' &&
+  fail "the javadoc shows the raw layer"
 
 say "conformance runner"
 classes="$build/java/conformance-classes"
 rm -rf "$classes"
 timeout 60 javac --release 17 -Xlint:all -Werror -encoding UTF-8 -cp "$jar" -d "$classes" \
   "$here"/tests/conformance/java/*.java
-printf '#!/bin/sh\nexec java -Xshare:auto -cp "%s:%s" Runner "$@"\n' "$classes" "$jar" >"$build/java/conformance"
+printf '#!/bin/sh\nexec java -cp "%s:%s" Runner "$@"\n' "$classes" "$jar" \
+  >"$build/java/conformance"
 chmod +x "$build/java/conformance"
 timeout 60 "$build/java/conformance" "$here/tests/conformance/scenario.json" \
   "$scratch/trial" "$scratch/result.json"
@@ -74,10 +77,14 @@ maven 600 compile dependency:build-classpath -Dmdep.outputFile="$scratch/classpa
 timeout 300 java -cp "target/classes:$(cat "$scratch/classpath")" org.smdebug.example.Main \
   "$scratch/iris" >"$scratch/iris.txt" 2>"$scratch/iris.err" || { cat "$scratch"/iris.*; exit 1; }
 [ ! -s "$scratch/iris.err" ] || { cat "$scratch/iris.err"; fail "the example complains"; }
-for line in '^sound network: tells 9[0-9] %' 'LearnsNothing     finds nothing$' \
-  'VanishingGradient finds nothing$' '^ill network' 'LearnsNothing     found at step 100$' \
-  "gradient 'gradient/01Linear_[a-z]*' has a mean absolute value of .*, below the limit of 1e-07$"; do
-  grep -q "$line" "$scratch/iris.txt" || { cat "$scratch/iris.txt"; fail "the example does not say: $line"; }
+for line in '^sound network: tells 9[0-9] %' '^ill network' \
+  'LearnsNothing     finds nothing$' 'VanishingGradient finds nothing$' \
+  'LearnsNothing     found at step 100$' 'VanishingGradient found at step 0$' \
+  "gradient 'gradient/01Linear_[a-z]*' has a mean absolute value of .*, below the limit of"; do
+  grep -q "$line" "$scratch/iris.txt" || {
+    cat "$scratch/iris.txt"
+    fail "the example does not say: $line"
+  }
 done
 
 say "cost"

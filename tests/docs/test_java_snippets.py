@@ -58,7 +58,7 @@ def classes(tmp_path_factory):
     for page in (parameter.values[0] for parameter in PAGES):
         sources.append(folder / f"{class_of(page)}.java")
         sources[-1].write_text(program_of(page), encoding="utf-8")
-    run(["javac", "--release", "17", "-encoding", "UTF-8", "-cp", JAR, "-d", folder, *sources], folder)
+    run(["javac", "-encoding", "UTF-8", "-cp", JAR, "-d", folder, *sources], folder)
     return folder
 
 

@@ -103,8 +103,7 @@ final class Runner {
       collection.saveConfig(saveConfig(settings));
     }
     if (settings.containsKey("reductions")) {
-      ReductionConfig config =
-          ReductionConfig.of(((String) settings.get("reductions")).split(","));
+      ReductionConfig config = ReductionConfig.of(((String) settings.get("reductions")).split(","));
       boolean shape = Boolean.TRUE.equals(settings.get("shape"));
       collection.reductionConfig(shape ? config.withShape() : config);
     }
@@ -198,8 +197,7 @@ final class Runner {
       case "step_state" -> trial.stepState(step(query), mode(query)).name();
       case "tensor_steps" -> listed(tensor(query).steps(mode(query)));
       case "prev_steps" ->
-          listed(
-              tensor(query).previousSteps(step(query), (long) query.get("count"), mode(query)));
+          listed(tensor(query).previousSteps(step(query), (long) query.get("count"), mode(query)));
       case "tensor_workers" -> tensor(query).workers(step(query), mode(query));
       case "value" -> {
         try (Value value = tensor(query).value(step(query), mode(query), worker(query))) {
@@ -210,8 +208,7 @@ final class Runner {
         Reduction reduction = Reduction.valueOf(((String) query.get("reduction")).toUpperCase());
         boolean absolute = (boolean) query.get("absolute");
         try (Value value =
-            tensor(query)
-                .reduction(step(query), mode(query), worker(query), reduction, absolute)) {
+            tensor(query).reduction(step(query), mode(query), worker(query), reduction, absolute)) {
           yield described(value);
         }
       }

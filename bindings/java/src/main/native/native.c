@@ -29,8 +29,8 @@ JNIEXPORT void JNICALL JNI_OnUnload(JavaVM *vm, void *reserved) {
 }
 
 void SmdJavaThrow(JNIEnv *env, smd_error *error) {
-  jobject thrown = (*env)->CallStaticObjectMethod(env, errors_class, errors_from,
-                                                  (jlong)(intptr_t)error);
+  jobject thrown =
+      (*env)->CallStaticObjectMethod(env, errors_class, errors_from, (jlong)(intptr_t)error);
   if ((*env)->ExceptionCheck(env)) return;
   (*env)->Throw(env, (jthrowable)thrown);
   (*env)->DeleteLocalRef(env, thrown);
@@ -96,7 +96,7 @@ static jlongArray Numbers(JNIEnv *env, const int64_t *numbers, size_t count) {
 }
 
 JNIEXPORT jbyteArray JNICALL Java_org_smdebug_raw_Native_takeText(JNIEnv *env, jclass type,
-                                                                 jlong handle) {
+                                                                  jlong handle) {
   smd_text *text = (smd_text *)(intptr_t)handle;
   jbyteArray made = SmdJavaBytes(env, smd_text_data(text), smd_text_size(text));
   (void)type;
@@ -105,7 +105,7 @@ JNIEXPORT jbyteArray JNICALL Java_org_smdebug_raw_Native_takeText(JNIEnv *env, j
 }
 
 JNIEXPORT jlongArray JNICALL Java_org_smdebug_raw_Native_takeSteps(JNIEnv *env, jclass type,
-                                                                  jlong handle) {
+                                                                   jlong handle) {
   smd_steps *steps = (smd_steps *)(intptr_t)handle;
   jlongArray made = Numbers(env, smd_steps_data(steps), smd_steps_count(steps));
   (void)type;
@@ -126,7 +126,8 @@ static jobjectArray ByteArrays(JNIEnv *env, const smd_strings *strings) {
   made = (*env)->NewObjectArray(env, (jsize)count, kind, NULL);
   (*env)->DeleteLocalRef(env, kind);
   for (i = 0; made != NULL && i < count; ++i) {
-    jbyteArray element = SmdJavaBytes(env, smd_strings_get(strings, i), smd_strings_size(strings, i));
+    jbyteArray element =
+        SmdJavaBytes(env, smd_strings_get(strings, i), smd_strings_size(strings, i));
     if (element == NULL) return NULL;
     (*env)->SetObjectArrayElement(env, made, (jsize)i, element);
     (*env)->DeleteLocalRef(env, element);
@@ -135,7 +136,7 @@ static jobjectArray ByteArrays(JNIEnv *env, const smd_strings *strings) {
 }
 
 JNIEXPORT jobjectArray JNICALL Java_org_smdebug_raw_Native_takeStrings(JNIEnv *env, jclass type,
-                                                                      jlong handle) {
+                                                                       jlong handle) {
   smd_strings *strings = (smd_strings *)(intptr_t)handle;
   jobjectArray made = ByteArrays(env, strings);
   (void)type;
@@ -144,14 +145,14 @@ JNIEXPORT jobjectArray JNICALL Java_org_smdebug_raw_Native_takeStrings(JNIEnv *e
 }
 
 JNIEXPORT jlongArray JNICALL Java_org_smdebug_raw_Native_valueShape(JNIEnv *env, jclass type,
-                                                                   jlong handle) {
+                                                                    jlong handle) {
   const smd_value *value = (const smd_value *)(intptr_t)handle;
   (void)type;
   return Numbers(env, smd_value_shape(value), (size_t)smd_value_ndim(value));
 }
 
 JNIEXPORT jobject JNICALL Java_org_smdebug_raw_Native_valueBuffer(JNIEnv *env, jclass type,
-                                                                 jlong handle) {
+                                                                  jlong handle) {
   const smd_value *value = (const smd_value *)(intptr_t)handle;
   const size_t count = smd_value_nbytes(value);
   (void)type;

@@ -102,10 +102,12 @@ static smd_error *SaveLarge(Saving *saving, JNIEnv *env, jarray array, char kind
   return error;
 }
 
-JNIEXPORT void JNICALL Java_org_smdebug_raw_Native_saveArray(
-    JNIEnv *env, jclass type, jlong hook, jint target, jlong collections, jbyteArray name,
-    jint dtype, jlongArray shape, jarray array, jchar kind, jint first, jint count,
-    jboolean is_step_open) {
+JNIEXPORT void JNICALL Java_org_smdebug_raw_Native_saveArray(JNIEnv *env, jclass type, jlong hook,
+                                                             jint target, jlong collections,
+                                                             jbyteArray name, jint dtype,
+                                                             jlongArray shape, jarray array,
+                                                             jchar kind, jint first, jint count,
+                                                             jboolean is_step_open) {
   _Alignas(16) char small[kOwnedBytes];
   Saving saving;
   smd_error *error = NULL;

@@ -5,9 +5,9 @@ import java.util.stream.Collectors;
 import org.smdebug.raw.Raw;
 
 /**
- * A rule that the library brings along: "VanishingGradient", with the parameter "threshold" ("1e-7"): the
- * mean of the absolute values of some tensor of the collection "gradients" is below the threshold.
- * Judges one step at a time.
+ * A rule that the library brings along: "VanishingGradient", with the parameter "threshold"
+ * ("1e-7"): the mean of the absolute values of some tensor of the collection "gradients" is below
+ * the threshold. Judges one step at a time.
  */
 public final class BuiltinRule implements Rule, AutoCloseable {
   private final Handle handle;
@@ -33,9 +33,7 @@ public final class BuiltinRule implements Rule, AutoCloseable {
         parameters.entrySet().stream()
             .map(entry -> quoted(entry.getKey()) + ":" + quoted(entry.getValue()))
             .collect(Collectors.joining(",", "{", "}"));
-    handle =
-        new Handle(
-            this, "the rule", Raw.smd_rule_new_builtin(name, json), Raw::smd_rule_free);
+    handle = new Handle(this, "the rule", Raw.smd_rule_new_builtin(name, json), Raw::smd_rule_free);
   }
 
   @Override
@@ -60,7 +58,7 @@ public final class BuiltinRule implements Rule, AutoCloseable {
     return handle.get(Raw::smd_rule_last_finding);
   }
 
-  /** Frees the rule.  A second call does nothing. */
+  /** Frees the rule. A second call does nothing. */
   @Override
   public void close() {
     handle.close();

@@ -1,8 +1,6 @@
 package org.smdebug;
 
-/**
- * A wait was ended by {@link Trial#cancel()}, or by interrupting the thread (CANCELLED).
- */
+/** A wait was ended by {@link Trial#cancel()}, or by interrupting the thread (CANCELLED). */
 public class CancelledException extends SmdebugException {
   private static final long serialVersionUID = 1;
 

@@ -4,8 +4,8 @@ import java.util.List;
 import org.smdebug.raw.Raw;
 
 /**
- * A named group of tensors, with its own settings.  One that came from a hook or a trial, or was
- * given to one, is shared with it: changes through either are seen.  May be used from any thread.
+ * A named group of tensors, with its own settings. One that came from a hook or a trial, or was
+ * given to one, is shared with it: changes through either are seen. May be used from any thread.
  */
 public final class Collection implements AutoCloseable {
   private final Handle handle;

@@ -1,8 +1,6 @@
 package org.smdebug;
 
-/**
- * A file does not hold what it should (CORRUPT_DATA).
- */
+/** A file does not hold what it should (CORRUPT_DATA). */
 public class CorruptDataException extends SmdebugException {
   private static final long serialVersionUID = 1;
 

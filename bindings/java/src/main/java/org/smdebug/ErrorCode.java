@@ -2,7 +2,7 @@ package org.smdebug;
 
 import org.smdebug.raw.RawConstants;
 
-/** What kind of error it is.  Programs decide by this, never by a message. */
+/** What kind of error it is. Programs decide by this, never by a message. */
 public enum ErrorCode {
   /** No error. */
   OK(RawConstants.SMD_OK),

@@ -8,13 +8,28 @@ import org.smdebug.raw.Raw;
 /** The one place where errors of the C library become exceptions. */
 final class Errors {
   private static final String[] DETAILS = {
-    "path", "step", "mode", "tensor", "worker", "collection", "rule", "last_step", "has_reductions",
-    "errno", "expression", "offset", "cause", "http_status", "s3_code", "region", "request_id"
+    "path",
+    "step",
+    "mode",
+    "tensor",
+    "worker",
+    "collection",
+    "rule",
+    "last_step",
+    "has_reductions",
+    "errno",
+    "expression",
+    "offset",
+    "cause",
+    "http_status",
+    "s3_code",
+    "region",
+    "request_id"
   };
 
   private Errors() {}
 
-  /** The exception for an error, which is freed.  Called from C. */
+  /** The exception for an error, which is freed. Called from C. */
   static Throwable from(long error) {
     try {
       return exception(facts(error));
@@ -55,10 +70,22 @@ final class Errors {
       case MISSING_COLLECTIONS -> new MissingCollectionsException(facts);
       case CORRUPT_DATA -> new CorruptDataException(facts);
       case CANCELLED -> new CancelledException(facts);
-      case TIMEOUT -> isOfServer(facts) ? new StorageException(facts) : new WaitTimeoutException(facts);
-      case IO, NOT_FOUND, PERMISSION, NETWORK, CREDENTIALS, STEP_DROPPED, NO_SPACE, TLS,
-              CREDENTIALS_REFUSED, CREDENTIALS_EXPIRED, CLOCK_SKEWED, WRONG_REGION,
-              BUCKET_NOT_FOUND, THROTTLED ->
+      case TIMEOUT ->
+          isOfServer(facts) ? new StorageException(facts) : new WaitTimeoutException(facts);
+      case IO,
+          NOT_FOUND,
+          PERMISSION,
+          NETWORK,
+          CREDENTIALS,
+          STEP_DROPPED,
+          NO_SPACE,
+          TLS,
+          CREDENTIALS_REFUSED,
+          CREDENTIALS_EXPIRED,
+          CLOCK_SKEWED,
+          WRONG_REGION,
+          BUCKET_NOT_FOUND,
+          THROTTLED ->
           new StorageException(facts);
       default -> new SmdebugException(facts);
     };

@@ -7,7 +7,7 @@ import java.util.function.LongFunction;
 import java.util.function.LongUnaryOperator;
 
 /**
- * Owns one handle of the C library.  It is freed when it was closed and no call is inside it any
+ * Owns one handle of the C library. It is freed when it was closed and no call is inside it any
  * more, so that closing from another thread never takes the handle from under a call.
  */
 final class Handle implements AutoCloseable {
@@ -42,7 +42,7 @@ final class Handle implements AutoCloseable {
 
   /** Begins a call, which {@link #leave} must end; the address is good for that long. */
   long enter() {
-    for (;;) {
+    for (; ; ) {
       int inside = calls.get();
       if (inside < 0) {
         throw new IllegalStateException(what + " is closed");

@@ -7,8 +7,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.smdebug.raw.Raw;
 
 /**
- * Records the tensors of a running job.  May be used from any thread; a step belongs to the hook,
- * not to a thread.  Close it: only then the trial has its end.
+ * Records the tensors of a running job. May be used from any thread; a step belongs to the hook,
+ * not to a thread. Close it: only then the trial has its end.
  *
  * <p>What the disk or the network does in the background is no reason to stop a training: such an
  * error is kept for {@link #flush} and {@link #close}.
@@ -133,7 +133,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
     }
 
     /**
-     * Starts recording.  Nothing is written before the first tensor.
+     * Starts recording. Nothing is written before the first tensor.
      *
      * @return the hook
      * @throws TrialExistsException if a finished trial lies there
@@ -168,7 +168,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
   }
 
   /**
-   * Says what the following steps are done for.  An open step keeps its mode.
+   * Says what the following steps are done for. An open step keeps its mode.
    *
    * @param mode the mode
    */
@@ -243,7 +243,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
   }
 
   /**
-   * Where to save tensors that belong to collections whatever their names.  They are saved with the
+   * Where to save tensors that belong to collections whatever their names. They are saved with the
    * next step that saves anything; none need be open.
    *
    * @param collections the names of the collections, made if missing
@@ -283,7 +283,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
   }
 
   /**
-   * Whether this process writes.  One that is not included, or comes second, takes every call and
+   * Whether this process writes. One that is not included, or comes second, takes every call and
    * writes nothing.
    *
    * @return true if it does
@@ -330,19 +330,18 @@ public final class Hook extends TensorSink implements AutoCloseable {
   }
 
   /**
-   * Ends an open step, writes what waits, and the end of the trial.  A second call does nothing.
+   * Ends an open step, writes what waits, and the end of the trial. A second call does nothing.
    *
-   * @throws SmdebugException the first error of the background not yet thrown; the hook is closed all
-   *     the same
+   * @throws SmdebugException the first error of the background not yet thrown; the hook is closed
+   *     all the same
    */
   @Override
   public void close() {
-    if (handle.isClosed()) {
-      return;
-    }
     SmdebugException closing = null;
     try {
       handle.run(Raw::smd_hook_close);
+    } catch (IllegalStateException isClosed) {
+      return;
     } catch (SmdebugException error) {
       closing = error;
     } finally {

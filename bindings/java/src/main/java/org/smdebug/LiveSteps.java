@@ -12,6 +12,7 @@ final class LiveSteps implements PrimitiveIterator.OfLong {
 
   /** Steps that are there and were not yet given out, from index on. */
   private long[] known = {};
+
   private int index;
 
   /** The first step of which nothing is known. */

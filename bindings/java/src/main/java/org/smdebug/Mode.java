@@ -2,7 +2,7 @@ package org.smdebug;
 
 import org.smdebug.raw.RawConstants;
 
-/** What a step was done for.  GLOBAL numbers the steps of all modes in one row. */
+/** What a step was done for. GLOBAL numbers the steps of all modes in one row. */
 public enum Mode {
   /** Every mode, where a method says that it takes this. */
   ANY(RawConstants.SMD_MODE_ANY),

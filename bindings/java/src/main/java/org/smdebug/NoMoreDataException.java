@@ -1,8 +1,6 @@
 package org.smdebug;
 
-/**
- * What was waited for lies after the end of a job that has ended (NO_MORE_DATA).
- */
+/** What was waited for lies after the end of a job that has ended (NO_MORE_DATA). */
 public class NoMoreDataException extends SmdebugException {
   private static final long serialVersionUID = 1;
 

@@ -46,7 +46,8 @@ public abstract sealed class Options<B extends Options<B>> permits Hook.Builder,
    * Takes log lines instead of stderr.
    *
    * @param level the least important to take; OFF for none
-   * @param sink what takes them; it should not refer to the hook or trial, which it then keeps alive
+   * @param sink what takes them; it should not refer to the hook or trial, which it then keeps
+   *     alive
    * @return this
    */
   public final B log(System.Logger.Level level, LogSink sink) {

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.function.LongFunction;
 import org.smdebug.raw.Raw;
 
-/** What to save of a tensor: reductions, the tensor itself, its shape.  Immutable. */
+/** What to save of a tensor: reductions, the tensor itself, its shape. Immutable. */
 public final class ReductionConfig {
   private final String json;
 
@@ -15,8 +15,8 @@ public final class ReductionConfig {
   /**
    * Reductions, and neither the tensor nor its shape.
    *
-   * @param reductions each one of min, max, median, mean, std, variance, sum, prod, l1, l2, or
-   *     abs_ and that: of the absolute values
+   * @param reductions each one of min, max, median, mean, std, variance, sum, prod, l1, l2, or abs_
+   *     and that: of the absolute values
    * @return the config
    * @throws InvalidConfigException if one is unknown
    */

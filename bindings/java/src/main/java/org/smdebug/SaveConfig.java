@@ -4,8 +4,8 @@ import java.util.function.LongFunction;
 import org.smdebug.raw.Raw;
 
 /**
- * When to save: for each mode, which of its steps.  A mode that is not given takes what applies
- * otherwise, at last every 500th step.  Immutable.
+ * When to save: for each mode, which of its steps. A mode that is not given takes what applies
+ * otherwise, at last every 500th step. Immutable.
  */
 public final class SaveConfig {
   private final String json;
@@ -56,8 +56,8 @@ public final class SaveConfig {
   }
 
   /**
-   * The same with settings for a mode: step s is saved if it is among the steps, or if first &lt;= s
-   * &lt; end and s is a multiple of every.
+   * The same with settings for a mode: step s is saved if it is among the steps, or if first &lt;=
+   * s &lt; end and s is a multiple of every.
    *
    * @param mode the mode, or ANY for all
    * @param every at least 1

@@ -1,8 +1,6 @@
 package org.smdebug;
 
-/**
- * Neither shape nor value was saved at this step (SHAPE_UNAVAILABLE).
- */
+/** Neither shape nor value was saved at this step (SHAPE_UNAVAILABLE). */
 public class ShapeUnavailableException extends DataUnavailableException {
   private static final long serialVersionUID = 1;
 

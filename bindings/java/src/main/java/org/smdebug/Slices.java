@@ -22,7 +22,7 @@ final class Slices {
       throws InterruptedException {
     long begin = System.nanoTime();
     long limit = timeout == null ? Long.MAX_VALUE : nanoseconds(timeout);
-    for (;;) {
+    for (; ; ) {
       if (Thread.interrupted()) {
         throw new InterruptedException(complaint);
       }

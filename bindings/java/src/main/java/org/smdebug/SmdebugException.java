@@ -4,7 +4,7 @@ import java.io.Serializable;
 import java.util.Map;
 
 /**
- * What the library could not do.  Wrong arguments and calls at the wrong moment are not this but
+ * What the library could not do. Wrong arguments and calls at the wrong moment are not this but
  * {@link IllegalArgumentException} and {@link IllegalStateException}, with this as their cause.
  */
 public class SmdebugException extends RuntimeException {
@@ -19,8 +19,8 @@ public class SmdebugException extends RuntimeException {
   }
 
   /**
-   * What the library said of an exception: itself, or its cause where the library found an argument or
-   * a moment wrong.
+   * What the library said of an exception: itself, or its cause where the library found an argument
+   * or a moment wrong.
    *
    * @param exception any exception
    * @return the library's error, or null if it is not one of these

@@ -21,8 +21,8 @@ public record StoreReport(List<Finding> findings) {
   public record Finding(String name, ErrorCode code, String message) {}
 
   /**
-   * Tries what a hook and a trial need; writes, reads and removes one small file.  A bad finding is no
-   * error.
+   * Tries what a hook and a trial need; writes, reads and removes one small file. A bad finding is
+   * no error.
    *
    * @param path a folder, or s3://bucket/prefix
    * @param options those that begin with "s3_" count

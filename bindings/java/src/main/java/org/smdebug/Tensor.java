@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.stream.LongStream;
 import org.smdebug.raw.Raw;
 
-/** A trial's tensor, by name.  May be used from any thread, until the trial is closed. */
+/** A trial's tensor, by name. May be used from any thread, until the trial is closed. */
 public final class Tensor {
   private final String name;
   private final Handle handle;
@@ -143,8 +143,7 @@ public final class Tensor {
    */
   public long[] shape(long step, Mode mode, String worker) {
     return handle.get(
-        tensor ->
-            Lists.takeSteps(Raw.smd_tensor_shape(tensor, step, mode.number(), worker)));
+        tensor -> Lists.takeSteps(Raw.smd_tensor_shape(tensor, step, mode.number(), worker)));
   }
 
   /**

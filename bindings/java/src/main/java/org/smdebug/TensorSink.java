@@ -2,6 +2,7 @@ package org.smdebug;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import org.smdebug.raw.Native;
@@ -9,9 +10,9 @@ import org.smdebug.raw.RawConstants;
 import org.smdebug.raw.Text;
 
 /**
- * What tensors are saved into: a hook's open step, or collections ({@link Hook#into}).  Data is
- * taken during the call; afterwards the caller may change it.  Saving a name again within a step makes
- * the last one count.  May be used from any thread.
+ * What tensors are saved into: a hook's open step, or collections ({@link Hook#into}). Data is
+ * taken during the call; afterwards the caller may change it. Saving a name again within a step
+ * makes the last one count. May be used from any thread.
  */
 public abstract sealed class TensorSink permits Hook, CollectionSink {
   static final int INTO_STEP = 0;
@@ -121,8 +122,8 @@ public abstract sealed class TensorSink permits Hook, CollectionSink {
   }
 
   /**
-   * Saves a tensor from a buffer's bytes between position and limit, which stay as they are.  A direct
-   * buffer is read where it lies.
+   * Saves a tensor from a buffer's bytes between position and limit, which stay as they are. A
+   * direct buffer is read where it lies.
    *
    * @param name its name
    * @param dtype the type of the elements
@@ -136,7 +137,10 @@ public abstract sealed class TensorSink permits Hook, CollectionSink {
     }
     if (dtype.size() > 1 && data.order() != ByteOrder.nativeOrder()) {
       throw new IllegalArgumentException(
-          "'" + name + "': the buffer's order is " + data.order()
+          "'"
+              + name
+              + "': the buffer's order is "
+              + data.order()
               + "; make it with order(ByteOrder.nativeOrder())");
     }
     if (data.remaining() % dtype.size() != 0) {
@@ -233,8 +237,7 @@ public abstract sealed class TensorSink permits Hook, CollectionSink {
     }
     if (product != count) {
       throw new IllegalArgumentException(
-          "'" + name + "': " + count + " elements do not make the shape "
-              + java.util.Arrays.toString(shape));
+          "'" + name + "': " + count + " elements do not make the shape " + Arrays.toString(shape));
     }
     return shape;
   }
@@ -245,12 +248,28 @@ public abstract sealed class TensorSink permits Hook, CollectionSink {
   }
 
   final void saveArrayAs(
-      int as, String name, Object array, char kind, DType dtype, int first, int count, long[] shape) {
+      int as,
+      String name,
+      Object array,
+      char kind,
+      DType dtype,
+      int first,
+      int count,
+      long[] shape) {
     byte[] utf8 = nameOf(name);
     record(
         (hook, names) ->
             Native.saveArray(
-                hook, as, names, utf8, dtype.number(), shape, array, kind, first, count,
+                hook,
+                as,
+                names,
+                utf8,
+                dtype.number(),
+                shape,
+                array,
+                kind,
+                first,
+                count,
                 hook().isStepOpen()));
   }
 
@@ -271,8 +290,7 @@ public abstract sealed class TensorSink permits Hook, CollectionSink {
       bytes += elements[i].length + 1;
     }
     long total = bytes;
-    record(
-        (hook, names) -> Native.saveStrings(hook, target, names, utf8, shape, elements, total));
+    record((hook, names) -> Native.saveStrings(hook, target, names, utf8, shape, elements, total));
   }
 
   private static byte[] nameOf(String name) {

@@ -13,8 +13,8 @@ import java.util.stream.StreamSupport;
 import org.smdebug.raw.Raw;
 
 /**
- * What a job recorded, or is still recording.  Queries read what was recorded since the last one, as
- * long as {@link #autoRefresh(boolean)} is on.  May be used from any thread.
+ * What a job recorded, or is still recording. Queries read what was recorded since the last one, as
+ * long as {@link #autoRefresh(boolean)} is on. May be used from any thread.
  */
 public final class Trial implements AutoCloseable {
   private final Handle handle;
@@ -226,13 +226,12 @@ public final class Trial implements AutoCloseable {
 
   long[] stepsNow(Mode mode, boolean incompleteToo) {
     return handle.get(
-        trial ->
-            Lists.takeSteps(Raw.smd_trial_steps(trial, mode.number(), incompleteToo ? 1 : 0)));
+        trial -> Lists.takeSteps(Raw.smd_trial_steps(trial, mode.number(), incompleteToo ? 1 : 0)));
   }
 
   /**
-   * The global steps from the first on, waiting for those to come until the job ends.  An interrupt ends
-   * the wait with a CancelledException and stays set.
+   * The global steps from the first on, waiting for those to come until the job ends. An interrupt
+   * ends the wait with a CancelledException and stays set.
    *
    * @return the steps, ascending, each as soon as it is there
    */
@@ -255,8 +254,7 @@ public final class Trial implements AutoCloseable {
     PrimitiveIterator.OfLong steps = new LiveSteps(this, mode, first, end);
     int properties =
         Spliterator.ORDERED | Spliterator.DISTINCT | Spliterator.NONNULL | Spliterator.IMMUTABLE;
-    return StreamSupport.longStream(
-        Spliterators.spliteratorUnknownSize(steps, properties), false);
+    return StreamSupport.longStream(Spliterators.spliteratorUnknownSize(steps, properties), false);
   }
 
   /**
@@ -457,7 +455,8 @@ public final class Trial implements AutoCloseable {
   public Tensor tensor(String name) {
     return handle.get(
         trial ->
-            tensors.computeIfAbsent(name, key -> new Tensor(key, Raw.smd_trial_tensor(trial, key))));
+            tensors.computeIfAbsent(
+                name, key -> new Tensor(key, Raw.smd_trial_tensor(trial, key))));
   }
 
   /**
@@ -486,8 +485,7 @@ public final class Trial implements AutoCloseable {
   public void prefetch(Iterable<String> tensors, Mode mode, long... steps) {
     handle.run(
         trial ->
-            Lists.with(
-                tensors, list -> Raw.smd_trial_prefetch(trial, list, steps, mode.number())));
+            Lists.with(tensors, list -> Raw.smd_trial_prefetch(trial, list, steps, mode.number())));
   }
 
   // ---- rules ----------------------------------------------------------------
@@ -503,8 +501,8 @@ public final class Trial implements AutoCloseable {
   }
 
   /**
-   * Judges the global steps first &lt;= step &lt; end, waiting for those to come.  The trial does not
-   * change while the rule judges a step.  A step that lacks what the rule asks for ({@link
+   * Judges the global steps first &lt;= step &lt; end, waiting for those to come. The trial does
+   * not change while the rule judges a step. A step that lacks what the rule asks for ({@link
    * DataUnavailableException}) is passed over; any other exception of the rule ends the stream and
    * arrives unchanged.
    *
@@ -547,7 +545,7 @@ public final class Trial implements AutoCloseable {
     }
   }
 
-  /** Frees the trial and its tensors.  Calls that are under way end as usual; values stay. */
+  /** Frees the trial and its tensors. Calls that are under way end as usual; values stay. */
   @Override
   public void close() {
     handle.close();

@@ -2,20 +2,21 @@ package org.smdebug;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.function.IntToLongFunction;
 import java.util.function.Function;
+import java.util.function.IntToLongFunction;
 import org.smdebug.SmdebugException.Facts;
 import org.smdebug.raw.Native;
 import org.smdebug.raw.Raw;
 
 /**
- * One tensor's elements at one step, in memory outside of Java's heap: close it.  May be used from any
- * thread.
+ * One tensor's elements at one step, in memory outside of Java's heap: close it. May be used from
+ * any thread.
  *
- * <p>The methods that make arrays convert where nothing is lost, and throw a {@link SmdebugException} of
- * the code UNSUPPORTED where something would be.
+ * <p>The methods that make arrays convert where nothing is lost, and throw a {@link
+ * SmdebugException} of the code UNSUPPORTED where something would be.
  */
 public final class Value implements AutoCloseable {
   private final Handle handle;
@@ -61,7 +62,8 @@ public final class Value implements AutoCloseable {
   }
 
   /**
-   * The elements as floats: of float32, float16, bfloat16, float8, and of whole numbers up to 16 bits.
+   * The elements as floats: of float32, float16, bfloat16, float8, and of whole numbers up to 16
+   * bits.
    *
    * @return a copy, in row-major order
    */
@@ -71,7 +73,8 @@ public final class Value implements AutoCloseable {
           float[] result = new float[size()];
           switch (dtype) {
             case FLOAT32 -> data.asFloatBuffer().get(result);
-            case FLOAT16, BFLOAT16, FLOAT8_E5M2, FLOAT8_E4M3FN -> SmallFloats.read(dtype, data, result);
+            case FLOAT16, BFLOAT16, FLOAT8_E5M2, FLOAT8_E4M3FN ->
+                SmallFloats.read(dtype, data, result);
             case INT8, UINT8, INT16, UINT16 -> {
               IntToLongFunction whole = whole(data);
               for (int i = 0; i < result.length; ++i) {
@@ -202,9 +205,10 @@ public final class Value implements AutoCloseable {
   }
 
   /**
-   * The elements where they lie, without a copy: direct, read-only, in the machine's byte order; empty
-   * for texts.  The buffer, and any view of it, may be used as long as it is held, also when the
-   * value is closed: the memory goes when the value is closed and no such buffer can be reached.
+   * The elements where they lie, without a copy: direct, read-only, in the machine's byte order;
+   * empty for texts. The buffer, and any view of it, may be used as long as it is held, also when
+   * the value is closed: the memory goes when the value is closed and no such buffer can be
+   * reached.
    *
    * @return a new view of the same memory
    */
@@ -249,7 +253,7 @@ public final class Value implements AutoCloseable {
         value -> new Value(Raw.smd_value_reduce(value, reduction.key(), absolute ? 1 : 0)));
   }
 
-  /** Frees the elements, if no buffer shows them.  A second call does nothing. */
+  /** Frees the elements, if no buffer shows them. A second call does nothing. */
   @Override
   public void close() {
     handle.close();
@@ -257,7 +261,7 @@ public final class Value implements AutoCloseable {
 
   @Override
   public String toString() {
-    return "Value(" + dtype.key() + " " + java.util.Arrays.toString(shape) + ")";
+    return "Value(" + dtype.key() + " " + Arrays.toString(shape) + ")";
   }
 
   Handle handle() {
@@ -286,7 +290,11 @@ public final class Value implements AutoCloseable {
 
   private SmdebugException lossy(String wanted) {
     String message =
-        "elements of " + dtype.key() + " do not fit into " + wanted + " without loss; see byteBuffer()";
+        "elements of "
+            + dtype.key()
+            + " do not fit into "
+            + wanted
+            + " without loss; see byteBuffer()";
     return new SmdebugException(new Facts(ErrorCode.UNSUPPORTED, message, false, Map.of()));
   }
 }

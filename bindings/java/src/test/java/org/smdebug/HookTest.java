@@ -13,7 +13,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
 class HookTest {
@@ -21,7 +23,7 @@ class HookTest {
 
   @TempDir Path folder;
 
-  private Trial recorded(java.util.function.Consumer<Hook> save) {
+  private Trial recorded(Consumer<Hook> save) {
     try (Hook hook = Runs.hook(folder)) {
       hook.beginStep();
       save.accept(hook);
@@ -104,7 +106,8 @@ class HookTest {
         recorded(
             hook -> {
               hook.save("direct", DType.FLOAT32, direct, 2, 2);
-              hook.save("read-only", DType.FLOAT32, direct.asReadOnlyBuffer().order(direct.order()));
+              hook.save(
+                  "read-only", DType.FLOAT32, direct.asReadOnlyBuffer().order(direct.order()));
               ByteBuffer part = ByteBuffer.wrap(heap, 1, 4).order(ByteOrder.nativeOrder());
               hook.save("heap", DType.UINT16, part);
               hook.save("slice", DType.UINT16, part.slice().order(ByteOrder.nativeOrder()), 1, 2);
@@ -127,7 +130,8 @@ class HookTest {
       ByteBuffer big = ByteBuffer.allocateDirect(8).order(ByteOrder.BIG_ENDIAN);
       assertMessage("nativeOrder", () -> hook.save("b", DType.FLOAT32, big));
       hook.save("bytes have no order", DType.INT8, big);
-      ByteBuffer readOnly = ByteBuffer.allocate(8).order(ByteOrder.nativeOrder()).asReadOnlyBuffer();
+      ByteBuffer readOnly =
+          ByteBuffer.allocate(8).order(ByteOrder.nativeOrder()).asReadOnlyBuffer();
       assertMessage(
           "read-only", () -> hook.save("r", DType.INT32, readOnly.order(ByteOrder.nativeOrder())));
       ByteBuffer odd = ByteBuffer.allocate(7).order(ByteOrder.nativeOrder());
@@ -275,7 +279,7 @@ class HookTest {
     hook.close();
   }
 
-  private static void assertMessage(String part, org.junit.jupiter.api.function.Executable call) {
+  private static void assertMessage(String part, Executable call) {
     IllegalArgumentException error = assertThrows(IllegalArgumentException.class, call);
     assertTrue(error.getMessage().contains(part), error.getMessage());
   }

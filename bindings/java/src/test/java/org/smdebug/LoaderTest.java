@@ -89,8 +89,7 @@ class LoaderTest {
   @Test
   void fromTheFolderOfTheProperty() throws Exception {
     Path natives = natives();
-    assertEquals(
-        "version 1.0.0\n", run(bareClasses(), "-Dsmdebug.native.path=" + natives));
+    assertEquals("version 1.0.0\n", run(bareClasses(), "-Dsmdebug.native.path=" + natives));
   }
 
   @Test

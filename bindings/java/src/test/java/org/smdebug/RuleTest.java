@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
@@ -126,7 +127,7 @@ class RuleTest {
   void severalThreadsJudgeOneTrial() throws Exception {
     try (Trial trial = Runs.finished(folder, 20)) {
       List<Thread> threads = new ArrayList<>();
-      List<long[]> results = java.util.Collections.synchronizedList(new ArrayList<>());
+      List<long[]> results = Collections.synchronizedList(new ArrayList<>());
       for (int i = 0; i < 4; ++i) {
         Thread thread =
             new Thread(
@@ -134,8 +135,7 @@ class RuleTest {
                     results.add(
                         trial
                             .findings(
-                                (base, step) ->
-                                    base.tensor("w").reduce(step, Reduction.MAX) > 10.5)
+                                (base, step) -> base.tensor("w").reduce(step, Reduction.MAX) > 10.5)
                             .toArray()));
         threads.add(thread);
         thread.start();

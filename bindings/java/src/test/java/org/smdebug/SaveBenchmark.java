@@ -28,7 +28,8 @@ final class SaveBenchmark {
             .saveConfig(SaveConfig.every(1))
             .build()) {
       print("save 16 floats", best(hook, () -> hook.save("wanted", data)));
-      print("save a direct buffer of them",
+      print(
+          "save a direct buffer of them",
           best(hook, () -> hook.save("wanted", DType.FLOAT32, buffer)));
       print("save what nobody wants", best(hook, () -> hook.save("unwanted", data)));
     }

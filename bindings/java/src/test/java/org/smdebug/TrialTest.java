@@ -7,12 +7,18 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.ObjectInputStream;
+import java.io.ObjectOutputStream;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.smdebug.raw.Raw;
 
 class TrialTest {
   @TempDir Path folder;
@@ -94,8 +100,7 @@ class TrialTest {
       assertThrows(
           WorkerUnknownException.class, () -> trial.tensor("w").value(0, Mode.GLOBAL, "other"));
       NoMoreDataException end =
-          assertThrows(
-              NoMoreDataException.class, () -> trial.waitForStep(5, Mode.GLOBAL, null));
+          assertThrows(NoMoreDataException.class, () -> trial.waitForStep(5, Mode.GLOBAL, null));
       assertEquals(1, end.lastStep());
       assertThrows(InvalidConfigException.class, () -> trial.tensorNamesMatching("("));
       assertThrows(TrialExistsException.class, () -> Runs.hook(folder));
@@ -116,15 +121,14 @@ class TrialTest {
   @Test
   void errorCodesAreThoseOfTheLibrary() {
     for (ErrorCode code : ErrorCode.values()) {
-      assertEquals(code.name(), org.smdebug.raw.Raw.smd_code_name(code.number()));
+      assertEquals(code.name(), Raw.smd_code_name(code.number()));
     }
     for (DType dtype : DType.values()) {
-      assertEquals(dtype.key(), org.smdebug.raw.Raw.smd_dtype_name(dtype.number()));
-      assertEquals(dtype.size(), org.smdebug.raw.Raw.smd_dtype_size(dtype.number()));
+      assertEquals(dtype.key(), Raw.smd_dtype_name(dtype.number()));
+      assertEquals(dtype.size(), Raw.smd_dtype_size(dtype.number()));
     }
     for (Mode mode : Mode.values()) {
-      assertEquals(
-          mode == Mode.ANY ? "" : mode.name(), org.smdebug.raw.Raw.smd_mode_name(mode.number()));
+      assertEquals(mode == Mode.ANY ? "" : mode.name(), Raw.smd_mode_name(mode.number()));
     }
   }
 
@@ -133,12 +137,12 @@ class TrialTest {
     try (Trial trial = Runs.finished(folder, 1)) {
       SmdebugException error =
           assertThrows(TensorUnavailableException.class, () -> trial.tensor("x"));
-      java.io.ByteArrayOutputStream bytes = new java.io.ByteArrayOutputStream();
-      try (java.io.ObjectOutputStream out = new java.io.ObjectOutputStream(bytes)) {
+      ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+      try (ObjectOutputStream out = new ObjectOutputStream(bytes)) {
         out.writeObject(error);
       }
-      try (java.io.ObjectInputStream in =
-          new java.io.ObjectInputStream(new java.io.ByteArrayInputStream(bytes.toByteArray()))) {
+      try (ObjectInputStream in =
+          new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray()))) {
         SmdebugException copy = (SmdebugException) in.readObject();
         assertEquals(error.code(), copy.code());
         assertEquals("x", copy.detail("tensor"));
@@ -214,8 +218,7 @@ class TrialTest {
       hook.flush();
       try (Trial trial = Trial.open(folder.toString())) {
         interruptSoon(Thread.currentThread());
-        assertThrows(
-            InterruptedException.class, () -> trial.waitForStep(9, Mode.GLOBAL, null));
+        assertThrows(InterruptedException.class, () -> trial.waitForStep(9, Mode.GLOBAL, null));
         assertFalse(Thread.interrupted());
 
         interruptSoon(Thread.currentThread());
@@ -245,8 +248,7 @@ class TrialTest {
                   trial.cancel();
                 });
         other.start();
-        assertThrows(
-            CancelledException.class, () -> trial.waitForStep(9, Mode.GLOBAL, null));
+        assertThrows(CancelledException.class, () -> trial.waitForStep(9, Mode.GLOBAL, null));
         other.join();
       }
     }
@@ -273,9 +275,9 @@ class TrialTest {
 
   @Test
   void thePlaceCanBeChecked() {
-    StoreReport report = StoreReport.check(folder.toString(), java.util.Map.of());
+    StoreReport report = StoreReport.check(folder.toString(), Map.of());
     assertTrue(report.isGood(), report.toString());
-    assertFalse(StoreReport.check("/proc/nowhere", java.util.Map.of()).isGood());
+    assertFalse(StoreReport.check("/proc/nowhere", Map.of()).isGood());
     assertEquals("1.0.0", Library.version());
     assertTrue(Library.hasFeature("local"));
     assertFalse(Library.hasFeature("nothing"));

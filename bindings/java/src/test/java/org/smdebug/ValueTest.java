@@ -138,7 +138,12 @@ class ValueTest {
     float first;
     int size = 1 << 18;
     try (Value value = saved(DType.FLOAT32, "0000803f".repeat(size))) {
-      view = value.byteBuffer().slice(4, 4 * (size - 1)).order(ByteOrder.nativeOrder()).asFloatBuffer();
+      view =
+          value
+              .byteBuffer()
+              .slice(4, 4 * (size - 1))
+              .order(ByteOrder.nativeOrder())
+              .asFloatBuffer();
       first = value.toFloatArray()[0];
     }
     for (int i = 0; i < 5; ++i) {

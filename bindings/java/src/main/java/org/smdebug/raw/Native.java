@@ -65,7 +65,7 @@ public final class Native {
       byte[][] elements,
       long totalBytes);
 
-  /** Takes log lines, on any thread, in UTF-8.  Must not throw. */
+  /** Takes log lines, on any thread, in UTF-8. Must not throw. */
   public interface LogReceiver {
     /** Takes a line. */
     void log(int level, byte[] line);

@@ -44,8 +44,12 @@ final class NativeLibrary {
     } catch (UnsatisfiedLinkError error) {
       throw failure(
           inJar + "; nor does the system find it: " + error.getMessage(),
-          "Use a jar made for this platform, or set -D" + PROPERTY + " to the folder of " + CORE
-              + " and " + JNI,
+          "Use a jar made for this platform, or set -D"
+              + PROPERTY
+              + " to the folder of "
+              + CORE
+              + " and "
+              + JNI,
           error);
     }
   }
@@ -70,7 +74,9 @@ final class NativeLibrary {
       throw failure(
           error.getMessage(),
           "If a library that it needs is named, install that; if the folder may not hold programs"
-              + " (noexec), set -Djava.io.tmpdir or -D" + PROPERTY + " to one that may",
+              + " (noexec), set -Djava.io.tmpdir or -D"
+              + PROPERTY
+              + " to one that may",
           error);
     }
   }
@@ -99,7 +105,11 @@ final class NativeLibrary {
       throw failure(
           "could not be extracted from the jar: " + error,
           "Make room in the folder for temporary files, or set -Djava.io.tmpdir to another, or -D"
-              + PROPERTY + " to the folder of " + CORE + " and " + JNI,
+              + PROPERTY
+              + " to the folder of "
+              + CORE
+              + " and "
+              + JNI,
           error);
     }
   }
@@ -130,8 +140,13 @@ final class NativeLibrary {
   private static UnsatisfiedLinkError failure(String what, String remedy, Throwable cause) {
     UnsatisfiedLinkError error =
         new UnsatisfiedLinkError(
-            "the native library of smdebug for " + platform() + " cannot be loaded: " + what + ". "
-                + remedy + ".");
+            "the native library of smdebug for "
+                + platform()
+                + " cannot be loaded: "
+                + what
+                + ". "
+                + remedy
+                + ".");
     error.initCause(cause);
     return error;
   }

@@ -48,7 +48,7 @@ public final class Text {
   }
 
   /**
-   * The text of UTF-8.  What is none becomes U+FFFD.
+   * The text of UTF-8. What is none becomes U+FFFD.
    *
    * @param utf8 the bytes; null stays null
    * @return the text

@@ -29,8 +29,7 @@ public final class Main {
   public static void main(String[] arguments) throws IOException {
     // Everything that DJL needs is in jars.
     System.setProperty("ai.djl.offline", "true");
-    Path folder =
-        arguments.length > 0 ? Path.of(arguments[0]) : Files.createTempDirectory("iris-");
+    Path folder = arguments.length > 0 ? Path.of(arguments[0]) : Files.createTempDirectory("iris-");
     report("sound", Training.sound(folder.resolve("sound")), folder.resolve("sound"));
     report("ill", Training.ill(folder.resolve("ill")), folder.resolve("ill"));
     System.out.println("\ntrials in " + folder);
@@ -38,7 +37,8 @@ public final class Main {
 
   private static void report(String name, Training training, Path folder) throws IOException {
     float accuracy = training.run();
-    System.out.printf(Locale.ROOT, "%n%s network: tells %.0f %% of the flowers%n", name, 100 * accuracy);
+    System.out.printf(
+        Locale.ROOT, "%n%s network: tells %.0f %% of the flowers%n", name, 100 * accuracy);
     try (Trial trial = Trial.open(folder.toString());
         BuiltinRule vanishing = new BuiltinRule("VanishingGradient")) {
       System.out.println("  loss              " + curve(trial));

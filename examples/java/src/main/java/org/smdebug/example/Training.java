@@ -72,8 +72,7 @@ final class Training {
           new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
               .optDevices(new Device[] {Device.cpu()})
               .optInitializer(new NormalInitializer(weightDeviation), Parameter.Type.WEIGHT)
-              .optOptimizer(
-                  Optimizer.sgd().setLearningRateTracker(Tracker.fixed(0.5f)).build());
+              .optOptimizer(Optimizer.sgd().setLearningRateTracker(Tracker.fixed(0.5f)).build());
       try (Trainer trainer = model.newTrainer(config)) {
         Iris iris = Iris.read(trainer.getManager());
         trainer.initialize(new Shape(1, 4));
@@ -83,8 +82,11 @@ final class Training {
           hook.endStep();
         }
         NDArray told = trainer.evaluate(new NDList(iris.measures())).singletonOrThrow().argMax(1);
-        return told.toType(DataType.FLOAT32, false).eq(iris.kinds())
-            .toType(DataType.FLOAT32, false).mean().getFloat();
+        return told.toType(DataType.FLOAT32, false)
+            .eq(iris.kinds())
+            .toType(DataType.FLOAT32, false)
+            .mean()
+            .getFloat();
       }
     }
   }
