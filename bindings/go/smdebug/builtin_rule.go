@@ -54,8 +54,12 @@ func (r *BuiltinRule) Close() error {
 // Name is the name the rule was made by.
 func (r *BuiltinRule) Name() string { return r.name }
 
-// InvokeAtStep judges a global step.  A step that lacks data is no finding.
-func (r *BuiltinRule) InvokeAtStep(_ context.Context, trial *Trial, step int64) (bool, error) {
+// InvokeAtStep judges a global step, for which it waits.  A step that lacks data is no
+// finding.
+func (r *BuiltinRule) InvokeAtStep(ctx context.Context, trial *Trial, step int64) (bool, error) {
+	if err := trial.WaitForStep(ctx, step, Global); err != nil {
+		return false, err
+	}
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	rule, err := r.handle.acquire()

@@ -22,7 +22,8 @@ type Trial struct {
 
 // OpenTrial opens the trial in a folder, or at s3://bucket/prefix.  It waits for the
 // collections files of all workers, which a job writes with its first saved step: until
-// ctx is done, and at most for the setting wait_seconds (600).
+// ctx is done, and at most for the setting wait_seconds (600).  A request to a server is
+// not broken off; the settings s3_... limit it.
 //
 // It fails with [ErrMissingCollections] where nothing was recorded in that time.
 func OpenTrial(ctx context.Context, path string, options TrialOptions) (*Trial, error) {

@@ -78,8 +78,8 @@ func Elements[T Element](v *Value) ([]T, error) {
 		if v.dtype == Bool {
 			return boolsAs[T](from)
 		}
-		to := make([]T, v.Len())
-		copy(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(to))), len(from)), from)
+		to := make([]T, len(from)/v.dtype.Size())
+		copy(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(to))), len(to)*v.dtype.Size()), from)
 		return to
 	})
 }

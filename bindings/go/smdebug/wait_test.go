@@ -44,6 +44,10 @@ func TestContextsEndWaits(t *testing.T) {
 			}
 			return err
 		},
+		"InvokeAtStep": func(ctx context.Context) error {
+			_, err := rule.InvokeAtStep(ctx, trial, 5)
+			return err
+		},
 		"RunRule": func(ctx context.Context) error {
 			_, err := smdebug.RunRule(ctx, rule, trial, smdebug.RunOptions{})
 			return err
