@@ -54,7 +54,7 @@ func answerAll(queries []query, outDir string) (map[string]answer, error) {
 	for i := range queries {
 		q := &queries[i]
 		value, err := r.answer(q)
-		answers[q.ID] = answer{value, err}
+		answers[q.ID] = answer{value, err, outDir}
 	}
 	return answers, nil
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/libsmdebug/libsmdebug/bindings/go/smdebug"
 )
@@ -46,10 +47,11 @@ func run(scenarioPath, outDir, resultPath string) error {
 	return os.WriteFile(resultPath, text, 0o666)
 }
 
-// answer is the result of one query.
+// answer is the result of one query about the trial in outDir.
 type answer struct {
-	value any
-	err   error
+	value  any
+	err    error
+	outDir string
 }
 
 func (a answer) MarshalJSON() ([]byte, error) {
@@ -62,6 +64,6 @@ func (a answer) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal(map[string]any{
 		"code":    failure.Code.String(),
-		"message": failure.Message,
+		"message": strings.ReplaceAll(failure.Message, a.outDir, "<trial>"),
 	})
 }
