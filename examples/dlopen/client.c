@@ -5,12 +5,14 @@
 #include <stdlib.h>
 
 /* Every function used, without its smd_. */
-#define FUNCTIONS(X)                                                                         \
-  X(require_abi) X(error_message) X(save_config_new) X(save_config_set) X(save_config_free)  \
-  X(hook_options_new) X(hook_options_set) X(hook_options_set_save_config)                    \
-  X(hook_options_free) X(hook_new) X(hook_begin_step) X(hook_save) X(hook_end_step)          \
-  X(hook_close) X(hook_free) X(trial_open) X(trial_tensor) X(trial_free) X(tensor_value)     \
+/* clang-format off */
+#define FUNCTIONS(X)                                                                        \
+  X(require_abi) X(error_message) X(save_config_new) X(save_config_set) X(save_config_free) \
+  X(hook_options_new) X(hook_options_set) X(hook_options_set_save_config)                   \
+  X(hook_options_free) X(hook_new) X(hook_begin_step) X(hook_save) X(hook_end_step)         \
+  X(hook_close) X(hook_free) X(trial_open) X(trial_tensor) X(trial_free) X(tensor_value)    \
   X(tensor_free) X(value_to_double) X(value_free)
+/* clang-format on */
 #define DECLARE(name) static __typeof__(smd_##name) *name;
 /* C has no cast from an object's address to a function's; POSIX says they share a form. */
 #define FIND(name) *(void **)(&(name)) = find(library, "smd_" #name);
@@ -18,9 +20,8 @@ FUNCTIONS(DECLARE)
 
 static void *find(void *library, const char *name) {
   void *symbol = library == NULL ? NULL : dlsym(library, name);
-  if (symbol != NULL) return symbol;
-  fprintf(stderr, "%s\n", dlerror());
-  exit(1);
+  if (symbol == NULL) fprintf(stderr, "%s\n", dlerror()), exit(1);
+  return symbol;
 }
 
 static void must(smd_error *error) {

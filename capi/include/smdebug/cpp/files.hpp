@@ -2,6 +2,7 @@
 #ifndef SMDEBUG_CPP_FILES_HPP
 #define SMDEBUG_CPP_FILES_HPP
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -2,6 +2,7 @@
 #ifndef SMDEBUG_CPP_VALUE_HPP
 #define SMDEBUG_CPP_VALUE_HPP
 
+#include <new>
 #include <string>
 #include <vector>
 
