@@ -42,9 +42,7 @@ static void record(const char *out_dir) {
   must(hook_new(options, &hook));
   for (int step = 0; step < 4; ++step) {
     const double loss = 1.0 / (1 + step);
-    smd_tensor_view view = SMD_TENSOR_VIEW_INIT;
-    view.data = &loss;
-    view.dtype = SMD_FLOAT64;
+    const smd_tensor_view view = {sizeof view, &loss, NULL, NULL, 0, SMD_FLOAT64};
     must(hook_begin_step(hook, NULL));
     must(hook_save(hook, "loss", &view));
     must(hook_end_step(hook));
