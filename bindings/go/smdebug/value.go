@@ -14,6 +14,7 @@ type Value struct {
 	handle *handle[raw.Smd_value]
 	dtype  DType
 	shape  []int
+	bytes  []byte // the library's
 }
 
 func outValue(call func(out raw.Smd_value) raw.Smd_error) (*Value, error) {
@@ -25,6 +26,7 @@ func outValue(call func(out raw.Smd_value) raw.Smd_error) (*Value, error) {
 		handle: newHandle("value", handle, raw.Smd_value_free),
 		dtype:  DType(raw.Smd_value_dtype(handle)),
 		shape:  raw.ValueShape(handle),
+		bytes:  raw.ValueBytes(handle),
 	}
 	closeWhenForgotten(v, v.handle)
 	return v, nil
@@ -58,12 +60,11 @@ func (v *Value) Len() int {
 // or was forgotten: unless it is closed after the last use, end that with
 // runtime.KeepAlive(value).
 func (v *Value) Bytes() ([]byte, error) {
-	handle, err := v.handle.acquire()
-	if err != nil {
+	if _, err := v.handle.acquire(); err != nil {
 		return nil, err
 	}
 	defer v.handle.release()
-	return raw.ValueBytes(handle), nil
+	return v.bytes, nil
 }
 
 // Elements are a copy of the elements in row-major order.  T must be what the value
@@ -97,12 +98,11 @@ func boolsAs[T Element](from []byte) []T {
 }
 
 func copyAs[T any](v *Value, convert func(from []byte) []T) ([]T, error) {
-	handle, err := v.handle.acquire()
-	if err != nil {
+	if _, err := v.handle.acquire(); err != nil {
 		return nil, err
 	}
 	defer v.handle.release()
-	return convert(raw.ValueBytes(handle)), nil
+	return convert(v.bytes), nil
 }
 
 func (v *Value) isNot(wanted string) error {
