@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/libsmdebug/libsmdebug/bindings/go/internal/raw"
@@ -36,8 +37,17 @@ func NewHook(outDir string, options HookOptions) (*Hook, error) {
 	}
 	h := &Hook{newHandle("hook", made, raw.Smd_hook_free)}
 	// Freeing may wait for the disk: other cleanups need not.
-	runtime.AddCleanup(h, func(h *handle[raw.Smd_hook]) { go h.close() }, h.handle)
+	runtime.AddCleanup(h, func(h *handle[raw.Smd_hook]) { go closeForgotten(h) }, h.handle)
 	return h, nil
+}
+
+// One at a time: each that waits in C would take a thread.
+var closing sync.Mutex
+
+func closeForgotten(h *handle[raw.Smd_hook]) {
+	closing.Lock()
+	defer closing.Unlock()
+	h.close()
 }
 
 // Close ends an open step, writes what waits and the end marker, and returns what went
