@@ -10,6 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("SMDEBUG_BUILD", ROOT / "build"))
 SECONDS = 120
+COMPILING = 2400  # seconds: the whole library on two cores that others use as well
 
 
 def run(command, folder, seconds=SECONDS, **environment):

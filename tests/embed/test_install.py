@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from installing import BUILD, ROOT, first_block, run
+from installing import BUILD, COMPILING, ROOT, first_block, run
 
 PROGRAMS = {
     "c": ("README.md", "c", "4 x 3, finding at 1 step(s)"),
@@ -167,7 +167,7 @@ def test_as_a_subproject(way, tmp_path):
     configure = ["cmake", "-S", ".", "-B", "build", "-G", "Ninja", *options]
     run([*configure, "-DCMAKE_BUILD_TYPE=RelWithDebInfo"], tmp_path)
     jobs = str(os.cpu_count() or 1)
-    run(["cmake", "--build", "build", "-j", jobs, "--target", "first"], tmp_path, 1200, **ccache)
+    run(["cmake", "--build", "build", "-j", jobs, "--target", "first"], tmp_path, COMPILING, **ccache)
     assert expected in run([tmp_path / "build/first"], tmp_path)
     assert not list((tmp_path / "build").rglob("*_test"))
 

@@ -7,11 +7,10 @@ import re
 import sys
 
 import pytest
-from installing import BUILD, ROOT, run
+from installing import BUILD, COMPILING, ROOT, run
 
 EXAMPLE = ROOT / "examples/cpp"
 PACKAGE = os.environ.get("PYTHONPATH") or str(BUILD / "python")
-COMPILING = 900  # seconds: PyTorch's headers take one core half a minute
 
 
 @pytest.fixture(scope="module")
