@@ -93,7 +93,8 @@ def test_an_older_library_is_refused(client, tmp_path):
     )
     (tmp_path / "old.c").write_text(source, encoding="utf-8")
     run(["cc", "-shared", "-fPIC", "old.c", "-o", "old.so"], tmp_path)
-    assert failure_of([*client, tmp_path / "old.so", tmp_path / "run"], tmp_path).strip() == "too old"
+    message = failure_of([*client, tmp_path / "old.so", tmp_path / "run"], tmp_path)
+    assert message.strip() == "too old"
 
 
 def test_the_programs_are_short():
