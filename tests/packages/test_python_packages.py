@@ -5,7 +5,7 @@ import sys
 import tomllib
 
 import pytest
-from conftest import CACHE, HERE, ROOT, interpreters, new_environment, run
+from environments import CACHE, HERE, ROOT, interpreters, new_environment, run
 
 pytestmark = pytest.mark.timeout(1600)  # the first test builds the packages
 
