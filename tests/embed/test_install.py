@@ -166,8 +166,8 @@ def test_as_a_subproject(way, tmp_path):
     ccache = {"CCACHE_BASEDIR": ROOT, "CCACHE_NOHASHDIR": 1}
     configure = ["cmake", "-S", ".", "-B", "build", "-G", "Ninja", *options]
     run([*configure, "-DCMAKE_BUILD_TYPE=RelWithDebInfo"], tmp_path)
-    jobs = str(os.cpu_count() or 1)
-    run(["cmake", "--build", "build", "-j", jobs, "--target", "first"], tmp_path, COMPILING, **ccache)
+    build = ["cmake", "--build", "build", "-j", str(os.cpu_count() or 1), "--target", "first"]
+    run(build, tmp_path, COMPILING, **ccache)
     assert expected in run([tmp_path / "build/first"], tmp_path)
     assert not list((tmp_path / "build").rglob("*_test"))
 
@@ -184,7 +184,8 @@ def test_cpp_headers_are_free_of_warnings(compiler, standard, installed, tmp_pat
         if unit == "b":
             text = text.replace("Record(", "RecordToo(").replace("int main(", "int MainToo(")
         (tmp_path / f"{unit}.cc").write_text(text, encoding="utf-8")
-    flags = f"-std={standard} {warnings} -Wold-style-cast -Wnon-virtual-dtor -Werror -I{installed}/include".split()
+    warnings += " -Wold-style-cast -Wnon-virtual-dtor -Werror"
+    flags = f"-std={standard} {warnings} -I{installed}/include".split()
     library = ["-L", installed / "lib", "-lsmdebug"]
     run([compiler, *flags, "a.cc", "b.cc", "-o", "first", *library], tmp_path)
     expected = PROGRAMS["cc"][2]
