@@ -47,29 +47,6 @@ _NOT_IN_EVALUATION = (CollectionKeys.GRADIENTS, CollectionKeys.OPTIMIZER_VARIABL
 # How long one call into the library may wait before Python looks at its signals.
 _SLICE_SECONDS = 0.2
 
-# What the disk or the network does in the background is no reason to stop a training:
-# it is kept for flush() and close().
-_OF_THE_WORLD = frozenset(
-    (
-        "IO",
-        "NOT_FOUND",
-        "PERMISSION",
-        "NETWORK",
-        "CREDENTIALS",
-        "TIMEOUT",
-        "STEP_DROPPED",
-        "NO_SPACE",
-        "TLS",
-        "CREDENTIALS_REFUSED",
-        "CREDENTIALS_EXPIRED",
-        "CLOCK_SKEWED",
-        "WRONG_REGION",
-        "BUCKET_NOT_FOUND",
-        "THROTTLED",
-        "CORRUPT_DATA",
-    )
-)
-
 # Hooks that were not closed: jobs that just end close theirs at exit.
 _open_hooks: Set[Hook] = set()
 
@@ -150,7 +127,6 @@ class Hook:
         if out_dir is None:
             raise SMDebugRuntimeError("out_dir is required: the folder of the trial")
         self.logger: logging.Logger = get_logger()
-        self._background_error: Optional[SMDebugError] = None
         self.out_dir = os.path.expanduser(text(os.fspath(out_dir), "out_dir"))
         self.worker = text(worker, "worker")
         self.dry_run = dry_run
@@ -171,6 +147,8 @@ class Hook:
             "include_collections": ",".join(self.include_collections),
             "save_all": save_all,
             "dry_run": dry_run,
+            # A full disk or a network that is down is no reason to stop a training.
+            "report_errors": "late",
             **(options or {}),
         }
         self._collections: Dict[str, Collection] = {}
@@ -214,7 +192,6 @@ class Hook:
         while True:
             try:
                 check(_raw.smd_hook_flush(self._handle, int(min(rest, _SLICE_SECONDS) * 1000)))
-                self._raise_kept()
                 return
             except SMDebugTimeoutError:
                 rest -= _SLICE_SECONDS
@@ -234,24 +211,7 @@ class Hook:
         _open_hooks.discard(self)
         self._step_is_open = False
         self._push_collections()
-        try:
-            check(_raw.smd_hook_close(self._handle))
-        except SMDebugError as error:
-            if not self._keeps(error):
-                raise
-        self._raise_kept()
-
-    def _keeps(self, error: SMDebugError) -> bool:
-        """Keeps an error of the background writer for later; others are the caller's."""
-        if getattr(error, "code", None) not in _OF_THE_WORLD:
-            return False
-        self._background_error = self._background_error or error
-        return True
-
-    def _raise_kept(self) -> None:
-        error, self._background_error = self._background_error, None
-        if error is not None:
-            raise error
+        check(_raw.smd_hook_close(self._handle))
 
     def __enter__(self) -> Hook:
         return self
@@ -320,11 +280,7 @@ class Hook:
         whole, logged and counted, and `flush` and `close` raise the first such error.
         """
         self._step_is_open = False
-        try:
-            check(_raw.smd_hook_end_step(self._handle))
-        except SMDebugError as error:
-            if not self._keeps(error):
-                raise
+        check(_raw.smd_hook_end_step(self._handle))
 
     @property
     def step(self) -> StepNumber:
@@ -378,15 +334,11 @@ class Hook:
         SMDebugRuntimeError
             If no step is open.
         """
-        try:
-            if _raw.save(self._handle, name, value):
-                return
-            if self._step_is_open and not self.wants(name):
-                return
-            check(_raw.smd_hook_save(self._handle, name, view_of(value)))
-        except SMDebugError as error:
-            if not self._keeps(error):
-                raise
+        if _raw.save(self._handle, name, value):
+            return
+        if self._step_is_open and not self.wants(name):
+            return
+        check(_raw.smd_hook_save(self._handle, name, view_of(value)))
 
     def save_tensor(
         self,
@@ -453,9 +405,6 @@ class Hook:
             )
         except SMDebugValueError as error:
             raise SMDebugTypeError(str(error)) from error
-        except SMDebugError as error:
-            if not self._keeps(error):
-                raise
 
     def should_save_tensor_or_collection(self, tensor_name: str, collection_name: str) -> bool:
         """Whether the open step saves this tensor, as such or as one of the collection."""
