@@ -24,6 +24,13 @@ smd_error *smd_hook_options_set(smd_hook_options *options, const char *name,
   });
 }
 
+smd_error *smd_hook_options_load(smd_hook_options *options, const char *path) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(NotNull(options, "options"));
+    return options->options.Load(std::string(OptionalText(path)));
+  });
+}
+
 smd_error *smd_hook_options_include_regex(smd_hook_options *options, const char *regex) noexcept {
   return Guard([&]() -> Status {
     SMD_RETURN_IF_ERROR(NotNull(options, "options"));

@@ -117,7 +117,24 @@ static void names(void) {
   EXPECT(strcmp(smd_version_string(), "1.0.0") == 0 && smd_abi_level() == SMD_ABI_LEVEL);
 }
 
+static void configuration_file(void) {
+  static const char *const path = "settings-test-hook.json";
+  smd_hook_options *options = NULL;
+  FILE *file = fopen(path, "w");
+  EXPECT(file != NULL);
+  fputs("{\"LocalPath\": \"somewhere\", \"HookParameters\": {\"save_interval\": 7}}", file);
+  fclose(file);
+  EXPECT_OK(smd_hook_options_new(&options));
+  EXPECT_OK(smd_hook_options_load(options, path));
+  EXPECT_CODE(SMD_NOT_FOUND, smd_hook_options_load(options, "nowhere/hook.json"));
+  EXPECT_CODE(SMD_INVALID_CONFIG, smd_hook_options_load(options, "/dev/null"));
+  EXPECT_CODE(SMD_INVALID_ARGUMENT, smd_hook_options_load(NULL, path));
+  EXPECT(remove(path) == 0);
+  smd_hook_options_free(options);
+}
+
 int main(void) {
+  configuration_file();
   save_config();
   reduction_config();
   collection();

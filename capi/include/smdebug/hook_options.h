@@ -32,6 +32,10 @@ SMD_FALLIBLE smd_hook_options_new(smd_hook_options **out) SMD_NOEXCEPT;
  *   spill_bytes         bound of that folder ("1073741824")
  *   durability          "step": a step is on the disk (fsync) before it counts as
  *                       written; "none": the system writes it when it likes ("none")
+ *   report_errors       of what went wrong in the background: "soon", by the next call
+ *                       that can fail; "late", by smd_hook_flush(), _close() and
+ *                       _export_collections() alone, so that no disk and no network
+ *                       stops a training ("soon")
  *   checkpoint_dir      folder of checkpoints; the step counts found in its
  *                       metadata.json are taken up again (from the file that
  *                       CHECKPOINT_CONFIG_FILE_PATH names)
@@ -43,6 +47,18 @@ SMD_FALLIBLE smd_hook_options_new(smd_hook_options **out) SMD_NOEXCEPT;
  * Thread: one.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_options_set(smd_hook_options *options, const char *name,
                                   const char *value) SMD_NOEXCEPT;
+
+/* Takes the settings of a configuration as the training service hands it to a job:
+ * {"LocalPath", "HookParameters", "CollectionConfigurations"}, all keys as docs/configuration.md
+ * lists them.  `path` is the file; if it is not given, SMDEBUG_CONFIG_FILE_PATH names
+ * it, else it is /opt/ml/input/config/debughookconfig.json.  Without LocalPath, and if
+ * no out_dir was set, that becomes /opt/ml/output/tensors.  A collection that was added
+ * before is the one that the file's collection of its name adds to.
+ *
+ * Fails: INVALID_ARGUMENT, NOT_FOUND, INVALID_CONFIG (names the path, the key, and the
+ * nearest known one; some settings may have been taken), IO, PERMISSION.
+ * Thread: one.   Since: 1.0 */
+SMD_FALLIBLE smd_hook_options_load(smd_hook_options *options, const char *path) SMD_NOEXCEPT;
 
 /* Includes the tensors whose names match, in the collection "default".
  *
