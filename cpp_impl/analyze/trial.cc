@@ -164,7 +164,7 @@ Status Trial::LoadLocked() {
 
 Status Trial::MaybeRefresh() {
   SMD_RETURN_IF_ERROR(Load());
-  return auto_refresh_ ? Refresh() : Status::Ok();
+  return auto_refresh_ && holds_ == 0 ? Refresh() : Status::Ok();
 }
 
 Status Trial::Refresh() {

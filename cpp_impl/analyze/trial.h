@@ -63,6 +63,9 @@ class Trial {
   Status Load();
   Status Refresh();
   bool SetAutoRefresh(bool on) { return auto_refresh_.exchange(on); }
+  // Between as many calls of each, queries do not refresh either.
+  void Hold() { ++holds_; }
+  void Release() { --holds_; }
   void Cancel();
   bool HasEnded() const;
   int64_t LastCompleteStep() const;
@@ -128,6 +131,7 @@ class Trial {
   const std::shared_ptr<storage::Store> store_;
   EventFiles event_files_;
   std::atomic<bool> auto_refresh_{true};
+  std::atomic<int> holds_{0};
   std::atomic<bool> is_loaded_{false};
   std::atomic<bool> has_ended_{false};
   std::atomic<bool> is_cancelled_{false};

@@ -17,7 +17,8 @@ class TrialSource final : public rules::Source {
   Result<std::vector<std::string>> TensorNames(std::string_view collection, int64_t step) override;
   Result<double> Reduce(const std::string &tensor, int64_t step,
                         tensor::Reduction reduction) override;
-  bool SetAutoRefresh(bool on) override { return trial_->SetAutoRefresh(on); }
+  void Hold() override { trial_->Hold(); }
+  void Release() override { trial_->Release(); }
 
  private:
   std::shared_ptr<Trial> trial_;

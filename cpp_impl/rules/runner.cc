@@ -5,17 +5,15 @@
 namespace smdebug::rules {
 namespace {
 
-// Restores what was before, also on an exception.
 class StandingStill {
  public:
-  explicit StandingStill(Source &source) : source_(source), before_(source.SetAutoRefresh(false)) {}
-  ~StandingStill() { source_.SetAutoRefresh(before_); }
+  explicit StandingStill(Source &source) : source_(source) { source_.Hold(); }
+  ~StandingStill() { source_.Release(); }
   StandingStill(const StandingStill &) = delete;
   StandingStill &operator=(const StandingStill &) = delete;
 
  private:
   Source &source_;
-  const bool before_;
 };
 
 Result<Verdict> JudgeStandingStill(Rule &rule, Source &source, int64_t step) {

@@ -32,8 +32,10 @@ class Source {
   virtual Result<double> Reduce(const std::string &tensor, int64_t step,
                                 tensor::Reduction reduction) = 0;
 
-  // Whether questions look for new data first; returns what was before.
-  virtual bool SetAutoRefresh(bool on) = 0;
+  // Between the two, questions look for no new data.  Rules that run side by side each
+  // hold the source still: it moves again after the last Release().
+  virtual void Hold() = 0;
+  virtual void Release() = 0;
 };
 
 }  // namespace smdebug::rules

@@ -36,9 +36,16 @@ TEST_F(TrialSourceTest, FindsTheNextStep) {
   EXPECT_FALSE(*source_.NextStep(6));
 }
 
-TEST_F(TrialSourceTest, SwitchesTheTrialsRefreshing) {
-  EXPECT_TRUE(source_.SetAutoRefresh(false));
-  EXPECT_FALSE(TheTrial().SetAutoRefresh(true));
+TEST_F(TrialSourceTest, HoldsTheTrialStillForAsLongAsAnyRuleJudges) {
+  TrialSource other(Shared());
+  Expect(source_.WaitForStep(5));
+  source_.Hold();
+  other.Hold();
+  source_.Release();
+  PutStep(9);
+  EXPECT_THAT(Steps(), ElementsAre(0, 5));
+  other.Release();
+  EXPECT_THAT(Steps(), ElementsAre(0, 5, 9));
 }
 
 }  // namespace

@@ -55,10 +55,11 @@ class FakeSource final : public Source {
     }
     return steps_[step].at(tensor);
   }
-  bool SetAutoRefresh(bool on) override { return std::exchange(refreshes, on); }
+  void Hold() override { ++holds; }
+  void Release() override { --holds; }
 
   std::vector<int64_t> waited_for;
-  bool refreshes = true;
+  int holds = 0;
 
  private:
   std::map<int64_t, std::map<std::string, double>> steps_;
