@@ -17,8 +17,10 @@ export SMDEBUG_SERVERS := $(CACHE)/servers
 # Found by CMake and by the scripts of the bindings.
 export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 
-.PHONY: all python demo test test-cpp test-python test-s3-minio test-asan test-tsan bench lint format abi \
-        install uninstall clean environment original servers
+PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
+
+.PHONY: all python demo test test-cpp test-go test-java test-python test-docs test-packages test-s3-minio test-asan \
+        test-tsan bench lint format abi install uninstall wheel deb clean environment original servers
 
 all: build/build.ninja
 	@cmake --build build -j $(JOBS)
@@ -46,18 +48,33 @@ servers:
 demo: python environment
 	@$(PYTHON) examples/demo/demo.py --out demo_output
 
-test: test-cpp test-python
+test: test-cpp test-python test-go test-java test-docs test-packages
 
 test-cpp: all
 	@ctest --test-dir build --output-on-failure -j $(JOBS) $(if $(ONLY),-R '$(ONLY)')
 
+test-go: all servers
+	@SMDEBUG_GO=$(CACHE)/go tools/test_go.sh build
+
+test-java: all environment servers
+	@tools/setup.sh java
+	@tools/test_java.sh build
+
 test-python: python environment original servers
-	@$(PYTHON) -m pytest -q -p no:cacheprovider tests/python tests/s3 tests/interop tests/docs $(if $(ONLY),-k '$(ONLY)')
+	@$(PYTEST) tests/python tests/s3 tests/interop
+
+# What all languages have a part in; those of Go and Java are made where they are tested.
+test-docs: all environment servers test-go test-java
+	@$(PYTEST) tests/conformance tests/docs
+
+test-packages: all environment servers
+	@tools/setup.sh embed torch wheel
+	@$(PYTEST) tests/embed tests/packages
 
 # A second opinion on the S3 client, of another server.
 test-s3-minio: python environment original
 	@tools/servers.sh $(SMDEBUG_SERVERS) minio
-	@SMDEBUG_TEST_S3=minio $(PYTHON) -m pytest -q -p no:cacheprovider tests/s3/test_server.py tests/s3/test_interop.py
+	@SMDEBUG_TEST_S3=minio $(PYTEST) tests/s3/test_server.py tests/s3/test_interop.py
 
 # The C and C++ tests once more, under sanitizers that end the run at the first fault.
 test-asan test-tsan: test-%:
@@ -66,13 +83,14 @@ test-asan test-tsan: test-%:
 	@cmake --build build/$* -j $(JOBS)
 	@ctest --test-dir build/$* --output-on-failure -j $(JOBS) -LE lint
 
-bench: environment original servers
+bench: environment original servers test-java
 	@tools/venv.sh .venv examples/demo/requirements.txt tests/requirements.txt tests/bench/requirements.txt
 	@tools/setup.sh bench
 	@cmake --preset release -DSMDEBUG_BENCH=ON > /dev/null
 	@cmake --build build -j $(JOBS)
 	@$(PYTHON) tests/bench/bench.py
 	@$(PYTHON) tests/bench/bench_s3.py
+	@$(PYTHON) tests/bench/bench_bindings.py
 
 lint: all
 	@tools/setup.sh lint
@@ -80,7 +98,7 @@ lint: all
 
 format:
 	@tools/setup.sh lint
-	@git ls-files '*.cc' '*.c' '*.h' | grep -v '^bindings/.*/generated/' | xargs clang-format -i
+	@git ls-files '*.cc' '*.c' '*.h' '*.hpp' | grep -v '^bindings/.*/generated/' | xargs clang-format -i
 
 abi: all
 	@tools/setup.sh lint
@@ -90,7 +108,17 @@ install: all
 	@DESTDIR=$(DESTDIR) cmake --install build --strip --prefix $(PREFIX)
 
 uninstall:
-	@cmake --build build --target uninstall
+	@DESTDIR=$(DESTDIR) cmake -DRECORDS=$(CURDIR)/build/installed -DPREFIX=$(PREFIX) -P cmake/Uninstall.cmake
+
+wheel:
+	@tools/setup.sh wheel
+	@tools/wheel.sh dist
+
+deb:
+	@tools/setup.sh
+	@cmake --preset deb > /dev/null
+	@cmake --build build/deb -j $(JOBS)
+	@cpack --config build/deb/CPackConfig.cmake -B build/packages
 
 clean:
 	rm -rf build .venv demo_output

@@ -5,7 +5,7 @@ set -eu
 sources() { git ls-files --cached --others --exclude-standard -- "$@"; }
 status=0
 
-sources 'cpp_impl/*.cc' 'cpp_impl/*.h' 'capi/*.cc' 'capi/*.h' 'tests/*.cc' 'tests/*.c' 'tests/*.h' \
+sources 'cpp_impl/*.cc' 'cpp_impl/*.h' 'capi/*.cc' 'capi/*.h' 'capi/*.hpp' 'tests/*.cc' 'tests/*.c' 'tests/*.h' \
     'examples/*.c' 'examples/*.cc' 'bindings/*.c' 'bindings/*.h' |
   xargs clang-format --dry-run --Werror || status=1
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that are missing; says what it does.  Groups of packages
-# are named by the arguments: build (always), lint, bench, embed, torch.
+# are named by the arguments: build (always), lint, bench, embed, java, torch,
+# wheel.
 set -eu
 
 build="g++ make cmake ninja-build ccache pkg-config libprotobuf-c-dev protobuf-c-compiler
@@ -12,7 +13,9 @@ bench="libbenchmark-dev"
 embed="clang luajit ruby dpkg-dev lintian"
 command -v npm >/dev/null || embed="$embed nodejs npm"
 command -v rustc >/dev/null || embed="$embed rustc"
+java="default-jdk-headless maven unzip"
 torch="libtorch-dev"
+wheel="dpkg-dev binutils"
 
 wanted="$build"
 for group in "$@"; do
@@ -20,7 +23,9 @@ for group in "$@"; do
     lint) wanted="$wanted $lint" ;;
     bench) wanted="$wanted $bench" ;;
     embed) wanted="$wanted $embed" ;;
+    java) wanted="$wanted $java" ;;
     torch) wanted="$wanted $torch" ;;
+    wheel) wanted="$wanted $wheel" ;;
     *) echo "setup.sh: no group of packages is called '$group'" >&2; exit 2 ;;
   esac
 done

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Tests the Go binding with the library of a build folder: test_go.sh BUILD [STEP...].
-# Without steps, all of them; BUILD/go keeps the installed library and what is built.
+# Without steps, all but bench; BUILD/go keeps the installed library and what is built.
 # SMDEBUG_SWIG names the SWIG program, SMDEBUG_GO a folder for a Go, if there is none.
 set -eu
 
@@ -67,6 +67,8 @@ consumer() {
     timeout 60 ./later run2 | grep -E '^true .*1\.99'
   )
 }
+
+bench() { in_module "$go" test -run '^$' -bench Save16Floats ./smdebug; }
 
 # The example trains, and says what is expected of it.
 example() {

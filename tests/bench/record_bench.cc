@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "smdebug.hpp"
 #include "workspace.h"
 
 namespace {
@@ -79,27 +80,42 @@ BENCHMARK(Write)
     ->Args({kMiB, 16, 16})
     ->Args({128 * kMiB, 1, 4});
 
-// What one call costs the training thread: 1,000 tensors of 16 floats a step, timed
-// without the beginning and the end of the step, with nothing left in the queue.
-void SaveSmall(benchmark::State &state) {
+// What one call costs the training thread: 1,000 tensors a step, timed without the
+// beginning and the end of the step, with nothing left in the queue.
+template <class Save>
+void SaveSmall(benchmark::State &state, smd_hook *hook, Save save) {
+  const std::vector<std::string> names = Names(1000);
+  for (auto _ : state) {
+    Check(smd_hook_begin_step(hook, nullptr));
+    const auto begin = std::chrono::steady_clock::now();
+    for (const std::string &name : names) save(name);
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+    state.SetIterationTime(time.count());
+    Check(smd_hook_end_step(hook));
+    Check(smd_hook_flush(hook, -1));
+  }
+  state.SetItemsProcessed(state.iterations() * 1000);
+}
+
+void SaveSmallInC(benchmark::State &state) {
   const bench::Workspace workspace("small");
   const std::vector<float> data(16, 1.5F);
   const int64_t elements = 16;
   const smd_tensor_view view = bench::ViewOf(data, elements);
-  const std::vector<std::string> names = Names(1000);
   const bench::HookPtr hook = bench::OpenHook(workspace.Path("trial"));
-  for (auto _ : state) {
-    Check(smd_hook_begin_step(hook.get(), nullptr));
-    const auto begin = std::chrono::steady_clock::now();
-    for (const std::string &name : names) Check(smd_hook_save(hook.get(), name.c_str(), &view));
-    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
-    state.SetIterationTime(time.count());
-    Check(smd_hook_end_step(hook.get()));
-    Check(smd_hook_flush(hook.get(), -1));
-  }
-  state.SetItemsProcessed(state.iterations() * 1000);
+  SaveSmall(state, hook.get(), [&](const std::string &name) {
+    Check(smd_hook_save(hook.get(), name.c_str(), &view));
+  });
 }
-BENCHMARK(SaveSmall)->Name("save_16_floats")->UseManualTime();
+BENCHMARK(SaveSmallInC)->Name("save_16_floats")->UseManualTime();
+
+void SaveSmallInCpp(benchmark::State &state) {
+  const bench::Workspace workspace("small");
+  const std::vector<float> data(16, 1.5F);
+  smdebug::Hook hook(bench::OpenHook(workspace.Path("trial")).release());
+  SaveSmall(state, hook.Get(), [&](const std::string &name) { hook.Save(name, data); });
+}
+BENCHMARK(SaveSmallInCpp)->Name("save_16_floats_cpp")->UseManualTime();
 
 // A tensor that no collection wants, at a step that saves others.
 void SaveUnwanted(benchmark::State &state) {

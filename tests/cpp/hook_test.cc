@@ -23,6 +23,36 @@ Trial Recorded(const std::string &path, Body &&body) {
   return Trial::Open(path);
 }
 
+TEST(Hook, TakesAConfigurationFile) {
+  const Folder folder;
+  std::ofstream(folder / "hook.json") << R"({"LocalPath": ")" << (folder / "run")
+                                      << R"(", "HookParameters": {"save_interval": 2}})";
+  HookOptions options;
+  options.Load(folder / "hook.json").Set("save_all", "true");
+  Hook hook(options);
+  for (int i = 0; i < 3; ++i) {
+    const StepGuard step = hook.Step();
+    hook.Save("loss", 1.0);
+  }
+  hook.Close();
+  EXPECT_EQ(Trial::Open(folder / "run").Steps(), (std::vector<int64_t>{0, 2}));
+  EXPECT_EQ(CodeOf([&] { options.Load("/nowhere/hook.json"); }), SMD_NOT_FOUND);
+}
+
+// What goes wrong in the background stops no training.
+TEST(Hook, TellsOfTheBackgroundInTheEnd) {
+  const Folder folder;
+  Hook hook(EveryStep(folder / "run"));
+  std::ofstream(folder / "run") << "a file where the folder should be";
+  for (int i = 0; i < 20; ++i) {
+    const StepGuard step = hook.Step();
+    hook.Save("loss", 1.0);
+    while (hook.Count("steps_failed") < i) std::this_thread::yield();
+  }
+  EXPECT_THROW(hook.Flush(), Error);
+  EXPECT_EQ(hook.Count("steps_written"), 0);
+}
+
 TEST(Hook, SavesNumbersVectorsAndMemory) {
   const Folder folder;
   const std::vector<int32_t> counts = {1, 2, 3};

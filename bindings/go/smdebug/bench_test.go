@@ -2,6 +2,7 @@ package smdebug_test
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -19,14 +20,18 @@ func BenchmarkSaveUnwanted(b *testing.B) {
 func benchmarkSave(b *testing.B, options smdebug.HookOptions) {
 	hook := newHook(b, filepath.Join(b.TempDir(), "run"), options)
 	floats := make([]float32, 16)
+	names := make([]string, 1000)
+	for i := range names {
+		names[i] = fmt.Sprintf("gradient/layer_%d", i)
+	}
 	b.ReportAllocs()
 	inStep := 0
 	got(hook.BeginStep())(b)
 	for b.Loop() {
-		if err := hook.Save("layer1.weight", smdebug.ViewOf(floats, 4, 4)); err != nil {
+		if err := hook.Save(names[inStep], smdebug.ViewOf(floats, 16)); err != nil {
 			b.Fatal(err)
 		}
-		if inStep++; inStep == 1000 {
+		if inStep++; inStep == len(names) {
 			b.StopTimer()
 			must(b, hook.EndStep())
 			must(b, hook.Flush(context.Background()))

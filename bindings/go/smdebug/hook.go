@@ -16,7 +16,8 @@ type Hook struct {
 	handle *handle[raw.Smd_hook]
 }
 
-// NewHook starts recording into a folder, or into s3://bucket/prefix.  Nothing is
+// NewHook starts recording into a folder, or into s3://bucket/prefix; "" stands for what
+// the configuration says.  Nothing is
 // written before the first tensor.
 //
 // It fails with [ErrTrialExists] where a finished trial lies.
@@ -129,8 +130,6 @@ func (h *Hook) BeginStep() (int64, error) {
 }
 
 // EndStep ends the step: what was saved becomes visible to readers as one piece, soon.
-// It returns what went wrong in the background, if nothing has before; the step has
-// ended all the same.
 func (h *Hook) EndStep() error { return h.call(raw.Smd_hook_end_step) }
 
 // LastStep is the last step begun in a mode (Global: of all), or -1 if there was none.
@@ -156,8 +155,6 @@ func (h *Hook) Wants(tensor string) bool {
 
 // Save saves a tensor for the open step, if some collection wants it; if not, that
 // costs a look-up.  The elements are copied before it returns.
-//
-// It also returns what went wrong in the background, if nothing has before.
 func (h *Hook) Save(name string, tensor View) error {
 	handle, err := h.handle.acquire()
 	if err != nil {

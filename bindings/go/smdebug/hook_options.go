@@ -12,6 +12,10 @@ import (
 
 // HookOptions say how a hook records.  Their zero value is good: worker_0 saves the
 // losses at every 500th step.
+//
+// What goes wrong in the background is returned by Flush and Close alone, so that no disk
+// and no network stops a training; Settings["report_errors"] = "soon" has the next call
+// return it.
 type HookOptions struct {
 	Worker     string // this process's name; "": worker_0
 	NumWorkers int    // how many processes record into the folder; 0: 1
@@ -29,6 +33,11 @@ type HookOptions struct {
 	// to stderr.  It must not use the hook.
 	Logger *slog.Logger
 
+	// Configuration is a file of settings as a training service hands it to a job
+	// (docs/configuration.md); what is set here, and a folder that is given, count
+	// before what it says.
+	Configuration string
+
 	// Settings are all other options by their names, as "queue_bytes" or "s3_region":
 	// docs/c.md and docs/s3.md list them.
 	Settings map[string]string
@@ -45,6 +54,14 @@ func (o *HookOptions) toRaw(outDir string) (_ raw.Smd_hook_options, err error) {
 			raw.Smd_hook_options_free(options)
 		}
 	}()
+	if o.Configuration != "" {
+		if err := checkText("configuration", o.Configuration); err != nil {
+			return nil, err
+		}
+		if err := take(raw.Smd_hook_options_load(options, o.Configuration)); err != nil {
+			return nil, err
+		}
+	}
 	settings, err := o.settings(outDir)
 	if err != nil {
 		return nil, err
@@ -80,7 +97,13 @@ func (o *HookOptions) settings(outDir string) (map[string]string, error) {
 	if settings == nil {
 		settings = make(map[string]string)
 	}
-	settings["out_dir"] = outDir
+	if outDir != "" {
+		settings["out_dir"] = outDir
+	}
+	// Who returns at the first error would end a training for a network that is down.
+	if _, given := settings["report_errors"]; !given {
+		settings["report_errors"] = "late"
+	}
 	if o.Worker != "" {
 		settings["worker"] = o.Worker
 	}

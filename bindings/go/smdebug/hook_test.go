@@ -3,6 +3,7 @@ package smdebug_test
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -12,6 +13,23 @@ import (
 
 	"github.com/libsmdebug/libsmdebug/bindings/go/smdebug"
 )
+
+func TestAConfigurationFileIsTaken(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run")
+	file := filepath.Join(t.TempDir(), "hook.json")
+	text := `{"LocalPath": "nowhere", "HookParameters": {"save_all": true, "save_interval": "2"}}`
+	must(t, os.WriteFile(file, []byte(text), 0o600))
+	hook := newHook(t, path, smdebug.HookOptions{Configuration: file})
+	for range 3 {
+		recordStep(t, hook, loss)
+	}
+	must(t, hook.Close())
+	if steps := got(openTrial(t, path).Steps(smdebug.Global))(t); !slices.Equal(steps, []int64{0, 2}) {
+		t.Error(steps)
+	}
+	_, err := smdebug.NewHook(path, smdebug.HookOptions{Configuration: file + ".not"})
+	mustFail(t, err, smdebug.ErrNotFound)
+}
 
 func TestModesAndSteps(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run")

@@ -49,8 +49,9 @@ SMD_FALLIBLE smd_rule_new_builtin(const char *name, const char *parameters,
 /* Judges the global steps first <= s < end (end -1: until the job ends), one after
  * the other: waits for the step, then lets the rule judge it with refreshing
  * switched off.  Steps that were not saved are passed over.
- * `findings` gets the steps at which the condition held.  If `stop_at_finding` is
- * not 0, the first ends the run with RULE_CONDITION_MET (details "rule", "step").
+ * `findings` gets the steps at which the condition held, also those before a failure.
+ * If `stop_at_finding` is not 0, the first ends the run with RULE_CONDITION_MET
+ * (details "rule", "step").
  *
  * Fails: INVALID_ARGUMENT, RULE_CONDITION_MET, CALLBACK_FAILED, CANCELLED, and as
  * smd_trial_refresh().

@@ -3135,6 +3135,28 @@ struct smd_error *_wrap_smd_hook_options_set_raw_11c9c2d141093b7c(struct smd_hoo
 }
 
 
+struct smd_error *_wrap_smd_hook_options_load_raw_11c9c2d141093b7c(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
+  smd_hook_options *arg1 = 0 ;
+  char *arg2 = 0 ;
+  char *temp2 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_hook_options **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  
+  result = (struct smd_error *)smd_hook_options_load(arg1,(char const *)arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg2); 
+  return _swig_go_result;
+}
+
+
 struct smd_error *_wrap_smd_hook_options_include_regex_raw_11c9c2d141093b7c(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;

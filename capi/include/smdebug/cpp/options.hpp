@@ -17,14 +17,25 @@ class HookOptions {
  public:
   using Owner = detail::Handle<smd_hook_options, smd_hook_options_free>;
 
-  // smd_hook_options_new().
-  HookOptions() : handle_(detail::Make<Owner>(smd_hook_options_new)) {}
+  // smd_hook_options_new(), with "report_errors" set to "late": Hook::Flush(), Close() and
+  // ExportCollections() alone throw what went wrong in the background, since an exception
+  // that nobody catches would end a training for a disk that is full.
+  HookOptions() : handle_(detail::Make<Owner>(smd_hook_options_new)) {
+    Set("report_errors", "late");
+  }
   // Takes `options`.
   explicit HookOptions(smd_hook_options *options) noexcept : handle_(options) {}
 
   // Sets one option, as "out_dir"; their names are at smd_hook_options_set().
   HookOptions &Set(const CString &name, const CString &value) {
     detail::Check(smd_hook_options_set(handle_.get(), name.Get(), value.Get()));
+    return *this;
+  }
+
+  // Takes a configuration file, of the training service if `path` is empty.
+  // smd_hook_options_load().
+  HookOptions &Load(const CString &path) {
+    detail::Check(smd_hook_options_load(handle_.get(), path.Get()));
     return *this;
   }
 

@@ -1,9 +1,9 @@
 package org.smdebug;
 
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicReference;
 import org.smdebug.raw.Raw;
 
 /**
@@ -15,7 +15,6 @@ import org.smdebug.raw.Raw;
  */
 public final class Hook extends TensorSink implements AutoCloseable {
   private final Handle handle;
-  private final AtomicReference<SmdebugException> backgroundError = new AtomicReference<>();
   private volatile boolean isStepOpen;
 
   private Hook(long address) {
@@ -26,7 +25,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
   /**
    * Begins to describe a hook.
    *
-   * @param outDir the folder of the trial, or s3://bucket/prefix
+   * @param outDir the folder of the trial, or s3://bucket/prefix; null: what the configuration says
    * @return the description
    */
   public static Builder builder(String outDir) {
@@ -37,15 +36,31 @@ public final class Hook extends TensorSink implements AutoCloseable {
   public static final class Builder extends Options<Builder> {
     private final List<Collection> collections = new ArrayList<>();
     private final List<String> regexes = new ArrayList<>();
+    private String configuration;
     private SaveConfig saveConfig;
     private ReductionConfig reductionConfig;
 
     private Builder(String outDir) {
-      option("out_dir", outDir);
+      if (outDir != null) {
+        option("out_dir", outDir);
+      }
+      option("report_errors", "late");
     }
 
     @Override
     Builder self() {
+      return this;
+    }
+
+    /**
+     * Takes the settings of a configuration file, as a training service hands it to a job, before
+     * all that is set here.
+     *
+     * @param path the file; null: the one that SMDEBUG_CONFIG_FILE_PATH names, else the service's
+     * @return this
+     */
+    public Builder configuration(Path path) {
+      configuration = path == null ? "" : path.toString();
       return this;
     }
 
@@ -150,6 +165,9 @@ public final class Hook extends TensorSink implements AutoCloseable {
     }
 
     private void apply(long options) {
+      if (configuration != null) {
+        Raw.smd_hook_options_load(options, configuration);
+      }
       setAll((name, value) -> Raw.smd_hook_options_set(options, name, value));
       setLog(options, true);
       for (String regex : regexes) {
@@ -215,11 +233,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
    */
   public void endStep() {
     isStepOpen = false;
-    try {
-      handle.run(Raw::smd_hook_end_step);
-    } catch (SmdebugException error) {
-      keepIfOfBackground(error);
-    }
+    handle.run(Raw::smd_hook_end_step);
   }
 
   /**
@@ -322,7 +336,6 @@ public final class Hook extends TensorSink implements AutoCloseable {
    * @throws SmdebugException the first error of the background not yet thrown
    */
   public void flush(Duration timeout) throws InterruptedException {
-    throwBackgroundError(null);
     Slices.await(
         milliseconds -> handle.run(hook -> Raw.smd_hook_flush(hook, milliseconds)),
         timeout,
@@ -337,17 +350,13 @@ public final class Hook extends TensorSink implements AutoCloseable {
    */
   @Override
   public void close() {
-    SmdebugException closing = null;
     try {
       handle.run(Raw::smd_hook_close);
     } catch (IllegalStateException isClosed) {
       return;
-    } catch (SmdebugException error) {
-      closing = error;
     } finally {
       handle.close();
     }
-    throwBackgroundError(closing);
   }
 
   Handle handle() {
@@ -366,29 +375,5 @@ public final class Hook extends TensorSink implements AutoCloseable {
 
   boolean isStepOpen() {
     return isStepOpen;
-  }
-
-  /** Keeps an error of the background writer for later; others are the caller's. */
-  void keepIfOfBackground(SmdebugException error) {
-    boolean isOfBackground =
-        error instanceof StorageException
-            || error instanceof CorruptDataException
-            || error instanceof WaitTimeoutException;
-    if (!isOfBackground) {
-      throw error;
-    }
-    backgroundError.compareAndSet(null, error);
-  }
-
-  private void throwBackgroundError(SmdebugException later) {
-    SmdebugException first = backgroundError.getAndSet(null);
-    if (first == null) {
-      first = later;
-    } else if (later != null) {
-      first.addSuppressed(later);
-    }
-    if (first != null) {
-      throw first;
-    }
   }
 }

@@ -316,8 +316,6 @@ public abstract sealed class TensorSink permits Hook, CollectionSink {
               return null;
             });
       }
-    } catch (SmdebugException error) {
-      hook().keepIfOfBackground(error);
     } finally {
       handle.leave();
     }

@@ -33,6 +33,27 @@ class HookTest {
   }
 
   @Test
+  void aConfigurationFileIsTaken() throws IOException {
+    Path run = folder.resolve("run");
+    Path file = folder.resolve("hook.json");
+    Files.writeString(
+        file,
+        "{\"LocalPath\": \"nowhere\", \"HookParameters\": {\"save_all\": true, \"save_interval\": \"2\"}}");
+    try (Hook hook = Hook.builder(run.toString()).configuration(file).build()) {
+      for (int step = 0; step < 3; ++step) {
+        hook.beginStep();
+        hook.save("loss", 1.0);
+        hook.endStep();
+      }
+    }
+    try (Trial trial = Trial.open(run.toString())) {
+      assertArrayEquals(new long[] {0, 2}, trial.steps().toArray());
+    }
+    Hook.Builder missing = Hook.builder(null).configuration(folder.resolve("missing.json"));
+    assertEquals(ErrorCode.NOT_FOUND, assertThrows(SmdebugException.class, missing::build).code());
+  }
+
+  @Test
   void everyArrayTypeIsSavedAndRead() {
     Trial trial =
         recorded(
