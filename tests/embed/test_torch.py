@@ -52,7 +52,7 @@ def test_python_reads_the_same(trained):
         "import smdebug as smd\n"
         "trial = smd.create_trial('run')\n"
         "loss = trial.tensor('loss')\n"
-        "steps = trial.steps(mode=smd.modes.TRAIN)\n"
+        "steps = loss.steps()\n"
         "print(len(steps), trial.tensor('0.weight').value(95).shape)\n"
         "print(*(f'{float(loss.value(step)):.3f}' for step in (steps[0], steps[-1])))\n"
     )
