@@ -98,7 +98,7 @@ lint: all
 
 format:
 	@tools/setup.sh lint
-	@git ls-files '*.cc' '*.c' '*.h' '*.hpp' | grep -v '^bindings/.*/generated/' | xargs clang-format -i
+	@git ls-files '*.cc' '*.c' '*.h' '*.hpp' | grep -v '^bindings/go/internal/raw/raw' | xargs clang-format -i
 
 abi: all
 	@tools/setup.sh lint

@@ -1,6 +1,6 @@
 #include "aws/providers.h"
-#include "base/small_file.h"
 #include "aws/sts.h"
+#include "base/small_file.h"
 #include "base/strings.h"
 
 namespace smdebug::aws {
