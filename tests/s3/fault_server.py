@@ -474,7 +474,12 @@ def _handler_of(server: FaultServer) -> type[BaseHTTPRequestHandler]:
             path, _, query_text = self.path.partition("?")
             bucket, _, key = unquote(path).lstrip("/").partition("/")
             query = dict(parse_qsl(query_text, keep_blank_values=True))
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            length = int(self.headers.get("Content-Length") or 0)
+            body = self.rfile.read(length)
+            if len(body) < length:
+                # The client gave up in the middle, as it does where another part has failed.
+                self.close_connection = True
+                return
             headers = {name.lower(): value for name, value in self.headers.items()}
             operation = _operation_of(self.command, key, query)
             request = Request(
