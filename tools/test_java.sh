@@ -19,8 +19,11 @@ maven() {
   shift
   set -- -B -q -Dstyle.color=never -Dmaven.repo.local="$repository" "$@"
   timeout "$seconds" mvn -o "$@" >"$scratch/maven.log" 2>&1 && return
-  grep -q 'offline mode' "$scratch/maven.log" || { cat "$scratch/maven.log"; return 1; }
-  timeout "$seconds" mvn "$@"
+  if grep -q -e 'offline mode' -e 'No plugin found' "$scratch/maven.log"; then
+    timeout "$seconds" mvn "$@" >"$scratch/maven.log" 2>&1 && return
+  fi
+  cat "$scratch/maven.log"
+  return 1
 }
 
 fail() { echo "test_java.sh: $*" >&2; exit 1; }
