@@ -12,6 +12,8 @@ namespace {
 constexpr Clock::Duration kShortestPause = std::chrono::milliseconds(50);
 constexpr Clock::Duration kLongestPause = std::chrono::seconds(2);
 
+Clock::Duration Longer(Clock::Duration pause) { return std::min(pause * 2, kLongestPause); }
+
 std::string LastPart(std::string_view path) {
   while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
   return std::string(path.substr(path.rfind('/') + 1));
@@ -82,15 +84,14 @@ void Trial::Cancel() {
   for (storage::Watcher *watcher : watchers_) watcher->Wake();
 }
 
-Status Trial::Pause(storage::Watcher &watcher, Clock::Duration *pause, const Deadline &deadline) {
-  watcher.Wait(std::min(*pause, deadline.Left(*options_.clock)));
-  *pause = std::min(*pause * 2, kLongestPause);
+Status Trial::Pause(storage::Watcher &watcher, Clock::Duration pause, const Deadline &deadline) {
+  watcher.Wait(std::min(pause, deadline.Left(*options_.clock)));
   return CheckUsable();
 }
 
 Status Trial::PauseOnce(Clock::Duration pause) {
   Waiting waiting(*this);
-  return Pause(*waiting, &pause, Deadline::Never());
+  return Pause(*waiting, pause, Deadline::Never());
 }
 
 // ---- loading -------------------------------------------------------------------------
@@ -156,7 +157,8 @@ Status Trial::LoadLocked() {
       options_.logger.Info(StrCat(path_, ": waiting for collection files"));
       waiting = std::make_unique<Waiting>(*this);
     }
-    SMD_RETURN_IF_ERROR(Pause(**waiting, &pause, deadline));
+    SMD_RETURN_IF_ERROR(Pause(**waiting, pause, deadline));
+    pause = Longer(pause);
   }
   is_loaded_ = true;
   return Status::Ok();
@@ -186,8 +188,7 @@ Status Trial::RefreshLocked() {
     const Deadline deadline = Deadline::After(*options_.clock, options_.end_delay);
     Waiting waiting(*this);
     while (!deadline.IsOver(*options_.clock)) {
-      Clock::Duration pause = kLongestPause;
-      SMD_RETURN_IF_ERROR(Pause(*waiting, &pause, deadline));
+      SMD_RETURN_IF_ERROR(Pause(*waiting, kLongestPause, deadline));
     }
     Status late = Scan();
     if (!late.IsOk() && scanned.IsOk()) return late;
@@ -296,7 +297,7 @@ Status Trial::LookForNews() {
     const MutexLock lock(mutex_);
     const Clock::Duration now = options_.clock->Monotonic();
     if (now < next_look_) return CheckUsable();
-    look_pause_ = std::clamp(look_pause_ * 2, kShortestPause, kLongestPause);
+    look_pause_ = std::max(Longer(look_pause_), kShortestPause);
     next_look_ = now + look_pause_;
   }
   return Refresh();
@@ -325,9 +326,8 @@ Status Trial::WaitForStep(int64_t step, Mode mode, Deadline deadline) {
                        StrCat(path_, ": ", StepText(step, mode), " did not come in time"));
     }
     if (!waiting) waiting = std::make_unique<Waiting>(*this);
-    Clock::Duration rest = UntilNextLook(pause);
-    pause = std::min(pause * 2, kLongestPause);
-    SMD_RETURN_IF_ERROR(Pause(**waiting, &rest, deadline));
+    SMD_RETURN_IF_ERROR(Pause(**waiting, UntilNextLook(pause), deadline));
+    pause = Longer(pause);
   }
 }
 

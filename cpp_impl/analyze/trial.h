@@ -109,8 +109,8 @@ class Trial {
   Status RefreshLocked() SMD_REQUIRES(refresh_mutex_);
   Status Scan() SMD_REQUIRES(refresh_mutex_);
   Status CheckUsable() const;
-  // Waits for a change, at most `*pause`, which grows; CANCELLED.
-  Status Pause(storage::Watcher &watcher, Clock::Duration *pause, const Deadline &deadline);
+  // Waits for a change, at most `pause`; CANCELLED.
+  Status Pause(storage::Watcher &watcher, Clock::Duration pause, const Deadline &deadline);
   Status PauseOnce(Clock::Duration pause);
   // For waiting: refreshes, but where looking is paid for not before it is time to.
   Status LookForNews();

@@ -156,6 +156,9 @@ Status HookOptions::Load(const std::string &path) {
   context.is_strict = ParseBool(Environment(kStrictVariable).value_or("")).value_or(true);
   SMD_ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(context.path));
   SMD_ASSIGN_OR_RETURN(config::HookConfig config, config::ParseHookConfig(text, context));
+  if (config.exports_tensorboard.value_or(false)) {
+    logger.Warning(StrCat(context.path, ": export_tensorboard has no effect so far"));
+  }
   Apply(std::move(config));
   return Status::Ok();
 }

@@ -172,6 +172,15 @@ TEST_F(HookOptionsLoadTest, AMissingFileIsNotFound) {
   EXPECT_THAT(status.Message(), HasSubstr("/nowhere/hook.json"));
 }
 
+TEST_F(HookOptionsLoadTest, WhatHasNoEffectIsSaid) {
+  std::vector<std::string> log;
+  options_.logger =
+      Logger(LogLevel::kWarning, [&](LogLevel, const std::string &line) { log.push_back(line); });
+  Write(R"({"HookParameters": {"export_tensorboard": true}})");
+  ASSERT_TRUE(options_.Load(path_).IsOk());
+  EXPECT_THAT(log, ElementsAre(HasSubstr("export_tensorboard has no effect")));
+}
+
 TEST_F(HookOptionsLoadTest, UnknownKeysMayBePassedOver) {
   Write(R"({"LocalPath": "there", "Profiler": {}})");
   EXPECT_EQ(options_.Load(path_).GetCode(), Code::kInvalidConfig);
