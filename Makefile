@@ -19,7 +19,7 @@ export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 
-.PHONY: all python demo test test-cpp test-go test-java test-python test-docs test-packages test-s3-minio test-asan \
+.PHONY: all python demo test test-cpp test-go test-java test-python test-docs test-packages test-frameworks test-s3-minio test-asan \
         test-tsan bench lint format abi install uninstall wheel deb clean environment original servers
 
 all: build/build.ninja
@@ -48,7 +48,7 @@ servers:
 demo: python environment
 	@$(PYTHON) examples/demo/demo.py --out demo_output
 
-test: test-cpp test-python test-go test-java test-docs test-packages
+test: test-cpp test-python test-go test-java test-docs test-frameworks test-packages
 
 test-cpp: all
 	@ctest --test-dir build --output-on-failure -j $(JOBS) $(if $(ONLY),-R '$(ONLY)')
@@ -70,6 +70,10 @@ test-docs: all environment servers test-go test-java
 test-packages: all environment servers
 	@tools/setup.sh embed torch wheel
 	@$(PYTEST) tests/embed tests/packages
+
+# Real trainings; FRAMEWORKS="pytorch jax" names some.
+test-frameworks: python
+	@tools/test_frameworks.sh $(CACHE) $(FRAMEWORKS)
 
 # A second opinion on the S3 client, of another server.
 test-s3-minio: python environment original

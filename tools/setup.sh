@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that are missing; says what it does.  Groups of packages
 # are named by the arguments: build (always), lint, bench, embed, java, torch,
-# wheel.
+# pytorch, wheel.
 set -eu
 
 build="g++ make cmake ninja-build ccache pkg-config libprotobuf-c-dev protobuf-c-compiler
@@ -15,6 +15,7 @@ command -v npm >/dev/null || embed="$embed nodejs npm"
 command -v rustc >/dev/null || embed="$embed rustc"
 java="default-jdk-headless maven unzip"
 torch="libtorch-dev"
+pytorch="python3-torch python3-venv"
 wheel="dpkg-dev binutils"
 
 wanted="$build"
@@ -25,6 +26,7 @@ for group in "$@"; do
     embed) wanted="$wanted $embed" ;;
     java) wanted="$wanted $java" ;;
     torch) wanted="$wanted $torch" ;;
+    pytorch) wanted="$wanted $pytorch" ;;
     wheel) wanted="$wanted $wheel" ;;
     *) echo "setup.sh: no group of packages is called '$group'" >&2; exit 2 ;;
   esac

@@ -86,6 +86,10 @@ int64_t smd_hook_step(const smd_hook *hook, smd_mode mode) noexcept {
   return hook->hook->LastStep(*known);
 }
 
+int32_t smd_hook_saves_step(const smd_hook *hook) noexcept {
+  return hook != nullptr && hook->hook->SavesStep() ? 1 : 0;
+}
+
 int32_t smd_hook_wants(const smd_hook *hook, const char *tensor) noexcept {
   if (hook == nullptr || tensor == nullptr) return 0;
   return GuardValue(0, [&] { return hook->hook->Wants(tensor) ? 1 : 0; });

@@ -1,4 +1,5 @@
 // The options of smdebug/hook.h.
+#include "base/strings.h"
 #include "guard.h"
 #include "log_sink.h"
 #include "smdebug/hook.h"
@@ -28,6 +29,76 @@ smd_error *smd_hook_options_load(smd_hook_options *options, const char *path) no
   return Guard([&]() -> Status {
     SMD_RETURN_IF_ERROR(NotNull(options, "options"));
     return options->options.Load(std::string(OptionalText(path)));
+  });
+}
+
+smd_error *smd_hook_options_get(const smd_hook_options *options, const char *name,
+                                smd_text **out) noexcept {
+  return Guard([&]() -> Status {
+    SMD_CLEAR_OUT(out);
+    SMD_RETURN_IF_ERROR(NotNull(options, "options"));
+    SMD_ASSIGN_OR_RETURN(const std::string_view option, RequiredText(name, "name"));
+    SMD_ASSIGN_OR_RETURN(std::string value, options->options.Get(option));
+    *out = new smd_text{std::move(value)};
+    return Status::Ok();
+  });
+}
+
+smd_error *smd_hook_options_regexes(const smd_hook_options *options, smd_strings **out) noexcept {
+  return Guard([&]() -> Status {
+    SMD_CLEAR_OUT(out);
+    SMD_RETURN_IF_ERROR(NotNull(options, "options"));
+    *out = new smd_strings{options->options.include_regexes};
+    return Status::Ok();
+  });
+}
+
+smd_error *smd_hook_options_collections(const smd_hook_options *options,
+                                        smd_strings **out) noexcept {
+  return Guard([&]() -> Status {
+    SMD_CLEAR_OUT(out);
+    SMD_RETURN_IF_ERROR(NotNull(options, "options"));
+    auto names = std::make_unique<smd_strings>();
+    for (const config::CollectionPtr &each : options->options.collections) {
+      names->items.push_back(each->Name());
+    }
+    *out = names.release();
+    return Status::Ok();
+  });
+}
+
+smd_error *smd_hook_options_collection(const smd_hook_options *options, const char *name,
+                                       smd_collection **out) noexcept {
+  return Guard([&]() -> Status {
+    SMD_CLEAR_OUT(out);
+    SMD_RETURN_IF_ERROR(NotNull(options, "options"));
+    SMD_ASSIGN_OR_RETURN(const std::string_view wanted, RequiredText(name, "name"));
+    for (const config::CollectionPtr &each : options->options.collections) {
+      if (each->Name() != wanted) continue;
+      *out = new smd_collection{each};
+      return Status::Ok();
+    }
+    return Status(Code::kNotFound, StrCat("the options have no collection '", wanted, "'"));
+  });
+}
+
+smd_error *smd_hook_options_save_config(const smd_hook_options *options,
+                                        smd_save_config **out) noexcept {
+  return Guard([&]() -> Status {
+    SMD_CLEAR_OUT(out);
+    SMD_RETURN_IF_ERROR(NotNull(options, "options"));
+    *out = new smd_save_config{options->options.save_config};
+    return Status::Ok();
+  });
+}
+
+smd_error *smd_hook_options_reduction_config(const smd_hook_options *options,
+                                             smd_reduction_config **out) noexcept {
+  return Guard([&]() -> Status {
+    SMD_CLEAR_OUT(out);
+    SMD_RETURN_IF_ERROR(NotNull(options, "options"));
+    *out = new smd_reduction_config{options->options.reduction_config};
+    return Status::Ok();
   });
 }
 

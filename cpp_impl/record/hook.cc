@@ -99,7 +99,9 @@ Result<std::shared_ptr<Hook>> Hook::Open(HookOptions options) {
 
 void Hook::AddCollections() {
   for (config::CollectionPtr &collection : config::CollectionSet::Defaults()) {
-    collections_.Add(std::move(collection));
+    const bool is_basic = collection->Name() == config::kDefaultCollection ||
+                          collection->Name() == config::kAllCollection;
+    if (is_basic || options_.has_builtin_collections) collections_.Add(std::move(collection));
   }
   for (const config::CollectionPtr &collection : options_.collections) {
     collections_.Add(collection);

@@ -39,6 +39,7 @@ class Hook {
   Status EndStep();
   int64_t LastStep(Mode mode) const;
 
+  bool SavesStep() const { return saves_now_; }
   bool Wants(std::string_view tensor);
   // `owner`, if given, keeps the view's memory until it is destroyed.
   Status Save(std::string_view tensor, const tensor::View &view,

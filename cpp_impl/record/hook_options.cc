@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 
 #include "base/environment.h"
 #include "base/small_file.h"
 #include "base/strings.h"
 #include "config/collection_set.h"
+#include "config/service_folder.h"
 #include "format/paths.h"
 
 namespace smdebug::record {
@@ -18,6 +20,11 @@ constexpr const char *kConfigVariable = "SMDEBUG_CONFIG_FILE_PATH";
 constexpr const char *kDefaultConfig = "/opt/ml/input/config/debughookconfig.json";
 constexpr const char *kDefaultOutDir = "/opt/ml/output/tensors";
 constexpr const char *kStrictVariable = "SMDEBUG_STRICT_CONFIG";
+// In a job of the service, TensorBoard's folder is not the configuration's to say.
+constexpr const char *kServiceVariable = "TRAINING_JOB_NAME";
+constexpr const char *kTensorboardVariable = "TENSORBOARD_CONFIG_FILE_PATH";
+constexpr const char *kDefaultTensorboardConfig =
+    "/opt/ml/input/config/tensorboardoutputconfig.json";
 
 Status BadValue(std::string_view name, std::string_view value, std::string_view wanted) {
   return InvalidConfig(StrCat(name, " is '", value, "'; it must be ", wanted));
@@ -97,52 +104,120 @@ Status SetReportErrors(HookOptions *options, std::string_view value) {
   return Status::Ok();
 }
 
-struct Setter {
-  std::string_view name;
-  Status (*set)(HookOptions *options, std::string_view name, std::string_view value);
-};
+std::string SecondsText(Clock::Duration time) {
+  const double seconds = std::chrono::duration<double>(time).count();
+  std::array<char, 32> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), seconds).ptr;
+  return {digits.data(), end};
+}
+
+std::string PolicyText(QueuePolicy policy) {
+  switch (policy) {
+    case QueuePolicy::kBlock: return "block";
+    case QueuePolicy::kDrop: return "drop";
+    case QueuePolicy::kSpill: return "spill";
+  }
+  return "";
+}
+
+std::string BoolText(bool is_on) { return is_on ? "true" : "false"; }
 
 using Text = std::string_view;
-constexpr std::array<Setter, 16> kSetters = {{
-    {"out_dir", [](HookOptions *o, Text, Text value) { return o->out_dir = value, Status::Ok(); }},
-    {"worker", [](HookOptions *o, Text, Text value) { return SetWorker(o, value); }},
-    {"num_workers", [](HookOptions *o, Text, Text value) { return SetNumWorkers(o, value); }},
-    {"include_workers",
-     [](HookOptions *o, Text, Text value) { return SetIncludeWorkers(o, value); }},
+using Options = HookOptions;
+
+struct Option {
+  Text name;
+  Status (*set)(Options *options, Text name, Text value);
+  std::string (*get)(const Options &options);
+};
+
+// One of the options that are texts, switches, numbers of bytes, or numbers of seconds.
+template <std::string Options::*member>
+constexpr Option TextOption(Text name) {
+  return {name, [](Options *o, Text, Text value) { return o->*member = value, Status::Ok(); },
+          [](const Options &o) { return o.*member; }};
+}
+template <bool Options::*member>
+constexpr Option SwitchOption(Text name) {
+  return {name, [](Options *o, Text n, Text value) { return SetBool(n, value, &(o->*member)); },
+          [](const Options &o) { return BoolText(o.*member); }};
+}
+template <uint64_t QueueOptions::*member>
+constexpr Option BytesOption(Text name) {
+  return {name,
+          [](Options *o, Text n, Text value) { return SetBytes(n, value, &(o->queue.*member)); },
+          [](const Options &o) { return std::to_string(o.queue.*member); }};
+}
+
+constexpr std::array<Option, 19> kOptions = {{
+    TextOption<&Options::out_dir>("out_dir"),
+    {"worker", [](Options *o, Text, Text value) { return SetWorker(o, value); },
+     [](const Options &o) { return o.worker; }},
+    {"num_workers", [](Options *o, Text, Text value) { return SetNumWorkers(o, value); },
+     [](const Options &o) { return std::to_string(o.num_workers); }},
+    {"include_workers", [](Options *o, Text, Text value) { return SetIncludeWorkers(o, value); },
+     [](const Options &o) { return std::string(o.includes_all_workers ? "all" : "one"); }},
     {"include_collections",
-     [](HookOptions *o, Text, Text value) {
+     [](Options *o, Text, Text value) {
        return o->include_collections = SplitList(value), Status::Ok();
-     }},
-    {"save_all", [](HookOptions *o, Text n, Text v) { return SetBool(n, v, &o->saves_all); }},
-    {"dry_run", [](HookOptions *o, Text n, Text v) { return SetBool(n, v, &o->is_dry_run); }},
-    {"queue_bytes",
-     [](HookOptions *o, Text n, Text v) { return SetBytes(n, v, &o->queue.capacity); }},
-    {"queue_policy", [](HookOptions *o, Text, Text value) { return SetPolicy(o, value); }},
+     },
+     [](const Options &o) { return Join(o.include_collections, ","); }},
+    SwitchOption<&Options::saves_all>("save_all"),
+    SwitchOption<&Options::is_dry_run>("dry_run"),
+    BytesOption<&QueueOptions::capacity>("queue_bytes"),
+    {"queue_policy", [](Options *o, Text, Text value) { return SetPolicy(o, value); },
+     [](const Options &o) { return PolicyText(o.queue.policy); }},
     {"block_seconds",
-     [](HookOptions *o, Text n, Text v) { return SetSeconds(n, v, &o->queue.block_time); }},
+     [](Options *o, Text n, Text v) { return SetSeconds(n, v, &o->queue.block_time); },
+     [](const Options &o) { return SecondsText(o.queue.block_time); }},
     {"spill_dir",
-     [](HookOptions *o, Text, Text value) { return o->queue.spill_folder = value, Status::Ok(); }},
-    {"spill_bytes",
-     [](HookOptions *o, Text n, Text v) { return SetBytes(n, v, &o->queue.spill_capacity); }},
-    {"durability", [](HookOptions *o, Text, Text value) { return SetDurability(o, value); }},
-    {"report_errors", [](HookOptions *o, Text, Text value) { return SetReportErrors(o, value); }},
+     [](Options *o, Text, Text value) { return o->queue.spill_folder = value, Status::Ok(); },
+     [](const Options &o) { return o.queue.spill_folder; }},
+    BytesOption<&QueueOptions::spill_capacity>("spill_bytes"),
+    {"durability", [](Options *o, Text, Text value) { return SetDurability(o, value); },
+     [](const Options &o) { return std::string(o.queue.is_durable ? "step" : "none"); }},
+    {"report_errors", [](Options *o, Text, Text value) { return SetReportErrors(o, value); },
+     [](const Options &o) { return std::string(o.queue.reports_late ? "late" : "soon"); }},
+    SwitchOption<&Options::has_builtin_collections>("builtin_collections"),
+    SwitchOption<&Options::exports_tensorboard>("export_tensorboard"),
+    TextOption<&Options::tensorboard_dir>("tensorboard_dir"),
     {"checkpoint_dir",
-     [](HookOptions *o, Text, Text value) { return o->checkpoint_dir = value, Status::Ok(); }},
-    {"close_seconds",
-     [](HookOptions *o, Text n, Text v) { return SetSeconds(n, v, &o->close_time); }},
+     [](Options *o, Text, Text value) { return o->checkpoint_dir = value, Status::Ok(); },
+     [](const Options &o) { return o.checkpoint_dir.value_or(""); }},
+    {"close_seconds", [](Options *o, Text n, Text v) { return SetSeconds(n, v, &o->close_time); },
+     [](const Options &o) { return SecondsText(o.close_time); }},
 }};
+
+const Option *FindOption(Text name) {
+  const auto found = std::find_if(kOptions.begin(), kOptions.end(),
+                                  [name](const Option &each) { return each.name == name; });
+  return found == kOptions.end() ? nullptr : &*found;
+}
+
+Status UnknownOption(Text name) {
+  std::vector<Text> names = storage::StoreOptions::Names();
+  for (const Option &each : kOptions) names.push_back(each.name);
+  return InvalidArgument(
+      StrCat("a hook has no option '", name.substr(0, 64), "'", DidYouMean(name, names)));
+}
 
 }  // namespace
 
 Status HookOptions::Set(std::string_view name, std::string_view value) {
   if (storage::StoreOptions::IsName(name)) return store_options.Set(name, value);
-  std::vector<std::string_view> names = storage::StoreOptions::Names();
-  for (const Setter &setter : kSetters) {
-    if (setter.name == name) return setter.set(this, name, value);
-    names.push_back(setter.name);
-  }
-  return InvalidArgument(
-      StrCat("a hook has no option '", name.substr(0, 64), "'", DidYouMean(name, names)));
+  const Option *option = FindOption(name);
+  return option == nullptr ? UnknownOption(name) : option->set(this, name, value);
+}
+
+Result<std::string> HookOptions::Get(std::string_view name) const {
+  const Option *option = FindOption(name);
+  if (option == nullptr) return UnknownOption(name);
+  return option->get(*this);
+}
+
+std::string HookOptions::TensorboardFolder() const {
+  if (!tensorboard_dir.empty()) return tensorboard_dir;
+  return exports_tensorboard ? StrCat(out_dir, "/tensorboard") : "";
 }
 
 Status HookOptions::Load(const std::string &path) {
@@ -156,8 +231,10 @@ Status HookOptions::Load(const std::string &path) {
   context.is_strict = ParseBool(Environment(kStrictVariable).value_or("")).value_or(true);
   SMD_ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(context.path));
   SMD_ASSIGN_OR_RETURN(config::HookConfig config, config::ParseHookConfig(text, context));
-  if (config.exports_tensorboard.value_or(false)) {
-    logger.Warning(StrCat(context.path, ": export_tensorboard has no effect so far"));
+  if (Environment(kServiceVariable)) {
+    SMD_ASSIGN_OR_RETURN(config.tensorboard_dir,
+                         config::ServiceFolder(kTensorboardVariable, kDefaultTensorboardConfig));
+    config.exports_tensorboard = config.tensorboard_dir.has_value();
   }
   Apply(std::move(config));
   return Status::Ok();
@@ -170,6 +247,8 @@ void HookOptions::Apply(config::HookConfig config) {
   if (config.is_dry_run) is_dry_run = *config.is_dry_run;
   if (config.includes_all_workers) includes_all_workers = *config.includes_all_workers;
   for (std::string &regex : config.include_regexes) include_regexes.push_back(std::move(regex));
+  if (config.exports_tensorboard) exports_tensorboard = *config.exports_tensorboard;
+  if (config.tensorboard_dir) tensorboard_dir = *std::move(config.tensorboard_dir);
   if (config.reduction_config) reduction_config = *std::move(config.reduction_config);
   save_config = std::move(config.save_config);
   for (config::CollectionPtr &each : config.collections) {

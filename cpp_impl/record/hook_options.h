@@ -29,6 +29,10 @@ struct HookOptions {
   bool is_dry_run = false;
   QueueOptions queue;
   Clock::Duration close_time = std::chrono::seconds(30);
+  // Else of the built-in collections only "default" and "all".
+  bool has_builtin_collections = true;
+  bool exports_tensorboard = false;
+  std::string tensorboard_dir;
   std::optional<std::string> checkpoint_dir;  // else the configured one
   config::SaveConfig save_config;
   config::ReductionConfig reduction_config = config::ReductionConfig::Raw();
@@ -43,6 +47,12 @@ struct HookOptions {
   // Sets one option from text, by the names in smdebug/hook.h.  INVALID_ARGUMENT for an
   // unknown name (and the nearest known), INVALID_CONFIG for a bad value.
   Status Set(std::string_view name, std::string_view value);
+
+  // The option as Set() would take it; INVALID_ARGUMENT as there.
+  Result<std::string> Get(std::string_view name) const;
+
+  // Where TensorBoard's files go; empty: nowhere.
+  std::string TensorboardFolder() const;
 
   // Takes what the service's configuration says (config/hook_config.h): of the file `path`,
   // or if that is empty of the file that SMDEBUG_CONFIG_FILE_PATH names, else of the

@@ -3,17 +3,14 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/environment.h"
 #include "base/json.h"
-#include "base/small_file.h"
 #include "base/strings.h"
+#include "config/service_folder.h"
 
 namespace smdebug::record {
 namespace {
 
 constexpr const char *kMetadata = "metadata.json";
-constexpr const char *kConfigVariable = "CHECKPOINT_CONFIG_FILE_PATH";
-constexpr const char *kDefaultConfig = "/opt/ml/input/config/checkpointconfig.json";
 
 constexpr const char *kRunKey = "training-run";
 constexpr const char *kSavedKey = "latest-global-step-saved";
@@ -66,18 +63,8 @@ StateStore::StateStore(std::string folder, std::shared_ptr<storage::Store> store
     : folder_(std::move(folder)), store_(std::move(store)) {}
 
 Result<std::optional<std::string>> StateStore::ConfiguredFolder() {
-  const std::string path = Environment(kConfigVariable).value_or(kDefaultConfig);
-  const auto text = ReadSmallFile(path);
-  if (text.GetStatus().GetCode() == Code::kNotFound) return std::optional<std::string>();
-  SMD_RETURN_IF_ERROR(text.GetStatus());
-  auto document = JsonDocument::Parse(*text);
-  if (!document.IsOk()) {
-    return InvalidConfig(StrCat(path, ": ", document.GetStatus().Message())).With("path", path);
-  }
-  const std::optional<JsonValue> folder = document->Root().Find("LocalPath");
-  if (!folder) return std::optional<std::string>();
-  SMD_ASSIGN_OR_RETURN(std::string named, folder->Text());
-  return std::optional<std::string>(std::move(named));
+  return config::ServiceFolder("CHECKPOINT_CONFIG_FILE_PATH",
+                               "/opt/ml/input/config/checkpointconfig.json");
 }
 
 Result<std::unique_ptr<StateStore>> StateStore::Open(const std::string &folder) {

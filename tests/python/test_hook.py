@@ -277,11 +277,6 @@ def test_further_options_are_passed_on(out_dir):
         Hook(out_dir + "2", options={"queue_polizy": "drop"})
 
 
-def test_tensorboard_is_not_there_yet(out_dir):
-    with pytest.warns(UserWarning, match="TensorBoard"):
-        Hook(out_dir, export_tensorboard=True)
-
-
 def test_a_copy_of_a_hook_is_empty(out_dir):
     assert copy.copy(Hook(out_dir)).__dict__ == {}
 

@@ -82,6 +82,10 @@ SMD_API int64_t smd_hook_step(const smd_hook *hook, smd_mode mode) SMD_NOEXCEPT;
  * Thread: any.   Since: 1.0 */
 SMD_API int32_t smd_hook_wants(const smd_hook *hook, const char *tensor) SMD_NOEXCEPT;
 
+/* 1 if the open step saves anything at all; 0 if no step is open.
+ * Thread: any.   Since: 1.0 */
+SMD_API int32_t smd_hook_saves_step(const smd_hook *hook) SMD_NOEXCEPT;
+
 /* ---- tensors ------------------------------------------------------------- */
 
 /* Saves a tensor for the open step, if some collection wants it.  Saving a name

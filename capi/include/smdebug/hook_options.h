@@ -36,6 +36,11 @@ SMD_FALLIBLE smd_hook_options_new(smd_hook_options **out) SMD_NOEXCEPT;
  *                       that can fail; "late", by smd_hook_flush(), _close() and
  *                       _export_collections() alone, so that no disk and no network
  *                       stops a training ("soon")
+ *   builtin_collections "false": of the built-in collections (all, default, weights,
+ *                       biases, gradients, losses) only all and default ("true")
+ *   export_tensorboard  "true": scalars and histograms for TensorBoard too ("false")
+ *   tensorboard_dir     folder for them, which alone asks for them too
+ *                       ("<out_dir>/tensorboard")
  *   checkpoint_dir      folder of checkpoints; the step counts found in its
  *                       metadata.json are taken up again (from the file that
  *                       CHECKPOINT_CONFIG_FILE_PATH names)
@@ -59,6 +64,49 @@ SMD_FALLIBLE smd_hook_options_set(smd_hook_options *options, const char *name,
  * nearest known one; some settings may have been taken), IO, PERMISSION.
  * Thread: one.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_options_load(smd_hook_options *options, const char *path) SMD_NOEXCEPT;
+
+/* One option as smd_hook_options_set() would take it; "" if it has no value.  What
+ * belongs to a store (s3_...) is not given out.
+ *
+ * Fails: INVALID_ARGUMENT (unknown name; the message names the nearest).
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_hook_options_get(const smd_hook_options *options, const char *name,
+                                  smd_text **out) SMD_NOEXCEPT;
+
+/* The expressions that smd_hook_options_include_regex() took or a file held.
+ *
+ * Fails: INVALID_ARGUMENT.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_hook_options_regexes(const smd_hook_options *options,
+                                      smd_strings **out) SMD_NOEXCEPT;
+
+/* The names of the collections that were added or that a file held, in their order.
+ *
+ * Fails: INVALID_ARGUMENT.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_hook_options_collections(const smd_hook_options *options,
+                                          smd_strings **out) SMD_NOEXCEPT;
+
+/* One of them, shared.
+ *
+ * Fails: INVALID_ARGUMENT, NOT_FOUND.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_hook_options_collection(const smd_hook_options *options, const char *name,
+                                         smd_collection **out) SMD_NOEXCEPT;
+
+/* The save config as it is set (a copy).
+ *
+ * Fails: INVALID_ARGUMENT.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_hook_options_save_config(const smd_hook_options *options,
+                                          smd_save_config **out) SMD_NOEXCEPT;
+
+/* The reduction config as it is set (a copy).
+ *
+ * Fails: INVALID_ARGUMENT.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_hook_options_reduction_config(const smd_hook_options *options,
+                                               smd_reduction_config **out) SMD_NOEXCEPT;
 
 /* Includes the tensors whose names match, in the collection "default".
  *

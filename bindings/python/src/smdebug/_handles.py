@@ -183,6 +183,9 @@ class HookOptions(Handle):
     def set(self, name: str, value: object) -> None:
         check(_raw.smd_hook_options_set(self, text(name, "option"), _setting(value)))
 
+    def get(self, name: str) -> str:
+        return out_text(_raw.smd_hook_options_get, self, text(name, "option"))
+
 
 class TrialOptions(Handle):
     """Options of a trial, set by name."""

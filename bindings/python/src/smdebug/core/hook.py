@@ -5,9 +5,23 @@ from __future__ import annotations
 import atexit
 import logging
 import os
-import warnings
 from contextlib import contextmanager
-from typing import Any, ContextManager, Dict, Iterator, List, Mapping, Optional, Set, Union
+from typing import (
+    Any,
+    ClassVar,
+    ContextManager,
+    Dict,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+    Type,
+    TypeVar,
+    Union,
+)
 
 from smdebug import _raw
 from smdebug._arrays import view_of
@@ -23,12 +37,14 @@ from smdebug._handles import (
 )
 from smdebug.core.collection import Collection, CollectionKeys
 from smdebug.core.config_constants import DEFAULT_WORKER_NAME
+from smdebug.core.hook_arguments import collection_names, hook_arguments, tensorboard_folder
 from smdebug.core.logger import get_logger
 from smdebug.core.modes import ModeKeys
 from smdebug.core.reduction_config import ReductionConfig
-from smdebug.core.save_config import SaveConfig, SaveConfigMode
+from smdebug.core.save_config import DEFAULT_SAVE_CONFIG_INTERVAL, SaveConfig, SaveConfigMode
+from smdebug.core.step_number import StepNumber
 from smdebug.core.tensor import mode_number
-from smdebug.core.utils import flatten, match_inc, split
+from smdebug.core.utils import flatten, match_inc
 from smdebug.exceptions import (
     SMDebugError,
     SMDebugRuntimeError,
@@ -37,10 +53,11 @@ from smdebug.exceptions import (
     SMDebugValueError,
 )
 
-__all__ = ["Hook", "StepNumber"]
+__all__ = ["Hook"]
 
 SaveSettings = Union[SaveConfig, SaveConfigMode, Mapping[Any, Any], None]
 Regexes = Union[str, List[Any], None]
+AnyHook = TypeVar("AnyHook", bound="Hook")
 
 _NOT_IN_EVALUATION = (CollectionKeys.GRADIENTS, CollectionKeys.OPTIMIZER_VARIABLES)
 
@@ -49,15 +66,6 @@ _SLICE_SECONDS = 0.2
 
 # Hooks that were not closed: jobs that just end close theirs at exit.
 _open_hooks: Set[Hook] = set()
-
-
-class StepNumber(int):
-    """A step's number, which can be called to run the next step: see `Hook.step`."""
-
-    _hook: Hook
-
-    def __call__(self, mode: Optional[ModeKeys] = None) -> ContextManager[int]:
-        return self._hook._run_step(mode)
 
 
 class Hook:
@@ -74,9 +82,10 @@ class Hook:
     out_dir : str or path
         Folder of the trial.  It must not hold a finished one.
     export_tensorboard : bool
-        Not supported yet: warned of, and not looked at.
+        Write scalars and histograms for TensorBoard too.
     tensorboard_dir : str, optional
-        Not supported yet: warned of, and not looked at.
+        The folder for them, which alone asks for them too; "tensorboard" in `out_dir`, if
+        not given.
     dry_run : bool
         Decide everything, write nothing.
     reduction_config : ReductionConfig, optional
@@ -107,6 +116,16 @@ class Hook:
         If a parameter is of the wrong type or out of its range.
     """
 
+    # Collections that are there from the start, with their regular expressions (None: those
+    # of the C library), what is saved whatever the user includes, and how often.
+    _builtin_collections: ClassVar[Optional[Mapping[str, Sequence[str]]]] = None
+    _always_saved: ClassVar[Sequence[str]] = ()
+    _save_interval: ClassVar[int] = DEFAULT_SAVE_CONFIG_INTERVAL
+    _collection_class: ClassVar[Type[Collection]] = Collection
+
+    # True in what copying or unpickling makes of a hook: it records nothing.
+    _is_copy = False
+
     def __init__(
         self,
         out_dir: Union[str, os.PathLike[str], None] = None,
@@ -132,13 +151,18 @@ class Hook:
         self.dry_run = dry_run
         self.save_all = save_all
         self.include_regex = include_regex
-        self.include_collections = _collection_names(include_collections)
+        self.include_collections = list(
+            dict.fromkeys([*collection_names(include_collections), *self._always_saved])
+        )
+        if save_config is None:
+            save_config = SaveConfig(save_interval=self._save_interval)
         self.save_config = SaveConfig.parse(save_config)
         if not isinstance(reduction_config, (ReductionConfig, type(None))):
             raise SMDebugTypeError(f"{reduction_config!r} is not a ReductionConfig")
         self.reduction_config = reduction_config or ReductionConfig(save_raw_tensor=True)
-        if export_tensorboard or tensorboard_dir:
-            warnings.warn("TensorBoard files are not written yet", stacklevel=2)
+        self.tensorboard_dir = tensorboard_folder(
+            export_tensorboard, tensorboard_dir, self.out_dir
+        )
         settings: Dict[str, Any] = {
             "out_dir": self.out_dir,
             "worker": self.worker,
@@ -147,6 +171,7 @@ class Hook:
             "include_collections": ",".join(self.include_collections),
             "save_all": save_all,
             "dry_run": dry_run,
+            "tensorboard_dir": self.tensorboard_dir or "",
             # A full disk or a network that is down is no reason to stop a training.
             "report_errors": "late",
             **(options or {}),
@@ -159,7 +184,7 @@ class Hook:
         _open_hooks.add(self)
 
     def _raw_options(self, settings: Mapping[str, Any]) -> HookOptions:
-        options = HookOptions()
+        options = self._first_options()
         for name, value in settings.items():
             options.set(name, value)
         regexes = self.include_regex
@@ -170,6 +195,45 @@ class Hook:
         check(_raw.smd_hook_options_set_save_config(options, self.save_config._handle()))
         check(_raw.smd_hook_options_set_reduction_config(options, self.reduction_config._handle()))
         return options
+
+    @classmethod
+    def _first_options(cls) -> HookOptions:
+        """Options with what this class of hooks begins with."""
+        options = HookOptions()
+        if cls._builtin_collections is not None:
+            options.set("builtin_collections", False)
+            for name, regexes in cls._builtin_collections.items():
+                handle = Collection(name, include_regex=list(regexes))._handle()
+                check(_raw.smd_hook_options_add_collection(options, handle))
+        return options
+
+    @classmethod
+    def create_from_json_file(cls: Type[AnyHook], json_file_path: Optional[str] = None) -> AnyHook:
+        """A hook as a configuration file of the training service says.
+
+        Parameters
+        ----------
+        json_file_path : str, optional
+            The file; the one that SMDEBUG_CONFIG_FILE_PATH names, if not given, else the
+            service's own place.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        SMDebugValueError
+            If it does not hold a configuration; the message names file, key, and the
+            nearest known key.
+        """
+        options = cls._first_options()
+        default = SaveConfig(save_interval=cls._save_interval)
+        check(_raw.smd_hook_options_set_save_config(options, default._handle()))
+        path = "" if json_file_path is None else text(os.fspath(json_file_path), "path")
+        check(_raw.smd_hook_options_load(options, path))
+        hook = cls(**hook_arguments(options))
+        for name in out_strings(_raw.smd_hook_options_collections, options):
+            hook.add_collection(cls._collection(_raw.smd_hook_options_collection, options, name))
+        return hook
 
     # ---- life -------------------------------------------------------------------
 
@@ -289,9 +353,8 @@ class Hook:
         Called, it runs the next one: ``with hook.step(modes.TRAIN) as global_step:``
         begins it, and ends it after the block.
         """
-        number = StepNumber(_raw.smd_hook_step(self._handle, _raw.SMD_MODE_GLOBAL))
-        number._hook = self
-        return number
+        last = _raw.smd_hook_step(self._handle, _raw.SMD_MODE_GLOBAL)
+        return StepNumber.of(last, self._run_step)
 
     @property
     def mode_steps(self) -> Dict[ModeKeys, int]:
@@ -414,7 +477,7 @@ class Hook:
             tensor_name = f"gradients/{tensor_name.partition(':')[0]}Grad"
             if self.wants(tensor_name):
                 return True
-        if collection_name not in out_strings(_raw.smd_hook_collections, self._handle):
+        if collection_name not in self._collection_names():
             return False
         collection = self.get_collection(collection_name)
         return self._saves_now(collection) and (
@@ -450,13 +513,19 @@ class Hook:
         found = self._collections.get(name)
         if found is not None:
             return found
-        if not create and name not in out_strings(_raw.smd_hook_collections, self._handle):
+        if not create and name not in self._collection_names():
             raise SMDebugError(f"there is no collection {name}")
-        handle = CollectionHandle(
-            out("collection", _raw.smd_hook_collection, self._handle, text(name))
-        )
-        found = self._collections[name] = Collection._of(handle)
+        found = self._collection(_raw.smd_hook_collection, self._handle, text(name))
+        self._collections[name] = found
         return found
+
+    @classmethod
+    def _collection(cls, function: Any, *args: Any) -> Collection:
+        """The collection whose handle a raw function gives out."""
+        return cls._collection_class._of(CollectionHandle(out("collection", function, *args)))
+
+    def _collection_names(self) -> Set[str]:
+        return set(out_strings(_raw.smd_hook_collections, self._handle))
 
     def get_collections(self) -> Dict[str, Collection]:
         """All collections the hook knows, by name."""
@@ -509,19 +578,15 @@ class Hook:
             raise SMDebugValueError(f"there is no count {name!r}")
         return number
 
-    def __getstate__(self) -> Dict[str, Any]:
-        """Nothing: models that hold a hook can be copied, and the copy records nothing."""
-        return {}
+    def __reduce__(self) -> Tuple[Any, ...]:
+        """Models that hold a hook can be copied and pickled; the copy records nothing."""
+        return _copy_of, (type(self),)
 
 
-def _collection_names(names: Optional[List[Any]]) -> List[str]:
-    if names is None:
-        return []
-    flat = split(names) if isinstance(names, str) else flatten(list(names))
-    for name in flat:
-        if "," in text(name, "collection name"):
-            raise SMDebugValueError(f"the collection name {name!r} holds a comma")
-    return list(dict.fromkeys(flat))
+def _copy_of(hook_class: Type[Hook]) -> Hook:
+    copy = hook_class.__new__(hook_class)
+    copy._is_copy = True
+    return copy
 
 
 @atexit.register

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import importlib
 import json
 import os
 import re
@@ -30,6 +31,7 @@ __all__ = [
     "get_relative_event_file_path",
     "get_tb_worker",
     "get_worker_name_from_collection_file",
+    "import_framework",
     "index",
     "is_first_process",
     "is_s3",
@@ -60,6 +62,32 @@ class FRAMEWORK(Enum):
     TENSORFLOW = "tensorflow"
     MXNET = "mxnet"
     XGBOOST = "xgboost"
+
+
+def import_framework(module: str, package: str, user: str) -> Any:
+    """Imports a framework for the part of smdebug that needs it.
+
+    Parameters
+    ----------
+    module : str
+        What to import.
+    package : str
+        What to install where it is missing.
+    user : str
+        Who needs it, as "smdebug.pytorch".
+
+    Raises
+    ------
+    ImportError
+        If it is missing: one sentence that says what to install.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0]:
+            raise
+        message = f"{user} needs {module}, which is not installed: pip install {package}"
+        raise ModuleNotFoundError(message, name=error.name) from None
 
 
 def make_numpy_array(x: Any) -> Any:

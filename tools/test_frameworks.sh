@@ -1,0 +1,37 @@
+#!/bin/sh
+# Tests the hooks of frameworks, each in an environment of its own:
+# test_frameworks.sh CACHE [FRAMEWORK...]
+#
+# An environment is made from tests/frameworks/<framework>/requirements.txt, and from
+# original.txt one that the original runs in, if there is that file.  A first line
+# "# system: GROUP" asks for a group of packages of setup.sh, and for Debian's Python.
+set -eu
+
+cache=$1/frameworks
+shift
+[ $# -gt 0 ] || set -- $(cd tests/frameworks && ls -d */requirements.txt | sed 's|/.*||')
+mkdir -p "$cache"
+
+# environment FOLDER REQUIREMENTS
+environment() {
+  group=$(sed -n '1s/^# system: //p' "$2")
+  if [ -n "$group" ]; then
+    tools/setup.sh "$group"
+    VENV_PYTHON=/usr/bin/python3 VENV_OPTIONS=--system-site-packages tools/venv.sh "$1" "$2"
+  else
+    tools/venv.sh "$1" "$2"
+  fi
+}
+
+status=0
+for framework in "$@"; do
+  tests=tests/frameworks/$framework
+  environment "$cache/$framework" "$tests/requirements.txt"
+  if [ -f "$tests/original.txt" ]; then
+    environment "$cache/$framework-original" "$tests/original.txt"
+    export "SMDEBUG_$(echo "$framework" | tr a-z A-Z)_ORIGINAL_PYTHON=$cache/$framework-original/bin/python"
+  fi
+  echo "$framework:"
+  "$cache/$framework/bin/python" -m pytest -q -p no:cacheprovider --timeout 120 "$tests" || status=1
+done
+exit $status
