@@ -232,7 +232,11 @@ class Hook:
         check(_raw.smd_hook_options_load(options, path))
         hook = cls(**hook_arguments(options))
         for name in out_strings(_raw.smd_hook_options_collections, options):
-            hook.add_collection(cls._collection(_raw.smd_hook_options_collection, options, name))
+            collection = cls._collection(_raw.smd_hook_options_collection, options, name)
+            # include_regex and save_all have put theirs into the hook's own collections.
+            own = hook.get_collection(name).include_regex
+            collection.include([regex for regex in own if regex not in collection.include_regex])
+            hook.add_collection(collection)
         return hook
 
     # ---- life -------------------------------------------------------------------
