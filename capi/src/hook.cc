@@ -80,6 +80,14 @@ smd_error *smd_hook_end_step(smd_hook *hook) noexcept {
   });
 }
 
+smd_error *smd_hook_add_to_step(smd_hook *hook, const smd_strings *collections) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(CheckHook(hook));
+    SMD_RETURN_IF_ERROR(NotNull(collections, "collections"));
+    return hook->hook->AddToStep(collections->items);
+  });
+}
+
 int64_t smd_hook_step(const smd_hook *hook, smd_mode mode) noexcept {
   const std::optional<Mode> known = ModeFromNumber(mode);
   if (hook == nullptr || !known || !hook->hook->Mark().IsSameProcess()) return -1;

@@ -212,6 +212,17 @@ Status Hook::EndStep() {
   return status.IsOk() ? EarlyError() : status;
 }
 
+Status Hook::AddToStep(const std::vector<std::string> &collections) {
+  SMD_RETURN_IF_ERROR(mark_.Check());
+  const MutexLock lock(mutex_);
+  if (!is_step_open_) return WrongState("no step is open");
+  plan_.Add(collections);
+  if (!saves_now_ && plan_.SavesAnything() && (is_recording_ || options_.is_dry_run)) {
+    StartSaving(*last_mode_);
+  }
+  return Status::Ok();
+}
+
 Status Hook::CloseStep() {
   is_step_open_ = false;
   if (!saves_now_.exchange(false)) return Status::Ok();

@@ -37,6 +37,7 @@ class Hook {
   Mode GetMode() const;
   Result<int64_t> BeginStep();
   Status EndStep();
+  Status AddToStep(const std::vector<std::string> &collections);
   int64_t LastStep(Mode mode) const;
 
   bool SavesStep() const { return saves_now_; }

@@ -92,6 +92,15 @@ Status StepPlan::Begin(Mode mode, int64_t mode_step) {
   return Status::Ok();
 }
 
+void StepPlan::Add(const std::vector<std::string> &collections) {
+  for (Planned &planned : planned_) {
+    const std::string &name = planned.collection->Name();
+    if (std::find(collections.begin(), collections.end(), name) == collections.end()) continue;
+    planned.saves_now = saves_anything_ = true;
+    ++round_;
+  }
+}
+
 Result<StepPlan::Memo> StepPlan::Remember(std::string_view tensor) const {
   Memo memo;
   for (size_t i = 0; i < planned_.size(); ++i) {

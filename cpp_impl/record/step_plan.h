@@ -44,6 +44,9 @@ class StepPlan {
   // a collection of the user's includes nothing.
   Status Begin(Mode mode, int64_t mode_step);
 
+  // Saves these collections at this step too, whatever their save configs say.
+  void Add(const std::vector<std::string> &collections);
+
   bool SavesAnything() const { return saves_anything_; }
 
   // What is written of the tensor at this step; NULL if nothing.  Remembers names, so

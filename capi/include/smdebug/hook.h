@@ -73,6 +73,13 @@ SMD_FALLIBLE smd_hook_begin_step(smd_hook *hook, int64_t *global_step) SMD_NOEXC
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_end_step(smd_hook *hook) SMD_NOEXCEPT;
 
+/* Makes the open step save these collections too, whatever their save configs say:
+ * what is only known at an epoch's end.  Those that the hook never saves stay unsaved.
+ *
+ * Fails: INVALID_ARGUMENT, WRONG_STATE (no step open), AFTER_FORK.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_hook_add_to_step(smd_hook *hook, const smd_strings *collections) SMD_NOEXCEPT;
+
 /* The last step begun in `mode` (GLOBAL: of all), or -1 if there was none.
  * Thread: any.   Since: 1.0 */
 SMD_API int64_t smd_hook_step(const smd_hook *hook, smd_mode mode) SMD_NOEXCEPT;

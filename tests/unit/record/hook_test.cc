@@ -91,6 +91,31 @@ TEST_F(HookTest, LossesAreSavedWhateverIsIncluded) {
   EXPECT_THAT(At(0).floats.at("CrossEntropyLoss_output_0"), ElementsAre(0.25F));
 }
 
+TEST_F(HookTest, ACollectionIsAddedToAStepThatWouldNotSaveIt) {
+  options_.include_collections = {"weights"};
+  SaveEvery(2);
+  EXPECT_EQ(TheHook().AddToStep({"losses"}).GetCode(), Code::kWrongState);
+  Step(Mode::kTrain);
+  Begin();
+  Expect(TheHook().AddToStep({"biases"}));
+  EXPECT_FALSE(TheHook().SavesStep()) << "it is not included";
+  Expect(TheHook().AddToStep({"losses"}));
+  EXPECT_TRUE(TheHook().SavesStep());
+  EXPECT_TRUE(TheHook().Wants("loss"));
+  EXPECT_FALSE(TheHook().Wants("conv.weight"));
+  Save("loss", Floats({0.25F}));
+  End();
+  Flush();
+  EXPECT_EQ(At(1).index.mode_step, 1);
+  EXPECT_THAT(At(1).floats.at("loss"), ElementsAre(0.25F));
+  Begin();
+  Expect(TheHook().AddToStep({"losses"}));
+  EXPECT_TRUE(TheHook().Wants("conv.weight")) << "what the step saves anyway, it still does";
+  End();
+  Begin();
+  EXPECT_FALSE(TheHook().Wants("loss")) << "it counts for one step";
+}
+
 TEST_F(HookTest, IncludedCollectionsAreSaved) {
   options_.include_collections = {"weights"};
   Begin();
