@@ -1,0 +1,246 @@
+"""The hook for PyTorch: it records the parameters, gradients, losses and module tensors of a
+training."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import sys
+from functools import cached_property
+from typing import Any, Callable, ClassVar, List, Mapping, Sequence, Tuple, Type
+from weakref import WeakKeyDictionary
+
+from smdebug.core.collection import CollectionKeys
+from smdebug.core.error_policy import guarded
+from smdebug.core.framework_hook import FrameworkHook
+from smdebug.core.utils import import_framework, match_inc
+from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
+from smdebug.pytorch.callbacks import AfterForward, BeforeForward, OnGradient
+from smdebug.pytorch.collection import BUILTIN_COLLECTIONS, Collection
+
+__all__ = ["Hook"]
+
+torch = import_framework("torch", "torch", "smdebug.pytorch")
+
+# Since PyTorch 2.0 what is given to a module by keyword can be had.
+_WITH_KEYWORDS = (
+    {"with_kwargs": True}
+    if "with_kwargs" in inspect.signature(torch.nn.Module.register_forward_hook).parameters
+    else {}
+)
+
+
+class Hook(FrameworkHook):
+    """Records a training with PyTorch.
+
+    A step begins when a registered model is called.  Its parameters are saved then, as
+    ``<Class>_<parameter>``; what goes into its modules and comes out of them as
+    ``<module>_input_<i>`` and ``<module>_output_<i>``; gradients as they are made, as
+    ``gradient/<Class>_<parameter>``; losses as ``<LossClass>_output_<i>``.
+
+    Parameters
+    ----------
+    out_dir, export_tensorboard, tensorboard_dir, dry_run, reduction_config, save_config, \
+include_regex, include_collections, save_all, include_workers, raise_errors, options
+        As `smdebug.core.framework_hook.FrameworkHook` takes them.
+    """
+
+    _builtin_collections: ClassVar[Mapping[str, Sequence[str]]] = BUILTIN_COLLECTIONS
+    _collection_class: ClassVar[Type[Collection]] = Collection
+
+    # Whether the last step begun saves anything.
+    _is_saving = False
+
+    # ---- what is watched -----------------------------------------------------------
+
+    @cached_property
+    def _watched(self) -> WeakKeyDictionary[Any, AfterForward]:
+        """The callback of each module."""
+        return WeakKeyDictionary()
+
+    @cached_property
+    def _handles(self) -> List[Any]:
+        """By which callbacks are taken away again."""
+        return []
+
+    @guarded(passes=(SMDebugTypeError, SMDebugValueError))
+    def register_module(self, module: Any) -> None:
+        """Records a model: a step is one call of it.
+
+        Parameters
+        ----------
+        module : torch.nn.Module
+            The whole model, before its first call.
+
+        Raises
+        ------
+        SMDebugTypeError
+            If it is no module.
+        SMDebugValueError
+            If it, or a module in it, is registered already, or a lazy parameter has no
+            shape yet.
+        """
+        _check_module(module)
+        root = module._get_name()
+        for path, inner in module.named_modules():
+            if inner in self._watched:
+                name = path or root
+                raise SMDebugValueError(f"{name} is registered already; register a module once")
+        for path, parameter in module.named_parameters():
+            if torch.nn.parameter.is_lazy(parameter):
+                raise SMDebugValueError(
+                    f"{path} is not initialised yet; call the model once, then register it"
+                )
+        callback = BeforeForward(self, root, _outside_of_graphs(self._begin))
+        self._handles.append(module.register_forward_pre_hook(callback))
+        for path, inner in module.named_modules():
+            self._watch(inner, path or root)
+        for path, parameter in module.named_parameters():
+            if parameter.requires_grad:
+                on_gradient = OnGradient(self, f"gradient/{root}_{path}", self._save)
+                self._handles.append(parameter.register_hook(on_gradient))
+
+    def register_hook(self, module: Any) -> None:
+        """The same as `register_module`."""
+        self.register_module(module)
+
+    @guarded(passes=(SMDebugTypeError,))
+    def register_loss(self, loss_module: Any) -> None:
+        """Records what a loss module computes.
+
+        Parameters
+        ----------
+        loss_module : torch.nn.Module
+            As ``nn.CrossEntropyLoss()``.
+
+        Raises
+        ------
+        SMDebugTypeError
+            If it is no module.
+        """
+        _check_module(loss_module)
+        name = loss_module._get_name()
+        if loss_module in self._watched:
+            self._watched[loss_module].name = name
+        else:
+            self._watch(loss_module, name)
+        losses = self.get_collection(CollectionKeys.LOSSES)
+        if not match_inc(f"{name}_output_0", losses.include_regex):
+            losses.include(f"^{name}_output_")
+
+    def _watch(self, module: Any, name: str) -> None:
+        callback = AfterForward(self, name, _outside_of_graphs(self._save_forward))
+        self._watched[module] = callback
+        self._handles.append(module.register_forward_hook(callback, **_WITH_KEYWORDS))
+
+    def close(self) -> None:
+        """Leaves the modules, ends an open step, and marks the trial as finished."""
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+        self._watched.clear()
+        super().close()
+
+    # ---- what is saved -------------------------------------------------------------
+
+    @guarded(passes=(SMDebugTypeError,))
+    def record_tensor_value(self, tensor_name: str, tensor_value: Any) -> None:
+        """Saves a tensor as ``<tensor_name>_output_<i>``, as that of ``F.mse_loss(...)``.
+
+        Raises
+        ------
+        SMDebugTypeError
+            If it is no tensor.
+        """
+        if not self._is_tensor(tensor_value):
+            kind = type(tensor_value).__name__
+            raise SMDebugTypeError(f"{tensor_name}: a {kind} is not a torch.Tensor")
+        if self._saves_step:
+            self._save_numbered(f"{tensor_name}_output_", tensor_value)
+
+    @guarded
+    def _begin(self, root: str, module: Any) -> None:
+        """A model is about to run: begins a step with its parameters as they are."""
+        self._is_saving = False
+        self._next_step()
+        self._is_saving = self._saves_step
+        if not self._is_saving:
+            return
+        for path, parameter in module.named_parameters():
+            self._save(f"{root}_{path}", parameter)
+
+    @guarded
+    def _save_forward(
+        self, name: str, inputs: Any, keywords: Mapping[str, Any], outputs: Any
+    ) -> None:
+        self._save_numbered(f"{name}_input_", inputs)
+        for keyword, value in keywords.items():
+            self._save_numbered(f"{name}_input_{keyword}_", value)
+        self._save_numbered(f"{name}_output_", outputs)
+
+    def _save(self, name: str, value: Any) -> None:
+        # One tensor that cannot be saved is no reason to lose the others of its module.
+        try:
+            super()._save(name, value)
+        except Exception as error:
+            self._note_failure(f"saving {name}", error)
+
+    def _save_numbered(self, prefix: str, value: Any) -> None:
+        if dataclasses.is_dataclass(value) and not isinstance(value, (type, Mapping)):
+            value = [getattr(value, field.name) for field in dataclasses.fields(value)]
+        super()._save_numbered(prefix, value)
+
+    # ---- what PyTorch says of itself -------------------------------------------------
+
+    def _place(self) -> Tuple[str, int]:
+        distributed = torch.distributed
+        if distributed.is_available() and distributed.is_initialized():
+            return f"worker_{distributed.get_rank()}", distributed.get_world_size()
+        horovod = sys.modules.get("horovod.torch")
+        if horovod is not None and horovod.is_initialized():
+            return f"worker_{horovod.rank()}", horovod.size()
+        return super()._place()
+
+    def _is_tensor(self, value: Any) -> bool:
+        return isinstance(value, torch.Tensor)
+
+    def _as_saveable(self, value: Any) -> Any:
+        if not isinstance(value, torch.Tensor):
+            return value
+        value = value.detach()
+        if value.layout is not torch.strided:
+            value = value.to_dense()
+        try:
+            return value.cpu().numpy()
+        except (RuntimeError, TypeError):
+            # What numpy does not know, as bfloat16, is lent by DLPack.
+            return value
+
+    def _prepare_collections(self) -> None:
+        super()._prepare_collections()
+        for collection in self._collections.values():
+            for module, (inputs, outputs) in getattr(collection, "modules", {}).items():
+                if module not in self._watched:
+                    self.logger.error(
+                        "collection %s: its module %s is not registered with the hook",
+                        collection.name,
+                        module._get_name(),
+                    )
+                    continue
+                name = self._watched[module].name
+                if inputs:
+                    collection.include(f"{name}_input_")
+                if outputs:
+                    collection.include(f"{name}_output_")
+
+
+def _outside_of_graphs(function: Callable[..., None]) -> Callable[..., None]:
+    """The function, for compiled models: they call it, and do not compile it too."""
+    compiler = getattr(torch, "compiler", None)
+    outside: Callable[..., None] = function if compiler is None else compiler.disable(function)
+    return outside
+
+
+def _check_module(module: Any) -> None:
+    if not isinstance(module, torch.nn.Module):
+        raise SMDebugTypeError(f"a {type(module).__name__} is not a torch.nn.Module")

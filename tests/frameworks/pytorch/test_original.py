@@ -1,0 +1,143 @@
+"""The same seeded trainings with the original and with this library: the same trials."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Dict, Iterator, Tuple
+
+import numpy as np
+import pytest
+import trainings
+from conftest import Run, output_of
+
+from smdebug import ReductionConfig, Trial, create_trial, modes
+from smdebug.core.collection import SCALAR_COLLECTIONS
+from smdebug.exceptions import TensorUnavailableForStep
+
+NAMES = [training.__name__ for training in trainings.TRAININGS]
+DUMP = Path(__file__).parents[2] / "interop" / "dump_trial.py"
+Place = Tuple[str, str, int]
+
+# With PyTorch the original divides by one less than the number of elements; to what power.
+DIVIDED_BY_LESS = {"std": 0.5, "variance": 1.0}
+
+
+@pytest.fixture(scope="module")
+def trials(
+    tmp_path_factory: pytest.TempPathFactory, original: Run, ours: Run
+) -> Tuple[Path, Path]:
+    """The folders of the original's trials and of ours."""
+    folder = tmp_path_factory.mktemp("trials")
+    running = [
+        run("trainings.py", folder / name) for name, run in (("theirs", original), ("ours", ours))
+    ]
+    for process in running:
+        output_of(process)
+    return folder / "theirs", folder / "ours"
+
+
+@pytest.fixture(params=NAMES)
+def name(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def collections(folder: Path) -> Dict[str, Any]:
+    [file] = (folder / "collections" / "000000000").iterdir()
+    assert file.name == "worker_0_collections.json"
+    return json.loads(file.read_text())
+
+
+def places(trial: Trial) -> Iterator[Place]:
+    for name in trial.tensor_names():
+        for mode in trial.modes():
+            for step in trial.tensor(name).steps(mode):
+                yield name, mode.name, step
+
+
+def value(trial: Trial, place: Place) -> Any:
+    """The tensor's value; None if only reductions were saved."""
+    name, mode, step = place
+    try:
+        return trial.tensor(name).value(step, modes[mode])
+    except TensorUnavailableForStep:
+        return None
+
+
+def test_names_modes_and_steps(trials, name):
+    theirs, ours = (create_trial(folder / name) for folder in trials)
+    assert ours.tensor_names() == theirs.tensor_names()
+    assert list(ours.modes()) == list(theirs.modes())
+    assert ours.steps() == theirs.steps()
+    for step in theirs.steps():
+        assert ours.mode(step) is theirs.mode(step)
+        assert ours.mode_step(step) == theirs.mode_step(step)
+        assert ours.tensor_names(step=step) == theirs.tensor_names(step=step)
+    assert sorted(places(ours)) == sorted(places(theirs))
+    assert ours.workers() == theirs.workers() == ["worker_0"]
+
+
+def test_values(trials, name):
+    theirs, ours = (create_trial(folder / name) for folder in trials)
+    for place in places(theirs):
+        expected, found = value(theirs, place), value(ours, place)
+        assert (found is None) == (expected is None), place
+        if expected is not None:
+            assert (found.dtype, found.shape) == (expected.dtype, expected.shape), place
+            np.testing.assert_array_equal(found, expected, err_msg=str(place))
+
+
+def test_reductions(trials):
+    theirs, ours = (create_trial(folder / "reductions") for folder in trials)
+    parameters = dict(trainings.Net().named_parameters())
+    compared = 0
+    for name, mode, step in places(theirs):
+        expected = theirs.tensor(name).reduction_values(step, modes[mode])
+        found = ours.tensor(name).reduction_values(step, modes[mode])
+        assert set(found) == set(expected)
+        for (kind, absolute), reduced in expected.items():
+            elements = parameters[name.removeprefix("gradient/").removeprefix("Net_")].numel()
+            factor = ((elements - 1) / elements) ** DIVIDED_BY_LESS.get(kind, 0)
+            result = found[kind, absolute]
+            assert (result.dtype, result.shape) == (reduced.dtype, (1,))
+            assert result.item() == pytest.approx(reduced.item() * factor, rel=1e-4, abs=1e-7), (
+                f"{name} {mode} {step} {kind} {absolute}"
+            )
+            compared += 1
+    assert compared > 500
+
+
+@pytest.mark.parametrize("name", ["everything", "reductions"])
+def test_the_original_reads_ours(trials, name, original, ours):
+    _, folder = trials
+    said = [output_of(run(DUMP, folder / name)) for run in (original, ours)]
+    theirs, mine = (json.loads(text.splitlines()[-1]) for text in said)
+    for tensor in (*theirs["tensors"].values(), *mine["tensors"].values()):
+        del tensor["mean"]  # is computed, here from the tensor's elements in double
+    assert theirs == mine
+
+
+def test_collections(trials, name):
+    theirs, ours = (collections(folder / name) for folder in trials)
+    assert ours["_meta"] == theirs["_meta"]
+    assert set(ours["collections"]) == set(theirs["collections"])
+    for key, expected in theirs["collections"].items():
+        found = with_settings_of_hook(ours["collections"][key], theirs["collections"]["all"])
+        # The original's file is of the first steps; ours is of them all.
+        assert set(found.pop("tensor_names")) >= set(expected.pop("tensor_names"))
+        assert found == expected
+
+
+def with_settings_of_hook(collection: Dict[str, Any], another: Dict[str, Any]) -> Dict[str, Any]:
+    """A collection of ours as the original writes it.
+
+    Where a collection has no settings of its own, those of the hook count.  The original
+    writes them out, so that `another` without settings of its own shows them.
+    """
+    filled = dict(collection)
+    for key in ("save_config", "reduction_config"):
+        filled[key] = filled[key] or another[key]
+    if filled["name"] in SCALAR_COLLECTIONS:
+        filled["reduction_config"] = ReductionConfig(save_raw_tensor=True).to_json_dict()
+        filled["save_histogram"] = False
+    return filled
