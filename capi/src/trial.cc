@@ -1,5 +1,6 @@
 #include "smdebug/trial.h"
 
+#include "analyze/tensorboard_export.h"
 #include "guard.h"
 #include "log_sink.h"
 
@@ -241,5 +242,14 @@ smd_error *smd_trial_tensor(smd_trial *trial, const char *name, smd_tensor **out
     SMD_RETURN_IF_ERROR(CheckTrial(trial));
     SMD_ASSIGN_OR_RETURN(const std::string_view text, RequiredText(name, "name"));
     return Give(analyze::Tensor::Find(trial->trial, std::string(text)), out);
+  });
+}
+
+smd_error *smd_trial_export_tensorboard(smd_trial *trial, const char *folder) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(CheckTrial(trial));
+    SMD_ASSIGN_OR_RETURN(const std::string_view path, RequiredText(folder, "folder"));
+    SMD_ASSIGN_OR_RETURN(const auto store, storage::OpenStore(path));
+    return analyze::ExportTensorboard(*trial->trial, *store);
   });
 }

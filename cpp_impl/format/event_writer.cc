@@ -1,16 +1,14 @@
 #include "format/event_writer.h"
 
 #include <array>
-#include <bit>
 #include <charconv>
-#include <cstring>
 #include <limits>
 #include <vector>
 
 #include "base/crc32c.h"
 #include "base/strings.h"
 #include "format/plain_text.h"
-#include "format/wire_format.h"
+#include "format/wire_writer.h"
 
 // The bytes are written here and not by protobuf-c: packing to a buffer, the only way to
 // leave the payload out, takes it 1,450 ns for a small matrix (it computes the size of
@@ -22,13 +20,6 @@ namespace {
 
 constexpr std::string_view kModeStep = "mode_step";
 constexpr std::string_view kMode = "mode";
-
-uint64_t VarintSize(uint64_t number) {
-  return (static_cast<uint64_t>(std::bit_width(number | 1)) + 6) / 7;
-}
-// Of a field with its tag; numbers are left out when they are 0.
-uint64_t NumberSize(uint64_t number) { return number == 0 ? 0 : 1 + VarintSize(number); }
-uint64_t BytesSize(uint64_t length) { return 1 + VarintSize(length) + length; }
 
 // A number as decimal text.
 class Decimal {
@@ -43,46 +34,6 @@ class Decimal {
  private:
   std::array<char, std::numeric_limits<int64_t>::digits10 + 2> digits_;  // and a sign
   size_t size_;
-};
-
-// Writes fields into memory that is known to be large enough.
-class WireWriter {
- public:
-  explicit WireWriter(char *at) : at_(at) {}
-
-  void Number(uint32_t field, uint64_t number) {
-    if (number == 0) return;
-    Tag(field, WireType::kVarint);
-    Varint(number);
-  }
-  void Double(uint32_t field, double number) {
-    if (number == 0) return;
-    Tag(field, WireType::kFixed64);
-    std::memcpy(at_, &number, sizeof number);
-    at_ += sizeof number;
-  }
-  // The beginning of a field whose bytes follow.
-  void Header(uint32_t field, uint64_t length) {
-    Tag(field, WireType::kBytes);
-    Varint(length);
-  }
-  void Bytes(uint32_t field, std::string_view bytes) {
-    Header(field, bytes.size());
-    Raw(bytes);
-  }
-  void Raw(std::string_view bytes) { at_ += bytes.copy(at_, bytes.size()); }
-
- private:
-  // All fields that are written have numbers below 16: a tag is one byte.
-  void Tag(uint32_t field, WireType type) {
-    *at_++ = static_cast<char>(field << 3 | static_cast<uint32_t>(type));
-  }
-  void Varint(uint64_t number) {
-    for (; number >= 0x80; number >>= 7) *at_++ = static_cast<char>(number | 0x80);
-    *at_++ = static_cast<char>(number);
-  }
-
-  char *at_;
 };
 
 // A tensor's event with the lengths of its nested messages, which precede their bytes.

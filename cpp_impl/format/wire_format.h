@@ -59,6 +59,16 @@ inline constexpr uint32_t kSize = 1;
 inline constexpr uint32_t kName = 2;
 }  // namespace dim_field
 
+namespace histogram_field {
+inline constexpr uint32_t kMin = 1;
+inline constexpr uint32_t kMax = 2;
+inline constexpr uint32_t kNum = 3;
+inline constexpr uint32_t kSum = 4;
+inline constexpr uint32_t kSumSquares = 5;
+inline constexpr uint32_t kBucketLimit = 6;
+inline constexpr uint32_t kBucket = 7;
+}  // namespace histogram_field
+
 namespace metadata_field {
 inline constexpr uint32_t kPlugin = 1;
 }  // namespace metadata_field

@@ -54,9 +54,11 @@ class StepGuard {
 
 }  // namespace
 
-Hook::Hook(HookOptions options, std::shared_ptr<storage::Store> store)
+Hook::Hook(HookOptions options, std::shared_ptr<storage::Store> store,
+           std::shared_ptr<storage::Store> tensorboard_store)
     : options_(std::move(options)),
       store_(std::move(store)),
+      tensorboard_store_(std::move(tensorboard_store)),
       is_recording_(!options_.is_dry_run &&
                     (options_.includes_all_workers || options_.worker == kOnlyWorker)),
       plan_(collections_, PlanDefaultsOf(options_)),
@@ -85,7 +87,13 @@ Result<std::shared_ptr<Hook>> Hook::Open(HookOptions options) {
                       ": a finished trial is already there; choose another out_dir or remove it"))
         .With("path", store->Location());
   }
-  std::shared_ptr<Hook> hook(new Hook(std::move(options), std::move(store)));
+  std::shared_ptr<storage::Store> tensorboard = options.tensorboard_store;
+  if (const std::string folder = options.TensorboardFolder(); !tensorboard && !folder.empty()) {
+    SMD_ASSIGN_OR_RETURN(tensorboard,
+                         storage::OpenStore(folder, options.store_options, options.logger));
+  }
+  std::shared_ptr<Hook> hook(
+      new Hook(std::move(options), std::move(store), std::move(tensorboard)));
   hook->AddCollections();
   SMD_RETURN_IF_ERROR(hook->TakeUpState());
   for (const std::string &regex : hook->options_.include_regexes) {
@@ -201,6 +209,7 @@ void Hook::StartSaving(Mode mode) {
   step_->global_step = StepOf(Mode::kGlobal);
   step_->mode = mode;
   step_->mode_step = StepOf(mode);
+  if (tensorboard_store_) tensorboard_.emplace(mode, step_->global_step);
   saves_now_ = true;
 }
 
@@ -237,7 +246,12 @@ Status Hook::CloseStep() {
   }
   const Status sealed = queue_.Seal(step, std::move(rest));
   guard.Release();
-  if (!step->is_given_up) last_saved_ = step->global_step;
+  if (!step->is_given_up) {
+    last_saved_ = step->global_step;
+    if (tensorboard_ && !tensorboard_->IsEmpty()) {
+      queue_.Offer(tensorboard_store_, tensorboard_->FileName(), tensorboard_->Take());
+    }
+  }
   if (collections_text_.empty()) PutCollections();
   return status.IsOk() ? sealed : status;
 }
@@ -287,6 +301,7 @@ Status Hook::WriteWanted(std::string_view name, const tensor::View &view, const 
         {std::string(name), std::string(name), {view.shape.begin(), view.shape.end()}});
   }
   SMD_RETURN_IF_ERROR(WriteReductions(name, view, wanted));
+  if (tensorboard_) ShowInTensorboard(name, view, wanted);
   if (!wanted.raw) return Status::Ok();
   return builder_.Add(name, view, ContextAt(options_.clock->WallSeconds()), std::move(owner));
 }
@@ -309,6 +324,15 @@ Status Hook::WriteReductions(std::string_view name, const tensor::View &view,
     SMD_RETURN_IF_ERROR(builder_.Add(tensor::ReductionTensorName(reduction, name), saved, context));
   }
   return Status::Ok();
+}
+
+void Hook::ShowInTensorboard(std::string_view name, const tensor::View &view,
+                             const Wanted &wanted) {
+  const double now = options_.clock->WallSeconds();
+  if (wanted.scalar) tensorboard_->AddScalar(name, view, now);
+  if (wanted.histogram != nullptr) {
+    tensorboard_->AddHistogram(wanted.histogram->Name(), name, view, now);
+  }
 }
 
 Status Hook::SaveCustom(std::string_view tensor, const tensor::View &view,
@@ -354,7 +378,9 @@ Status Hook::WriteKept() {
   }
   for (const Scalar &scalar : scalars_) {
     if (!is_recording_ || step_->is_given_up) break;
-    note(builder_.Add(scalar.name, scalar.tensor.AsView(), ContextAt(scalar.timestamp)));
+    const tensor::View view = scalar.tensor.AsView();
+    note(builder_.Add(scalar.name, view, ContextAt(scalar.timestamp)));
+    if (tensorboard_) tensorboard_->AddScalar(scalar.name, view, scalar.timestamp);
   }
   customs_.clear();
   scalars_.clear();

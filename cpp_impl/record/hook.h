@@ -19,6 +19,7 @@
 #include "record/state_store.h"
 #include "record/step_builder.h"
 #include "record/step_plan.h"
+#include "record/tensorboard_step.h"
 #include "record/write_queue.h"
 #include "storage/store.h"
 #include "tensor/view.h"
@@ -70,7 +71,8 @@ class Hook {
     std::vector<config::CollectionPtr> collections;
   };
 
-  Hook(HookOptions options, std::shared_ptr<storage::Store> store);
+  Hook(HookOptions options, std::shared_ptr<storage::Store> store,
+       std::shared_ptr<storage::Store> tensorboard_store);
   void AddCollections();
   Status TakeUpState();
   Status NoteState() SMD_REQUIRES(mutex_);
@@ -86,6 +88,8 @@ class Hook {
                      std::shared_ptr<const void> owner) SMD_REQUIRES(mutex_);
   Status WriteReductions(std::string_view name, const tensor::View &view, const Wanted &wanted)
       SMD_REQUIRES(mutex_);
+  void ShowInTensorboard(std::string_view name, const tensor::View &view, const Wanted &wanted)
+      SMD_REQUIRES(mutex_);
   Status WriteKept() SMD_REQUIRES(mutex_);
   Status WriteLeftovers() SMD_REQUIRES(mutex_);
   format::EventContext ContextAt(double wall_time) const SMD_REQUIRES(mutex_);
@@ -96,6 +100,7 @@ class Hook {
   const HookOptions options_;
   const ProcessMark mark_;
   const std::shared_ptr<storage::Store> store_;
+  const std::shared_ptr<storage::Store> tensorboard_store_;  // NULL: nothing is shown
   config::CollectionSet collections_;
   std::atomic<bool> is_recording_;
 
@@ -105,7 +110,8 @@ class Hook {
   // The last step of each mode; that of kGlobal counts all.
   std::array<int64_t, kModes.size()> steps_ SMD_GUARDED_BY(mutex_) = {-1, -1, -1, -1};
   StepPlan plan_ SMD_GUARDED_BY(mutex_);
-  std::shared_ptr<Step> step_ SMD_GUARDED_BY(mutex_);  // the open one, if it saves
+  std::shared_ptr<Step> step_ SMD_GUARDED_BY(mutex_);                  // the open one, if it saves
+  std::optional<TensorboardStep> tensorboard_ SMD_GUARDED_BY(mutex_);  // of step_
   std::atomic<bool> is_step_open_{false};
   std::atomic<bool> saves_now_{false};
   bool is_closed_ SMD_GUARDED_BY(mutex_) = false;

@@ -40,8 +40,10 @@ struct HookOptions {
   storage::StoreOptions store_options;
   Logger logger;
 
-  // Seams for tests: the store that out_dir would open, and the time.
+  // Seams for tests: the stores that out_dir and TensorBoard's folder would open, and the
+  // time.
   std::shared_ptr<storage::Store> store;
+  std::shared_ptr<storage::Store> tensorboard_store;
   Clock *clock = &Clock::System();
 
   // Sets one option from text, by the names in smdebug/hook.h.  INVALID_ARGUMENT for an

@@ -10,6 +10,7 @@
 
 #include "record/batch.h"
 #include "record/step_file.h"
+#include "storage/store.h"
 
 namespace smdebug::record {
 
@@ -19,12 +20,15 @@ struct Item {
     kSeal,   // the step's last batch; the event file gets its name after it
     kIndex,  // what a seal becomes: the index file is due
     kPut,    // a small file of its own
+    kOffer,  // one that nothing depends on
   };
   Kind kind = Kind::kBatch;
   Batch batch;
   std::string spilled;  // where the batch's bytes are, if not in memory
   uint64_t weight = 0;  // bytes it counts for in the queue
-  std::string name;     // kPut
+  // kPut, kOffer; for kOffer where it goes.
+  std::shared_ptr<storage::Store> store;
+  std::string name;
   std::string text;
   uint64_t sequence = 0;
 };

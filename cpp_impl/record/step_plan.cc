@@ -29,6 +29,14 @@ void AddTo(Wanted *wanted, const config::ReductionConfig &config) {
   }
 }
 
+void AddSummariesTo(Wanted *wanted, const config::Collection &collection) {
+  if (config::IsScalarCollection(collection.Name())) {
+    wanted->scalar = true;
+  } else if (wanted->histogram == nullptr && collection.SavesHistogram()) {
+    wanted->histogram = &collection;
+  }
+}
+
 }  // namespace
 
 StepPlan::StepPlan(const config::CollectionSet &collections, PlanDefaults defaults)
@@ -124,7 +132,10 @@ Result<const Wanted *> StepPlan::Find(std::string_view tensor) {
     memo.round = round_;
     memo.wanted = {};
     for (const size_t member : memo.members) {
-      if (planned_[member].saves_now) AddTo(&memo.wanted, planned_[member].reduction_config);
+      const Planned &planned = planned_[member];
+      if (!planned.saves_now) continue;
+      AddTo(&memo.wanted, planned.reduction_config);
+      AddSummariesTo(&memo.wanted, *planned.collection);
     }
   }
   return memo.wanted.IsNothing() ? nullptr : &memo.wanted;

@@ -21,6 +21,10 @@ struct Wanted {
   bool raw = false;
   bool shape = false;
   std::vector<tensor::Reduction> reductions;  // in the order they are written
+  // For TensorBoard: the collection that a histogram stands under, and whether it is a
+  // number to show.
+  const config::Collection *histogram = nullptr;
+  bool scalar = false;
 
   bool IsNothing() const { return !raw && !shape && reductions.empty(); }
 };

@@ -40,6 +40,7 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
   Status Push(const std::shared_ptr<Step> &step, Item item) SMD_EXCLUDES(mutex_);
   void GiveUp(Step &step) SMD_EXCLUDES(mutex_);
   void Put(Item item) SMD_EXCLUDES(mutex_);
+  void Offer(Item item) SMD_EXCLUDES(mutex_);
   Status Flush(Deadline deadline) SMD_EXCLUDES(mutex_);
   Status Stop(Deadline deadline) SMD_EXCLUDES(mutex_);
   void Abandon() SMD_EXCLUDES(mutex_);
@@ -56,6 +57,7 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
   void WakeWriter() SMD_REQUIRES(mutex_);
   void NoteError(const Status &error) SMD_REQUIRES(mutex_);
   void NoteFailed(Step &step) SMD_REQUIRES(mutex_);
+  void NoteLeftOut(const Item &item, std::string_view why) SMD_REQUIRES(mutex_);
   void GiveUpLanes() SMD_REQUIRES(mutex_);
   void RetryPuts() SMD_REQUIRES(mutex_);
   void NotifyDone() SMD_REQUIRES(mutex_);
@@ -102,6 +104,7 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
   std::atomic<bool> has_error_{false};  // spares the lock where all is well
   Code last_logged_ SMD_GUARDED_BY(mutex_) = Code::kOk;
   std::vector<std::string> notes_ SMD_GUARDED_BY(mutex_);
+  bool leaves_out_ SMD_GUARDED_BY(mutex_) = false;  // the last file that was offered
   bool must_end_ SMD_GUARDED_BY(mutex_) = false;
   std::unique_ptr<SpillFolder> spill_ SMD_GUARDED_BY(mutex_);
 };
@@ -191,6 +194,27 @@ void WriteQueue::Core::Put(Item item) {
   RetryPuts();
   Enqueue(nullptr, std::move(item));
   WakeWriter();
+}
+
+void WriteQueue::Core::Offer(Item item) {
+  {
+    const MutexLock lock(mutex_);
+    if (HasRoom(item.text.size())) {
+      item.weight = item.text.size();
+      queued_bytes_ += item.weight;
+      Enqueue(nullptr, std::move(item));
+      WakeWriter();
+    } else {
+      NoteLeftOut(item, "the queue is full");
+    }
+  }
+  PassOn();
+}
+
+// One line says it until it works again.
+void WriteQueue::Core::NoteLeftOut(const Item &item, std::string_view why) {
+  if (std::exchange(leaves_out_, true)) return;
+  notes_.push_back(StrCat(item.store->Location(), "/", item.name, " is left out: ", why));
 }
 
 void WriteQueue::Core::GiveUp(Step &step) {
@@ -302,14 +326,20 @@ void WriteQueue::Core::WorkOn(Lane &lane) {
 void WriteQueue::Core::Finish(Lane &lane, const Status &status) {
   {
     const MutexLock lock(mutex_);
-    if (!status.IsOk()) {
+    Item &item = lane.items.front();
+    if (item.kind == Item::Kind::kOffer) {
+      if (status.IsOk()) {
+        leaves_out_ = false;
+      } else {
+        NoteLeftOut(item, status.Message());
+      }
+    } else if (!status.IsOk()) {
       NoteError(status);
       if (lane.step) NoteFailed(*lane.step);
     }
-    Item &item = lane.items.front();
     queued_bytes_ -= std::exchange(item.weight, 0);
     const bool is_sealed = item.kind == Item::Kind::kSeal;
-    const bool is_last = item.kind == Item::Kind::kPut || item.kind == Item::Kind::kIndex;
+    const bool is_last = !lane.step || item.kind == Item::Kind::kIndex;
     // Without the collections file no step can be read, so one failure is not the end.
     if (item.kind == Item::Kind::kPut && !status.IsOk()) unwritten_.emplace(item.name, item);
     if (item.kind == Item::Kind::kIndex && status.IsOk()) RetryPuts();
@@ -360,6 +390,7 @@ Status WriteQueue::Core::ProcessOrFail(Lane &lane, Item &item) {
 Status WriteQueue::Core::Process(Lane &lane, Item &item) {
   switch (item.kind) {
     case Item::Kind::kPut: return store_->WriteText(item.name, item.text, options_.is_durable);
+    case Item::Kind::kOffer: return item.store->WriteText(item.name, item.text, false);
     case Item::Kind::kBatch: return Append(lane, item);
     case Item::Kind::kSeal:
       SMD_RETURN_IF_ERROR(Append(lane, item));
@@ -484,6 +515,15 @@ void WriteQueue::Put(std::string name, std::string text) {
   item.name = std::move(name);
   item.text = std::move(text);
   core_->Put(std::move(item));
+}
+
+void WriteQueue::Offer(std::shared_ptr<storage::Store> store, std::string name, std::string text) {
+  Item item;
+  item.kind = Item::Kind::kOffer;
+  item.store = std::move(store);
+  item.name = std::move(name);
+  item.text = std::move(text);
+  core_->Offer(std::move(item));
 }
 
 Status WriteQueue::Flush(Deadline deadline) { return core_->Flush(deadline); }

@@ -61,6 +61,10 @@ class WriteQueue {
   // Writes a small file after all that was pushed before.
   void Put(std::string name, std::string text);
 
+  // The same in another folder, for a file that nothing depends on: it is left out, which
+  // the log says, if there is no room or it cannot be written.
+  void Offer(std::shared_ptr<storage::Store> store, std::string name, std::string text);
+
   // Waits until all that was pushed before is written.  TIMEOUT.
   Status Flush(Deadline deadline);
   // Flushes and ends the threads; those that cannot end in time are left behind with what

@@ -167,6 +167,13 @@ SMD_FALLIBLE smd_trial_tensor(smd_trial *trial, const char *name, smd_tensor **o
 SMD_FALLIBLE smd_trial_prefetch(smd_trial *trial, const smd_strings *tensors, const int64_t *steps,
                                 size_t step_count, smd_mode mode) SMD_NOEXCEPT;
 
+/* Writes what the trial holds now for stock TensorBoard: docs/tensorboard.md.
+ *
+ * Fails: INVALID_ARGUMENT, CORRUPT_DATA, IO, PERMISSION, NO_SPACE, and as
+ * smd_trial_refresh(); files that are whole stay.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_trial_export_tensorboard(smd_trial *trial, const char *folder) SMD_NOEXCEPT;
+
 /* ---- a tensor ------------------------------------------------------------ */
 
 /* The name.  Borrowed.

@@ -113,6 +113,48 @@ TEST_F(HookOptionsTest, AnUnknownNameIsToldWithTheNearest) {
   EXPECT_THAT(status.Message(), HasSubstr("did you mean 'queue_bytes'?"));
 }
 
+TEST_F(HookOptionsTest, AreGivenOutAsTheyAreSet) {
+  const std::pair<const char *, const char *> settings[] = {
+      {"out_dir", "/some/folder"},
+      {"worker", "worker_3"},
+      {"num_workers", "4"},
+      {"include_workers", "all"},
+      {"include_collections", "weights,biases"},
+      {"save_all", "true"},
+      {"dry_run", "true"},
+      {"queue_bytes", "1000"},
+      {"queue_policy", "spill"},
+      {"block_seconds", "0.25"},
+      {"spill_dir", "/spill"},
+      {"spill_bytes", "2000"},
+      {"durability", "step"},
+      {"report_errors", "late"},
+      {"builtin_collections", "false"},
+      {"export_tensorboard", "true"},
+      {"tensorboard_dir", "/board"},
+      {"checkpoint_dir", "/checkpoints"},
+      {"close_seconds", "2"},
+  };
+  for (const auto &[name, value] : settings) {
+    EXPECT_NE(*options_.Get(name), value) << name;
+    Set(name, value);
+    EXPECT_EQ(*options_.Get(name), value) << name;
+  }
+  EXPECT_THAT(options_.Get("queue_byte").GetStatus().Message(),
+              HasSubstr("did you mean 'queue_bytes'?"));
+  EXPECT_FALSE(options_.Get("s3_secret_key").IsOk());
+}
+
+TEST_F(HookOptionsTest, TensorboardsFolderIsInTheTrialsUnlessOneIsGiven) {
+  Set("out_dir", "/run");
+  EXPECT_EQ(options_.TensorboardFolder(), "");
+  Set("export_tensorboard", "true");
+  EXPECT_EQ(options_.TensorboardFolder(), "/run/tensorboard");
+  Set("export_tensorboard", "false");
+  Set("tensorboard_dir", "/board");
+  EXPECT_EQ(options_.TensorboardFolder(), "/board");
+}
+
 // ---- the service's configuration ---------------------------------------------------------
 
 class HookOptionsLoadTest : public HookOptionsTest {
@@ -172,20 +214,31 @@ TEST_F(HookOptionsLoadTest, AMissingFileIsNotFound) {
   EXPECT_THAT(status.Message(), HasSubstr("/nowhere/hook.json"));
 }
 
-TEST_F(HookOptionsLoadTest, WhatHasNoEffectIsSaid) {
-  std::vector<std::string> log;
-  options_.logger =
-      Logger(LogLevel::kWarning, [&](LogLevel, const std::string &line) { log.push_back(line); });
-  Write(R"({"HookParameters": {"export_tensorboard": true}})");
-  ASSERT_TRUE(options_.Load(path_).IsOk());
-  EXPECT_THAT(log, ElementsAre(HasSubstr("export_tensorboard has no effect")));
-}
-
 TEST_F(HookOptionsLoadTest, UnknownKeysMayBePassedOver) {
   Write(R"({"LocalPath": "there", "Profiler": {}})");
   EXPECT_EQ(options_.Load(path_).GetCode(), Code::kInvalidConfig);
   setenv("SMDEBUG_STRICT_CONFIG", "0", 1);
   EXPECT_TRUE(options_.Load(path_).IsOk());
+}
+
+TEST_F(HookOptionsLoadTest, TensorboardIsTheConfigurationsButInAJobOfTheService) {
+  Write(R"({"HookParameters": {"export_tensorboard": true, "tensorboard_dir": "/mine"}})");
+  ASSERT_TRUE(options_.Load(path_).IsOk());
+  EXPECT_EQ(options_.TensorboardFolder(), "/mine");
+
+  const std::string board = path_ + ".board";
+  setenv("TRAINING_JOB_NAME", "job", 1);
+  setenv("TENSORBOARD_CONFIG_FILE_PATH", board.c_str(), 1);
+  HookOptions without;
+  EXPECT_TRUE(without.Load(path_).IsOk());
+  EXPECT_EQ(without.TensorboardFolder(), "");
+  std::ofstream(board) << R"({"LocalPath": "/service"})";
+  HookOptions with;
+  EXPECT_TRUE(with.Load(path_).IsOk());
+  EXPECT_EQ(with.TensorboardFolder(), "/service");
+  std::remove(board.c_str());
+  unsetenv("TRAINING_JOB_NAME");
+  unsetenv("TENSORBOARD_CONFIG_FILE_PATH");
 }
 
 }  // namespace

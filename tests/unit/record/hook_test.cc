@@ -13,6 +13,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
 class HookTest : public HookFixture {};
@@ -360,6 +362,72 @@ TEST_F(HookTest, ATextThatIsNullIsRefused) {
   End();
   Flush();
   EXPECT_THAT(At(0).names, ElementsAre("loss"));
+}
+
+// ---- TensorBoard -------------------------------------------------------------------------
+
+class TensorboardHookTest : public HookTest {
+ protected:
+  TensorboardHookTest() {
+    options_.tensorboard_store = board_;
+    options_.include_collections = {"weights", "gradients"};
+  }
+  // The text of the only file of a step.
+  std::string Shown(const std::string &beginning) const {
+    std::string text;
+    for (const auto &[name, file] : board_->Files()) {
+      if (!name.starts_with(beginning)) continue;
+      EXPECT_EQ(text, "") << name;
+      EXPECT_TRUE(name.ends_with(".tfevents")) << name;
+      text = file;
+    }
+    return text;
+  }
+
+  std::shared_ptr<storage::MemoryStore> board_ = std::make_shared<storage::MemoryStore>();
+};
+
+TEST_F(TensorboardHookTest, ShowsLossesScalarsAndHistograms) {
+  Expect(TheHook().SetMode(Mode::kTrain));
+  Begin();
+  Save("loss", Floats({0.5F}));
+  Save("net.weight", Floats({1, 2, 3}));
+  Expect(TheHook().SaveScalar("rate", Floats({0.1F}), 0));
+  End();
+  Flush();
+  const std::string shown = Shown("TRAIN/000000000000_");
+  for (const char *part : {"brain.Event:2", "loss", "weights/net.weight", "scalar/rate"}) {
+    EXPECT_THAT(shown, HasSubstr(part));
+  }
+  EXPECT_THAT(shown, Not(HasSubstr("losses/loss")));
+}
+
+TEST_F(TensorboardHookTest, AStepThatSavesNothingShowsNothing) {
+  SaveEvery(2);
+  Step();
+  Step();
+  Flush();
+  EXPECT_THAT(board_->Files(), SizeIs(1));
+}
+
+TEST_F(TensorboardHookTest, ReductionsAloneShowTheWholeTensorsHistogram) {
+  options_.reduction_config = config::ReductionConfig();
+  options_.reduction_config.Add({tensor::ReductionKind::kMean, false});
+  Begin();
+  Save("net.weight", Floats({1, 2, 3}));
+  End();
+  Flush();
+  EXPECT_THAT(Shown("GLOBAL/"), HasSubstr("weights/net.weight"));
+}
+
+TEST_F(TensorboardHookTest, AFolderThatCannotBeWrittenCostsNoStep) {
+  board_->SetFault([](storage::MemoryStore::Call, const std::string &) {
+    return Status(Code::kNoSpace, "full");
+  });
+  Step();
+  Flush();
+  EXPECT_THAT(At(0).names, ElementsAre("loss"));
+  Close();
 }
 
 }  // namespace

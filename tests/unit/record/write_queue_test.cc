@@ -180,6 +180,43 @@ TEST_F(WriteQueueTest, AndBeforeTheNextSmallFile) {
   EXPECT_EQ(store_->Files().at("collections"), "old");
 }
 
+// ---- files that nothing depends on --------------------------------------------------------
+
+TEST_F(WriteQueueTest, AnOfferedFileGoesToItsOwnFolder) {
+  const auto other = std::make_shared<MemoryStore>();
+  Queue().Offer(other, "file", "text");
+  FlushReally();
+  EXPECT_EQ(other->Files().at("file"), "text");
+  EXPECT_THAT(store_->Files(), IsEmpty());
+}
+
+TEST_F(WriteQueueTest, AnOfferedFileThatCannotBeWrittenIsOneLineInTheLogAndNoError) {
+  const auto other = std::make_shared<MemoryStore>();
+  other->SetFault(
+      [](Call, const std::string &name) { return Status(Code::kNoSpace, name + ": full"); });
+  for (const char *name : {"first", "second"}) Queue().Offer(other, name, "text");
+  FlushReally();
+  EXPECT_TRUE(Queue().TakeError().IsOk());
+  EXPECT_THAT(Log(), ElementsAre(HasSubstr("first is left out: first: full")));
+  other->SetFault(nullptr);
+  Queue().Offer(other, "third", "text");
+  FlushReally();
+  EXPECT_THAT(other->Files(), SizeIs(1)) << "what was left out is not tried again";
+}
+
+TEST_F(WriteQueueTest, AnOfferedFileIsLeftOutWhereThereIsNoRoom) {
+  options_.capacity = 100;
+  HoldUpTheStore();
+  ASSERT_TRUE(Save(0, 80).IsOk());
+  const auto other = std::make_shared<MemoryStore>();
+  Queue().Offer(other, "file", std::string(30, 'x'));
+  EXPECT_THAT(Log(), ElementsAre(HasSubstr("file is left out: the queue is full")));
+  gate_->Open();
+  FlushReally();
+  EXPECT_THAT(other->Files(), IsEmpty());
+  EXPECT_EQ(Queue().Counts().bytes_queued, 0);
+}
+
 TEST_F(WriteQueueTest, CountsWhatItWrote) {
   ASSERT_TRUE(Save(0, 10).IsOk());
   ASSERT_TRUE(Save(1, 20).IsOk());

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from abc import ABC
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
@@ -261,6 +262,21 @@ class Trial(ABC):
                 self._handle, Strings(list(names)), wanted, len(wanted), mode_number(mode)
             )
         )
+
+    def export_tensorboard(self, folder: Union[str, os.PathLike[str]]) -> None:
+        """Writes what the trial holds now for stock TensorBoard.
+
+        Tensors of one element become scalars; of others there is a histogram and the
+        scalars "<tensor>/min", max, mean, std and l2; saved reductions are scalars too.
+        Each mode is a run; with several workers each worker of it.
+
+        Parameters
+        ----------
+        folder : str or path
+            Where the files go; those of an earlier call are overwritten.
+        """
+        path = os.path.expanduser(text(os.fspath(folder), "folder"))
+        check(_raw.smd_trial_export_tensorboard(self._handle, path))
 
     def wait_for_steps(
         self, required_steps: Iterable[int], mode: Optional[ModeKeys] = ModeKeys.GLOBAL

@@ -1,0 +1,34 @@
+// Records that TensorBoard shows: with true checksums, unlike those of tensors.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "tensor/histogram.h"
+
+namespace smdebug::format {
+
+// A name as TensorBoard takes it: other letters than those of words, "-", "/" and "."
+// become "_", and leading "/" go.
+std::string SummaryTag(std::string_view name);
+
+// Appends records of one step to the bytes of a file.  For one thread.
+class SummaryWriter {
+ public:
+  // `wall_time` in seconds since 1970.
+  SummaryWriter(int64_t step, double wall_time) : step_(step), wall_time_(wall_time) {}
+
+  // What each file begins with.
+  void AddVersion(std::string *out) const;
+  // `tag` is a SummaryTag().
+  void AddScalar(std::string_view tag, float value, std::string *out) const;
+  void AddHistogram(std::string_view tag, const tensor::Histogram &histogram,
+                    std::string *out) const;
+
+ private:
+  int64_t step_;
+  double wall_time_;
+};
+
+}  // namespace smdebug::format
