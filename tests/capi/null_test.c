@@ -38,6 +38,13 @@ static void config(void) {
 static void hook(void) {
   REFUSED(smd_hook_options_new(NULL));
   REFUSED(smd_hook_options_set(NULL, NULL, NULL));
+  REFUSED(smd_hook_options_load(NULL, NULL));
+  REFUSED(smd_hook_options_get(NULL, NULL, NULL));
+  REFUSED(smd_hook_options_regexes(NULL, NULL));
+  REFUSED(smd_hook_options_collections(NULL, NULL));
+  REFUSED(smd_hook_options_collection(NULL, NULL, NULL));
+  REFUSED(smd_hook_options_save_config(NULL, NULL));
+  REFUSED(smd_hook_options_reduction_config(NULL, NULL));
   REFUSED(smd_hook_options_include_regex(NULL, NULL));
   REFUSED(smd_hook_options_set_save_config(NULL, NULL));
   REFUSED(smd_hook_options_set_reduction_config(NULL, NULL));
@@ -59,7 +66,7 @@ static void hook(void) {
   REFUSED(smd_hook_collections(NULL, NULL));
   REFUSED(smd_hook_export_collections(NULL));
   REFUSED(smd_hook_add_to_step(NULL, NULL));
-  EXPECT(smd_hook_wants(NULL, NULL) == 0 && smd_hook_step(NULL, 1) == -1);
+  EXPECT(smd_hook_wants(NULL, NULL) == 0 && smd_hook_saves_step(NULL) == 0 && smd_hook_step(NULL, 1) == -1);
   EXPECT(smd_hook_is_recording(NULL) == 0 && smd_hook_count(NULL, NULL) == -1);
 }
 
@@ -113,6 +120,7 @@ static void rest(void) {
   REFUSED(smd_event_file_next(NULL, NULL));
   REFUSED(smd_event_file_value(NULL, NULL));
   REFUSED(smd_store_check(NULL, NULL, NULL));
+  REFUSED(smd_trial_export_tensorboard(NULL, NULL));
   REFUSED(smd_trial_prefetch(NULL, NULL, NULL, 1, SMD_MODE_TRAIN));
   EXPECT(smd_store_report_count(NULL) == 0 && smd_store_report_name(NULL, 0)[0] == '\0');
   EXPECT(smd_store_report_code(NULL, 0) == SMD_INVALID_ARGUMENT);

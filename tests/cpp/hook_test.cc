@@ -1,6 +1,7 @@
 // Recording: every way to save, steps, what is thrown.
 #include <atomic>
 #include <cstring>
+#include <filesystem>
 #include <thread>
 
 #include "support.h"
@@ -37,6 +38,24 @@ TEST(Hook, TakesAConfigurationFile) {
   hook.Close();
   EXPECT_EQ(Trial::Open(folder / "run").Steps(), (std::vector<int64_t>{0, 2}));
   EXPECT_EQ(CodeOf([&] { options.Load("/nowhere/hook.json"); }), SMD_NOT_FOUND);
+}
+
+TEST(Hook, ShowsItselfInTensorboard) {
+  const Folder folder;
+  HookOptions options;
+  options.Set("out_dir", folder / "run").Set("export_tensorboard", "true").Set("save_all", "true");
+  EXPECT_EQ(options.Get("export_tensorboard"), "true");
+  Hook hook(options);
+  for (const bool saves : {true, false}) {
+    const StepGuard step = hook.Step();
+    EXPECT_EQ(hook.SavesStep(), saves);
+    hook.AddToStep({"losses"});
+    hook.Save("loss", 1.0);
+  }
+  hook.Close();
+  EXPECT_TRUE(std::filesystem::exists(folder / "run/tensorboard/GLOBAL"));
+  Trial::Open(folder / "run").ExportTensorboard(folder / "later");
+  EXPECT_TRUE(std::filesystem::exists(folder / "later/GLOBAL/events.out.tfevents.smdebug"));
 }
 
 // What goes wrong in the background stops no training.

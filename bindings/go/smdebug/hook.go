@@ -142,6 +142,32 @@ func (h *Hook) LastStep(mode Mode) int64 {
 	return raw.Smd_hook_step(handle, int(mode))
 }
 
+// AddToStep makes the open step save these collections too, whatever their save configs
+// say: what is only known at an epoch's end.
+func (h *Hook) AddToStep(collections ...string) error {
+	handle, err := h.handle.acquire()
+	if err != nil {
+		return err
+	}
+	defer h.handle.release()
+	names, err := newStrings("collection", collections)
+	if err != nil {
+		return err
+	}
+	defer raw.Smd_strings_free(names)
+	return take(raw.Smd_hook_add_to_step(handle, names))
+}
+
+// SavesStep says whether the open step saves anything at all.
+func (h *Hook) SavesStep() bool {
+	handle, err := h.handle.acquire()
+	if err != nil {
+		return false
+	}
+	defer h.handle.release()
+	return raw.Smd_hook_saves_step(handle) != 0
+}
+
 // Wants says whether the open step saves this tensor: ask it where getting the value is
 // expensive.
 func (h *Hook) Wants(tensor string) bool {

@@ -29,6 +29,11 @@ type HookOptions struct {
 	SaveConfig      SaveConfig       // of collections that have none of their own
 	ReductionConfig *ReductionConfig // likewise; nil: tensors are saved raw
 
+	// Scalars and histograms for TensorBoard too, in the folder's own "tensorboard", or
+	// in TensorboardDir, which alone asks for them too.
+	ExportTensorboard bool
+	TensorboardDir    string
+
 	// Logger gets the lines of the library, on whatever thread they arise; nil: they go
 	// to stderr.  It must not use the hook.
 	Logger *slog.Logger
@@ -115,6 +120,12 @@ func (o *HookOptions) settings(outDir string) (map[string]string, error) {
 	}
 	if o.SaveAll {
 		settings["save_all"] = "true"
+	}
+	if o.ExportTensorboard {
+		settings["export_tensorboard"] = "true"
+	}
+	if o.TensorboardDir != "" {
+		settings["tensorboard_dir"] = o.TensorboardDir
 	}
 	for _, name := range o.IncludeCollections {
 		if strings.Contains(name, ",") {

@@ -31,6 +31,28 @@ func TestAConfigurationFileIsTaken(t *testing.T) {
 	mustFail(t, err, smdebug.ErrNotFound)
 }
 
+func TestTensorboard(t *testing.T) {
+	path, board := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "board")
+	hook := newHook(t, path, smdebug.HookOptions{SaveAll: true, ExportTensorboard: true, TensorboardDir: board})
+	for _, saves := range []bool{true, false} {
+		must(t, hook.Step(smdebug.Train, func(int64) error {
+			if hook.SavesStep() != saves {
+				t.Errorf("the step saves: %v", !saves)
+			}
+			must(t, hook.AddToStep("losses"))
+			return hook.Save("loss", smdebug.Scalar(1))
+		}))
+	}
+	mustFail(t, hook.AddToStep("losses"), smdebug.ErrWrongState)
+	must(t, hook.Close())
+	if files := got(os.ReadDir(filepath.Join(board, "TRAIN")))(t); len(files) != 2 {
+		t.Error(files)
+	}
+	later := filepath.Join(t.TempDir(), "later")
+	must(t, openTrial(t, path).ExportTensorboard(later))
+	got(os.Stat(filepath.Join(later, "TRAIN", "events.out.tfevents.smdebug")))(t)
+}
+
 func TestModesAndSteps(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run")
 	hook := newHook(t, path, everything())

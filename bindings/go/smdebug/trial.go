@@ -239,3 +239,15 @@ func (t *Trial) Prefetch(tensors []string, steps []int64, mode Mode) error {
 	}
 	return take(raw.Smd_trial_prefetch(handle, names, first, int64(len(steps)), int(mode)))
 }
+
+// ExportTensorboard writes what the trial holds now for stock TensorBoard: tensors of one
+// element as scalars, of others a histogram and statistics over the steps.  Each mode is
+// a run; with several workers each worker of it.
+func (t *Trial) ExportTensorboard(folder string) error {
+	if err := checkText("folder", folder); err != nil {
+		return err
+	}
+	return t.call(func(handle raw.Smd_trial) raw.Smd_error {
+		return raw.Smd_trial_export_tensorboard(handle, folder)
+	})
+}

@@ -82,63 +82,66 @@ typedef _gostring_ swig_type_50;
 typedef _gostring_ swig_type_51;
 typedef _gostring_ swig_type_52;
 typedef _gostring_ swig_type_53;
-typedef long long swig_type_54;
+typedef _gostring_ swig_type_54;
 typedef _gostring_ swig_type_55;
-typedef _gostring_ swig_type_56;
-typedef long long swig_type_57;
+typedef long long swig_type_56;
+typedef _gostring_ swig_type_57;
 typedef _gostring_ swig_type_58;
-typedef _gostring_ swig_type_59;
+typedef long long swig_type_59;
 typedef _gostring_ swig_type_60;
 typedef _gostring_ swig_type_61;
 typedef _gostring_ swig_type_62;
 typedef _gostring_ swig_type_63;
 typedef _gostring_ swig_type_64;
-typedef long long swig_type_65;
-typedef long long swig_type_66;
+typedef _gostring_ swig_type_65;
+typedef _gostring_ swig_type_66;
 typedef long long swig_type_67;
 typedef long long swig_type_68;
 typedef long long swig_type_69;
-typedef _gostring_ swig_type_70;
+typedef long long swig_type_70;
 typedef long long swig_type_71;
 typedef _gostring_ swig_type_72;
 typedef long long swig_type_73;
 typedef _gostring_ swig_type_74;
 typedef long long swig_type_75;
-typedef long long swig_type_76;
-typedef long long swig_type_77;
+typedef _gostring_ swig_type_76;
+typedef _gostring_ swig_type_77;
 typedef long long swig_type_78;
-typedef _gostring_ swig_type_79;
+typedef long long swig_type_79;
 typedef long long swig_type_80;
-typedef _gostring_ swig_type_81;
-typedef long long swig_type_82;
-typedef _gostring_ swig_type_83;
+typedef long long swig_type_81;
+typedef _gostring_ swig_type_82;
+typedef long long swig_type_83;
 typedef _gostring_ swig_type_84;
 typedef long long swig_type_85;
 typedef _gostring_ swig_type_86;
 typedef _gostring_ swig_type_87;
-typedef _gostring_ swig_type_88;
-typedef long long swig_type_89;
-typedef long long swig_type_90;
+typedef long long swig_type_88;
+typedef _gostring_ swig_type_89;
+typedef _gostring_ swig_type_90;
 typedef _gostring_ swig_type_91;
-typedef _gostring_ swig_type_92;
+typedef long long swig_type_92;
 typedef long long swig_type_93;
 typedef _gostring_ swig_type_94;
 typedef _gostring_ swig_type_95;
 typedef long long swig_type_96;
 typedef _gostring_ swig_type_97;
 typedef _gostring_ swig_type_98;
-typedef _gostring_ swig_type_99;
+typedef long long swig_type_99;
 typedef _gostring_ swig_type_100;
-typedef long long swig_type_101;
-typedef long long swig_type_102;
-typedef long long swig_type_103;
-typedef _gostring_ swig_type_104;
+typedef _gostring_ swig_type_101;
+typedef _gostring_ swig_type_102;
+typedef _gostring_ swig_type_103;
+typedef long long swig_type_104;
 typedef long long swig_type_105;
-typedef _gostring_ swig_type_106;
-typedef long long swig_type_107;
+typedef long long swig_type_106;
+typedef _gostring_ swig_type_107;
 typedef long long swig_type_108;
 typedef _gostring_ swig_type_109;
 typedef long long swig_type_110;
+typedef long long swig_type_111;
+typedef _gostring_ swig_type_112;
+typedef long long swig_type_113;
 extern void _wrap_Swig_free_raw_11c9c2d141093b7c(uintptr_t arg1);
 extern uintptr_t _wrap_Swig_malloc_raw_11c9c2d141093b7c(swig_intgo arg1);
 extern uintptr_t _wrap_new_smd_text_slot_raw_11c9c2d141093b7c(void);
@@ -318,7 +321,13 @@ extern void _wrap_smd_collection_free_raw_11c9c2d141093b7c(uintptr_t arg1);
 extern uintptr_t _wrap_smd_hook_options_new_raw_11c9c2d141093b7c(uintptr_t arg1);
 extern uintptr_t _wrap_smd_hook_options_set_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_50 arg2, swig_type_51 arg3);
 extern uintptr_t _wrap_smd_hook_options_load_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_52 arg2);
-extern uintptr_t _wrap_smd_hook_options_include_regex_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_53 arg2);
+extern uintptr_t _wrap_smd_hook_options_get_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_53 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_options_regexes_raw_11c9c2d141093b7c(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_collections_raw_11c9c2d141093b7c(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_collection_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_54 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_options_save_config_raw_11c9c2d141093b7c(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_reduction_config_raw_11c9c2d141093b7c(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_include_regex_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_55 arg2);
 extern uintptr_t _wrap_smd_hook_options_set_save_config_raw_11c9c2d141093b7c(uintptr_t arg1, uintptr_t arg2);
 extern uintptr_t _wrap_smd_hook_options_set_reduction_config_raw_11c9c2d141093b7c(uintptr_t arg1, uintptr_t arg2);
 extern uintptr_t _wrap_smd_hook_options_add_collection_raw_11c9c2d141093b7c(uintptr_t arg1, uintptr_t arg2);
@@ -331,74 +340,77 @@ extern uintptr_t _wrap_smd_hook_set_mode_raw_11c9c2d141093b7c(uintptr_t arg1, sw
 extern swig_intgo _wrap_smd_hook_mode_raw_11c9c2d141093b7c(uintptr_t arg1);
 extern uintptr_t _wrap_smd_hook_begin_step_raw_11c9c2d141093b7c(uintptr_t arg1, swig_voidp arg2);
 extern uintptr_t _wrap_smd_hook_end_step_raw_11c9c2d141093b7c(uintptr_t arg1);
-extern swig_type_54 _wrap_smd_hook_step_raw_11c9c2d141093b7c(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_hook_wants_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_55 arg2);
-extern uintptr_t _wrap_smd_hook_collection_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_56 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_add_to_step_raw_11c9c2d141093b7c(uintptr_t arg1, uintptr_t arg2);
+extern swig_type_56 _wrap_smd_hook_step_raw_11c9c2d141093b7c(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_hook_wants_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_57 arg2);
+extern swig_intgo _wrap_smd_hook_saves_step_raw_11c9c2d141093b7c(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_collection_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_58 arg2, uintptr_t arg3);
 extern uintptr_t _wrap_smd_hook_add_collection_raw_11c9c2d141093b7c(uintptr_t arg1, uintptr_t arg2);
 extern uintptr_t _wrap_smd_hook_collections_raw_11c9c2d141093b7c(uintptr_t arg1, uintptr_t arg2);
 extern uintptr_t _wrap_smd_hook_export_collections_raw_11c9c2d141093b7c(uintptr_t arg1);
 extern swig_intgo _wrap_smd_hook_is_recording_raw_11c9c2d141093b7c(uintptr_t arg1);
-extern swig_type_57 _wrap_smd_hook_count_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_58 arg2);
+extern swig_type_59 _wrap_smd_hook_count_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_60 arg2);
 extern uintptr_t _wrap_smd_trial_options_new_raw_11c9c2d141093b7c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_options_set_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_59 arg2, swig_type_60 arg3);
+extern uintptr_t _wrap_smd_trial_options_set_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_61 arg2, swig_type_62 arg3);
 extern void _wrap_smd_trial_options_free_raw_11c9c2d141093b7c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_new_raw_11c9c2d141093b7c(swig_type_61 arg1, uintptr_t arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_new_raw_11c9c2d141093b7c(swig_type_63 arg1, uintptr_t arg2, uintptr_t arg3);
 extern uintptr_t _wrap_smd_trial_load_raw_11c9c2d141093b7c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_open_raw_11c9c2d141093b7c(swig_type_62 arg1, uintptr_t arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_open_raw_11c9c2d141093b7c(swig_type_64 arg1, uintptr_t arg2, uintptr_t arg3);
 extern void _wrap_smd_trial_cancel_raw_11c9c2d141093b7c(uintptr_t arg1);
 extern void _wrap_smd_trial_free_raw_11c9c2d141093b7c(uintptr_t arg1);
-extern swig_type_63 _wrap_smd_trial_path_raw_11c9c2d141093b7c(uintptr_t arg1);
-extern swig_type_64 _wrap_smd_trial_name_raw_11c9c2d141093b7c(uintptr_t arg1);
+extern swig_type_65 _wrap_smd_trial_path_raw_11c9c2d141093b7c(uintptr_t arg1);
+extern swig_type_66 _wrap_smd_trial_name_raw_11c9c2d141093b7c(uintptr_t arg1);
 extern uintptr_t _wrap_smd_trial_refresh_raw_11c9c2d141093b7c(uintptr_t arg1);
 extern swig_intgo _wrap_smd_trial_set_auto_refresh_raw_11c9c2d141093b7c(uintptr_t arg1, swig_intgo arg2);
 extern swig_intgo _wrap_smd_trial_has_ended_raw_11c9c2d141093b7c(uintptr_t arg1);
-extern swig_type_65 _wrap_smd_trial_last_complete_step_raw_11c9c2d141093b7c(uintptr_t arg1);
+extern swig_type_67 _wrap_smd_trial_last_complete_step_raw_11c9c2d141093b7c(uintptr_t arg1);
 extern uintptr_t _wrap_smd_trial_steps_raw_11c9c2d141093b7c(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
 extern uintptr_t _wrap_smd_trial_modes_raw_11c9c2d141093b7c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_mode_step_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_66 arg2, swig_voidp arg3, swig_voidp arg4);
-extern uintptr_t _wrap_smd_trial_global_step_raw_11c9c2d141093b7c(uintptr_t arg1, swig_intgo arg2, swig_type_67 arg3, swig_voidp arg4);
-extern uintptr_t _wrap_smd_trial_step_state_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_68 arg2, swig_intgo arg3, swig_voidp arg4);
-extern uintptr_t _wrap_smd_trial_wait_for_step_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_69 arg2, swig_intgo arg3, swig_intgo arg4);
+extern uintptr_t _wrap_smd_trial_mode_step_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_68 arg2, swig_voidp arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_trial_global_step_raw_11c9c2d141093b7c(uintptr_t arg1, swig_intgo arg2, swig_type_69 arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_trial_step_state_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_70 arg2, swig_intgo arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_trial_wait_for_step_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_71 arg2, swig_intgo arg3, swig_intgo arg4);
 extern uintptr_t _wrap_smd_trial_workers_raw_11c9c2d141093b7c(uintptr_t arg1, uintptr_t arg2);
 extern uintptr_t _wrap_smd_trial_collections_raw_11c9c2d141093b7c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_collection_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_70 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_trial_tensor_names_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_71 arg2, swig_intgo arg3, uintptr_t arg4, uintptr_t arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_trial_tensor_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_72 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_trial_prefetch_raw_11c9c2d141093b7c(uintptr_t arg1, uintptr_t arg2, swig_voidp arg3, swig_type_73 arg4, swig_intgo arg5);
-extern swig_type_74 _wrap_smd_tensor_name_raw_11c9c2d141093b7c(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_collection_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_72 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_tensor_names_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_73 arg2, swig_intgo arg3, uintptr_t arg4, uintptr_t arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_trial_tensor_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_74 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_prefetch_raw_11c9c2d141093b7c(uintptr_t arg1, uintptr_t arg2, swig_voidp arg3, swig_type_75 arg4, swig_intgo arg5);
+extern uintptr_t _wrap_smd_trial_export_tensorboard_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_76 arg2);
+extern swig_type_77 _wrap_smd_tensor_name_raw_11c9c2d141093b7c(uintptr_t arg1);
 extern uintptr_t _wrap_smd_tensor_original_name_raw_11c9c2d141093b7c(uintptr_t arg1, uintptr_t arg2);
 extern uintptr_t _wrap_smd_tensor_steps_raw_11c9c2d141093b7c(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_prev_steps_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_75 arg2, swig_type_76 arg3, swig_intgo arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_workers_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_77 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_value_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_78 arg2, swig_intgo arg3, swig_type_79 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_shape_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_80 arg2, swig_intgo arg3, swig_type_81 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_reduction_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_82 arg2, swig_intgo arg3, swig_type_83 arg4, swig_type_84 arg5, swig_intgo arg6, uintptr_t arg7);
-extern uintptr_t _wrap_smd_tensor_reductions_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_85 arg2, swig_intgo arg3, swig_type_86 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_prev_steps_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_78 arg2, swig_type_79 arg3, swig_intgo arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_workers_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_80 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_value_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_81 arg2, swig_intgo arg3, swig_type_82 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_shape_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_83 arg2, swig_intgo arg3, swig_type_84 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_reduction_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_85 arg2, swig_intgo arg3, swig_type_86 arg4, swig_type_87 arg5, swig_intgo arg6, uintptr_t arg7);
+extern uintptr_t _wrap_smd_tensor_reductions_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_88 arg2, swig_intgo arg3, swig_type_89 arg4, uintptr_t arg5);
 extern void _wrap_smd_tensor_free_raw_11c9c2d141093b7c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_rule_new_builtin_raw_11c9c2d141093b7c(swig_type_87 arg1, swig_type_88 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_rule_run_raw_11c9c2d141093b7c(uintptr_t arg1, uintptr_t arg2, swig_type_89 arg3, swig_type_90 arg4, swig_intgo arg5, uintptr_t arg6);
-extern swig_type_91 _wrap_smd_rule_last_finding_raw_11c9c2d141093b7c(uintptr_t arg1);
+extern uintptr_t _wrap_smd_rule_new_builtin_raw_11c9c2d141093b7c(swig_type_90 arg1, swig_type_91 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_rule_run_raw_11c9c2d141093b7c(uintptr_t arg1, uintptr_t arg2, swig_type_92 arg3, swig_type_93 arg4, swig_intgo arg5, uintptr_t arg6);
+extern swig_type_94 _wrap_smd_rule_last_finding_raw_11c9c2d141093b7c(uintptr_t arg1);
 extern void _wrap_smd_rule_free_raw_11c9c2d141093b7c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_step_file_open_raw_11c9c2d141093b7c(swig_type_92 arg1, swig_type_93 arg2, swig_type_94 arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_step_file_add_shape_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_95 arg2, swig_voidp arg3, swig_intgo arg4, swig_intgo arg5, swig_type_96 arg6, swig_type_97 arg7);
-extern swig_type_98 _wrap_smd_step_file_path_raw_11c9c2d141093b7c(uintptr_t arg1);
+extern uintptr_t _wrap_smd_step_file_open_raw_11c9c2d141093b7c(swig_type_95 arg1, swig_type_96 arg2, swig_type_97 arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_step_file_add_shape_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_98 arg2, swig_voidp arg3, swig_intgo arg4, swig_intgo arg5, swig_type_99 arg6, swig_type_100 arg7);
+extern swig_type_101 _wrap_smd_step_file_path_raw_11c9c2d141093b7c(uintptr_t arg1);
 extern uintptr_t _wrap_smd_step_file_close_raw_11c9c2d141093b7c(uintptr_t arg1);
 extern void _wrap_smd_step_file_free_raw_11c9c2d141093b7c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_event_file_open_raw_11c9c2d141093b7c(swig_type_99 arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_event_file_open_raw_11c9c2d141093b7c(swig_type_102 arg1, uintptr_t arg2);
 extern uintptr_t _wrap_smd_event_file_next_raw_11c9c2d141093b7c(uintptr_t arg1, swig_voidp arg2);
-extern swig_type_100 _wrap_smd_event_file_tensor_raw_11c9c2d141093b7c(uintptr_t arg1);
-extern swig_type_101 _wrap_smd_event_file_step_raw_11c9c2d141093b7c(uintptr_t arg1);
+extern swig_type_103 _wrap_smd_event_file_tensor_raw_11c9c2d141093b7c(uintptr_t arg1);
+extern swig_type_104 _wrap_smd_event_file_step_raw_11c9c2d141093b7c(uintptr_t arg1);
 extern swig_intgo _wrap_smd_event_file_mode_raw_11c9c2d141093b7c(uintptr_t arg1);
-extern swig_type_102 _wrap_smd_event_file_mode_step_raw_11c9c2d141093b7c(uintptr_t arg1);
+extern swig_type_105 _wrap_smd_event_file_mode_step_raw_11c9c2d141093b7c(uintptr_t arg1);
 extern double _wrap_smd_event_file_timestamp_raw_11c9c2d141093b7c(uintptr_t arg1);
 extern uintptr_t _wrap_smd_event_file_value_raw_11c9c2d141093b7c(uintptr_t arg1, uintptr_t arg2);
 extern void _wrap_smd_event_file_free_raw_11c9c2d141093b7c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collections_to_json_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_103 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_store_check_raw_11c9c2d141093b7c(swig_type_104 arg1, uintptr_t arg2, uintptr_t arg3);
-extern swig_type_105 _wrap_smd_store_report_count_raw_11c9c2d141093b7c(uintptr_t arg1);
-extern swig_type_106 _wrap_smd_store_report_name_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_107 arg2);
-extern swig_intgo _wrap_smd_store_report_code_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_108 arg2);
-extern swig_type_109 _wrap_smd_store_report_message_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_110 arg2);
+extern uintptr_t _wrap_smd_collections_to_json_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_106 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_store_check_raw_11c9c2d141093b7c(swig_type_107 arg1, uintptr_t arg2, uintptr_t arg3);
+extern swig_type_108 _wrap_smd_store_report_count_raw_11c9c2d141093b7c(uintptr_t arg1);
+extern swig_type_109 _wrap_smd_store_report_name_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_110 arg2);
+extern swig_intgo _wrap_smd_store_report_code_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_111 arg2);
+extern swig_type_112 _wrap_smd_store_report_message_raw_11c9c2d141093b7c(uintptr_t arg1, swig_type_113 arg2);
 extern void _wrap_smd_store_report_free_raw_11c9c2d141093b7c(uintptr_t arg1);
 #undef intgo
 */
@@ -1963,11 +1975,67 @@ func Smd_hook_options_load(arg1 Smd_hook_options, arg2 string) (_swig_ret Smd_er
 	return swig_r
 }
 
+func Smd_hook_options_get(arg1 Smd_hook_options, arg2 string, arg3 Smd_text) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	_swig_i_2 := getSwigcptr(arg3)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_get_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), *(*C.swig_type_53)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg2
+	}
+	return swig_r
+}
+
+func Smd_hook_options_regexes(arg1 Smd_hook_options, arg2 Smd_strings) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := getSwigcptr(arg2)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_regexes_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	return swig_r
+}
+
+func Smd_hook_options_collections(arg1 Smd_hook_options, arg2 Smd_strings) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := getSwigcptr(arg2)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_collections_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	return swig_r
+}
+
+func Smd_hook_options_collection(arg1 Smd_hook_options, arg2 string, arg3 Smd_collection) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	_swig_i_2 := getSwigcptr(arg3)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_collection_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), *(*C.swig_type_54)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg2
+	}
+	return swig_r
+}
+
+func Smd_hook_options_save_config(arg1 Smd_hook_options, arg2 Smd_save_config) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := getSwigcptr(arg2)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_save_config_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	return swig_r
+}
+
+func Smd_hook_options_reduction_config(arg1 Smd_hook_options, arg2 Smd_reduction_config) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := getSwigcptr(arg2)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_reduction_config_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	return swig_r
+}
+
 func Smd_hook_options_include_regex(arg1 Smd_hook_options, arg2 string) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_include_regex_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), *(*C.swig_type_53)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_include_regex_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), *(*C.swig_type_55)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2061,6 +2129,14 @@ func Smd_hook_end_step(arg1 Smd_hook) (_swig_ret Smd_error) {
 	return swig_r
 }
 
+func Smd_hook_add_to_step(arg1 Smd_hook, arg2 Smd_strings) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := getSwigcptr(arg2)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_add_to_step_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	return swig_r
+}
+
 func Smd_hook_step(arg1 Smd_hook, arg2 int) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
@@ -2073,10 +2149,17 @@ func Smd_hook_wants(arg1 Smd_hook, arg2 string) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_hook_wants_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), *(*C.swig_type_55)(unsafe.Pointer(&_swig_i_1))))
+	swig_r = (int)(C._wrap_smd_hook_wants_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), *(*C.swig_type_57)(unsafe.Pointer(&_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
+	return swig_r
+}
+
+func Smd_hook_saves_step(arg1 Smd_hook) (_swig_ret int) {
+	var swig_r int
+	_swig_i_0 := getSwigcptr(arg1)
+	swig_r = (int)(C._wrap_smd_hook_saves_step_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2085,7 +2168,7 @@ func Smd_hook_collection(arg1 Smd_hook, arg2 string, arg3 Smd_collection) (_swig
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collection_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), *(*C.swig_type_56)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collection_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), *(*C.swig_type_58)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2126,7 +2209,7 @@ func Smd_hook_count(arg1 Smd_hook, arg2 string) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_hook_count_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), *(*C.swig_type_58)(unsafe.Pointer(&_swig_i_1))))
+	swig_r = (int64)(C._wrap_smd_hook_count_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), *(*C.swig_type_60)(unsafe.Pointer(&_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2145,7 +2228,7 @@ func Smd_trial_options_set(arg1 Smd_trial_options, arg2 string, arg3 string) (_s
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_set_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), *(*C.swig_type_59)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_60)(unsafe.Pointer(&_swig_i_2)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_set_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), *(*C.swig_type_61)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_62)(unsafe.Pointer(&_swig_i_2)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2165,7 +2248,7 @@ func Smd_trial_new(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_r
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_new_raw_11c9c2d141093b7c(*(*C.swig_type_61)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_new_raw_11c9c2d141093b7c(*(*C.swig_type_63)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2184,7 +2267,7 @@ func Smd_trial_open(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_open_raw_11c9c2d141093b7c(*(*C.swig_type_62)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_open_raw_11c9c2d141093b7c(*(*C.swig_type_64)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2274,7 +2357,7 @@ func Smd_trial_mode_step(arg1 Smd_trial, arg2 int64, arg3 *int, arg4 *int64) (_s
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_mode_step_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_66(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_voidp(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_mode_step_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_68(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_voidp(_swig_i_3))))
 	return swig_r
 }
 
@@ -2284,7 +2367,7 @@ func Smd_trial_global_step(arg1 Smd_trial, arg2 int, arg3 int64, arg4 *int64) (_
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_global_step_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_type_67(_swig_i_2), C.swig_voidp(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_global_step_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_type_69(_swig_i_2), C.swig_voidp(_swig_i_3))))
 	return swig_r
 }
 
@@ -2294,7 +2377,7 @@ func Smd_trial_step_state(arg1 Smd_trial, arg2 int64, arg3 int, arg4 *int) (_swi
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_step_state_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_68(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_step_state_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_70(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
 	return swig_r
 }
 
@@ -2304,7 +2387,7 @@ func Smd_trial_wait_for_step(arg1 Smd_trial, arg2 int64, arg3 int, arg4 int) (_s
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_wait_for_step_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_69(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_intgo(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_wait_for_step_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_71(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_intgo(_swig_i_3))))
 	return swig_r
 }
 
@@ -2329,7 +2412,7 @@ func Smd_trial_collection(arg1 Smd_trial, arg2 string, arg3 Smd_collection) (_sw
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collection_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), *(*C.swig_type_70)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collection_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), *(*C.swig_type_72)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2344,7 +2427,7 @@ func Smd_trial_tensor_names(arg1 Smd_trial, arg2 int64, arg3 int, arg4 Smd_strin
 	_swig_i_3 := getSwigcptr(arg4)
 	_swig_i_4 := getSwigcptr(arg5)
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_names_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_71(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3), C.uintptr_t(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_names_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_73(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3), C.uintptr_t(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	return swig_r
 }
 
@@ -2353,7 +2436,7 @@ func Smd_trial_tensor(arg1 Smd_trial, arg2 string, arg3 Smd_tensor) (_swig_ret S
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), *(*C.swig_type_72)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), *(*C.swig_type_74)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2367,7 +2450,18 @@ func Smd_trial_prefetch(arg1 Smd_trial, arg2 Smd_strings, arg3 *int64, arg4 int6
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_prefetch_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_type_73(_swig_i_3), C.swig_intgo(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_prefetch_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_type_75(_swig_i_3), C.swig_intgo(_swig_i_4))))
+	return swig_r
+}
+
+func Smd_trial_export_tensorboard(arg1 Smd_trial, arg2 string) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_export_tensorboard_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), *(*C.swig_type_76)(unsafe.Pointer(&_swig_i_1)))))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg2
+	}
 	return swig_r
 }
 
@@ -2406,7 +2500,7 @@ func Smd_tensor_prev_steps(arg1 Smd_tensor, arg2 int64, arg3 int64, arg4 int, ar
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_prev_steps_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_75(_swig_i_1), C.swig_type_76(_swig_i_2), C.swig_intgo(_swig_i_3), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_prev_steps_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_78(_swig_i_1), C.swig_type_79(_swig_i_2), C.swig_intgo(_swig_i_3), C.uintptr_t(_swig_i_4))))
 	return swig_r
 }
 
@@ -2416,7 +2510,7 @@ func Smd_tensor_workers(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_strings)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_workers_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_77(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_workers_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_80(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -2427,7 +2521,7 @@ func Smd_tensor_value(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, arg5 S
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_value_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_78(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_79)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_value_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_81(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_82)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -2441,7 +2535,7 @@ func Smd_tensor_shape(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, arg5 S
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_shape_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_80(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_81)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_shape_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_83(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_84)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -2457,7 +2551,7 @@ func Smd_tensor_reduction(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, ar
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := getSwigcptr(arg7)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_82(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_83)(unsafe.Pointer(&_swig_i_3)), *(*C.swig_type_84)(unsafe.Pointer(&_swig_i_4)), C.swig_intgo(_swig_i_5), C.uintptr_t(_swig_i_6))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_85(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_86)(unsafe.Pointer(&_swig_i_3)), *(*C.swig_type_87)(unsafe.Pointer(&_swig_i_4)), C.swig_intgo(_swig_i_5), C.uintptr_t(_swig_i_6))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -2474,7 +2568,7 @@ func Smd_tensor_reductions(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, a
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reductions_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_85(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_86)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reductions_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_88(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_89)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -2491,7 +2585,7 @@ func Smd_rule_new_builtin(arg1 string, arg2 string, arg3 Smd_rule) (_swig_ret Sm
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_new_builtin_raw_11c9c2d141093b7c(*(*C.swig_type_87)(unsafe.Pointer(&_swig_i_0)), *(*C.swig_type_88)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_new_builtin_raw_11c9c2d141093b7c(*(*C.swig_type_90)(unsafe.Pointer(&_swig_i_0)), *(*C.swig_type_91)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2509,7 +2603,7 @@ func Smd_rule_run(arg1 Smd_rule, arg2 Smd_trial, arg3 int64, arg4 int64, arg5 in
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_run_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_89(_swig_i_2), C.swig_type_90(_swig_i_3), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_run_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_92(_swig_i_2), C.swig_type_93(_swig_i_3), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	return swig_r
 }
 
@@ -2534,7 +2628,7 @@ func Smd_step_file_open(arg1 string, arg2 int64, arg3 string, arg4 Smd_step_file
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_open_raw_11c9c2d141093b7c(*(*C.swig_type_92)(unsafe.Pointer(&_swig_i_0)), C.swig_type_93(_swig_i_1), *(*C.swig_type_94)(unsafe.Pointer(&_swig_i_2)), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_open_raw_11c9c2d141093b7c(*(*C.swig_type_95)(unsafe.Pointer(&_swig_i_0)), C.swig_type_96(_swig_i_1), *(*C.swig_type_97)(unsafe.Pointer(&_swig_i_2)), C.uintptr_t(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2553,7 +2647,7 @@ func Smd_step_file_add_shape(arg1 Smd_step_file, arg2 string, arg3 *int64, arg4 
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := arg7
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_add_shape_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), *(*C.swig_type_95)(unsafe.Pointer(&_swig_i_1)), C.swig_voidp(_swig_i_2), C.swig_intgo(_swig_i_3), C.swig_intgo(_swig_i_4), C.swig_type_96(_swig_i_5), *(*C.swig_type_97)(unsafe.Pointer(&_swig_i_6)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_add_shape_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), *(*C.swig_type_98)(unsafe.Pointer(&_swig_i_1)), C.swig_voidp(_swig_i_2), C.swig_intgo(_swig_i_3), C.swig_intgo(_swig_i_4), C.swig_type_99(_swig_i_5), *(*C.swig_type_100)(unsafe.Pointer(&_swig_i_6)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2589,7 +2683,7 @@ func Smd_event_file_open(arg1 string, arg2 Smd_event_file) (_swig_ret Smd_error)
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_open_raw_11c9c2d141093b7c(*(*C.swig_type_99)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_open_raw_11c9c2d141093b7c(*(*C.swig_type_102)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2661,7 +2755,7 @@ func Smd_collections_to_json(arg1 uintptr, arg2 int64, arg3 int, arg4 Smd_text) 
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collections_to_json_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_103(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collections_to_json_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_106(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -2670,7 +2764,7 @@ func Smd_store_check(arg1 string, arg2 Smd_hook_options, arg3 Smd_store_report) 
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_store_check_raw_11c9c2d141093b7c(*(*C.swig_type_104)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_store_check_raw_11c9c2d141093b7c(*(*C.swig_type_107)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2688,7 +2782,7 @@ func Smd_store_report_name(arg1 Smd_store_report, arg2 int64) (_swig_ret string)
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_store_report_name_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_107(_swig_i_1))
+	swig_r_p := C._wrap_smd_store_report_name_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_110(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2699,7 +2793,7 @@ func Smd_store_report_code(arg1 Smd_store_report, arg2 int64) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_store_report_code_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_108(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_store_report_code_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_111(_swig_i_1)))
 	return swig_r
 }
 
@@ -2707,7 +2801,7 @@ func Smd_store_report_message(arg1 Smd_store_report, arg2 int64) (_swig_ret stri
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_store_report_message_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_110(_swig_i_1))
+	swig_r_p := C._wrap_smd_store_report_message_raw_11c9c2d141093b7c(C.uintptr_t(_swig_i_0), C.swig_type_113(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 

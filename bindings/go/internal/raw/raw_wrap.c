@@ -3157,6 +3157,114 @@ struct smd_error *_wrap_smd_hook_options_load_raw_11c9c2d141093b7c(struct smd_ho
 }
 
 
+struct smd_error *_wrap_smd_hook_options_get_raw_11c9c2d141093b7c(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
+  smd_hook_options *arg1 = 0 ;
+  char *arg2 = 0 ;
+  smd_text **arg3 = 0 ;
+  char *temp2 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_hook_options **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  arg3 = *(smd_text ***)&_swig_go_2; 
+  
+  result = (struct smd_error *)smd_hook_options_get((struct smd_hook_options const *)arg1,(char const *)arg2,arg3);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg2); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_hook_options_regexes_raw_11c9c2d141093b7c(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
+  smd_hook_options *arg1 = 0 ;
+  smd_strings **arg2 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_hook_options **)&_swig_go_0; 
+  arg2 = *(smd_strings ***)&_swig_go_1; 
+  
+  result = (struct smd_error *)smd_hook_options_regexes((struct smd_hook_options const *)arg1,arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_hook_options_collections_raw_11c9c2d141093b7c(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
+  smd_hook_options *arg1 = 0 ;
+  smd_strings **arg2 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_hook_options **)&_swig_go_0; 
+  arg2 = *(smd_strings ***)&_swig_go_1; 
+  
+  result = (struct smd_error *)smd_hook_options_collections((struct smd_hook_options const *)arg1,arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_hook_options_collection_raw_11c9c2d141093b7c(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+  smd_hook_options *arg1 = 0 ;
+  char *arg2 = 0 ;
+  smd_collection **arg3 = 0 ;
+  char *temp2 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_hook_options **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  arg3 = *(smd_collection ***)&_swig_go_2; 
+  
+  result = (struct smd_error *)smd_hook_options_collection((struct smd_hook_options const *)arg1,(char const *)arg2,arg3);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg2); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_hook_options_save_config_raw_11c9c2d141093b7c(struct smd_hook_options *_swig_go_0, struct smd_save_config **_swig_go_1) {
+  smd_hook_options *arg1 = 0 ;
+  smd_save_config **arg2 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_hook_options **)&_swig_go_0; 
+  arg2 = *(smd_save_config ***)&_swig_go_1; 
+  
+  result = (struct smd_error *)smd_hook_options_save_config((struct smd_hook_options const *)arg1,arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_hook_options_reduction_config_raw_11c9c2d141093b7c(struct smd_hook_options *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
+  smd_hook_options *arg1 = 0 ;
+  smd_reduction_config **arg2 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_hook_options **)&_swig_go_0; 
+  arg2 = *(smd_reduction_config ***)&_swig_go_1; 
+  
+  result = (struct smd_error *)smd_hook_options_reduction_config((struct smd_hook_options const *)arg1,arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
 struct smd_error *_wrap_smd_hook_options_include_regex_raw_11c9c2d141093b7c(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
@@ -3343,6 +3451,21 @@ struct smd_error *_wrap_smd_hook_end_step_raw_11c9c2d141093b7c(struct smd_hook *
 }
 
 
+struct smd_error *_wrap_smd_hook_add_to_step_raw_11c9c2d141093b7c(struct smd_hook *_swig_go_0, struct smd_strings *_swig_go_1) {
+  smd_hook *arg1 = 0 ;
+  smd_strings *arg2 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_hook **)&_swig_go_0; 
+  arg2 = *(smd_strings **)&_swig_go_1; 
+  
+  result = (struct smd_error *)smd_hook_add_to_step(arg1,(struct smd_strings const *)arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
 long long _wrap_smd_hook_step_raw_11c9c2d141093b7c(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_mode arg2 ;
@@ -3376,6 +3499,19 @@ intgo _wrap_smd_hook_wants_raw_11c9c2d141093b7c(struct smd_hook *_swig_go_0, _go
   result = (int32_t)smd_hook_wants((struct smd_hook const *)arg1,(char const *)arg2);
   _swig_go_result = result; 
   free((char *)arg2); 
+  return _swig_go_result;
+}
+
+
+intgo _wrap_smd_hook_saves_step_raw_11c9c2d141093b7c(struct smd_hook *_swig_go_0) {
+  smd_hook *arg1 = 0 ;
+  int32_t result;
+  intgo _swig_go_result;
+  
+  arg1 = *(smd_hook **)&_swig_go_0; 
+  
+  result = (int32_t)smd_hook_saves_step((struct smd_hook const *)arg1);
+  _swig_go_result = result; 
   return _swig_go_result;
 }
 
@@ -3925,6 +4061,28 @@ struct smd_error *_wrap_smd_trial_prefetch_raw_11c9c2d141093b7c(struct smd_trial
   
   result = (struct smd_error *)smd_trial_prefetch(arg1,(struct smd_strings const *)arg2,(long const *)arg3,arg4,arg5);
   *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_trial_export_tensorboard_raw_11c9c2d141093b7c(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1) {
+  smd_trial *arg1 = 0 ;
+  char *arg2 = 0 ;
+  char *temp2 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_trial **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  
+  result = (struct smd_error *)smd_trial_export_tensorboard(arg1,(char const *)arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg2); 
   return _swig_go_result;
 }
 

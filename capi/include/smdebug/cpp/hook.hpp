@@ -63,6 +63,15 @@ class Hook {
     return smd_hook_step(Get(), static_cast<smd_mode>(mode));
   }
 
+  // Makes the open step save these collections too.  smd_hook_add_to_step().
+  void AddToStep(const std::vector<std::string> &collections) {
+    const detail::Strings names = detail::ToStrings(collections);
+    detail::Check(smd_hook_add_to_step(Get(), names.get()));
+  }
+
+  // Whether the open step saves anything.  smd_hook_saves_step().
+  bool SavesStep() const noexcept { return smd_hook_saves_step(Get()) != 0; }
+
   // Whether the open step saves this tensor.  smd_hook_wants().
   bool Wants(const CString &tensor) const noexcept {
     return smd_hook_wants(Get(), tensor.Get()) != 0;

@@ -39,6 +39,11 @@ class HookOptions {
     return *this;
   }
 
+  // One option as Set() would take it.  smd_hook_options_get().
+  std::string Get(const CString &name) const {
+    return detail::MakeString(smd_hook_options_get, handle_.get(), name.Get());
+  }
+
   // smd_hook_options_include_regex().
   HookOptions &IncludeRegex(const CString &regex) {
     detail::Check(smd_hook_options_include_regex(handle_.get(), regex.Get()));

@@ -139,6 +139,11 @@ class Trial {
                                      static_cast<smd_mode>(mode)));
   }
 
+  // Writes what is there now for stock TensorBoard.  smd_trial_export_tensorboard().
+  void ExportTensorboard(const CString &folder) const {
+    detail::Check(smd_trial_export_tensorboard(Get(), folder.Get()));
+  }
+
   smd_trial *Get() const noexcept { return handle_.get(); }
 
  private:

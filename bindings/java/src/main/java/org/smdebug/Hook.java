@@ -115,6 +115,25 @@ public final class Hook extends TensorSink implements AutoCloseable {
     }
 
     /**
+     * Writes scalars and histograms for TensorBoard too, into "tensorboard" in the trial's folder.
+     *
+     * @return this
+     */
+    public Builder exportTensorboard() {
+      return option("export_tensorboard", "true");
+    }
+
+    /**
+     * Writes scalars and histograms for TensorBoard too.
+     *
+     * @param folder where they go
+     * @return this
+     */
+    public Builder tensorboardDir(Path folder) {
+      return option("tensorboard_dir", folder.toString());
+    }
+
+    /**
      * When to save what has no save config of its own.
      *
      * @param config the config
@@ -244,6 +263,27 @@ public final class Hook extends TensorSink implements AutoCloseable {
    */
   public long step(Mode mode) {
     return handle.number(hook -> Raw.smd_hook_step(hook, mode.number()));
+  }
+
+  /**
+   * Makes the open step save these collections too, whatever their save configs say: what is only
+   * known at an epoch's end.
+   *
+   * @param collections their names
+   * @throws IllegalStateException if no step is open
+   */
+  public void addToStep(String... collections) {
+    handle.run(
+        hook -> Lists.with(List.of(collections), list -> Raw.smd_hook_add_to_step(hook, list)));
+  }
+
+  /**
+   * Whether the open step saves anything at all.
+   *
+   * @return true if so; false if no step is open
+   */
+  public boolean savesStep() {
+    return handle.number(Raw::smd_hook_saves_step) != 0;
   }
 
   /**

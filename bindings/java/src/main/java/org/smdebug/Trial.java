@@ -1,5 +1,6 @@
 package org.smdebug;
 
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -486,6 +487,17 @@ public final class Trial implements AutoCloseable {
     handle.run(
         trial ->
             Lists.with(tensors, list -> Raw.smd_trial_prefetch(trial, list, steps, mode.number())));
+  }
+
+  /**
+   * Writes what the trial holds now for stock TensorBoard: tensors of one element as scalars, of
+   * others a histogram and statistics over the steps. Each mode is a run; with several workers each
+   * worker of it.
+   *
+   * @param folder where the files go; those of an earlier call are overwritten
+   */
+  public void exportTensorboard(Path folder) {
+    handle.run(trial -> Raw.smd_trial_export_tensorboard(trial, folder.toString()));
   }
 
   // ---- rules ----------------------------------------------------------------

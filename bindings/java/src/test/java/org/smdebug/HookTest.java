@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
@@ -51,6 +52,34 @@ class HookTest {
     }
     Hook.Builder missing = Hook.builder(null).configuration(folder.resolve("missing.json"));
     assertEquals(ErrorCode.NOT_FOUND, assertThrows(SmdebugException.class, missing::build).code());
+  }
+
+  @Test
+  void whatIsShownInTensorboardIsAskedFor() throws IOException {
+    Path run = folder.resolve("run");
+    Path board = folder.resolve("board");
+    try (Hook hook =
+        Hook.builder(run.toString()).saveAll().exportTensorboard().tensorboardDir(board).build()) {
+      hook.beginStep();
+      assertTrue(hook.savesStep());
+      hook.save("loss", 1.0);
+      hook.endStep();
+      hook.beginStep();
+      assertFalse(hook.savesStep());
+      hook.addToStep("losses");
+      assertTrue(hook.savesStep());
+      hook.save("loss", 1.0);
+      hook.endStep();
+    }
+    try (Stream<Path> files = Files.list(board.resolve("GLOBAL"))) {
+      assertEquals(2, files.count());
+    }
+    Path later = folder.resolve("later");
+    try (Trial trial = Trial.open(run.toString())) {
+      assertEquals(2, trial.steps().count());
+      trial.exportTensorboard(later);
+    }
+    assertTrue(Files.size(later.resolve("GLOBAL").resolve("events.out.tfevents.smdebug")) > 100);
   }
 
   @Test
