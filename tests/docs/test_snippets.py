@@ -2,7 +2,8 @@
 
 Fences say what is done with a block:
   python   the blocks of a page are run one after the other, as one program; a line
-           `print(...)  # text` must print that text
+           `print(...)  # text` must print that text.  A page on a framework is run by
+           tests/frameworks, in the environment of that framework
   c, cpp   a whole program: compiled against the headers, linked with the library, run
   cmake    the CMakeLists.txt of a user, built with the page's first program in C or C++
   sh       `make <target>` must be a target of the Makefile
@@ -105,7 +106,13 @@ def bucket(tmp_path):
         }
 
 
-@pytest.mark.parametrize("page", pages_with("python"))
+def is_on_a_framework(page):
+    return (ROOT / "tests/frameworks" / page.stem).is_dir()
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in pages_with("python") if not is_on_a_framework(page.values[0])]
+)
 def test_python(page, tmp_path, request):
     program = [HELPER, f"_page = {name_of(page)!r}"]
     for line, text in blocks(page, "python"):

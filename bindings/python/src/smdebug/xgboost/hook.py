@@ -1,0 +1,337 @@
+"""The hook of XGBoost: it records one boosting round after another."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
+
+from smdebug.core.collection import CollectionKeys
+from smdebug.core.error_policy import guarded
+from smdebug.core.framework_hook import FrameworkHook
+from smdebug.core.hook import Regexes, SaveSettings
+from smdebug.core.reduction_config import ReductionConfig
+from smdebug.core.utils import import_framework, match_inc
+from smdebug.exceptions import SMDebugError
+from smdebug.xgboost.collection import COLLECTIONS
+from smdebug.xgboost.rounds import Round, count_rounds, last_values
+from smdebug.xgboost.trees import COLUMNS, parse_tree_model
+from smdebug.xgboost.utils import get_content_type, get_dmatrix, validate_data_file_path
+
+__all__ = ["Hook"]
+
+xgb = import_framework("xgboost", "xgboost-cpu", "smdebug.xgboost")
+
+_IMPORTANCE_TYPES = ("weight", "gain", "cover", "total_gain", "total_cover")
+_RISING_METRICS = ("auc", "map")
+
+# XGBoost before 1.3 has no such class, and calls plain functions.
+_TrainingCallback: Any = getattr(xgb.callback, "TrainingCallback", object)
+
+
+class Hook(FrameworkHook, _TrainingCallback):  # type: ignore[misc]
+    """Records what XGBoost trains; one boosting round is a step.
+
+    It is one of the `callbacks` of `xgboost.train`, of `xgboost.cv`, which gives it
+    metrics only, and of estimators as `xgboost.XGBClassifier`.  XGBoost before 1.6 also
+    takes plain functions: there it is called with the environment of the round.
+
+    Parameters
+    ----------
+    out_dir, export_tensorboard, tensorboard_dir, dry_run, include_regex, \
+include_collections, save_all, include_workers, raise_errors, options
+        As `smdebug.Hook` takes them.  Metrics are always saved.
+    reduction_config : ReductionConfig, optional
+        Not looked at; give one to the collection that is to be reduced.
+    save_config : SaveConfig, SaveConfigMode or dict, optional
+        Which rounds to save; every 10th, if not given.
+    hyperparameters : dict, optional
+        What to save in the collection "hyperparameters".
+    train_data, validation_data : xgboost.DMatrix or tuple of str, optional
+        What SHAP values are computed of, and what predictions are made for, with their
+        labels: a matrix, or a file's path and "csv" or "libsvm".
+
+    Raises
+    ------
+    SMDebugRuntimeError
+        If no out_dir is given, or a finished trial lies there.
+    SMDebugError
+        If data are neither a matrix nor a file that can be read.
+    """
+
+    _builtin_collections = COLLECTIONS
+    _always_saved = (CollectionKeys.METRICS,)
+    _save_interval = 10
+
+    def __init__(
+        self,
+        out_dir: Any = None,
+        export_tensorboard: bool = False,
+        tensorboard_dir: Optional[str] = None,
+        dry_run: bool = False,
+        reduction_config: Optional[ReductionConfig] = None,
+        save_config: SaveSettings = None,
+        include_regex: Regexes = None,
+        include_collections: Optional[List[Any]] = None,
+        save_all: bool = False,
+        include_workers: str = "one",
+        hyperparameters: Optional[Mapping[str, Any]] = None,
+        train_data: Any = None,
+        validation_data: Any = None,
+        *,
+        raise_errors: Optional[bool] = None,
+        options: Optional[Mapping[str, str]] = None,
+    ) -> None:
+        self.hyperparameters = hyperparameters
+        self.train_data = _matrix("train_data", train_data)
+        self.validation_data = _matrix("validation_data", validation_data)
+        super().__init__(
+            out_dir=out_dir,
+            export_tensorboard=export_tensorboard,
+            tensorboard_dir=tensorboard_dir,
+            dry_run=dry_run,
+            save_config=save_config,
+            include_regex=include_regex,
+            include_collections=include_collections,
+            save_all=save_all,
+            include_workers=include_workers,
+            raise_errors=raise_errors,
+            options=options,
+        )
+        self._seen_names: Set[str] = set()
+        self._missed: Set[str] = set()
+        self._begun: Optional[Round] = None
+        if reduction_config not in (None, ReductionConfig(save_raw_tensor=True)):
+            self.logger.warning("XGBoost's hook does not look at reduction_config")
+
+    @classmethod
+    def hook_from_config(cls, json_config_path: Optional[str] = None) -> Hook:
+        """Another name of `create_from_json_file`."""
+        return cls.create_from_json_file(json_config_path)
+
+    def has_default_hook_configuration(
+        self, default_saved_collections: Sequence[str] = _always_saved
+    ) -> bool:
+        return super().has_default_hook_configuration(default_saved_collections)
+
+    # ---- what XGBoost calls --------------------------------------------------------
+
+    @guarded(returns=False)
+    def before_iteration(self, model: Any, epoch: int, evals_log: Mapping[str, Any]) -> bool:
+        """Notes the round; never ends the training."""
+        self._begun = Round(model, epoch, evals_log)
+        return False
+
+    @guarded(returns=False)
+    def after_iteration(self, model: Any, epoch: int, evals_log: Mapping[str, Any]) -> bool:
+        """Records a boosting round; never ends the training."""
+        self._begun = None
+        self._record(model, epoch, last_values(evals_log))
+        return False
+
+    def after_training(self, model: Any) -> Any:
+        """Records a last round that was not told of, and waits until all are written."""
+        self._record_untold(model)
+        self._wait()
+        return model
+
+    def __call__(self, env: Any) -> None:
+        """Records a boosting round of an XGBoost that calls plain functions."""
+        self._callback(env)
+
+    @guarded
+    def _callback(self, env: Any) -> None:
+        # In xgboost.cv a result is a name, a mean and a standard deviation.
+        metrics = [
+            (result[0], result[1] if len(result) == 2 else result[1:])
+            for result in env.evaluation_result_list or ()
+        ]
+        self._record(env.model, env.iteration, metrics)
+        if env.iteration + 1 == env.end_iteration:
+            self._wait()
+
+    @guarded
+    def _record_untold(self, model: Any) -> None:
+        # A callback that ends the training keeps those after it from hearing of the round.
+        begun, self._begun = self._begun, None
+        if begun is not None and begun.is_over():
+            # What a callback has cut to its best rounds is not the round's model.
+            is_whole = count_rounds(model, begun.iteration) == begun.rounds + 1
+            metrics = last_values(begun.evals_log)
+            self._record(model if is_whole else None, begun.iteration, metrics)
+
+    @guarded
+    def _wait(self) -> None:
+        self.flush()
+
+    # ---- one round -----------------------------------------------------------------
+
+    def _place(self) -> Tuple[str, int]:
+        group = xgb.collective if hasattr(xgb, "collective") else xgb.rabit
+        return f"worker_{group.get_rank()}", group.get_world_size()
+
+    def _record(self, model: Any, iteration: int, metrics: List[Tuple[str, Any]]) -> None:
+        self._include_metrics(name for name, _ in metrics)
+        # A training that goes on from a checkpoint counts from there.
+        while self.step + 1 < iteration:
+            self._next_step()
+        self._next_step()
+        if self._saves_step:
+            self._save_round(model, iteration, metrics)
+        self._finish_step()
+
+    def _save_round(self, model: Any, iteration: int, metrics: List[Tuple[str, Any]]) -> None:
+        for name, value in metrics:
+            self._save(name, value)
+        self._save_hyperparameters()
+        # What xgboost.cv trains is a pack of models without one answer to what follows.
+        if not isinstance(model, xgb.Booster):
+            return
+        self._save_predictions(model)
+        self._save_labels()
+        self._save_feature_importance(model)
+        self._save_trees(model, iteration)
+        self._save_shap(model)
+
+    @guarded
+    def _save_hyperparameters(self) -> None:
+        if self.hyperparameters is None:
+            self._miss(CollectionKeys.HYPERPARAMETERS, "hyperparameters")
+            return
+        for name, value in self.hyperparameters.items():
+            self._save(f"hyperparameters/{name}", _as_tensor(value))
+
+    @guarded
+    def _save_predictions(self, model: Any) -> None:
+        if self.validation_data is None:
+            self._miss(CollectionKeys.PREDICTIONS, "validation_data")
+        elif self.wants("predictions"):
+            self._save("predictions", model.predict(self.validation_data))
+
+    @guarded
+    def _save_labels(self) -> None:
+        if self.validation_data is None:
+            self._miss(CollectionKeys.LABELS, "validation_data")
+        elif self.wants("labels"):
+            self._save("labels", self.validation_data.get_label())
+
+    @guarded
+    def _save_feature_importance(self, model: Any) -> None:
+        features = _feature_names(model)
+        for kind in _IMPORTANCE_TYPES:
+            prefix = f"feature_importance/{kind}/"
+            if not any(self.wants(prefix + feature) for feature in features):
+                continue
+            if not self._has_trees(model, CollectionKeys.FEATURE_IMPORTANCE):
+                return
+            scores = model.get_score(importance_type=kind)
+            total = sum(scores.values())
+            for feature, score in scores.items():
+                self._save(prefix + feature, score / total if total else 0.0)
+
+    @guarded
+    def _save_trees(self, model: Any, iteration: int) -> None:
+        names = [f"trees/{column}" for column in COLUMNS]
+        if not any(map(self.wants, names)) or not self._has_trees(model, CollectionKeys.TREES):
+            return
+        # A model may begin with rounds of an earlier training.
+        for column, values in parse_tree_model(model, count_rounds(model, iteration) - 1).items():
+            self._save(f"trees/{column}", values)
+
+    @guarded
+    def _save_shap(self, model: Any) -> None:
+        features = [*_feature_names(model), "bias"]
+        self._include_shap(features[:-1])
+        names = [
+            f"{kind}/{feature}" for kind in ("average_shap", "full_shap") for feature in features
+        ]
+        wanted = [name for name in names if self.wants(name)]
+        if not wanted:
+            return
+        if self.train_data is None:
+            self._miss(wanted[0].partition("/")[0], "train_data")
+            return
+        # (rows, features) or, with several classes, (rows, classes, features).
+        values = model.predict(self.train_data, pred_contribs=True)
+        means = values.mean(axis=tuple(range(values.ndim - 1)))
+        for name in wanted:
+            kind, _, feature = name.partition("/")
+            self._save(name, values if kind == "full_shap" else means[features.index(feature)])
+
+    # ---- what the collections leave out ----------------------------------------------
+
+    def _include_metrics(self, names: Iterable[str]) -> None:
+        """Makes sure that metrics are in their collections, however their data are called.
+
+        The expressions know neither "validation_0-logloss" nor "train-ndcg@5".
+        """
+        for name in self._unseen(names):
+            self._include(CollectionKeys.METRICS, name)
+            if not name.endswith(_RISING_METRICS):
+                self._include(CollectionKeys.LOSSES, name)
+
+    def _include_shap(self, features: Iterable[str]) -> None:
+        """Makes sure of features as "radius": the expressions drop more than the bias."""
+        for feature in self._unseen(f"/{feature}" for feature in features):
+            self._include(CollectionKeys.AVERAGE_SHAP, f"average_shap{feature}")
+            self._include(CollectionKeys.FULL_SHAP, f"full_shap{feature}")
+
+    def _unseen(self, names: Iterable[str]) -> List[str]:
+        unseen = [name for name in names if name not in self._seen_names]
+        self._seen_names.update(unseen)
+        return unseen
+
+    def _include(self, collection_name: str, name: str) -> None:
+        collection = self.get_collection(collection_name)
+        if not match_inc(name, collection.include_regex):
+            collection.add_tensor_name(name)
+
+    # ---- what cannot be had ----------------------------------------------------------
+
+    def _has_trees(self, model: Any, collection_name: str) -> bool:
+        booster = json.loads(model.save_config())["learner"]["gradient_booster"]["name"]
+        if booster != "gblinear":
+            return True
+        self._tell(collection_name, "a gblinear has no trees")
+        return False
+
+    def _miss(self, collection_name: str, argument: str) -> None:
+        if self._saves_now(self.get_collection(collection_name)):
+            self._tell(collection_name, f"the hook was not given {argument}")
+
+    def _tell(self, collection_name: str, reason: str) -> None:
+        """Logs, once, why nothing is in a collection that is to be saved."""
+        if collection_name not in self._missed:
+            self._missed.add(collection_name)
+            self.logger.warning("nothing is saved in %s: %s", collection_name, reason)
+
+
+def _matrix(argument: str, data: Any) -> Any:
+    """Data as a user gives them: a matrix, None, or a path and its type of content."""
+    if data is None or isinstance(data, xgb.DMatrix):
+        return data
+    if not isinstance(data, tuple) or len(data) != 2 or not isinstance(data[0], str):
+        raise SMDebugError(
+            f"{argument} is an xgboost.DMatrix, or a tuple of a path and a type of content"
+        )
+    path = os.path.expanduser(data[0])
+    if not os.path.isfile(path):
+        raise SMDebugError(f"{argument}: {path} is not a local file")
+    content_type = get_content_type(data[1])
+    validate_data_file_path(path, content_type)
+    return get_dmatrix(path, content_type)
+
+
+def _feature_names(model: Any) -> List[str]:
+    return model.feature_names or [f"f{i}" for i in range(model.num_features())]
+
+
+def _as_tensor(value: Any) -> Any:
+    """A hyperparameter as it is, or as text if it is no tensor."""
+    if isinstance(value, (int, float, str)) or hasattr(value, "dtype"):
+        return value
+    if isinstance(value, (list, tuple)) and value:
+        for kind in (int, float), str:
+            if all(isinstance(item, kind) for item in value):
+                return list(value)
+    return str(value)

@@ -1,0 +1,57 @@
+"""A boosting round, as callbacks see it."""
+
+from __future__ import annotations
+
+from typing import Any, List, Mapping, Tuple
+
+__all__ = ["Round", "count_rounds", "last_values"]
+
+
+class Round:
+    """A round that has begun.
+
+    Attributes
+    ----------
+    iteration : int
+        Its number.
+    evals_log : mapping
+        All metrics of the training, to which XGBoost adds those of the round.
+    rounds : int
+        How many rounds the model had.
+    """
+
+    def __init__(self, model: Any, iteration: int, evals_log: Mapping[str, Any]) -> None:
+        self.iteration = iteration
+        self.evals_log = evals_log
+        self.rounds = count_rounds(model, iteration - 1)
+        self._values = self._count()
+
+    def is_over(self) -> bool:
+        """Whether it has metrics."""
+        return self._count() > self._values
+
+    def _count(self) -> int:
+        logs = self.evals_log.values()
+        return sum(len(values) for of_data in logs for values in of_data.values())
+
+
+def count_rounds(model: Any, iteration: int) -> int:
+    """How many rounds a model has, which XGBoost before 1.4 does not tell.
+
+    Parameters
+    ----------
+    model : xgboost.Booster
+        The model.
+    iteration : int
+        The round that is over: what it is taken for where the model does not tell.
+    """
+    return int(getattr(model, "num_boosted_rounds", lambda: iteration + 1)())
+
+
+def last_values(evals_log: Mapping[str, Any]) -> List[Tuple[str, Any]]:
+    """The metrics of the last round, by name: "<data>-<metric>"."""
+    return [
+        (f"{data}-{metric}", values[-1])
+        for data, of_data in evals_log.items()
+        for metric, values in of_data.items()
+    ]
