@@ -57,7 +57,10 @@ class LocalWriter final : public FileWriter {
     if (!is_committed_) unlinkat(root_->Number(), TemporaryName(name_).c_str(), 0);
   }
 
-  Status Append(std::span<const Piece> pieces) override { return WriteAll(file_, pieces, path_); }
+  Status Append(std::span<const Piece> pieces) override {
+    for (const Piece &piece : pieces) is_empty_ = is_empty_ && piece.bytes.empty();
+    return WriteAll(file_, pieces, path_);
+  }
 
   Status Commit(bool durable) override {
     if (durable && fsync(file_.Number()) != 0) return SystemError("syncing", path_, errno);
@@ -65,7 +68,10 @@ class LocalWriter final : public FileWriter {
     SMD_RETURN_IF_ERROR(file_.Close(path_));
     const int root = root_->Number();
     if (renameat(root, TemporaryName(name_).c_str(), root, name_.c_str()) != 0) {
-      return SystemError("renaming to its final name", path_, errno);
+      // Of workers that end together, one has put the marker of all in its place.
+      const int error = errno;
+      const bool is_there = error == ENOENT && faccessat(root, name_.c_str(), F_OK, 0) == 0;
+      if (!is_empty_ || !is_there) return SystemError("renaming to its final name", path_, error);
     }
     is_committed_ = true;
     return durable ? SyncFolders() : Status::Ok();
@@ -93,6 +99,7 @@ class LocalWriter final : public FileWriter {
   FileDescriptor file_;
   const std::string name_;
   const std::string path_;
+  bool is_empty_ = true;
   bool is_committed_ = false;
 };
 

@@ -92,6 +92,24 @@ TEST_F(LocalStoreTest, CommitReplacesAnOlderFile) {
   EXPECT_EQ(folder_.Read("file"), "new");
 }
 
+TEST_F(LocalStoreTest, OneMarkerServesAllWhoPutIt) {
+  const auto first = Begun("end", "");
+  const auto second = Begun("end", "");
+  EXPECT_TRUE(first->Commit(false).IsOk());
+  EXPECT_TRUE(second->Commit(false).IsOk());
+  EXPECT_EQ(folder_.Read("end"), "");
+}
+
+TEST_F(LocalStoreTest, ACommitWhoseFileWasTakenAwayFails) {
+  ASSERT_TRUE(store_->WriteText("file", "old", false).IsOk());
+  for (const std::string_view text : {"", "new"}) {
+    const std::string name = text.empty() ? "marker" : "file";
+    const auto file = Begun(name, text);
+    std::filesystem::remove(folder_.Path(name + ".tmp"));
+    EXPECT_FALSE(file->Commit(false).IsOk()) << name;
+  }
+}
+
 TEST_F(LocalStoreTest, ADurableCommitIsACommit) {
   const auto file = Begun("a/file", "text");
   ASSERT_TRUE(file->Commit(true).IsOk());
