@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any, Iterable, List, Mapping, Optional, Tuple
 
+from smdebug.core.boosting_hook import BoostingHook
 from smdebug.core.collection import CollectionKeys
 from smdebug.core.error_policy import guarded
-from smdebug.core.framework_hook import FrameworkHook
 from smdebug.core.hook import Regexes, SaveSettings
 from smdebug.core.reduction_config import ReductionConfig
-from smdebug.core.utils import import_framework, match_inc
+from smdebug.core.utils import import_framework
 from smdebug.exceptions import SMDebugError
 from smdebug.xgboost.collection import COLLECTIONS
 from smdebug.xgboost.rounds import Round, count_rounds, last_values
@@ -29,7 +29,7 @@ _RISING_METRICS = ("auc", "map")
 _TrainingCallback: Any = getattr(xgb.callback, "TrainingCallback", object)
 
 
-class Hook(FrameworkHook, _TrainingCallback):  # type: ignore[misc]
+class Hook(BoostingHook, _TrainingCallback):  # type: ignore[misc]
     """Records what XGBoost trains; one boosting round is a step.
 
     It is one of the `callbacks` of `xgboost.train`, of `xgboost.cv`, which gives it
@@ -61,7 +61,6 @@ include_collections, save_all, include_workers, raise_errors, options
 
     _builtin_collections = COLLECTIONS
     _always_saved = (CollectionKeys.METRICS,)
-    _save_interval = 10
 
     def __init__(
         self,
@@ -98,8 +97,6 @@ include_collections, save_all, include_workers, raise_errors, options
             raise_errors=raise_errors,
             options=options,
         )
-        self._seen_names: Set[str] = set()
-        self._missed: Set[str] = set()
         self._begun: Optional[Round] = None
         if reduction_config not in (None, ReductionConfig(save_raw_tensor=True)):
             self.logger.warning("XGBoost's hook does not look at reduction_config")
@@ -108,11 +105,6 @@ include_collections, save_all, include_workers, raise_errors, options
     def hook_from_config(cls, json_config_path: Optional[str] = None) -> Hook:
         """Another name of `create_from_json_file`."""
         return cls.create_from_json_file(json_config_path)
-
-    def has_default_hook_configuration(
-        self, default_saved_collections: Sequence[str] = _always_saved
-    ) -> bool:
-        return super().has_default_hook_configuration(default_saved_collections)
 
     # ---- what XGBoost calls --------------------------------------------------------
 
@@ -160,10 +152,6 @@ include_collections, save_all, include_workers, raise_errors, options
             metrics = last_values(begun.evals_log)
             self._record(model if is_whole else None, begun.iteration, metrics)
 
-    @guarded
-    def _wait(self) -> None:
-        self.flush()
-
     # ---- one round -----------------------------------------------------------------
 
     def _place(self) -> Tuple[str, int]:
@@ -171,11 +159,9 @@ include_collections, save_all, include_workers, raise_errors, options
         return f"worker_{group.get_rank()}", group.get_world_size()
 
     def _record(self, model: Any, iteration: int, metrics: List[Tuple[str, Any]]) -> None:
-        self._include_metrics(name for name, _ in metrics)
-        # A training that goes on from a checkpoint counts from there.
-        while self.step + 1 < iteration:
-            self._next_step()
-        self._next_step()
+        # The expressions know neither "validation_0-logloss" nor "train-ndcg@5".
+        self._include_metrics((name, not name.endswith(_RISING_METRICS)) for name, _ in metrics)
+        self._begin_round(iteration)
         if self._saves_step:
             self._save_round(model, iteration, metrics)
         self._finish_step()
@@ -183,7 +169,10 @@ include_collections, save_all, include_workers, raise_errors, options
     def _save_round(self, model: Any, iteration: int, metrics: List[Tuple[str, Any]]) -> None:
         for name, value in metrics:
             self._save(name, value)
-        self._save_hyperparameters()
+        if self.hyperparameters is None:
+            self._miss(CollectionKeys.HYPERPARAMETERS, "hyperparameters")
+        else:
+            self._save_hyperparameters(self.hyperparameters)
         # What xgboost.cv trains is a pack of models without one answer to what follows.
         if not isinstance(model, xgb.Booster):
             return
@@ -192,14 +181,6 @@ include_collections, save_all, include_workers, raise_errors, options
         self._save_feature_importance(model)
         self._save_trees(model, iteration)
         self._save_shap(model)
-
-    @guarded
-    def _save_hyperparameters(self) -> None:
-        if self.hyperparameters is None:
-            self._miss(CollectionKeys.HYPERPARAMETERS, "hyperparameters")
-            return
-        for name, value in self.hyperparameters.items():
-            self._save(f"hyperparameters/{name}", _as_tensor(value))
 
     @guarded
     def _save_predictions(self, model: Any) -> None:
@@ -217,17 +198,10 @@ include_collections, save_all, include_workers, raise_errors, options
 
     @guarded
     def _save_feature_importance(self, model: Any) -> None:
-        features = _feature_names(model)
-        for kind in _IMPORTANCE_TYPES:
-            prefix = f"feature_importance/{kind}/"
-            if not any(self.wants(prefix + feature) for feature in features):
-                continue
-            if not self._has_trees(model, CollectionKeys.FEATURE_IMPORTANCE):
-                return
-            scores = model.get_score(importance_type=kind)
-            total = sum(scores.values())
-            for feature, score in scores.items():
-                self._save(prefix + feature, score / total if total else 0.0)
+        kinds = self._wanted_importances(_IMPORTANCE_TYPES, _feature_names(model))
+        if kinds and self._has_trees(model, CollectionKeys.FEATURE_IMPORTANCE):
+            for kind in kinds:
+                self._save_importances(kind, model.get_score(importance_type=kind))
 
     @guarded
     def _save_trees(self, model: Any, iteration: int) -> None:
@@ -253,40 +227,18 @@ include_collections, save_all, include_workers, raise_errors, options
             return
         # (rows, features) or, with several classes, (rows, classes, features).
         values = model.predict(self.train_data, pred_contribs=True)
-        means = values.mean(axis=tuple(range(values.ndim - 1)))
+        means = dict(zip(features, values.mean(axis=tuple(range(values.ndim - 1)))))
         for name in wanted:
             kind, _, feature = name.partition("/")
-            self._save(name, values if kind == "full_shap" else means[features.index(feature)])
-
-    # ---- what the collections leave out ----------------------------------------------
-
-    def _include_metrics(self, names: Iterable[str]) -> None:
-        """Makes sure that metrics are in their collections, however their data are called.
-
-        The expressions know neither "validation_0-logloss" nor "train-ndcg@5".
-        """
-        for name in self._unseen(names):
-            self._include(CollectionKeys.METRICS, name)
-            if not name.endswith(_RISING_METRICS):
-                self._include(CollectionKeys.LOSSES, name)
+            self._save(name, values if kind == CollectionKeys.FULL_SHAP else means[feature])
 
     def _include_shap(self, features: Iterable[str]) -> None:
         """Makes sure of features as "radius": the expressions drop more than the bias."""
-        for feature in self._unseen(f"/{feature}" for feature in features):
-            self._include(CollectionKeys.AVERAGE_SHAP, f"average_shap{feature}")
-            self._include(CollectionKeys.FULL_SHAP, f"full_shap{feature}")
-
-    def _unseen(self, names: Iterable[str]) -> List[str]:
-        unseen = [name for name in names if name not in self._seen_names]
-        self._seen_names.update(unseen)
-        return unseen
-
-    def _include(self, collection_name: str, name: str) -> None:
-        collection = self.get_collection(collection_name)
-        if not match_inc(name, collection.include_regex):
-            collection.add_tensor_name(name)
-
-    # ---- what cannot be had ----------------------------------------------------------
+        for feature in features:
+            for collection in (CollectionKeys.AVERAGE_SHAP, CollectionKeys.FULL_SHAP):
+                name = f"{collection}/{feature}"
+                if self._is_new(name):
+                    self._include(collection, name)
 
     def _has_trees(self, model: Any, collection_name: str) -> bool:
         booster = json.loads(model.save_config())["learner"]["gradient_booster"]["name"]
@@ -294,16 +246,6 @@ include_collections, save_all, include_workers, raise_errors, options
             return True
         self._tell(collection_name, "a gblinear has no trees")
         return False
-
-    def _miss(self, collection_name: str, argument: str) -> None:
-        if self._saves_now(self.get_collection(collection_name)):
-            self._tell(collection_name, f"the hook was not given {argument}")
-
-    def _tell(self, collection_name: str, reason: str) -> None:
-        """Logs, once, why nothing is in a collection that is to be saved."""
-        if collection_name not in self._missed:
-            self._missed.add(collection_name)
-            self.logger.warning("nothing is saved in %s: %s", collection_name, reason)
 
 
 def _matrix(argument: str, data: Any) -> Any:
@@ -324,14 +266,3 @@ def _matrix(argument: str, data: Any) -> Any:
 
 def _feature_names(model: Any) -> List[str]:
     return model.feature_names or [f"f{i}" for i in range(model.num_features())]
-
-
-def _as_tensor(value: Any) -> Any:
-    """A hyperparameter as it is, or as text if it is no tensor."""
-    if isinstance(value, (int, float, str)) or hasattr(value, "dtype"):
-        return value
-    if isinstance(value, (list, tuple)) and value:
-        for kind in (int, float), str:
-            if all(isinstance(item, kind) for item in value):
-                return list(value)
-    return str(value)

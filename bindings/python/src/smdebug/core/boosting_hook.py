@@ -1,0 +1,117 @@
+"""What the hooks of libraries for boosted trees have in common."""
+
+from __future__ import annotations
+
+from typing import Any, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
+
+from smdebug.core.collection import CollectionKeys
+from smdebug.core.error_policy import guarded
+from smdebug.core.framework_hook import FrameworkHook
+from smdebug.core.utils import match_inc
+
+__all__ = ["BoostingHook"]
+
+
+class BoostingHook(FrameworkHook):
+    """A hook whose steps are boosting rounds.
+
+    Parameters
+    ----------
+    **arguments
+        As `FrameworkHook` takes them.
+    """
+
+    _save_interval = 10
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._seen_names: Set[str] = set()
+        self._told: Set[str] = set()
+
+    def has_default_hook_configuration(
+        self, default_saved_collections: Optional[Sequence[str]] = None
+    ) -> bool:
+        return super().has_default_hook_configuration(
+            default_saved_collections or self._always_saved
+        )
+
+    def _begin_round(self, iteration: int) -> None:
+        # A training that goes on from a checkpoint may count from there.
+        while self.step + 1 < iteration:
+            self._next_step()
+        self._next_step()
+
+    @guarded
+    def _wait(self) -> None:
+        """Waits until all rounds are written."""
+        self.flush()
+
+    # ---- tensors -----------------------------------------------------------------
+
+    def _include_metrics(self, names: Iterable[Tuple[str, bool]]) -> None:
+        """Makes sure that metrics are in their collections, whatever the expressions say.
+
+        Parameters
+        ----------
+        names : iterable of (str, bool)
+            Names, and whether a metric is a loss.
+        """
+        for name, is_loss in names:
+            if self._is_new(name):
+                self._include(CollectionKeys.METRICS, name)
+                if is_loss:
+                    self._include(CollectionKeys.LOSSES, name)
+
+    @guarded
+    def _save_hyperparameters(self, hyperparameters: Mapping[str, Any]) -> None:
+        for name, value in hyperparameters.items():
+            self._save(f"hyperparameters/{name}", _as_tensor(value))
+
+    def _wanted_importances(self, kinds: Sequence[str], features: Sequence[str]) -> List[str]:
+        """The kinds of importance of which the open step saves any feature's."""
+        return [
+            kind
+            for kind in kinds
+            if any(self.wants(f"feature_importance/{kind}/{feature}") for feature in features)
+        ]
+
+    def _save_importances(self, kind: str, scores: Mapping[str, float]) -> None:
+        """Saves the importances of features, made to have the sum 1."""
+        total = sum(scores.values())
+        for feature, score in scores.items():
+            share = score / total if total else 0.0
+            self._save(f"feature_importance/{kind}/{feature}", share)
+
+    # ---- collections -------------------------------------------------------------
+
+    def _is_new(self, name: str) -> bool:
+        is_new = name not in self._seen_names
+        self._seen_names.add(name)
+        return is_new
+
+    def _include(self, collection_name: str, name: str) -> None:
+        collection = self.get_collection(collection_name)
+        if not match_inc(name, collection.include_regex):
+            collection.add_tensor_name(name)
+
+    def _miss(self, collection_name: str, argument: str) -> None:
+        """Notes that a collection, if it is to be saved now, needs an argument."""
+        if self._saves_now(self.get_collection(collection_name)):
+            self._tell(collection_name, f"the hook was not given {argument}")
+
+    def _tell(self, collection_name: str, reason: str) -> None:
+        """Logs, once, why nothing is in a collection that is to be saved."""
+        if collection_name not in self._told:
+            self._told.add(collection_name)
+            self.logger.warning("nothing is saved in %s: %s", collection_name, reason)
+
+
+def _as_tensor(value: Any) -> Any:
+    """A hyperparameter as it is, or as text if it is no tensor."""
+    if isinstance(value, (int, float, str)) or hasattr(value, "dtype"):
+        return value
+    if isinstance(value, (list, tuple)) and value:
+        for kind in (int, float), str:
+            if all(isinstance(item, kind) for item in value):
+                return list(value)
+    return str(value)

@@ -1,0 +1,165 @@
+"""The hook of LightGBM: it records one boosting round after another."""
+
+from __future__ import annotations
+
+from typing import Any, List, Mapping, Optional
+
+from smdebug.core import singleton_utils
+from smdebug.core.boosting_hook import BoostingHook
+from smdebug.core.collection import CollectionKeys
+from smdebug.core.error_policy import guarded
+from smdebug.core.hook import Regexes, SaveSettings
+from smdebug.core.reduction_config import ReductionConfig
+from smdebug.core.utils import import_framework
+from smdebug.lightgbm.trees import COLUMNS, tree_columns
+
+__all__ = ["Hook", "get_hook"]
+
+lgb = import_framework("lightgbm", "lightgbm", "smdebug.lightgbm")
+
+
+class Hook(BoostingHook):
+    """Records what LightGBM trains; one boosting round is a step.
+
+    It is one of the `callbacks` of `lightgbm.train`, of `lightgbm.cv`, which gives it
+    metrics only, and of the `fit` of estimators as `lightgbm.LGBMClassifier`.
+
+    Parameters
+    ----------
+    out_dir, export_tensorboard, tensorboard_dir, dry_run, reduction_config, include_regex, \
+include_collections, save_all, include_workers, raise_errors, options
+        As `smdebug.Hook` takes them.  Metrics are always saved.
+    save_config : SaveConfig, SaveConfigMode or dict, optional
+        Which rounds to save; every 10th, if not given.
+    validation_data : matrix or tuple of a matrix and labels, optional
+        What predictions are made for: whatever `lightgbm.Booster.predict` takes.
+    """
+
+    _builtin_collections = {
+        CollectionKeys.ALL: [],
+        CollectionKeys.DEFAULT: [],
+        CollectionKeys.METRICS: [r"^[^/]+-[^/]+$"],
+        # Which metrics are losses is known when LightGBM says so.
+        CollectionKeys.LOSSES: [],
+        CollectionKeys.HYPERPARAMETERS: [r"^hyperparameters/"],
+        CollectionKeys.PREDICTIONS: [r"^predictions$"],
+        CollectionKeys.LABELS: [r"^labels$"],
+        CollectionKeys.FEATURE_IMPORTANCE: [r"^feature_importance/"],
+        CollectionKeys.TREES: [r"^trees/"],
+    }
+    _always_saved = (CollectionKeys.METRICS, CollectionKeys.LOSSES)
+
+    def __init__(
+        self,
+        out_dir: Any = None,
+        export_tensorboard: bool = False,
+        tensorboard_dir: Optional[str] = None,
+        dry_run: bool = False,
+        reduction_config: Optional[ReductionConfig] = None,
+        save_config: SaveSettings = None,
+        include_regex: Regexes = None,
+        include_collections: Optional[List[Any]] = None,
+        save_all: bool = False,
+        include_workers: str = "one",
+        validation_data: Any = None,
+        *,
+        raise_errors: Optional[bool] = None,
+        options: Optional[Mapping[str, str]] = None,
+    ) -> None:
+        super().__init__(
+            out_dir=out_dir,
+            export_tensorboard=export_tensorboard,
+            tensorboard_dir=tensorboard_dir,
+            dry_run=dry_run,
+            reduction_config=reduction_config,
+            save_config=save_config,
+            include_regex=include_regex,
+            include_collections=include_collections,
+            save_all=save_all,
+            include_workers=include_workers,
+            raise_errors=raise_errors,
+            options=options,
+        )
+        self.validation_data = validation_data
+        self.validation_labels: Any = None
+        if isinstance(validation_data, tuple):
+            self.validation_data, self.validation_labels = validation_data
+        # LightGBM calls by this order: before early_stopping, which may end the training.
+        self.order = 20
+
+    @guarded
+    def __call__(self, env: Any) -> None:
+        """Records a boosting round."""
+        results = [_Result(*result) for result in env.evaluation_result_list or ()]
+        self._include_metrics((result.name, not result.rises) for result in results)
+        self._begin_round(env.iteration)
+        if self._saves_step:
+            for result in results:
+                self._save(result.name, result.value)
+            self._save_hyperparameters(env.params)
+            # What lightgbm.cv trains is a set of models without one answer to what follows.
+            if isinstance(env.model, lgb.Booster):
+                self._save_predictions(env.model)
+                self._save_labels()
+                self._save_feature_importance(env.model)
+                self._save_trees(env.model)
+        self._finish_step()
+        if env.iteration + 1 == env.end_iteration:
+            self._wait()
+
+    @guarded
+    def _save_predictions(self, model: Any) -> None:
+        if self.validation_data is None:
+            self._miss(CollectionKeys.PREDICTIONS, "validation_data")
+        elif self.wants("predictions"):
+            self._save("predictions", model.predict(self.validation_data, num_iteration=-1))
+
+    @guarded
+    def _save_labels(self) -> None:
+        if self.validation_labels is None:
+            self._miss(CollectionKeys.LABELS, "labels in validation_data")
+        else:
+            self._save("labels", self.validation_labels)
+
+    @guarded
+    def _save_feature_importance(self, model: Any) -> None:
+        features = model.feature_name()
+        for kind in self._wanted_importances(("split", "gain"), features):
+            scores = model.feature_importance(importance_type=kind, iteration=-1)
+            self._save_importances(kind, dict(zip(features, scores.tolist())))
+
+    @guarded
+    def _save_trees(self, model: Any) -> None:
+        if any(self.wants(f"trees/{column}") for column in COLUMNS):
+            for column, values in tree_columns(model, model.current_iteration() - 1).items():
+                self._save(f"trees/{column}", values)
+
+
+class _Result:
+    """The value of a metric after a round.
+
+    Attributes
+    ----------
+    name : str
+        "<data>-<metric>".
+    value : float or list of float
+        The value; in cross-validation the mean and the standard deviation.
+    rises : bool
+        Whether a greater value is better.
+    """
+
+    def __init__(
+        self, data: str, metric: str, value: float, rises: bool, *deviation: float
+    ) -> None:
+        # LightGBM 4.0's cross-validation puts both names into one.
+        self.name = metric.replace(" ", "-", 1) if data == "cv_agg" else f"{data}-{metric}"
+        self.value = [value, *deviation] if deviation else value
+        self.rises = rises
+
+
+def get_hook(
+    json_config_path: Optional[str] = None, create_if_not_exists: bool = False
+) -> Optional[Hook]:
+    """The process's hook; `smdebug.core.singleton_utils.get_hook` says which."""
+    hook: Optional[Hook] = singleton_utils.get_hook(json_config_path, Hook, create_if_not_exists)
+    return hook
