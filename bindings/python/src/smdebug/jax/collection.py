@@ -1,0 +1,23 @@
+"""The collections that a hook of JAX begins with."""
+
+from __future__ import annotations
+
+from typing import Dict, List
+
+from smdebug.core.collection import CollectionKeys
+
+__all__ = ["COLLECTIONS"]
+
+# Libraries call a bias "bias", "b" or "beta"; Flax NNX adds "value" to every path.
+_BIAS = r"(.*/)?(bias|beta|b)(/value)?$"
+_ELSEWHERE = r"^(?!gradient|params/|opt)"
+
+COLLECTIONS: Dict[str, List[str]] = {
+    CollectionKeys.ALL: [],
+    CollectionKeys.DEFAULT: [],
+    CollectionKeys.WEIGHTS: [rf"^params/(?!{_BIAS})", rf"{_ELSEWHERE}.*weight"],
+    CollectionKeys.BIASES: [rf"^params/{_BIAS}", rf"{_ELSEWHERE}.*bias"],
+    CollectionKeys.GRADIENTS: [r"^gradient"],
+    CollectionKeys.LOSSES: [rf"{_ELSEWHERE}.*[Ll]oss"],
+    CollectionKeys.OPTIMIZER_VARIABLES: [r"^opt"],
+}
