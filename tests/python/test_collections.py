@@ -213,6 +213,17 @@ def test_a_hooks_collections_can_be_asked_for(out_dir):
         hook.add_collection("relu")
 
 
+def test_reductions_that_the_original_does_not_know_come_back(out_dir):
+    config = ReductionConfig(reductions=["median", "min"], abs_reductions=["median"])
+    with Hook(out_dir, include_collections=["mine"], save_config=EVERY_STEP) as hook:
+        hook.add_collection(Collection("mine", include_regex=["x"], reduction_config=config))
+        with hook.step():
+            hook.save("x", np.array([1.0, 2.0, 4.0]))
+    read = create_trial(out_dir).collection("mine").reduction_config
+    assert sorted(read.reductions) == ["median", "min"]
+    assert read.abs_reductions == ["median"]
+
+
 def test_a_collections_reductions_replace_the_hooks(out_dir):
     with Hook(out_dir, save_config=EVERY_STEP, include_collections=["stats"]) as hook:
         stats = hook.get_collection("stats")

@@ -76,11 +76,15 @@ class ReductionConfig:
             return None
         if not isinstance(params, Mapping):
             raise SMDebugValueError(f"{params!r} is not a dict of reduction settings")
-        reductions = params.get("reductions", "")
-        if not isinstance(reductions, str):
-            raise SMDebugValueError(f"reductions={reductions!r} is not a comma-separated list")
+        items: List[str] = []
+        # Collections files keep from the original what it does not know.
+        for key in ("reductions", "extra_reductions"):
+            names = params.get(key, "")
+            if not isinstance(names, str):
+                raise SMDebugValueError(f"{key}={names!r} is not a comma-separated list")
+            items.extend(filter(None, map(str.strip, names.split(","))))
         groups: Dict[Tuple[bool, bool], List[str]] = {}
-        for item in filter(None, (part.strip() for part in reductions.split(","))):
+        for item in items:
             absolute = item.startswith("abs_")
             name = item[4:] if absolute else item
             bare = name[: -len("_norm")] if name.endswith("_norm") else name
