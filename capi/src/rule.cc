@@ -24,7 +24,7 @@ class CallbackRule final : public rules::Rule {
   const std::string &Name() const override { return name_; }
   void SetTrial(smd_trial *trial) { trial_ = trial; }
 
-  Result<rules::Verdict> Judge(rules::Source &, int64_t step) override {
+  Result<rules::Judgement> Judge(rules::Source &, int64_t step) override {
     smd_error *error = nullptr;
     const int32_t answer = ops_.invoke(self_, trial_, step, &error);
     const std::unique_ptr<smd_error, decltype(&smd_error_free)> owned(error, smd_error_free);
@@ -33,8 +33,8 @@ class CallbackRule final : public rules::Rule {
       return Status(Code::kCallbackFailed, StrCat("rule '", name_, "' answered ", answer,
                                                   " at step ", step, ", which means nothing"));
     }
-    return rules::Verdict{answer != SMD_RULE_NO_FINDING, answer == SMD_RULE_FINDING_AND_END,
-                          "the rule's condition holds"};
+    return rules::Judgement{answer != SMD_RULE_NO_FINDING, answer == SMD_RULE_FINDING_AND_END,
+                            "the rule's condition holds"};
   }
 
  private:
@@ -99,7 +99,7 @@ smd_error *smd_rule_run(smd_rule *rule, smd_trial *trial, int64_t first, int64_t
     }
     rule->last_finding.clear();
     analyze::TrialSource source(trial->trial);
-    rules::Findings found = rules::Run(*rule->rule, source, range);
+    rules::RunResult found = rules::Run(*rule->rule, source, range);
     rule->last_finding = std::move(found.last_message);
     *findings = new smd_steps{std::move(found.steps)};
     return found.status;

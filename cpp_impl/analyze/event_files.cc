@@ -211,6 +211,14 @@ void EventFiles::Prefetch(std::span<const RecordPlace> places) {
   }
 }
 
+Result<AlignedBuffer> EventFiles::ReadBytes(const std::string &file, uint64_t offset,
+                                            uint64_t length) {
+  SMD_ASSIGN_OR_RETURN(const std::shared_ptr<storage::FileReader> reader, Open(file));
+  AlignedBuffer bytes(length);
+  SMD_RETURN_IF_ERROR(reader->ReadInto(offset, bytes.Span()));
+  return bytes;
+}
+
 Result<ReadTensor> EventFiles::Read(const RecordPlace &place) {
   if (std::optional<ReadTensor> kept = TakeKept(place)) return *std::move(kept);
   SMD_ASSIGN_OR_RETURN(const std::shared_ptr<storage::FileReader> file, Open(place.file));

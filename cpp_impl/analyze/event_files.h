@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "base/bytes.h"
 #include "base/mutex.h"
 #include "base/result.h"
 #include "format/event_reader.h"
@@ -41,6 +42,9 @@ class EventFiles {
   // The elements land in the value's own memory as they are read.  Fails: NOT_FOUND (no
   // such file), CORRUPT_DATA (path and offset in the message), IO.
   Result<ReadTensor> Read(const RecordPlace &place);
+
+  // A part of a file, as it is.  Fails as Read().
+  Result<AlignedBuffer> ReadBytes(const std::string &file, uint64_t offset, uint64_t length);
 
   // Where the store can read several side by side, does so, and keeps each until Read() gives it
   // out, or many others have come since.  What cannot be read now is left to Read().

@@ -90,6 +90,15 @@ class Trial {
   Result<std::vector<int64_t>> TensorSteps(const std::string &name, Mode mode, bool incomplete_too);
   // What the tensor has at a step; empty if it has nothing there.  Does not refresh.
   StepEntries EntriesAt(const std::string &name, int64_t step, Mode mode) const;
+  // What every tensor has at a global step, by name.  Does not refresh.
+  std::vector<std::pair<std::string, std::vector<StepEntries::Item>>> AllEntriesAt(
+      int64_t global_step) const;
+  // A part of an event file.  Fails as reading records does.
+  Result<AlignedBuffer> ReadBytes(const std::string &file, uint64_t offset, uint64_t length) {
+    return event_files_.ReadBytes(file, offset, length);
+  }
+  // Those that the trial knows so far.
+  const config::CollectionSet &Collections() const { return collections_; }
   // Why there is nothing: one of the errors of smd_tensor_value().
   Status WhyNothing(const std::string &name, int64_t step, Mode mode);
   // Reads a record; waits for an event file that its index names but that is not there
@@ -118,6 +127,8 @@ class Trial {
   Clock::Duration UntilNextLook(Clock::Duration pause) const;
   class Waiting;
   uint16_t WorkerNumber(const std::string &name) SMD_REQUIRES(mutex_);
+  StepEntries EntriesOf(const TensorEntries &tensor, int64_t step, Mode mode) const
+      SMD_REQUIRES(mutex_);
   std::optional<ModeStep> KeyOf(const TensorEntries &tensor, int64_t step, Mode mode) const
       SMD_REQUIRES(mutex_);
   Status Gone(int64_t step, Mode mode) const SMD_REQUIRES(mutex_);

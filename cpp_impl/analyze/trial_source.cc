@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analyze/tensor.h"
+#include "analyze/step_reader.h"
 
 namespace smdebug::analyze {
 
@@ -16,20 +16,22 @@ Result<std::optional<int64_t>> TrialSource::NextStep(int64_t step) {
   return next == steps.end() ? std::optional<int64_t>() : std::optional<int64_t>(*next);
 }
 
-Result<std::vector<std::string>> TrialSource::TensorNames(std::string_view collection,
-                                                          int64_t step) {
-  NameQuery query;
-  query.step = step;
-  SMD_ASSIGN_OR_RETURN(query.collection, trial_->Collection(collection));
-  return trial_->TensorNames(query);
+Result<rules::StepPlace> TrialSource::PlaceOf(int64_t step) {
+  SMD_ASSIGN_OR_RETURN(const std::optional<ModeStep> as, trial_->ModeStepOf(step));
+  if (!as) return rules::StepPlace{step, Mode::kGlobal, step};
+  return rules::StepPlace{step, as->mode, as->step};
 }
 
-Result<double> TrialSource::Reduce(const std::string &tensor, int64_t step,
-                                   tensor::Reduction reduction) {
-  SMD_ASSIGN_OR_RETURN(const Tensor found, Tensor::Find(trial_, tensor));
-  SMD_ASSIGN_OR_RETURN(const tensor::Value value,
-                       found.Reduction(step, Mode::kGlobal, "", reduction));
-  return tensor::ToDouble(value);
+Status TrialSource::VisitStep(int64_t step, const Wants &wants, const Visit &visit) {
+  SMD_ASSIGN_OR_RETURN(const rules::StepPlace place, PlaceOf(step));
+  return StepReader(*trial_, place).Visit(wants, visit);
+}
+
+bool TrialSource::IsIn(std::string_view collection, std::string_view tensor) const {
+  const config::CollectionPtr found = trial_->Collections().Find(collection);
+  if (!found) return false;
+  const auto has = found->Has(tensor);
+  return has.IsOk() && *has;
 }
 
 }  // namespace smdebug::analyze

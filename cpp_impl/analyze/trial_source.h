@@ -8,19 +8,21 @@
 
 namespace smdebug::analyze {
 
-class TrialSource final : public rules::Source {
+class TrialSource final : public rules::Source, private rules::Membership {
  public:
   explicit TrialSource(std::shared_ptr<Trial> trial) : trial_(std::move(trial)) {}
 
   Status WaitForStep(int64_t step) override;
   Result<std::optional<int64_t>> NextStep(int64_t step) override;
-  Result<std::vector<std::string>> TensorNames(std::string_view collection, int64_t step) override;
-  Result<double> Reduce(const std::string &tensor, int64_t step,
-                        tensor::Reduction reduction) override;
+  Result<rules::StepPlace> PlaceOf(int64_t step) override;
+  Status VisitStep(int64_t step, const Wants &wants, const Visit &visit) override;
+  const rules::Membership &Collections() const override { return *this; }
   void Hold() override { trial_->Hold(); }
   void Release() override { trial_->Release(); }
 
  private:
+  bool IsIn(std::string_view collection, std::string_view tensor) const override;
+
   std::shared_ptr<Trial> trial_;
 };
 

@@ -72,18 +72,32 @@ std::optional<ModeStep> Trial::KeyOf(const TensorEntries &tensor, int64_t step, 
 
 StepEntries Trial::EntriesAt(const std::string &name, int64_t step, Mode mode) const {
   const MutexLock lock(mutex_);
-  StepEntries found;
   const TensorEntries *tensor = tensors_.Find(name);
-  if (tensor == nullptr) return found;
-  const std::optional<ModeStep> key = KeyOf(*tensor, step, mode);
+  return tensor == nullptr ? StepEntries() : EntriesOf(*tensor, step, mode);
+}
+
+std::vector<std::pair<std::string, std::vector<StepEntries::Item>>> Trial::AllEntriesAt(
+    int64_t global_step) const {
+  const MutexLock lock(mutex_);
+  std::vector<std::pair<std::string, std::vector<StepEntries::Item>>> found;
+  for (const TensorEntries *tensor : tensors_.Sorted()) {
+    StepEntries entries = EntriesOf(*tensor, global_step, Mode::kGlobal);
+    if (!entries.items.empty()) found.emplace_back(tensor->Name(), std::move(entries.items));
+  }
+  return found;
+}
+
+StepEntries Trial::EntriesOf(const TensorEntries &tensor, int64_t step, Mode mode) const {
+  StepEntries found;
+  const std::optional<ModeStep> key = KeyOf(tensor, step, mode);
   if (!key) return found;
-  for (const Entry &entry : tensor->At(key->mode, key->step)) {
+  for (const Entry &entry : tensor.At(key->mode, key->step)) {
     StepEntries::Item item{entry, worker_names_[entry.worker], {}, {}};
     const auto odd = odd_event_files_.find({entry.global_step, entry.worker});
     item.file = odd != odd_event_files_.end()
                     ? odd->second
                     : format::EventFileName(entry.global_step, format::WorkerToFile(item.worker));
-    if (entry.kind == EntryKind::Shape()) item.shape = tensor->ShapeOf(entry);
+    if (entry.kind == EntryKind::Shape()) item.shape = tensor.ShapeOf(entry);
     found.items.push_back(std::move(item));
   }
   std::stable_sort(found.items.begin(), found.items.end(),

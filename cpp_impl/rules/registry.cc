@@ -1,55 +1,53 @@
 #include "rules/registry.h"
 
-#include <map>
-#include <string>
+#include <algorithm>
+#include <array>
 
-#include "base/json.h"
 #include "base/strings.h"
-#include "rules/vanishing_gradient.h"
+#include "rules/builtin.h"
+#include "rules/detector_rule.h"
 
 namespace smdebug::rules {
 namespace {
 
-using Parameters = std::map<std::string, std::string>;
+constexpr std::array kRules = {
+    &kVanishingGradient,
+};
 
-// All parameters travel as texts.
-Result<Parameters> ParseParameters(std::string_view json) {
-  Parameters parameters;
-  if (Trim(json).empty()) return parameters;
-  SMD_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(json));
-  if (!document.Root().IsObject()) return InvalidConfig("rule parameters must be a JSON object");
-  for (const auto &[name, value] : document.Root().Members()) {
-    SMD_ASSIGN_OR_RETURN(parameters[name], value.Text());
+Result<const RuleSpec *> FindRule(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const RuleSpec *rule : kRules) {
+    if (rule->name == name) return rule;
+    names.push_back(rule->name);
   }
-  return parameters;
+  return InvalidArgument(
+      StrCat("there is no built-in rule '", name.substr(0, 64), "'", DidYouMean(name, names)));
 }
 
-Result<std::unique_ptr<Rule>> MakeVanishingGradient(const Parameters &parameters) {
-  double threshold = VanishingGradient::kDefaultThreshold;
-  for (const auto &[name, value] : parameters) {
-    if (name != "threshold") {
-      return InvalidConfig(StrCat("VanishingGradient has no parameter '", name, "'",
-                                  DidYouMean(name, {"threshold"})));
-    }
-    const std::optional<double> parsed = ParseDouble(value);
-    if (!parsed || !(*parsed > 0)) {
-      return InvalidConfig(
-          StrCat("VanishingGradient: threshold is '", value, "'; it must be a number above 0"));
-    }
-    threshold = *parsed;
-  }
-  return std::unique_ptr<Rule>(std::make_unique<VanishingGradient>(threshold));
+Result<std::unique_ptr<Detector>> Make(const RuleSpec &rule, Parameters::Given given,
+                                       Profile profile) {
+  SMD_ASSIGN_OR_RETURN(const Parameters parameters,
+                       Parameters::Make(rule.name, rule.parameters, std::move(given), profile));
+  return rule.make(parameters);
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Rule>> MakeBuiltin(std::string_view name, std::string_view parameters) {
-  if (name != "VanishingGradient") {
-    return InvalidArgument(StrCat("there is no built-in rule '", name.substr(0, 64), "'",
-                                  DidYouMean(name, {"VanishingGradient"})));
-  }
-  SMD_ASSIGN_OR_RETURN(const Parameters parsed, ParseParameters(parameters));
-  return MakeVanishingGradient(parsed);
+std::span<const RuleSpec *const> BuiltinRules() { return kRules; }
+
+Result<std::unique_ptr<Detector>> MakeDetector(std::string_view rule, Parameters::Given given,
+                                               Profile profile) {
+  SMD_ASSIGN_OR_RETURN(const RuleSpec *spec, FindRule(rule));
+  return Make(*spec, std::move(given), profile);
+}
+
+Result<std::unique_ptr<Rule>> MakeBuiltin(std::string_view rule, std::string_view parameters,
+                                          Profile profile) {
+  SMD_ASSIGN_OR_RETURN(const RuleSpec *spec, FindRule(rule));
+  SMD_ASSIGN_OR_RETURN(const Parameters::Given given, Parameters::FromJson(parameters));
+  SMD_RETURN_IF_ERROR(Make(*spec, given, profile).GetStatus());
+  return std::unique_ptr<Rule>(std::make_unique<DetectorRule>(
+      [spec, given, profile] { return *Make(*spec, given, profile); }));
 }
 
 }  // namespace smdebug::rules

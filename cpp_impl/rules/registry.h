@@ -2,16 +2,34 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "base/result.h"
+#include "rules/detector.h"
+#include "rules/parameters.h"
 #include "rules/rule.h"
 
 namespace smdebug::rules {
 
-// `parameters` is a JSON object of texts; empty: the defaults.  INVALID_ARGUMENT for an
-// unknown rule, INVALID_CONFIG for an unknown or bad parameter, each by name and with
-// the nearest known one.
-Result<std::unique_ptr<Rule>> MakeBuiltin(std::string_view name, std::string_view parameters);
+struct RuleSpec {
+  std::string_view name;
+  std::string_view summary;  // when it finds something, in one sentence
+  std::span<const ParameterSpec> parameters;
+  Result<std::unique_ptr<Detector>> (*make)(const Parameters &parameters);
+};
+
+// All, in the order in which they are listed.
+std::span<const RuleSpec *const> BuiltinRules();
+
+// INVALID_ARGUMENT for an unknown rule, INVALID_CONFIG for an unknown or bad parameter, each
+// by name and with the nearest known one.
+Result<std::unique_ptr<Detector>> MakeDetector(std::string_view rule, Parameters::Given given,
+                                               Profile profile);
+
+// The same as a rule that is asked of one step after another.  `parameters` is a JSON object;
+// empty: the defaults.
+Result<std::unique_ptr<Rule>> MakeBuiltin(std::string_view rule, std::string_view parameters,
+                                          Profile profile = Profile::kAws);
 
 }  // namespace smdebug::rules

@@ -10,7 +10,7 @@
 namespace smdebug::rules {
 
 // What a rule says of a step.
-struct Verdict {
+struct Judgement {
   bool is_finding = false;
   bool ends_rule = false;  // nothing more is to be judged
   std::string message;     // of a finding: tensor, value and limit in one sentence
@@ -27,7 +27,7 @@ class Rule {
 
   // Judges a step that is there.  An error that says data is missing passes the step
   // over, any other ends the run.
-  virtual Result<Verdict> Judge(Source &source, int64_t step) = 0;
+  virtual Result<Judgement> Judge(Source &source, int64_t step) = 0;
 };
 
 }  // namespace smdebug::rules

@@ -5,18 +5,7 @@
 namespace smdebug::rules {
 namespace {
 
-class StandingStill {
- public:
-  explicit StandingStill(Source &source) : source_(source) { source_.Hold(); }
-  ~StandingStill() { source_.Release(); }
-  StandingStill(const StandingStill &) = delete;
-  StandingStill &operator=(const StandingStill &) = delete;
-
- private:
-  Source &source_;
-};
-
-Result<Verdict> JudgeStandingStill(Rule &rule, Source &source, int64_t step) {
+Result<Judgement> JudgeStandingStill(Rule &rule, Source &source, int64_t step) {
   const StandingStill standing_still(source);
   return rule.Judge(source, step);
 }
@@ -29,8 +18,8 @@ Result<int64_t> SkipFrom(Source &source, int64_t step) {
 
 }  // namespace
 
-Findings Run(Rule &rule, Source &source, const RunRange &range) {
-  Findings findings;
+RunResult Run(Rule &rule, Source &source, const RunRange &range) {
+  RunResult findings;
   int64_t step = range.first;
   while (!range.end || step < *range.end) {
     Status status = source.WaitForStep(step);

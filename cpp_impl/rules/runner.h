@@ -17,7 +17,7 @@ struct RunRange {
   bool stops_at_finding = false;
 };
 
-struct Findings {
+struct RunResult {
   std::vector<int64_t> steps;
   std::string last_message;
   // RULE_CONDITION_MET if the run stopped at a finding; why it ended early; or success.
@@ -25,6 +25,6 @@ struct Findings {
 };
 
 // Waits for each step, then has it judged with the source standing still.
-Findings Run(Rule &rule, Source &source, const RunRange &range);
+RunResult Run(Rule &rule, Source &source, const RunRange &range);
 
 }  // namespace smdebug::rules

@@ -1,20 +1,24 @@
-// What a rule may ask about a job, wherever its answers come from.
+// What rules may ask about a job, wherever its answers come from.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
-#include "tensor/reduction.h"
+#include "rules/detector.h"
+#include "rules/sample.h"
 
 namespace smdebug::rules {
 
 // Steps are global ones.
 class Source {
  public:
+  // Which tensors are of interest; asked before they are read.
+  using Wants = std::function<bool(std::string_view tensor)>;
+  using Visit = std::function<void(const Sample &sample)>;
+
   virtual ~Source() = default;
 
   // Waits until the step can be judged.  STEP_UNAVAILABLE: it was not saved;
@@ -24,18 +28,31 @@ class Source {
   // The first known step that is not before `step`.
   virtual Result<std::optional<int64_t>> NextStep(int64_t step) = 0;
 
-  // The tensors of a collection that were saved at a step, sorted.
-  virtual Result<std::vector<std::string>> TensorNames(std::string_view collection,
-                                                       int64_t step) = 0;
+  // What the step was.
+  virtual Result<StepPlace> PlaceOf(int64_t step) = 0;
 
-  // A reduction of a tensor, saved or computed.
-  virtual Result<double> Reduce(const std::string &tensor, int64_t step,
-                                tensor::Reduction reduction) = 0;
+  // Visits the tensors of a step: worker by worker, in the order of their names, and of
+  // each in the order in which they were recorded.  Fails as reading them does.
+  virtual Status VisitStep(int64_t step, const Wants &wants, const Visit &visit) = 0;
+
+  virtual const Membership &Collections() const = 0;
 
   // Between the two, questions look for no new data.  Rules that run side by side each
   // hold the source still: it moves again after the last Release().
   virtual void Hold() = 0;
   virtual void Release() = 0;
+};
+
+// Holds a source still.
+class StandingStill {
+ public:
+  explicit StandingStill(Source &source) : source_(source) { source_.Hold(); }
+  ~StandingStill() { source_.Release(); }
+  StandingStill(const StandingStill &) = delete;
+  StandingStill &operator=(const StandingStill &) = delete;
+
+ private:
+  Source &source_;
 };
 
 }  // namespace smdebug::rules

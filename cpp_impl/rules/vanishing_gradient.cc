@@ -1,45 +1,66 @@
-#include "rules/vanishing_gradient.h"
-
-#include <cstdio>
+// Gradients too small to train with.
+#include <algorithm>
 
 #include "base/strings.h"
+#include "rules/builtin.h"
+#include "rules/selector.h"
+#include "rules/words.h"
 
 namespace smdebug::rules {
 namespace {
 
-std::string Shortest(double number) {
-  char text[32];
-  static_cast<void>(std::snprintf(text, sizeof text, "%.3g", number));
-  return text;
+constexpr tensor::Reduction kMeanOfAbsolute{tensor::ReductionKind::kMean, true};
+
+class VanishingGradient final : public Detector {
+ public:
+  VanishingGradient(Selector selector, double threshold)
+      : Detector("VanishingGradient"), selector_(std::move(selector)), threshold_(threshold) {}
+
+  bool Wants(std::string_view tensor, const Membership &membership) const override {
+    return selector_.Matches(tensor, membership);
+  }
+
+  void Observe(const Sample &sample, Findings &) override {
+    const std::optional<double> mean = sample.Reduce(kMeanOfAbsolute);
+    if (!mean) return;
+    NoteJudged();
+    if (!(*mean < threshold_) || (culprit_ && *mean >= culprit_->value)) return;
+    culprit_.emplace();
+    culprit_->worker = sample.Worker();
+    culprit_->tensor = sample.Tensor();
+    culprit_->value = *mean;
+    culprit_->limit = threshold_;
+  }
+
+  void EndStep(Findings &findings) override {
+    if (!culprit_) return;
+    culprit_->message =
+        StrCat("the gradient '", culprit_->tensor, "' has a mean absolute value of ",
+               Shortest(culprit_->value), ", below the limit of ", Shortest(threshold_));
+    findings.Add(*std::exchange(culprit_, std::nullopt));
+  }
+
+ private:
+  const Selector selector_;
+  const double threshold_;
+  std::optional<Verdict> culprit_;  // of the step: the smallest gradient
+};
+
+constexpr ParameterSpec kParameters[] = {
+    {"threshold", "1e-7", "1e-7", "the least mean of a gradient's absolute values"},
+};
+
+Result<std::unique_ptr<Detector>> Make(const Parameters &parameters) {
+  SMD_ASSIGN_OR_RETURN(const double threshold, parameters.Positive("threshold"));
+  SMD_ASSIGN_OR_RETURN(Selector selector, Selector::Make({"gradients"}, {}));
+  return std::unique_ptr<Detector>(
+      std::make_unique<VanishingGradient>(std::move(selector), threshold));
 }
 
 }  // namespace
 
-const std::string &VanishingGradient::Name() const {
-  static const std::string kName = "VanishingGradient";
-  return kName;
-}
-
-Result<Verdict> VanishingGradient::Judge(Source &source, int64_t step) {
-  constexpr tensor::Reduction kMeanOfAbsolute{tensor::ReductionKind::kMean, true};
-  SMD_ASSIGN_OR_RETURN(const std::vector<std::string> tensors,
-                       source.TensorNames("gradients", step));
-  std::string culprit;
-  double smallest = threshold_;
-  for (const std::string &tensor : tensors) {
-    const auto mean = source.Reduce(tensor, step, kMeanOfAbsolute);
-    // One of which only the shape was saved says nothing about the others.
-    if (IsMissingData(mean.GetStatus())) continue;
-    if (!mean.IsOk()) return mean.GetStatus();
-    if (*mean < smallest) {
-      smallest = *mean;
-      culprit = tensor;
-    }
-  }
-  if (culprit.empty()) return Verdict{};
-  return Verdict{true, false,
-                 StrCat("the gradient '", culprit, "' has a mean absolute value of ",
-                        Shortest(smallest), ", below the limit of ", Shortest(threshold_))};
-}
+const RuleSpec kVanishingGradient = {"VanishingGradient",
+                                     "a gradient's mean absolute value is below the threshold",
+                                     kParameters, Make};
 
 }  // namespace smdebug::rules

@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "analyze/trial_fixture.h"
+#include "base/strings.h"
 
 namespace smdebug::analyze {
 namespace {
 
 using testing::ElementsAre;
-using testing::IsEmpty;
 
 class TrialSourceTest : public TrialFixture {
  protected:
@@ -21,13 +21,28 @@ class TrialSourceTest : public TrialFixture {
   TrialSource source_{Shared()};
 };
 
-TEST_F(TrialSourceTest, AnswersARulesQuestions) {
+TEST_F(TrialSourceTest, ShowsWhatARuleWants) {
   Expect(source_.WaitForStep(5));
-  EXPECT_THAT(*source_.TensorNames("gradients", 0), ElementsAre("gradient/w"));
-  EXPECT_THAT(*source_.TensorNames("gradients", 5), IsEmpty());
-  EXPECT_EQ(*source_.Reduce("gradient/w", 0, {tensor::ReductionKind::kMean, true}), 2);
-  EXPECT_EQ(source_.Reduce("gradient/w", 5, {}).GetStatus().GetCode(), Code::kValueUnavailable);
-  EXPECT_EQ(source_.Reduce("none", 0, {}).GetStatus().GetCode(), Code::kTensorUnavailable);
+  std::vector<std::string> shown;
+  const auto all = [](std::string_view) { return true; };
+  Expect(source_.VisitStep(0, all, [&](const rules::Sample &sample) {
+    shown.push_back(StrCat(sample.Worker(), " ", sample.Tensor()));
+    EXPECT_EQ(sample.Place().mode, Mode::kTrain);
+    EXPECT_EQ(sample.Numbers().empty(), false);
+  }));
+  EXPECT_THAT(shown, ElementsAre("worker_0 gradient/w", "worker_0 w"));
+  shown.clear();
+  Expect(source_.VisitStep(
+      0, [](std::string_view tensor) { return tensor == "w"; },
+      [&](const rules::Sample &sample) { shown.push_back(std::string(sample.Tensor())); }));
+  EXPECT_THAT(shown, ElementsAre("w"));
+}
+
+TEST_F(TrialSourceTest, KnowsCollections) {
+  Expect(source_.WaitForStep(5));
+  EXPECT_TRUE(source_.Collections().IsIn("gradients", "gradient/w"));
+  EXPECT_FALSE(source_.Collections().IsIn("gradients", "w"));
+  EXPECT_FALSE(source_.Collections().IsIn("none", "w"));
 }
 
 TEST_F(TrialSourceTest, FindsTheNextStep) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/strings.h"
 #include "rules/fake_source.h"
 
 namespace smdebug::rules {
@@ -17,7 +18,7 @@ Status Refusal(std::string_view name, std::string_view parameters) {
 // Whether the rule with these parameters finds fault with a gradient of that size.
 bool Finds(std::string_view parameters, double mean_of_absolute) {
   FakeSource source;
-  source.Save(0, "gradient/w", mean_of_absolute);
+  source.Step(0).Save("gradient/w", {mean_of_absolute});
   const auto rule = MakeBuiltin("VanishingGradient", parameters);
   EXPECT_TRUE(rule.IsOk()) << rule.GetStatus().Message();
   const auto verdict = (*rule)->Judge(source, 0);
@@ -57,8 +58,17 @@ TEST(MakeBuiltin, NamesABadParameter) {
 }
 
 TEST(MakeBuiltin, WantsAnObjectOfTexts) {
-  for (const char *json : {"nonsense", "[]", "5", R"({"threshold": 5})"}) {
+  for (const char *json : {"nonsense", "[]", "5", R"({"threshold": [5]})"}) {
     EXPECT_EQ(Refusal("VanishingGradient", json).GetCode(), Code::kInvalidConfig) << json;
+  }
+}
+
+TEST(BuiltinRules, HaveNamesSummariesAndDefaultsThatTheyTake) {
+  for (const RuleSpec *rule : BuiltinRules()) {
+    EXPECT_FALSE(rule->summary.empty()) << rule->name;
+    for (const ParameterSpec &parameter : rule->parameters) {
+      EXPECT_FALSE(parameter.meaning.empty()) << rule->name << " " << parameter.name;
+    }
   }
 }
 

@@ -18,10 +18,10 @@ using testing::IsEmpty;
 // Judges as the test says.
 class ScriptedRule final : public Rule {
  public:
-  using Script = std::function<Result<Verdict>(Source &, int64_t)>;
+  using Script = std::function<Result<Judgement>(Source &, int64_t)>;
   explicit ScriptedRule(Script script) : script_(std::move(script)) {}
   const std::string &Name() const override { return name_; }
-  Result<Verdict> Judge(Source &source, int64_t step) override {
+  Result<Judgement> Judge(Source &source, int64_t step) override {
     judged.push_back(step);
     return script_(source, step);
   }
@@ -32,16 +32,16 @@ class ScriptedRule final : public Rule {
   Script script_;
 };
 
-Verdict Finding(std::string message = "found") { return {true, false, std::move(message)}; }
+Judgement Finding(std::string message = "found") { return {true, false, std::move(message)}; }
 
 class RunnerTest : public testing::Test {
  protected:
   RunnerTest() {
-    for (const int64_t step : {0, 2, 5}) source_.Save(step);
+    for (const int64_t step : {0, 2, 5}) source_.Step(step);
   }
-  Findings Judge(const ScriptedRule::Script &script, const RunRange &range = {}) {
+  RunResult Judge(const ScriptedRule::Script &script, const RunRange &range = {}) {
     ScriptedRule rule(script);
-    Findings findings = rules::Run(rule, source_, range);
+    RunResult findings = rules::Run(rule, source_, range);
     judged_ = rule.judged;
     return findings;
   }
@@ -51,8 +51,8 @@ class RunnerTest : public testing::Test {
 };
 
 TEST_F(RunnerTest, JudgesEveryStepUntilTheJobEnds) {
-  const Findings findings = Judge([](Source &, int64_t step) -> Result<Verdict> {
-    return step == 2 ? Finding("at two") : Verdict{};
+  const RunResult findings = Judge([](Source &, int64_t step) -> Result<Judgement> {
+    return step == 2 ? Finding("at two") : Judgement{};
   });
   EXPECT_TRUE(findings.status.IsOk());
   EXPECT_THAT(judged_, ElementsAre(0, 2, 5));
@@ -61,22 +61,22 @@ TEST_F(RunnerTest, JudgesEveryStepUntilTheJobEnds) {
 }
 
 TEST_F(RunnerTest, StepsThatWereNotSavedArePassedOver) {
-  Judge([](Source &, int64_t) -> Result<Verdict> { return Verdict{}; }, {1, {}, false});
+  Judge([](Source &, int64_t) -> Result<Judgement> { return Judgement{}; }, {1, {}, false});
   EXPECT_THAT(judged_, ElementsAre(2, 5));
   EXPECT_THAT(source_.waited_for, ElementsAre(1, 2, 3, 5, 6)) << "but not one by one";
 }
 
 TEST_F(RunnerTest, ARangeEndsBeforeItsEnd) {
-  Judge([](Source &, int64_t) -> Result<Verdict> { return Verdict{}; }, {0, 5, false});
+  Judge([](Source &, int64_t) -> Result<Judgement> { return Judgement{}; }, {0, 5, false});
   EXPECT_THAT(judged_, ElementsAre(0, 2));
-  Judge([](Source &, int64_t) -> Result<Verdict> { return Verdict{}; }, {3, 3, false});
+  Judge([](Source &, int64_t) -> Result<Judgement> { return Judgement{}; }, {3, 3, false});
   EXPECT_THAT(judged_, IsEmpty());
 }
 
 TEST_F(RunnerTest, TheFirstFindingEndsTheRunIfSoAsked) {
-  const Findings findings = Judge(
-      [](Source &, int64_t step) -> Result<Verdict> {
-        return step >= 2 ? Finding("it vanished") : Verdict{};
+  const RunResult findings = Judge(
+      [](Source &, int64_t step) -> Result<Judgement> {
+        return step >= 2 ? Finding("it vanished") : Judgement{};
       },
       {0, {}, true});
   EXPECT_EQ(findings.status.GetCode(), Code::kRuleConditionMet);
@@ -88,8 +88,8 @@ TEST_F(RunnerTest, TheFirstFindingEndsTheRunIfSoAsked) {
 }
 
 TEST_F(RunnerTest, AFindingMayBeTheRulesLast) {
-  const Findings findings = Judge([](Source &, int64_t) -> Result<Verdict> {
-    return Verdict{true, true, "enough"};
+  const RunResult findings = Judge([](Source &, int64_t) -> Result<Judgement> {
+    return Judgement{true, true, "enough"};
   });
   EXPECT_TRUE(findings.status.IsOk());
   EXPECT_THAT(findings.steps, ElementsAre(0));
@@ -99,7 +99,7 @@ TEST_F(RunnerTest, AFindingMayBeTheRulesLast) {
 TEST_F(RunnerTest, MissingDataPassesTheStepOver) {
   for (const Code code : {Code::kStepUnavailable, Code::kTensorUnavailable, Code::kValueUnavailable,
                           Code::kShapeUnavailable}) {
-    const Findings findings = Judge([code](Source &, int64_t step) -> Result<Verdict> {
+    const RunResult findings = Judge([code](Source &, int64_t step) -> Result<Judgement> {
       if (step == 2) return Status(code, "missing");
       return Finding();
     });
@@ -110,7 +110,7 @@ TEST_F(RunnerTest, MissingDataPassesTheStepOver) {
 
 TEST_F(RunnerTest, AnyOtherErrorEndsTheRunAndWhatWasFoundIsKept) {
   for (const Code code : {Code::kCallbackFailed, Code::kIo, Code::kCorruptData, Code::kCancelled}) {
-    const Findings findings = Judge([code](Source &, int64_t step) -> Result<Verdict> {
+    const RunResult findings = Judge([code](Source &, int64_t step) -> Result<Judgement> {
       if (step == 2) return Status(code, "failed");
       return Finding();
     });
@@ -121,34 +121,35 @@ TEST_F(RunnerTest, AnyOtherErrorEndsTheRunAndWhatWasFoundIsKept) {
 
 TEST_F(RunnerTest, AWaitThatFailsEndsTheRunAndWhatWasFoundIsKept) {
   source_.FailWaitAt(2, {Code::kCancelled, "cancelled"});
-  const Findings findings = Judge([](Source &, int64_t) -> Result<Verdict> { return Finding(); });
+  const RunResult findings =
+      Judge([](Source &, int64_t) -> Result<Judgement> { return Finding(); });
   EXPECT_EQ(findings.status.GetCode(), Code::kCancelled);
   EXPECT_THAT(findings.steps, ElementsAre(0));
 }
 
 TEST_F(RunnerTest, TheSourceStandsStillWhileAStepIsJudged) {
   int holds = 0;
-  Judge([&](Source &, int64_t) -> Result<Verdict> {
+  Judge([&](Source &, int64_t) -> Result<Judgement> {
     holds = source_.holds;
-    return Verdict{};
+    return Judgement{};
   });
   EXPECT_EQ(holds, 1);
   EXPECT_EQ(source_.holds, 0);
 }
 
 TEST_F(RunnerTest, ItMovesAgainHoweverJudgingEnds) {
-  Judge([](Source &, int64_t) -> Result<Verdict> { return Status(Code::kIo, "failed"); });
+  Judge([](Source &, int64_t) -> Result<Judgement> { return Status(Code::kIo, "failed"); });
   EXPECT_EQ(source_.holds, 0);
   EXPECT_THROW(
-      Judge([](Source &, int64_t) -> Result<Verdict> { throw std::runtime_error("thrown"); }),
+      Judge([](Source &, int64_t) -> Result<Judgement> { throw std::runtime_error("thrown"); }),
       std::runtime_error);
   EXPECT_EQ(source_.holds, 0);
 }
 
 TEST_F(RunnerTest, AJobWithoutStepsHasNoFindings) {
   FakeSource empty;
-  ScriptedRule rule([](Source &, int64_t) -> Result<Verdict> { return Finding(); });
-  const Findings findings = rules::Run(rule, empty, {});
+  ScriptedRule rule([](Source &, int64_t) -> Result<Judgement> { return Finding(); });
+  const RunResult findings = rules::Run(rule, empty, {});
   EXPECT_TRUE(findings.status.IsOk());
   EXPECT_THAT(findings.steps, IsEmpty());
 }

@@ -1,0 +1,62 @@
+#include "rules/panel_run.h"
+
+#include "base/strings.h"
+
+namespace smdebug::rules {
+namespace {
+
+Status ConditionMet(const Verdict &verdict) {
+  return Status(Code::kRuleConditionMet,
+                StrCat(verdict.rule, " is met at step ", verdict.place.step, ": ", verdict.message))
+      .With("rule", verdict.rule)
+      .With("step", std::to_string(verdict.place.step));
+}
+
+}  // namespace
+
+Result<std::vector<Verdict>> PanelRun::Show(int64_t step) {
+  const StandingStill standing_still(source_);
+  SMD_ASSIGN_OR_RETURN(const StepPlace place, source_.PlaceOf(step));
+  const Membership &collections = source_.Collections();
+  const Status visited = source_.VisitStep(
+      step, [&](std::string_view tensor) { return panel_.Wants(tensor, collections); },
+      [&](const Sample &sample) { panel_.Observe(sample, collections); });
+  last_shown_ = step;
+  if (!visited.IsOk() && !IsMissingData(visited)) return visited;
+  return panel_.EndStep(place);
+}
+
+Status PanelRun::ShowEarlier(int64_t first) {
+  while (true) {
+    SMD_ASSIGN_OR_RETURN(const std::optional<int64_t> next, source_.NextStep(last_shown_ + 1));
+    if (!next || *next >= first) return Status::Ok();
+    SMD_RETURN_IF_ERROR(Show(*next).GetStatus());
+  }
+}
+
+Status PanelRun::Run(const RunRange &range, bool waits, const Report &report) {
+  SMD_RETURN_IF_ERROR(ShowEarlier(range.first));
+  int64_t step = std::max(range.first, last_shown_ + 1);
+  while (!range.end || step < *range.end) {
+    if (waits) {
+      const Status status = source_.WaitForStep(step);
+      if (status.GetCode() == Code::kNoMoreData) return Status::Ok();
+      if (!status.IsOk() && status.GetCode() != Code::kStepUnavailable) return status;
+    }
+    SMD_ASSIGN_OR_RETURN(const std::optional<int64_t> next, source_.NextStep(step));
+    if (!next && !waits) return Status::Ok();
+    if (!next || *next != step) {
+      step = next.value_or(step + 1);
+      continue;
+    }
+    SMD_ASSIGN_OR_RETURN(const std::vector<Verdict> verdicts, Show(step));
+    for (const Verdict &verdict : verdicts) {
+      if (!report(verdict)) return Status::Ok();
+      if (range.stops_at_finding) return ConditionMet(verdict);
+    }
+    ++step;
+  }
+  return Status::Ok();
+}
+
+}  // namespace smdebug::rules

@@ -1,0 +1,60 @@
+// One tensor of one worker at one step, as a detector sees it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "rules/place.h"
+#include "tensor/reduction.h"
+#include "tensor/statistics.h"
+#include "tensor/view.h"
+
+namespace smdebug::rules {
+
+// Each figure is computed when it is first asked for, then kept: however many detectors
+// ask, the elements are gone over once.  Valid while it is observed; for one thread.
+class Sample {
+ public:
+  Sample(StepPlace place, std::string_view worker, std::string_view tensor)
+      : place_(place), worker_(worker), tensor_(tensor) {}
+
+  // The elements, which must outlive the sample.
+  void SetElements(const tensor::View &elements) { elements_ = elements; }
+  // A reduction that was saved.
+  void AddReduction(tensor::Reduction reduction, double value) {
+    reductions_.emplace_back(reduction, value);
+  }
+
+  const StepPlace &Place() const { return place_; }
+  std::string_view Worker() const { return worker_; }
+  std::string_view Tensor() const { return tensor_; }
+
+  // NULL if they were not saved.
+  const tensor::View *Elements() const { return elements_ ? &*elements_ : nullptr; }
+  // Of real elements; NULL without.
+  const tensor::Statistics *GetStatistics() const;
+  // Computed from the elements, else as it was saved; nothing if there is neither.
+  std::optional<double> Reduce(tensor::Reduction reduction) const;
+  // The q-quantiles, 0 <= q <= 1, of the elements that are numbers, interpolated as NumPy
+  // does; nothing without such elements.
+  std::optional<std::vector<double>> Quantiles(const std::vector<double> &qs) const;
+  // The only element.
+  std::optional<double> Scalar() const;
+  // The elements as doubles, in row-major order; empty without real elements.
+  std::vector<double> Numbers() const;
+
+ private:
+  StepPlace place_;
+  std::string_view worker_;
+  std::string_view tensor_;
+  std::optional<tensor::View> elements_;
+  std::vector<std::pair<tensor::Reduction, double>> reductions_;
+  mutable bool has_tried_ = false;
+  mutable std::optional<tensor::Statistics> statistics_;
+  mutable std::optional<tensor::Reducer> reducer_;
+};
+
+}  // namespace smdebug::rules
