@@ -258,6 +258,33 @@ def test_a_batch_spread_over_devices(out_dir):
     assert np.array_equal(trial.tensor("x").value(0), x * 2)
 
 
+@pytest.mark.parametrize("loop", ["fori_loop", "while_loop"])
+def test_of_other_loops_too(out_dir, loop):
+    def run(hook, x):
+        def turn(i, x):
+            hook.save("x", x)
+            return x + 1
+
+        if loop == "fori_loop":
+            return lax.fori_loop(0, 3, turn, x)
+        return lax.while_loop(lambda x: x[0] < 3, partial(turn, None), x)
+
+    assert one_step(out_dir, run, jnp.zeros(2)).tensor("x").value(0).tolist() == [2, 2]
+
+
+def test_each_device_of_shard_map_saves_its_part(out_dir):
+    mesh = jax.make_mesh((2,), ("batch",))
+    spec = jax.sharding.PartitionSpec("batch")
+
+    def run(hook, x):
+        save = lambda part: (hook.save("x", part), part)[1]  # noqa: E731
+        return jax.shard_map(save, mesh=mesh, in_specs=spec, out_specs=spec)(x)
+
+    x = jax.device_put(jnp.arange(4.0), jax.sharding.NamedSharding(mesh, spec))
+    value = one_step(out_dir, run, x).tensor("x").value(0).tolist()
+    assert value in ([0, 1], [2, 3])
+
+
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_small_floats(out_dir, dtype):
     trial = one_step(out_dir, lambda hook, x: hook.save("x", x * 2), jnp.ones((2, 2), dtype))
