@@ -310,6 +310,16 @@ def test_what_is_no_block_is_refused(make, monkeypatch):
         make().register_block([])
 
 
+def test_a_closed_hook_has_left_the_blocks(make, read):
+    hook, net = make(save_all=True), mlp()
+    hook.register_block(net)
+    steps_of(net)
+    trial = read(hook)
+    steps_of(net)
+    assert trial.steps() == [0]
+    assert not any(block._forward_hooks or block._forward_pre_hooks for block in (net, *net))
+
+
 def test_a_second_registration_is_warned_of(make, caplog):
     hook, net = make(), mlp()
     hook.register_block(net)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import sys
 from functools import cached_property
-from typing import Any, Set, Tuple
+from typing import Any, List, Set, Tuple
 
 from smdebug.core.collection import CollectionKeys
 from smdebug.core.error_policy import guarded
@@ -74,6 +74,11 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         """The blocks that call it."""
         return set()
 
+    @cached_property
+    def _handles(self) -> List[Any]:
+        """By which the blocks are left again."""
+        return []
+
     # ---- what a script calls -------------------------------------------------------
 
     @guarded
@@ -91,7 +96,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             self.logger.warning("the hook is already registered to the block %s", block.name)
             return
         if not isinstance(block, mx.gluon.loss.Loss):
-            block.register_forward_pre_hook(self.forward_pre_hook)
+            self._handles.append(block.register_forward_pre_hook(self.forward_pre_hook))
             if self._looks_inside():
                 block.apply(self._register_forward)
                 return
@@ -102,10 +107,13 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         self.register_block(block)
 
     def close(self) -> None:
-        """Records the last step's parameters, and marks the trial as finished.
+        """Leaves the blocks, ends an open step, and marks the trial as finished.
 
         A second call does nothing.  What could not be written is a failure like others.
         """
+        for handle in self._handles:
+            handle.detach()
+        self._handles.clear()
         self._finish_last_step()
         super().close()
 
@@ -161,7 +169,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
     def _register_forward(self, block: Any) -> None:
         if block not in self.registered_blocks:
-            block.register_forward_hook(self.forward_hook)
+            self._handles.append(block.register_forward_hook(self.forward_hook))
             self.registered_blocks.add(block)
 
     @guarded
