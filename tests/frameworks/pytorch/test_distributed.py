@@ -17,7 +17,9 @@ NAMES = {"one": ["worker_0"], "all": ["worker_0", "worker_1"]}
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory, original: Run, ours: Run) -> Tuple[Path, Path]:
+def folders(
+    tmp_path_factory: pytest.TempPathFactory, original: Run, ours: Run
+) -> Tuple[Path, Path]:
     """The folders of the original's trials and of ours."""
     folder = tmp_path_factory.mktemp("distributed")
     running = [

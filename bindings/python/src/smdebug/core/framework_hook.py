@@ -120,13 +120,19 @@ include_regex, include_collections, save_all, include_workers, options
     # ---- tensors -----------------------------------------------------------------
 
     def _save(self, name: str, value: Any) -> None:
-        """Saves a tensor, if the open step wants it."""
-        if not self.wants(name):
+        """Saves a tensor, if the open step wants it.
+
+        A tensor that cannot be saved is a failure of its own: it costs no other.
+        """
+        if not _raw.wants(self._handle, name):
             return
-        value = self._as_saveable(value)
-        self.save(name, value)
-        if self._metrics is not None and self._is_metric(name):
-            self._metrics.log(name, value, self.mode, self.mode_steps[self.mode])
+        try:
+            value = self._as_saveable(value)
+            self.save(name, value)
+            if self._metrics is not None and self._is_metric(name):
+                self._metrics.log(name, value, self.mode, self.mode_steps[self.mode])
+        except Exception as error:
+            self._note_failure(f"saving {name}", error)
 
     def _save_numbered(self, prefix: str, value: Any) -> None:
         """Saves all tensors in a value as prefix0, prefix1, ...

@@ -178,15 +178,11 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             self._save_numbered(f"{name}_input_{keyword}_", value)
         self._save_numbered(f"{name}_output_", outputs)
 
-    def _save(self, name: str, value: Any) -> None:
-        # One tensor that cannot be saved is no reason to lose the others of its module.
-        try:
-            super()._save(name, value)
-        except Exception as error:
-            self._note_failure(f"saving {name}", error)
-
     def _save_numbered(self, prefix: str, value: Any) -> None:
-        if dataclasses.is_dataclass(value) and not isinstance(value, (type, Mapping)):
+        if (
+            not isinstance(value, (torch.Tensor, tuple, Mapping, type))
+            and dataclasses.is_dataclass(value)
+        ):
             value = [getattr(value, field.name) for field in dataclasses.fields(value)]
         super()._save_numbered(prefix, value)
 
