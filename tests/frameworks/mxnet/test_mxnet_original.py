@@ -1,27 +1,42 @@
 """The same seeded training, recorded by the original and by this package."""
 
+import json
 import os
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+import signatures
 import train
 from smdebug import create_trial, modes
 
 HERE = Path(__file__).parent
+
+# There is none here.
+OF_THE_PROFILER = {
+    "Hook.has_default_configuration",
+    "Hook.log_outstanding_timeline_metrics",
+    "Hook.record_trace_events",
+}
+
+
+def original(*arguments):
+    """What the original's interpreter prints."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    python = os.environ["SMDEBUG_MXNET_ORIGINAL_PYTHON"]
+    done = subprocess.run(
+        [python, "-W", "ignore", *arguments],
+        env=environment, check=True, capture_output=True, text=True, timeout=100,
+    )  # fmt: skip
+    return done.stdout
 
 
 @pytest.fixture(scope="module")
 def originals(tmp_path_factory):
     """The folder of the trials that the original recorded, by the names of the cases."""
     folder = tmp_path_factory.mktemp("original")
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    python = os.environ["SMDEBUG_MXNET_ORIGINAL_PYTHON"]
-    subprocess.run(
-        [python, HERE / "train.py", folder, *train.CASES],
-        env=environment, check=True, capture_output=True, timeout=100,
-    )  # fmt: skip
+    original(HERE / "train.py", folder, *train.CASES)
     return folder
 
 
@@ -71,3 +86,11 @@ def test_the_training_is_one(originals):
     assert trial.steps(modes.TRAIN) == [0, 2, 4, 6] and trial.steps(modes.EVAL) == [0, 2, 3]
     weight = trial.tensor("net_dense1_weight")
     assert not np.array_equal(weight.value(0, modes.TRAIN), weight.value(6, modes.TRAIN))
+
+
+def test_calls_are_the_same():
+    theirs = json.loads(original(HERE / "signatures.py").splitlines()[-1])
+    ours = signatures.signatures()
+    for name in theirs.keys() - OF_THE_PROFILER:
+        parameters = theirs[name]
+        assert ours[name][: len(parameters)] == parameters, name

@@ -1,0 +1,77 @@
+"""docs/migration.md: what it lists is so."""
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+from smdebug.exceptions import SMDebugError
+from smdebug.rules import BuiltinRule
+from smdebug.trials import create_trial
+
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs/migration.md").read_text(encoding="utf-8")
+
+
+def rows(heading):
+    """The rows below a heading, each as the names in its first cell and its last cell."""
+    section = PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    cells = [
+        re.split(r"(?<!\\) \| ", row.strip("| ")) for row in re.findall(r"^\|.*", section, re.M)
+    ]
+    return [(re.findall(r"`([^`]+)`", row[0]), row[-1]) for row in cells[2:]]
+
+
+def sources(*folders):
+    return "\n".join(
+        path.read_text(encoding="utf-8")
+        for folder in folders
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in {".cc", ".h", ".py"}
+    )
+
+
+def test_variables_are_read_or_not_as_the_page_says():
+    read = sources("cpp_impl", "capi/src", "bindings/python/src")
+    listed = rows("Environment variables")
+    assert len(listed) == 7
+    for names, answer in listed:
+        for name in names:
+            uses = read.count(f'"{name}"')
+            # Names that scripts may import from config_constants are no uses.
+            constants = len(re.findall(rf'^\w+ = "{name}"', read, re.MULTILINE))
+            assert (uses > constants) == answer.startswith("yes"), name
+
+
+def test_rules_that_are_built_in_can_be_made(resnet):
+    built_in = [name for names, state in rows("Rules") for name in names if state == "built in"]
+    assert "VanishingGradient" in built_in
+    for name in built_in:
+        assert BuiltinRule(create_trial(resnet), name).rule_name == name
+
+
+def test_modules_that_are_gone_are_not_there():
+    [internals] = [names for names, _ in rows("Gone") if "smdebug.core.tfevent" in names]
+    gone = ["smdebug.profiler", "smdebug.rules.action"]
+    gone += [name if name.startswith("smdebug") else f"smdebug.core{name}" for name in internals]
+    assert len(gone) == 12
+    for name in gone:
+        with pytest.raises(ModuleNotFoundError):
+            importlib.import_module(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    "trials rules exceptions analysis.utils core.modes core.save_config core.reduction_config "
+    "core.collection core.collection_manager core.hook core.tensor core.writer core.reader "
+    "core.index_reader core.locations core.reductions core.utils core.singleton_utils "
+    "rules.rule rules.rule_invoker trials.local_trial trials.s3_trial trials.trial "
+    "core.sagemaker_utils core.access_layer core.config_constants core.logger".split(),
+)
+def test_modules_that_scripts_import_are_there(name):
+    importlib.import_module(f"smdebug.{name}")
+
+
+def test_a_profiler_s_trial_is_refused(resnet):
+    with pytest.raises(SMDebugError, match="profiler"):
+        create_trial(resnet, profiler=True)
