@@ -65,6 +65,8 @@ HANDLE(smd_rule)
 HANDLE(smd_step_file)
 HANDLE(smd_event_file)
 HANDLE(smd_store_report)
+HANDLE(smd_panel)
+HANDLE(smd_verdicts)
 %nodefaultctor smd_error;
 %nodefaultdtor smd_error;
 struct smd_error {};
@@ -87,6 +89,7 @@ struct smd_error {};
 %include "smdebug/trial_options.h"
 %include "smdebug/trial.h"
 %include "smdebug/rule.h"
+%include "smdebug/panel.h"
 %include "smdebug/files.h"
 %include "smdebug/store.h"
 

@@ -27,6 +27,7 @@
 #include "smdebug/hook.h"
 #include "smdebug/hook_options.h"
 #include "smdebug/log.h"
+#include "smdebug/panel.h"
 #include "smdebug/rule.h"
 #include "smdebug/store.h"
 #include "smdebug/tensor.h"

@@ -14,8 +14,11 @@
 #include "config/save_config.h"
 #include "record/hook.h"
 #include "record/hook_options.h"
+#include "record/live_rules.h"
 #include "record/step_file.h"
+#include "rules/parameters.h"
 #include "rules/rule.h"
+#include "rules/verdict.h"
 #include "smdebug.h"
 #include "tensor/value.h"
 
@@ -69,6 +72,15 @@ struct smd_trial {
 
 struct smd_tensor {
   smdebug::analyze::Tensor tensor;
+};
+
+struct smd_panel {
+  smdebug::rules::Profile profile;
+  std::shared_ptr<smdebug::record::SharedPanel> shared;
+};
+
+struct smd_verdicts {
+  std::vector<smdebug::rules::Verdict> items;
 };
 
 struct smd_rule {

@@ -195,6 +195,10 @@ Result<int64_t> Hook::BeginStep() {
   last_mode_ = mode_;
   is_step_open_ = true;
   if (plan_.SavesAnything() && (is_recording_ || options_.is_dry_run)) StartSaving(mode_);
+  if (live_rules_ && (is_recording_ || options_.is_dry_run)) {
+    live_rules_->BeginStep({global_step, mode_, mode_step});
+    watches_now_ = true;
+  }
   // The step counts even where its surroundings failed: training goes on.
   if (!noted.IsOk()) options_.logger.Error(noted.Message());
   return global_step;
@@ -234,7 +238,13 @@ Status Hook::AddToStep(const std::vector<std::string> &collections) {
 
 Status Hook::CloseStep() {
   is_step_open_ = false;
-  if (!saves_now_.exchange(false)) return Status::Ok();
+  const Status status = saves_now_.exchange(false) ? CloseSavedStep() : Status::Ok();
+  // What was kept for the step is shown to the rules as it is written.
+  if (watches_now_.exchange(false)) live_rules_->EndStep();
+  return status;
+}
+
+Status Hook::CloseSavedStep() {
   const std::shared_ptr<Step> step = step_;
   StepGuard guard(queue_, *step);
   Status status = WriteKept();
@@ -261,8 +271,9 @@ Status Hook::EarlyError() {
 }
 
 bool Hook::Wants(std::string_view tensor) {
-  if (!saves_now_ || !mark_.IsSameProcess()) return false;
+  if (!SavesStep() || !mark_.IsSameProcess()) return false;
   const MutexLock lock(mutex_);
+  if (watches_now_ && live_rules_->Wants(tensor)) return true;
   if (!saves_now_) return false;
   const auto wanted = plan_.Find(tensor);
   return wanted.IsOk() && *wanted != nullptr;
@@ -272,10 +283,14 @@ Status Hook::Save(std::string_view tensor, const tensor::View &view,
                   std::shared_ptr<const void> owner) {
   SMD_RETURN_IF_ERROR(mark_.Check());
   if (!is_step_open_) return WrongState(StrCat("'", tensor, "': no step is open; begin one first"));
-  if (saves_now_) {
+  if (SavesStep()) {
     const MutexLock lock(mutex_);
-    if (!saves_now_) return WrongState(StrCat("'", tensor, "': the step was ended meanwhile"));
-    SMD_ASSIGN_OR_RETURN(const Wanted *wanted, plan_.Find(tensor));
+    if (!SavesStep()) return WrongState(StrCat("'", tensor, "': the step was ended meanwhile"));
+    if (watches_now_) live_rules_->Observe(tensor, view);
+    const Wanted *wanted = nullptr;
+    if (saves_now_) {
+      SMD_ASSIGN_OR_RETURN(wanted, plan_.Find(tensor));
+    }
     if (wanted != nullptr) SMD_RETURN_IF_ERROR(Write(tensor, view, *wanted, std::move(owner)));
   }
   return EarlyError();
@@ -374,13 +389,17 @@ Status Hook::WriteKept() {
     if (first.IsOk()) first = std::move(status);
   };
   for (const auto &[name, custom] : customs_) {
-    note(Write(name, custom.tensor.AsView(), plan_.FindCustom(custom.collections), nullptr));
+    const tensor::View view = custom.tensor.AsView();
+    const Wanted wanted = plan_.FindCustom(custom.collections);
+    if (watches_now_ && wanted.raw) live_rules_->Observe(name, view);
+    note(Write(name, view, wanted, nullptr));
   }
   for (const Scalar &scalar : scalars_) {
     if (!is_recording_ || step_->is_given_up) break;
     const tensor::View view = scalar.tensor.AsView();
     note(builder_.Add(scalar.name, view, ContextAt(scalar.timestamp)));
     if (tensorboard_) tensorboard_->AddScalar(scalar.name, view, scalar.timestamp);
+    if (watches_now_) live_rules_->Observe(scalar.name, view);
   }
   customs_.clear();
   scalars_.clear();
@@ -397,6 +416,24 @@ Status Hook::WriteLeftovers() {
   }
   StartSaving(*last_mode_);
   return CloseStep();
+}
+
+Status Hook::Watch(std::shared_ptr<SharedPanel> panel) {
+  SMD_RETURN_IF_ERROR(mark_.Check());
+  const MutexLock lock(mutex_);
+  if (is_step_open_) return WrongState("a step is open; rules begin to look between steps");
+  live_rules_ = std::make_unique<LiveRules>(std::move(panel), collections_, options_.worker);
+  return Status::Ok();
+}
+
+rules::Action Hook::Advice() const {
+  const MutexLock lock(mutex_);
+  return live_rules_ ? live_rules_->Advice() : rules::Action::kContinue;
+}
+
+std::vector<rules::Verdict> Hook::TakeVerdicts() {
+  const MutexLock lock(mutex_);
+  return live_rules_ ? live_rules_->TakeVerdicts() : std::vector<rules::Verdict>();
 }
 
 std::string Hook::CollectionsText() const {

@@ -16,6 +16,7 @@
 #include "config/collection_set.h"
 #include "record/hook_options.h"
 #include "record/kept_tensor.h"
+#include "record/live_rules.h"
 #include "record/state_store.h"
 #include "record/step_builder.h"
 #include "record/step_plan.h"
@@ -41,7 +42,7 @@ class Hook {
   Status AddToStep(const std::vector<std::string> &collections);
   int64_t LastStep(Mode mode) const;
 
-  bool SavesStep() const { return saves_now_; }
+  bool SavesStep() const { return saves_now_ || watches_now_; }
   bool Wants(std::string_view tensor);
   // `owner`, if given, keeps the view's memory until it is destroyed.
   Status Save(std::string_view tensor, const tensor::View &view,
@@ -49,6 +50,10 @@ class Hook {
   Status SaveCustom(std::string_view tensor, const tensor::View &view,
                     const std::vector<std::string> &collections);
   Status SaveScalar(std::string_view name, const tensor::View &view, double timestamp);
+
+  Status Watch(std::shared_ptr<SharedPanel> panel);
+  rules::Action Advice() const;
+  std::vector<rules::Verdict> TakeVerdicts();
 
   Status Flush(Deadline deadline);
   Status Close();
@@ -80,6 +85,7 @@ class Hook {
   // Begins to write what the step of `mode` that is the last one saves.
   void StartSaving(Mode mode) SMD_REQUIRES(mutex_);
   Status CloseStep() SMD_REQUIRES(mutex_);
+  Status CloseSavedStep() SMD_REQUIRES(mutex_);
   // What went wrong in the background, if it is to be told soon.
   Status EarlyError();
   Status Write(std::string_view name, const tensor::View &view, const Wanted &wanted,
@@ -114,6 +120,8 @@ class Hook {
   std::optional<TensorboardStep> tensorboard_ SMD_GUARDED_BY(mutex_);  // of step_
   std::atomic<bool> is_step_open_{false};
   std::atomic<bool> saves_now_{false};
+  std::unique_ptr<LiveRules> live_rules_ SMD_GUARDED_BY(mutex_);
+  std::atomic<bool> watches_now_{false};
   bool is_closed_ SMD_GUARDED_BY(mutex_) = false;
   std::optional<int64_t> last_saved_ SMD_GUARDED_BY(mutex_);
   std::string collections_text_ SMD_GUARDED_BY(mutex_);  // as last written

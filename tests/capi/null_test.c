@@ -38,6 +38,15 @@ static void config(void) {
 static void hook(void) {
   REFUSED(smd_hook_options_new(NULL));
   REFUSED(smd_hook_options_set(NULL, NULL, NULL));
+  REFUSED(smd_panel_new(NULL, NULL));
+  REFUSED(smd_panel_add(NULL, NULL, NULL, SMD_ACTION_WARN));
+  REFUSED(smd_panel_run(NULL, NULL, 0, -1, 0, NULL));
+  REFUSED(smd_panel_outcomes(NULL, NULL));
+  REFUSED(smd_panel_rules(NULL));
+  REFUSED(smd_hook_watch(NULL, NULL));
+  REFUSED(smd_hook_take_verdicts(NULL, NULL));
+  EXPECT(smd_hook_advice(NULL) == SMD_ACTION_CONTINUE && smd_verdicts_count(NULL) == 0);
+  EXPECT(smd_verdicts_step(NULL, 0) == -1 && smd_verdicts_rule(NULL, 0)[0] == '\0');
   REFUSED(smd_hook_options_load(NULL, NULL));
   REFUSED(smd_hook_options_get(NULL, NULL, NULL));
   REFUSED(smd_hook_options_regexes(NULL, NULL));

@@ -59,6 +59,8 @@ typedef struct smd_value smd_value;   /* one tensor's elements at one step */
 typedef struct smd_rule smd_rule;
 typedef struct smd_step_file smd_step_file;   /* one step's files, being written */
 typedef struct smd_event_file smd_event_file; /* one event file, being read */
+typedef struct smd_panel smd_panel;           /* built-in rules that look together */
+typedef struct smd_verdicts smd_verdicts;     /* what rules say of a job */
 
 /* Says that memory lent to the library, or user data, is no longer needed. */
 typedef void (*smd_release_fn)(void *user_data);

@@ -1,0 +1,95 @@
+#include "record/live_rules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "record/hook_fixture.h"
+#include "rules/registry.h"
+
+namespace smdebug::record {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class LiveRulesTest : public HookFixture {
+ protected:
+  std::shared_ptr<SharedPanel> PanelOf(rules::Action action) {
+    auto shared = std::make_shared<SharedPanel>();
+    auto detector = rules::MakeDetector("VanishingGradient", {}, rules::Profile::kAws);
+    const MutexLock lock(shared->mutex);
+    shared->panel.Add(*std::move(detector), action);
+    return shared;
+  }
+  void StepWith(float gradient) {
+    Begin();
+    Save("gradient/w", Floats({gradient}));
+    End();
+  }
+};
+
+TEST_F(LiveRulesTest, JudgeEveryStepWhateverIsSaved) {
+  SaveEvery(100);
+  Expect(TheHook().Watch(PanelOf(rules::Action::kStop)));
+  StepWith(1);
+  EXPECT_EQ(TheHook().Advice(), rules::Action::kContinue);
+  StepWith(1e-9F);
+  EXPECT_EQ(TheHook().Advice(), rules::Action::kStop);
+  StepWith(1);
+  EXPECT_EQ(TheHook().Advice(), rules::Action::kContinue);
+  const std::vector<rules::Verdict> verdicts = TheHook().TakeVerdicts();
+  ASSERT_THAT(verdicts, SizeIs(1));
+  EXPECT_EQ(verdicts[0].place.step, 1);
+  EXPECT_EQ(verdicts[0].tensor, "gradient/w");
+  EXPECT_EQ(verdicts[0].worker, "worker_0");
+  EXPECT_THAT(TheHook().TakeVerdicts(), IsEmpty());
+}
+
+TEST_F(LiveRulesTest, TheHookWantsWhatTheyLookAt) {
+  SaveEvery(100);
+  Expect(TheHook().Watch(PanelOf(rules::Action::kWarn)));
+  StepWith(1);
+  Begin();
+  EXPECT_TRUE(TheHook().SavesStep());
+  EXPECT_TRUE(TheHook().Wants("gradient/w"));
+  EXPECT_FALSE(TheHook().Wants("loss"));
+  End();
+  EXPECT_FALSE(TheHook().SavesStep());
+}
+
+TEST_F(LiveRulesTest, AChangedCollectionCountsFromTheNextStepOn) {
+  Expect(TheHook().Watch(PanelOf(rules::Action::kWarn)));
+  Begin();
+  EXPECT_FALSE(TheHook().Wants("my tensor"));
+  End();
+  TheHook().Collections().GetOrCreate("gradients")->AddTensor("my tensor");
+  Begin();
+  EXPECT_TRUE(TheHook().Wants("my tensor"));
+  End();
+}
+
+TEST_F(LiveRulesTest, BeginBetweenSteps) {
+  Begin();
+  EXPECT_EQ(TheHook().Watch(PanelOf(rules::Action::kWarn)).GetCode(), Code::kWrongState);
+  End();
+}
+
+TEST_F(LiveRulesTest, SeeWhatWasSavedByHand) {
+  Expect(TheHook().Watch(PanelOf(rules::Action::kWarn)));
+  Begin();
+  Expect(TheHook().SaveCustom("gradient/mine", Floats({0}), {}));
+  End();
+  EXPECT_THAT(TheHook().TakeVerdicts(), SizeIs(1));
+}
+
+TEST_F(LiveRulesTest, AWorkerThatRecordsNothingIsNotJudged) {
+  options_.worker = "worker_1";
+  options_.num_workers = 2;
+  Expect(TheHook().Watch(PanelOf(rules::Action::kStop)));
+  StepWith(0);
+  EXPECT_EQ(TheHook().Advice(), rules::Action::kContinue);
+}
+
+}  // namespace
+}  // namespace smdebug::record
