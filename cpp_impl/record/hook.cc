@@ -336,7 +336,9 @@ Status Hook::WriteReductions(std::string_view name, const tensor::View &view,
     }
     const tensor::Value value = ReadableByAll(*std::move(computed), reduction.kind);
     const tensor::View saved{value.data.get(), kShape, {}, value.dtype};
-    SMD_RETURN_IF_ERROR(builder_.Add(tensor::ReductionTensorName(reduction, name), saved, context));
+    const std::string saved_name =
+        tensor::ReductionTensorName(reduction, name, options_.keeps_output_numbers);
+    SMD_RETURN_IF_ERROR(builder_.Add(saved_name, saved, context));
   }
   return Status::Ok();
 }

@@ -149,7 +149,7 @@ constexpr Option BytesOption(Text name) {
           [](const Options &o) { return std::to_string(o.queue.*member); }};
 }
 
-constexpr std::array<Option, 19> kOptions = {{
+constexpr std::array<Option, 20> kOptions = {{
     TextOption<&Options::out_dir>("out_dir"),
     {"worker", [](Options *o, Text, Text value) { return SetWorker(o, value); },
      [](const Options &o) { return o.worker; }},
@@ -179,6 +179,7 @@ constexpr std::array<Option, 19> kOptions = {{
     {"report_errors", [](Options *o, Text, Text value) { return SetReportErrors(o, value); },
      [](const Options &o) { return std::string(o.queue.reports_late ? "late" : "soon"); }},
     SwitchOption<&Options::has_builtin_collections>("builtin_collections"),
+    SwitchOption<&Options::keeps_output_numbers>("keep_output_numbers"),
     SwitchOption<&Options::exports_tensorboard>("export_tensorboard"),
     TextOption<&Options::tensorboard_dir>("tensorboard_dir"),
     {"checkpoint_dir",

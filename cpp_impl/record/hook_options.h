@@ -31,6 +31,7 @@ struct HookOptions {
   Clock::Duration close_time = std::chrono::seconds(30);
   // Else of the built-in collections only "default" and "all".
   bool has_builtin_collections = true;
+  bool keeps_output_numbers = false;  // in the names of saved reductions
   bool exports_tensorboard = false;
   std::string tensorboard_dir;
   std::optional<std::string> checkpoint_dir;  // else the configured one

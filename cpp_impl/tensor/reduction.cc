@@ -61,8 +61,10 @@ std::optional<Reduction> ReductionFromName(std::string_view name) {
   return reduction;
 }
 
-std::string ReductionTensorName(Reduction reduction, std::string_view tensor) {
-  return WithoutOutputNumbers(StrCat(kFolder, ReductionName(reduction), '/', tensor));
+std::string ReductionTensorName(Reduction reduction, std::string_view tensor,
+                                bool keeps_output_numbers) {
+  std::string name = StrCat(kFolder, ReductionName(reduction), '/', tensor);
+  return keeps_output_numbers ? name : WithoutOutputNumbers(name);
 }
 
 std::optional<SavedReduction> ParseReductionTensorName(std::string_view name) {

@@ -53,9 +53,10 @@ std::string ReductionName(Reduction reduction);
 // Of such a name, or nothing; "l1_norm" and "l2_norm" are taken too.
 std::optional<Reduction> ReductionFromName(std::string_view name);
 
-// "smdebug/reductions/abs_mean/<tensor>", with every ":<digits>" removed, as the
-// original names a saved reduction.
-std::string ReductionTensorName(Reduction reduction, std::string_view tensor);
+// "smdebug/reductions/abs_mean/<tensor>", with every ":<digits>" removed unless they are
+// kept, as the original names a saved reduction of most frameworks, and of TensorFlow.
+std::string ReductionTensorName(Reduction reduction, std::string_view tensor,
+                                bool keeps_output_numbers = false);
 
 // What such a name stands for, or nothing if `name` is no reduction's.
 struct SavedReduction {

@@ -38,6 +38,8 @@ SMD_FALLIBLE smd_hook_options_new(smd_hook_options **out) SMD_NOEXCEPT;
  *                       stops a training ("soon")
  *   builtin_collections "false": of the built-in collections (all, default, weights,
  *                       biases, gradients, losses) only all and default ("true")
+ *   keep_output_numbers "true": saved reductions of "w:0" are of "w:0", as those of
+ *                       TensorFlow, and not of "w" ("false")
  *   export_tensorboard  "true": scalars and histograms for TensorBoard too ("false")
  *   tensorboard_dir     folder for them, which alone asks for them too
  *                       ("<out_dir>/tensorboard")

@@ -130,6 +130,7 @@ TEST_F(HookOptionsTest, AreGivenOutAsTheyAreSet) {
       {"durability", "step"},
       {"report_errors", "late"},
       {"builtin_collections", "false"},
+      {"keep_output_numbers", "true"},
       {"export_tensorboard", "true"},
       {"tensorboard_dir", "/board"},
       {"checkpoint_dir", "/checkpoints"},

@@ -207,6 +207,18 @@ TEST_F(HookTest, ReductionsAreSavedUnderTheNamesOfTheOriginal) {
   EXPECT_THAT(step.floats.at("smdebug/reductions/abs_mean/w"), ElementsAre(2));
 }
 
+TEST_F(HookTest, ReductionsMayKeepTheOutputNumbersOfTensorFlow) {
+  options_.keeps_output_numbers = true;
+  options_.reduction_config = config::ReductionConfig();
+  options_.reduction_config.Add({tensor::ReductionKind::kMax, false});
+  options_.include_regexes = {"^w"};
+  Begin();
+  Save("w:0", Floats({-3, 1}));
+  End();
+  Flush();
+  EXPECT_THAT(At(0).names, ElementsAre("smdebug/reductions/max/w:0"));
+}
+
 TEST_F(HookTest, AReductionThatCannotBeIsLeftOut) {
   config::ReductionConfig reductions;
   ASSERT_TRUE(reductions.AddList("min,sum").IsOk());

@@ -58,6 +58,7 @@ TEST(ReductionTensorName, LosesOutputNumbersEverywhere) {
   EXPECT_EQ(name("a:12/b:3/c"), "a/b/c");
   EXPECT_EQ(name("a:b"), "a:b");
   EXPECT_EQ(name("a:"), "a:");
+  EXPECT_EQ(ReductionTensorName(kL2, "w:0", true), "smdebug/reductions/l2/w:0");
   EXPECT_EQ(name("a::1"), "a:");
   EXPECT_EQ(name("a:1:2x"), "ax");
 }
