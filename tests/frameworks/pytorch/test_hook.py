@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import namedtuple
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, List
 
@@ -133,6 +134,17 @@ def test_a_module_called_again_goes_on_counting(out_dir):
     assert names_of(trial, "relu_input") == ["relu_input_0", "relu_input_1"]
     assert names_of(trial, "relu_output") == ["relu_output_0", "relu_output_1"]
     assert trial.tensor("Twice_output_1").value(1).tolist() == torch.relu(-X).tolist()
+
+
+def test_calls_from_threads_are_all_counted(out_dir):
+    # As those of DataParallel's replicas.
+    model = nn.Sequential(nn.ReLU())
+    with recorded(out_dir, model, include_regex="^0_output", save_all=False):
+        model(X)
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda _: model[0](X), range(400)))
+    trial = smd.create_trial(out_dir)
+    assert set(names_of(trial, "0_output")) == {f"0_output_{i}" for i in range(401)}
 
 
 def test_nested_values_are_numbered_in_order(out_dir):

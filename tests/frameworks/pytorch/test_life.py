@@ -167,6 +167,34 @@ def test_values_keep_their_type(out_dir, dtype):
     assert str(trial.tensor("gradient/Doubled_weight").value(0).dtype) == dtype
 
 
+@pytest.mark.filterwarnings("ignore:TypedStorage")
+def test_tensors_stay_as_they_are(out_dir):
+    # What shares its memory with numpy cannot be resized any more.
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU())
+    with recorded(out_dir, model):
+        out = model(X)
+        out.sum().backward()
+        tensors = [out.detach(), model[0].weight.data, model[0].weight.grad]
+        for tensor in tensors:
+            tensor.storage().resize_(0)
+    assert smd.create_trial(out_dir).tensor("0_output_0").value(0).shape == (2, 4)
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage")
+def test_truth_values(out_dir):
+    class Positive(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x > 0
+
+    model = Positive()
+    with recorded(out_dir, model):
+        mask = model(torch.tensor([1.0, -1.0]))
+        mask.storage().resize_(0)
+    value = smd.create_trial(out_dir).tensor("Positive_output_0").value(0)
+    assert value.dtype == bool
+    assert value.tolist() == [True, False]
+
+
 def test_scalars_and_tensors_by_hand(out_dir):
     model = model_of_two()
     with recorded(out_dir, model) as hook:

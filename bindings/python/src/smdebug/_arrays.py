@@ -50,13 +50,15 @@ def dtype_for(number: int) -> np.dtype[Any]:
 
 
 def view_of(value: object) -> _raw.View:
-    """Lends any value that can be saved as a tensor; copies only where it must.
+    """Lends any value that can be saved as a tensor, or was lent; copies only where it must.
 
     Raises
     ------
     SMDebugTypeError
         If it is no tensor, or of an element type that cannot be saved.
     """
+    if isinstance(value, _raw.View):
+        return value
     view = _raw.lend(value)
     if view is not None:
         return view

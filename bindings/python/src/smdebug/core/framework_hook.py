@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any, ClassVar, Dict, List, Mapping, Optional, Sequence, Tuple
+from itertools import count
+from typing import Any, ClassVar, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from smdebug import _raw
 from smdebug.core.collection import SM_METRIC_COLLECTIONS
@@ -75,7 +76,8 @@ include_regex, include_collections, save_all, include_workers, options
         self.raise_errors = raises_by_default() if raise_errors is None else raise_errors
         self.failures = 0
         self._is_prepared = False
-        self._saved_counts: Dict[str, int] = defaultdict(int)
+        # Counters, for parts of a model that run in threads.
+        self._saved_counts: Dict[str, Iterator[int]] = defaultdict(count)
         self._metrics = MetricsFile.of_job()
         set_hook(self)
 
@@ -141,9 +143,7 @@ include_regex, include_collections, save_all, include_workers, options
         on from call to call.
         """
         if self._is_tensor(value):
-            number = self._saved_counts[prefix]
-            self._saved_counts[prefix] = number + 1
-            self._save(f"{prefix}{number}", value)
+            self._save(f"{prefix}{next(self._saved_counts[prefix])}", value)
         elif isinstance(value, (list, tuple)):
             for item in value:
                 self._save_numbered(prefix, item)

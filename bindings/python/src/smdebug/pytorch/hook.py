@@ -10,6 +10,8 @@ from functools import cached_property
 from typing import Any, Callable, ClassVar, List, Mapping, Sequence, Tuple, Type
 from weakref import WeakKeyDictionary
 
+from smdebug import _raw
+from smdebug._arrays import view_of
 from smdebug.core.collection import CollectionKeys
 from smdebug.core.error_policy import guarded
 from smdebug.core.framework_hook import FrameworkHook
@@ -203,14 +205,15 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
     def _as_saveable(self, value: Any) -> Any:
         if not isinstance(value, torch.Tensor):
             return value
+        if hasattr(value, "to_local"):
+            value = value.to_local()  # of a tensor in several processes, the part that is here
         value = value.detach()
         if value.layout is not torch.strided:
             value = value.to_dense()
-        try:
-            return value.cpu().numpy()
-        except (RuntimeError, TypeError):
-            # What numpy does not know, as bfloat16, is lent by DLPack.
-            return value
+        return value.cpu().resolve_conj().resolve_neg()
+
+    def save(self, name: str, value: Any) -> None:
+        super().save(name, _lent(value) if isinstance(value, torch.Tensor) else value)
 
     def _prepare_collections(self) -> None:
         super()._prepare_collections()
@@ -235,6 +238,15 @@ def _outside_of_graphs(function: Callable[..., None]) -> Callable[..., None]:
     compiler = getattr(torch, "compiler", None)
     outside: Callable[..., None] = function if compiler is None else compiler.disable(function)
     return outside
+
+
+def _lent(tensor: Any) -> Any:
+    """A detached tensor's memory, without its numpy array: that would fix the tensor's size."""
+    try:
+        return _raw.lend_dlpack(torch.utils.dlpack.to_dlpack(tensor))
+    except (BufferError, RuntimeError):
+        # Of an element type that this PyTorch does not lend, as bool.
+        return view_of(tensor.clone())
 
 
 def _check_module(module: Any) -> None:
