@@ -8,6 +8,7 @@ from typing import Any, Dict, Iterator, Tuple
 
 import numpy as np
 import pytest
+import signatures
 import trainings
 from conftest import Run, output_of
 
@@ -16,6 +17,23 @@ from smdebug.core.collection import SCALAR_COLLECTIONS
 from smdebug.exceptions import TensorUnavailableForStep
 
 NAMES = [training.__name__ for training in trainings.TRAININGS]
+# What PyTorch and the profiler call, or the hook by itself.
+NOT_FOR_USERS = {
+    "Hook.backward_hook",
+    "Hook.bhook",
+    "Hook.count_parameters",
+    "Hook.fhook",
+    "Hook.forward_hook",
+    "Hook.forward_pre_hook",
+    "Hook.has_default_configuration",
+    "Hook.log_outstanding_backward_stats_and_reset",
+    "Hook.log_outstanding_forward_stats_and_reset",
+    "Hook.log_outstanding_timeline_metrics",
+    "Hook.log_trace_event",
+    "Hook.record_trace_events",
+    "Hook.reset_backward_module_profile_stats",
+    "Hook.reset_forward_module_profile_stats",
+}
 DUMP = Path(__file__).parents[2] / "interop" / "dump_trial.py"
 Place = Tuple[str, str, int]
 
@@ -141,3 +159,11 @@ def with_settings_of_hook(collection: Dict[str, Any], another: Dict[str, Any]) -
         filled["reduction_config"] = ReductionConfig(save_raw_tensor=True).to_json_dict()
         filled["save_histogram"] = False
     return filled
+
+
+def test_calls_are_the_same(original):
+    theirs = json.loads(output_of(original("signatures.py")).splitlines()[-1])
+    ours = signatures.signatures()
+    for name in theirs.keys() - NOT_FOR_USERS:
+        parameters = theirs[name]
+        assert ours[name][: len(parameters)] == parameters, name

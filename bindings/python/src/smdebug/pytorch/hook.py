@@ -188,6 +188,10 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             value = [getattr(value, field.name) for field in dataclasses.fields(value)]
         super()._save_numbered(prefix, value)
 
+    def should_save_dataloader_metrics(self, metrics_name: str) -> bool:
+        """False: there is no profiler here.  The training service's own PyTorch asks."""
+        return False
+
     # ---- what PyTorch says of itself -------------------------------------------------
 
     def _place(self) -> Tuple[str, int]:

@@ -1,0 +1,28 @@
+"""Prints how the public calls of a package called smdebug.pytorch are called, as JSON."""
+
+import inspect
+import json
+
+import smdebug.pytorch as smd
+
+
+def signatures():
+    """The name, the kind and the default of each parameter, by the names of the calls."""
+    found = {name: getattr(smd, name) for name in ("get_hook", "set_hook", "del_hook")}
+    for kind in (smd.Hook, smd.Collection):
+        public = [name for name in dir(kind) if not name.startswith("_")]
+        for name in ("__init__", *public):
+            call = getattr(kind, name)
+            if inspect.isfunction(call) or inspect.ismethod(call):
+                found[f"{kind.__name__}.{name}"] = call
+    return {
+        name: [
+            [parameter.name, str(parameter.kind), repr(parameter.default)]
+            for parameter in inspect.signature(function).parameters.values()
+        ]
+        for name, function in found.items()
+    }
+
+
+if __name__ == "__main__":
+    print("\n" + json.dumps(signatures()))
