@@ -17,6 +17,7 @@ __all__ = [
     "HookHandle",
     "HookOptions",
     "Numbers",
+    "PanelHandle",
     "ReductionConfigHandle",
     "RuleHandle",
     "SaveConfigHandle",
@@ -26,6 +27,7 @@ __all__ = [
     "TensorHandle",
     "TrialHandle",
     "TrialOptions",
+    "VerdictsHandle",
     "check",
     "out",
     "out_steps",
@@ -91,6 +93,16 @@ class RuleHandle(Handle):
     _free = staticmethod(_raw.smd_rule_free)
 
 
+class PanelHandle(Handle):
+    __slots__ = ()
+    _free = staticmethod(_raw.smd_panel_free)
+
+
+class VerdictsHandle(Handle):
+    __slots__ = ()
+    _free = staticmethod(_raw.smd_verdicts_free)
+
+
 class TensorHandle(Handle):
     __slots__ = ()
     _free = staticmethod(_raw.smd_tensor_free)
@@ -126,6 +138,7 @@ _SLOTS: Dict[str, _Slot] = {
         "smd_event_file",
         "smd_hook",
         "smd_hook_options",
+        "smd_panel",
         "smd_reduction_config",
         "smd_rule",
         "smd_save_config",
@@ -138,6 +151,7 @@ _SLOTS: Dict[str, _Slot] = {
         "smd_trial",
         "smd_trial_options",
         "smd_value",
+        "smd_verdicts",
     )
 }
 

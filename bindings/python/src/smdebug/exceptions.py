@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Any, Optional
 
 from smdebug.core.modes import ModeKeys as modes
 
@@ -31,6 +31,7 @@ __all__ = [
     "StepUnavailable",
     "TensorUnavailable",
     "TensorUnavailableForStep",
+    "TrainingStopped",
 ]
 
 
@@ -243,6 +244,24 @@ class RuleEvaluationConditionMet(SMDebugError):
 
     def __str__(self) -> str:
         return f"the condition of rule {self.rule_name} is met at step {self.step}"
+
+
+class TrainingStopped(RuleEvaluationConditionMet):
+    """Raised in a training whose rules ask for its end.
+
+    Attributes
+    ----------
+    verdict : smdebug.rules.Verdict
+        The finding that asks for it.
+    """
+
+    def __init__(self, verdict: Any) -> None:
+        super().__init__(verdict.rule, verdict.step)
+        self.args = (verdict,)
+        self.verdict = verdict
+
+    def __str__(self) -> str:
+        return f"the training is to stop: {self.verdict}"
 
 
 class InsufficientInformationForRuleInvocation(SMDebugError):

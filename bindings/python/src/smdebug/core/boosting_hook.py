@@ -22,6 +22,7 @@ class BoostingHook(FrameworkHook):
     """
 
     _save_interval = 10
+    _stops_by_raising = False
 
     def __init__(self, **arguments: Any) -> None:
         super().__init__(**arguments)

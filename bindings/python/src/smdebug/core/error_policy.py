@@ -6,7 +6,7 @@ import functools
 import os
 from typing import Any, Callable, Optional, Tuple, Type, TypeVar, Union, cast, overload
 
-from smdebug.exceptions import InvalidCollectionConfiguration
+from smdebug.exceptions import InvalidCollectionConfiguration, TrainingStopped
 
 __all__ = ["guarded", "raises_by_default"]
 
@@ -38,11 +38,11 @@ def guarded(
 
     A failure is handed to the hook's `_note_failure`, and the call returns `returns`.
     What the user has to mend is raised: a collection that includes nothing, and the
-    classes in `passes`.  On a copy of a hook, which records nothing, the call does
+    classes in `passes`; and what rules raise to stop the training.  On a copy of a hook, which records nothing, the call does
     nothing.
     """
 
-    raised: Tuple[Type[Exception], ...] = (InvalidCollectionConfiguration, *passes)
+    raised: Tuple[Type[Exception], ...] = (InvalidCollectionConfiguration, TrainingStopped, *passes)
 
     def decorate(method: Function) -> Function:
         @functools.wraps(method)

@@ -14,7 +14,8 @@ from smdebug.core.hook import Hook, Regexes, SaveSettings
 from smdebug.core.metrics import MetricsFile
 from smdebug.core.reduction_config import ReductionConfig
 from smdebug.core.singleton_utils import set_hook
-from smdebug.exceptions import SMDebugTypeError
+from smdebug.core.verdict import Action, Verdict
+from smdebug.exceptions import SMDebugTypeError, TrainingStopped
 
 __all__ = ["FrameworkHook"]
 
@@ -37,9 +38,16 @@ include_regex, include_collections, save_all, include_workers, options
     ----------
     failures : int
         How many calls of the framework failed in the hook.
+    stop_verdict : smdebug.rules.Verdict or None
+        The first finding of the rules that watch (see `watch`) that asks for the end of
+        the training; a hook whose framework has a way to stop uses it.
     """
 
     _always_saved: ClassVar[Sequence[str]] = DEFAULT_SAVED_COLLECTIONS
+
+    # Whether the framework has no other way to be stopped: then the step after the one
+    # whose findings ask for it raises TrainingStopped.
+    _stops_by_raising: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -79,6 +87,9 @@ include_regex, include_collections, save_all, include_workers, options
         # Counters, for parts of a model that run in threads.
         self._saved_counts: Dict[str, Iterator[int]] = defaultdict(count)
         self._metrics = MetricsFile.of_job()
+        self._heard: List[Verdict] = []
+        self.stop_verdict: Optional[Verdict] = None
+        self._has_raised = False
         set_hook(self)
 
     # ---- what a framework says of itself -----------------------------------------
@@ -103,6 +114,8 @@ include_regex, include_collections, save_all, include_workers, options
     def _next_step(self) -> None:
         """Ends the open step, if there is one, and begins the next of the current mode."""
         self._finish_step()
+        if self._stops_by_raising:
+            self._raise_if_to_stop()
         if not self._is_prepared:
             self._is_prepared = True
             self._prepare_collections()
@@ -110,9 +123,29 @@ include_regex, include_collections, save_all, include_workers, options
         self.begin_step()
 
     def _finish_step(self) -> None:
-        """Ends the open step, if there is one."""
-        if self._step_is_open:
-            self.end_step()
+        """Ends the open step, if there is one, and hears what rules say of it."""
+        if not self._step_is_open:
+            return
+        self.end_step()
+        if self.advice is not Action.CONTINUE:
+            self._hear(super().take_verdicts())
+
+    def _raise_if_to_stop(self) -> None:
+        # Once: who catches it may go on, as for a last evaluation.
+        if self.stop_verdict is not None and not self._has_raised:
+            self._has_raised = True
+            raise TrainingStopped(self.stop_verdict)
+
+    def _hear(self, verdicts: List[Verdict]) -> None:
+        for verdict in verdicts:
+            self.logger.warning("%s", verdict)
+            if verdict.action is Action.STOP and self.stop_verdict is None:
+                self.stop_verdict = verdict
+        self._heard.extend(verdicts)
+
+    def take_verdicts(self) -> List[Verdict]:
+        heard, self._heard = self._heard, []
+        return heard + super().take_verdicts()
 
     @property
     def _saves_step(self) -> bool:

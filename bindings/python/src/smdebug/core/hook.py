@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
 from contextlib import contextmanager
@@ -40,11 +39,13 @@ from smdebug.core.config_constants import DEFAULT_WORKER_NAME
 from smdebug.core.hook_arguments import collection_names, hook_arguments, tensorboard_folder
 from smdebug.core.logger import get_logger
 from smdebug.core.modes import ModeKeys
+from smdebug.core.open_hooks import close_at_exit, forget
 from smdebug.core.reduction_config import ReductionConfig
 from smdebug.core.save_config import DEFAULT_SAVE_CONFIG_INTERVAL, SaveConfig, SaveConfigMode
 from smdebug.core.step_number import StepNumber
 from smdebug.core.tensor import mode_number
 from smdebug.core.utils import flatten, match_inc
+from smdebug.core.watching import Watching
 from smdebug.exceptions import (
     SMDebugError,
     SMDebugRuntimeError,
@@ -64,11 +65,8 @@ _NOT_IN_EVALUATION = (CollectionKeys.GRADIENTS, CollectionKeys.OPTIMIZER_VARIABL
 # How long one call into the library may wait before Python looks at its signals.
 _SLICE_SECONDS = 0.2
 
-# Hooks that were not closed: jobs that just end close theirs at exit.
-_open_hooks: Set[Hook] = set()
 
-
-class Hook:
+class Hook(Watching):
     """Records the tensors of a job; framework-neutral.
 
     A job sets the mode, begins a step, saves tensors by name and ends the step.  Which
@@ -178,10 +176,8 @@ class Hook:
         }
         self._collections: Dict[str, Collection] = {}
         self._step_is_open = False
-        self._pid = os.getpid()
         self._handle = HookHandle(out("hook", _raw.smd_hook_new, self._raw_options(settings)))
-        self._process = os.getpid()
-        _open_hooks.add(self)
+        close_at_exit(self)
 
     def _raw_options(self, settings: Mapping[str, Any]) -> HookOptions:
         options = self._first_options()
@@ -276,7 +272,7 @@ class Hook:
         SMDebugError
             The first error of the background writer not yet reported.
         """
-        _open_hooks.discard(self)
+        forget(self)
         self._step_is_open = False
         self._push_collections()
         check(_raw.smd_hook_close(self._handle))
@@ -591,15 +587,3 @@ def _copy_of(hook_class: Type[Hook]) -> Hook:
     copy = hook_class.__new__(hook_class)
     copy._is_copy = True
     return copy
-
-
-@atexit.register
-def _close_open_hooks() -> None:
-    # A forked child holds its parent's hooks, which are the parent's to close.
-    for hook in [hook for hook in _open_hooks if hook._process == os.getpid()]:
-        if hook._pid != os.getpid():
-            continue
-        try:
-            hook.close()
-        except Exception as error:
-            hook.logger.error("closing the hook of %s: %s", hook.out_dir, error)

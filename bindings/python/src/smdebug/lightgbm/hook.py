@@ -87,9 +87,15 @@ include_collections, save_all, include_workers, raise_errors, options
         # LightGBM calls by this order: before early_stopping, which may end the training.
         self.order = 20
 
-    @guarded
     def __call__(self, env: Any) -> None:
-        """Records a boosting round."""
+        """Records a boosting round, and ends the training if rules ask for it."""
+        self._record_round(env)
+        if self.stop_verdict is not None:
+            results = env.evaluation_result_list or []
+            raise lgb.callback.EarlyStopException(env.iteration, results)
+
+    @guarded
+    def _record_round(self, env: Any) -> None:
         results = [_Result(*result) for result in env.evaluation_result_list or ()]
         self._include_metrics((result.name, not result.rises) for result in results)
         self._begin_round(env.iteration)

@@ -10,7 +10,7 @@ from typing import Any, List, Set, Tuple
 from smdebug.core.collection import CollectionKeys
 from smdebug.core.error_policy import guarded
 from smdebug.core.framework_hook import FrameworkHook
-from smdebug.core.hook import _close_open_hooks
+from smdebug.core.open_hooks import close_all
 from smdebug.core.utils import import_framework
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.mxnet.collection import COLLECTIONS, Collection
@@ -26,7 +26,7 @@ except AttributeError as error:
     ) from error
 
 # Before MXNet's own end, after which a wait for an array may never return.
-atexit.register(_close_open_hooks)
+atexit.register(close_all)
 
 GRADIENT_PREFIX = "gradient/"
 

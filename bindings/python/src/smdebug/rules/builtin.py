@@ -21,7 +21,7 @@ class BuiltinRule(Rule):
     base_trial : Trial
         The trial that is judged.
     name : str
-        The rule's name: "VanishingGradient".
+        The rule's name, as "VanishingGradient"; `Panel.rules` lists them.
     parameters : mapping of str to str, optional
         Its parameters, as {"threshold": "1e-7"}; those not given have their defaults.
 

@@ -114,12 +114,15 @@ include_collections, save_all, include_workers, raise_errors, options
         self._begun = Round(model, epoch, evals_log)
         return False
 
-    @guarded(returns=False)
     def after_iteration(self, model: Any, epoch: int, evals_log: Mapping[str, Any]) -> bool:
-        """Records a boosting round; never ends the training."""
+        """Records a boosting round; True, which ends the training, if rules ask for it."""
+        self._record_round(model, epoch, evals_log)
+        return self.stop_verdict is not None
+
+    @guarded
+    def _record_round(self, model: Any, epoch: int, evals_log: Mapping[str, Any]) -> None:
         self._begun = None
         self._record(model, epoch, last_values(evals_log))
-        return False
 
     def after_training(self, model: Any) -> Any:
         """Records a last round that was not told of, and waits until all are written."""

@@ -1,0 +1,160 @@
+"""Built-in rules that look at a job together."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Union
+
+from smdebug import _raw
+from smdebug._handles import PanelHandle, check, out, out_text, text
+from smdebug.core.verdict import Action, Verdict, take_verdicts
+from smdebug.exceptions import (
+    NoMoreData,
+    SMDebugTimeoutError,
+    SMDebugTypeError,
+    SMDebugValueError,
+    StepUnavailable,
+)
+
+from smdebug.trials.trial import Trial
+
+__all__ = ["Panel"]
+
+# How long one call into the library may wait before Python looks at its signals.
+_SLICE_MS = 200
+
+# How many steps one call judges: between them Python looks at its signals too.
+_AT_ONCE = 64
+
+
+class Panel:
+    """Built-in rules that look at a stored trial, or at a job from within.
+
+    Each tensor is read and summed up once for all of them.
+
+    Parameters
+    ----------
+    profile : str
+        Which defaults the rules' parameters have: "aws", as the training service
+        documents them, or "calibrated", which leave healthy runs alone.
+
+    Examples
+    --------
+    >>> panel = Panel("calibrated").add("VanishingGradient").add("ExplodingTensor")
+    >>> for verdict in panel.run(trial):
+    ...     print(verdict)
+    """
+
+    def __init__(self, profile: str = "aws") -> None:
+        self._handle = PanelHandle(out("panel", _raw.smd_panel_new, text(profile, "profile")))
+        self._last = -1  # of the steps that were judged
+
+    def add(
+        self,
+        rule: str,
+        parameters: Optional[Mapping[str, object]] = None,
+        action: Union[Action, str] = Action.WARN,
+    ) -> Panel:
+        """Adds a rule.
+
+        Parameters
+        ----------
+        rule : str
+            Its name; `rules` lists them.
+        parameters : mapping of str to str, number or bool, optional
+            Those that are not to have their defaults.
+        action : Action or str
+            What its findings will ask for: "continue", "warn" or "stop".
+
+        Returns
+        -------
+        Panel
+            This one.
+
+        Raises
+        ------
+        SMDebugValueError
+            If there is no such rule, or it has no such parameter, or not with that value.
+        """
+        given = json.dumps({name: str(value) for name, value in (parameters or {}).items()})
+        check(_raw.smd_panel_add(self._handle, text(rule, "rule"), given, int(_action(action))))
+        return self
+
+    def run(
+        self,
+        trial: Trial,
+        start_step: int = 0,
+        end_step: Optional[int] = None,
+        wait: bool = True,
+    ) -> Iterator[Verdict]:
+        """Judges the steps of a trial, one after the other.
+
+        Parameters
+        ----------
+        trial : Trial
+            The trial.
+        start_step : int
+            The first global step to report on; earlier ones are looked at.
+        end_step : int, optional
+            The step to stop before.
+        wait : bool
+            Whether to go on until the job ends; else until the last step that is there.
+
+        Yields
+        ------
+        Verdict
+            What is found, as it is found.
+        """
+        if not isinstance(trial, Trial):
+            raise SMDebugTypeError(f"a Trial is judged, not a {type(trial).__name__}")
+        while True:
+            steps = [step for step in trial.steps(show_incomplete_steps=True) if step > self._last]
+            if end_step is not None:
+                steps = [step for step in steps if step < end_step]
+            for first in range(0, len(steps), _AT_ONCE):
+                last = steps[first : first + _AT_ONCE][-1]
+                yield from self._judge(trial, start_step, last + 1)
+            if not wait or (end_step is not None and self._last + 1 >= end_step):
+                return
+            if not self._wait(trial, max(self._last + 1, start_step)):
+                return
+
+    def _judge(self, trial: Trial, start_step: int, end_step: int) -> List[Verdict]:
+        """Judges the steps before `end_step` that were not judged yet."""
+        handles = self._handle, trial._handle
+        found = out("verdicts", _raw.smd_panel_run, *handles, start_step, end_step, 0)
+        self._last = end_step - 1
+        return take_verdicts(found)
+
+    @staticmethod
+    def _wait(trial: Trial, step: int) -> bool:
+        """Waits for a step, or one after it; False if the job has ended before."""
+        wait_for_step = _raw.smd_trial_wait_for_step
+        while True:
+            try:
+                check(wait_for_step(trial._handle, step, _raw.SMD_MODE_GLOBAL, _SLICE_MS))
+                return True
+            except StepUnavailable:
+                return True
+            except NoMoreData:
+                return False
+            except SMDebugTimeoutError:
+                pass
+
+    def outcomes(self) -> List[Verdict]:
+        """What each rule has to say of all it has seen: one verdict each, in order."""
+        return take_verdicts(out("verdicts", _raw.smd_panel_outcomes, self._handle))
+
+    @staticmethod
+    def rules() -> List[Dict[str, Any]]:
+        """The built-in rules, each with "name", "summary" and "parameters"."""
+        rules: List[Dict[str, Any]] = json.loads(out_text(_raw.smd_panel_rules))
+        return rules
+
+
+def _action(action: Union[Action, str]) -> Action:
+    if isinstance(action, str):
+        if action.upper() not in Action.__members__:
+            raise SMDebugValueError(f"{action!r} is not 'continue', 'warn' or 'stop'")
+        return Action[action.upper()]
+    return Action(action)
