@@ -1,0 +1,298 @@
+"""What a hook of TensorFlow or Keras does with the tensors that it sees."""
+
+from __future__ import annotations
+
+from typing import (
+    Any,
+    Callable,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+)
+
+from smdebug import _raw
+from smdebug._handles import Strings, check
+from smdebug.core.collection import CollectionKeys
+from smdebug.core.error_policy import guarded
+from smdebug.core.framework_hook import FrameworkHook
+from smdebug.core.modes import ModeKeys
+from smdebug.core.utils import match_inc
+from smdebug.tensorflow.collection import BUILTIN_COLLECTIONS, Collection
+from smdebug.tensorflow.constants import TF_DEFAULT_SAVED_COLLECTIONS
+from smdebug.tensorflow.utils import (
+    call_at_run_time,
+    flat_tensors,
+    host_value,
+    is_built,
+    is_compiled_by_xla,
+    is_first_replica,
+    is_symbolic,
+    place_of_process,
+    variable_name,
+)
+from smdebug.tensorflow.watch import NamedTensors, innermost
+
+__all__ = ["TensorflowBaseHook", "Variables", "variables_of_optimizer"]
+
+# Each with the collection it belongs to, and its name in the trial.
+Variables = List[Tuple[str, str, Any]]
+
+
+_FILLED = (
+    CollectionKeys.WEIGHTS,
+    CollectionKeys.BIASES,
+    CollectionKeys.GRADIENTS,
+    CollectionKeys.LAYERS,
+)
+
+
+class TensorflowBaseHook(FrameworkHook):
+    """A hook whose collections are filled with what is seen as this or that.
+
+    What a tensor is called does not tell a gradient from a layer's output, so whoever
+    sees a tensor says which collection it belongs to.
+    """
+
+    _builtin_collections = BUILTIN_COLLECTIONS
+    _always_saved = TF_DEFAULT_SAVED_COLLECTIONS
+    _collection_class = Collection
+
+    def __init__(
+        self, *args: Any, options: Optional[Mapping[str, str]] = None, **kwargs: Any
+    ) -> None:
+        options = {"keep_output_numbers": "true", **(options or {})}
+        super().__init__(*args, options=options, **kwargs)
+        self._watched_model: Any = None
+        self._wrapped_optimizers: List[Any] = []
+        # Variables of neither model nor optimizer that a collection was given.
+        self._other_variables: Variables = []
+        self._model_variables: Optional[Variables] = None
+        self._joined: Set[str] = set()
+        self._said: Set[str] = set()
+
+    def _place(self) -> Tuple[str, int]:
+        return place_of_process()
+
+    def _is_tensor(self, value: Any) -> bool:
+        return flat_tensors([value]) == [value]
+
+    def _as_saveable(self, value: Any) -> Any:
+        return host_value(value)
+
+    def has_default_hook_configuration(
+        self, default_saved_collections: Sequence[str] = TF_DEFAULT_SAVED_COLLECTIONS
+    ) -> bool:
+        return super().has_default_hook_configuration(default_saved_collections)
+
+    def _say_once(self, message: str) -> None:
+        if message not in self._said:
+            self._said.add(message)
+            self.logger.warning("smdebug: %s", message)
+
+    # ---- who belongs to which collection --------------------------------------------
+
+    def _is_included(self, collection: str) -> bool:
+        """Whether the hook saves a collection at any step."""
+        if self.save_all or CollectionKeys.ALL in self.include_collections:
+            return True
+        if collection == CollectionKeys.DEFAULT and self.include_regex:
+            return True
+        return collection in self.include_collections
+
+    def _asked_for(self, names: Iterable[str]) -> Set[str]:
+        """Those of the names that a collection that the hook saves asks for.
+
+        It may not be one that is filled by what is seen: "bias" is not to find what an
+        optimizer keeps of a bias.
+        """
+        asking = [
+            (collection.tensor_names, collection.include_regex)
+            for collection in self.get_collections().values()
+            if collection.name not in _FILLED and self._is_included(collection.name)
+        ]
+        return {
+            name
+            for name in names
+            if any(name in known or match_inc(name, regexes) for known, regexes in asking)
+        }
+
+    def _takes(self, collection: str, name: str) -> bool:
+        """Whether a collection takes what is seen for it under this name."""
+        if collection != CollectionKeys.LAYERS:
+            return True
+        regexes = self.get_collection(collection).include_regex
+        return not regexes or match_inc(name, regexes)
+
+    def _may_save(self, collection: str, name: str) -> bool:
+        """Whether the hook saves this tensor at any step."""
+        by_collection = self._is_included(collection) and self._takes(collection, name)
+        return by_collection or bool(self._asked_for([name]))
+
+    def _join(self, collection: str, name: str) -> None:
+        """Makes a tensor that is seen a member of its collection."""
+        if name in self._joined:
+            return
+        self._joined.add(name)
+        if self._is_included(collection) and self._takes(collection, name):
+            self.get_collection(collection).add_tensor_name(name)
+
+    def _add_to_step(self, *collections: str) -> None:
+        """Makes the open step save these collections too."""
+        check(_raw.smd_hook_add_to_step(self._handle, Strings(list(collections))))
+
+    # ---- what is seen -----------------------------------------------------------------
+
+    @guarded
+    def _record(self, collection: str, name: str, value: Any) -> None:
+        """Saves one tensor, if the open step wants it."""
+        self._join(collection, name)
+        self._save(name, value)
+
+    @guarded
+    def _see(self, collection: str, named: NamedTensors) -> None:
+        """Saves tensors; symbolic ones when the function that is being compiled runs."""
+        if not any(is_symbolic(value) for _, value in named):
+            if self._saves_step and self._is_chief_replica():
+                for name, value in named:
+                    self._record(collection, name, value)
+            return
+        named = [each for each in named if self._may_save(collection, each[0])]
+        if not named or not self._is_chief_replica():
+            return
+        names = [name for name, _ in named]
+
+        def record(values: Sequence[Any]) -> None:
+            for name, value in zip(names, values):
+                self._record(collection, name, value)
+
+        self._at_run_time(record, [value for _, value in named])
+
+    @guarded
+    def _at_run_time(self, function: Callable[[Sequence[Any]], None], values: Any) -> None:
+        """Has the function that is being compiled call `function` whenever it runs."""
+        if is_compiled_by_xla():
+            self._say_once(
+                "what a tf.function with jit_compile=True computes cannot be looked into: leave "
+                "jit_compile off to record gradients and layers"
+            )
+            return
+        call_at_run_time(function, values)
+
+    def _is_chief_replica(self) -> bool:
+        if is_first_replica():
+            return True
+        self._say_once(
+            "of the replicas of a strategy, the gradients and layers of the first are recorded"
+        )
+        return False
+
+    # ---- variables --------------------------------------------------------------------
+
+    def _variables_of_model(self) -> Variables:
+        if not self._model_variables and is_built(self._watched_model):
+            self._model_variables = [
+                (self._weights_or_biases(name), name, variable)
+                for name, variable in _variables_by_layer(self._watched_model)
+            ]
+        return self._model_variables or []
+
+    def _weights_or_biases(self, name: str) -> str:
+        is_bias = match_inc(name, self.get_collection(CollectionKeys.BIASES).include_regex)
+        return CollectionKeys.BIASES if is_bias else CollectionKeys.WEIGHTS
+
+    def _gradient_name(self, variable: Any) -> str:
+        name = variable_name(variable, self._watched_model)
+        return f"gradients/{name.partition(':')[0]}Grad"
+
+    def _optimizers(self) -> List[Any]:
+        """Those that were wrapped, and the model's."""
+        own = getattr(self._watched_model, "optimizer", None)
+        known = [innermost(optimizer) for optimizer in self._wrapped_optimizers]
+        if own is None or any(innermost(own) is each for each in known):
+            return self._wrapped_optimizers
+        return [*self._wrapped_optimizers, own]
+
+    def _variables_of_optimizers(self) -> Variables:
+        """None in evaluation: what changes while a model is trained is not saved there."""
+        if self.mode in (ModeKeys.EVAL, ModeKeys.PREDICT):
+            return []
+        return [
+            (CollectionKeys.OPTIMIZER_VARIABLES, variable_name(variable), variable)
+            for optimizer in self._optimizers()
+            for variable in variables_of_optimizer(optimizer)
+        ]
+
+    def _save_variables(self, variables: Variables) -> None:
+        """Saves the variables that the open step wants."""
+        others = [name for owner, name, _ in variables if not self._is_included(owner)]
+        asked_for = self._asked_for(others)
+        wanted = []
+        for collection, name, variable in variables:
+            if not self._is_included(collection) and name not in asked_for:
+                continue
+            self._join(collection, name)
+            if self.wants(name):
+                wanted.append((collection, name, variable))
+        if wanted and hasattr(self._watched_model, "jax_state_sync"):
+            # While JAX trains, the variables hold what they held at the epoch's start.
+            self._watched_model.jax_state_sync()
+        for collection, name, variable in wanted:
+            self._record(collection, name, variable)
+
+    def _name_added(self, with_tape: bool) -> None:
+        """Finds the names of the variables that collections were given."""
+        for collection in list(self._collections.values()):
+            added = getattr(collection, "_added", None)
+            if not added:
+                continue
+            for variable in added:
+                for name in self._names_of(variable, with_tape):
+                    collection.add_tensor_name(name)
+            added.clear()
+
+    def _names_of(self, variable: Any, with_tape: bool) -> Iterator[str]:
+        plain = variable_name(variable, self._watched_model)
+        if with_tape:
+            yield f"weights/{plain}"
+        for _, name, known in self._variables_of_model():
+            if known is variable:
+                yield name
+                return
+        yield plain
+        self._other_variables.append((CollectionKeys.DEFAULT, plain, variable))
+
+    def add_to_collection(self, collection_name: str, variable: Any) -> None:
+        """Adds a variable, a layer, or a list of these to a collection."""
+        collection = self.get_collection(collection_name)
+        assert isinstance(collection, Collection)
+        collection.add(variable)
+
+
+def _variables_by_layer(model: Any) -> Iterator[Tuple[str, Any]]:
+    seen = set()
+    for owner in [*getattr(model, "layers", ()), *([model] if model is not None else ())]:
+        for variable in owner.weights:
+            if id(variable) not in seen:
+                seen.add(id(variable))
+                yield f"{owner.name}/weights/{variable_name(variable, model)}", variable
+
+
+def variables_of_optimizer(optimizer: Any) -> List[Any]:
+    """An optimizer's variables, with the rates and factors that it keeps as variables."""
+    variables = optimizer.variables
+    if callable(variables) and not isinstance(variables, list):
+        variables = variables()
+    settings = [
+        *(getattr(optimizer, "_hyper", None) or {}).values(),
+        getattr(optimizer, "_learning_rate", None),
+    ]
+    known = {id(variable) for variable in variables}
+    return [
+        *variables,
+        *(each for each in settings if hasattr(each, "assign") and id(each) not in known),
+    ]

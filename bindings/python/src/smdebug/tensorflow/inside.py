@@ -1,0 +1,218 @@
+"""What a hook sees of a model's steps from inside: layers, inputs, gradients."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Any, Dict, Iterator, List, Optional, Set
+
+from smdebug.core.collection import CollectionKeys
+from smdebug.core.error_policy import guarded
+from smdebug.core.modes import ModeKeys
+from smdebug.tensorflow.base_hook import TensorflowBaseHook
+from smdebug.tensorflow.step_functions import StepFunctions
+from smdebug.tensorflow.utils import flat_tensors, is_built, is_symbolic, loaded
+from smdebug.tensorflow.watch import GradientWatch, Listener, ModelWatch, NamedTensors
+
+__all__ = ["InsideHook"]
+
+# What is only seen while a step runs, and so only in steps that are looked into.
+_INSIDE = {
+    ModeKeys.TRAIN: ("gradients", "layers", "inputs", "outputs"),
+    ModeKeys.EVAL: ("layers", "inputs", "outputs"),
+    ModeKeys.PREDICT: ("layers", "inputs"),
+}
+
+
+class InsideHook(TensorflowBaseHook):
+    """A hook that looks into those steps of which it saves what is only seen inside.
+
+    While Keras runs a model, a step is looked into by running a second version of the
+    model's step function.  In a loop of the script's own, what is registered and wrapped
+    is watched all the time.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        # The modes that Keras runs now: evaluation within training is the second of two.
+        self._running: List[ModeKeys] = []
+        self._is_looking = False
+        self._seen: Set[str] = set()
+        # By mode, what is asked for by name and was in the first step that was looked into.
+        self._asked_inside: Dict[ModeKeys, Set[str]] = {}
+        self._listener = Listener(self._listens, self._see_inside, self._gradient_name)
+        self._step_functions: Optional[StepFunctions] = None
+        # What is registered and wrapped waits for the first step, and is then watched until
+        # the hook is closed.
+        self._is_registered = False
+        self._waiting: List[Any] = []
+        self._watches: List[Any] = []
+        super().__init__(*args, **kwargs)
+
+    def close(self) -> None:
+        if not self._is_copy:
+            self._leave(everything=True)
+        super().close()
+
+    @property
+    def _is_in_loop(self) -> bool:
+        """Whether a step of a loop of the script's own is under way."""
+        raise NotImplementedError
+
+    # ---- steps that Keras runs --------------------------------------------------------
+
+    def _watch(self, model: Any) -> None:
+        """Looks into the steps of a model, if some collection asks for what is in them."""
+        if model is not self._watched_model:
+            self._take(model)
+        may_look = any(self._may_look_into(mode) for mode in _INSIDE) and self._can_look()
+        if may_look and self._step_functions is not None:
+            self._step_functions.install()
+
+    def _take(self, model: Any) -> None:
+        self._leave(everything=True)
+        self._watched_model = model
+        self._model_variables = None
+        self._asked_inside.clear()
+        self._step_functions = StepFunctions(
+            model, self._looks_into, self._looking, self._note_failure
+        )
+
+    def _can_look(self) -> bool:
+        tf = loaded("tensorflow")
+        strategy = tf.distribute.get_strategy() if tf is not None else None
+        name = type(strategy).__name__
+        if "TPU" not in name and "ParameterServer" not in name:
+            return True
+        self._say_once(f"gradients and layers are not recorded: {name} runs steps elsewhere")
+        return False
+
+    def _may_look_into(self, mode: ModeKeys) -> bool:
+        """Whether steps of a mode hold anything that is only seen inside of them."""
+        if any(self._is_included(collection) for collection in _INSIDE[mode]):
+            return True
+        return bool(self._asked_for(self._names_inside(mode)))
+
+    def _names_inside(self, mode: ModeKeys) -> List[str]:
+        """What may be seen inside of steps of a mode, as far as it is known before."""
+        model = self._watched_model
+        names = ["inputs_0"]
+        for layer in model.layers:
+            names += [f"{layer.name}/inputs", f"{layer.name}/outputs"]
+        if mode is not ModeKeys.PREDICT:
+            names += ["labels_0", "predictions_0"]
+        if mode is ModeKeys.TRAIN and is_built(model):
+            names += [self._gradient_name(variable) for variable in model.trainable_variables]
+        elif mode is ModeKeys.TRAIN:
+            names += ["gradients/kernelGrad", "gradients/biasGrad"]
+        return names
+
+    @guarded(returns=False)
+    def _looks_into(self, mode: ModeKeys) -> bool:
+        if not self._running or not self._saves_step:
+            return False
+        for name in _INSIDE[mode]:
+            if self._is_included(name) and self._saves_now(self.get_collection(name)):
+                return True
+        if mode not in self._asked_inside:
+            if self._asked_for(self._names_inside(mode)):
+                return True
+            self._asked_inside[mode] = set()
+        return any(self.wants(name) for name in self._asked_inside[mode])
+
+    @contextmanager
+    def _looking(self) -> Iterator[None]:
+        mode = self._running[-1]
+        watches: List[Any] = []
+        self._seen.clear()
+        self._start_watches(watches)
+        self._is_looking = True
+        try:
+            yield
+        finally:
+            self._is_looking = False
+            for watch in reversed(watches):
+                watch.remove()
+            if mode not in self._asked_inside:
+                self._asked_inside[mode] = self._asked_for(self._seen)
+
+    @guarded
+    def _start_watches(self, watches: List[Any]) -> None:
+        """Watches the model and its optimizer, and appends to a list what does."""
+        watched = [watch.thing for watch in self._watches]
+        for thing in (self._watched_model, *self._optimizers()):
+            if not any(thing is each for each in watched):
+                watches.append(self._watch_of(thing))
+
+    def _watch_of(self, thing: Any) -> Any:
+        if thing is self._watched_model:
+            return ModelWatch(thing, self._listener)
+        return GradientWatch(thing, self._listener)
+
+    def _leave(self, everything: bool) -> None:
+        """Leaves the model as it was; what is registered and wrapped, only at the end."""
+        if self._step_functions is not None:
+            self._step_functions.remove()
+        if everything:
+            for watch in reversed(self._watches):
+                watch.remove()
+            self._watches.clear()
+            self._is_registered = False
+
+    # ---- loops of the script's own ----------------------------------------------------
+
+    @guarded
+    def register_model(self, model: Any) -> None:
+        """Looks into a model that a loop of one's own calls, until the hook is closed."""
+        self._take(model)
+        self._is_registered = True
+        self._waiting.append(model)
+
+    def wrap_optimizer(self, optimizer: Any) -> Any:
+        """Looks at an optimizer's variables and the gradients it applies.
+
+        Returns
+        -------
+        optimizer
+            The same one.
+        """
+        self._wrap_optimizer(optimizer)
+        return optimizer
+
+    @guarded
+    def _wrap_optimizer(self, optimizer: Any) -> None:
+        if not hasattr(optimizer, "apply_gradients"):
+            self.logger.warning("%r is no Keras optimizer, and is not looked at", optimizer)
+        elif not any(optimizer is each for each in self._wrapped_optimizers):
+            self._wrapped_optimizers.append(optimizer)
+            self._waiting.append(optimizer)
+
+    @guarded
+    def _watch_waiting(self) -> None:
+        """Watches what is registered and wrapped, if some collection asks for what is in it."""
+        if not self._waiting or self._running:
+            return
+        waiting, self._waiting = self._waiting, []
+        for thing in waiting:
+            if thing is self._watched_model:
+                is_asked_for = any(self._may_look_into(mode) for mode in _INSIDE)
+            else:
+                is_asked_for = self._may_save(CollectionKeys.GRADIENTS, "gradients/kernelGrad")
+            if is_asked_for:
+                self._watches.append(self._watch_of(thing))
+
+    # ---- what is seen -------------------------------------------------------------------
+
+    def _listens(self, value: Any) -> bool:
+        """Whether what happens in a model is to be told."""
+        if self._running:
+            return self._is_looking
+        if not self._is_in_loop:
+            return False
+        return self._saves_step or any(is_symbolic(tensor) for tensor in flat_tensors(value))
+
+    def _see_inside(self, collection: str, named: NamedTensors) -> None:
+        if self._is_looking:
+            self._seen.update(name for name, _ in named)
+            # Keras hands out what is predicted at the batch's end.
+            if self._running[-1] is ModeKeys.PREDICT and collection == CollectionKeys.OUTPUTS:
+                return
+        self._see(collection, named)

@@ -1,0 +1,414 @@
+"""The hook for Keras: a callback, and more for training loops of one's own."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Set
+
+from smdebug.core.collection import CollectionKeys
+from smdebug.core.error_policy import guarded
+from smdebug.core.hook import Regexes, SaveSettings
+from smdebug.core.modes import ModeKeys
+from smdebug.core.reduction_config import ReductionConfig
+from smdebug.tensorflow.inside import InsideHook
+from smdebug.tensorflow.tape import recording_tape_class
+from smdebug.tensorflow.utils import (
+    callback_class,
+    flat_tensors,
+    host_value,
+    is_symbolic,
+    loaded,
+    unconverted,
+    variable_name,
+    wait_for_calls,
+)
+from smdebug.tensorflow.watch import NamedTensors, all_numbered, dense
+
+__all__ = ["KerasHook"]
+
+_Callback: Any = callback_class()
+
+# What tapes fill, beside what is seen as such: the names that they give say it too.
+_TAPE_REGEXES = {
+    CollectionKeys.WEIGHTS: "^weights/.*/((?!bias).)*$",
+    CollectionKeys.LOSSES: ".*loss.*",
+    CollectionKeys.GRADIENTS: "^gradient",
+}
+
+
+class KerasHook(InsideHook, _Callback):  # type: ignore[misc]
+    """Records trainings with Keras 2 or 3, and with TensorFlow's GradientTape.
+
+    As a callback of `fit`, `evaluate` and `predict` it counts one step a batch and sets
+    the mode.  Losses, metrics, and variables are those at the batch's end; gradients,
+    inputs, and what layers take and give are taken from inside the step, by a second
+    version of it that is compiled only if a collection asks for them.
+
+    In a loop of one's own, `wrap_tape` counts the steps and records losses, gradients and
+    weights, or ``with hook.step(modes.TRAIN):`` counts them; `register_model` and
+    `wrap_optimizer` say what else is to be looked into.
+
+    Parameters
+    ----------
+    out_dir, export_tensorboard, tensorboard_dir, dry_run, reduction_config, save_config, \
+include_regex, include_collections, save_all, include_workers
+        As `smdebug.Hook` takes them.
+    **kwargs
+        raise_errors, options: as `smdebug.core.framework_hook.FrameworkHook` takes them.
+    """
+
+    def __init__(
+        self,
+        out_dir: Any = None,
+        export_tensorboard: bool = False,
+        tensorboard_dir: Optional[str] = None,
+        dry_run: bool = False,
+        reduction_config: Optional[ReductionConfig] = None,
+        save_config: SaveSettings = None,
+        include_regex: Regexes = None,
+        include_collections: Optional[List[Any]] = None,
+        save_all: bool = False,
+        include_workers: str = "one",
+        **kwargs: Any,
+    ) -> None:
+        self._batch_logs: Dict[str, Any] = {}
+        self._logged: Set[str] = set()
+        self._begins_itself = False
+        self._tape_class: Any = None
+        self._open_tapes = 0
+        _Callback.__init__(self)
+        # Keras is not to fetch the logs of every batch for this.
+        self._supports_tf_logs = True
+        super().__init__(
+            out_dir,
+            export_tensorboard,
+            tensorboard_dir,
+            dry_run,
+            reduction_config,
+            save_config,
+            include_regex,
+            include_collections,
+            save_all,
+            include_workers,
+            **kwargs,
+        )
+
+    # ---- steps ------------------------------------------------------------------------
+
+    def begin_step(self, mode: Optional[ModeKeys] = None) -> int:
+        if self._begins_itself and self._step_is_open:
+            self._finish_step()
+        self._begins_itself = False
+        self._logged.clear()
+        self._name_added(with_tape=self._tape_class is not None)
+        self._watch_waiting()
+        return super().begin_step(mode)
+
+    def _next_step(self) -> None:
+        super()._next_step()
+        self._begins_itself = True
+
+    def end_step(self) -> None:
+        if self._is_registered and not self._running and self._saves_step:
+            wait_for_calls()
+            if self._tape_class is None:
+                self._save_all_variables()
+        super().end_step()
+
+    @guarded
+    def _save_all_variables(self) -> None:
+        self._save_variables(
+            [
+                *self._variables_of_model(),
+                *self._variables_of_optimizers(),
+                *self._other_variables,
+            ]
+        )
+
+    # ---- what Keras calls -------------------------------------------------------------
+
+    def set_model(self, model: Any) -> None:
+        """Keras says which model it is about to run."""
+        _Callback.set_model(self, model)
+        self._take_model(model)
+
+    @guarded
+    def _take_model(self, model: Any) -> None:
+        self._running.clear()
+        self._watch(model)
+
+    @guarded
+    def on_train_begin(self, logs: Any = None) -> None:
+        self._begin(ModeKeys.TRAIN)
+
+    @guarded
+    def on_test_begin(self, logs: Any = None) -> None:
+        if self._running:
+            self._end_epoch({})
+        self._begin(ModeKeys.EVAL)
+
+    @guarded
+    def on_predict_begin(self, logs: Any = None) -> None:
+        self._begin(ModeKeys.PREDICT)
+
+    @guarded
+    def on_train_end(self, logs: Any = None) -> None:
+        self._end()
+
+    @guarded
+    def on_test_end(self, logs: Any = None) -> None:
+        self._end()
+
+    @guarded
+    def on_predict_end(self, logs: Any = None) -> None:
+        self._end()
+
+    @guarded
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+        self._begin_batch(ModeKeys.TRAIN)
+
+    @guarded
+    def on_test_batch_begin(self, batch: int, logs: Any = None) -> None:
+        self._begin_batch(ModeKeys.EVAL)
+
+    @guarded
+    def on_predict_batch_begin(self, batch: int, logs: Any = None) -> None:
+        self._begin_batch(ModeKeys.PREDICT)
+
+    @guarded
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        self._end_batch(batch, logs)
+
+    @guarded
+    def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
+        self._end_batch(batch, logs)
+
+    @guarded
+    def on_predict_batch_end(self, batch: int, logs: Any = None) -> None:
+        outputs = (logs or {}).get("outputs")
+        self._see(CollectionKeys.OUTPUTS, all_numbered("predictions", outputs))
+        self._end_batch(batch, None)
+
+    @guarded
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        self._end_epoch({} if logs is None else logs)
+
+    def _begin(self, mode: ModeKeys) -> None:
+        self._running.append(mode)
+        self.set_mode(mode)
+
+    def _end(self) -> None:
+        if self._running:
+            self._running.pop()
+        if not self._running:
+            self._finish_step()
+            self._leave(everything=False)
+
+    def _begin_batch(self, mode: ModeKeys) -> None:
+        self.set_mode(mode)
+        self._next_step()
+
+    def _end_batch(self, batch: int, logs: Optional[Mapping[str, Any]]) -> None:
+        self._batch_logs = {**(logs or {}), "batch": batch}
+        if self._saves_step:
+            self._save_logs(self._batch_logs)
+            self._save_all_variables()
+
+    def _end_epoch(self, logs: Mapping[str, Any]) -> None:
+        """Saves the losses and metrics of an epoch with its last step, and ends that.
+
+        They are those of the last batch, which are running means in Keras, and those of
+        the validation.
+        """
+        if not self._step_is_open:
+            return
+        validation = {name: value for name, value in logs.items() if name.startswith("val_")}
+        self._add_to_step(*self._always_saved)
+        self._save_logs({**self._batch_logs, **validation})
+        self._finish_step()
+
+    def _save_logs(self, logs: Mapping[str, Any]) -> None:
+        for name, value in logs.items():
+            if name in self._logged or not self._is_number(value):
+                continue
+            is_loss = name in ("loss", "val_loss")
+            collection = CollectionKeys.LOSSES if is_loss else CollectionKeys.METRICS
+            self._record(collection, name, value)
+            if self.wants(name):
+                self._logged.add(name)
+
+    @staticmethod
+    def _is_number(value: Any) -> bool:
+        return isinstance(value, (int, float)) or flat_tensors([value]) != []
+
+    # ---- loops of one's own -----------------------------------------------------------
+
+    @unconverted
+    def wrap_tape(self, tape: Any) -> Any:
+        """Records what a GradientTape computes; each ``with`` block of it is a step.
+
+        The step holds the target as "loss", the gradients, and the variables that they
+        are of as "weights/<name>", with the values that they had for it.
+
+        Parameters
+        ----------
+        tape : tf.GradientTape
+            A tape not yet begun.
+
+        Returns
+        -------
+        tf.GradientTape
+            The same one.
+        """
+        self._wrap_tape(tape)
+        return tape
+
+    @guarded
+    def _wrap_tape(self, tape: Any) -> None:
+        tf = loaded("tensorflow")
+        if tf is None or not isinstance(tape, tf.GradientTape):
+            self.logger.warning("%r is no GradientTape, and is not recorded", tape)
+            return
+        if self._tape_class is None or not issubclass(self._tape_class, type(tape)):
+            self._tape_class = recording_tape_class(
+                type(tape), self._tape_began, self._tape_ended, self._tape_computed
+            )
+            for name, regex in _TAPE_REGEXES.items():
+                collection = self.get_collection(name)
+                if regex not in collection.include_regex:
+                    collection.include(regex)
+        self.set_mode(ModeKeys.TRAIN)
+        tape.__class__ = self._tape_class
+
+    @property
+    def _is_in_loop(self) -> bool:
+        """Whether a loop of the script's own is within a tape, or within a step it began."""
+        return self._open_tapes > 0 or (self._step_is_open and not self._begins_itself)
+
+    def _see_inside(self, collection: str, named: NamedTensors) -> None:
+        # What a tape has computed may be changed before it is applied.
+        is_told = not self._running and self._tape_class is not None
+        if not is_told or collection != CollectionKeys.GRADIENTS:
+            super()._see_inside(collection, named)
+
+    def _tape_ended(self) -> None:
+        self._open_tapes -= 1
+
+    @guarded
+    def _tape_began(self) -> None:
+        self._open_tapes += 1
+        self._watch_waiting()
+        if not self._is_chief_replica():
+            return
+        if loaded("tensorflow").executing_eagerly():
+            self._next_step()
+        else:
+            self._at_run_time(self._begin_tape_step, [])
+
+    @guarded
+    def _begin_tape_step(self, values: Any) -> None:
+        self.set_mode(ModeKeys.TRAIN)
+        self._next_step()
+
+    @guarded
+    def _tape_computed(self, target: Any, sources: Any, gradients: Any) -> None:
+        tf = loaded("tensorflow")
+        pairs = [
+            (source, gradient)
+            for source, gradient in zip(tf.nest.flatten(sources), tf.nest.flatten(gradients))
+            if gradient is not None and hasattr(source, "assign")
+        ]
+        self._see(
+            CollectionKeys.GRADIENTS,
+            [(self._gradient_name(v), dense(g)) for v, g in pairs],
+        )
+        for variable, _ in pairs:
+            name = f"weights/{variable_name(variable, self._watched_model)}"
+            self._see_variables(self._weights_or_biases(name), [(name, variable)])
+        self._see_variables(
+            CollectionKeys.OPTIMIZER_VARIABLES,
+            [(name, variable) for _, name, variable in self._variables_of_optimizers()],
+        )
+        targets = flat_tensors(target)
+        names = ["loss"] if len(targets) == 1 else [f"loss_{i}" for i in range(len(targets))]
+        self._see(CollectionKeys.LOSSES, list(zip(names, targets)))
+
+    def _see_variables(self, collection: str, named: NamedTensors) -> None:
+        if not loaded("tensorflow").executing_eagerly():
+            # Read here, before the step changes them.
+            named = [(n, host_value(v)) for n, v in named if self._may_save(collection, n)]
+        self._see(collection, named)
+
+    # ---- single tensors ---------------------------------------------------------------
+
+    @unconverted
+    def save_scalar(
+        self, name: str, value: Any, sm_metric: bool = False, timestamp: Optional[float] = None
+    ) -> None:
+        save = super().save_scalar
+        if is_symbolic(value):
+            self._at_run_time(lambda values: save(name, values[0], sm_metric, timestamp), [value])
+        else:
+            save(name, value, sm_metric, timestamp)
+
+    @unconverted
+    def save_tensor(
+        self, tensor_name: str, tensor_value: Any, collections_to_write: Any = "default"
+    ) -> None:
+        save = super().save_tensor
+        if is_symbolic(tensor_value):
+            self._at_run_time(
+                lambda values: save(tensor_name, values[0], collections_to_write), [tensor_value]
+            )
+        else:
+            save(tensor_name, tensor_value, collections_to_write)
+
+    @guarded
+    def record_tensor_value(self, tensor_name: str, tensor_value: Any) -> None:
+        """Saves a tensor as a metric, if the open step saves metrics."""
+        self._see(CollectionKeys.METRICS, [(tensor_name, tensor_value)])
+
+    @guarded
+    def set_gradients(self, gradients: Any = None, gradients_and_variables: Any = None) -> None:
+        """Saves gradients that a loop of one's own has computed.
+
+        Parameters
+        ----------
+        gradients : list of tensors, optional
+            Those of the registered model's trainable variables, in their order.
+        gradients_and_variables : list of pairs, optional
+            Gradients with the variables that they are of.
+        """
+        pairs = gradients_and_variables
+        if pairs is None:
+            pairs = zip(gradients, self._watched_model.trainable_variables)
+        self._see(
+            CollectionKeys.GRADIENTS,
+            [(self._gradient_name(v), dense(g)) for g, v in pairs if g is not None],
+        )
+
+    @guarded
+    def set_optimizer_variables(self, optimizer_variables: Any) -> None:
+        """Records these variables too, as an optimizer's."""
+        if not isinstance(optimizer_variables, (list, tuple)):
+            optimizer_variables = [optimizer_variables]
+        for variable in optimizer_variables:
+            self._other_variables.append(
+                (CollectionKeys.OPTIMIZER_VARIABLES, variable_name(variable), variable)
+            )
+
+    @guarded
+    def save_tape_logs(self, model_inputs: Any = None, outputs: Any = None) -> None:
+        """Saves the inputs and predictions of a loop of one's own."""
+        self._see(CollectionKeys.INPUTS, all_numbered("inputs", model_inputs))
+        self._see(CollectionKeys.OUTPUTS, all_numbered("predictions", outputs))
+
+    def should_save_layer(self, layer_name: str) -> bool:
+        """Whether the open step saves what a layer takes and gives."""
+        return self.should_save_tensor_or_collection(layer_name, CollectionKeys.LAYERS)
+
+    @contextmanager
+    def profiler(self, mode: ModeKeys = ModeKeys.TRAIN) -> Iterator[None]:
+        """Sets the mode: there is no profiler here."""
+        self.set_mode(mode)
+        yield
