@@ -19,11 +19,13 @@
 #include "smdebug/cpp/hook.hpp"
 #include "smdebug/cpp/log.hpp"
 #include "smdebug/cpp/options.hpp"
+#include "smdebug/cpp/panel.hpp"
 #include "smdebug/cpp/rule.hpp"
 #include "smdebug/cpp/store.hpp"
 #include "smdebug/cpp/trial.hpp"
 #include "smdebug/cpp/types.hpp"
 #include "smdebug/cpp/value.hpp"
+#include "smdebug/cpp/verdict.hpp"
 #include "smdebug/cpp/version.hpp"
 #include "smdebug/cpp/view.hpp"
 

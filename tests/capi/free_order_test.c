@@ -1,6 +1,40 @@
 /* Handles share what they need: any order of freeing is right, and a value outlives all. */
 #include "expect.h"
 
+/* A hook keeps the rules of a panel that it watches with; verdicts outlive both. */
+static void free_panels_first(void) {
+  const char *path = fresh_folder("panel");
+  smd_hook *hook = open_hook(path);
+  smd_tensor_view view = SMD_TENSOR_VIEW_INIT;
+  const double gradient = 1e-9;
+  smd_panel *panel = NULL;
+  smd_verdicts *found = NULL;
+  smd_verdicts *outcomes = NULL;
+  EXPECT_OK(smd_panel_new(NULL, &panel));
+  EXPECT_OK(smd_panel_add(panel, "VanishingGradient", NULL, SMD_ACTION_STOP));
+  EXPECT_OK(smd_hook_watch(hook, panel));
+  smd_panel_free(panel);
+  view.data = &gradient;
+  view.dtype = SMD_FLOAT64;
+  EXPECT_OK(smd_hook_begin_step(hook, NULL));
+  EXPECT_OK(smd_hook_save(hook, "gradient/w", &view));
+  EXPECT_OK(smd_hook_end_step(hook));
+  EXPECT(smd_hook_advice(hook) == SMD_ACTION_STOP);
+  EXPECT_OK(smd_hook_take_verdicts(hook, &found));
+  EXPECT_OK(smd_panel_new(NULL, &panel));
+  EXPECT_OK(smd_hook_watch(hook, panel));
+  EXPECT_OK(smd_hook_close(hook));
+  smd_hook_free(hook);
+  EXPECT_OK(smd_panel_outcomes(panel, &outcomes));
+  smd_panel_free(panel);
+  EXPECT(smd_verdicts_count(outcomes) == 0);
+  EXPECT(smd_verdicts_count(found) == 1 && smd_verdicts_step(found, 0) == 0);
+  EXPECT(strcmp(smd_verdicts_tensor(found, 0), "gradient/w") == 0);
+  smd_verdicts_free(outcomes);
+  smd_verdicts_free(found);
+  remove_folder(path);
+}
+
 int main(void) {
   const char *path = fresh_folder("order");
   smd_hook *hook = open_hook(path);
@@ -38,12 +72,15 @@ int main(void) {
   EXPECT(((const float *)smd_value_data(again))[5] == 6);
   smd_value_free(again);
 
+  free_panels_first();
   smd_hook_free(NULL);
   smd_trial_free(NULL);
   smd_tensor_free(NULL);
   smd_value_free(NULL);
   smd_error_free(NULL);
   smd_collection_free(NULL);
+  smd_panel_free(NULL);
+  smd_verdicts_free(NULL);
   remove_folder(path);
   return 0;
 }

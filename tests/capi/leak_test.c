@@ -79,6 +79,24 @@ static void cycle_rules(void) {
               smd_rule_new_builtin("VanishingGradient", "{\"a\": \"b\"}", &rule));
 }
 
+static void cycle_panels(void) {
+  smd_panel *panel = NULL;
+  smd_verdicts *outcomes = NULL;
+  smd_verdicts *found = NULL;
+  smd_trial *trial = open_trial(trial_path);
+  EXPECT_OK(smd_panel_new("calibrated", &panel));
+  EXPECT_OK(smd_panel_add(panel, "VanishingGradient", NULL, SMD_ACTION_STOP));
+  EXPECT_CODE(SMD_INVALID_ARGUMENT, smd_panel_add(panel, "Nothing", NULL, SMD_ACTION_STOP));
+  EXPECT_OK(smd_panel_run(panel, trial, 0, -1, 0, &found));
+  EXPECT(smd_verdicts_count(found) == 0);
+  EXPECT_OK(smd_panel_outcomes(panel, &outcomes));
+  smd_trial_free(trial);
+  smd_panel_free(panel);
+  EXPECT(smd_verdicts_status(outcomes, 0) == SMD_VERDICT_NO_TENSOR);
+  smd_verdicts_free(outcomes);
+  smd_verdicts_free(found);
+}
+
 static void expect_flat(void (*cycle)(void), int cycles, const char *what) {
   long before;
   for (int i = 0; i < cycles / 10; ++i) cycle();
@@ -95,6 +113,7 @@ int main(void) {
   expect_flat(cycle_recording, kCycles, "recording");
   expect_flat(cycle_reading, kCycles, "reading");
   expect_flat(cycle_rules, kCycles, "rules");
+  expect_flat(cycle_panels, kCycles / 10, "panels");
   remove_folder(trial_path);
   return 0;
 }

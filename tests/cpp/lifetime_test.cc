@@ -14,7 +14,7 @@ constexpr bool kIsOwner =
 static_assert(kIsOwner<Hook> && kIsOwner<HookOptions> && kIsOwner<Trial> && kIsOwner<TrialOptions>);
 static_assert(kIsOwner<Tensor> && kIsOwner<Value> && kIsOwner<SaveConfig> && kIsOwner<Rule>);
 static_assert(kIsOwner<ReductionConfig> && kIsOwner<Collection> && kIsOwner<StepFile>);
-static_assert(kIsOwner<EventFile>);
+static_assert(kIsOwner<EventFile> && kIsOwner<Panel>);
 static_assert(std::is_nothrow_copy_constructible_v<Error>);
 
 TEST(Lifetime, WhatWasMovedFromAnswersWithAnError) {
@@ -26,12 +26,14 @@ TEST(Lifetime, WhatWasMovedFromAnswersWithAnError) {
   Hook hook(EveryStep(folder / "other"));
   Collection collection("mine");
   SaveConfig config;
+  Panel panel;
   const Trial new_trial = std::move(trial);
   const Tensor new_tensor = std::move(tensor);
   const Value new_value = std::move(value);
   const Hook new_hook = std::move(hook);
   const Collection new_collection = std::move(collection);
   const SaveConfig new_config = std::move(config);
+  const Panel new_panel = std::move(panel);
   // NOLINTBEGIN(bugprone-use-after-move): what this test is about
   EXPECT_EQ(CodeOf([&] { trial.Steps(); }), SMD_INVALID_ARGUMENT);
   EXPECT_EQ(CodeOf([&] { tensor.Value(0); }), SMD_INVALID_ARGUMENT);
@@ -42,6 +44,10 @@ TEST(Lifetime, WhatWasMovedFromAnswersWithAnError) {
   EXPECT_EQ(CodeOf([&] { hook.Close(); }), SMD_INVALID_ARGUMENT);
   EXPECT_EQ(CodeOf([&] { collection.Include("w"); }), SMD_INVALID_ARGUMENT);
   EXPECT_EQ(CodeOf([&] { config.Set(Mode::kAny, 1); }), SMD_INVALID_ARGUMENT);
+  EXPECT_EQ(CodeOf([&] { panel.Add("VanishingGradient"); }), SMD_INVALID_ARGUMENT);
+  EXPECT_EQ(CodeOf([&] { panel.Outcomes(); }), SMD_INVALID_ARGUMENT);
+  EXPECT_EQ(CodeOf([&] { hook.TakeVerdicts(); }), SMD_INVALID_ARGUMENT);
+  EXPECT_EQ(hook.Advice(), Action::kContinue);
   EXPECT_EQ(trial.Name() + trial.Path() + tensor.Name() + collection.Name(), "");
   EXPECT_TRUE(value.GetShape().empty());
   EXPECT_FALSE(hook.IsRecording());

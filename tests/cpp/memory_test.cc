@@ -21,16 +21,20 @@ void MakeOneOfEach(const std::string &path, const std::string &out_dir) {
   HookOptions options;
   options.Set("out_dir", out_dir).SetSaveConfig(config).AddCollection(collection);
   options.SetLog(LogLevel::kError, [out_dir](LogLevel, std::string_view) {});
-  const Hook hook(options);
+  Hook hook(options);
   const Trial trial(path);
   const Tensor tensor = trial.Tensor("w");
   const Value mean = tensor.Value(0).Reduce("mean");
+  Panel panel;
+  panel.Add("VanishingGradient").Run(trial);
+  hook.Watch(panel);
+  EXPECT_EQ(panel.Outcomes().size() + hook.TakeVerdicts().size(), 1U);
   EXPECT_THROW(trial.Tensor("missing"), TensorUnavailable);
   EXPECT_THROW(HookOptions().Set("unknown", "x"), Error);
 }
 
 void ThrowOutOfARule(const Trial &trial) {
-  Rule rule("Throws", [](const Trial &, int64_t) -> Verdict { throw std::runtime_error("x"); });
+  Rule rule("Throws", [](const Trial &, int64_t) -> Judgment { throw std::runtime_error("x"); });
   EXPECT_THROW(rule.Run(trial, 0, 1), std::runtime_error);
 }
 

@@ -11,6 +11,7 @@
 #include "smdebug/cpp/handle.hpp"
 #include "smdebug/cpp/lend.hpp"
 #include "smdebug/cpp/options.hpp"
+#include "smdebug/cpp/panel.hpp"
 #include "smdebug/cpp/step_guard.hpp"
 #include "smdebug/cpp/view.hpp"
 #include "smdebug/hook.h"
@@ -165,6 +166,17 @@ class Hook {
     return detail::MakeVector<detail::Strings>(smd_hook_collections, Get());
   }
   void ExportCollections() { detail::Check(smd_hook_export_collections(Get())); }
+
+  // From the next step on, has the panel judge every step as it ends.  smd_hook_watch().
+  void Watch(const Panel &panel) { detail::Check(smd_hook_watch(Get(), panel.Get())); }
+
+  // What the findings of the last step that ended ask for.  smd_hook_advice().
+  Action Advice() const noexcept { return static_cast<Action>(smd_hook_advice(Get())); }
+
+  // The findings since the last call.  smd_hook_take_verdicts().
+  std::vector<Verdict> TakeVerdicts() {
+    return detail::MakeVector<detail::Verdicts>(smd_hook_take_verdicts, Get());
+  }
 
   // smd_hook_is_recording(), smd_hook_count().
   bool IsRecording() const noexcept { return smd_hook_is_recording(Get()) != 0; }
