@@ -8,20 +8,11 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Union
 from smdebug import _raw
 from smdebug._handles import PanelHandle, check, out, out_text, text
 from smdebug.core.verdict import Action, Verdict, take_verdicts
-from smdebug.exceptions import (
-    NoMoreData,
-    SMDebugTimeoutError,
-    SMDebugTypeError,
-    SMDebugValueError,
-    StepUnavailable,
-)
-
+from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
+from smdebug.rules.following import new_steps
 from smdebug.trials.trial import Trial
 
 __all__ = ["Panel"]
-
-# How long one call into the library may wait before Python looks at its signals.
-_SLICE_MS = 200
 
 # How many steps one call judges: between them Python looks at its signals too.
 _AT_ONCE = 64
@@ -107,17 +98,10 @@ class Panel:
         """
         if not isinstance(trial, Trial):
             raise SMDebugTypeError(f"a Trial is judged, not a {type(trial).__name__}")
-        while True:
-            steps = [step for step in trial.steps(show_incomplete_steps=True) if step > self._last]
-            if end_step is not None:
-                steps = [step for step in steps if step < end_step]
+        for steps in new_steps(trial, max(self._last, start_step - 1), end_step, wait):
             for first in range(0, len(steps), _AT_ONCE):
                 last = steps[first : first + _AT_ONCE][-1]
                 yield from self._judge(trial, start_step, last + 1)
-            if not wait or (end_step is not None and self._last + 1 >= end_step):
-                return
-            if not self._wait(trial, max(self._last + 1, start_step)):
-                return
 
     def _judge(self, trial: Trial, start_step: int, end_step: int) -> List[Verdict]:
         """Judges the steps before `end_step` that were not judged yet."""
@@ -125,21 +109,6 @@ class Panel:
         found = out("verdicts", _raw.smd_panel_run, *handles, start_step, end_step, 0)
         self._last = end_step - 1
         return take_verdicts(found)
-
-    @staticmethod
-    def _wait(trial: Trial, step: int) -> bool:
-        """Waits for a step, or one after it; False if the job has ended before."""
-        wait_for_step = _raw.smd_trial_wait_for_step
-        while True:
-            try:
-                check(wait_for_step(trial._handle, step, _raw.SMD_MODE_GLOBAL, _SLICE_MS))
-                return True
-            except StepUnavailable:
-                return True
-            except NoMoreData:
-                return False
-            except SMDebugTimeoutError:
-                pass
 
     def outcomes(self) -> List[Verdict]:
         """What each rule has to say of all it has seen: one verdict each, in order."""

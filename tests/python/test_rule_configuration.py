@@ -1,0 +1,239 @@
+"""Rules as a configuration file lists them, and what is done when they find something."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from smdebug import Hook, SaveConfig, create_trial, modes
+from smdebug.exceptions import SMDebugValueError
+from smdebug.rules import Action, VerdictStatus
+from smdebug.rules.configuration import RuleSet
+
+OWN_RULE = """
+from smdebug.rules import Rule
+
+class TooLarge(Rule):
+    def __init__(self, base_trial, limit="1", other_trials=None):
+        super().__init__(base_trial, other_trials=other_trials)
+        self.limit = float(limit)
+
+    def set_required_tensors(self, step):
+        self.req_tensors.add("w", steps=[step])
+
+    def invoke_at_step(self, step):
+        ours = self.base_trial.tensor("w").value(step).max()
+        theirs = [trial.tensor("w").value(step).max() for trial in self.other_trials or []]
+        return ours - sum(theirs) > self.limit
+"""
+
+
+@pytest.fixture
+def trial_dir(out_dir: str) -> str:
+    with Hook(
+        out_dir, save_config=SaveConfig(save_interval=1), save_all=True
+    ) as hook:
+        for step in range(4):
+            with hook.step(modes.TRAIN):
+                hook.save("gradient/w", np.full(2, 0.0 if step == 2 else 1.0))
+                hook.save("w", np.array([float(step)]))
+    return out_dir
+
+
+def rules_of(tmp_path: Path, trial_dir: str, *configurations: dict) -> RuleSet:
+    (tmp_path / "own.py").write_text(OWN_RULE)
+    (tmp_path / "rules.json").write_text(json.dumps(configurations))
+    return RuleSet.from_file(str(tmp_path / "rules.json"), create_trial(trial_dir))
+
+
+VANISHING = {
+    "RuleConfigurationName": "VanishingGradient",
+    "RuleEvaluatorImage": "503895931360.dkr.ecr.us-east-1.amazonaws.com/sagemaker-debugger-rules",
+    "RuleParameters": {"rule_to_invoke": "VanishingGradient", "threshold": "0.5"},
+}
+TOO_LARGE = {
+    "RuleConfigurationName": "my rule",
+    "RuleParameters": {"rule_to_invoke": "TooLarge", "source": "own.py", "limit": "2.5"},
+}
+
+
+def test_both_kinds_judge_step_after_step(tmp_path, trial_dir):
+    rules = rules_of(tmp_path, trial_dir, TOO_LARGE, VANISHING)
+    found = list(rules.run())
+    assert [(verdict.rule, verdict.step) for verdict in found] == [
+        ("VanishingGradient", 2),
+        ("my rule", 3),
+    ]
+    assert (found[1].mode, found[1].mode_step) == (modes.TRAIN, 3)
+    assert {outcome.rule: outcome.status for outcome in rules.outcomes()} == {
+        "VanishingGradient": VerdictStatus.FINDING,
+        "my rule": VerdictStatus.FINDING,
+    }
+
+
+def test_the_services_envelope_is_taken(tmp_path, trial_dir):
+    (tmp_path / "rules.json").write_text(json.dumps({"DebugRuleConfigurations": [VANISHING]}))
+    rules = RuleSet.from_file(str(tmp_path / "rules.json"), create_trial(trial_dir))
+    assert [verdict.step for verdict in rules.run(wait=False)] == [2]
+
+
+def test_other_trials_are_paths(tmp_path, trial_dir):
+    parameters = {**TOO_LARGE["RuleParameters"], "other_trials": trial_dir}
+    rules = rules_of(tmp_path, trial_dir, {**TOO_LARGE, "RuleParameters": parameters})
+    assert list(rules.run()) == []
+    assert rules.outcomes()[0].status is VerdictStatus.NO_ISSUE
+
+
+def test_a_rule_whose_tensors_are_never_there_says_so(tmp_path, trial_dir):
+    (tmp_path / "other.py").write_text(OWN_RULE.replace('"w"', '"nothing"'))
+    parameters = {"rule_to_invoke": "TooLarge", "source": "other.py"}
+    rules = rules_of(tmp_path, trial_dir, {"RuleParameters": parameters})
+    assert list(rules.run()) == []
+    assert rules.outcomes()[0].status is VerdictStatus.NO_TENSOR
+
+
+def test_stop_ends_the_run(tmp_path, trial_dir):
+    stop = {**TOO_LARGE, "RuleParameters": {**TOO_LARGE["RuleParameters"], "limit": "0.5"}}
+    rules = rules_of(tmp_path, trial_dir, {**stop, "Actions": [{"name": "stop"}]})
+    (verdict,) = rules.run()
+    assert (verdict.step, verdict.action) == (1, Action.STOP)
+
+
+@pytest.mark.parametrize(
+    "configuration, message",
+    [
+        ({"RuleName": "x"}, "no key 'RuleName'"),
+        ({"RuleParameter": {}}, "did you mean 'RuleParameters'?"),
+        ({}, "a rule has a RuleConfigurationName or a rule_to_invoke"),
+        ({"RuleConfigurationName": "VanishingGradiant"}, "did you mean 'VanishingGradient'?"),
+        (
+            {"RuleConfigurationName": "VanishingGradient", "RuleParameters": {"treshold": "1"}},
+            "did you mean 'threshold'?",
+        ),
+        ({"RuleParameters": {"rule_to_invoke": "X", "source": "none.py"}}, "no Python file"),
+        ({"RuleParameters": {"rule_to_invoke": "X", "source": "own.py"}}, "has no rule 'X'"),
+        (
+            {"RuleParameters": {"rule_to_invoke": "TooLarge", "source": "own.py", "least": "1"}},
+            "unexpected keyword argument 'least'",
+        ),
+        ({**VANISHING, "Actions": [{"name": "email"}]}, "use a command or a webhook"),
+        ({**VANISHING, "Actions": [{"name": "fax"}]}, "there is no action 'fax'"),
+        ({**VANISHING, "Actions": [{}]}, "an action has a name"),
+        ({**VANISHING, "Actions": [{"name": "command", "command": "rm"}]}, "a list of texts"),
+        ({**VANISHING, "Actions": [{"name": "webhook", "url": "file:///x"}]}, "http://"),
+        ({**VANISHING, "Actions": [{"name": "signal"}]}, "'pid'"),
+        ({**VANISHING, "Actions": [{"name": "signal", "pid": 1, "signal": "X"}]}, "no signal"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_file(tmp_path, trial_dir, configuration, message):
+    with pytest.raises(SMDebugValueError) as error:
+        rules_of(tmp_path, trial_dir, configuration)
+    assert message in str(error.value) and "rules.json: " in str(error.value)
+
+
+# ---- actions ------------------------------------------------------------------------------
+
+
+def test_a_command_is_given_the_verdict(tmp_path, trial_dir):
+    script = "import sys; open(sys.argv[1], 'w').write(sys.stdin.read())"
+    command = [sys.executable, "-c", script, str(tmp_path / "a file; with $odd name")]
+    rules = rules_of(
+        tmp_path, trial_dir, {**VANISHING, "Actions": [{"name": "command", "command": command}]}
+    )
+    list(rules.run())
+    told = json.loads((tmp_path / "a file; with $odd name").read_text())
+    assert set(told) == {
+        "rule", "status", "step", "mode", "worker", "tensor", "value", "limit", "message",
+    }  # fmt: skip
+    assert (told["rule"], told["status"], told["step"]) == ("VanishingGradient", "finding", 2)
+
+
+def test_a_command_that_fails_costs_nothing(tmp_path, trial_dir, caplog):
+    actions = [
+        {"name": "command", "command": ["/nowhere/at all"]},
+        {"name": "command", "command": [sys.executable, "-c", "raise SystemExit(3)"]},
+    ]
+    rules = rules_of(tmp_path, trial_dir, {**VANISHING, "Actions": actions})
+    assert len(list(rules.run())) == 1
+    assert "failed" in caplog.text and "ended with code 3" in caplog.text
+
+
+def test_a_webhook_is_given_the_verdict(tmp_path, trial_dir):
+    told = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *arguments):
+            pass
+
+    server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    url = f"http://127.0.0.1:{server.server_port}/"
+    actions = [{"name": "webhook", "url": url}, {"name": "webhook", "url": "http://127.0.0.1:9/"}]
+    rules = rules_of(tmp_path, trial_dir, {**VANISHING, "Actions": actions})
+    list(rules.run())
+    server.shutdown()
+    server.server_close()
+    assert [each["step"] for each in told] == [2]
+
+
+def test_a_signal_goes_to_a_process(tmp_path, trial_dir):
+    job = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    (tmp_path / "job.pid").write_text(str(job.pid))
+    action = {"name": "signal", "pid_file": str(tmp_path / "job.pid"), "signal": "SIGINT"}
+    list(rules_of(tmp_path, trial_dir, {**VANISHING, "Actions": [action]}).run())
+    assert job.wait(30) in (-signal.SIGINT, 1, 130)
+
+
+# ---- the command -----------------------------------------------------------------------------
+
+
+def command(tmp_path: Path, trial_dir: str, *options: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-m", "smdebug.rules", str(tmp_path / "rules.json"), trial_dir, *options],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        check=False,
+    )
+
+
+def test_the_command_prints_verdicts_and_tells_by_its_code(tmp_path, trial_dir):
+    rules_of(tmp_path, trial_dir, VANISHING, TOO_LARGE)
+    done = command(tmp_path, trial_dir, "--json")
+    assert done.returncode == 10, done.stderr
+    *verdicts, end = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(each["rule"], each["step"]) for each in verdicts] == [
+        ("VanishingGradient", 2),
+        ("my rule", 3),
+    ]
+    assert end["summary"] == {"no_issue": 0, "finding": 2, "no_tensor": 0, "not_enough_data": 0}
+    text = command(tmp_path, trial_dir)
+    assert "VanishingGradient at step 2: the gradient 'gradient/w' has" in text.stdout
+
+    rules_of(tmp_path, trial_dir, {**VANISHING, "Actions": [{"name": "stop"}]})
+    assert command(tmp_path, trial_dir, "--follow").returncode == 11
+    (tmp_path / "rules.json").write_text("[]")
+    assert command(tmp_path, trial_dir).returncode == 0
+
+
+def test_the_command_says_what_is_wrong_in_one_line(tmp_path, trial_dir):
+    (tmp_path / "rules.json").write_text("{")
+    done = command(tmp_path, trial_dir)
+    assert done.returncode == 1
+    assert done.stderr.startswith("smdebug.rules: ") and len(done.stderr.splitlines()) == 1
