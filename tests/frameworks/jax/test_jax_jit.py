@@ -10,7 +10,8 @@ import pytest
 import smdebug.jax as smd
 from jax import lax
 from models import batches, descend, init, loss_of, predict
-from smdebug.exceptions import SMDebugTypeError
+from smdebug.exceptions import SMDebugTypeError, TrainingStopped
+from smdebug.rules import Panel
 
 EVERY_STEP = smd.SaveConfig(save_interval=1)
 EVERY_SECOND = smd.SaveConfig(save_interval=2)
@@ -323,6 +324,23 @@ def test_a_function_outlives_its_hook(hook, read):
     save(jnp.ones(2))
     jax.effects_barrier()
     assert trial.tensor("x").steps() == [0]
+
+
+@pytest.mark.parametrize("wrap", [jax.jit, lambda function: function], ids=["jit", "plain"])
+def test_rules_that_watch_stop_the_training(out_dir, wrap):
+    hook = smd.Hook(out_dir)
+    hook.watch(Panel().add("VanishingGradient", action="stop"))
+    save = wrap(lambda gradient: hook.save("gradient/w", gradient))
+    steps = 0
+    with pytest.raises(TrainingStopped) as caught:
+        for steps in range(10):
+            with hook.step(smd.modes.TRAIN):
+                save(jnp.full(3, 10.0 ** (-2 * steps - 1)))
+    assert (steps, caught.value.step) == (5, 4), "the gradient of step 4 is 1e-9"
+    with hook.step(smd.modes.EVAL):
+        hook.save("loss", 1.0)
+    hook.close()
+    assert smd.create_trial(out_dir).tensor_names() == ["loss"]
 
 
 def test_a_traced_scalar_is_told_from_a_tensor(hook):

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import smdebug.mxnet as smd
 from mxnet import autograd, gluon, nd
-from smdebug.exceptions import SMDebugTypeError
+from smdebug.exceptions import SMDebugTypeError, TrainingStopped
+from smdebug.rules import Panel
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -337,6 +338,16 @@ def test_a_failure_of_the_hook_does_not_stop_the_training(make, read, caplog, mo
     assert hook.failures > 2
     assert [record.levelno for record in caplog.records].count(logging.ERROR) == 1
     assert len(read(hook).steps()) == 0
+
+
+def test_rules_that_watch_stop_the_training(make, read):
+    hook, net = make(save_config=None), mlp()
+    hook.watch(Panel().add("VanishingGradient", {"threshold": "1e3"}, action="stop"))
+    hook.register_block(net)
+    with pytest.raises(TrainingStopped):
+        steps_of(net, 5)
+    assert hook.step == 0
+    assert read(hook).tensor_names(collection="gradients") == []
 
 
 def test_a_hook_from_a_configuration(tmp_path, out_dir, monkeypatch):

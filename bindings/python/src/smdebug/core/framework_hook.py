@@ -127,6 +127,9 @@ include_regex, include_collections, save_all, include_workers, options
         if not self._step_is_open:
             return
         self.end_step()
+        self._hear_rules()
+
+    def _hear_rules(self) -> None:
         if self.advice is not Action.CONTINUE:
             self._hear(super().take_verdicts())
 

@@ -61,7 +61,14 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         return self._saves_step
 
     def begin_step(self, mode: Optional[ModeKeys] = None) -> int:
-        """Begins the next step, as `smdebug.Hook.begin_step`."""
+        """Begins the next step, as `smdebug.Hook.begin_step`.
+
+        Raises
+        ------
+        TrainingStopped
+            Once, if rules that watch have asked for the end of the training.
+        """
+        self._raise_if_to_stop()
         self._is_listening = False
         step = super().begin_step(mode)
         self._await_callbacks()
@@ -73,6 +80,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         self._await_callbacks()
         self._is_listening = False
         super().end_step()
+        self._hear_rules()
 
     def close(self) -> None:
         """Ends an open step, writes what waits, and marks the trial as finished.
@@ -175,8 +183,8 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         return named
 
     def _is_included(self, name: str) -> bool:
-        """Whether some step may save the tensor."""
-        if self.save_all:
+        """Whether some step may save the tensor, or rules look at it."""
+        if self.save_all or self.wants(name):
             return True
         included = [*self.include_collections]
         if self.include_regex:
