@@ -22,12 +22,15 @@ class BoostingHook(FrameworkHook):
     """
 
     _save_interval = 10
-    _stops_by_raising = False
 
     def __init__(self, **arguments: Any) -> None:
         super().__init__(**arguments)
         self._seen_names: Set[str] = set()
         self._told: Set[str] = set()
+
+    @property
+    def _stops_by_raising(self) -> bool:
+        return False
 
     def has_default_hook_configuration(
         self, default_saved_collections: Optional[Sequence[str]] = None

@@ -45,9 +45,6 @@ include_regex, include_collections, save_all, include_workers, options
 
     _always_saved: ClassVar[Sequence[str]] = DEFAULT_SAVED_COLLECTIONS
 
-    # Whether the framework has no other way to be stopped: then the step after the one
-    # whose findings ask for it raises TrainingStopped.
-    _stops_by_raising: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -108,6 +105,12 @@ include_regex, include_collections, save_all, include_workers, options
 
     def _prepare_collections(self) -> None:
         """Completes the collections, before the first step."""
+
+    @property
+    def _stops_by_raising(self) -> bool:
+        """Whether the framework has no other way to be stopped: then the step after the one
+        whose findings ask for it raises TrainingStopped."""
+        return True
 
     # ---- steps -------------------------------------------------------------------
 

@@ -20,6 +20,9 @@ class Watching:
 
     _handle: Any
 
+    # Whether rules look at every step.
+    _is_watched = False
+
     def watch(self, panel: Panel) -> None:
         """Has a panel judge each step as it ends, from the next one on.
 
@@ -40,6 +43,7 @@ class Watching:
         if handle is None:
             raise SMDebugTypeError(f"a Panel watches, not a {type(panel).__name__}")
         check(_raw.smd_hook_watch(self._handle, handle))
+        self._is_watched = True
 
     @property
     def advice(self) -> Action:

@@ -17,6 +17,7 @@ from typing import (
 
 from smdebug import _raw
 from smdebug._handles import Strings, check
+from smdebug.core.collection import Collection as AnyCollection
 from smdebug.core.collection import CollectionKeys
 from smdebug.core.error_policy import guarded
 from smdebug.core.framework_hook import FrameworkHook
@@ -42,13 +43,21 @@ __all__ = ["TensorflowBaseHook", "Variables", "variables_of_optimizer"]
 # Each with the collection it belongs to, and its name in the trial.
 Variables = List[Tuple[str, str, Any]]
 
-
 _FILLED = (
     CollectionKeys.WEIGHTS,
     CollectionKeys.BIASES,
     CollectionKeys.GRADIENTS,
     CollectionKeys.LAYERS,
 )
+
+# What rules in the process are shown of every step.
+_JUDGED = {
+    CollectionKeys.WEIGHTS,
+    CollectionKeys.BIASES,
+    CollectionKeys.GRADIENTS,
+    CollectionKeys.LOSSES,
+    CollectionKeys.METRICS,
+}
 
 
 class TensorflowBaseHook(FrameworkHook):
@@ -96,8 +105,15 @@ class TensorflowBaseHook(FrameworkHook):
 
     # ---- who belongs to which collection --------------------------------------------
 
+    def _saves_now(self, collection: AnyCollection) -> bool:
+        if self._is_watched and collection.name in _JUDGED:
+            return self._step_is_open
+        return super()._saves_now(collection)
+
     def _is_included(self, collection: str) -> bool:
-        """Whether the hook saves a collection at any step."""
+        """Whether the hook saves a collection, or shows it to rules, at any step."""
+        if self._is_watched and collection in _JUDGED:
+            return True
         if self.save_all or CollectionKeys.ALL in self.include_collections:
             return True
         if collection == CollectionKeys.DEFAULT and self.include_regex:

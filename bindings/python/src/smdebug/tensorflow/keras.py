@@ -207,6 +207,13 @@ include_regex, include_collections, save_all, include_workers
     def _begin_batch(self, mode: ModeKeys) -> None:
         self.set_mode(mode)
         self._next_step()
+        if self.stop_verdict is not None and mode is ModeKeys.TRAIN:
+            # Heard of at the end of the step before; Keras asks after the batch.
+            self.model.stop_training = True
+
+    @property
+    def _stops_by_raising(self) -> bool:
+        return not self._running
 
     def _end_batch(self, batch: int, logs: Optional[Mapping[str, Any]]) -> None:
         self._batch_logs = {**(logs or {}), "batch": batch}

@@ -1,0 +1,57 @@
+"""Rules that stop a training of PyTorch."""
+
+import pytest
+import torch
+
+import smdebug.pytorch as smd
+from smdebug.exceptions import TrainingStopped
+from smdebug.rules import Panel
+
+
+def train(model: torch.nn.Module, steps: int) -> int:
+    """Steps that were begun."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(steps):
+        try:
+            loss = model(torch.ones(4, 3)).square().mean()
+        except TrainingStopped:
+            return step
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return steps
+
+
+def test_a_finding_stops_the_training_before_the_next_step(out_dir: str) -> None:
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1))
+    hook = smd.Hook(out_dir)
+    hook.register_module(model)
+    hook.watch(Panel().add("VanishingGradient", {"threshold": 1e9}, action="stop"))
+    assert train(model, 5) == 1
+    assert hook.stop_verdict is not None and hook.stop_verdict.step == 0
+    assert hook.stop_verdict.tensor.startswith("gradient/Sequential_")
+    assert train(model, 3) == 3
+    hook.close()
+
+
+def test_a_healthy_training_goes_on(out_dir: str) -> None:
+    torch.manual_seed(0)
+    model = torch.nn.Linear(3, 1)
+    hook = smd.Hook(out_dir)
+    hook.register_module(model)
+    hook.watch(Panel().add("VanishingGradient", action="stop"))
+    assert train(model, 5) == 5
+    hook.close()
+    assert hook.take_verdicts() == [] and hook.failures == 0
+
+
+def test_who_does_not_catch_it_gets_a_sentence(out_dir: str) -> None:
+    model = torch.nn.Linear(3, 1)
+    hook = smd.Hook(out_dir)
+    hook.register_module(model)
+    hook.watch(Panel().add("VanishingGradient", {"threshold": 1e9}, action="stop"))
+    model(torch.ones(1, 3)).sum().backward()
+    with pytest.raises(TrainingStopped, match="the training is to stop: VanishingGradient at"):
+        model(torch.ones(1, 3))
+    hook.close()
