@@ -2,7 +2,6 @@ package smdebug
 
 import (
 	"context"
-	"encoding/json"
 	"sync"
 
 	"github.com/libsmdebug/libsmdebug/bindings/go/internal/raw"
@@ -18,7 +17,7 @@ type BuiltinRule struct {
 
 // NewBuiltinRule makes a rule by its name: "VanishingGradient", with the parameter
 // "threshold" ("1e-7"), is met where the mean of the absolute values of a tensor of the
-// collection "gradients" is below the threshold.
+// collection "gradients" is below the threshold.  [BuiltinRules] lists them.
 func NewBuiltinRule(name string, parameters map[string]string) (*BuiltinRule, error) {
 	if err := requireABI(); err != nil {
 		return nil, err
@@ -26,13 +25,9 @@ func NewBuiltinRule(name string, parameters map[string]string) (*BuiltinRule, er
 	if err := checkText("rule", name); err != nil {
 		return nil, err
 	}
-	given := ""
-	if len(parameters) > 0 {
-		text, err := json.Marshal(parameters)
-		if err != nil {
-			return nil, invalidArgument("the parameters of " + name + ": " + err.Error())
-		}
-		given = string(text)
+	given, err := parametersToJSON(name, parameters)
+	if err != nil {
+		return nil, err
 	}
 	made, err := ruleSlot.out(func(out raw.Smd_rule) raw.Smd_error {
 		return raw.Smd_rule_new_builtin(name, given, out)

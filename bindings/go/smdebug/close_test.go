@@ -32,6 +32,7 @@ type opened struct {
 	value      *smdebug.Value
 	collection *smdebug.Collection
 	rule       *smdebug.BuiltinRule
+	panel      *smdebug.Panel
 }
 
 func openAll(t testing.TB, path string) opened {
@@ -42,17 +43,17 @@ func openAll(t testing.TB, path string) opened {
 	value := got(tensor.Value(0, smdebug.Train))(t)
 	collection := got(trial.Collection("losses"))(t)
 	rule := got(smdebug.NewBuiltinRule("VanishingGradient", nil))(t)
-	return opened{hook, trial, tensor, value, collection, rule}
+	panel := got(smdebug.NewPanel(smdebug.ProfileAWS))(t)
+	return opened{hook, trial, tensor, value, collection, rule, panel}
 }
 
 func (o *opened) closers() []io.Closer {
-	return []io.Closer{o.hook, o.trial, o.tensor, o.value, o.collection, o.rule}
+	return []io.Closer{o.hook, o.trial, o.tensor, o.value, o.collection, o.rule, o.panel}
 }
 
 // uses makes a call of each kind; the trial is used by calls of others, too.
 func (o *opened) uses() map[string]func() error {
 	ctx := context.Background()
-	two := func(_ any, err error) error { return err }
 	return map[string]func() error{
 		"Save":         func() error { return o.hook.Save("x", smdebug.Scalar(1)) },
 		"SaveCustom":   func() error { return o.hook.SaveCustom("x", smdebug.Scalar(1)) },
@@ -66,6 +67,18 @@ func (o *opened) uses() map[string]func() error {
 		"h.Collectns":  func() error { return two(o.hook.Collections()) },
 		"AddCollectn":  func() error { return o.hook.AddCollection(o.collection) },
 		"Export":       o.hook.ExportCollections,
+
+		"Watch":        func() error { return o.hook.Watch(o.panel) },
+		"TakeVerdicts": func() error { return two(o.hook.TakeVerdicts()) },
+
+		"Add":      func() error { return o.panel.Add("VanishingGradient", nil, smdebug.ActionWarn) },
+		"Outcomes": func() error { return two(o.panel.Outcomes()) },
+		"Run":      func() error { return two(o.panel.Run(ctx, o.trial, smdebug.StepRange{})) },
+		"p.Follow": func() (err error) {
+			for _, err = range o.panel.Follow(ctx, o.trial, smdebug.StepRange{}) {
+			}
+			return err
+		},
 
 		"Refresh":     o.trial.Refresh,
 		"Steps":       func() error { return two(o.trial.Steps(smdebug.Train)) },
@@ -127,7 +140,8 @@ func TestUseAfterCloseIsAnError(t *testing.T) {
 	all.trial.Cancel()
 	all.trial.Still()()
 	if all.hook.Mode() != smdebug.AnyMode || all.hook.Wants("x") || all.hook.IsRecording() ||
-		all.hook.LastStep(smdebug.Train) != -1 || all.hook.Count("steps_written") != -1 {
+		all.hook.LastStep(smdebug.Train) != -1 || all.hook.Count("steps_written") != -1 ||
+		all.hook.Advice() != smdebug.ActionContinue {
 		t.Error("a closed hook answers")
 	}
 	if all.trial.Path() != "" || all.trial.Name() != "" || all.trial.HasEnded() ||

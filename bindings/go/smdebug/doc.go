@@ -23,7 +23,8 @@
 //	...
 //	weights, err := value.Float32s()
 //
-// And [RunRule] lets a [Rule] judge a trial.
+// And [RunRule] lets a [Rule] judge a trial; a [Panel] of built-in rules judges a trial, or
+// the job itself while a [Hook] records it.
 //
 // # Errors
 //
@@ -32,8 +33,8 @@
 //
 // # Closing
 //
-// A [Hook], [Trial], [Tensor], [Value], [Collection] and [BuiltinRule] hold memory of the
-// library.  Close each when it is no longer needed; what was forgotten is freed with the
+// A [Hook], [Trial], [Tensor], [Value], [Collection], [BuiltinRule] and [Panel] hold memory
+// of the library.  Close each when it is no longer needed; what was forgotten is freed with the
 // garbage.  They may be closed in any order, twice, and while other goroutines use them:
 // calls under way end well, later ones return an error that is [ErrClosed].
 package smdebug

@@ -68,7 +68,7 @@ func (c Code) Error() string {
 	return "smdebug: " + strings.ToLower(strings.ReplaceAll(c.String(), "_", " "))
 }
 
-// ErrClosed is what a hook, trial, tensor, value, collection or rule that was closed
+// ErrClosed is what a hook, trial, tensor, value, collection, rule or panel that was closed
 // answers; the [*Error] that wraps it has the code [ErrWrongState].
 var ErrClosed = errors.New("smdebug: already closed")
 

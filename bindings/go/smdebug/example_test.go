@@ -136,3 +136,67 @@ func ExampleRunRule() {
 	// met at step 2
 	// <nil>
 }
+
+// A training whose gradient vanishes, and that stops when it has.
+func ExampleHook_Watch() {
+	folder, err := os.MkdirTemp("", "smdebug")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+	hook, err := smdebug.NewHook(filepath.Join(folder, "run"), smdebug.HookOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer hook.Close()
+	panel, err := smdebug.NewPanel(smdebug.ProfileCalibrated)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer panel.Close()
+	err = panel.Add("VanishingGradient", map[string]string{"threshold": "1e-3"}, smdebug.ActionStop)
+	if err := errors.Join(err, hook.Watch(panel)); err != nil {
+		log.Fatal(err)
+	}
+	for gradient := 1.0; hook.Advice() != smdebug.ActionStop; gradient /= 8 {
+		err := hook.Step(smdebug.Train, func(int64) error {
+			return hook.Save("gradient/layer1.weight", smdebug.Scalar(gradient))
+		})
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	verdicts, err := hook.TakeVerdicts()
+	for _, verdict := range verdicts {
+		fmt.Println(verdict.Action, verdict.Rule, verdict.Step, verdict.Tensor, verdict.Value)
+	}
+	fmt.Println(err)
+	// Output:
+	// STOP VanishingGradient 4 gradient/layer1.weight 0.000244140625
+	// <nil>
+}
+
+func ExamplePanel_Run() {
+	trial, remove := exampleTrial()
+	defer remove()
+
+	panel, err := smdebug.NewPanel(smdebug.ProfileAWS)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer panel.Close()
+	if err := panel.Add("VanishingGradient", nil, smdebug.ActionWarn); err != nil {
+		log.Fatal(err)
+	}
+	verdicts, err := panel.Run(context.Background(), trial, smdebug.StepRange{})
+	fmt.Println(len(verdicts), err)
+	outcomes, err := panel.Outcomes()
+	for _, outcome := range outcomes {
+		fmt.Println(outcome.Status, outcome)
+	}
+	fmt.Println(err)
+	// Output:
+	// 0 <nil>
+	// NO_TENSOR VanishingGradient: no tensor is one of those that this rule looks at
+	// <nil>
+}

@@ -31,6 +31,9 @@ func mustFail(t testing.TB, err error, code smdebug.Code) *smdebug.Error {
 	return failure
 }
 
+// two is the error of a call that returns something beside it.
+func two(_ any, err error) error { return err }
+
 func got[T any](value T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()

@@ -287,6 +287,46 @@ func (h *Hook) Collections() ([]string, error) {
 // step, and all that waits before it.
 func (h *Hook) ExportCollections() error { return h.call(raw.Smd_hook_export_collections) }
 
+// Watch has a panel judge every step as it ends, from the next one on, whatever is saved
+// of it; [Hook.Wants] is then true for what its rules look at, too.  Another panel takes
+// the place of the first.
+func (h *Hook) Watch(panel *Panel) error {
+	handle, err := h.handle.acquire()
+	if err != nil {
+		return err
+	}
+	defer h.handle.release()
+	watching, err := panel.handle.acquire()
+	if err != nil {
+		return err
+	}
+	defer panel.handle.release()
+	return take(raw.Smd_hook_watch(handle, watching))
+}
+
+// Advice is what the findings of the last step that ended ask for: the most severe, or
+// ActionContinue if there were none, and after Close.
+func (h *Hook) Advice() Action {
+	handle, err := h.handle.acquire()
+	if err != nil {
+		return ActionContinue
+	}
+	defer h.handle.release()
+	return Action(raw.Smd_hook_advice(handle))
+}
+
+// TakeVerdicts are the findings since the last call; of more than 10,000 the newest.
+func (h *Hook) TakeVerdicts() ([]Verdict, error) {
+	handle, err := h.handle.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer h.handle.release()
+	return outVerdicts(func(out raw.Smd_verdicts) raw.Smd_error {
+		return raw.Smd_hook_take_verdicts(handle, out)
+	})
+}
+
 // IsRecording says whether this process writes: it is included, nobody else records
 // into the folder, and it is no dry run.
 func (h *Hook) IsRecording() bool {

@@ -133,10 +133,20 @@ func TestHooksDoNotLeak(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if err := hook.Step(smdebug.Train, func(int64) error { return hook.Save("x", smdebug.Scalar(1)) }); err != nil {
+		panel, err := newPanel("1", smdebug.ActionStop)
+		if err != nil {
 			return err
 		}
-		return closeSome(number, hook)
+		if err := hook.Watch(panel); err != nil {
+			return err
+		}
+		if err := hook.Step(smdebug.Train, func(int64) error { return hook.Save("gradient/x", smdebug.Scalar(0.5)) }); err != nil {
+			return err
+		}
+		if verdicts, err := hook.TakeVerdicts(); len(verdicts) != 1 {
+			return errors.Join(err, errors.New("nothing is found"))
+		}
+		return closeSome(number, hook, panel)
 	})
 }
 
@@ -155,10 +165,20 @@ func TestTrialsAndRulesDoNotLeak(t *testing.T) {
 		if _, err := smdebug.RunRule(context.Background(), rule, trial, smdebug.RunOptions{}); err != nil {
 			return err
 		}
+		panel, err := newPanel("1", smdebug.ActionWarn)
+		if err != nil {
+			return err
+		}
+		if _, err := panel.Run(context.Background(), trial, smdebug.StepRange{}); err != nil {
+			return err
+		}
+		if outcomes, err := panel.Outcomes(); err != nil || outcomes[0].Status != smdebug.StatusNoTensor {
+			return errors.Join(err, errors.New("the outcome is another"))
+		}
 		panics := ruleOf(func(context.Context, *smdebug.Trial, int64) (bool, error) { panic("mishap") })
 		if _, err := smdebug.RunRule(context.Background(), panics, trial, smdebug.RunOptions{}); !errors.Is(err, smdebug.ErrCallbackFailed) {
 			return errors.New("the panic is lost")
 		}
-		return closeSome(number, trial, rule)
+		return closeSome(number, trial, rule, panel)
 	})
 }

@@ -13,6 +13,7 @@ var (
 	collectionSlot      = slot[raw.Smd_collection]{raw.New_smd_collection_slot, raw.Smd_collection_slot_value, raw.Delete_smd_collection_slot}
 	hookOptionsSlot     = slot[raw.Smd_hook_options]{raw.New_smd_hook_options_slot, raw.Smd_hook_options_slot_value, raw.Delete_smd_hook_options_slot}
 	hookSlot            = slot[raw.Smd_hook]{raw.New_smd_hook_slot, raw.Smd_hook_slot_value, raw.Delete_smd_hook_slot}
+	panelSlot           = slot[raw.Smd_panel]{raw.New_smd_panel_slot, raw.Smd_panel_slot_value, raw.Delete_smd_panel_slot}
 	reductionConfigSlot = slot[raw.Smd_reduction_config]{raw.New_smd_reduction_config_slot, raw.Smd_reduction_config_slot_value, raw.Delete_smd_reduction_config_slot}
 	ruleSlot            = slot[raw.Smd_rule]{raw.New_smd_rule_slot, raw.Smd_rule_slot_value, raw.Delete_smd_rule_slot}
 	saveConfigSlot      = slot[raw.Smd_save_config]{raw.New_smd_save_config_slot, raw.Smd_save_config_slot_value, raw.Delete_smd_save_config_slot}
@@ -24,6 +25,7 @@ var (
 	trialOptionsSlot    = slot[raw.Smd_trial_options]{raw.New_smd_trial_options_slot, raw.Smd_trial_options_slot_value, raw.Delete_smd_trial_options_slot}
 	trialSlot           = slot[raw.Smd_trial]{raw.New_smd_trial_slot, raw.Smd_trial_slot_value, raw.Delete_smd_trial_slot}
 	valueSlot           = slot[raw.Smd_value]{raw.New_smd_value_slot, raw.Smd_value_slot_value, raw.Delete_smd_value_slot}
+	verdictsSlot        = slot[raw.Smd_verdicts]{raw.New_smd_verdicts_slot, raw.Smd_verdicts_slot_value, raw.Delete_smd_verdicts_slot}
 )
 
 // out returns what a raw call gives out.

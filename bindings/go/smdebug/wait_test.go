@@ -33,6 +33,7 @@ func TestContextsEndWaits(t *testing.T) {
 	must(t, hook.Flush(context.Background()))
 	trial := openTrial(t, path)
 	rule := got(smdebug.NewBuiltinRule("VanishingGradient", nil))(t)
+	panel := got(newPanel("1e-6", smdebug.ActionWarn))(t)
 	for name, wait := range map[string]func(context.Context) error{
 		"WaitForStep": func(ctx context.Context) error { return trial.WaitForStep(ctx, 5, smdebug.Train) },
 		"OpenTrial": func(ctx context.Context) error {
@@ -50,6 +51,11 @@ func TestContextsEndWaits(t *testing.T) {
 		},
 		"RunRule": func(ctx context.Context) error {
 			_, err := smdebug.RunRule(ctx, rule, trial, smdebug.RunOptions{})
+			return err
+		},
+		"Panel.Follow": func(ctx context.Context) (err error) {
+			for _, err = range panel.Follow(ctx, trial, smdebug.StepRange{}) {
+			}
 			return err
 		},
 	} {
