@@ -76,6 +76,10 @@
   if (result != NULL) smd_steps_free(*$1);
   $result = result != NULL ? 0 : (jlong)(intptr_t)*$1;
 }
+%typemap(argout) smd_verdicts **out {
+  if (result != NULL) smd_verdicts_free(*$1);
+  $result = result != NULL ? 0 : (jlong)(intptr_t)*$1;
+}
 
 %typemap(out) struct smd_error *, smd_error * {
   if ($1 != NULL) SmdJavaThrow(jenv, $1);

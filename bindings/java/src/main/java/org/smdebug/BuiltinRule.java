@@ -7,7 +7,7 @@ import org.smdebug.raw.Raw;
 /**
  * A rule that the library brings along: "VanishingGradient", with the parameter "threshold"
  * ("1e-7"): the mean of the absolute values of some tensor of the collection "gradients" is below
- * the threshold. Judges one step at a time.
+ * the threshold. {@link Panel#rulesToJson} lists them. Judges one step at a time.
  */
 public final class BuiltinRule implements Rule, AutoCloseable {
   private final Handle handle;
@@ -29,10 +29,7 @@ public final class BuiltinRule implements Rule, AutoCloseable {
    * @throws InvalidConfigException if a parameter is unknown or makes no sense
    */
   public BuiltinRule(String name, Map<String, String> parameters) {
-    String json =
-        parameters.entrySet().stream()
-            .map(entry -> quoted(entry.getKey()) + ":" + quoted(entry.getValue()))
-            .collect(Collectors.joining(",", "{", "}"));
+    String json = toJson(parameters);
     handle = new Handle(this, "the rule", Raw.smd_rule_new_builtin(name, json), Raw::smd_rule_free);
   }
 
@@ -62,6 +59,12 @@ public final class BuiltinRule implements Rule, AutoCloseable {
   @Override
   public void close() {
     handle.close();
+  }
+
+  static String toJson(Map<String, String> parameters) {
+    return parameters.entrySet().stream()
+        .map(entry -> quoted(entry.getKey()) + ":" + quoted(entry.getValue()))
+        .collect(Collectors.joining(",", "{", "}"));
   }
 
   private static String quoted(String text) {

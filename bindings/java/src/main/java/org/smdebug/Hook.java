@@ -337,6 +337,36 @@ public final class Hook extends TensorSink implements AutoCloseable {
   }
 
   /**
+   * Has a panel judge every step as it ends, from the next one on, whatever is saved of it; {@link
+   * #wants} is then true for what its rules look at, too. Another panel takes the place of the
+   * first.
+   *
+   * @param panel the rules; it may be closed meanwhile
+   * @throws IllegalStateException if a step is open
+   */
+  public void watch(Panel panel) {
+    handle.run(hook -> panel.handle().run(raw -> Raw.smd_hook_watch(hook, raw)));
+  }
+
+  /**
+   * What the findings of the last step that ended ask for.
+   *
+   * @return the most severe action; CONTINUE if there were none
+   */
+  public Action advice() {
+    return Action.of((int) handle.number(Raw::smd_hook_advice));
+  }
+
+  /**
+   * The findings since the last call.
+   *
+   * @return the findings; of more than 10,000 the newest
+   */
+  public List<Verdict> takeVerdicts() {
+    return handle.get(hook -> Verdict.take(Raw.smd_hook_take_verdicts(hook)));
+  }
+
+  /**
    * Whether this process writes. One that is not included, or comes second, takes every call and
    * writes nothing.
    *

@@ -251,7 +251,7 @@ public final class Trial implements AutoCloseable {
     return follow(mode, first, Long.MAX_VALUE);
   }
 
-  private LongStream follow(Mode mode, long first, long end) {
+  LongStream follow(Mode mode, long first, long end) {
     PrimitiveIterator.OfLong steps = new LiveSteps(this, mode, first, end);
     int properties =
         Spliterator.ORDERED | Spliterator.DISTINCT | Spliterator.NONNULL | Spliterator.IMMUTABLE;

@@ -174,6 +174,83 @@ class LifetimeTest {
   }
 
   @Test
+  void panelsDoNotLeak() throws Exception {
+    try (Trial trial = Runs.finished(folder.resolve("stored"), 8)) {
+      assertFlat(
+          SLOW_CYCLES,
+          i -> {
+            Panel panel = PanelTest.panel();
+            assertEquals(2, panel.run(trial).size());
+            assertEquals(1, panel.outcomes().size());
+            assertThrows(
+                IllegalArgumentException.class, () -> panel.add("Nothing", Action.WARN));
+            if (i % 2 == 0) {
+              panel.close();
+            }
+          });
+    }
+  }
+
+  @Test
+  void verdictsOfAHookDoNotLeak() throws Exception {
+    try (Hook hook =
+        Hook.builder(folder.resolve("run").toString()).option("dry_run", "true").build()) {
+      assertFlat(
+          CYCLES,
+          i -> {
+            if (i % 10 == 0) {
+              hook.watch(PanelTest.panel());
+            }
+            Runs.saveStep(hook, 7);
+            assertEquals(1, hook.takeVerdicts().size());
+          });
+    }
+  }
+
+  @Test
+  void closingWhileOtherThreadsJudgeIsSafe() throws Exception {
+    Runs.finished(folder, 20).close();
+    for (int round = 0; round < 30; ++round) {
+      Trial trial = Trial.open(folder.toString());
+      Panel panel = PanelTest.panel();
+      AtomicReference<Throwable> failure = new AtomicReference<>();
+      List<Thread> threads = new ArrayList<>();
+      for (int i = 0; i < 3; ++i) {
+        Thread thread =
+            new Thread(
+                () -> {
+                  try {
+                    for (; ; ) {
+                      panel.run(trial);
+                      panel.outcomes();
+                    }
+                  } catch (IllegalStateException expected) {
+                    // Closed meanwhile.
+                  } catch (Throwable unexpected) {
+                    failure.set(unexpected);
+                  }
+                });
+        threads.add(thread);
+        thread.start();
+      }
+      Thread.sleep(round % 5);
+      if (round % 2 == 0) {
+        panel.close();
+      } else {
+        trial.close();
+      }
+      for (Thread thread : threads) {
+        thread.join();
+      }
+      panel.close();
+      trial.close();
+      if (failure.get() != null) {
+        throw new AssertionError(failure.get());
+      }
+    }
+  }
+
+  @Test
   void theCleanerFreesWhatNobodyClosed() throws Exception {
     AtomicInteger freed = new AtomicInteger();
     int count = 100;
