@@ -77,6 +77,8 @@ class StepFunctions:
             if not isinstance(function, _StepFunction) or function.owner is not self:
                 function = _StepFunction(self, mode, function, original)
                 setattr(self.model, name, function)
+                # Now: JAX takes a model's variables away while it trains.
+                self._second_version(function)
             return function
 
         return make
@@ -104,7 +106,8 @@ class StepFunctions:
         # JAX takes what it has compiled for a function that is equal to this one.
         patches.put(self.model, step, lambda *args: original(*args))
         try:
-            function.make(force=True)
+            with _without_xla(self.model):
+                function.make(force=True)
             return getattr(self.model, name)
         except Exception as error:
             self._failed(f"make_{name}", error)
