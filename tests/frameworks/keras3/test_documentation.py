@@ -1,0 +1,20 @@
+"""The page on Keras, and the example."""
+
+import re
+
+from pages import ROOT, run_page, run_script
+
+
+def test_the_page(tmp_path, monkeypatch):
+    monkeypatch.setenv("KERAS_BACKEND", "tensorflow")  # which it has a section on
+    run_page("keras.md", tmp_path)
+
+
+def test_the_example(tmp_path):
+    printed = run_script(ROOT / "examples/keras/train_shapes.py", tmp_path, "run")
+    accuracy = [float(value) for value in re.findall(r"^epoch \d+: accuracy (\S+),", printed, re.M)]
+    assert len(accuracy) == 10
+    assert max(accuracy) > max(0.65, accuracy[0] + 0.1)
+    [step] = re.findall(r"Plateau is met at step (\d+)$", printed, re.M)
+    # The last step of one of the validations, which follow 25 steps of training each.
+    assert (int(step) + 1) % (25 + 7) == 0
