@@ -19,7 +19,7 @@ export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 
-.PHONY: all python demo test test-cpp test-go test-java test-python test-docs test-packages test-frameworks test-s3-minio test-asan \
+.PHONY: all python demo test test-cpp test-go test-java test-python test-docs test-packages test-frameworks framework-environments test-s3-minio test-asan \
         test-tsan bench lint format abi install uninstall wheel deb clean environment original servers
 
 all: build/build.ninja
@@ -70,6 +70,9 @@ test-docs: all environment servers test-go test-java
 test-packages: all environment servers
 	@tools/setup.sh embed torch wheel
 	@$(PYTEST) tests/embed tests/packages
+
+framework-environments:
+	@tools/framework_environments.sh $(CACHE) $(FRAMEWORKS)
 
 # Real trainings; FRAMEWORKS="pytorch jax" names some.
 test-frameworks: python

@@ -1,37 +1,21 @@
 #!/bin/sh
-# Tests the hooks of frameworks, each in an environment of its own:
-# test_frameworks.sh CACHE [FRAMEWORK...]
-#
-# An environment is made from tests/frameworks/<framework>/requirements.txt, and from
-# original.txt one that the original runs in, if there is that file.  A first line
-# "# system: GROUP" asks for a group of packages of setup.sh, and for Debian's Python.
+# Tests the hooks of frameworks, each in an environment of its own (see
+# framework_environments.sh), two at a time: test_frameworks.sh CACHE [FRAMEWORK...]
 set -eu
 
 cache=$1/frameworks
+[ $# -gt 1 ] || set -- "$1" $(cd tests/frameworks && ls -d */requirements.txt | sed 's|/.*||')
+tools/framework_environments.sh "$@"
 shift
-[ $# -gt 0 ] || set -- $(cd tests/frameworks && ls -d */requirements.txt | sed 's|/.*||')
-mkdir -p "$cache"
 
-# environment FOLDER REQUIREMENTS
-environment() {
-  group=$(sed -n '1s/^# system: //p' "$2")
-  if [ -n "$group" ]; then
-    tools/setup.sh "$group"
-    VENV_PYTHON=/usr/bin/python3 VENV_OPTIONS=--system-site-packages tools/venv.sh "$1" "$2"
-  else
-    tools/venv.sh "$1" "$2"
-  fi
-}
-
-status=0
-for framework in "$@"; do
-  tests=tests/frameworks/$framework
-  environment "$cache/$framework" "$tests/requirements.txt"
-  if [ -f "$tests/original.txt" ]; then
-    environment "$cache/$framework-original" "$tests/original.txt"
-    export "SMDEBUG_$(echo "$framework" | tr a-z A-Z)_ORIGINAL_PYTHON=$cache/$framework-original/bin/python"
-  fi
-  echo "$framework:"
-  "$cache/$framework/bin/python" -m pytest -q -p no:cacheprovider --timeout 120 "$tests" || status=1
+for original in "$cache"/*-original; do
+  framework=$(basename "$original" -original | tr a-z A-Z)
+  export "SMDEBUG_${framework}_ORIGINAL_PYTHON=$original/bin/python"
 done
-exit $status
+
+# One framework's tests, their output in one piece.
+printf '%s\n' "$@" | cache=$cache xargs -P 2 -I{} sh -c '
+  output=$("$cache/{}/bin/python" -m pytest -q -p no:cacheprovider --timeout 120 \
+    tests/frameworks/{} 2>&1) && status=0 || status=$?
+  printf "%s:\n%s\n" "{}" "$output"
+  exit $status'

@@ -6,6 +6,10 @@ set -eu
 
 folder=$1
 shift
+# Who comes while another makes it waits.
+mkdir -p "$(dirname "$folder")"
+exec 9> "$folder.lock"
+flock 9
 stamp="$folder/requirements.sha256"
 python=${VENV_PYTHON:-python3}
 wanted=$({ "$python" --version; cat "$@"; } | sha256sum)

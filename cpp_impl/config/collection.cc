@@ -55,6 +55,15 @@ Result<bool> ReadHistogram(const JsonValue &json) {
 
 }  // namespace
 
+Collection::Collection(const Collection &other) : name_(other.name_) {
+  const MutexLock lock(other.mutex_);
+  inclusions_ = other.inclusions_;
+  tensors_ = other.tensors_;
+  save_config_ = other.save_config_;
+  reduction_config_ = other.reduction_config_;
+  saves_histogram_ = other.saves_histogram_;
+}
+
 Status Collection::Include(std::string_view regex) {
   SMD_ASSIGN_OR_RETURN(Regex compiled, Regex::Compile(regex));
   auto inclusion =

@@ -26,6 +26,8 @@ class Collection {
   static constexpr size_t kMaxRegexes = 100'000;
 
   explicit Collection(std::string name) : name_(std::move(name)) {}
+  // One of its own that holds the same.
+  Collection(const Collection &other);
 
   const std::string &Name() const { return name_; }
 

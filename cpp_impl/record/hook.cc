@@ -439,7 +439,7 @@ std::vector<rules::Verdict> Hook::TakeVerdicts() {
 }
 
 std::string Hook::CollectionsText() const {
-  return config::CollectionsToJson(collections_.List(),
+  return config::CollectionsToJson(plan_.FilledIn(),
                                    options_.includes_all_workers ? options_.num_workers : 1);
 }
 

@@ -99,7 +99,7 @@ class Hook {
   Status WriteKept() SMD_REQUIRES(mutex_);
   Status WriteLeftovers() SMD_REQUIRES(mutex_);
   format::EventContext ContextAt(double wall_time) const SMD_REQUIRES(mutex_);
-  std::string CollectionsText() const;
+  std::string CollectionsText() const SMD_REQUIRES(mutex_);
   void PutCollections() SMD_REQUIRES(mutex_);
   int64_t &StepOf(Mode mode) SMD_REQUIRES(mutex_) { return steps_[ModeIndex(mode)]; }
 

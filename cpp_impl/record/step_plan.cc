@@ -58,6 +58,27 @@ config::ReductionConfig StepPlan::ReductionConfigOf(const config::Collection &co
   return collection.GetReductionConfig().value_or(defaults_.reduction_config);
 }
 
+config::SaveConfig StepPlan::SaveConfigOf(const config::Collection &collection) const {
+  config::SaveConfig save_config = collection.GetSaveConfig().value_or(defaults_.save_config);
+  save_config.Merge(defaults_.save_config);
+  config::SaveConfig plain;
+  plain.SetAll({});
+  save_config.Merge(plain);
+  return save_config;
+}
+
+std::vector<config::CollectionPtr> StepPlan::FilledIn() const {
+  std::vector<config::CollectionPtr> filled;
+  for (const config::CollectionPtr &collection : collections_.List()) {
+    const auto copy = std::make_shared<config::Collection>(*collection);
+    copy->SetSaveConfig(SaveConfigOf(*collection));
+    copy->SetReductionConfig(ReductionConfigOf(*collection));
+    if (config::IsScalarCollection(collection->Name())) copy->SetSavesHistogram(false);
+    filled.push_back(copy);
+  }
+  return filled;
+}
+
 void StepPlan::Prepare() {
   const auto is_saved = [&](const std::string &name) {
     return defaults_.saves_all || std::find(defaults_.included.begin(), defaults_.included.end(),
@@ -67,9 +88,7 @@ void StepPlan::Prepare() {
   memos_.clear();
   for (const config::CollectionPtr &collection : collections_.List()) {
     if (!is_saved(collection->Name())) continue;
-    config::SaveConfig save_config = collection->GetSaveConfig().value_or(defaults_.save_config);
-    save_config.Merge(defaults_.save_config);
-    planned_.push_back({collection, std::move(save_config), ReductionConfigOf(*collection)});
+    planned_.push_back({collection, SaveConfigOf(*collection), ReductionConfigOf(*collection)});
   }
 }
 

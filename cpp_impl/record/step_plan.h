@@ -57,6 +57,9 @@ class StepPlan {
   // that expressions are searched once a name.  A search that runs away fails.
   Result<const Wanted *> Find(std::string_view tensor);
 
+  // The collections as they count here, with what they leave open filled in.
+  std::vector<config::CollectionPtr> FilledIn() const;
+
   // What is written of a tensor that was saved into these collections by hand.
   Wanted FindCustom(const std::vector<config::CollectionPtr> &collections) const;
 
@@ -80,6 +83,7 @@ class StepPlan {
 
   Status CheckCollections() const;
   void Prepare();
+  config::SaveConfig SaveConfigOf(const config::Collection &collection) const;
   config::ReductionConfig ReductionConfigOf(const config::Collection &collection) const;
   Result<Memo> Remember(std::string_view tensor) const;
 

@@ -14,7 +14,7 @@ from smdebug.rules import Rule, invoke_rule
 
 out_dir = sys.argv[1]
 assert "numpy" not in sys.modules, "importing smdebug needs no numpy"
-assert importlib.metadata.version("smdebug") == smd.__version__
+assert importlib.metadata.version("libsmdebug") == smd.__version__
 
 with smd.Hook(out_dir, save_all=True, save_config=smd.SaveConfig(save_interval=1)) as hook:
     for step in range(5):

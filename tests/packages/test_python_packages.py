@@ -48,7 +48,7 @@ def test_what_is_in_the_wheel(unpacked, version):
     assert native == {LIBRARY, MODULE}
     assert {"smdebug/py.typed", "smdebug/_raw.pyi"} <= files
     rest = {name for name in files - native if not name.endswith((".py", ".pyi", "py.typed"))}
-    information = f"smdebug-{version}.dist-info"
+    information = f"libsmdebug-{version}.dist-info"
     assert all(name.startswith(information) for name in rest), "only what users need"
     licenses = {name for name in rest if name.startswith(f"{information}/licenses")}
     assert {"LICENSE", "libssl.txt", "libcurl4-openssl.txt"} <= {
@@ -60,7 +60,7 @@ def test_what_is_in_the_wheel(unpacked, version):
 
 
 def test_metadata(unpacked, version):
-    text = (unpacked / f"smdebug-{version}.dist-info/METADATA").read_text(encoding="utf-8")
+    text = (unpacked / f"libsmdebug-{version}.dist-info/METADATA").read_text(encoding="utf-8")
     for line in (
         "Name: smdebug",
         f"Version: {version}",
@@ -98,7 +98,7 @@ def test_wheel_tells_nothing_of_its_build(unpacked):
 
 
 def test_auditwheel(wheel):
-    assert re.fullmatch(r"smdebug-[0-9.]+-cp311-abi3-manylinux_2_\d+_x86_64\.whl", wheel.name)
+    assert re.fullmatch(r"libsmdebug-[0-9.]+-cp311-abi3-manylinux_2_\d+_x86_64\.whl", wheel.name)
     platform = re.search(r"manylinux_2_\d+_x86_64", wheel.name).group()
     shown = " ".join(run(tool("auditwheel"), "show", wheel).split())
     assert f'platform tag: "{platform}"' in shown
