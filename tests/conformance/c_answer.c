@@ -18,6 +18,7 @@ typedef struct {
   const cJSON *query;
   const char *out_dir;
   smd_trial *trial;
+  const cJSON *watched;
   smd_tensor *tensor;
   smd_mode mode;
   int64_t step;
@@ -208,6 +209,30 @@ static smd_error *rule(const question *ask, cJSON **value) {
   return error;
 }
 
+/* The verdicts of a panel over the whole trial, or what it then says of each rule. */
+static smd_error *judged(const question *ask, int32_t is_outcome, cJSON **value) {
+  smd_panel *panel = NULL;
+  smd_verdicts *found = NULL;
+  smd_verdicts *outcomes = NULL;
+  smd_error *error = panel_of(member(ask->query, "panel"), &panel);
+  if (error == NULL) error = smd_panel_run(panel, ask->trial, 0, -1, 1, &found);
+  if (error == NULL && is_outcome) error = smd_panel_outcomes(panel, &outcomes);
+  smd_panel_free(panel);
+  *value = cJSON_CreateArray();
+  add_verdicts(*value, is_outcome ? outcomes : found);
+  if (is_outcome) smd_verdicts_free(found);
+  return error;
+}
+
+static smd_error *verdicts(const question *ask, cJSON **value) { return judged(ask, 0, value); }
+
+static smd_error *outcomes(const question *ask, cJSON **value) { return judged(ask, 1, value); }
+
+static smd_error *watched(const question *ask, cJSON **value) {
+  *value = cJSON_Duplicate(member(ask->watched, ask->worker), 1);
+  return NULL;
+}
+
 static smd_error *wait_for(const question *ask, cJSON **value) {
   *value = cJSON_CreateNull();
   return smd_trial_wait_for_step(ask->trial, ask->step, ask->mode, -1);
@@ -280,6 +305,9 @@ static const struct {
     {"reductions", reductions},
     {"shape", shape},
     {"rule", rule},
+    {"verdicts", verdicts},
+    {"outcomes", outcomes},
+    {"watched", watched},
     {"wait", wait_for},
     {"include", include},
     {"hook", hook},
@@ -298,8 +326,9 @@ static answer_fn function_of(const char *call) {
   exit(1);
 }
 
-smd_error *answer(smd_trial *trial, const char *out_dir, const cJSON *query, cJSON **value) {
-  question ask = {query, out_dir, trial, NULL, SMD_MODE_GLOBAL, -1, NULL};
+smd_error *answer(smd_trial *trial, const cJSON *said, const char *out_dir, const cJSON *query,
+                  cJSON **value) {
+  question ask = {query, out_dir, trial, said, NULL, SMD_MODE_GLOBAL, -1, NULL};
   smd_error *error = NULL;
   const char *mode = optional_text(query, "mode");
   const char *tensor = optional_text(query, "tensor");

@@ -46,6 +46,13 @@ static void add_collection(smd_hook_options *options, const cJSON *settings) {
   smd_collection_free(collection);
 }
 
+static void watch(smd_hook *hook, const cJSON *settings) {
+  smd_panel *panel = NULL;
+  must(panel_of(settings, &panel));
+  must(smd_hook_watch(hook, panel));
+  smd_panel_free(panel);
+}
+
 static smd_hook *hook_for(const cJSON *scenario, const char *out_dir, const char *worker) {
   smd_hook_options *options = NULL;
   smd_hook *hook = NULL;
@@ -62,6 +69,7 @@ static smd_hook *hook_for(const cJSON *scenario, const char *out_dir, const char
   must(smd_hook_new(options, &hook));
   smd_save_config_free(config);
   smd_hook_options_free(options);
+  watch(hook, member(scenario, "watch"));
   return hook;
 }
 
@@ -134,23 +142,40 @@ static void record_step(smd_hook *hook, const cJSON *step, const char *worker) {
   must(smd_hook_end_step(hook));
 }
 
-void record(const cJSON *scenario, const char *out_dir) {
+/* What the rules say after a step. */
+static void note_advice(smd_hook *hook, cJSON *watched) {
+  smd_verdicts *verdicts = NULL;
+  cJSON_AddItemToArray(cJSON_GetObjectItem(watched, "advice"),
+                       name_of_action(smd_hook_advice(hook)));
+  must(smd_hook_take_verdicts(hook, &verdicts));
+  add_verdicts(cJSON_GetObjectItem(watched, "verdicts"), verdicts);
+}
+
+cJSON *record(const cJSON *scenario, const char *out_dir) {
   enum { kMostWorkers = 16 };
   smd_hook *hooks[kMostWorkers];
   const cJSON *workers = member(scenario, "workers");
   const int count = cJSON_GetArraySize(workers);
   const cJSON *step;
+  cJSON *watched = cJSON_CreateObject();
   if (count > kMostWorkers) exit(1);
   for (int i = 0; i < count; ++i) {
-    hooks[i] = hook_for(scenario, out_dir, cJSON_GetArrayItem(workers, i)->valuestring);
+    const char *worker = cJSON_GetArrayItem(workers, i)->valuestring;
+    cJSON *said = cJSON_AddObjectToObject(watched, worker);
+    cJSON_AddArrayToObject(said, "advice");
+    cJSON_AddArrayToObject(said, "verdicts");
+    hooks[i] = hook_for(scenario, out_dir, worker);
   }
   cJSON_ArrayForEach(step, member(scenario, "steps")) {
     for (int i = 0; i < count; ++i) {
-      record_step(hooks[i], step, cJSON_GetArrayItem(workers, i)->valuestring);
+      const char *worker = cJSON_GetArrayItem(workers, i)->valuestring;
+      record_step(hooks[i], step, worker);
+      note_advice(hooks[i], cJSON_GetObjectItemCaseSensitive(watched, worker));
     }
   }
   for (int i = 0; i < count; ++i) {
     must(smd_hook_close(hooks[i]));
     smd_hook_free(hooks[i]);
   }
+  return watched;
 }

@@ -1,7 +1,5 @@
 #include "cpp_record.h"
 
-#include "cpp_json.h"
-
 using smdebug::DType;
 using smdebug::Mode;
 
@@ -52,7 +50,9 @@ smdebug::Hook HookFor(const cJSON *scenario, const std::string &out_dir,
   for (const cJSON *collection : Items(Member(scenario, "collections"))) {
     options.AddCollection(CollectionOf(collection));
   }
-  return smdebug::Hook(options);
+  smdebug::Hook hook(options);
+  hook.Watch(PanelOf(Member(scenario, "watch")));
+  return hook;
 }
 
 smdebug::Shape ShapeOf(const cJSON *sizes) {
@@ -103,12 +103,32 @@ void RecordStep(smdebug::Hook &hook, const cJSON *step, const char *worker) {
 
 }  // namespace
 
-void Record(const cJSON *scenario, const std::string &out_dir) {
+Json Record(const cJSON *scenario, const std::string &out_dir) {
+  struct Watched {
+    smdebug::Hook hook;
+    Json advice;
+    Json verdicts;
+  };
   const std::vector<std::string> workers = TextsOf(Member(scenario, "workers"));
-  std::vector<smdebug::Hook> hooks;
-  for (const std::string &worker : workers) hooks.push_back(HookFor(scenario, out_dir, worker));
-  for (const cJSON *step : Items(Member(scenario, "steps"))) {
-    for (size_t i = 0; i < workers.size(); ++i) RecordStep(hooks[i], step, workers[i].c_str());
+  std::vector<Watched> all;
+  for (const std::string &worker : workers) {
+    all.push_back(
+        {HookFor(scenario, out_dir, worker), Json(cJSON_CreateArray()), Json(cJSON_CreateArray())});
   }
-  for (smdebug::Hook &hook : hooks) hook.Close();
+  for (const cJSON *step : Items(Member(scenario, "steps"))) {
+    for (size_t i = 0; i < workers.size(); ++i) {
+      RecordStep(all[i].hook, step, workers[i].c_str());
+      Append(all[i].advice, Text(NameOf(all[i].hook.Advice())));
+      Append(all[i].verdicts, all[i].hook.TakeVerdicts());
+    }
+  }
+  Json watched(cJSON_CreateObject());
+  for (size_t i = 0; i < workers.size(); ++i) {
+    all[i].hook.Close();
+    Json said(cJSON_CreateObject());
+    Put(said, "advice", std::move(all[i].advice));
+    Put(said, "verdicts", std::move(all[i].verdicts));
+    Put(watched, workers[i], std::move(said));
+  }
+  return watched;
 }

@@ -1,12 +1,18 @@
 // The first half of the scenario: recording.
 #pragma once
 
-#include <cjson/cJSON.h>
-
 #include <smdebug.hpp>
 #include <string>
+#include <vector>
+
+#include "cpp_json.h"
 
 smdebug::Mode ModeNamed(const std::string &name);
 
-// Records the trial into `out_dir`.
-void Record(const cJSON *scenario, const std::string &out_dir);
+smdebug::Panel PanelOf(const cJSON *settings);
+const char *NameOf(smdebug::Action action);
+// Appends the verdicts to a list.
+void Append(const Json &list, const std::vector<smdebug::Verdict> &verdicts);
+
+// Records the trial into `out_dir`; returns what the rules of each worker's hook said.
+Json Record(const cJSON *scenario, const std::string &out_dir);

@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 
-#include "cpp_json.h"
 #include "cpp_record.h"
 
 namespace {
@@ -44,6 +43,7 @@ Json Null() { return Json(cJSON_CreateNull()); }
 // What a query is about; fields that it does not have are as if not given.
 struct Question {
   const Trial &trial;
+  const cJSON *watched;
   std::string out_dir;
   const cJSON *query;
   Mode mode;
@@ -110,6 +110,20 @@ Json Rule(const Question &ask) {
   return Numbers(rule.Run(ask.trial, 0, ask.trial.LastCompleteStep() + 1));
 }
 
+Json Verdicts(const Question &ask) {
+  Json list(cJSON_CreateArray());
+  Append(list, PanelOf(Member(ask.query, "panel")).RunToEnd(ask.trial));
+  return list;
+}
+
+Json Outcomes(const Question &ask) {
+  smdebug::Panel panel = PanelOf(Member(ask.query, "panel"));
+  panel.Run(ask.trial);
+  Json list(cJSON_CreateArray());
+  Append(list, panel.Outcomes());
+  return list;
+}
+
 Json MakeHook(const Question &ask) {
   smdebug::HookOptions options;
   options.Set("worker", "worker_0");
@@ -156,6 +170,10 @@ const std::map<std::string, Answer> &Answers() {
       {"shape",
        [](Q ask) { return Numbers(ask.Tensor().Shape(ask.step, ask.mode, ask.Worker())); }},
       {"rule", Rule},
+      {"verdicts", Verdicts},
+      {"outcomes", Outcomes},
+      {"watched",
+       [](Q ask) { return Json(cJSON_Duplicate(Member(ask.watched, ask.Worker()), 1)); }},
       {"wait", [](Q ask) { return ask.trial.WaitForStep(ask.step, ask.mode), Null(); }},
       {"include", [](Q ask) { return smdebug::Collection("c").Include(ask.Get("regex")), Null(); }},
       {"hook", MakeHook},
@@ -164,8 +182,9 @@ const std::map<std::string, Answer> &Answers() {
   return answers;
 }
 
-Json Result(const Trial &trial, const std::string &out_dir, const cJSON *query) {
-  Question ask = {trial, out_dir, query, Mode::kGlobal, -1};
+Json Result(const Trial &trial, const Json &watched, const std::string &out_dir,
+            const cJSON *query) {
+  Question ask = {trial, watched.get(), out_dir, query, Mode::kGlobal, -1};
   if (const cJSON *mode = Member(query, "mode")) ask.mode = ModeNamed(TextOf(mode));
   if (const cJSON *step = Member(query, "step")) ask.step = NumberOf(step);
   Json result(cJSON_CreateObject());
@@ -183,11 +202,11 @@ void Run(const char *scenario_path, const std::string &out_dir, const char *resu
   const std::string text(std::istreambuf_iterator<char>(file), {});
   const Json scenario(cJSON_Parse(text.c_str()));
   if (scenario == nullptr) throw std::runtime_error("the scenario is not JSON");
-  Record(scenario.get(), out_dir);
+  const Json watched = Record(scenario.get(), out_dir);
   const Trial trial = Trial::Open(out_dir);
   Json results(cJSON_CreateObject());
   for (const cJSON *query : Items(Member(scenario.get(), "queries"))) {
-    Put(results, TextOf(Member(query, "id")), Result(trial, out_dir, query));
+    Put(results, TextOf(Member(query, "id")), Result(trial, watched, out_dir, query));
   }
   std::ofstream(result_path) << Printed(results.get());
 }

@@ -83,6 +83,20 @@ def test_what_is_read_is_what_was_recorded(recorded):
     assert compared == 2 * 19
 
 
+def test_verdicts_are_the_same_live_and_stored(recorded):
+    results = results_of(recorded["c"] / "result.json")
+    stored = results["verdicts"]["value"]
+    assert [(each["step"], each["action"]) for each in stored] == [(2, "STOP"), (2, "WARN")]
+    for worker in results_of(SCENARIO)["workers"]:
+        watched = results[f"watched by {worker}"]["value"]
+        assert watched["advice"] == ["CONTINUE", "CONTINUE", "STOP"]
+        # Of two workers with the same gradient the trial's finding names the first.
+        assert watched["verdicts"] == [{**each, "worker": worker} for each in stored]
+    outcomes = results["outcomes"]["value"]
+    assert [each["status"] for each in outcomes] == ["FINDING", "NO_ISSUE"]
+    assert outcomes[1]["value"] is None
+
+
 def test_the_errors_are_those_of_the_scenario(recorded):
     results = results_of(recorded["c"] / "result.json")
     codes = {query: result["code"] for query, result in results.items() if "code" in result}
@@ -93,6 +107,7 @@ def test_the_errors_are_those_of_the_scenario(recorded):
         "not saved at this step": "VALUE_UNAVAILABLE",
         "only reductions": "VALUE_UNAVAILABLE",
         "no such worker": "WORKER_UNKNOWN",
+        "no such rule": "INVALID_ARGUMENT",
         "bad expression": "INVALID_CONFIG",
         "bad option": "INVALID_CONFIG",
         "recorded before": "TRIAL_EXISTS",

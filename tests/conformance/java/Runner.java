@@ -2,16 +2,20 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.stream.LongStream;
+import org.smdebug.Action;
 import org.smdebug.BuiltinRule;
 import org.smdebug.Collection;
 import org.smdebug.DType;
 import org.smdebug.Hook;
 import org.smdebug.Mode;
+import org.smdebug.Panel;
 import org.smdebug.Reduction;
 import org.smdebug.ReductionConfig;
 import org.smdebug.SaveConfig;
@@ -20,15 +24,18 @@ import org.smdebug.Tensor;
 import org.smdebug.TensorSink;
 import org.smdebug.Trial;
 import org.smdebug.Value;
+import org.smdebug.Verdict;
 
 /** The conformance scenario by way of the Java package; see README.md. */
 @SuppressWarnings("unchecked")
 final class Runner {
   private final String outDir;
+  private final Map<String, Watched> watched;
   private final Trial trial;
 
-  private Runner(String outDir) {
+  private Runner(String outDir, Map<String, Watched> watched) {
     this.outDir = outDir;
+    this.watched = watched;
     trial = Trial.open(outDir);
   }
 
@@ -36,8 +43,7 @@ final class Runner {
     Map<String, Object> scenario =
         (Map<String, Object>) Json.read(Files.readString(Path.of(arguments[0])));
     String outDir = arguments[1];
-    record(scenario, outDir);
-    Runner runner = new Runner(outDir);
+    Runner runner = new Runner(outDir, record(scenario, outDir));
     Map<String, Object> results = new LinkedHashMap<>();
     for (Map<String, Object> query : maps(scenario, "queries")) {
       results.put((String) query.get("id"), runner.answer(query));
@@ -48,15 +54,30 @@ final class Runner {
 
   // ---- recording ------------------------------------------------------------
 
-  private static void record(Map<String, Object> scenario, String outDir) {
+  /** What the rules of a worker's hook said while it recorded. */
+  private record Watched(List<String> advice, List<Verdict> verdicts) {
+    void note(Hook hook) {
+      advice.add(hook.advice().name());
+      verdicts.addAll(hook.takeVerdicts());
+    }
+  }
+
+  private static Map<String, Watched> record(Map<String, Object> scenario, String outDir) {
+    Map<String, Watched> watched = new LinkedHashMap<>();
     Map<String, Hook> hooks = new LinkedHashMap<>();
     for (Object worker : list(scenario, "workers")) {
       hooks.put((String) worker, hook(scenario, outDir, (String) worker));
+      watched.put((String) worker, new Watched(new ArrayList<>(), new ArrayList<>()));
     }
     for (Map<String, Object> step : maps(scenario, "steps")) {
-      hooks.forEach((worker, hook) -> record(step, hook, worker));
+      hooks.forEach(
+          (worker, hook) -> {
+            record(step, hook, worker);
+            watched.get(worker).note(hook);
+          });
     }
     hooks.values().forEach(Hook::close);
+    return watched;
   }
 
   private static Hook hook(Map<String, Object> scenario, String outDir, String worker) {
@@ -68,7 +89,23 @@ final class Runner {
     for (Map<String, Object> settings : maps(scenario, "collections")) {
       description.collection(collection(settings));
     }
-    return description.build();
+    Hook hook = description.build();
+    try (Panel panel = panel(map(scenario, "watch"))) {
+      hook.watch(panel);
+    }
+    return hook;
+  }
+
+  private static Panel panel(Map<String, Object> settings) {
+    String profile = ((String) settings.get("profile")).toUpperCase();
+    Panel panel = new Panel(Panel.Profile.valueOf(profile));
+    for (Map<String, Object> rule : maps(settings, "rules")) {
+      panel.add(
+          (String) rule.get("rule"),
+          (Map<String, String>) rule.get("parameters"),
+          Action.valueOf((String) rule.get("action")));
+    }
+    return panel;
   }
 
   private static void record(Map<String, Object> step, Hook hook, String worker) {
@@ -216,6 +253,21 @@ final class Runner {
       case "shape" ->
           listed(LongStream.of(tensor(query).shape(step(query), mode(query), worker(query))));
       case "rule" -> findings(query);
+      case "verdicts" -> {
+        try (Panel panel = panel(map(query, "panel"))) {
+          yield described(panel.follow(trial).toList());
+        }
+      }
+      case "outcomes" -> {
+        try (Panel panel = panel(map(query, "panel"))) {
+          panel.run(trial);
+          yield described(panel.outcomes());
+        }
+      }
+      case "watched" -> {
+        Watched said = watched.get(worker(query));
+        yield Map.of("advice", said.advice(), "verdicts", described(said.verdicts()));
+      }
       case "wait" -> {
         trial.waitForStep(step(query), mode(query), null);
         yield null;
@@ -281,6 +333,31 @@ final class Runner {
       described.put("data", HexFormat.of().formatHex(value.toByteArray()));
     }
     return described;
+  }
+
+  private static List<Map<String, Object>> described(List<Verdict> verdicts) {
+    return verdicts.stream().map(Runner::described).toList();
+  }
+
+  private static Map<String, Object> described(Verdict verdict) {
+    Map<String, Object> described = new LinkedHashMap<>();
+    described.put("rule", verdict.rule());
+    described.put("status", verdict.status().name());
+    described.put("action", verdict.action().name());
+    described.put("step", verdict.step());
+    described.put("mode", verdict.mode().name());
+    described.put("mode_step", verdict.modeStep());
+    described.put("worker", verdict.worker());
+    described.put("tensor", verdict.tensor());
+    described.put("value", numberOrNull(verdict.value()));
+    described.put("limit", numberOrNull(verdict.limit()));
+    described.put("label", verdict.label());
+    described.put("message", verdict.message());
+    return described;
+  }
+
+  private static Double numberOrNull(OptionalDouble number) {
+    return number.isPresent() ? number.getAsDouble() : null;
   }
 
   private static List<Long> listed(LongStream numbers) {

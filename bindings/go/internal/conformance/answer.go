@@ -24,6 +24,7 @@ type query struct {
 	Absolute   bool
 	Rule       string
 	Parameters map[string]string
+	Panel      panel
 	Path       string
 	Options    map[string]string
 }
@@ -39,17 +40,18 @@ func (q *query) worker() []smdebug.ReadOption {
 
 // reader answers queries about one trial.
 type reader struct {
-	trial  *smdebug.Trial
-	outDir string
+	trial   *smdebug.Trial
+	watched map[string]*watched
+	outDir  string
 }
 
-func answerAll(queries []query, outDir string) (map[string]answer, error) {
+func answerAll(queries []query, watched map[string]*watched, outDir string) (map[string]answer, error) {
 	trial, err := smdebug.OpenTrial(context.Background(), outDir, smdebug.TrialOptions{})
 	if err != nil {
 		return nil, err
 	}
 	defer trial.Close()
-	r := reader{trial, outDir}
+	r := reader{trial, watched, outDir}
 	answers := make(map[string]answer)
 	for i := range queries {
 		q := &queries[i]
@@ -91,6 +93,10 @@ func (r *reader) answer(q *query) (any, error) {
 		return nil, r.trial.WaitForStep(context.Background(), *q.Step, q.mode())
 	case "rule":
 		return r.judge(q)
+	case "verdicts", "outcomes":
+		return r.judgeByPanel(q)
+	case "watched":
+		return r.watched[q.Worker], nil
 	case "include", "hook", "open":
 		return nil, r.make(q)
 	}

@@ -33,10 +33,11 @@ func run(scenarioPath, outDir, resultPath string) error {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return err
 	}
-	if err := s.record(outDir); err != nil {
+	watched, err := s.record(outDir)
+	if err != nil {
 		return err
 	}
-	results, err := answerAll(s.Queries, outDir)
+	results, err := answerAll(s.Queries, watched, outDir)
 	if err != nil {
 		return err
 	}

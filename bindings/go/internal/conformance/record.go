@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -31,6 +32,7 @@ type scenario struct {
 		}
 		Custom []tensor
 	}
+	Watch   panel
 	Queries []query
 }
 
@@ -51,28 +53,35 @@ var modes = map[string]smdebug.Mode{
 	"GLOBAL":  smdebug.Global,
 }
 
-func (s *scenario) record(outDir string) error {
+// record returns what the rules of each worker's hook said.
+func (s *scenario) record(outDir string) (map[string]*watched, error) {
+	all := make(map[string]*watched)
 	hooks := make([]*smdebug.Hook, len(s.Workers))
 	for i, worker := range s.Workers {
 		hook, err := s.newHook(outDir, worker)
 		if err != nil {
-			return err
+			return nil, err
+		}
+		if err := s.Watch.watch(hook); err != nil {
+			return nil, err
 		}
 		hooks[i] = hook
+		all[worker] = &watched{}
 	}
 	for step := range s.Steps {
 		for i, worker := range s.Workers {
-			if err := s.recordStep(hooks[i], worker, step); err != nil {
-				return fmt.Errorf("step %d of %s: %w", step, worker, err)
+			err := errors.Join(s.recordStep(hooks[i], worker, step), all[worker].note(hooks[i]))
+			if err != nil {
+				return nil, fmt.Errorf("step %d of %s: %w", step, worker, err)
 			}
 		}
 	}
 	for _, hook := range hooks {
 		if err := hook.Close(); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return all, nil
 }
 
 func (s *scenario) newHook(outDir, worker string) (*smdebug.Hook, error) {
