@@ -35,8 +35,12 @@ std::optional<double> FromStatistics(const tensor::Statistics &statistics,
 
 }  // namespace
 
+const tensor::View *Sample::RealElements() const {
+  return elements_ && IsReal(elements_->dtype) ? &*elements_ : nullptr;
+}
+
 const tensor::Statistics *Sample::GetStatistics() const {
-  if (!std::exchange(has_tried_, true) && elements_ && IsReal(elements_->dtype)) {
+  if (!std::exchange(has_tried_, true) && RealElements() != nullptr) {
     auto computed = tensor::ComputeStatistics(*elements_);
     if (computed.IsOk()) statistics_ = *std::move(computed);
   }
@@ -88,7 +92,7 @@ std::optional<double> Sample::Scalar() const {
 
 std::vector<double> Sample::Numbers() const {
   std::vector<double> numbers;
-  if (!elements_ || !IsReal(elements_->dtype)) return numbers;
+  if (RealElements() == nullptr) return numbers;
   tensor::View view = *elements_;
   AlignedBuffer compact;
   // Blocks come in the order of memory, which of a strided view is not its own.

@@ -34,6 +34,8 @@ class Sample {
 
   // NULL if they were not saved.
   const tensor::View *Elements() const { return elements_ ? &*elements_ : nullptr; }
+  // The same, but NULL too if they are complex or text.
+  const tensor::View *RealElements() const;
   // Of real elements; NULL without.
   const tensor::Statistics *GetStatistics() const;
   // Computed from the elements, else as it was saved; nothing if there is neither.

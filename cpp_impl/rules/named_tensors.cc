@@ -1,0 +1,47 @@
+#include "rules/named_tensors.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/strings.h"
+
+namespace smdebug::rules {
+namespace {
+
+constexpr std::string_view kCollectionNames = "collection_names";
+constexpr std::string_view kTensorRegex = "tensor_regex";
+
+Result<Selector> Select(const Parameters &parameters, std::vector<std::string> collections,
+                        std::string_view regex_parameter) {
+  auto selector = Selector::Make(std::move(collections), parameters.List(regex_parameter));
+  if (!selector.IsOk()) {
+    return parameters.Refuse(StrCat(regex_parameter, ": ", selector.GetStatus().Message()));
+  }
+  return selector;
+}
+
+}  // namespace
+
+Result<Selector> NamedTensors(const Parameters &parameters, std::vector<std::string> more) {
+  std::vector<std::string> collections = parameters.List(kCollectionNames);
+  std::move(more.begin(), more.end(), std::back_inserter(collections));
+  return Select(parameters, std::move(collections), kTensorRegex);
+}
+
+Result<Selector> RequiredTensors(const Parameters &parameters) {
+  SMD_ASSIGN_OR_RETURN(Selector selector, NamedTensors(parameters));
+  if (selector.IsEmpty()) {
+    return parameters.Refuse("give collection_names or tensor_regex, or both");
+  }
+  return selector;
+}
+
+Result<Selector> TensorsByRole(const Parameters &parameters, std::string_view parameter,
+                               std::vector<std::string> collections) {
+  if (parameters.IsGiven(parameter)) collections.clear();
+  SMD_ASSIGN_OR_RETURN(Selector selector, Select(parameters, std::move(collections), parameter));
+  if (selector.IsEmpty()) return parameters.Refuse(StrCat(parameter, " is empty"));
+  return selector;
+}
+
+}  // namespace smdebug::rules

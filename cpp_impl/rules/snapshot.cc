@@ -1,0 +1,110 @@
+#include "rules/snapshot.h"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "rules/channels.h"
+
+namespace smdebug::rules {
+namespace {
+
+using tensor::DType;
+
+// Calls `visit(const T *a, const T *b, size_t count)`, block by block, until it says false.
+template <class Visit>
+bool VisitPairs(DType dtype, const AlignedBuffer &a, const AlignedBuffer &b, int64_t count,
+                Visit visit) {
+  const tensor::ElementAccess access = tensor::AccessTo(dtype, tensor::Part::kWhole);
+  const size_t size = tensor::DTypeSize(dtype);
+  const auto end = static_cast<size_t>(count);
+  for (size_t at = 0; at < end; at += tensor::kBlockElements) {
+    const size_t part = std::min(end - at, tensor::kBlockElements);
+    const auto see = [&](const auto &kernels, auto number) {
+      using Block = tensor::NumberBlock<decltype(number)>;
+      Block block_a(a.Data() + at * size, part, kernels);
+      Block block_b(b.Data() + at * size, part, kernels);
+      return visit(block_a.Numbers(), block_b.Numbers(), part);
+    };
+    if (!(access.is_double ? see(access.as_double, double{}) : see(access.as_float, float{}))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Several sums side by side, so that no addition waits for the one before.
+template <class T>
+void AddChange(const T *before, const T *now, size_t count, Change *change) {
+  constexpr size_t kLanes = 8;
+  std::array<double, kLanes> differences{};
+  std::array<double, kLanes> befores{};
+  const auto add = [&](size_t lane, size_t i) {
+    differences[lane] += std::fabs(static_cast<double>(now[i]) - static_cast<double>(before[i]));
+    befores[lane] += std::fabs(static_cast<double>(before[i]));
+  };
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (size_t lane = 0; lane < kLanes; ++lane) add(lane, i + lane);
+  }
+  for (; i < count; ++i) add(0, i);
+  for (size_t lane = 0; lane < kLanes; ++lane) {
+    change->difference += differences[lane];
+    change->before += befores[lane];
+  }
+}
+
+}  // namespace
+
+Snapshot::Snapshot(const tensor::View &view, int64_t most)
+    : dtype_(view.dtype), shape_(view.shape.begin(), view.shape.end()) {
+  const std::vector<ElementRun> runs = SpreadRuns(view.ElementCount(), most);
+  for (const ElementRun &run : runs) count_ += run.size;
+  const size_t size = tensor::DTypeSize(dtype_);
+  elements_ = AlignedBuffer(static_cast<size_t>(count_) * size);
+  if (runs.size() == 1 && runs[0].size == view.ElementCount()) {
+    tensor::CopyCompact(view, elements_.Data());
+    return;
+  }
+  const CompactElements elements(view);
+  std::byte *to = elements_.Data();
+  for (const ElementRun &run : runs) {
+    const size_t bytes = static_cast<size_t>(run.size) * size;
+    std::memcpy(to, elements.Data() + static_cast<size_t>(run.first) * size, bytes);
+    to += bytes;
+  }
+}
+
+bool Snapshot::IsSameAs(const Snapshot &other) const {
+  return elements_.Size() == 0 ||
+         std::memcmp(elements_.Data(), other.elements_.Data(), elements_.Size()) == 0;
+}
+
+Change Change::Between(const Snapshot &before, const Snapshot &now) {
+  Change change;
+  VisitPairs(now.dtype_, before.elements_, now.elements_, now.count_,
+             [&](const auto *a, const auto *b, size_t count) {
+               AddChange(a, b, count, &change);
+               return true;
+             });
+  return change;
+}
+
+bool Closeness::AreClose(double before, double now) const {
+  if (std::isfinite(before) && std::isfinite(now)) {
+    return std::fabs(now - before) <= atol_ + rtol_ * std::fabs(before);
+  }
+  return before == now || (equal_nan_ && std::isnan(before) && std::isnan(now));
+}
+
+bool Closeness::Holds(const Snapshot &before, const Snapshot &now) const {
+  return VisitPairs(now.dtype_, before.elements_, now.elements_, now.count_,
+                    [this](const auto *a, const auto *b, size_t count) {
+                      for (size_t i = 0; i < count; ++i) {
+                        if (!AreClose(a[i], b[i])) return false;
+                      }
+                      return true;
+                    });
+}
+
+}  // namespace smdebug::rules
