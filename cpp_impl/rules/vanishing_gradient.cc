@@ -1,9 +1,12 @@
 // Gradients too small to train with.
-#include <algorithm>
+#include <map>
 
 #include "base/strings.h"
 #include "rules/builtin.h"
-#include "rules/selector.h"
+#include "rules/culprits.h"
+#include "rules/roles.h"
+#include "rules/tensor_names.h"
+#include "rules/tensor_states.h"
 #include "rules/words.h"
 
 namespace smdebug::rules {
@@ -11,50 +14,176 @@ namespace {
 
 constexpr tensor::Reduction kMeanOfAbsolute{tensor::ReductionKind::kMean, true};
 
-class VanishingGradient final : public Detector {
+constexpr size_t kGradient = 0;
+constexpr size_t kWeight = 1;
+constexpr size_t kRoles = 2;
+
+struct Options {
+  double threshold;
+  std::optional<double> ratio;
+  int64_t patience;
+};
+
+// The gradients of a model's first and last layer at a step.
+class OuterLayers {
  public:
-  VanishingGradient(Selector selector, double threshold)
-      : Detector("VanishingGradient"), selector_(std::move(selector)), threshold_(threshold) {}
+  struct Layer {
+    std::string gradient;
+    double size = 0;
+    size_t place = 0;
+  };
 
-  bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return selector_.Matches(tensor, membership);
+  // Weights are recorded in the order of layers, gradients maybe in another.
+  void AddWeight(std::string_view weight) {
+    constexpr size_t kMostLayers = 100'000;
+    if (places_.size() < kMostLayers) places_.try_emplace(std::string(weight), places_.size());
   }
 
-  void Observe(const Sample &sample, Findings &) override {
-    const std::optional<double> mean = sample.Reduce(kMeanOfAbsolute);
-    if (!mean) return;
-    NoteJudged();
-    if (!(*mean < threshold_) || (culprit_ && *mean >= culprit_->value)) return;
-    culprit_.emplace();
-    culprit_->worker = sample.Worker();
-    culprit_->tensor = sample.Tensor();
-    culprit_->value = *mean;
-    culprit_->limit = threshold_;
+  void AddGradient(const Sample &sample, double mean) {
+    if (!IsOfLayer(sample)) return;
+    Layer layer{std::string(sample.Tensor()), SizeOf(sample, mean), gradients_};
+    if (!places_.empty()) {
+      const auto place = places_.find(WeightOfGradient(sample.Tensor()));
+      if (place == places_.end()) return;
+      layer.place = place->second;
+    }
+    if (gradients_ == 0 || layer.place < first_.place) first_ = layer;
+    if (gradients_ == 0 || layer.place > last_.place) last_ = layer;
+    ++gradients_;
   }
 
-  void EndStep(Findings &findings) override {
-    if (!culprit_) return;
-    culprit_->message =
-        StrCat("the gradient '", culprit_->tensor, "' has a mean absolute value of ",
-               Shortest(culprit_->value), ", below the limit of ", Shortest(threshold_));
-    findings.Add(*std::exchange(culprit_, std::nullopt));
+  // Calls `judge(first, last)` if there were two layers, then begins the next step.
+  template <class Judge>
+  void EndStep(Judge judge) {
+    // Without weights either end may be the model's first.
+    const bool is_reversed = places_.empty() && last_.size < first_.size;
+    if (std::exchange(gradients_, 0) > 1) {
+      is_reversed ? judge(last_, first_) : judge(first_, last_);
+    }
   }
 
  private:
-  const Selector selector_;
-  const double threshold_;
-  std::optional<Verdict> culprit_;  // of the step: the smallest gradient
+  // Biases and the like are not compared with what has two axes or more.
+  static bool IsOfLayer(const Sample &sample) {
+    if (const tensor::View *elements = sample.Elements()) return elements->shape.size() > 1;
+    return sample.Tensor().find("bias") == std::string_view::npos;
+  }
+  // Without the zeros: of an embedding, all but a few rows are.
+  static double SizeOf(const Sample &sample, double mean) {
+    const tensor::Statistics *statistics = sample.GetStatistics();
+    if (statistics == nullptr || statistics->zero_count == statistics->count) return mean;
+    return statistics->l1 / static_cast<double>(statistics->count - statistics->zero_count);
+  }
+
+  std::map<std::string, size_t, std::less<>> places_;  // of weights
+  size_t gradients_ = 0;
+  Layer first_;
+  Layer last_;
+};
+
+class VanishingGradient final : public Detector {
+ public:
+  VanishingGradient(Roles roles, const Options &options)
+      : Detector("VanishingGradient"), roles_(std::move(roles)), options_(options) {}
+
+  bool Wants(std::string_view tensor, const Membership &membership) const override {
+    return roles_.Ask(tensor, membership);
+  }
+
+  void Observe(const Sample &sample, Findings &) override {
+    const size_t role = roles_.Of(sample.Tensor()).value_or(kRoles);
+    if (role == kGradient) ObserveGradient(sample);
+    if (role == kWeight) WorkerOf(sample).layers.AddWeight(WithoutOutput(sample.Tensor()));
+  }
+
+  void EndStep(Findings &findings) override {
+    culprits_.Report(findings);
+    for (auto &[name, worker] : workers_) {
+      worker.layers.EndStep(
+          [&, &name = name, &worker = worker](const auto &first, const auto &last) {
+            const double ratio = first.size / last.size;
+            worker.steps = ratio < *options_.ratio ? worker.steps + 1 : 0;
+            if (worker.steps < options_.patience || worker.steps == 0) return;
+            Verdict verdict;
+            verdict.worker = name;
+            verdict.tensor = first.gradient;
+            verdict.value = ratio;
+            verdict.limit = *options_.ratio;
+            verdict.label = "ratio";
+            verdict.message = StrCat("the gradient '", first.gradient, "' of the first layer is ",
+                                     Shortest(ratio), " of that of the last, '", last.gradient,
+                                     "', below the limit of ", Shortest(*options_.ratio));
+            findings.Add(std::move(verdict));
+          });
+    }
+  }
+
+  std::string Missing() const override { return "gradients of floating-point numbers"; }
+
+ private:
+  struct State {
+    bool was_there = false;  // once was not zero
+    int64_t steps = 0;       // of being too small, in a row
+  };
+  struct Worker {
+    OuterLayers layers;
+    int64_t steps = 0;
+  };
+
+  Worker &WorkerOf(const Sample &sample) {
+    const auto known = workers_.find(sample.Worker());
+    return known != workers_.end() ? known->second : workers_[std::string(sample.Worker())];
+  }
+
+  void ObserveGradient(const Sample &sample) {
+    const tensor::View *elements = sample.Elements();
+    if (elements != nullptr && !tensor::IsFloat(elements->dtype)) return;
+    const std::optional<double> mean = sample.Reduce(kMeanOfAbsolute);
+    if (!mean) return;
+    NoteJudged();
+    if (options_.ratio) WorkerOf(sample).layers.AddGradient(sample, *mean);
+    State &state = states_.Of(sample);
+    state.was_there = state.was_there || *mean != 0;
+    state.steps = *mean < options_.threshold ? state.steps + 1 : 0;
+    if (state.steps == 0 || state.steps < options_.patience) return;
+    const std::string_view label = state.was_there ? "small" : "unused";
+    culprits_.Offer(sample, {-*mean, *mean, options_.threshold, label}, [&] {
+      if (!state.was_there) {
+        return StrCat("the gradient '", sample.Tensor(),
+                      "' has been zero at every step: its parameter is dead or not used");
+      }
+      return StrCat("the gradient '", sample.Tensor(), "' has a mean absolute value of ",
+                    Shortest(*mean), ", below the limit of ", Shortest(options_.threshold));
+    });
+  }
+
+  mutable Roles roles_;
+  const Options options_;
+  TensorStates<State> states_;
+  std::map<std::string, Worker, std::less<>> workers_;
+  Culprits culprits_;
 };
 
 constexpr ParameterSpec kParameters[] = {
-    {"threshold", "1e-7", "1e-7", "the least mean of a gradient's absolute values"},
+    {"threshold", "1e-7", "1e-10", "the least mean of a gradient's absolute values"},
+    {"ratio", "", "1e-3",
+     "the least size of the first layer's gradient, as a part of the last layer's"},
+    {"patience", "1", "5", "for how many steps in a row"},
 };
 
 Result<std::unique_ptr<Detector>> Make(const Parameters &parameters) {
-  SMD_ASSIGN_OR_RETURN(const double threshold, parameters.Positive("threshold"));
-  SMD_ASSIGN_OR_RETURN(Selector selector, Selector::Make({"gradients"}, {}));
+  Options options{};
+  SMD_ASSIGN_OR_RETURN(options.threshold, parameters.Positive("threshold"));
+  SMD_ASSIGN_OR_RETURN(options.ratio, parameters.OptionalNumber("ratio"));
+  if (options.ratio && !(*options.ratio > 0)) return parameters.Refuse("ratio must be above 0");
+  SMD_ASSIGN_OR_RETURN(options.patience, parameters.Whole("patience", 1, 1'000'000));
+  std::vector<Selector> selectors(options.ratio ? kRoles : 1);
+  SMD_ASSIGN_OR_RETURN(selectors[kGradient], Selector::Make({"gradients"}, {}));
+  if (options.ratio) {
+    SMD_ASSIGN_OR_RETURN(selectors[kWeight], Selector::Make({"weights"}, {}));
+  }
   return std::unique_ptr<Detector>(
-      std::make_unique<VanishingGradient>(std::move(selector), threshold));
+      std::make_unique<VanishingGradient>(Roles(std::move(selectors)), options));
 }
 
 }  // namespace

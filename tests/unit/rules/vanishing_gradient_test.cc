@@ -68,5 +68,96 @@ TEST(VanishingGradientTest, WithoutGradientsNothingIsJudged) {
   EXPECT_EQ(Judge(kRule, {}, source).outcome.status, VerdictStatus::kNoTensor);
 }
 
+TEST(VanishingGradientTest, AGradientThatNeverWasThereIsUnused) {
+  FakeSource source;
+  source.Step(0).Save("gradient/a", {0, 0}).Save("gradient/b", {1});
+  source.Step(1).Save("gradient/a", {0, 0}).Save("gradient/b", {0});
+  source.Step(2).Save("gradient/a", {1, 0}).Save("gradient/b", {1});
+  source.Step(3).Save("gradient/a", {0, 0}).Save("gradient/b", {1});
+  const Judged judged = Judge(kRule, {}, source);
+  EXPECT_THAT(judged.Steps(), ElementsAre(0, 1, 1, 3));
+  EXPECT_THAT(judged.Labels(), ElementsAre("unused", "unused", "small", "small"));
+  EXPECT_THAT(judged.Tensors(),
+              ElementsAre("gradient/a", "gradient/a", "gradient/b", "gradient/a"));
+  EXPECT_THAT(judged.findings[0].message, HasSubstr("zero at every step"));
+}
+
+TEST(VanishingGradientTest, GradientsOfIntegersArePassedOver) {
+  FakeSource source;
+  source.Step(0).Save("gradient/a", tensor::TensorOfNumbers(tensor::DType::kInt32, {0}));
+  source.Step(1).Save("gradient/a", tensor::TensorOfNumbers(tensor::DType::kBool, {0}));
+  source.Step(2).Save("gradient/a", std::vector<double>());
+  EXPECT_EQ(Judge(kRule, {}, source).outcome.status, VerdictStatus::kNotEnoughData);
+}
+
+TEST(VanishingGradientTest, EachWorkerHasItsWorst) {
+  FakeSource source;
+  source.Step(0).By("a").Save("gradient/a", {1e-8}).Save("gradient/b", {1e-9});
+  source.By("b").Save("gradient/a", {1e-9}).Save("gradient/b", {1e-8});
+  const Judged judged = Judge(kRule, {}, source);
+  ASSERT_THAT(judged.Tensors(), ElementsAre("gradient/b", "gradient/a"));
+  EXPECT_EQ(judged.findings[1].worker, "b");
+}
+
+// Steps of a model of three layers, whose gradients are of these sizes.
+FakeSource Layers(double first, double last, int steps = 6) {
+  FakeSource source;
+  for (int step = 0; step < steps; ++step) {
+    source.Step(step);
+    for (const char *name : {"l1.weight", "l2.weight", "l3.weight"})
+      source.Save(name, {1, 1}, {1, 2});
+    // In the order in which they are computed.
+    source.Save("gradient/l3.weight", {last, -last}, {1, 2});
+    source.Save("gradient/l2.weight", {1, 1}, {1, 2});
+    source.Save("gradient/l1.weight", {0, first}, {1, 2});
+    source.Save("gradient/l1.bias", {1e-8});
+  }
+  return source;
+}
+
+TEST(VanishingGradientTest, CalibratedComparesTheFirstLayerWithTheLast) {
+  FakeSource source = Layers(1e-6, 1e-2);
+  const Judged judged = Judge(kRule, {}, source, Profile::kCalibrated);
+  ASSERT_THAT(judged.Steps(), ElementsAre(4, 5)) << "after five in a row";
+  EXPECT_THAT(judged.Labels(), ElementsAre("ratio", "ratio"));
+  EXPECT_EQ(judged.findings[0].tensor, "gradient/l1.weight");
+  EXPECT_NEAR(judged.findings[0].value, 1e-4, 1e-12);
+  EXPECT_EQ(judged.findings[0].limit, 1e-3);
+  EXPECT_EQ(judged.findings[0].message,
+            "the gradient 'gradient/l1.weight' of the first layer is 0.0001 of that of the last, "
+            "'gradient/l3.weight', below the limit of 0.001");
+  EXPECT_THAT(Judge(kRule, {{"ratio", "None"}}, source, Profile::kCalibrated).findings, IsEmpty());
+  EXPECT_THAT(Judge(kRule, {{"ratio", "1e-3"}, {"threshold", "1e-9"}}, source).Steps(),
+              ElementsAre(0, 1, 2, 3, 4, 5));
+}
+
+TEST(VanishingGradientTest, CalibratedLeavesOtherRatiosAlone) {
+  for (const auto &[first, last] : {std::pair{1.0, 1.0}, {1e-2, 1.0}, {1.0, 1e-6}, {1e-6, 1e-4}}) {
+    FakeSource source = Layers(first, last);
+    EXPECT_THAT(Judge(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty())
+        << first << " " << last;
+  }
+}
+
+TEST(VanishingGradientTest, WithoutWeightsEitherEndMayBeTheFirst) {
+  for (const bool is_reversed : {false, true}) {
+    FakeSource source;
+    for (int step = 0; step < 5; ++step) {
+      source.Step(step);
+      source.Save(is_reversed ? "gradient/last" : "gradient/first", {is_reversed ? 1 : 1e-5},
+                  {1, 1});
+      source.Save(is_reversed ? "gradient/first" : "gradient/last", {is_reversed ? 1e-5 : 1},
+                  {1, 1});
+    }
+    EXPECT_THAT(Judge(kRule, {}, source, Profile::kCalibrated).Tensors(),
+                ElementsAre("gradient/first"));
+  }
+}
+
+TEST(VanishingGradientTest, RefusesWhatMakesNoSense) {
+  EXPECT_THAT(Refusal(kRule, {{"ratio", "0"}}), HasSubstr("ratio"));
+  EXPECT_THAT(Refusal(kRule, {{"patience", "0"}}), HasSubstr("patience"));
+}
+
 }  // namespace
 }  // namespace smdebug::rules
