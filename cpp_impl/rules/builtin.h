@@ -5,6 +5,16 @@
 
 namespace smdebug::rules {
 
+extern const RuleSpec kAllZero;
+extern const RuleSpec kCheckInputImages;
+extern const RuleSpec kDeadRelu;
+extern const RuleSpec kExplodingTensor;
+extern const RuleSpec kNlpSequenceRatio;
+extern const RuleSpec kPoorWeightInitialization;
+extern const RuleSpec kSaturatedActivation;
+extern const RuleSpec kTensorVariance;
+extern const RuleSpec kUnchangedTensor;
 extern const RuleSpec kVanishingGradient;
+extern const RuleSpec kWeightUpdateRatio;
 
 }  // namespace smdebug::rules

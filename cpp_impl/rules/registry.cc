@@ -12,6 +12,16 @@ namespace {
 
 constexpr std::array kRules = {
     &kVanishingGradient,
+    &kExplodingTensor,
+    &kPoorWeightInitialization,
+    &kSaturatedActivation,
+    &kDeadRelu,
+    &kWeightUpdateRatio,
+    &kAllZero,
+    &kTensorVariance,
+    &kUnchangedTensor,
+    &kCheckInputImages,
+    &kNlpSequenceRatio,
 };
 
 Result<const RuleSpec *> FindRule(std::string_view name) {

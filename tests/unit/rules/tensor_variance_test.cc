@@ -1,0 +1,119 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "rules/judging.h"
+
+namespace smdebug::rules {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char *kRule = "TensorVariance";
+
+Parameters::Given Limits(const std::string &least, const std::string &most) {
+  return {{"tensor_regex", ".*"}, {"min_threshold", least}, {"max_threshold", most}};
+}
+
+TEST(TensorVarianceTest, TheWorstOfEachSideIsNamed) {
+  FakeSource source;
+  source.Step(0)
+      .Save("wide", {0, 10})
+      .Save("wider", {0, 20})
+      .Save("fine", {0, 2})
+      .Save("narrow", {0, 0.1})
+      .Save("flat", {1, 1});
+  const Judged judged = Judge(kRule, Limits("0.5", "10"), source);
+  ASSERT_THAT(judged.Tensors(), ElementsAre("wider", "flat"));
+  EXPECT_THAT(judged.Labels(), ElementsAre("above", "below"));
+  EXPECT_EQ(judged.findings[0].value, 100);
+  EXPECT_EQ(judged.findings[0].limit, 10);
+  EXPECT_EQ(judged.findings[1].value, 0);
+  EXPECT_EQ(judged.findings[0].message, "the variance of 'wider' is 100, above the limit of 10");
+}
+
+TEST(TensorVarianceTest, AThresholdItselfIsFineAndASideMayBeOff) {
+  FakeSource source;
+  source.Step(0).Save("x", {0, 2});
+  source.Step(1).Save("x", {0, 4});
+  EXPECT_THAT(Judge(kRule, Limits("1", "4"), source).findings, IsEmpty());
+  EXPECT_THAT(Judge(kRule, Limits("None", "1"), source).Steps(), ElementsAre(1));
+  EXPECT_THAT(Judge(kRule, Limits("2", "None"), source).Steps(), ElementsAre(0));
+}
+
+TEST(TensorVarianceTest, TheCountMayBeTakenOneOff) {
+  FakeSource source;
+  source.Step(0).Save("x", {0, 2});
+  Parameters::Given parameters = Limits("", "1");
+  EXPECT_THAT(Judge(kRule, parameters, source).findings, IsEmpty());
+  parameters["ddof"] = "1";
+  const Judged judged = Judge(kRule, parameters, source);
+  ASSERT_THAT(judged.Steps(), ElementsAre(0));
+  EXPECT_EQ(judged.findings[0].value, 2);
+}
+
+TEST(TensorVarianceTest, SingleNumbersAndNoneArePassedOver) {
+  FakeSource source;
+  source.Step(0)
+      .Save("scalar", tensor::TensorOf(tensor::DType::kFloat64, std::vector<double>{1}, {}))
+      .Save("one", {1})
+      .Save("none", std::vector<double>());
+  const Judged judged = Judge(kRule, Limits("1", ""), source);
+  EXPECT_THAT(judged.findings, IsEmpty());
+  EXPECT_EQ(judged.outcome.status, VerdictStatus::kNotEnoughData);
+}
+
+TEST(TensorVarianceTest, NotANumberIsNeitherAboveNorBelow) {
+  FakeSource source;
+  source.Step(0)
+      .Save("x", {std::nan(""), 1})
+      .Save("ints", tensor::TensorOfNumbers(tensor::DType::kInt16, {0, 2}));
+  EXPECT_THAT(Judge(kRule, Limits("0.5", "2"), source).findings, IsEmpty());
+}
+
+TEST(TensorVarianceTest, ASavedVarianceOrDeviationIsEnough) {
+  using tensor::ReductionKind;
+  FakeSource source;
+  source.Step(0).SaveReductions("x", {{{ReductionKind::kVariance}, 5}});
+  source.Step(1).SaveReductions("x", {{{ReductionKind::kStd}, 3}});
+  const Judged judged = Judge(kRule, Limits("", "6"), source);
+  ASSERT_THAT(judged.Steps(), ElementsAre(1));
+  EXPECT_EQ(judged.findings[0].value, 9);
+}
+
+TEST(TensorVarianceTest, CalibratedFindsMatricesThatStayConstant) {
+  FakeSource source;
+  for (int step = 0; step < 6; ++step) {
+    source.Step(step)
+        .Save("norm/weight", {1, 1})
+        .Save("gate/weight", step == 0 ? std::vector<double>{0, 0} : std::vector<double>{0, 1},
+              {1, 2})
+        .Save("flat/weight", {1, 1}, {1, 2});
+  }
+  const Judged judged = Judge(kRule, {}, source, Profile::kCalibrated);
+  EXPECT_THAT(judged.Steps(), ElementsAre(4, 5));
+  EXPECT_THAT(judged.Tensors(), ElementsAre("flat/weight", "flat/weight"));
+}
+
+TEST(TensorVarianceTest, WantsLimitsAndTensors) {
+  EXPECT_THAT(Refusal(kRule, {{"tensor_regex", "x"}}), HasSubstr("max_threshold"));
+  EXPECT_THAT(Refusal(kRule, {{"max_threshold", "1"}}), HasSubstr("collection_names"));
+  EXPECT_THAT(Refusal(kRule, Limits("x", "")), HasSubstr("min_threshold"));
+  Parameters::Given parameters = Limits("", "1");
+  parameters["ddof"] = "2";
+  EXPECT_THAT(Refusal(kRule, parameters), HasSubstr("ddof"));
+}
+
+TEST(TensorVarianceTest, WithoutSuchATensorNothingIsJudged) {
+  FakeSource source;
+  source.Step(0).Save("x", {1, 2});
+  EXPECT_EQ(Judge(kRule, {{"collection_names", "weights"}, {"max_threshold", "1"}}, source)
+                .outcome.status,
+            VerdictStatus::kNoTensor);
+}
+
+}  // namespace
+}  // namespace smdebug::rules
