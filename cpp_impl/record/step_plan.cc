@@ -59,12 +59,13 @@ config::ReductionConfig StepPlan::ReductionConfigOf(const config::Collection &co
 }
 
 config::SaveConfig StepPlan::SaveConfigOf(const config::Collection &collection) const {
-  config::SaveConfig save_config = collection.GetSaveConfig().value_or(defaults_.save_config);
-  save_config.Merge(defaults_.save_config);
+  std::optional<config::SaveConfig> own = collection.GetSaveConfig();
+  if (!own) return defaults_.save_config;
+  own->Merge(defaults_.save_config);
   config::SaveConfig plain;
   plain.SetAll({});
-  save_config.Merge(plain);
-  return save_config;
+  own->Merge(plain);
+  return *std::move(own);
 }
 
 std::vector<config::CollectionPtr> StepPlan::FilledIn() const {

@@ -16,6 +16,7 @@ ADDED = {
     "SMDebugPermissionError",
     "SMDebugConnectionError",
     "SMDebugTimeoutError",
+    "TrainingStopped",
 }
 
 
