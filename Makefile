@@ -98,6 +98,9 @@ bench: environment original servers test-java
 	@$(PYTHON) tests/bench/bench.py
 	@$(PYTHON) tests/bench/bench_s3.py
 	@$(PYTHON) tests/bench/bench_bindings.py
+	@tools/framework_environments.sh $(CACHE) pytorch
+	@SMDEBUG_PYTORCH_ORIGINAL_PYTHON=$(CACHE)/frameworks/pytorch-original/bin/python \
+	  $(CACHE)/frameworks/pytorch/bin/python tests/bench/bench_pytorch.py
 
 lint: all
 	@tools/setup.sh lint
