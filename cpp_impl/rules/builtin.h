@@ -5,6 +5,7 @@
 
 namespace smdebug::rules {
 
+// NOLINTBEGIN(readability-identifier-naming): constants, which the check takes for variables.
 extern const RuleSpec kAllZero;
 extern const RuleSpec kCheckInputImages;
 extern const RuleSpec kDeadRelu;
@@ -16,5 +17,6 @@ extern const RuleSpec kTensorVariance;
 extern const RuleSpec kUnchangedTensor;
 extern const RuleSpec kVanishingGradient;
 extern const RuleSpec kWeightUpdateRatio;
+// NOLINTEND(readability-identifier-naming)
 
 }  // namespace smdebug::rules

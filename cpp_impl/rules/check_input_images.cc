@@ -161,7 +161,7 @@ constexpr ParameterSpec kParameters[] = {
     {"channel", "1", "auto",
      "the axis of channels, from the end if negative; auto: the second or the last, whichever "
      "has up to four"},
-    {"sample", "0", "65536", "the most pixels of a step to look at, spread evenly; 0 for all"},
+    {"sample", "0", "16384", "the most pixels of a step to look at, spread evenly; 0 for all"},
 };
 
 Result<std::unique_ptr<Detector>> Make(const Parameters &parameters) {

@@ -1,6 +1,7 @@
 #include "rules/neuron_activity.h"
 
-#include <limits>
+#include <iterator>
+#include <numeric>
 #include <utility>
 
 namespace smdebug::rules {
@@ -8,19 +9,35 @@ namespace {
 
 constexpr int64_t kMost = int64_t{1} << 40;
 
-// `step` is 0 or 1: each is a loop of its own, which vectorises.
+// How many numbers a loop takes at once, so that it is made of vector instructions.
+constexpr size_t kLanes = 16;
+
 template <class T>
-void CountActive(const T *numbers, size_t count, T low, T high, int64_t step, uint32_t *active) {
-  const auto is_active = [&](size_t i) {
-    return static_cast<uint32_t>(!(numbers[i] <= low) & !(numbers[i] >= high));
-  };
-  if (step == 1) {
-    for (size_t i = 0; i < count; ++i) active[i] += is_active(i);
-    return;
+uint32_t IsActive(T number, T low, T high) {
+  return static_cast<uint32_t>(!(number <= low)) & static_cast<uint32_t>(!(number >= high));
+}
+
+// Of a neuron each.
+template <class T>
+void CountActive(const T *__restrict numbers, size_t count, T low, T high,
+                 uint32_t *__restrict active) {
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      active[i + lane] += IsActive(numbers[i + lane], low, high);
+    }
   }
-  uint32_t sum = 0;
-  for (size_t i = 0; i < count; ++i) sum += is_active(i);
-  *active += sum;
+  for (; i < count; ++i) active[i] += IsActive(numbers[i], low, high);
+}
+
+// Of the same neuron.
+template <class T>
+uint32_t SumActive(const T *numbers, size_t count, T low, T high) {
+  uint32_t sums[kLanes] = {};
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) CountActive(numbers + i, kLanes, low, high, sums);
+  CountActive(numbers + i, count - i, low, high, sums);
+  return std::accumulate(std::begin(sums), std::end(sums), uint32_t{0});
 }
 
 }  // namespace
@@ -65,12 +82,15 @@ std::optional<double> NeuronActivity::InactiveShare(const Sample &sample,
   if (counts.active.size() != static_cast<size_t>(seen)) {
     counts = {std::vector<uint32_t>(static_cast<size_t>(seen)), 0, 0};
   }
-  const SeenChannels now = ForEachChannelRun(
-      *view, *neurons, options_.sample,
-      [&]<class T>(int64_t neuron, int64_t step, const T *numbers, size_t count) {
-        CountActive(numbers, count, static_cast<T>(range.low), static_cast<T>(range.high), step,
-                    counts.active.data() + neuron);
-      });
+  const SeenChannels now =
+      ForEachChannelRun(*view, *neurons, options_.sample,
+                        [&]<class T>(int64_t neuron, int64_t step, const T *numbers, size_t count) {
+                          const auto low = static_cast<T>(range.low);
+                          const auto high = static_cast<T>(range.high);
+                          uint32_t *active = counts.active.data() + neuron;
+                          if (step == 1) return CountActive(numbers, count, low, high, active);
+                          *active += SumActive(numbers, count, low, high);
+                        });
   counts.samples += now.elements_each;
   if (++counts.steps < options_.window && counts.samples < options_.least_samples) {
     return std::nullopt;

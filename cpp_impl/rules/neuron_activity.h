@@ -46,7 +46,7 @@ inline constexpr ParameterSpec kUnit = {
 inline constexpr ParameterSpec kChannelAxis = {"channel", "1", "1",
                                                "the axis of channels, from the end if negative"};
 inline constexpr ParameterSpec kActivitySample = {
-    "sample", "0", "65536", "the most elements of a tensor to look at, spread evenly; 0 for all"};
+    "sample", "0", "16384", "the most elements of a tensor to look at, spread evenly; 0 for all"};
 
 // Counts the activity of each tensor's neurons over steps.
 class NeuronActivity {

@@ -1,8 +1,9 @@
 #include "rules/snapshot.h"
 
-#include <array>
 #include <cmath>
 #include <cstring>
+#include <iterator>
+#include <numeric>
 
 #include "rules/channels.h"
 
@@ -37,21 +38,23 @@ bool VisitPairs(DType dtype, const AlignedBuffer &a, const AlignedBuffer &b, int
 template <class T>
 void AddChange(const T *before, const T *now, size_t count, Change *change) {
   constexpr size_t kLanes = 8;
-  std::array<double, kLanes> differences{};
-  std::array<double, kLanes> befores{};
-  const auto add = [&](size_t lane, size_t i) {
-    differences[lane] += std::fabs(static_cast<double>(now[i]) - static_cast<double>(before[i]));
-    befores[lane] += std::fabs(static_cast<double>(before[i]));
-  };
+  double differences[kLanes] = {};
+  double befores[kLanes] = {};
   size_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
-    for (size_t lane = 0; lane < kLanes; ++lane) add(lane, i + lane);
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      const auto old = static_cast<double>(before[i + lane]);
+      differences[lane] += std::fabs(static_cast<double>(now[i + lane]) - old);
+      befores[lane] += std::fabs(old);
+    }
   }
-  for (; i < count; ++i) add(0, i);
-  for (size_t lane = 0; lane < kLanes; ++lane) {
-    change->difference += differences[lane];
-    change->before += befores[lane];
+  for (; i < count; ++i) {
+    const auto old = static_cast<double>(before[i]);
+    differences[0] += std::fabs(static_cast<double>(now[i]) - old);
+    befores[0] += std::fabs(old);
   }
+  change->difference += std::accumulate(std::begin(differences), std::end(differences), 0.0);
+  change->before += std::accumulate(std::begin(befores), std::end(befores), 0.0);
 }
 
 }  // namespace

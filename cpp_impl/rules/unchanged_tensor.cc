@@ -99,7 +99,7 @@ constexpr ParameterSpec kParameters[] = {
     {"atol", "1e-8", "1e-8", "the absolute difference that still counts as the same"},
     {"equal_nan", "False", "False", "whether what is not a number is the same as itself"},
     {"training_only", "False", "True", "whether to pass over steps of EVAL and PREDICT"},
-    {"sample", "0", "16384", "the most elements of a tensor to compare, spread evenly; 0 for all"},
+    {"sample", "0", "4096", "the most elements of a tensor to compare, spread evenly; 0 for all"},
 };
 
 Result<std::unique_ptr<Detector>> Make(const Parameters &parameters) {

@@ -143,7 +143,7 @@ constexpr ParameterSpec kParameters[] = {
     {"ignore_frozen", "False", "True",
      "whether weights without a gradient may stay as they are, and weights of zeros may grow"},
     {"patience", "1", "5", "for how many values in a row"},
-    {"sample", "0", "16384", "the most elements of a weight to compare, spread evenly; 0 for all"},
+    {"sample", "0", "4096", "the most elements of a weight to compare, spread evenly; 0 for all"},
 };
 
 Result<std::unique_ptr<Detector>> Make(const Parameters &parameters) {
