@@ -27,21 +27,25 @@ Result<std::vector<Verdict>> PanelRun::Show(int64_t step) {
 }
 
 Status PanelRun::ShowEarlier(int64_t first) {
-  while (true) {
+  while (last_shown_ + 1 < first) {
     SMD_ASSIGN_OR_RETURN(const std::optional<int64_t> next, source_.NextStep(last_shown_ + 1));
     if (!next || *next >= first) return Status::Ok();
     SMD_RETURN_IF_ERROR(Show(*next).GetStatus());
   }
+  return Status::Ok();
 }
 
 Status PanelRun::Run(const RunRange &range, bool waits, const Report &report) {
-  SMD_RETURN_IF_ERROR(ShowEarlier(range.first));
+  if (!waits) SMD_RETURN_IF_ERROR(ShowEarlier(range.first));
   int64_t step = std::max(range.first, last_shown_ + 1);
   while (!range.end || step < *range.end) {
     if (waits) {
       const Status status = source_.WaitForStep(step);
-      if (status.GetCode() == Code::kNoMoreData) return Status::Ok();
-      if (!status.IsOk() && status.GetCode() != Code::kStepUnavailable) return status;
+      const bool has_ended = status.GetCode() == Code::kNoMoreData;
+      if (!status.IsOk() && !has_ended && status.GetCode() != Code::kStepUnavailable) return status;
+      // Not before: until then earlier steps may still come.
+      SMD_RETURN_IF_ERROR(ShowEarlier(range.first));
+      if (has_ended) return Status::Ok();
     }
     SMD_ASSIGN_OR_RETURN(const std::optional<int64_t> next, source_.NextStep(step));
     if (!next && !waits) return Status::Ok();

@@ -89,8 +89,8 @@ void Judge(const smdebug::Trial &trial) {
   double last = std::numeric_limits<double>::infinity();
   smdebug::Rule falls("LossRises", [&last](const smdebug::Trial &judged, int64_t step) {
     const double loss = judged.Tensor("loss").Value(step).ToDouble();
-    return loss > std::exchange(last, loss) ? smdebug::Judgment::kFinding
-                                            : smdebug::Judgment::kNoFinding;
+    return loss > std::exchange(last, loss) ? smdebug::Judgement::kFinding
+                                            : smdebug::Judgement::kNoFinding;
   });
   std::printf("LossRises: %zu findings\n", falls.Run(trial).size());
   smdebug::Rule vanishing = smdebug::Rule::BuiltIn("VanishingGradient", R"({"threshold": "1e-2"})");

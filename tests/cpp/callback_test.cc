@@ -21,7 +21,7 @@ TEST_F(RuleTest, Judges) {
   double last = 0;
   Rule rule("Falls", [&](const Trial &trial, int64_t step) {
     const double loss = trial.Tensor("loss").Value(step).ToDouble();
-    return std::exchange(last, loss) > loss ? Judgment::kFinding : Judgment::kNoFinding;
+    return std::exchange(last, loss) > loss ? Judgement::kFinding : Judgement::kNoFinding;
   });
   EXPECT_EQ(rule.LastFinding(), "");
   EXPECT_THAT(rule.Run(trial_), ElementsAre(1, 2, 3));
@@ -30,7 +30,7 @@ TEST_F(RuleTest, Judges) {
 }
 
 TEST_F(RuleTest, MayEndTheRun) {
-  Rule rule("Ends", [](const Trial &, int64_t) { return Judgment::kFindingAndEnd; });
+  Rule rule("Ends", [](const Trial &, int64_t) { return Judgement::kFindingAndEnd; });
   EXPECT_THAT(rule.Run(trial_), ElementsAre(0));
   try {
     rule.Require(trial_, 2);
@@ -55,12 +55,12 @@ struct Unheard : std::exception {
 };
 
 TEST_F(RuleTest, WhatItThrowsComesOut) {
-  Rule standard("Own", [](const Trial &, int64_t) -> Judgment { throw Unheard(); });
+  Rule standard("Own", [](const Trial &, int64_t) -> Judgement { throw Unheard(); });
   EXPECT_THROW(standard.Run(trial_), Unheard);
   EXPECT_THROW(standard.Run(trial_), Unheard);
-  Rule odd("Odd", [](const Trial &, int64_t) -> Judgment { throw 7; });
+  Rule odd("Odd", [](const Trial &, int64_t) -> Judgement { throw 7; });
   EXPECT_THROW(odd.Run(trial_), int);
-  Rule own("Error", [](const Trial &, int64_t) -> Judgment { throw Error(SMD_IO, "as told"); });
+  Rule own("Error", [](const Trial &, int64_t) -> Judgement { throw Error(SMD_IO, "as told"); });
   EXPECT_EQ(CodeOf([&] { own.Run(trial_); }), SMD_IO);
 }
 
@@ -70,7 +70,7 @@ TEST_F(RuleTest, StepsThatAreNotThereArePassedOver) {
     ++judged;
     if (step == 1) trial.Tensor("missing");
     if (step == 3) throw Unheard();
-    return Judgment::kFinding;
+    return Judgement::kFinding;
   });
   EXPECT_THAT(rule.Run(trial_, 0, 3), ElementsAre(0, 2));
   EXPECT_EQ(judged, 3);
@@ -86,7 +86,7 @@ TEST_F(RuleTest, AnOldThrowIsNotMistakenForTheEndOfARun) {
   }
   hook.Flush();
   const Trial live = Trial::Open(folder / "run");
-  Rule rule("Cancels", [](const Trial &trial, int64_t) -> Judgment {
+  Rule rule("Cancels", [](const Trial &trial, int64_t) -> Judgement {
     trial.Cancel();
     throw TensorUnavailable(SMD_TENSOR_UNAVAILABLE, "passed over");
   });
@@ -98,7 +98,7 @@ TEST_F(RuleTest, IsMovedWithItsState) {
   {
     Rule rule("Counts", [counted](const Trial &, int64_t) {
       ++*counted;
-      return Judgment::kNoFinding;
+      return Judgement::kNoFinding;
     });
     Rule moved = std::move(rule);
     moved.Run(trial_);
@@ -110,7 +110,7 @@ TEST_F(RuleTest, IsMovedWithItsState) {
   }
   EXPECT_EQ(CodeOf([&] { Rule none("None", nullptr); }), SMD_INVALID_ARGUMENT);
   EXPECT_EQ(CodeOf([&] {
-              Rule nameless("", [counted](const Trial &, int64_t) { return Judgment::kFinding; });
+              Rule nameless("", [counted](const Trial &, int64_t) { return Judgement::kFinding; });
             }),
             SMD_INVALID_ARGUMENT);
   EXPECT_EQ(counted.use_count(), 1);

@@ -34,7 +34,7 @@ void MakeOneOfEach(const std::string &path, const std::string &out_dir) {
 }
 
 void ThrowOutOfARule(const Trial &trial) {
-  Rule rule("Throws", [](const Trial &, int64_t) -> Judgment { throw std::runtime_error("x"); });
+  Rule rule("Throws", [](const Trial &, int64_t) -> Judgement { throw std::runtime_error("x"); });
   EXPECT_THROW(rule.Run(trial, 0, 1), std::runtime_error);
 }
 

@@ -55,7 +55,7 @@ TEST(Panel, JudgesWhatIsStored) {
   EXPECT_EQ(first.tensor, "gradient/w");
   EXPECT_DOUBLE_EQ(first.value, 1e-7);
   EXPECT_DOUBLE_EQ(first.limit, 1e-6);
-  EXPECT_EQ(first.label, "");
+  EXPECT_EQ(first.label, "small");
   EXPECT_THAT(first.message, HasSubstr("gradient/w"));
   EXPECT_EQ(found[2].action, Action::kWarn);
   EXPECT_THAT(panel.Run(trial), IsEmpty());  // nothing is judged twice
@@ -90,6 +90,24 @@ TEST(Panel, JudgesARange) {
   panel.Add("VanishingGradient", kOneMillionth);
   EXPECT_THAT(StepsOf(panel.Run(trial, 8, 10)), ElementsAre(8, 9));
   EXPECT_THAT(StepsOf(panel.RunToEnd(trial)), ElementsAre(10, 11));
+}
+
+TEST(Panel, IsShownTheStepsThatComeBeforeTheOneItWaitsFor) {
+  const Folder folder;
+  Hook hook(Gradients(folder / "run"));
+  SaveGradient(hook, 7);
+  hook.Flush();
+  const Trial trial = Trial::Open(folder / "run");
+  Panel panel;
+  panel.Add("VanishingGradient", kOneMillionth);
+  std::thread training([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    for (int i = 0; i < 4; ++i) SaveGradient(hook, 7);
+    hook.Close();
+  });
+  EXPECT_THAT(StepsOf(panel.RunToEnd(trial, 3)), ElementsAre(3, 4));
+  training.join();
+  EXPECT_THAT(panel.Outcomes()[0].message, HasSubstr("5 findings"));
 }
 
 TEST(Panel, RefusesWhatMakesNoSense) {

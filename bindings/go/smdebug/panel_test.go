@@ -68,7 +68,7 @@ func TestAPanelJudgesATrial(t *testing.T) {
 	want := smdebug.Verdict{
 		Rule: "VanishingGradient", Status: smdebug.StatusFinding, Action: smdebug.ActionStop,
 		Step: 7, Mode: smdebug.Train, ModeStep: 7, Worker: "worker_0", Tensor: "gradient/w",
-		Value: first.Value, Limit: 1e-6, Message: first.Message,
+		Value: first.Value, Limit: 1e-6, Label: "small", Message: first.Message,
 	}
 	if first != want {
 		t.Errorf("%+v is not %+v", first, want)

@@ -16,7 +16,7 @@
 namespace smdebug {
 
 // What a rule says of a step.
-enum class Judgment : int32_t {
+enum class Judgement : int32_t {
   kNoFinding = SMD_RULE_NO_FINDING,
   kFinding = SMD_RULE_FINDING,
   kFindingAndEnd = SMD_RULE_FINDING_AND_END
@@ -24,7 +24,7 @@ enum class Judgment : int32_t {
 
 // Judges a global step, on the thread that runs the rule.  An Error that says a step or tensor
 // is not there skips the step; whatever else it throws ends the run and comes out of Rule::Run().
-using RuleFunction = std::function<Judgment(const Trial &trial, int64_t step)>;
+using RuleFunction = std::function<Judgement(const Trial &trial, int64_t step)>;
 
 namespace detail {
 

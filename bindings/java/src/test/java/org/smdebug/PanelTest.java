@@ -52,7 +52,7 @@ class PanelTest {
               "gradient/w",
               OptionalDouble.of((float) 1e-6),
               OptionalDouble.of(1.5e-6),
-              "",
+              "small",
               first.message()),
           first);
       assertTrue(first.toString().startsWith("VanishingGradient at step 6: the gradient"));
