@@ -1,8 +1,9 @@
-# The Debian packages libsmdebug1 and libsmdebug-dev, by CPack in a build for the prefix /usr.
+# The Debian packages libsmdebug1, libsmdebug-dev and smdebug, by CPack in a build for the prefix /usr.
 set(SMDEBUG_MAINTAINER "libsmdebug developers <libsmdebug@example.org>" CACHE STRING
   "Who answers for the Debian packages")
 set(runtime_package libsmdebug${PROJECT_VERSION_MAJOR})
 set(development_package libsmdebug-dev)
+set(tools_package smdebug)
 
 # Debian wants the licence in each package, and a history.
 find_program(GZIP gzip)
@@ -13,13 +14,13 @@ string(TIMESTAMP date "%a, %d %b %Y 00:00:00 +0000" UTC)
 set(debian_folder ${PROJECT_BINARY_DIR}/debian)
 configure_file(cmake/debian/changelog.in ${debian_folder}/changelog @ONLY)
 execute_process(COMMAND ${GZIP} -9nf changelog WORKING_DIRECTORY ${debian_folder})
-foreach(component IN ITEMS runtime development)
+foreach(component IN ITEMS runtime development tools)
   install(FILES cmake/debian/copyright ${debian_folder}/changelog.gz
     DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${${component}_package} COMPONENT ${component})
 endforeach()
 
 set(CPACK_GENERATOR DEB)
-set(CPACK_COMPONENTS_ALL runtime development)
+set(CPACK_COMPONENTS_ALL runtime development tools)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
@@ -54,4 +55,17 @@ step, in which layer.
 
 This package has the headers for C and C++, the CMake package and the
 pkg-config file.")
+set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME ${tools_package})
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "${runtime_package} (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
+# Where the library lies while the packages are made.
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib)
+set(CPACK_COMPONENT_TOOLS_DESCRIPTION "recorder of the tensors of a training run - command line
+Records the tensors of a training run while it runs, into folders or buckets,
+reads them back, and judges them by rules: which gradient vanished, at which
+step, in which layer.
+
+This package has the program smdebug, which shows what was recorded, judges it,
+compares and verifies it.")
 include(CPack)

@@ -31,6 +31,7 @@ OWNERS = {
     r"openssl/": r"cpp_impl/aws/digest\.cc",
     r"rapidjson/": r"cpp_impl/format/index_json\w*\.(cc|h)",
     r"protobuf-c|.*\.pb-c\.h": r"tests/.*",
+    r"CLI/": r"cli/arguments\.cc",
     r"sys/inotify\.h|linux/openat2\.h": r"cpp_impl/storage/local_\w+\.cc",
 }
 

@@ -8,11 +8,11 @@ sources() {
 }
 status=0
 
-sources 'cpp_impl/*.cc' 'cpp_impl/*.h' 'capi/*.cc' 'capi/*.h' 'capi/*.hpp' 'tests/*.cc' 'tests/*.c' 'tests/*.h' \
+sources 'cpp_impl/*.cc' 'cpp_impl/*.h' 'capi/*.cc' 'capi/*.h' 'capi/*.hpp' 'cli/*.cc' 'cli/*.h' 'tests/*.cc' 'tests/*.c' 'tests/*.h' \
     'examples/*.c' 'examples/*.cc' 'bindings/*.c' 'bindings/*.h' |
   xargs clang-format --dry-run --Werror || status=1
 
-too_long=$(sources 'cpp_impl/*' 'capi/*' 'bindings/*' 'tools/*' 'examples/*' 'tests/*' |
+too_long=$(sources 'cpp_impl/*' 'capi/*' 'cli/*' 'bindings/*' 'tools/*' 'examples/*' 'tests/*' |
   grep -E '\.(cc|c|h|hpp|py|i|go|java)$' | xargs wc -l |
   awk '$2 != "total" && ($1 > 600 || ($2 ~ /\.h(pp)?$/ && $1 > 275)) { print "  " $2 ": " $1 " lines" }')
 if [ -n "$too_long" ]; then
@@ -22,7 +22,7 @@ fi
 
 ctest --test-dir build --output-on-failure -L lint || status=1
 
-sources 'cpp_impl/*.cc' 'capi/*.cc' |
+sources 'cpp_impl/*.cc' 'capi/*.cc' 'cli/*.cc' |
   xargs -P "$(nproc)" -n 4 clang-tidy -p build --quiet 2>build/clang-tidy.log || status=1
 
 .venv/bin/python -m mypy --config-file bindings/python/mypy.ini || status=1

@@ -1,0 +1,43 @@
+# Completes smdebug in bash.
+_smdebug() {
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+  local command=${COMP_WORDS[1]}
+  COMPREPLY=()
+  if ((COMP_CWORD == 1)); then
+    COMPREPLY=($(compgen -W "ls show rules diff verify tensorboard doctor --help --version" -- "$current"))
+    return
+  fi
+  case $previous in
+    --mode) COMPREPLY=($(compgen -W "train eval predict global" -- "$current")); return ;;
+    --profile) COMPREPLY=($(compgen -W "aws calibrated" -- "$current")); return ;;
+    --reduction)
+      COMPREPLY=($(compgen -W "min max median mean std variance sum prod l1 l2 abs_min abs_max
+        abs_median abs_mean abs_std abs_variance abs_sum abs_prod abs_l1 abs_l2" -- "$current"))
+      return ;;
+    -r | --rule)
+      COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" rules --list 2>/dev/null | sed -n '/^[A-Z]/p')" -- "$current"))
+      return ;;
+    --set | --step | --last | --worker | --collection | --regex | --atol | --rtol) return ;;
+  esac
+  if [[ $current == -* ]]; then
+    local options="--help --set"
+    case $command in
+      ls) options+=" --collection --regex --names --json" ;;
+      show) options+=" --step --mode --worker --reduction --last --all --json" ;;
+      rules) options+=" --rule --profile --follow --all --list --json" ;;
+      diff) options+=" --atol --rtol --regex --mode --all --json" ;;
+      verify | doctor) options+=" --json" ;;
+    esac
+    COMPREPLY=($(compgen -W "$options" -- "$current"))
+    return
+  fi
+  if [[ $command == show ]] && ((COMP_CWORD == 3)); then
+    # Names of tensors, which may hold what bash takes for the end of a word.
+    local IFS=$'\n'
+    COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" ls "${COMP_WORDS[2]}" --names 2>/dev/null)" -- "$current"))
+    return
+  fi
+  compopt -o filenames 2>/dev/null
+  COMPREPLY=($(compgen -d -- "$current"))
+}
+complete -F _smdebug smdebug

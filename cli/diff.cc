@@ -1,0 +1,337 @@
+#include "diff.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "difference.h"
+#include "json_writer.h"
+#include "numbers.h"
+#include "progress.h"
+#include "saved.h"
+#include "table.h"
+#include "text.h"
+#include "trial_arguments.h"
+
+namespace smdebug::cli {
+namespace {
+
+constexpr size_t kReadAtOnce = 32;  // steps, where each is a request
+
+// Where a tensor differs first.
+struct Place {
+  int64_t step = -1;
+  std::string worker;
+  std::string what;  // "value", or a reduction
+  std::vector<int64_t> shape;
+  Difference difference;
+};
+
+struct Compared {
+  std::string tensor;
+  size_t steps = 0;      // both have
+  size_t different = 0;  // of these
+  double largest = 0;    // of all differences
+  std::optional<Place> first;
+  size_t only_in_a = 0;  // steps
+  size_t only_in_b = 0;
+
+  bool IsSame() const { return !first && only_in_a == 0 && only_in_b == 0; }
+};
+
+template <class T>
+std::vector<T> Without(const std::vector<T> &all, const std::vector<T> &others) {
+  std::vector<T> left;
+  std::set_difference(all.begin(), all.end(), others.begin(), others.end(),
+                      std::back_inserter(left));
+  return left;
+}
+
+template <class T>
+std::vector<T> Shared(const std::vector<T> &a, const std::vector<T> &b) {
+  std::vector<T> both;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+  return both;
+}
+
+// Compares a tensor of both trials at every step.
+class TensorComparison {
+ public:
+  TensorComparison(const Trial &a, const Trial &b, const std::string &name, Mode mode,
+                   const Tolerance &tolerance)
+      : trial_a_(a),
+        trial_b_(b),
+        a_(a.Tensor(name)),
+        b_(b.Tensor(name)),
+        mode_(mode),
+        tolerance_(tolerance) {
+    compared_.tensor = name;
+  }
+
+  Compared Run() {
+    const std::vector<int64_t> in_a = a_.Steps(mode_, true);
+    const std::vector<int64_t> in_b = b_.Steps(mode_, true);
+    const std::vector<int64_t> steps = Shared(in_a, in_b);
+    compared_.steps = steps.size();
+    compared_.only_in_a = in_a.size() - steps.size();
+    compared_.only_in_b = in_b.size() - steps.size();
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (i % kReadAtOnce == 0) {
+        const auto first = steps.begin() + static_cast<ptrdiff_t>(i);
+        const size_t count = std::min(kReadAtOnce, steps.size() - i);
+        const std::vector<int64_t> next(first, first + static_cast<ptrdiff_t>(count));
+        Fetch(trial_a_, compared_.tensor, next, mode_);
+        Fetch(trial_b_, compared_.tensor, next, mode_);
+      }
+      if (!IsSameAt(steps[i])) ++compared_.different;
+    }
+    return std::move(compared_);
+  }
+
+ private:
+  bool IsSameAt(int64_t step) {
+    const std::vector<std::string> in_a = a_.Workers(step, mode_);
+    const std::vector<std::string> in_b = b_.Workers(step, mode_);
+    bool is_same = true;
+    if (in_a != in_b) {
+      Place place{step, "", "workers", {}, {}};
+      place.difference.otherwise = Join(in_a, " ") + " against " + Join(in_b, " ");
+      is_same = Note(place);
+    }
+    for (const std::string &worker : Shared(in_a, in_b)) {
+      if (!IsSameOf(step, worker)) is_same = false;
+    }
+    return is_same;
+  }
+
+  bool IsSameOf(int64_t step, const std::string &worker) {
+    const Saved a = SavedAt(a_, step, mode_, worker);
+    const Saved b = SavedAt(b_, step, mode_, worker);
+    Place place{step, worker, "value", {}, {}};
+    if (a.Kinds() != b.Kinds()) {
+      place.what = "what was saved";
+      place.difference.otherwise = Join(a.Kinds(), " ") + " against " + Join(b.Kinds(), " ");
+      return Note(place);
+    }
+    if (a.value) {
+      place.shape = *a.shape;
+      place.difference = Compare(*a.value, *b.value, tolerance_);
+      if (!place.difference.IsNone()) return Note(place);
+    } else if (a.shape != b.shape) {
+      place.what = "shape";
+      place.difference.otherwise = "the shapes differ";
+      return Note(place);
+    }
+    for (const std::string &name : a.reductions) {
+      const auto [plain, is_absolute] = ReductionOf(name);
+      place.what = name;
+      place.shape.clear();
+      place.difference = Compare(a_.Reduction(step, plain, is_absolute, mode_, worker),
+                                 b_.Reduction(step, plain, is_absolute, mode_, worker), tolerance_);
+      if (!place.difference.IsNone()) return Note(place);
+    }
+    return true;
+  }
+
+  // Always false.
+  bool Note(const Place &place) {
+    if (!compared_.first) compared_.first = place;
+    const double largest = place.difference.largest;
+    if (std::isnan(largest) || largest > compared_.largest) compared_.largest = largest;
+    return false;
+  }
+
+  const Trial &trial_a_;
+  const Trial &trial_b_;
+  const Tensor a_;
+  const Tensor b_;
+  const Mode mode_;
+  const Tolerance tolerance_;
+  Compared compared_;
+};
+
+std::string Describe(const Place &place) {
+  const Difference &difference = place.difference;
+  if (!difference.otherwise.empty()) return place.what + ": " + difference.otherwise;
+  std::string text = place.what == "value" ? "" : place.what + ": ";
+  if (difference.of > 1) {
+    text += std::to_string(difference.elements) + " of " + std::to_string(difference.of) +
+            " elements, by up to ";
+  } else {
+    text += "by ";
+  }
+  text += Short(difference.largest);
+  const std::string index = IndexText(difference.at, place.shape);
+  return index.empty() ? text : text + " at " + index;
+}
+
+class Diff final : public Command {
+ public:
+  const char *Name() const override { return "diff"; }
+  const char *Summary() const override { return "where two trials differ, and where first"; }
+  const char *Details() const override {
+    return "Compares the tensors that both have at the steps that both have, bit by bit unless "
+           "--atol or --rtol is given; then numbers a and b are equal if |a - b| <= ATOL + RTOL * "
+           "|b|, or if neither is a number.";
+  }
+  const char *Examples() const override {
+    return "smdebug diff run other_run\n"
+           "smdebug diff run other_run --rtol 1e-5 --atol 1e-8\n"
+           "smdebug diff run s3://my-bucket/run --mode train --json\n";
+  }
+
+  void Declare(Arguments &arguments) override {
+    arguments.Positional("A", "a trial", &path_a_);
+    arguments.Positional("B", "the trial that it is compared with", &path_b_);
+    arguments.Number("--atol", "ATOL", "how far numbers may lie apart", &atol_);
+    arguments.Number("--rtol", "RTOL", "how far, as a part of the number in B", &rtol_);
+    arguments.Texts("--regex", "REGEX",
+                    "only tensors in whose names it is found; may be given "
+                    "several times",
+                    &regexes_);
+    arguments.Choice("--mode",
+                     "compare this mode's steps by its own numbers; else all, by their "
+                     "global numbers",
+                     ModeChoices(), &mode_name_);
+    arguments.Flag("--all", "also list tensors without a difference", &all_);
+    arguments.Flag("--json", "an object a tensor, and one that sums up, for programs", &as_json_);
+    options_.DeclareOptions(arguments);
+  }
+
+  ExitCode Run() override {
+    const Trial a = options_.Open(path_a_);
+    const Trial b = options_.Open(path_b_);
+    Trial::Names wanted;
+    wanted.regexes = regexes_;
+    const std::vector<std::string> in_a = a.TensorNames(wanted);
+    const std::vector<std::string> in_b = b.TensorNames(wanted);
+    only_in_a_ = Without(in_a, in_b);
+    only_in_b_ = Without(in_b, in_a);
+    CompareAll(a, b, Shared(in_a, in_b));
+    as_json_ ? PrintJson() : PrintText(a, b);
+    return IsSame() ? ExitCode::kNoFindings : ExitCode::kFindings;
+  }
+
+ private:
+  void CompareAll(const Trial &a, const Trial &b, const std::vector<std::string> &names) {
+    const bool is_exact = std::isnan(atol_) && std::isnan(rtol_);
+    const Tolerance tolerance{std::isnan(atol_) ? 0 : atol_, std::isnan(rtol_) ? 0 : rtol_,
+                              is_exact};
+    Progress progress("Comparing", names.size());
+    for (const std::string &name : names) {
+      compared_.push_back(TensorComparison(a, b, name, ModeOf(mode_name_), tolerance).Run());
+      progress.Advance();
+    }
+  }
+
+  bool IsSame() const {
+    return only_in_a_.empty() && only_in_b_.empty() &&
+           std::all_of(compared_.begin(), compared_.end(),
+                       [](const Compared &item) { return item.IsSame(); });
+  }
+
+  // The tensor that differs at the earliest step; NULL if none does.
+  const Compared *First() const {
+    const Compared *first = nullptr;
+    for (const Compared &item : compared_) {
+      if (item.first && (first == nullptr || item.first->step < first->first->step)) first = &item;
+    }
+    return first;
+  }
+
+  std::string StepText(const Trial &trial, int64_t step) const {
+    const Mode mode = ModeOf(mode_name_);
+    if (mode != Mode::kGlobal) return ModeName(mode) + (" step " + std::to_string(step));
+    const auto [of, number] = trial.ModeStep(step);
+    const std::string text = "step " + std::to_string(step);
+    if (of == Mode::kGlobal || of == Mode::kAny) return text;
+    return text + " (" + ModeName(of) + " " + std::to_string(number) + ")";
+  }
+
+  void PrintText(const Trial &a, const Trial &b) const {
+    if (const Compared *const first = First()) {
+      Print(Styled("first difference", Style::kBad) + ": " + StepText(a, first->first->step) +
+            ", '" + Printable(first->tensor) + "'" +
+            (first->first->worker.empty() ? "" : " of " + Printable(first->first->worker)) + ", " +
+            Printable(Describe(*first->first)) + "\n\n");
+    }
+    PrintTable();
+    PrintOnly(a, only_in_a_);
+    PrintOnly(b, only_in_b_);
+    const auto same = std::count_if(compared_.begin(), compared_.end(),
+                                    [](const Compared &item) { return item.IsSame(); });
+    Print(std::to_string(same) + " of " + Count(compared_.size(), "tensor") +
+          " that both have are the same\n");
+  }
+
+  void PrintTable() const {
+    Table table({{"TENSOR", Table::Kind::kText},
+                 {"STEPS", Table::Kind::kNumber},
+                 {"DIFFER", Table::Kind::kNumber},
+                 {"FIRST", Table::Kind::kNumber},
+                 {"LARGEST", Table::Kind::kNumber},
+                 {"A ONLY", Table::Kind::kNumber},
+                 {"B ONLY", Table::Kind::kNumber}});
+    for (const Compared &item : compared_) {
+      if (item.IsSame() && !all_) continue;
+      table.Add({item.tensor, std::to_string(item.steps), std::to_string(item.different),
+                 item.first ? std::to_string(item.first->step) : "-",
+                 item.first ? Short(item.largest) : "-", std::to_string(item.only_in_a),
+                 std::to_string(item.only_in_b)},
+                item.IsSame() ? Style::kPlain : Style::kBad);
+    }
+    if (table.IsEmpty()) return;
+    table.Print();
+    Print("\n");
+  }
+
+  static void PrintOnly(const Trial &trial, const std::vector<std::string> &names) {
+    if (names.empty()) return;
+    Print("only in " + NameOf(trial) + ": " + Printable(Join(names, ", ")) + "\n");
+  }
+
+  void PrintJson() const {
+    JsonWriter json;
+    for (const Compared &item : compared_) {
+      if (item.IsSame() && !all_) continue;
+      ToJson(item, &json);
+      Print(json.Take() + "\n");
+    }
+    const Compared *const first = First();
+    json.BeginObject().Key("summary").BeginObject().Key("same").Bool(IsSame());
+    json.Key("tensors").Whole(static_cast<int64_t>(compared_.size()));
+    json.Key("only_in_a").Texts(only_in_a_).Key("only_in_b").Texts(only_in_b_).Key("first");
+    first == nullptr ? json.Null() : ToJson(*first, &json);
+    Print(json.EndObject().EndObject().Take() + "\n");
+  }
+
+  static JsonWriter &ToJson(const Compared &item, JsonWriter *json) {
+    json->BeginObject().Key("tensor").Text(item.tensor);
+    json->Key("steps").Whole(static_cast<int64_t>(item.steps));
+    json->Key("different").Whole(static_cast<int64_t>(item.different));
+    json->Key("only_in_a").Whole(static_cast<int64_t>(item.only_in_a));
+    json->Key("only_in_b").Whole(static_cast<int64_t>(item.only_in_b));
+    json->Key("largest").Number(item.largest).Key("first_step");
+    if (!item.first) return json->Null().Key("worker").Null().Key("message").Null().EndObject();
+    json->Whole(item.first->step).Key("worker").Text(item.first->worker);
+    return json->Key("message").Text(Describe(*item.first)).EndObject();
+  }
+
+  TrialArguments options_;
+  std::string path_a_;
+  std::string path_b_;
+  double atol_ = std::nan("");
+  double rtol_ = std::nan("");
+  std::vector<std::string> regexes_;
+  std::string mode_name_;
+  bool all_ = false;
+  bool as_json_ = false;
+  std::vector<Compared> compared_;
+  std::vector<std::string> only_in_a_;
+  std::vector<std::string> only_in_b_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeDiff() { return std::make_unique<Diff>(); }
+
+}  // namespace smdebug::cli

@@ -1,0 +1,12 @@
+// `smdebug diff`: where two trials differ.
+#pragma once
+
+#include <memory>
+
+#include "command.h"
+
+namespace smdebug::cli {
+
+std::unique_ptr<Command> MakeDiff();
+
+}  // namespace smdebug::cli

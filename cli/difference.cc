@@ -1,0 +1,86 @@
+#include "difference.h"
+
+#include <cstring>
+
+#include "elements.h"
+#include "text.h"
+
+namespace smdebug::cli {
+namespace {
+
+bool HasSameBytes(const Value &a, const Value &b) {
+  if (a.GetDType() == DType::kString) return a.Strings() == b.Strings();
+  return a.Bytes() == b.Bytes() &&
+         (a.Bytes() == 0 || std::memcmp(a.Data(), b.Data(), a.Bytes()) == 0);
+}
+
+bool IsWithin(long double a, long double b, const Tolerance &tolerance) {
+  if (a == b || (std::isnan(a) && std::isnan(b))) return true;
+  return std::abs(a - b) <= tolerance.atol + tolerance.rtol * std::abs(b);
+}
+
+// What is compared of one element: an infinite or missing number stays one.
+long double Distance(const ElementReader &a, const ElementReader &b, size_t i) {
+  if (a.AreTexts()) return a.Text(i) == b.Text(i) ? 0 : NAN;
+  const long double real = a.Number(i) - b.Number(i);
+  return a.AreComplex() ? std::hypot(real, a.Imaginary(i) - b.Imaginary(i)) : std::abs(real);
+}
+
+// Bits that differ although the numbers do not: signs of zeros, payloads of NaNs.
+bool HasSameBits(const Value &a, const Value &b, size_t i) {
+  const size_t size = DTypeSize(a.GetDType());
+  const auto *const in_a = static_cast<const unsigned char *>(a.Data());
+  const auto *const in_b = static_cast<const unsigned char *>(b.Data());
+  return std::memcmp(in_a + i * size, in_b + i * size, size) == 0;
+}
+
+}  // namespace
+
+Difference Compare(const Value &a, const Value &b, const Tolerance &tolerance) {
+  Difference difference;
+  const std::vector<int64_t> shape = a.GetShape();
+  if (shape != b.GetShape()) {
+    difference.otherwise = ShapeText(shape) + " against " + ShapeText(b.GetShape());
+    return difference;
+  }
+  if (a.GetDType() != b.GetDType()) {
+    difference.otherwise =
+        std::string(DTypeName(a.GetDType())) + " against " + DTypeName(b.GetDType());
+    return difference;
+  }
+  const ElementReader in_a(a);
+  const ElementReader in_b(b);
+  difference.of = in_a.Size();
+  if (HasSameBytes(a, b)) return difference;
+  for (size_t i = 0; i < in_a.Size(); ++i) {
+    const bool is_equal = in_a.AreTexts() ? in_a.Text(i) == in_b.Text(i)
+                          : tolerance.is_exact
+                              ? HasSameBits(a, b, i)
+                              : IsWithin(in_a.Number(i), in_b.Number(i), tolerance) &&
+                                    IsWithin(in_a.Imaginary(i), in_b.Imaginary(i), tolerance);
+    if (is_equal) continue;
+    const auto distance = static_cast<double>(Distance(in_a, in_b, i));
+    const bool is_larger =
+        std::isnan(distance) ? !std::isnan(difference.largest) : distance > difference.largest;
+    if (difference.elements++ == 0 || is_larger) {
+      difference.largest = distance;
+      difference.at = i;
+    }
+  }
+  return difference;
+}
+
+std::string IndexText(size_t element, const std::vector<int64_t> &shape) {
+  size_t count = 1;
+  for (const int64_t size : shape) count *= static_cast<size_t>(size);
+  if (count <= 1) return "";
+  std::vector<std::string> indices(shape.size());
+  for (size_t i = shape.size(); i-- > 0;) {
+    const auto size = static_cast<size_t>(shape[i]);
+    indices[i] = std::to_string(element % size);
+    element /= size;
+  }
+  return "[" + Join(indices, ", ") + "]";
+}
+
+}  // namespace smdebug::cli

@@ -1,0 +1,121 @@
+#include "doctor.h"
+
+#include <sys/utsname.h>
+
+#include <thread>
+
+#include "json_writer.h"
+#include "table.h"
+#include "text.h"
+#include "trial_arguments.h"
+
+namespace smdebug::cli {
+namespace {
+
+struct Fact {
+  std::string name;
+  std::string text;
+};
+
+std::string AbiText(uint32_t level) {
+  return std::to_string(level >> 16U) + "." + std::to_string(level & 0xFFFFU);
+}
+
+std::vector<std::string> Features() {
+  std::vector<std::string> features;
+  for (const char *feature : {"local", "s3"}) {
+    if (HasFeature(feature)) features.emplace_back(feature);
+  }
+  return features;
+}
+
+std::vector<Fact> Facts() {
+  utsname system{};
+  uname(&system);
+  return {{"version", Version()},
+          {"abi", AbiText(smd_abi_level()) + ", the program needs " + AbiText(SMD_ABI_LEVEL)},
+          {"features", Join(Features(), ", ")},
+          {"system", std::string(system.sysname) + " " + system.release + ", " + system.machine},
+          {"processors", std::to_string(std::thread::hardware_concurrency())}};
+}
+
+class Doctor final : public Command {
+ public:
+  const char *Name() const override { return "doctor"; }
+  const char *Summary() const override {
+    return "tries whether trials can be written to a place and read from it";
+  }
+  const char *Details() const override {
+    return "Without PATH: what is known of the library and the machine. With it: also tries each "
+           "thing that recording and reading need, up to the first that fails; writes, reads and "
+           "removes one small file. The exit code is then that of the failure.";
+  }
+  const char *Examples() const override {
+    return "smdebug doctor\n"
+           "smdebug doctor run\n"
+           "smdebug doctor s3://my-bucket/jobs --set s3_region=us-east-1\n";
+  }
+
+  void Declare(Arguments &arguments) override {
+    arguments.OptionalPositional("PATH", "a folder, or s3://bucket/prefix", &path_);
+    arguments.Flag("--json", "one object, for programs", &as_json_);
+    options_.DeclareOptions(arguments);
+  }
+
+  ExitCode Run() override {
+    HookOptions options;
+    options_.ApplyTo(&options);
+    std::vector<StoreFinding> findings;
+    if (!path_.empty()) findings = CheckStore(path_, &options);
+    if (as_json_) {
+      PrintJson(findings);
+    } else {
+      PrintText(findings);
+    }
+    return findings.empty() ? ExitCode::kNoFindings : ExitCodeOf(findings.back().code);
+  }
+
+ private:
+  static void PrintText(const std::vector<StoreFinding> &findings) {
+    size_t longest = 0;
+    const std::vector<Fact> facts = Facts();
+    for (const Fact &fact : facts) longest = std::max(longest, fact.name.size());
+    for (const StoreFinding &tried : findings) longest = std::max(longest, tried.name.size());
+    for (const Fact &fact : facts) Print(Padded(fact.name, longest) + "  " + fact.text + "\n");
+    if (!findings.empty()) Print("\n");
+    for (const StoreFinding &tried : findings) {
+      const bool is_good = tried.code == SMD_OK;
+      const std::string mark = is_good ? "ok" : smd_code_name(tried.code);
+      Print(Padded(tried.name, longest) + "  " +
+            Styled(mark, is_good ? Style::kGood : Style::kBad) +
+            (tried.message.empty() ? "" : "  " + Printable(tried.message)) + "\n");
+    }
+  }
+
+  void PrintJson(const std::vector<StoreFinding> &findings) const {
+    JsonWriter json;
+    json.BeginObject();
+    for (const Fact &fact : Facts()) {
+      json.Key(fact.name);
+      fact.name == "features" ? json.Texts(Features()) : json.Text(fact.text);
+    }
+    json.Key("path");
+    path_.empty() ? json.Null() : json.Text(path_);
+    json.Key("tried").BeginArray();
+    for (const StoreFinding &tried : findings) {
+      json.BeginObject().Key("name").Text(tried.name).Key("code").Text(smd_code_name(tried.code));
+      json.Key("message").Text(tried.message).EndObject();
+    }
+    Print(json.EndArray().EndObject().Take() + "\n");
+  }
+
+  TrialArguments options_;
+  std::string path_;
+  bool as_json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeDoctor() { return std::make_unique<Doctor>(); }
+
+}  // namespace smdebug::cli

@@ -1,0 +1,32 @@
+// How the program ends; docs/cli.md lists the numbers for scripts.
+#pragma once
+
+#include <stdexcept>
+
+#include "smdebug/error.h"
+
+namespace smdebug::cli {
+
+enum class ExitCode : int {
+  kNoFindings = 0,
+  kInternal = 1,
+  kUsage = 2,
+  kNotThere = 3,
+  kDamaged = 4,
+  kFiles = 5,
+  kNetwork = 6,
+  kCredentials = 7,
+  kUnsupported = 8,
+  kFindings = 10,
+};
+
+// The code of the class that an error belongs to.
+ExitCode ExitCodeOf(smd_code code);
+
+// The command line makes no sense; what() says why, without the program's name.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace smdebug::cli

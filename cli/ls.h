@@ -1,0 +1,12 @@
+// `smdebug ls`: what a trial holds.
+#pragma once
+
+#include <memory>
+
+#include "command.h"
+
+namespace smdebug::cli {
+
+std::unique_ptr<Command> MakeLs();
+
+}  // namespace smdebug::cli

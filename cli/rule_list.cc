@@ -1,0 +1,59 @@
+#include "rule_list.h"
+
+#include "exit_code.h"
+#include "json_reader.h"
+#include "json_writer.h"
+#include "smdebug.hpp"
+#include "text.h"
+
+namespace smdebug::cli {
+namespace {
+
+// The parameters "k=v,k=v" as an object.  A piece without "=" belongs to the value before it, so
+// that lists of names can be given.
+std::string ParametersToJson(const std::string &rule, const std::string &text) {
+  std::vector<std::pair<std::string, std::string>> parameters;
+  for (const std::string &piece : Split(text, ',')) {
+    const size_t equals = piece.find('=');
+    if (equals != std::string::npos && equals > 0) {
+      parameters.emplace_back(piece.substr(0, equals), piece.substr(equals + 1));
+    } else if (equals == std::string::npos && !parameters.empty()) {
+      parameters.back().second += "," + piece;
+    } else {
+      throw UsageError("--rule " + rule + " wants NAME=VALUE after the comma, not '" +
+                       Printable(piece) + "'");
+    }
+  }
+  JsonWriter json;
+  json.BeginObject();
+  for (const auto &[name, value] : parameters) json.Key(name).Text(value);
+  return json.EndObject().Take();
+}
+
+}  // namespace
+
+std::vector<RuleInfo> BuiltinRules() {
+  std::vector<RuleInfo> rules;
+  for (const auto &[unnamed, rule] : ParseJson(Panel::RulesToJson()).fields) {
+    RuleInfo &info = rules.emplace_back();
+    info.name = rule.TextOf("name");
+    info.summary = rule.TextOf("summary");
+    for (const auto &[key, parameter] : rule.Of("parameters").fields) {
+      info.parameters.push_back({parameter.TextOf("name"), parameter.TextOf("aws"),
+                                 parameter.TextOf("calibrated"), parameter.TextOf("meaning")});
+    }
+  }
+  return rules;
+}
+
+RuleRequest ParseRule(const std::string &text) {
+  const size_t comma = text.find(',');
+  RuleRequest request{text.substr(0, comma), "{}"};
+  if (request.name.empty()) throw UsageError("--rule wants a rule's name");
+  if (comma == std::string::npos) return request;
+  const std::string rest = text.substr(comma + 1);
+  request.parameters = rest.starts_with("{") ? rest : ParametersToJson(request.name, rest);
+  return request;
+}
+
+}  // namespace smdebug::cli

@@ -1,0 +1,32 @@
+// The built-in rules, and which of them a command line asks for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace smdebug::cli {
+
+struct RuleInfo {
+  struct Parameter {
+    std::string name;
+    std::string aws;
+    std::string calibrated;
+    std::string meaning;
+  };
+  std::string name;
+  std::string summary;
+  std::vector<Parameter> parameters;
+};
+
+// smd_panel_rules().
+std::vector<RuleInfo> BuiltinRules();
+
+// "NAME", "NAME,k=v,...", or "NAME,{JSON}", as --rule takes it.
+struct RuleRequest {
+  std::string name;
+  std::string parameters;  // a JSON object
+};
+// Fails: UsageError.
+RuleRequest ParseRule(const std::string &text);
+
+}  // namespace smdebug::cli

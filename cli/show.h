@@ -1,0 +1,12 @@
+// `smdebug show`: a tensor over the steps, or at one.
+#pragma once
+
+#include <memory>
+
+#include "command.h"
+
+namespace smdebug::cli {
+
+std::unique_ptr<Command> MakeShow();
+
+}  // namespace smdebug::cli

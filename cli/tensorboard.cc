@@ -1,0 +1,46 @@
+#include "tensorboard.h"
+
+#include "output.h"
+#include "text.h"
+#include "trial_arguments.h"
+
+namespace smdebug::cli {
+namespace {
+
+class Tensorboard final : public Command {
+ public:
+  const char *Name() const override { return "tensorboard"; }
+  const char *Summary() const override { return "writes a trial for stock TensorBoard"; }
+  const char *Details() const override {
+    return "Writes what the trial holds now: a run for each mode and worker, with curves of "
+           "scalars and histograms of tensors. Then: tensorboard --logdir OUT";
+  }
+  const char *Examples() const override {
+    return "smdebug tensorboard run logs\n"
+           "smdebug tensorboard s3://my-bucket/run logs\n";
+  }
+
+  void Declare(Arguments &arguments) override {
+    trial_.DeclareTrial(arguments);
+    arguments.Positional("OUT", "the folder to write to, or s3://bucket/prefix", &out_);
+    trial_.DeclareOptions(arguments);
+  }
+
+  ExitCode Run() override {
+    const Trial trial = trial_.Open();
+    trial.ExportTensorboard(out_);
+    Print("wrote " + Count(trial.Steps().size(), "step") + " of " + NameOf(trial) + " to " +
+          Printable(out_) + "\n");
+    return ExitCode::kNoFindings;
+  }
+
+ private:
+  TrialArguments trial_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeTensorboard() { return std::make_unique<Tensorboard>(); }
+
+}  // namespace smdebug::cli

@@ -1,0 +1,12 @@
+// `smdebug tensorboard`: a trial's files for stock TensorBoard.
+#pragma once
+
+#include <memory>
+
+#include "command.h"
+
+namespace smdebug::cli {
+
+std::unique_ptr<Command> MakeTensorboard();
+
+}  // namespace smdebug::cli

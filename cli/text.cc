@@ -1,0 +1,146 @@
+#include "text.h"
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+
+namespace smdebug::cli {
+namespace {
+
+bool IsContinuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80; }
+
+// The length of the UTF-8 character that `text` begins with; 0 if it begins with none.
+size_t CharacterSize(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text.front());
+  if (lead < 0x80) return 1;
+  const size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < size) return 0;
+  for (size_t i = 1; i < size; ++i) {
+    if (!IsContinuation(text[i])) return 0;
+  }
+  const auto second = static_cast<unsigned char>(text[1]);
+  const bool is_overlong = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
+  const bool is_no_character = (lead == 0xED && second > 0x9F) || (lead == 0xF4 && second > 0x8F);
+  return is_overlong || is_no_character ? 0 : size;
+}
+
+bool IsControl(std::string_view character) {
+  const auto lead = static_cast<unsigned char>(character[0]);
+  if (character.size() == 1) return lead < 0x20 || lead == 0x7F;
+  return lead == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
+}
+
+// The place in `text` after `count` characters.
+size_t Skip(std::string_view text, size_t count) {
+  size_t at = 0;
+  for (; at < text.size(); ++at) {
+    if (!IsContinuation(text[at]) && count-- == 0) break;
+  }
+  return at;
+}
+
+}  // namespace
+
+std::string Printable(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t size = CharacterSize(text);
+    const std::string_view character = text.substr(0, size == 0 ? 1 : size);
+    if (size != 0 && !IsControl(character)) {
+      out += character;
+    } else {
+      for (const char byte : character) {
+        std::array<char, 5> code{};
+        std::snprintf(code.data(), code.size(), "\\x%02x", static_cast<unsigned char>(byte));
+        out += code.data();
+      }
+    }
+    text.remove_prefix(character.size());
+  }
+  return out;
+}
+
+size_t WidthOf(std::string_view text) {
+  size_t count = 0;
+  for (const char byte : text) {
+    if (!IsContinuation(byte)) ++count;
+  }
+  return count;
+}
+
+std::string Shortened(std::string_view text, size_t width) {
+  const size_t has = WidthOf(text);
+  if (has <= width) return std::string(text);
+  if (width == 0) return "";
+  const size_t tail = (width - 1) / 2;
+  const std::string_view head = text.substr(0, Skip(text, width - 1 - tail));
+  return std::string(head) + "…" + std::string(text.substr(Skip(text, has - tail)));
+}
+
+std::string Padded(std::string_view text, size_t width, bool to_the_right) {
+  const size_t has = WidthOf(text);
+  const std::string blanks(has < width ? width - has : 0, ' ');
+  return to_the_right ? blanks + std::string(text) : std::string(text) + blanks;
+}
+
+std::string Join(const std::vector<std::string> &texts, std::string_view between) {
+  std::string out;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (i > 0) out += between;
+    out += texts[i];
+  }
+  return out;
+}
+
+std::vector<std::string> Split(std::string_view text, char separator) {
+  std::vector<std::string> pieces;
+  while (true) {
+    const size_t end = text.find(separator);
+    pieces.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) return pieces;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::vector<std::string> Lines(std::string_view text) {
+  if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  if (text.empty()) return {};
+  return Split(text, '\n');
+}
+
+std::vector<std::string> Wrap(std::string_view text, size_t width) {
+  std::vector<std::string> lines;
+  for (const std::string &paragraph : Lines(text)) {
+    std::string line;
+    std::string_view rest = paragraph;
+    while (!rest.empty()) {
+      const std::string_view word = rest.substr(0, rest.find(' '));
+      if (!line.empty() && WidthOf(line) + 1 + WidthOf(word) > width) {
+        lines.push_back(std::move(line));
+        line.clear();
+      }
+      line += (line.empty() ? "" : " ") + std::string(word);
+      rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::string Count(size_t count, std::string_view noun) {
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+std::string BytesText(uint64_t bytes) {
+  constexpr std::array kUnits = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+  if (bytes < 1000) return std::to_string(bytes) + " B";
+  auto number = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; number >= 999.5 && unit + 1 < kUnits.size(); ++unit) number /= 1000;
+  std::array<char, 32> out{};
+  std::snprintf(out.data(), out.size(), number < 9.95 ? "%.1f %s" : "%.0f %s", number,
+                kUnits.at(unit));
+  return out.data();
+}
+
+}  // namespace smdebug::cli

@@ -1,0 +1,280 @@
+#include "verify.h"
+
+#include <filesystem>
+#include <set>
+
+#include "json_writer.h"
+#include "output.h"
+#include "progress.h"
+#include "saved.h"
+#include "text.h"
+#include "trial_arguments.h"
+
+namespace smdebug::cli {
+namespace {
+
+constexpr size_t kReadAtOnce = 32;  // steps, where each is a request
+
+struct Fault {
+  std::string code;
+  std::string message;
+  std::string path;  // "" where it is not known
+  std::string tensor;
+  std::string worker;
+  int64_t step = -1;
+};
+
+struct Counts {
+  size_t records = 0;
+  uint64_t bytes = 0;
+  size_t files = 0;  // event files read from end to end
+};
+
+// Reads a trial by its index.
+class TrialReader {
+ public:
+  TrialReader(const Trial &trial, Counts *counts, std::vector<Fault> *faults)
+      : trial_(trial), counts_(counts), faults_(faults) {}
+
+  void Read() {
+    const std::vector<std::string> names = trial_.TensorNames();
+    size_t total = 0;
+    for (const std::string &name : names)
+      total += trial_.Tensor(name).Steps(Mode::kGlobal, true).size();
+    Progress progress("Reading tensors", total);
+    for (const std::string &name : names) ReadTensor(trial_.Tensor(name), &progress);
+  }
+
+ private:
+  void ReadTensor(const Tensor &tensor, Progress *progress) {
+    const std::vector<int64_t> steps = tensor.Steps(Mode::kGlobal, true);
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (i % kReadAtOnce == 0) {
+        const auto first = steps.begin() + static_cast<ptrdiff_t>(i);
+        const size_t count = std::min(kReadAtOnce, steps.size() - i);
+        Fetch(trial_, tensor.Name(), {first, first + static_cast<ptrdiff_t>(count)});
+      }
+      for (const std::string &worker : tensor.Workers(steps[i])) {
+        ReadStep(tensor, steps[i], worker);
+      }
+      progress->Advance();
+    }
+  }
+
+  void ReadStep(const Tensor &tensor, int64_t step, const std::string &worker) {
+    Guarded(tensor, step, worker, [&] { Take(tensor.Value(step, Mode::kGlobal, worker)); });
+    for (const std::string &name : tensor.Reductions(step, Mode::kGlobal, worker)) {
+      const auto [plain, is_absolute] = ReductionOf(name);
+      Guarded(tensor, step, worker, [&, plain = plain, is_absolute = is_absolute] {
+        Take(tensor.Reduction(step, plain, is_absolute, Mode::kGlobal, worker));
+      });
+    }
+  }
+
+  void Take(const Value &value) {
+    ++counts_->records;
+    counts_->bytes += value.Bytes();
+  }
+
+  template <class Do>
+  void Guarded(const Tensor &tensor, int64_t step, const std::string &worker, const Do &read) {
+    try {
+      read();
+    } catch (const Error &error) {
+      const std::string path = error.Detail("path").value_or("");
+      const smd_code code = error.Code();
+      // Without a path: there is no value, only reductions or a shape.
+      if (code == SMD_VALUE_UNAVAILABLE && path.empty()) return;
+      const bool is_fault = code == SMD_CORRUPT_DATA || code == SMD_VALUE_UNAVAILABLE ||
+                            code == SMD_NOT_FOUND || code == SMD_IO || code == SMD_PERMISSION;
+      if (!is_fault) throw;
+      const std::string message =
+          code == SMD_VALUE_UNAVAILABLE
+              ? trial_.Path() + "/" + path + ": the index names this file, but it is not there"
+              : error.what();
+      faults_->push_back({error.CodeName(), message, path, tensor.Name(), worker, step});
+    }
+  }
+
+  const Trial &trial_;
+  Counts *const counts_;
+  std::vector<Fault> *const faults_;
+};
+
+// Reads the event files of a folder from end to end, whatever the index says of them.
+class FileReader {
+ public:
+  FileReader(const std::string &folder, Counts *counts, std::vector<Fault> *faults)
+      : folder_(std::filesystem::weakly_canonical(folder).string()),
+        counts_(counts),
+        faults_(faults) {
+    for (const Fault &fault : *faults) known_.insert(Relative(fault.path));
+  }
+
+  void Read() {
+    const std::vector<std::filesystem::path> files = List();
+    Progress progress("Reading event files", files.size());
+    for (const std::filesystem::path &path : files) {
+      const std::string name = Relative(path.string());
+      if (known_.count(name) == 0) ReadFile(path, name);
+      progress.Advance();
+    }
+  }
+
+  // Event files without an index file: of a job that was cut off there.
+  const std::vector<std::string> &WithoutIndex() const { return without_index_; }
+
+ private:
+  std::string Relative(const std::string &path) const {
+    return path.starts_with(folder_ + "/") ? path.substr(folder_.size() + 1) : path;
+  }
+
+  std::vector<std::filesystem::path> List() const {
+    std::vector<std::filesystem::path> files;
+    const std::filesystem::path events = std::filesystem::path(folder_) / "events";
+    std::error_code error;
+    const std::filesystem::recursive_directory_iterator all(events, error);
+    for (const auto &entry : all) {
+      if (entry.path().extension() == ".tfevents") files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+  }
+
+  void ReadFile(const std::filesystem::path &path, const std::string &name) {
+    ++counts_->files;
+    try {
+      EventFile file(path.string());
+      while (file.Next()) continue;
+    } catch (const Error &error) {
+      if (error.Code() == SMD_NOT_FOUND) return;  // removed meanwhile
+      faults_->push_back({error.CodeName(), error.what(), name, "", "", -1});
+    }
+    if (!std::filesystem::exists(IndexOf(path))) without_index_.push_back(name);
+  }
+
+  std::filesystem::path IndexOf(const std::filesystem::path &event_file) const {
+    const std::string stem = event_file.stem().string();
+    const int64_t step = std::strtoll(stem.c_str(), nullptr, 10);
+    std::string bucket = std::to_string(step / 1000);
+    bucket.insert(0, bucket.size() < 9 ? 9 - bucket.size() : 0, '0');
+    return std::filesystem::path(folder_) / "index" / bucket / (stem + ".json");
+  }
+
+  const std::string folder_;
+  Counts *const counts_;
+  std::vector<Fault> *const faults_;
+  std::set<std::string> known_;  // event files with a fault
+  std::vector<std::string> without_index_;
+};
+
+class Verify final : public Command {
+ public:
+  const char *Name() const override { return "verify"; }
+  const char *Summary() const override {
+    return "reads every record of a trial, and says what is damaged";
+  }
+  const char *Details() const override {
+    return "Reads index files, collections and every value and reduction that they name, with "
+           "their checksums; of a trial in a folder also each event file from end to end.";
+  }
+  const char *Examples() const override {
+    return "smdebug verify run\n"
+           "smdebug verify s3://my-bucket/run --json\n";
+  }
+
+  void Declare(Arguments &arguments) override {
+    trial_.DeclareTrial(arguments);
+    arguments.Flag("--json", "an object a fault, and one that sums up, for programs", &as_json_);
+    trial_.DeclareOptions(arguments);
+  }
+
+  ExitCode Run() override {
+    ReadTrial();
+    std::vector<std::string> without_index;
+    if (IsLocal(trial_.Path())) {
+      FileReader files(trial_.Path(), &counts_, &faults_);
+      files.Read();
+      without_index = files.WithoutIndex();
+    }
+    if (as_json_) {
+      PrintJson(without_index);
+    } else {
+      PrintText(without_index);
+    }
+    return faults_.empty() ? ExitCode::kNoFindings : ExitCode::kFindings;
+  }
+
+ private:
+  void Note(const Error &error) {
+    faults_.push_back(
+        {error.CodeName(), error.what(), error.Detail("path").value_or(""), "", "", -1});
+  }
+
+  void ReadTrial() {
+    try {
+      const Trial trial = trial_.Open(trial_.Path(), [this](const Error &error) { Note(error); });
+      TrialReader(trial, &counts_, &faults_).Read();
+    } catch (const Error &error) {
+      if (error.Code() != SMD_CORRUPT_DATA) throw;
+      Note(error);  // a collections file, without which nothing can be said of the others
+    }
+  }
+
+  std::string Sum() const {
+    std::string sum = Count(counts_.records, "record") + " with " + BytesText(counts_.bytes);
+    if (IsLocal(trial_.Path())) sum += ", " + Count(counts_.files, "event file");
+    return sum + ", " + (faults_.empty() ? "no faults" : Count(faults_.size(), "fault"));
+  }
+
+  void PrintText(const std::vector<std::string> &without_index) const {
+    for (const Fault &fault : faults_) {
+      Print(Styled("fault", Style::kBad) + "  " + Printable(fault.message));
+      if (fault.step >= 0) {
+        Print(Printable(" ('" + fault.tensor + "' at step " + std::to_string(fault.step) + " of " +
+                        fault.worker + ")"));
+      }
+      Print("\n");
+    }
+    for (const std::string &name : without_index) {
+      Print(Styled("note", Style::kWarning) + "   " + Printable(name) +
+            ": has no index file, so it belongs to no step\n");
+    }
+    Print(Printable(trial_.Path()) + ": " + Sum() + "\n");
+  }
+
+  void PrintJson(const std::vector<std::string> &without_index) const {
+    JsonWriter json;
+    const auto text_or_null = [&json](const char *key, const std::string &text) {
+      json.Key(key);
+      text.empty() ? json.Null() : json.Text(text);
+    };
+    for (const Fault &fault : faults_) {
+      json.BeginObject().Key("code").Text(fault.code);
+      text_or_null("path", fault.path);
+      text_or_null("tensor", fault.tensor);
+      text_or_null("worker", fault.worker);
+      json.Key("step");
+      fault.step < 0 ? json.Null() : json.Whole(fault.step);
+      Print(json.Key("message").Text(fault.message).EndObject().Take() + "\n");
+    }
+    json.BeginObject().Key("summary").BeginObject();
+    json.Key("records").Whole(static_cast<int64_t>(counts_.records));
+    json.Key("bytes").Whole(static_cast<int64_t>(counts_.bytes));
+    json.Key("event_files").Whole(static_cast<int64_t>(counts_.files));
+    json.Key("without_index").Texts(without_index);
+    json.Key("faults").Whole(static_cast<int64_t>(faults_.size()));
+    Print(json.EndObject().EndObject().Take() + "\n");
+  }
+
+  TrialArguments trial_;
+  bool as_json_ = false;
+  Counts counts_;
+  std::vector<Fault> faults_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeVerify() { return std::make_unique<Verify>(); }
+
+}  // namespace smdebug::cli

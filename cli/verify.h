@@ -1,0 +1,12 @@
+// `smdebug verify`: reads everything, and reports what is damaged.
+#pragma once
+
+#include <memory>
+
+#include "command.h"
+
+namespace smdebug::cli {
+
+std::unique_ptr<Command> MakeVerify();
+
+}  // namespace smdebug::cli

@@ -1,0 +1,67 @@
+"""The program smdebug, run in a folder that holds trials made for it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/s3"))
+if importlib.util.find_spec("smdebug") is None:
+    sys.path.insert(0, str(ROOT / "build/python"))
+
+from cli_program import Program  # noqa: E402
+from cli_trials import record_run, record_workers  # noqa: E402
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.parent == HERE:
+            item.add_marker(pytest.mark.timeout(120))
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch):
+    monkeypatch.setenv("SMDEBUG_TRAINING_END_DELAY_REFRESH", "0")
+    monkeypatch.setenv("SMDEBUG_TRIAL_WAIT_SECONDS", "10")
+
+
+@pytest.fixture(scope="session")
+def trials(tmp_path_factory):
+    """A folder with the trials run, other_run and workers; nobody changes it."""
+    folder = tmp_path_factory.mktemp("trials")
+    record_run(folder / "run")
+    record_run(folder / "other_run", wrong_at=12)
+    record_workers(folder / "workers")
+    return folder
+
+
+@pytest.fixture
+def smdebug(trials):
+    """The program, in the folder of the trials."""
+    return Program(trials)
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    """An S3 service with my-bucket, to which the environment leads."""
+    from servers import ACCESS, SECRET, run_versitygw
+
+    for name in list(os.environ):
+        if name.startswith(("AWS_", "SMDEBUG_S3_")):
+            monkeypatch.delenv(name)
+    for service in run_versitygw(tmp_path / "server"):
+        service.client().create_bucket(Bucket="my-bucket")
+        monkeypatch.setenv("AWS_ENDPOINT_URL", service.endpoint)
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", ACCESS)
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+        monkeypatch.setenv("AWS_REGION", "us-east-1")
+        yield service
+
+

@@ -1,0 +1,112 @@
+"""How the program ends: codes, complaints, signals, pipes that nobody reads."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from cli_program import PROGRAM, Program
+
+import smdebug as smd
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "sentence"),
+    [
+        ("ls nothing", 3, "nothing: there is no such folder"),
+        ("show run nothing", 3, "'nothing'"),
+        ("show run loss --step 99", 3, "99"),
+        ("show run loss --worker nobody", 3, "by nobody"),
+        ("show run loss --mode predict", 3, "of mode predict"),
+        ("list run", 2, "there is no command 'list'; there are ls, show, rules,"),
+        ("ls", 2, "TRIAL is required; see smdebug ls --help"),
+        ("show run", 2, "TENSOR is required"),
+        ("ls run --colection x", 2, "--colection"),
+        ("ls run other_run", 2, "other_run"),
+        ("ls run --collection x", 2, "there is no collection 'x'; there are"),
+        ("ls run --collection losses --regex x", 2, "cannot be given together"),
+        ("ls run --regex '('", 2, "("),
+        ("show run loss --step x", 2, "x"),
+        ("show run loss --step -1", 2, "-1"),
+        ("show run loss --mode test", 2, "'test' is none of train, eval, predict, global"),
+        ("show run loss --reduction average", 2, "there is no reduction 'average'; there are min,"),
+        ("rules", 2, "TRIAL is required"),
+        ("rules run --profile best", 2, "'best' is none of aws, calibrated"),
+        ("ls run --set s3_regoin=x", 2, "s3_region"),
+        ("ls run --set s3_region", 2, "--set wants NAME=VALUE, not 's3_region'"),
+        ("ls gs://bucket/run", 8, "gs://"),
+        ("tensorboard run /proc/nothing", 3, "/proc/nothing"),
+    ],
+)
+def test_complaints(command, code, sentence, smdebug):
+    assert sentence in smdebug.complaint(command, code)
+
+
+def test_without_a_command(smdebug):
+    assert "usage: smdebug COMMAND" in smdebug("", 2)
+
+
+def test_a_folder_without_a_trial(tmp_path):
+    (tmp_path / "empty").mkdir()
+    begin = time.monotonic()
+    assert "empty: no collection files" in Program(tmp_path).complaint("ls empty", 3)
+    assert time.monotonic() - begin < 5, "it does not wait for one"
+
+
+def test_a_file_is_no_trial(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert "it is a file" in Program(tmp_path).complaint("ls file", 3)
+
+
+def test_a_full_disk(trials):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([PROGRAM, "ls", "run"], cwd=trials, stdout=full, stderr=subprocess.PIPE,
+                              text=True, timeout=60, check=False)  # fmt: skip
+    assert done.returncode == 5
+    assert done.stderr == "smdebug: the output cannot be written: No space left on device\n"
+
+
+@pytest.mark.parametrize("ignored", [False, True], ids=["default", "ignored"])
+def test_a_reader_that_goes_away(ignored, tmp_path):
+    """Also where the program was started with SIGPIPE ignored, as some supervisors do."""
+    with smd.Hook(str(tmp_path / "run"), save_all=True) as hook, hook.step():
+        hook.save("t", np.arange(100_000))
+    read, write = os.pipe()
+    process = subprocess.Popen(
+        [PROGRAM, "show", "run", "t", "--step", "0", "--all"], cwd=tmp_path, stdout=write,
+        stderr=subprocess.PIPE, restore_signals=not ignored,
+    )  # fmt: skip
+    os.close(write)
+    os.read(read, 10)
+    os.close(read)
+    _, complaint = process.communicate(timeout=60)
+    assert complaint == b"" and process.returncode == -signal.SIGPIPE
+
+
+def test_ctrl_c_ends_it_at_once(tmp_path):
+    """Here while it waits for a job that does not come."""
+    process = Program(tmp_path).start(
+        "rules run --follow", stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    time.sleep(0.5)  # until it waits; ending it before would show the same
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    begin = time.monotonic()
+    out, complaint = process.communicate(timeout=60)
+    assert time.monotonic() - begin < 2
+    assert (out, complaint, process.returncode) == (b"", b"", -signal.SIGINT)
+
+
+def test_python_runs_the_same_program(smdebug, trials):
+    import sys
+
+    done = subprocess.run([sys.executable, "-m", "smdebug", "ls", "run", "--names"], cwd=trials,
+                          capture_output=True, text=True, timeout=60, check=False)  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == smdebug("ls run --names")
+    done = subprocess.run([sys.executable, "-m", "smdebug", "ls", "nothing"], cwd=trials,
+                          capture_output=True, text=True, timeout=60, check=False)  # fmt: skip
+    assert done.returncode == 3 and re.match("smdebug: nothing", done.stderr)

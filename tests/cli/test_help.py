@@ -1,0 +1,173 @@
+"""Help, manual page and completions: they agree, and their examples run."""
+
+import re
+import shlex
+import shutil
+import subprocess
+
+import pytest
+from cli_program import BUILD, PROGRAM, ROOT, Program
+from cli_trials import record_run
+
+COMMANDS = ["ls", "show", "rules", "diff", "verify", "tensorboard", "doctor"]
+PAGE = (ROOT / "docs/man/smdebug.1").read_text(encoding="utf-8")
+
+
+def help_of(command):
+    return Program(ROOT)(f"{command} --help")
+
+
+def options_of(command):
+    """As {"--rule", "-r"}."""
+    section = re.search(r"^options:\n(.*?)\n\n", help_of(command), re.DOTALL | re.MULTILINE)[1]
+    lines = re.findall(r"^  (-\S.*)$", section, re.MULTILINE)
+    return {word.rstrip(",") for line in lines for word in line.split("  ")[0].split() if word[0] == "-"}
+
+
+def examples_of(command):
+    section = help_of(command).partition("\nExamples:\n")[2].partition("\n\n")[0]
+    return [line.strip() for line in section.splitlines()]
+
+
+def test_the_list_of_commands(smdebug):
+    told = smdebug("--help")
+    assert re.findall(r"^  (\w+) {2,}\S", told.partition("commands:\n")[2], re.MULTILINE) == COMMANDS
+    assert smdebug("--version").startswith("smdebug 1.")
+    assert max(map(len, told.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_commands_help(command):
+    told = help_of(command)
+    assert max(map(len, told.splitlines())) <= 80 and told.isascii()
+    assert "--help" in options_of(command) and "-h" in options_of(command)
+    assert Program(ROOT)(f"{command} -h") == told
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_examples_run(command, tmp_path, server):
+    record_run(tmp_path / "run")
+    record_run(tmp_path / "other_run", wrong_at=12)
+    record_run("s3://my-bucket/run")
+    program = Program(tmp_path)
+    assert examples_of(command)
+    for example in examples_of(command):
+        done = program.run(example)
+        assert done.returncode in (0, 10), f"{example}:\n{done.stderr}"
+        assert done.stderr == "" and done.stdout
+        shutil.rmtree(tmp_path / "logs", ignore_errors=True)
+
+
+def manual_of(command):
+    """The part of the page that is about a command, and that about all."""
+    plain = PAGE.replace("\\-", "-")
+    own = re.search(rf'^\.SS "{command}\b.*?(?=^\.S[SH])', plain, re.DOTALL | re.MULTILINE)[0]
+    return own + re.search(r'^\.SS "All commands".*?(?=^\.SH)', plain, re.DOTALL | re.MULTILINE)[0]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_manual_page_has_all_options(command):
+    told = set(re.findall(r"(?<![\w-])--?[a-z]+", manual_of(command))) - {"--version"}
+    assert told == options_of(command)
+
+
+def test_the_manual_page_is_well_formed():
+    done = subprocess.run(["man", "--warnings", "-l", ROOT / "docs/man/smdebug.1"], timeout=60,
+                          capture_output=True, text=True, env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"})  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_exit_codes_are_told_everywhere():
+    header = (ROOT / "cli/exit_code.h").read_text(encoding="utf-8")
+    codes = {int(number) for number in re.findall(r" = (\d+),", header)}
+    assert {int(n) for n in re.findall(r"^\.B (\d+)$", PAGE, re.MULTILINE)} == codes
+    told = help_of("ls").partition("Exit codes:")[2]
+    assert {int(n) for n in re.findall(r"\d+", told)} == codes
+    page = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
+    assert {int(n) for n in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)} == codes
+
+
+# ---- completions ----
+
+BASH = """
+source {script}
+PATH={folder}:$PATH
+COMP_WORDS=({words}) COMP_CWORD={at}
+_smdebug
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+
+
+def complete_in_bash(line, folder):
+    """What bash offers at the end of a line."""
+    words = shlex.split(line) + ([""] if line.endswith(" ") else [])
+    script = BASH.format(
+        script=ROOT / "cli/completion/smdebug.bash", folder=PROGRAM.parent,
+        words=" ".join(map(shlex.quote, words)), at=len(words) - 1,
+    )  # fmt: skip
+    done = subprocess.run(["bash", "--norc", "-c", script], cwd=folder, capture_output=True, text=True,
+                          timeout=60, check=True)  # fmt: skip
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("smdebug ", [*COMMANDS, "--help", "--version"]),
+        ("smdebug d", ["diff", "doctor"]),
+        ("smdebug show run ", ["fc1.weight", "gradient/fc1.weight", "loss", "relu_1"]),
+        ("smdebug show run gr", ["gradient/fc1.weight"]),
+        ("smdebug ls r", ["run"]),
+        ("smdebug diff run oth", ["other_run"]),
+        ("smdebug show run loss --mode ", ["train", "eval", "predict", "global"]),
+        ("smdebug rules run --profile c", ["calibrated"]),
+        ("smdebug rules run --rule Vanishing", ["VanishingGradient"]),
+    ],
+)
+def test_bash(line, offered, trials):
+    assert complete_in_bash(line, trials) == offered
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_bash_offers_all_options(command, trials):
+    offered = set(complete_in_bash(f"smdebug {command} -", trials))
+    assert offered == {option for option in options_of(command) if option.startswith("--")}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_zsh_and_fish_name_all_options(command):
+    zsh = (ROOT / "cli/completion/_smdebug").read_text(encoding="utf-8")
+    own = re.search(rf"^        {command}\)(.*?);;$", zsh, re.DOTALL | re.MULTILINE)[1]
+    own += re.search(r"^  common=.*$", zsh, re.MULTILINE)[0] * ("$common" in own)
+    own += re.search(r"^  mode=.*$", zsh, re.MULTILINE)[0] * ("$mode" in own)
+    assert set(re.findall(r"(?<![\w-])--[a-z]+", own)) == {o for o in options_of(command) if o[:2] == "--"}
+
+    fish = (ROOT / "cli/completion/smdebug.fish").read_text(encoding="utf-8")
+    offered = {"--help"}
+    for line in fish.splitlines():
+        condition = re.search(r"-n '__smdebug_command ([\w ]+)'", line)
+        if condition and command in condition[1].split():
+            offered |= {f"--{name}" for name in re.findall(r" -l (\w+)", line)}
+    assert offered == {option for option in options_of(command) if option.startswith("--")}
+
+
+SHELLS = {"bash": "smdebug.bash", "zsh": "_smdebug", "fish": "smdebug.fish"}
+
+
+@pytest.mark.parametrize("shell", [shell for shell in SHELLS if shutil.which(shell)])
+def test_the_scripts_are_well_formed(shell):
+    script = ROOT / "cli/completion" / SHELLS[shell]
+    subprocess.run([shell, "-n", script], check=True, timeout=60)
+
+
+def test_what_is_installed(tmp_path):
+    subprocess.run(["cmake", "--install", BUILD, "--prefix", tmp_path, "--component", "tools"],
+                   check=True, capture_output=True, timeout=60)  # fmt: skip
+    files = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert files == {
+        "bin/smdebug",
+        "share/man/man1/smdebug.1",
+        "share/bash-completion/completions/smdebug",
+        "share/zsh/site-functions/_smdebug",
+        "share/fish/vendor_completions.d/smdebug.fish",
+    }

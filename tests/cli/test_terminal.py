@@ -1,0 +1,78 @@
+"""What a person at a terminal sees, which a pipe does not."""
+
+import re
+
+import numpy as np
+import pytest
+from cli_program import Program
+
+import smdebug as smd
+
+ESCAPE = re.compile(r"\x1b\[[0-9;]*[mK]")
+
+
+def lines(shown):
+    return ESCAPE.sub("", shown).replace("\r\n", "\n").splitlines()
+
+
+@pytest.mark.parametrize("columns", [20, 60, 80, 200])
+@pytest.mark.parametrize("command", ["ls run", "ls workers", "diff run other_run"])
+def test_tables_fit_the_width(command, columns, smdebug):
+    shown = lines(smdebug.on_terminal(command, columns))
+    table = [line for line in shown if re.match(r"TENSOR|fc1|rel|gra|los|mask|w |words", line)]
+    assert len(table) > 1 and max(map(len, table)) <= columns
+    if columns == 200:
+        assert not any("…" in line for line in shown)
+
+
+def test_shortened_names_keep_both_ends(smdebug):
+    [row] = [line for line in lines(smdebug.on_terminal("ls run", 60)) if "gra" in line]
+    assert row.startswith("gradient….weight  4x3"), row
+
+
+def test_pictures_fit_the_width(smdebug):
+    for columns in (50, 80, 200):
+        shown = lines(smdebug.on_terminal("show run gradient/fc1.weight", columns))
+        pictures = [line for line in shown if "▁" in line]
+        assert len(pictures) == 5 and max(map(len, pictures)) <= columns
+
+
+def test_colours(smdebug):
+    command = "rules run --rule VanishingGradient"
+    assert "\x1b[31mfinding\x1b[0m" in smdebug.on_terminal(command)
+    for variables in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        assert "\x1b" not in smdebug.on_terminal(command, **variables)
+    assert "\x1b" not in smdebug(command, 10)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A trial that takes longer than an instant to read."""
+    folder = tmp_path_factory.mktemp("large")
+    names = [f"tensor_{number}" for number in range(40)]
+    with smd.Hook(str(folder / "run"), save_all=True, save_config=smd.SaveConfig(save_interval=1)) as hook:
+        for step in range(400):
+            with hook.step(smd.modes.TRAIN):
+                for name in names:
+                    hook.save(name, np.full(4000, step, np.float32))
+    return Program(folder)
+
+
+def test_progress_on_a_terminal(large):
+    shown = large.on_terminal("verify run", 70)
+    bars = re.findall(r"\r(Reading [^\r\x1b]*)\x1b\[K", shown)
+    assert bars, shown
+    percents = [int(re.search(r"(\d+) %$", bar)[1]) for bar in bars if bar.startswith("Reading tensors")]
+    assert percents == sorted(percents) and all(len(bar) < 70 for bar in bars)
+    assert all(re.match(r"Reading [\w ]+ \[#* *\] +\d+ %$", bar) for bar in bars)
+    # The bar is gone before the answer comes.
+    assert re.search(r"\r\x1b\[Krun: 16000 records", shown)
+
+
+def test_no_progress_in_a_pipe(large):
+    done = large.run("verify run")
+    assert done.stderr == "" and "\r" not in done.stdout
+
+
+def test_no_progress_on_a_dumb_terminal(large):
+    assert "\x1b" not in large.on_terminal("verify run", TERM="dumb")
