@@ -149,7 +149,7 @@ func ExampleHook_Watch() {
 		log.Fatal(err)
 	}
 	defer hook.Close()
-	panel, err := smdebug.NewPanel(smdebug.ProfileCalibrated)
+	panel, err := smdebug.NewPanel(smdebug.ProfileAWS)
 	if err != nil {
 		log.Fatal(err)
 	}

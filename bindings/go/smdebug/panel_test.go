@@ -16,7 +16,7 @@ import (
 
 // newPanel makes a panel with VanishingGradient.
 func newPanel(threshold string, action smdebug.Action) (*smdebug.Panel, error) {
-	panel, err := smdebug.NewPanel(smdebug.ProfileCalibrated)
+	panel, err := smdebug.NewPanel(smdebug.ProfileAWS)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func TestAPanelJudgesATrial(t *testing.T) {
 		Value: first.Value, Limit: 1e-6, Label: "small", Message: first.Message,
 	}
 	if first != want {
-		t.Errorf("%+v is not %+v", first, want)
+		t.Errorf("%#v is not %#v", first, want)
 	}
 	if math.Abs(first.Value-1e-7) > 1e-15 || !strings.Contains(first.Message, "gradient/w") {
 		t.Error(first.Value, first.Message)
@@ -109,7 +109,7 @@ func TestAPanelSaysWhyItFoundNothing(t *testing.T) {
 		Mode: smdebug.Global, ModeStep: -1, Message: outcome.Message,
 	}
 	if outcome != want || outcome.String() != "VanishingGradient: "+outcome.Message {
-		t.Errorf("%+v", outcome)
+		t.Errorf("%#v", outcome)
 	}
 }
 
@@ -198,6 +198,8 @@ func TestBadPanels(t *testing.T) {
 	mustFail(t, err, smdebug.ErrInvalidArgument)
 	_, err = smdebug.NewPanel("aws\x00")
 	mustFail(t, err, smdebug.ErrInvalidArgument)
+	calibrated := got(smdebug.NewPanel(smdebug.ProfileCalibrated))(t)
+	must(t, calibrated.Close())
 	panel := got(smdebug.NewPanel(""))(t)
 	defer panel.Close()
 	mustFail(t, panel.Add("VanishingGradients", nil, smdebug.ActionWarn), smdebug.ErrInvalidArgument)

@@ -20,7 +20,7 @@ class PanelTest {
   @TempDir Path folder;
 
   static Panel panel() {
-    return new Panel(Panel.Profile.CALIBRATED).add("VanishingGradient", THRESHOLD, Action.STOP);
+    return new Panel(Panel.Profile.AWS).add("VanishingGradient", THRESHOLD, Action.STOP);
   }
 
   private static List<Long> steps(List<Verdict> verdicts) {
@@ -154,7 +154,7 @@ class PanelTest {
           () -> panel.add("VanishingGradient", Map.of("limit", "1"), Action.WARN));
       assertEquals(List.of(), panel.run(trial));
       assertThrows(IllegalStateException.class, () -> panel.add("VanishingGradient", Action.WARN));
-      Panel closed = new Panel();
+      Panel closed = new Panel(Panel.Profile.CALIBRATED);
       closed.close();
       closed.close();
       assertThrows(IllegalStateException.class, closed::outcomes);
