@@ -8,11 +8,11 @@ import sys
 
 import numpy as np
 import smdebug.tensorflow as smd
-from keras import Sequential, layers, utils
+from keras import Sequential, layers, optimizers, utils
 from smdebug.exceptions import NoMoreData, RuleEvaluationConditionMet
 from smdebug.rules import Rule, invoke_rule
 
-SIZE, EPOCHS, BATCH = 12, 10, 32
+SIZE, EPOCHS, BATCH = 12, 8, 50
 
 
 def drawn(count, seed):
@@ -38,7 +38,7 @@ def train(folder):
         layers.Dense(3, activation="softmax", name="shape"),
     ])  # fmt: skip
     model.build((None, SIZE, SIZE, 1))
-    model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
+    model.compile(optimizers.Adam(0.01), "sparse_categorical_crossentropy", metrics=["accuracy"])
     hook = smd.KerasHook(
         folder,
         save_config=smd.SaveConfig(save_interval=5),
@@ -47,7 +47,7 @@ def train(folder):
     )
     hook.get_collection("active").include("^(edges|parts)/outputs")
     with hook:
-        model.fit(*drawn(800, 1), batch_size=BATCH, epochs=EPOCHS, verbose=0,
+        model.fit(*drawn(500, 1), batch_size=BATCH, epochs=EPOCHS, verbose=0,
                   validation_data=drawn(200, 2), callbacks=[hook])  # fmt: skip
 
 

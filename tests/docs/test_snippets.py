@@ -107,7 +107,7 @@ def bucket(tmp_path):
 
 
 def is_on_a_framework(page):
-    # docs/keras.md is run by keras2 and keras3.
+    # docs/keras.md is run by keras2.
     return any((ROOT / "tests/frameworks").glob(f"{page.stem}[0-9]")) or (
         ROOT / "tests/frameworks" / page.stem
     ).is_dir()

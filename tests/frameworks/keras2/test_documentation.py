@@ -12,8 +12,8 @@ def test_the_page(tmp_path):
 def test_the_example(tmp_path):
     printed = run_script(ROOT / "examples/keras/train_shapes.py", tmp_path, "run")
     accuracy = [float(value) for value in re.findall(r"^epoch \d+: accuracy (\S+),", printed, re.M)]
-    assert len(accuracy) == 10
-    assert max(accuracy) > max(0.65, accuracy[0] + 0.1)
+    assert len(accuracy) == 8
+    assert accuracy[-1] > max(0.75, accuracy[0])
     [step] = re.findall(r"Plateau is met at step (\d+)$", printed, re.M)
-    # The last step of one of the validations, which follow 25 steps of training each.
-    assert (int(step) + 1) % (25 + 7) == 0
+    # The last step of one of the validations: each has 4, and follows 10 of training.
+    assert (int(step) + 1) % 14 == 0

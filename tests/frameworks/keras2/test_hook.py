@@ -197,7 +197,7 @@ def test_two_hooks_at_once(out_dir, tmp_path):
 
 def test_saving_a_model_meanwhile(out_dir, tmp_path):
     model, file = network(), str(tmp_path / "model")
-    keeper = tf.keras.callbacks.ModelCheckpoint(file, save_freq=1)
+    keeper = tf.keras.callbacks.ModelCheckpoint(file)
     trial = recorded(out_dir, model, save_all=True, training={"callbacks": [keeper]})
     assert trial.tensor("dense/outputs").steps(TRAIN) == list(range(BATCHES))
     again = tf.keras.models.load_model(file)

@@ -174,6 +174,40 @@ def test_what_xla_compiles_is_left_alone(out_dir, monkeypatch):
     assert ["jit_compile=True" in str(words) for words in said] == [True]
 
 
+def test_what_was_compiled_goes_on_without_the_hook(out_dir):
+    model, optimizer = network(), tf.keras.optimizers.legacy.SGD(0.1)
+    hook = smd.KerasHook(out_dir, save_config=EVERY_STEP, save_all=True)
+    hook.register_model(model)
+
+    @tf.function
+    def step(x, y):
+        with hook.wrap_tape(tf.GradientTape()) as tape:
+            loss = tf.reduce_mean((model(x) - y) ** 2)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+
+    step(*batch(0))
+    hook.close()
+    assert "call" not in vars(model.layers[0])
+    before = model.get_weights()
+    step(*batch(1))
+    assert (before[0] != model.get_weights()[0]).any()
+    assert hook.failures == 0
+    assert smd.create_trial(out_dir).steps() == [0]
+
+
+def test_a_registered_model_may_be_exported(out_dir, tmp_path):
+    model = network()
+    with smd.KerasHook(out_dir, save_config=EVERY_STEP, save_all=True) as hook:
+        hook.register_model(model)
+        train(hook, model, tf.keras.optimizers.SGD(0.1))
+        model.save(str(tmp_path / "model"))
+        train(hook, model, tf.keras.optimizers.SGD(0.1))
+    saved = (tmp_path / "model" / "saved_model.pb").read_bytes()
+    assert b"EagerPyFunc" not in saved
+    assert smd.create_trial(out_dir).tensor("dense/outputs").steps() == list(range(2 * BATCHES))
+
+
 def test_gradients_that_the_script_has_computed(out_dir):
     model = network()
     with smd.KerasHook(out_dir, save_config=EVERY_STEP, include_collections=EVERYTHING) as hook:

@@ -45,11 +45,13 @@ class InsideHook(TensorflowBaseHook):
         self._is_registered = False
         self._waiting: List[Any] = []
         self._watches: List[Any] = []
+        self._is_closed = False
         super().__init__(*args, **kwargs)
 
     def close(self) -> None:
         if not self._is_copy:
             self._leave(everything=True)
+            self._is_closed = True
         super().close()
 
     @property

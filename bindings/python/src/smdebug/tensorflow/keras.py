@@ -276,7 +276,10 @@ include_regex, include_collections, save_all, include_workers
         if tf is None or not isinstance(tape, tf.GradientTape):
             self.logger.warning("%r is no GradientTape, and is not recorded", tape)
             return
-        if self._tape_class is None or not issubclass(self._tape_class, type(tape)):
+        self.set_mode(ModeKeys.TRAIN)
+        if self._tape_class is not None and isinstance(tape, self._tape_class):
+            return
+        if self._tape_class is None or self._tape_class.__base__ is not type(tape):
             self._tape_class = recording_tape_class(
                 type(tape), self._tape_began, self._tape_ended, self._tape_computed
             )
@@ -284,7 +287,6 @@ include_regex, include_collections, save_all, include_workers
                 collection = self.get_collection(name)
                 if regex not in collection.include_regex:
                     collection.include(regex)
-        self.set_mode(ModeKeys.TRAIN)
         tape.__class__ = self._tape_class
 
     @property
@@ -314,12 +316,16 @@ include_regex, include_collections, save_all, include_workers
 
     @guarded
     def _begin_tape_step(self, values: Any) -> None:
-        self.set_mode(ModeKeys.TRAIN)
-        self._next_step()
+        # What was compiled with the hook in it may outlive it.
+        if not self._is_closed:
+            self.set_mode(ModeKeys.TRAIN)
+            self._next_step()
 
     @guarded
     def _tape_computed(self, target: Any, sources: Any, gradients: Any) -> None:
         tf = loaded("tensorflow")
+        if tf.executing_eagerly() and not self._saves_step:
+            return
         pairs = [
             (source, gradient)
             for source, gradient in zip(tf.nest.flatten(sources), tf.nest.flatten(gradients))
@@ -414,8 +420,20 @@ include_regex, include_collections, save_all, include_workers
         """Whether the open step saves what a layer takes and gives."""
         return self.should_save_tensor_or_collection(layer_name, CollectionKeys.LAYERS)
 
+    # ---- what the original's profiler had -----------------------------------------------
+
     @contextmanager
     def profiler(self, mode: ModeKeys = ModeKeys.TRAIN) -> Iterator[None]:
         """Sets the mode: there is no profiler here."""
         self.set_mode(mode)
         yield
+
+    def profiling_start_batch(self, mode: ModeKeys = ModeKeys.TRAIN) -> None:
+        """Does nothing."""
+
+    def profiling_end_batch(self, mode: ModeKeys = ModeKeys.TRAIN) -> None:
+        """Does nothing."""
+
+    def profiling_end(self) -> None:
+        """Closes the hook."""
+        self.close()

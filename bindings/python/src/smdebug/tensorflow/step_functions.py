@@ -57,8 +57,9 @@ class StepFunctions:
         self.remove()
         self.is_installed = True
         for mode, name in _FUNCTIONS.items():
-            make = getattr(self.model, f"make_{name}")
-            self._patches.put(self.model, f"make_{name}", self._making(mode, name, make))
+            make = getattr(self.model, f"make_{name}", None)
+            if make is not None:
+                self._patches.put(self.model, f"make_{name}", self._making(mode, name, make))
 
     def remove(self) -> None:
         """Leaves the model as it was; what was compiled is kept."""

@@ -152,7 +152,8 @@ def host_value(value: Any) -> Any:
         return value
     if isinstance(value, tf.distribute.DistributedValues):
         value = value.values[0]
-    value = tf.convert_to_tensor(value)
+    if not isinstance(value, tf.Tensor):
+        value = tf.convert_to_tensor(value)
     if value.dtype != tf.string:
         return value
     texts = [text.decode("utf-8", "replace") for text in value.numpy().ravel()]
