@@ -60,8 +60,8 @@ test-java: all environment servers
 	@tools/setup.sh java
 	@tools/test_java.sh build
 
-test-python: python environment original servers
-	@$(PYTEST) tests/python tests/s3 tests/interop
+test-python: all environment original servers
+	@$(PYTEST) tests/python tests/cli tests/s3 tests/interop
 
 # What all languages have a part in; those of Go and Java are made where they are tested.
 test-docs: all environment servers test-go test-java
