@@ -99,7 +99,7 @@ std::string ElementReader::Text(size_t index) const {
     return number < 0 ? std::to_string(static_cast<int64_t>(number))
                       : std::to_string(static_cast<uint64_t>(number));
   }
-  const std::string real = Short(static_cast<double>(number));
+  std::string real = Short(static_cast<double>(number));
   if (!AreComplex()) return real;
   const std::string imaginary = Short(static_cast<double>(Imaginary(index)));
   return real + (imaginary[0] == '-' ? "" : "+") + imaginary + "j";
@@ -129,6 +129,7 @@ void ElementReader::ToJson(size_t index, JsonWriter *json) const {
 std::string ShapeText(const std::vector<int64_t> &shape) {
   if (shape.empty()) return "scalar";
   std::vector<std::string> sizes;
+  sizes.reserve(shape.size());
   for (const int64_t size : shape) sizes.push_back(std::to_string(size));
   return Join(sizes, "x");
 }

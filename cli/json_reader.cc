@@ -67,14 +67,13 @@ class Parser {
     value->kind = open == '{' ? Json::Kind::kObject : Json::Kind::kArray;
     Take(open);
     while (Peek() != close) {
-      if (!value->fields.empty()) Take(',');
-      std::string key;
+      if (!value->items.empty()) Take(',');
       if (open == '{') {
         if (Peek() != '"') Fail();
-        key = Text();
+        value->keys.push_back(Text());
         Take(':');
       }
-      value->fields.emplace_back(std::move(key), Value());
+      value->items.push_back(Value());
     }
     Take(close);
   }
@@ -121,8 +120,8 @@ class Parser {
 
 const Json &Json::Of(std::string_view key) const {
   static const Json kNone;
-  for (const auto &[name, value] : fields) {
-    if (name == key) return value;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (keys[i] == key) return items[i];
   }
   return kNone;
 }

@@ -3,7 +3,6 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace smdebug::cli {
@@ -12,8 +11,9 @@ struct Json {
   enum class Kind { kText, kArray, kObject, kOther };  // kOther: numbers, true, false and null
 
   Kind kind = Kind::kOther;
-  std::string text;                                  // of a text; another one's characters
-  std::vector<std::pair<std::string, Json>> fields;  // of an array without keys
+  std::string text;               // of a text; of a kOther its characters
+  std::vector<std::string> keys;  // of an object's items
+  std::vector<Json> items;
 
   // The text of a field; "" if there is none.
   std::string TextOf(std::string_view key) const;

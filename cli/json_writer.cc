@@ -19,7 +19,7 @@ std::string Escaped(std::string_view text) {
       out += {'\\', byte};
     } else if (code < 0x20 || code == 0x7F) {
       std::array<char, 7> escape{};
-      std::snprintf(escape.data(), escape.size(), "\\u%04x", code);
+      static_cast<void>(std::snprintf(escape.data(), escape.size(), "\\u%04x", code));
       out += escape.data();
     } else {
       out += byte;

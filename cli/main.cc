@@ -53,6 +53,6 @@ ExitCode Run(int count, char **words) {
 
 int main(int count, char **words) {
   // A reader that has gone ends the program without a word, whoever started it with what.
-  std::signal(SIGPIPE, SIG_DFL);
+  static_cast<void>(std::signal(SIGPIPE, SIG_DFL));
   return static_cast<int>(smdebug::cli::Run(count, words));
 }

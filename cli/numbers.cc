@@ -28,7 +28,7 @@ std::string Short(double number) {
   if (std::isnan(number)) return "nan";
   if (number == 0) return "0";
   std::array<char, 64> out{};
-  std::snprintf(out.data(), out.size(), "%.4g", number);
+  static_cast<void>(std::snprintf(out.data(), out.size(), "%.4g", number));
   return out.data();
 }
 

@@ -68,7 +68,8 @@ void FlushOutput() {
 
 void Complain(std::string_view sentence) {
   Progress::Wipe();
-  std::fprintf(stderr, "smdebug: %.*s\n", static_cast<int>(sentence.size()), sentence.data());
+  static_cast<void>(
+      std::fprintf(stderr, "smdebug: %.*s\n", static_cast<int>(sentence.size()), sentence.data()));
 }
 
 std::string Styled(std::string_view text, Style style) {

@@ -65,13 +65,13 @@ void Progress::Draw() {
   } else if (done_ > 0) {
     line += " " + std::to_string(done_);
   }
-  std::fprintf(stderr, "\r%s\x1b[K", line.c_str());
+  static_cast<void>(std::fprintf(stderr, "\r%s\x1b[K", line.c_str()));
   is_drawn_ = true;
 }
 
 void Progress::Wipe() {
   if (shown == nullptr || !shown->is_drawn_) return;
-  std::fputs("\r\x1b[K", stderr);
+  static_cast<void>(std::fputs("\r\x1b[K", stderr));
   shown->is_drawn_ = false;
 }
 

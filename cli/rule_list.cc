@@ -34,11 +34,12 @@ std::string ParametersToJson(const std::string &rule, const std::string &text) {
 
 std::vector<RuleInfo> BuiltinRules() {
   std::vector<RuleInfo> rules;
-  for (const auto &[unnamed, rule] : ParseJson(Panel::RulesToJson()).fields) {
+  const Json parsed = ParseJson(Panel::RulesToJson());
+  for (const Json &rule : parsed.items) {
     RuleInfo &info = rules.emplace_back();
     info.name = rule.TextOf("name");
     info.summary = rule.TextOf("summary");
-    for (const auto &[key, parameter] : rule.Of("parameters").fields) {
+    for (const Json &parameter : rule.Of("parameters").items) {
       info.parameters.push_back({parameter.TextOf("name"), parameter.TextOf("aws"),
                                  parameter.TextOf("calibrated"), parameter.TextOf("meaning")});
     }

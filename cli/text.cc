@@ -51,7 +51,8 @@ std::string Printable(std::string_view text) {
     } else {
       for (const char byte : character) {
         std::array<char, 5> code{};
-        std::snprintf(code.data(), code.size(), "\\x%02x", static_cast<unsigned char>(byte));
+        static_cast<void>(
+            std::snprintf(code.data(), code.size(), "\\x%02x", static_cast<unsigned char>(byte)));
         out += code.data();
       }
     }
@@ -138,8 +139,8 @@ std::string BytesText(uint64_t bytes) {
   size_t unit = 0;
   for (; number >= 999.5 && unit + 1 < kUnits.size(); ++unit) number /= 1000;
   std::array<char, 32> out{};
-  std::snprintf(out.data(), out.size(), number < 9.95 ? "%.1f %s" : "%.0f %s", number,
-                kUnits.at(unit));
+  static_cast<void>(std::snprintf(out.data(), out.size(), number < 9.95 ? "%.1f %s" : "%.0f %s",
+                                  number, kUnits.at(unit)));
   return out.data();
 }
 

@@ -13,7 +13,7 @@ PRINTED = "4 x 3, finding at 1 step(s)"
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory):
-    """Both packages, by name; the library is compiled by way of ccache where that is there."""
+    """All packages, by name; the library is compiled by way of ccache where that is there."""
     folder = tmp_path_factory.mktemp("deb")
     launcher = shutil.which("ccache")
     options = [f"-DCMAKE_{kind}_COMPILER_LAUNCHER={launcher}" for kind in ("C", "CXX") if launcher]
@@ -29,7 +29,7 @@ def packages(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def root(packages, tmp_path_factory):
-    """Where both are unpacked."""
+    """Where all are unpacked."""
     folder = tmp_path_factory.mktemp("root")
     for package in packages.values():
         run(["dpkg", "-x", package, folder], folder)
@@ -49,6 +49,8 @@ def test_what_they_say_of_themselves(packages):
     runtime, development = packages["libsmdebug1"], packages["libsmdebug-dev"]
     assert field(runtime, "Section") == "libs"
     assert field(development, "Section") == "libdevel"
+    tools = field(packages["smdebug"], "Depends")
+    assert f"libsmdebug1 (= {field(runtime, 'Version')})" in tools and "libstdc++6 (>=" in tools
     assert field(development, "Depends") == f"libsmdebug1 (= {field(runtime, 'Version')})"
     depends = field(runtime, "Depends")
     for library in ("libc6", "libcjson1", "libcurl4", "libhwy1", "libssl3", "libstdc++6"):
@@ -80,6 +82,20 @@ def test_what_they_hold(packages, libraries, root):
     assert {"./usr/include/smdebug.h", "./usr/include/smdebug.hpp"} <= development
     assert "libsmdebug.so.1.0.0" not in " ".join(development)
     assert (libraries / "libsmdebug.so").resolve() == libraries / "libsmdebug.so.1.0.0"
+
+
+def test_the_command_line(packages, root, libraries):
+    assert contents(packages["smdebug"]) == {
+        "./usr/bin/smdebug",
+        "./usr/share/man/man1/smdebug.1.gz",
+        "./usr/share/bash-completion/completions/smdebug",
+        "./usr/share/zsh/site-functions/_smdebug",
+        "./usr/share/fish/vendor_completions.d/smdebug.fish",
+        "./usr/share/doc/smdebug/copyright",
+        "./usr/share/doc/smdebug/changelog.gz",
+    }
+    printed = run([root / "usr/bin/smdebug", "--version"], root, LD_LIBRARY_PATH=libraries)
+    assert printed == f"smdebug {field(packages['smdebug'], 'Version')}\n"
 
 
 def test_the_linker_is_told(packages, tmp_path):

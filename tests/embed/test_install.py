@@ -96,10 +96,23 @@ def test_what_is_installed(installed):
     package = [f"lib/cmake/smdebug/smdebug{name}.cmake" for name in ("Config", "ConfigVersion")]
     package += [f"lib/cmake/smdebug/smdebugTargets{name}.cmake" for name in ("", "-relwithdebinfo")]
     expected = {library, f"{library}.1", f"{library}.1.0.0", "lib/pkgconfig/smdebug.pc", *package}
+    completions = ["bash-completion/completions/smdebug", "zsh/site-functions/_smdebug",
+                   "fish/vendor_completions.d/smdebug.fish"]  # fmt: skip
+    expected |= {"bin/smdebug", "share/man/man1/smdebug.1"}
+    expected |= {f"share/{path}" for path in completions}
     assert found == expected | {f"include/{header}" for header in HEADERS}
     for path in installed.rglob("*"):
         if path.suffix in {".cmake", ".pc"}:
             assert str(ROOT) not in path.read_text(encoding="utf-8")
+
+
+def test_the_installed_program(installed, tmp_path):
+    """It finds the library beside it, also where both were moved."""
+    moved = tmp_path / "moved"
+    shutil.copytree(installed, moved, symlinks=True)
+    for prefix in (installed, moved):
+        assert run([prefix / "bin/smdebug", "--version"], tmp_path).startswith("smdebug 1.")
+    assert "[$ORIGIN/../lib]" in run(["readelf", "-d", moved / "bin/smdebug"], tmp_path)
 
 
 def test_the_installed_library(installed, tmp_path):
@@ -132,8 +145,11 @@ def test_uninstall_takes_back_what_was_installed(destdir, tmp_path):
     # Another installation, as a test may make one meanwhile.
     run(["cmake", "--install", BUILD, "--prefix", tmp_path / "other"], ROOT)
     uninstall(prefix, destdir)
-    shared = {Path("lib/cmake"), Path("lib/pkgconfig")}  # with the packages of others
-    assert files_of(place) - shared == before
+    # Folders that packages of others use too.
+    folders = ["bin", "lib/cmake", "lib/pkgconfig", "share/bash-completion/completions",
+               "share/fish/vendor_completions.d", "share/man/man1", "share/zsh/site-functions"]  # fmt: skip
+    shared = {path for folder in folders for path in (Path(folder), *Path(folder).parents)}
+    assert files_of(place) - shared == before - shared
     assert (tmp_path / "other/lib/libsmdebug.so.1").exists()
     uninstall(tmp_path / "other", "")
     with pytest.raises(AssertionError, match="has installed nothing into"):

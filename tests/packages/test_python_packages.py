@@ -12,6 +12,7 @@ pytestmark = pytest.mark.timeout(1600)  # the first test builds the packages
 MEGABYTE = 10**6
 RUNTIME = {"libc.so.6", "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6", "ld-linux-x86-64.so.2"}
 LIBRARY, MODULE = "smdebug/libsmdebug.so.1", "smdebug/_raw.abi3.so"
+PROGRAM = "smdebug/bin/smdebug"
 
 
 def tool(name):
@@ -38,6 +39,14 @@ def test_wheel_in_each_python(interpreter, wheel, tmp_path):
     assert "with numpy" in environment.run(HERE / "smoke.py", tmp_path / "run_with_numpy")
 
 
+def test_command_line(wheel, environment):
+    """The script, and the module, are the program in the wheel."""
+    environment.install("--no-index", wheel)
+    told = run(environment.folder / "bin/smdebug", "doctor")
+    assert "features" in told
+    assert environment.run("-m", "smdebug", "doctor") == told
+
+
 def test_running_python_is_among_them():
     assert sys.version_info[:2] in interpreters()
 
@@ -46,6 +55,8 @@ def test_what_is_in_the_wheel(unpacked, version):
     files = {str(path.relative_to(unpacked)) for path in unpacked.rglob("*") if path.is_file()}
     native = {name for name in files if ".so" in name}
     assert native == {LIBRARY, MODULE}
+    native.add(PROGRAM)
+    assert PROGRAM in files
     assert {"smdebug/py.typed", "smdebug/_raw.pyi"} <= files
     rest = {name for name in files - native if not name.endswith((".py", ".pyi", "py.typed"))}
     information = f"libsmdebug-{version}.dist-info"
@@ -82,6 +93,8 @@ def test_wheel_needs_only_the_runtime(unpacked):
     assert needed(unpacked / LIBRARY) <= RUNTIME
     assert needed(unpacked / MODULE) <= RUNTIME | {"libsmdebug.so.1"}
     assert "[$ORIGIN]" in run("readelf", "-d", unpacked / MODULE)
+    assert needed(unpacked / PROGRAM) <= RUNTIME | {"libsmdebug.so.1"}
+    assert "[$ORIGIN/..]" in run("readelf", "-d", unpacked / PROGRAM)
 
 
 def test_wheel_exports_only_its_own(unpacked):
@@ -91,7 +104,7 @@ def test_wheel_exports_only_its_own(unpacked):
 
 
 def test_wheel_tells_nothing_of_its_build(unpacked):
-    for path in (unpacked / LIBRARY, unpacked / MODULE):
+    for path in (unpacked / LIBRARY, unpacked / MODULE, unpacked / PROGRAM):
         data = path.read_bytes()
         for folder in (ROOT, CACHE, CACHE.parent):
             assert str(folder).encode() not in data, f"{path.name} holds {folder}"
