@@ -61,9 +61,9 @@ StepReader::FilePart StepReader::ReadPart(const std::vector<Recorded> &recorded,
   return bytes.IsOk() ? FilePart{first, *std::move(bytes)} : FilePart{};
 }
 
-template <class Use>
+template <class Use, class UseTexts>
 Status StepReader::Read(const Recorded &recorded, const StepEntries::Item &item,
-                        const FilePart &part, Use use) {
+                        const FilePart &part, Use use, UseTexts use_texts) {
   if (item.entry.start >= part.offset && EndOf(item) <= part.offset + part.bytes.Size()) {
     const ByteSpan bytes =
         part.bytes.Span().subspan(item.entry.start - part.offset, item.entry.length);
@@ -76,7 +76,11 @@ Status StepReader::Read(const Recorded &recorded, const StepEntries::Item &item,
     }
   }
   SMD_ASSIGN_OR_RETURN(const ReadTensor read, trial_.ReadTensorAt(recorded.tensor, item));
-  if (read.value.dtype != tensor::DType::kString) use(read.value.AsView());
+  if (read.value.dtype != tensor::DType::kString) {
+    use(read.value.AsView());
+  } else if (read.value.strings) {
+    use_texts(*read.value.strings);
+  }
   return Status::Ok();
 }
 
@@ -86,17 +90,26 @@ Status StepReader::VisitTensor(const Recorded &recorded, const FilePart &part,
   const auto raw = std::find_if(recorded.items.begin(), recorded.items.end(), IsRaw);
   if (raw != recorded.items.end()) {
     // Every reduction can be had of the elements.
-    return Read(recorded, *raw, part, [&](const tensor::View &view) {
-      sample.SetElements(view);
-      visit(sample);
-    });
+    return Read(
+        recorded, *raw, part,
+        [&](const tensor::View &view) {
+          sample.SetElements(view);
+          visit(sample);
+        },
+        [&](const std::vector<std::string> &texts) {
+          sample.SetTexts({texts.begin(), texts.end()});
+          visit(sample);
+        });
   }
   for (const StepEntries::Item &item : recorded.items) {
-    SMD_RETURN_IF_ERROR(Read(recorded, item, part, [&](const tensor::View &view) {
-      const auto statistics = tensor::ComputeStatistics(view);
-      if (!statistics.IsOk() || statistics->count != 1) return;
-      sample.AddReduction(*item.entry.kind.AsReduction(), statistics->plain.sum);
-    }));
+    SMD_RETURN_IF_ERROR(Read(
+        recorded, item, part,
+        [&](const tensor::View &view) {
+          const auto statistics = tensor::ComputeStatistics(view);
+          if (!statistics.IsOk() || statistics->count != 1) return;
+          sample.AddReduction(*item.entry.kind.AsReduction(), statistics->plain.sum);
+        },
+        [](const std::vector<std::string> &) {}));
   }
   visit(sample);
   return Status::Ok();

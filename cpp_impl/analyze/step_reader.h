@@ -38,10 +38,10 @@ class StepReader {
                      const rules::Source::Visit &visit);
   Status VisitTensor(const Recorded &recorded, const FilePart &part,
                      const rules::Source::Visit &visit);
-  // Calls `use` with the record's elements.
-  template <class Use>
+  // Calls `use` with the record's elements, or `use_texts` with its texts.
+  template <class Use, class UseTexts>
   Status Read(const Recorded &recorded, const StepEntries::Item &item, const FilePart &part,
-              Use use);
+              Use use, UseTexts use_texts);
 
   Trial &trial_;
   const rules::StepPlace place_;

@@ -10,6 +10,28 @@ Status TrialSource::WaitForStep(int64_t step) {
   return trial_->WaitForStep(step, Mode::kGlobal, Deadline::Never());
 }
 
+Status TrialSource::WaitForStepUntil(int64_t step, const Deadline &deadline) {
+  return trial_->WaitForStep(step, Mode::kGlobal, deadline);
+}
+
+double TrialSource::WallSecondsOf(int64_t step) {
+  // Every record says when it was made; the smallest one is read.
+  const auto tensors = trial_->AllEntriesAt(step);
+  const std::string *name = nullptr;
+  const StepEntries::Item *smallest = nullptr;
+  for (const auto &[tensor, items] : tensors) {
+    for (const StepEntries::Item &item : items) {
+      if (item.entry.kind == EntryKind::Shape()) continue;
+      if (smallest != nullptr && item.entry.length >= smallest->entry.length) continue;
+      name = &tensor;
+      smallest = &item;
+    }
+  }
+  if (smallest == nullptr) return rules::kNoNumber;
+  const auto read = trial_->ReadTensorAt(*name, *smallest);
+  return read.IsOk() ? read->context.wall_time : rules::kNoNumber;
+}
+
 Result<std::optional<int64_t>> TrialSource::NextStep(int64_t step) {
   SMD_ASSIGN_OR_RETURN(const std::vector<int64_t> steps, trial_->Steps(Mode::kGlobal, true));
   const auto next = std::lower_bound(steps.begin(), steps.end(), step);

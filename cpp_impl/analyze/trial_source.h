@@ -13,6 +13,8 @@ class TrialSource final : public rules::Source, private rules::Membership {
   explicit TrialSource(std::shared_ptr<Trial> trial) : trial_(std::move(trial)) {}
 
   Status WaitForStep(int64_t step) override;
+  Status WaitForStepUntil(int64_t step, const Deadline &deadline) override;
+  double WallSecondsOf(int64_t step) override;
   Result<std::optional<int64_t>> NextStep(int64_t step) override;
   Result<rules::StepPlace> PlaceOf(int64_t step) override;
   Status VisitStep(int64_t step, const Wants &wants, const Visit &visit) override;

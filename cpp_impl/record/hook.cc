@@ -196,7 +196,7 @@ Result<int64_t> Hook::BeginStep() {
   is_step_open_ = true;
   if (plan_.SavesAnything() && (is_recording_ || options_.is_dry_run)) StartSaving(mode_);
   if (live_rules_ && (is_recording_ || options_.is_dry_run)) {
-    live_rules_->BeginStep({global_step, mode_, mode_step});
+    live_rules_->BeginStep({global_step, mode_, mode_step, options_.clock->WallSeconds()});
     watches_now_ = true;
   }
   // The step counts even where its surroundings failed: training goes on.

@@ -8,6 +8,17 @@ namespace {
 // A job that never asks must not fill the memory.
 constexpr size_t kMostVerdicts = 10'000;
 
+// Of a strided view, which is not recorded either, nothing.
+std::vector<std::string_view> TextsOf(const tensor::View &view) {
+  std::vector<std::string_view> texts;
+  if (!view.IsCompact()) return texts;
+  const auto *elements = static_cast<const char *const *>(view.data);
+  for (int64_t i = 0; i < view.ElementCount(); ++i) {
+    texts.emplace_back(elements[i] == nullptr ? "" : elements[i]);
+  }
+  return texts;
+}
+
 }  // namespace
 
 LiveRules::LiveRules(std::shared_ptr<SharedPanel> panel, const config::CollectionSet &collections,
@@ -32,7 +43,11 @@ void LiveRules::Observe(std::string_view tensor, const tensor::View &view) {
   const MutexLock lock(panel_->mutex);
   if (!panel_->panel.Wants(tensor, *this)) return;
   rules::Sample sample(place_, worker_, tensor);
-  if (view.dtype != tensor::DType::kString) sample.SetElements(view);
+  if (view.dtype == tensor::DType::kString) {
+    sample.SetTexts(TextsOf(view));
+  } else {
+    sample.SetElements(view);
+  }
   panel_->panel.Observe(sample, *this);
 }
 

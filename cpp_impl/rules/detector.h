@@ -1,6 +1,7 @@
 // The logic of one built-in rule.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,8 @@
 #include "rules/verdict.h"
 
 namespace smdebug::rules {
+
+class Source;
 
 // Which collections a tensor belongs to, as the job's hook says.
 class Membership {
@@ -23,7 +26,7 @@ class Findings {
   explicit Findings(StepPlace place) : place_(place) {}
 
   const StepPlace &Place() const { return place_; }
-  // Rule, status, place and action are filled in.
+  // Rule, status and place are filled in, and the rule's action unless it is a milder one.
   void Add(Verdict verdict) {
     verdict.status = VerdictStatus::kFinding;
     verdict.place = place_;
@@ -56,6 +59,19 @@ class Detector {
 
   // After the last tensor of a step, also of one without a tensor that it wants.
   virtual void EndStep(Findings &findings) { (void)findings; }
+
+  // Whether it asks when steps were recorded.
+  virtual bool NeedsTimes() const { return false; }
+  // While no step comes: what the time is, in seconds since 1970.
+  virtual void NoteTime(double wall_seconds, Findings &findings) {
+    (void)wall_seconds;
+    (void)findings;
+  }
+
+  // The other jobs that its parameters name, of those rules that compare jobs.  Whoever can
+  // open them hands them over, or others, before the first step.
+  virtual std::vector<std::string> OtherJobs() const { return {}; }
+  virtual void CompareWith(std::shared_ptr<Source> job) { (void)job; }
 
   // Whether there ever was enough to judge by; if not, what it waits for.
   bool HasJudged() const { return has_judged_; }

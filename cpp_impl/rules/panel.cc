@@ -1,5 +1,7 @@
 #include "rules/panel.h"
 
+#include <algorithm>
+
 #include "base/strings.h"
 
 namespace smdebug::rules {
@@ -46,13 +48,30 @@ std::vector<Verdict> Panel::EndStep(const StepPlace &place) {
     Note(seats_[i], open_[i], &verdicts);
   }
   open_.clear();
+  last_place_ = place;
+  return verdicts;
+}
+
+bool Panel::NeedsTimes() const {
+  return std::any_of(seats_.begin(), seats_.end(),
+                     [](const Seat &seat) { return seat.detector->NeedsTimes(); });
+}
+
+std::vector<Verdict> Panel::NoteTime(double wall_seconds) {
+  std::vector<Verdict> verdicts;
+  for (Seat &seat : seats_) {
+    if (seat.has_ended) continue;
+    Findings findings(last_place_);
+    seat.detector->NoteTime(wall_seconds, findings);
+    Note(seat, findings, &verdicts);
+  }
   return verdicts;
 }
 
 void Panel::Note(Seat &seat, Findings &findings, std::vector<Verdict> *out) {
   for (Verdict &verdict : findings.Verdicts()) {
     verdict.rule = seat.detector->Rule();
-    verdict.action = seat.action;
+    verdict.action = std::max(verdict.action, seat.action);
     if (seat.findings++ == 0) seat.first = verdict;
     seat.has_ended = seat.has_ended || verdict.ends_rule;
     out->push_back(std::move(verdict));
@@ -69,7 +88,7 @@ std::vector<Verdict> Panel::Outcomes() const {
       outcome.message =
           StrCat(seat.findings,
                  seat.findings == 1 ? " finding: " : " findings, first: ", seat.first.message);
-    } else if (!seat.has_seen_tensor) {
+    } else if (!seat.has_seen_tensor && !seat.detector->NeedsTimes()) {
       outcome.status = VerdictStatus::kNoTensor;
       outcome.message = "no tensor is one of those that this rule looks at";
     } else if (!seat.detector->HasJudged()) {

@@ -29,6 +29,10 @@ class Panel {
   void Observe(const Sample &sample, const Membership &membership);
   // What was found at the step.  A rule that has ended finds nothing more.
   std::vector<Verdict> EndStep(const StepPlace &place);
+  // Whether any of them asks when steps were recorded; then the places have to tell.
+  bool NeedsTimes() const;
+  // Between steps, now and then: what is found for want of a step.
+  std::vector<Verdict> NoteTime(double wall_seconds);
 
   // What each rule has to say of the whole run, in the order they were added: one verdict
   // each, a finding's being the first one with how many there were.
@@ -53,6 +57,7 @@ class Panel {
 
   std::vector<Seat> seats_;
   std::vector<Findings> open_;  // of the step under way, a seat each; empty before it
+  StepPlace last_place_{-1, Mode::kGlobal, -1};
   std::unordered_map<std::string, std::vector<size_t>, Hash, std::equal_to<>> names_;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "base/mode.h"
 
@@ -11,6 +12,7 @@ struct StepPlace {
   int64_t step = 0;  // global
   Mode mode = Mode::kGlobal;
   int64_t mode_step = 0;
+  double wall_seconds = std::numeric_limits<double>::quiet_NaN();  // since 1970, where known
 };
 
 }  // namespace smdebug::rules

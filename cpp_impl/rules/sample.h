@@ -23,6 +23,8 @@ class Sample {
 
   // The elements, which must outlive the sample.
   void SetElements(const tensor::View &elements) { elements_ = elements; }
+  // The elements of a tensor of texts, in row-major order; they must outlive the sample.
+  void SetTexts(std::vector<std::string_view> texts) { texts_ = std::move(texts); }
   // A reduction that was saved.
   void AddReduction(tensor::Reduction reduction, double value) {
     reductions_.emplace_back(reduction, value);
@@ -32,7 +34,7 @@ class Sample {
   std::string_view Worker() const { return worker_; }
   std::string_view Tensor() const { return tensor_; }
 
-  // NULL if they were not saved.
+  // NULL if they were not saved, and of texts.
   const tensor::View *Elements() const { return elements_ ? &*elements_ : nullptr; }
   // The same, but NULL too if they are complex or text.
   const tensor::View *RealElements() const;
@@ -47,12 +49,15 @@ class Sample {
   std::optional<double> Scalar() const;
   // The elements as doubles, in row-major order; empty without real elements.
   std::vector<double> Numbers() const;
+  // Empty for all but texts.
+  const std::vector<std::string_view> &Texts() const { return texts_; }
 
  private:
   StepPlace place_;
   std::string_view worker_;
   std::string_view tensor_;
   std::optional<tensor::View> elements_;
+  std::vector<std::string_view> texts_;
   std::vector<std::pair<tensor::Reduction, double>> reductions_;
   mutable bool has_tried_ = false;
   mutable std::optional<tensor::Statistics> statistics_;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "rules/detector.h"
 #include "rules/sample.h"
@@ -25,8 +26,21 @@ class Source {
   // NO_MORE_DATA: the job has ended before it; CANCELLED.
   virtual Status WaitForStep(int64_t step) = 0;
 
+  // The same, but not for longer than until `deadline`: TIMEOUT.
+  virtual Status WaitForStepUntil(int64_t step, const Deadline &deadline) {
+    (void)deadline;
+    return WaitForStep(step);
+  }
+
   // The first known step that is not before `step`.
   virtual Result<std::optional<int64_t>> NextStep(int64_t step) = 0;
+
+  // When a known step was recorded, in seconds since 1970; not a number where that cannot be
+  // told.  May have to read for it.
+  virtual double WallSecondsOf(int64_t step) {
+    (void)step;
+    return kNoNumber;
+  }
 
   // What the step was.
   virtual Result<StepPlace> PlaceOf(int64_t step) = 0;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "analyze/trial_fixture.h"
 #include "base/strings.h"
 
@@ -36,6 +38,34 @@ TEST_F(TrialSourceTest, ShowsWhatARuleWants) {
       0, [](std::string_view tensor) { return tensor == "w"; },
       [&](const rules::Sample &sample) { shown.push_back(std::string(sample.Tensor())); }));
   EXPECT_THAT(shown, ElementsAre("w"));
+}
+
+TEST_F(TrialSourceTest, ShowsTexts) {
+  const char *texts[] = {"0-0", "0-1"};
+  const int64_t shape[] = {2};
+  StepFiles(6, Mode::kTrain, 6)
+      .AddView("trees/ID", {&texts[0], shape, {}, tensor::DType::kString})
+      .Put(*store_);
+  Expect(source_.WaitForStep(6));
+  std::vector<std::string> shown;
+  Expect(source_.VisitStep(
+      6, [](std::string_view) { return true; },
+      [&](const rules::Sample &sample) {
+        shown.assign(sample.Texts().begin(), sample.Texts().end());
+      }));
+  EXPECT_THAT(shown, ElementsAre("0-0", "0-1"));
+}
+
+TEST_F(TrialSourceTest, KnowsWhenAStepWasRecorded) {
+  Expect(source_.WaitForStep(5));
+  EXPECT_EQ(source_.WallSecondsOf(5), 1.5);
+  EXPECT_TRUE(std::isnan(source_.WallSecondsOf(4)));
+}
+
+TEST_F(TrialSourceTest, WaitsNoLongerThanToTheDeadline) {
+  Expect(source_.WaitForStep(5));
+  const Deadline deadline = Deadline::After(clock_, std::chrono::seconds(1));
+  EXPECT_EQ(source_.WaitForStepUntil(9, deadline).GetCode(), Code::kTimeout);
 }
 
 TEST_F(TrialSourceTest, KnowsCollections) {

@@ -39,7 +39,7 @@ class FakeSource final : public Source, private Membership {
   }
   // A tensor of the step told last.
   FakeSource &Save(const std::string &tensor, const tensor::Value &value) {
-    steps_[last_].tensors.push_back({worker_, tensor, value, {}});
+    steps_[last_].tensors.push_back({worker_, tensor, value, {}, {}});
     return *this;
   }
   FakeSource &Save(const std::string &tensor, const std::vector<double> &numbers) {
@@ -52,7 +52,16 @@ class FakeSource final : public Source, private Membership {
   // Only reductions of it.
   FakeSource &SaveReductions(const std::string &tensor,
                              std::vector<std::pair<tensor::Reduction, double>> reductions) {
-    steps_[last_].tensors.push_back({worker_, tensor, {}, std::move(reductions)});
+    steps_[last_].tensors.push_back({worker_, tensor, {}, std::move(reductions), {}});
+    return *this;
+  }
+  FakeSource &SaveTexts(const std::string &tensor, std::vector<std::string> texts) {
+    steps_[last_].tensors.push_back({worker_, tensor, {}, {}, std::move(texts)});
+    return *this;
+  }
+  // When the step told last was recorded.
+  FakeSource &At(double wall_seconds) {
+    steps_[last_].wall_seconds = wall_seconds;
     return *this;
   }
   // Who saves what follows ("worker_0" at first).
@@ -83,6 +92,7 @@ class FakeSource final : public Source, private Membership {
     return next == steps_.end() ? std::optional<int64_t>() : std::optional(next->first);
   }
   Result<StepPlace> PlaceOf(int64_t step) override { return steps_.at(step).place; }
+  double WallSecondsOf(int64_t step) override { return steps_.at(step).wall_seconds; }
   Status VisitStep(int64_t step, const Wants &wants, const Visit &visit) override {
     visited.push_back(step);
     if (const auto found = visit_failures_.find(step); found != visit_failures_.end()) {
@@ -98,6 +108,7 @@ class FakeSource final : public Source, private Membership {
       for (const auto &[reduction, value] : saved.reductions) {
         sample.AddReduction(reduction, value);
       }
+      sample.SetTexts({saved.texts.begin(), saved.texts.end()});
       visit(sample);
     }
     return Status::Ok();
@@ -116,9 +127,11 @@ class FakeSource final : public Source, private Membership {
     std::string tensor;
     tensor::Value value;
     std::vector<std::pair<tensor::Reduction, double>> reductions;
+    std::vector<std::string> texts;
   };
   struct SavedStep {
     StepPlace place;
+    double wall_seconds = kNoNumber;
     std::vector<Saved> tensors;
   };
 

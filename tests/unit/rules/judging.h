@@ -33,14 +33,12 @@ struct Judged {
   }
 };
 
-inline Judged Judge(std::string_view rule, const Parameters::Given &parameters, FakeSource &source,
-                    Profile profile = Profile::kAws, const RunRange &range = {}) {
+inline Judged JudgeWith(std::unique_ptr<Detector> detector, FakeSource &source,
+                        const RunRange &range = {}) {
   Judged judged;
-  auto detector = MakeDetector(rule, parameters, profile);
-  EXPECT_TRUE(detector.IsOk()) << detector.GetStatus().Message();
-  if (!detector.IsOk()) return judged;
+  const std::string rule = detector->Rule();
   Panel panel;
-  panel.Add(*std::move(detector));
+  panel.Add(std::move(detector));
   PanelRun run(panel, source);
   const Status status = run.Run(range, false, [&](const Verdict &verdict) {
     EXPECT_EQ(verdict.rule, rule);
@@ -52,6 +50,13 @@ inline Judged Judge(std::string_view rule, const Parameters::Given &parameters, 
   EXPECT_TRUE(status.IsOk()) << status.Message();
   judged.outcome = panel.Outcomes().front();
   return judged;
+}
+
+inline Judged Judge(std::string_view rule, const Parameters::Given &parameters, FakeSource &source,
+                    Profile profile = Profile::kAws, const RunRange &range = {}) {
+  auto detector = MakeDetector(rule, parameters, profile);
+  EXPECT_TRUE(detector.IsOk()) << detector.GetStatus().Message();
+  return detector.IsOk() ? JudgeWith(*std::move(detector), source, range) : Judged{};
 }
 
 // Why parameters are refused; "" if they are taken.

@@ -53,6 +53,17 @@ TEST(SampleTest, NumbersAreInRowMajorOrder) {
   EXPECT_THAT(sample.Numbers(), ElementsAre(1, 4, 2, 5, 3, 6));
 }
 
+TEST(SampleTest, TextsAreNoNumbers) {
+  const std::vector<std::string> texts = {"0-0", "0-1"};
+  Sample sample({}, "w", "t");
+  EXPECT_THAT(sample.Texts(), IsEmpty());
+  sample.SetTexts({texts.begin(), texts.end()});
+  EXPECT_THAT(sample.Texts(), ElementsAre("0-0", "0-1"));
+  EXPECT_EQ(sample.Elements(), nullptr);
+  EXPECT_THAT(sample.Numbers(), IsEmpty());
+  EXPECT_EQ(sample.Reduce({ReductionKind::kMean, false}), std::nullopt);
+}
+
 TEST(SampleTest, NothingOfNothing) {
   const tensor::Value empty = tensor::TensorOfNumbers(tensor::DType::kFloat32, {});
   Sample sample({}, "w", "t");
