@@ -8,15 +8,27 @@ namespace smdebug::rules {
 // NOLINTBEGIN(readability-identifier-naming): constants, which the check takes for variables.
 extern const RuleSpec kAllZero;
 extern const RuleSpec kCheckInputImages;
+extern const RuleSpec kClassImbalance;
+extern const RuleSpec kConfusion;
 extern const RuleSpec kDeadRelu;
 extern const RuleSpec kExplodingTensor;
+extern const RuleSpec kFeatureImportanceOverweight;
+extern const RuleSpec kFirstNonFinite;
+extern const RuleSpec kLossNotDecreasing;
 extern const RuleSpec kNlpSequenceRatio;
+extern const RuleSpec kOverfit;
+extern const RuleSpec kOvertraining;
 extern const RuleSpec kPoorWeightInitialization;
 extern const RuleSpec kSaturatedActivation;
+extern const RuleSpec kSimilarAcrossRuns;
+extern const RuleSpec kStalledTrainingRule;
 extern const RuleSpec kTensorVariance;
+extern const RuleSpec kTreeDepth;
 extern const RuleSpec kUnchangedTensor;
+extern const RuleSpec kUpdateNotApplied;
 extern const RuleSpec kVanishingGradient;
 extern const RuleSpec kWeightUpdateRatio;
+extern const RuleSpec kWorkerDivergence;
 // NOLINTEND(readability-identifier-naming)
 
 }  // namespace smdebug::rules

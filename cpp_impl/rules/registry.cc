@@ -20,8 +20,20 @@ constexpr std::array kRules = {
     &kAllZero,
     &kTensorVariance,
     &kUnchangedTensor,
+    &kLossNotDecreasing,
+    &kOverfit,
+    &kOvertraining,
+    &kSimilarAcrossRuns,
+    &kStalledTrainingRule,
+    &kClassImbalance,
+    &kConfusion,
     &kCheckInputImages,
     &kNlpSequenceRatio,
+    &kFeatureImportanceOverweight,
+    &kTreeDepth,
+    &kFirstNonFinite,
+    &kWorkerDivergence,
+    &kUpdateNotApplied,
 };
 
 Result<const RuleSpec *> FindRule(std::string_view name) {

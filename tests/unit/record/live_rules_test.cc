@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "record/hook_fixture.h"
 #include "rules/registry.h"
 
@@ -81,6 +83,28 @@ TEST_F(LiveRulesTest, SeeWhatWasSavedByHand) {
   Expect(TheHook().SaveCustom("gradient/mine", Floats({0}), {}));
   End();
   EXPECT_THAT(TheHook().TakeVerdicts(), SizeIs(1));
+}
+
+TEST_F(LiveRulesTest, SeeTextsAndTimes) {
+  auto shared = std::make_shared<SharedPanel>();
+  {
+    const MutexLock lock(shared->mutex);
+    for (const char *rule : {"TreeDepth", "StalledTrainingRule"}) {
+      shared->panel.Add(*rules::MakeDetector(rule, {}, rules::Profile::kAws));
+    }
+  }
+  Expect(TheHook().Watch(shared));
+  const std::array<const char *, 1> texts = {"0-31"};
+  const std::array<int64_t, 1> shape = {1};
+  Begin();
+  Save("trees/ID", {texts.data(), shape, {}, tensor::DType::kString});
+  End();
+  clock_.Pass(std::chrono::hours(1));
+  Begin();
+  End();
+  std::vector<std::string> found;
+  for (const rules::Verdict &verdict : TheHook().TakeVerdicts()) found.push_back(verdict.rule);
+  EXPECT_THAT(found, ElementsAre("TreeDepth", "StalledTrainingRule"));
 }
 
 TEST_F(LiveRulesTest, AWorkerThatRecordsNothingIsNotJudged) {

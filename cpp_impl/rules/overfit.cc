@@ -1,0 +1,159 @@
+// A loss that is higher on data that the model was not trained with.
+#include <cmath>
+
+#include "base/strings.h"
+#include "rules/builtin.h"
+#include "rules/loss_names.h"
+#include "rules/selector.h"
+#include "rules/tensor_states.h"
+#include "rules/words.h"
+
+namespace smdebug::rules {
+namespace {
+
+// Losses of training below it are no measure of anything.
+constexpr double kLeastLoss = 1e-8;
+
+struct Limits {
+  int64_t start_step;
+  int64_t patience;
+  double ratio;
+  // By how many percent the loss must have risen above its best, if at all.
+  std::optional<double> rise_percent;
+};
+
+struct Mean {
+  double sum = 0;
+  int64_t count = 0;
+  double Get() const { return sum / static_cast<double>(count); }
+};
+
+// A loss of validation: one evaluation after another, with training in between.
+struct Evaluations {
+  Mean pass;
+  int64_t batches_before = 0;  // of the pass before
+  Mean training_at_pass;       // all up to the pass
+  double training_loss = 0;    // between the pass before and this one
+  double best = INFINITY;      // of the passes before
+  int64_t exceeding = 0;       // passes before, without a break
+  bool is_told = false;        // of this pass
+};
+
+class Overfit final : public Detector {
+ public:
+  Overfit(Selector selector, const Limits &limits)
+      : Detector("Overfit"), selector_(std::move(selector)), limits_(limits) {}
+
+  bool Wants(std::string_view tensor, const Membership &membership) const override {
+    return selector_.Matches(tensor, membership);
+  }
+
+  void Observe(const Sample &sample, Findings &) override {
+    if (sample.Place().step >= limits_.start_step) losses_.Note(sample);
+  }
+
+  void EndStep(Findings &findings) override {
+    for (const LossesOfStep::Item &loss : losses_.Take()) {
+      if (!std::isfinite(loss.value)) continue;
+      Mean &training = training_.Of(loss.worker, loss.loss);
+      if (!loss.is_of_validation) {
+        training.sum += loss.value;
+        ++training.count;
+      } else if (training.count > 0) {
+        Evaluations &evaluations = evaluations_.Of(loss.worker, loss.tensor);
+        Add(loss.value, training, &evaluations);
+        Judge(loss, evaluations, findings);
+      }
+    }
+  }
+
+  std::string Missing() const override { return "a loss at steps of training and of validation"; }
+
+ private:
+  void Add(double loss, const Mean &training, Evaluations *evaluations) const {
+    if (training.count != evaluations->training_at_pass.count) {
+      if (evaluations->pass.count > 0) Close(evaluations);
+      const Mean &before = evaluations->training_at_pass;
+      evaluations->training_loss =
+          Mean{training.sum - before.sum, training.count - before.count}.Get();
+      evaluations->training_at_pass = training;
+    }
+    evaluations->pass.sum += loss;
+    ++evaluations->pass.count;
+  }
+
+  void Close(Evaluations *evaluations) const {
+    evaluations->exceeding = Exceeds(*evaluations) ? evaluations->exceeding + 1 : 0;
+    evaluations->best = std::min(evaluations->best, evaluations->pass.Get());
+    evaluations->batches_before = evaluations->pass.count;
+    evaluations->pass = {};
+    evaluations->is_told = false;
+  }
+
+  static double RatioOf(const Evaluations &evaluations) {
+    return (evaluations.pass.Get() - evaluations.training_loss) /
+           std::abs(evaluations.training_loss);
+  }
+
+  bool Exceeds(const Evaluations &evaluations) const {
+    if (std::abs(evaluations.training_loss) < kLeastLoss) return false;
+    const double rise = evaluations.pass.Get() - evaluations.best;
+    const bool has_risen =
+        !limits_.rise_percent || rise * 100 > *limits_.rise_percent * std::abs(evaluations.best);
+    return has_risen && RatioOf(evaluations) > limits_.ratio;
+  }
+
+  // Nobody says which batch of a pass is its last: one that is as long as the pass before
+  // counts as whole.
+  void Judge(const LossesOfStep::Item &loss, Evaluations &evaluations, Findings &findings) {
+    if (evaluations.is_told || evaluations.pass.count < evaluations.batches_before) return;
+    NoteJudged();
+    if (!Exceeds(evaluations) || evaluations.exceeding + 1 < limits_.patience) return;
+    evaluations.is_told = true;
+    Verdict verdict;
+    verdict.worker = loss.worker;
+    verdict.tensor = loss.tensor;
+    verdict.value = RatioOf(evaluations);
+    verdict.limit = limits_.ratio;
+    verdict.message =
+        StrCat("the loss '", loss.tensor, "' is ", Shortest(evaluations.pass.Get()),
+               " in validation and ", Shortest(evaluations.training_loss), " in training, a ratio ",
+               Shortest(verdict.value), " above it; the limit is ", Shortest(limits_.ratio));
+    findings.Add(std::move(verdict));
+  }
+
+  const Selector selector_;
+  const Limits limits_;
+  LossesOfStep losses_;
+  TensorStates<Mean> training_;
+  TensorStates<Evaluations> evaluations_;
+};
+
+constexpr ParameterSpec kParameters[] = {
+    {"tensor_regex", "None", "None",
+     "expressions found in the names of tensors that it looks at, separated by commas; None: "
+     "losses"},
+    {"start_step", "0", "0", "the first global step that it looks at"},
+    {"patience", "1", "3", "how many evaluations in a row must exceed the limit"},
+    {"ratio_threshold", "0.1", "0.1",
+     "by which part of the training's loss that of validation may be above it"},
+    {"rise_percent", "None", "5",
+     "by how many percent the loss of validation must have risen above its best, if at all"},
+};
+
+Result<std::unique_ptr<Detector>> Make(const Parameters &parameters) {
+  Limits limits{};
+  SMD_ASSIGN_OR_RETURN(limits.start_step, parameters.Whole("start_step", 0, int64_t{1} << 53));
+  SMD_ASSIGN_OR_RETURN(limits.patience, parameters.Whole("patience", 1, 1'000'000));
+  SMD_ASSIGN_OR_RETURN(limits.ratio, parameters.Number("ratio_threshold", 0, 1e300));
+  SMD_ASSIGN_OR_RETURN(limits.rise_percent, parameters.OptionalNumber("rise_percent"));
+  SMD_ASSIGN_OR_RETURN(Selector selector, SelectLosses(parameters));
+  return std::unique_ptr<Detector>(std::make_unique<Overfit>(std::move(selector), limits));
+}
+
+}  // namespace
+
+const RuleSpec kOverfit = {
+    "Overfit", "the loss of validation exceeds that of training by the ratio", kParameters, Make};
+
+}  // namespace smdebug::rules

@@ -1,0 +1,127 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rules/judging.h"
+
+namespace smdebug::rules {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char *kRule = "Confusion";
+
+const std::vector<double> kDigits = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+
+std::vector<double> With4TakenFor7() {
+  std::vector<double> predictions = kDigits;
+  predictions[4] = 7;
+  return predictions;
+}
+
+TEST(ConfusionTest, APerfectModelIsSilent) {
+  FakeSource source;
+  source.Step(0).Save("labels", kDigits).Save("predictions", kDigits);
+  const Judged judged = Judge(kRule, {}, source);
+  EXPECT_THAT(judged.findings, IsEmpty());
+  EXPECT_EQ(judged.outcome.status, VerdictStatus::kNoIssue);
+}
+
+TEST(ConfusionTest, OneOfTenTakenForAnother) {
+  FakeSource source;
+  source.Step(0).Save("labels", kDigits).Save("predictions", With4TakenFor7());
+  const Judged judged = Judge(kRule, {}, source);
+  ASSERT_THAT(judged.Labels(), ElementsAre("min_diag", "max_off_diag"));
+  EXPECT_EQ(judged.findings[0].value, 0) << "of 4, nothing is right";
+  EXPECT_EQ(judged.findings[1].value, .5);
+  EXPECT_EQ(judged.findings[1].limit, .1);
+  EXPECT_EQ(judged.findings[1].tensor, "predictions");
+  EXPECT_THAT(judged.findings[1].message, HasSubstr("taken for class 7 is class 4"));
+}
+
+TEST(ConfusionTest, EitherLimitIsEnough) {
+  FakeSource source;
+  source.Step(0).Save("labels", kDigits).Save("predictions", With4TakenFor7());
+  EXPECT_THAT(Judge(kRule, {{"min_diag", "0"}, {"max_off_diag", "0.01"}}, source).Labels(),
+              ElementsAre("max_off_diag"));
+  EXPECT_THAT(Judge(kRule, {{"max_off_diag", "1"}}, source).Labels(), ElementsAre("min_diag"));
+  EXPECT_THAT(Judge(kRule, {{"min_diag", "0"}, {"max_off_diag", "0.5"}}, source).findings,
+              IsEmpty());
+}
+
+TEST(ConfusionTest, AccumulatesSteps) {
+  FakeSource source;
+  source.Step(0).Save("labels", kDigits).Save("predictions", With4TakenFor7());
+  for (int64_t step = 1; step < 12; ++step) {
+    source.Step(step).Save("labels", kDigits).Save("predictions", kDigits);
+  }
+  EXPECT_THAT(Judge(kRule, {{"min_diag", "0"}}, source).Steps(),
+              ElementsAre(0, 1, 2, 3, 4, 5, 6, 7))
+      << "one of ten is no more than a tenth";
+  EXPECT_THAT(Judge(kRule, {{"min_diag", "0"}, {"window", "2"}}, source).Steps(),
+              ElementsAre(0, 1));
+  EXPECT_THAT(Judge(kRule, {{"min_diag", "0"}, {"samples", "80"}}, source).Steps(), ElementsAre(7));
+}
+
+TEST(ConfusionTest, ClassesBeyondTheNumberAreLeftOut) {
+  FakeSource source;
+  source.Step(0).Save("labels", kDigits).Save("predictions", With4TakenFor7());
+  EXPECT_THAT(Judge(kRule, {{"category_no", "4"}}, source).findings, IsEmpty());
+}
+
+TEST(ConfusionTest, ScoresAndProbabilitiesAreClasses) {
+  FakeSource source;
+  source.Step(0).Save("labels", {0, 1}).Save("predictions", {.9, .1, .2, .8}, {2, 2});
+  source.Step(1).Save("labels", {0, 1}).Save("predictions", {.1, .8});
+  EXPECT_EQ(Judge(kRule, {}, source).outcome.status, VerdictStatus::kNoIssue);
+}
+
+TEST(ConfusionTest, CollectionsAndNamesTellWhichIsWhich) {
+  FakeSource source;
+  source.Include("truth", "^y$");
+  source.Include("answers", "^p$");
+  source.Step(0).Save("y", {0, 1}).Save("p", {1, 0});
+  EXPECT_EQ(Judge(kRule, {}, source).outcome.status, VerdictStatus::kNoTensor);
+  EXPECT_THAT(
+      Judge(kRule, {{"labels_collection", "truth"}, {"predictions_collection", "answers"}}, source)
+          .Labels(),
+      ElementsAre("min_diag", "max_off_diag"));
+  EXPECT_THAT(Judge(kRule, {{"labels", "^y$"}, {"predictions", "^p$"}}, source).Tensors(),
+              ElementsAre("p", "p"));
+}
+
+TEST(ConfusionTest, WorkersHaveTheirOwn) {
+  FakeSource source;
+  source.Step(0).By("a").Save("labels", {0, 1}).Save("predictions", {0, 1});
+  source.By("b").Save("labels", {0, 1}).Save("predictions", {1, 0});
+  const Judged judged = Judge(kRule, {{"min_diag", "0"}}, source);
+  ASSERT_THAT(judged.Steps(), ElementsAre(0));
+  EXPECT_EQ(judged.findings[0].worker, "b");
+}
+
+TEST(ConfusionTest, NeedsBothOfAStep) {
+  FakeSource source;
+  source.Step(0).Save("labels", kDigits);
+  source.Step(1).Save("predictions", kDigits);
+  source.Step(2).Save("labels", kDigits).Save("predictions", {1, 2});
+  source.Step(3).Save("labels", {.5, 1.5}).Save("predictions", {.5, 1.5});
+  EXPECT_EQ(Judge(kRule, {}, source).outcome.status, VerdictStatus::kNotEnoughData);
+}
+
+TEST(ConfusionTest, CalibratedWaitsForAModelThatKnowsSomething) {
+  FakeSource source;
+  source.Step(0).Save("labels", kDigits).Save("predictions", std::vector<double>(10, 0));
+  EXPECT_THAT(Judge(kRule, {{"samples", "1"}}, source, Profile::kCalibrated).findings, IsEmpty());
+}
+
+TEST(ConfusionTest, ItsParametersAreChecked) {
+  EXPECT_THAT(Refusal(kRule, {{"category_no", "1"}}), HasSubstr("category_no"));
+  EXPECT_THAT(Refusal(kRule, {{"min_diag", "1.1"}}), HasSubstr("min_diag"));
+  EXPECT_THAT(Refusal(kRule, {{"max_off_diag", "-1"}}), HasSubstr("max_off_diag"));
+  EXPECT_THAT(Refusal(kRule, {{"max_diag", "1"}}), HasSubstr("max_diag"));
+  EXPECT_THAT(Refusal(kRule, {{"labels", "("}}), HasSubstr("("));
+}
+
+}  // namespace
+}  // namespace smdebug::rules
