@@ -12,7 +12,7 @@ using namespace smdebug::capi;
 namespace {
 
 Result<rules::Profile> ProfileFromC(const char *name) {
-  if (name == nullptr) return rules::Profile::kAws;
+  if (name == nullptr || *name == '\0') return rules::Profile::kAws;
   const auto profile = rules::ProfileFromName(name);
   if (profile) return *profile;
   return InvalidArgument(StrCat("there is no profile '", std::string_view(name).substr(0, 64),

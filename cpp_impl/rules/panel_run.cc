@@ -26,8 +26,10 @@ Result<std::vector<Verdict>> PanelRun::Show(int64_t step) {
       step, [&](std::string_view tensor) { return panel_.Wants(tensor, collections); },
       [&](const Sample &sample) { panel_.Observe(sample, collections); });
   last_shown_ = step;
+  // Also after a failure: what was seen of this step is not the next one's.
+  std::vector<Verdict> verdicts = panel_.EndStep(place);
   if (!visited.IsOk() && !IsMissingData(visited)) return visited;
-  return panel_.EndStep(place);
+  return verdicts;
 }
 
 Status PanelRun::ShowEarlier(int64_t first) {
