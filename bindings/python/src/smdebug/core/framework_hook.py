@@ -45,6 +45,8 @@ include_regex, include_collections, save_all, include_workers, options
 
     _always_saved: ClassVar[Sequence[str]] = DEFAULT_SAVED_COLLECTIONS
 
+    stop_verdict: Optional[Verdict] = None
+
 
     def __init__(
         self,
@@ -85,7 +87,6 @@ include_regex, include_collections, save_all, include_workers, options
         self._saved_counts: Dict[str, Iterator[int]] = defaultdict(count)
         self._metrics = MetricsFile.of_job()
         self._heard: List[Verdict] = []
-        self.stop_verdict: Optional[Verdict] = None
         self._has_raised = False
         set_hook(self)
 
