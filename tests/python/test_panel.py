@@ -53,7 +53,7 @@ def test_a_stored_trial_is_judged(out_dir):
         tensor="gradient/w",
         value=pytest.approx(1e-9),
         limit=1e-7,
-        label="",
+        label="small",
         message=first.message,
     )
     assert second.step == 3
@@ -110,7 +110,7 @@ def test_outcomes_without_findings(out_dir):
 
 def test_parameters_are_those_of_the_rule(out_dir):
     recorded(out_dir, [0.5]).close()
-    panel = Panel("calibrated").add("VanishingGradient", {"threshold": 0.6}, action="stop")
+    panel = Panel("aws").add("VanishingGradient", {"threshold": 0.6}, action="stop")
     (verdict,) = panel.run(create_trial(out_dir))
     assert (verdict.limit, verdict.action) == (0.6, Action.STOP)
 
