@@ -73,7 +73,7 @@ def test_what_is_in_the_wheel(unpacked, version):
 def test_metadata(unpacked, version):
     text = (unpacked / f"libsmdebug-{version}.dist-info/METADATA").read_text(encoding="utf-8")
     for line in (
-        "Name: smdebug",
+        "Name: libsmdebug",
         f"Version: {version}",
         "License-Expression: Apache-2.0",
         "Requires-Python: >=3.11",
@@ -85,7 +85,7 @@ def test_metadata(unpacked, version):
 
 
 def test_wheel_is_small(wheel, unpacked):
-    assert wheel.stat().st_size < 4 * MEGABYTE
+    assert wheel.stat().st_size < 5 * MEGABYTE
     assert (unpacked / LIBRARY).stat().st_size < 9 * MEGABYTE
 
 
