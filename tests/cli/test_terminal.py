@@ -1,6 +1,7 @@
 """What a person at a terminal sees, which a pipe does not."""
 
 import re
+import time
 
 import numpy as np
 import pytest
@@ -45,17 +46,33 @@ def test_colours(smdebug):
     assert "\x1b" not in smdebug(command, 10)
 
 
-@pytest.fixture(scope="module")
-def large(tmp_path_factory):
-    """A trial that takes longer than an instant to read."""
-    folder = tmp_path_factory.mktemp("large")
-    names = [f"tensor_{number}" for number in range(40)]
+SECONDS_OF_READING = 1.0
+TENSORS_OF_STEP = 400
+
+
+def record(folder, steps):
+    names = [f"tensor_{number}" for number in range(TENSORS_OF_STEP)]
+    value = np.zeros(10, np.float32)
     with smd.Hook(str(folder / "run"), save_all=True, save_config=smd.SaveConfig(save_interval=1)) as hook:
-        for step in range(400):
+        for _ in range(steps):
             with hook.step(smd.modes.TRAIN):
                 for name in names:
-                    hook.save(name, np.full(4000, step, np.float32))
-    return Program(folder)
+                    hook.save(name, value)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A trial that this machine needs longer than an instant to read."""
+    for steps in (200, 800, 3200):
+        folder = tmp_path_factory.mktemp("large")
+        record(folder, steps)
+        program = Program(folder)
+        begin = time.monotonic()
+        program("verify run")
+        if time.monotonic() - begin > SECONDS_OF_READING:
+            break
+    program.records = steps * TENSORS_OF_STEP
+    return program
 
 
 def test_progress_on_a_terminal(large):
@@ -66,7 +83,7 @@ def test_progress_on_a_terminal(large):
     assert percents == sorted(percents) and all(len(bar) < 70 for bar in bars)
     assert all(re.match(r"Reading [\w ]+ \[#* *\] +\d+ %$", bar) for bar in bars)
     # The bar is gone before the answer comes.
-    assert re.search(r"\r\x1b\[Krun: 16000 records", shown)
+    assert re.search(rf"\r\x1b\[Krun: {large.records} records", shown)
 
 
 def test_no_progress_in_a_pipe(large):
