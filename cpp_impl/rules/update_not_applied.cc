@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "rules/builtin.h"
+#include "rules/gradient_sums.h"
 #include "rules/roles.h"
 #include "rules/tensor_names.h"
 #include "rules/words.h"
@@ -17,7 +18,7 @@ namespace {
 enum Role : size_t { kGradients, kFrozen, kWeights };
 
 // What is kept of a gradient, to see whether the next one resembles it.
-constexpr int64_t kKeptElements = 1024;
+constexpr int64_t kKeptElements = 256;
 
 constexpr size_t kMostParameters = 100'000;
 
@@ -26,6 +27,7 @@ struct Limits {
   int64_t patience_all;
   int64_t patience_gradient;
   int64_t patience_growth;
+  int64_t patience_sums;
   double correlation;
   double relevance;
 };
@@ -91,11 +93,14 @@ struct Parameter {
   double gradient_norm = 0;  // at the step before
   std::vector<double> gradient;
   int64_t growing = 0;  // steps
+  GradientSums sums;
 
   // Of the step under way.
   std::optional<Fingerprint> weight_now;
   std::optional<double> gradient_norm_now;
   std::vector<double> gradient_now;
+  std::vector<double> weight_elements_now;
+  bool is_updated = false;  // the weight was recorded after the gradient
 };
 
 class UpdateNotApplied final : public Detector {
@@ -122,6 +127,8 @@ class UpdateNotApplied final : public Detector {
       parameter.weight_name = name;
       parameter.is_frozen = role == kFrozen;
       parameter.weight_now = FingerprintOf(sample);
+      parameter.weight_elements_now = SomeElements(sample);
+      parameter.is_updated = parameter.gradient_norm_now.has_value();
     }
   }
 
@@ -132,6 +139,7 @@ class UpdateNotApplied final : public Detector {
                       [](const auto &each) { return each.second.gradient_norm_now.has_value(); });
       if (has_gradients) {
         JudgeUpdates(worker, parameters, findings);
+        JudgeSums(worker, parameters, findings);
         JudgeGrowth(worker, parameters, findings);
         JudgeMissing(worker, parameters, findings);
       }
@@ -188,6 +196,30 @@ class UpdateNotApplied final : public Detector {
         findings);
   }
 
+  void JudgeSums(const std::string &worker, Parameters &parameters, Findings &findings) {
+    int64_t &last_step = last_steps_[worker];
+    const bool is_gap = findings.Place().mode_step != last_step + 1;
+    last_step = findings.Place().mode_step;
+    const Parameter *culprit = nullptr;
+    int64_t count = 0;
+    for (auto &[key, parameter] : parameters) {
+      if (is_gap) parameter.sums.Clear();
+      if (!parameter.weight_now || !parameter.gradient_norm_now) continue;
+      parameter.sums.Add(std::exchange(parameter.weight_elements_now, {}), parameter.gradient_now,
+                         parameter.is_updated);
+      if (parameter.sums.StepsOfSums() < limits_.patience_sums) continue;
+      if (count++ == 0) culprit = &parameter;
+    }
+    if (culprit == nullptr) return;
+    const int64_t steps = culprit->sums.StepsOfSums();
+    Add(worker, culprit->gradient_name, "accumulating", static_cast<double>(steps),
+        static_cast<double>(limits_.patience_sums),
+        StrCat("'", culprit->weight_name, "' is updated by the sum of all its gradients '",
+               culprit->gradient_name, "', for ", steps, " steps by now, and ", count - 1,
+               " other weights by theirs: gradients are never reset to zero"),
+        findings);
+  }
+
   void JudgeGrowth(const std::string &worker, Parameters &parameters, Findings &findings) {
     int64_t gradients = 0;
     int64_t growing = 0;
@@ -207,7 +239,7 @@ class UpdateNotApplied final : public Detector {
       if (culprit == nullptr || parameter.growing > culprit->growing) culprit = &parameter;
     }
     if (growing == 0 || 2 * growing < gradients) return;
-    Add(worker, culprit->gradient_name, "accumulating", static_cast<double>(culprit->growing),
+    Add(worker, culprit->gradient_name, "growing", static_cast<double>(culprit->growing),
         static_cast<double>(limits_.patience_growth),
         StrCat("the gradient '", culprit->gradient_name, "' has grown for ", culprit->growing,
                " steps in one direction, to a norm of ", Shortest(culprit->gradient_norm), ", and ",
@@ -249,6 +281,7 @@ class UpdateNotApplied final : public Detector {
   mutable Roles roles_;
   const Limits limits_;
   std::map<std::string, Parameters> workers_;
+  std::map<std::string, int64_t> last_steps_;  // of workers, in their mode
 };
 
 constexpr ParameterSpec kParameters[] = {
@@ -256,9 +289,11 @@ constexpr ParameterSpec kParameters[] = {
     {"patience_all", "3", "10", "for how many steps all weights may stay the same"},
     {"patience_gradient", "1", "3",
      "at how many steps a weight may have no gradient while others have one"},
-    {"patience_growth", "3", "5",
+    {"patience_sums", "3", "5",
+     "for how many steps updates may follow from sums of gradients that were never reset"},
+    {"patience_growth", "3", "30",
      "for how many steps half of the gradients may grow in one direction"},
-    {"correlation", "0.5", "0.7",
+    {"correlation", "0.5", "0.95",
      "the cosine between gradients of two steps from which on they have one direction"},
     {"relevance", "0", "1e-3",
      "a gradient whose norm is a smaller part of its weight's changes nothing"},
@@ -274,6 +309,7 @@ Result<std::unique_ptr<Detector>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(limits.patience_gradient,
                        parameters.Whole("patience_gradient", 1, 1'000'000));
   SMD_ASSIGN_OR_RETURN(limits.patience_growth, parameters.Whole("patience_growth", 1, 1'000'000));
+  SMD_ASSIGN_OR_RETURN(limits.patience_sums, parameters.Whole("patience_sums", 1, 1'000'000));
   SMD_ASSIGN_OR_RETURN(limits.correlation, parameters.Number("correlation", -1, 1));
   SMD_ASSIGN_OR_RETURN(limits.relevance, parameters.Number("relevance", 0, 1e300));
   SMD_ASSIGN_OR_RETURN(Selector weights, Selector::Make({"weights", "biases"}, {}));

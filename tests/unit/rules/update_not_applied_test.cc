@@ -110,11 +110,48 @@ TEST(UpdateNotAppliedTest, GradientsThatAreNeverReset) {
                           {"b.weight", Falling, Rising},
                           {"c.weight", Falling, Alternating}});
   const Judged judged = Judge(kRule, {}, source);
-  ASSERT_THAT(judged.Labels(), Contains("accumulating"));
+  ASSERT_THAT(judged.Labels(), Contains("growing"));
   EXPECT_EQ(judged.findings[0].place.step, 3);
   EXPECT_EQ(judged.findings[0].tensor, "gradient/a.weight");
   EXPECT_THAT(judged.findings[0].message, HasSubstr("and 1 others with it"));
-  EXPECT_EQ(Judge(kRule, {}, source, Profile::kCalibrated).findings[0].place.step, 5);
+  const Parameters::Given five = {{"patience_growth", "5"}};
+  EXPECT_EQ(Judge(kRule, five, source, Profile::kCalibrated).findings[0].place.step, 6);
+}
+
+// A weight that goes down a bowl from noisy gradients, which are reset or not.
+FakeSource Descent(bool resets, double momentum) {
+  constexpr size_t kSize = 20;
+  FakeSource source;
+  std::vector<double> weight(kSize, 1);
+  std::vector<double> sum(kSize);
+  std::vector<double> update(kSize);
+  uint32_t random = 1;
+  for (int64_t step = 0; step < 12; ++step) {
+    std::vector<double> gradient = weight;
+    for (double &each : gradient) {
+      random = random * 1664525 + 1013904223;
+      each += static_cast<double>(random) / 4e9;
+    }
+    source.Step(step, Mode::kTrain, step).Save("a.weight", weight);
+    source.Save("gradient/a.weight", gradient);
+    for (size_t i = 0; i < kSize; ++i) {
+      sum[i] = gradient[i] + (resets ? 0 : sum[i]);
+      update[i] = momentum * update[i] - 0.01 * sum[i];
+      weight[i] += update[i];
+    }
+  }
+  return source;
+}
+
+TEST(UpdateNotAppliedTest, UpdatesTellThatGradientsAreNeverReset) {
+  for (const double momentum : {0.0, 0.9}) {
+    FakeSource healthy = Descent(true, momentum);
+    EXPECT_THAT(Judge(kRule, {}, healthy).findings, IsEmpty()) << momentum;
+    FakeSource summed = Descent(false, momentum);
+    const Judged judged = Judge(kRule, {}, summed);
+    ASSERT_THAT(judged.Labels(), Contains("accumulating")) << momentum;
+    EXPECT_EQ(judged.findings[0].tensor, "gradient/a.weight");
+  }
 }
 
 TEST(UpdateNotAppliedTest, OneGradientThatGrowsIsNotAll) {
@@ -136,7 +173,7 @@ TEST(UpdateNotAppliedTest, LargeGradientsAreComparedByPart) {
     source.Step(step).Save("a.weight", {Falling(step)});
     source.Save("gradient/a.weight", std::vector<double>(5000, Rising(step)));
   }
-  EXPECT_THAT(Judge(kRule, {}, source).Labels(), Contains("accumulating"));
+  EXPECT_THAT(Judge(kRule, {}, source).Labels(), Contains("growing"));
 }
 
 TEST(UpdateNotAppliedTest, AWeightWithoutAnyGradient) {
