@@ -3,6 +3,7 @@
 #include "rules/builtin.h"
 #include "rules/culprits.h"
 #include "rules/named_tensors.h"
+#include "rules/tensor_names.h"
 #include "rules/tensor_states.h"
 #include "rules/words.h"
 
@@ -72,7 +73,7 @@ class AllZero final : public Detector {
 
 constexpr ParameterSpec kParameters[] = {
     {"collection_names", "", "weights", kCollectionNamesMeaning},
-    {"tensor_regex", "", "", kTensorRegexMeaning},
+    {"tensor_regex", "", kModelInputs, kTensorRegexMeaning},
     {"threshold", "100", "100", "the least zeros of a tensor to be found, in percent"},
     {"patience", "1", "3", "for how many steps in a row"},
 };

@@ -24,6 +24,7 @@ struct Limits {
   int64_t samples_of_class;
   std::optional<int64_t> num_classes;
   std::optional<double> max_error;
+  int64_t patience;
 };
 
 // How often each class was the label, and was taken for another.
@@ -37,6 +38,7 @@ struct Counts {
   std::map<int64_t, Class> classes;
   int64_t labels = 0;
   int64_t recent_labels = 0;
+  int64_t mispredictions = 0;  // judgements in a row
   bool has_too_many = false;
 };
 
@@ -131,8 +133,7 @@ class ClassImbalance final : public Detector {
     findings.Add(std::move(verdict));
   }
 
-  void JudgeMisprediction(const Classified::Pair &pair, const Counts &counts,
-                          Findings &findings) const {
+  void JudgeMisprediction(const Classified::Pair &pair, Counts &counts, Findings &findings) const {
     int64_t predicted = 0;
     int64_t mispredicted = 0;
     int64_t worst = -1;
@@ -148,9 +149,11 @@ class ClassImbalance final : public Detector {
         worst = label;
       }
     }
-    if (!(most > limits_.misprediction)) return;
     const double of_all = static_cast<double>(mispredicted) / static_cast<double>(predicted);
-    if (limits_.max_error && of_all > *limits_.max_error) return;
+    const bool has_learned = !limits_.max_error || of_all <= *limits_.max_error;
+    const bool is_found = most > limits_.misprediction && has_learned;
+    counts.mispredictions = is_found ? counts.mispredictions + 1 : 0;
+    if (!is_found || counts.mispredictions < limits_.patience) return;
     Verdict verdict;
     verdict.worker = pair.predictions.worker;
     verdict.tensor = pair.predictions.tensor;
@@ -186,6 +189,7 @@ constexpr ParameterSpec kParameters[] = {
     {"samples_of_class", "0", "20", "how many labels a class must have on average"},
     {"max_error", "None", "0.5",
      "classes count as not found only while no larger part of all is taken for another"},
+    {"patience", "1", "4", "how many times in a row, after as many samples, a class is not found"},
 };
 
 Result<std::unique_ptr<Detector>> Make(const Parameters &parameters) {
@@ -195,6 +199,7 @@ Result<std::unique_ptr<Detector>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(limits.samples, parameters.Whole("samples", 1, int64_t{1} << 53));
   SMD_ASSIGN_OR_RETURN(limits.samples_of_class, parameters.Whole("samples_of_class", 0, 1'000'000));
   SMD_ASSIGN_OR_RETURN(limits.num_classes, parameters.OptionalWhole("num_classes", 2));
+  SMD_ASSIGN_OR_RETURN(limits.patience, parameters.Whole("patience", 1, 1'000'000));
   SMD_ASSIGN_OR_RETURN(limits.max_error, parameters.OptionalNumber("max_error"));
   SMD_ASSIGN_OR_RETURN(const bool argmax, parameters.Switch("argmax"));
   SMD_ASSIGN_OR_RETURN(Selector labels, Selector::Make({}, {parameters.Text("labels_regex")}));

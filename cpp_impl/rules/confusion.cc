@@ -25,6 +25,7 @@ struct Limits {
   std::optional<int64_t> window;
   int64_t samples;
   std::optional<double> max_error;
+  int64_t patience;
 };
 
 using Cell = std::pair<int64_t, int64_t>;  // label, prediction
@@ -103,15 +104,20 @@ class Confusion final : public Detector {
     for (const Classified::Pair &pair : classified_.Take()) {
       Cells cells = CellsOf(pair);
       if (cells.empty()) continue;
-      Matrix &matrix = matrices_.Of(
+      auto &[matrix, confused_steps] = states_.Of(
           StrCat(ModeName(findings.Place().mode), " ", pair.labels.worker), pair.labels.tensor);
       matrix.Add(std::move(cells), limits_.window);
       if (matrix.Total() < limits_.samples) continue;
       NoteJudged();
       const double error = 1 - Part(matrix.Right(), matrix.Total());
-      if (limits_.max_error && error > *limits_.max_error) continue;
-      JudgeDiagonal(pair, matrix, findings);
-      JudgeOffDiagonal(pair, matrix, findings);
+      Findings found(findings.Place());
+      if (!limits_.max_error || error <= *limits_.max_error) {
+        JudgeDiagonal(pair, matrix, found);
+        JudgeOffDiagonal(pair, matrix, found);
+      }
+      confused_steps = found.Verdicts().empty() ? 0 : confused_steps + 1;
+      if (confused_steps < limits_.patience) continue;
+      for (Verdict &verdict : found.Verdicts()) findings.Add(std::move(verdict));
     }
   }
 
@@ -120,6 +126,11 @@ class Confusion final : public Detector {
   }
 
  private:
+  struct State {
+    Matrix matrix;
+    int64_t confused_steps = 0;  // in a row
+  };
+
   Cells CellsOf(const Classified::Pair &pair) const {
     const std::vector<int64_t> &labels = pair.labels.classes;
     const std::vector<int64_t> &predictions = pair.predictions.classes;
@@ -189,7 +200,7 @@ class Confusion final : public Detector {
   mutable Roles roles_;
   Classified classified_;
   const Limits limits_;
-  TensorStates<Matrix> matrices_;  // by mode and worker
+  TensorStates<State> states_;  // by mode and worker
 };
 
 constexpr ParameterSpec kParameters[] = {
@@ -209,6 +220,7 @@ constexpr ParameterSpec kParameters[] = {
     {"samples", "1", "200", "how many labels must be counted"},
     {"max_error", "None", "0.5",
      "classes count as confused only while no larger part of all is taken for another"},
+    {"patience", "1", "50", "for how many steps of a mode in a row"},
 };
 
 Result<Selector> ReadSelector(const Parameters &parameters, std::string_view name) {
@@ -228,6 +240,7 @@ Result<std::unique_ptr<Detector>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(limits.max_off_diag, parameters.Number("max_off_diag", 0, 1));
   SMD_ASSIGN_OR_RETURN(limits.window, parameters.OptionalWhole("window", 1));
   SMD_ASSIGN_OR_RETURN(limits.samples, parameters.Whole("samples", 1, int64_t{1} << 53));
+  SMD_ASSIGN_OR_RETURN(limits.patience, parameters.Whole("patience", 1, 1'000'000));
   SMD_ASSIGN_OR_RETURN(limits.max_error, parameters.OptionalNumber("max_error"));
   SMD_ASSIGN_OR_RETURN(Selector labels, ReadSelector(parameters, "labels"));
   SMD_ASSIGN_OR_RETURN(Selector predictions, ReadSelector(parameters, "predictions"));

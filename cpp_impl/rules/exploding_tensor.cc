@@ -17,13 +17,26 @@ struct Limits {
   bool only_nan;
   std::optional<double> max_abs;
   std::optional<double> growth;
+  double growth_floor;
 };
 
-// The last norms of a tensor.
+// How much of growth beyond the usual must be beyond all that was before, too: what has
+// converged meets a hard batch now and then.
+constexpr double kLeastRecord = 10;
+
+// The last norms of a tensor, and the largest before them.
 class Norms {
  public:
   bool IsEnough() const { return count_ >= kLeast; }
-  void Add(double norm) { norms_[count_++ % kMost] = norm; }
+  void Add(double norm) {
+    double &oldest = norms_[count_ % kMost];
+    // The first ones are what a training begins with.
+    if (count_ < kLeast || count_ >= kMost)
+      record_ = std::max(record_, count_ < kLeast ? norm : oldest);
+    oldest = norm;
+    ++count_;
+  }
+  bool IsRecord(double norm) const { return norm > kLeastRecord * record_; }
   // Nothing if it is not more than `factor` times the median.
   std::optional<double> MedianBelow(double norm, double factor) const {
     std::array<double, kMost> norms = norms_;
@@ -41,6 +54,7 @@ class Norms {
 
   std::array<double, kMost> norms_{};
   size_t count_ = 0;
+  double record_ = 0;
 };
 
 class ExplodingTensor final : public Detector {
@@ -82,7 +96,7 @@ class ExplodingTensor final : public Detector {
     }
     ObserveSize(sample, statistics.absolute.max);
     if (limits_.growth && tensor::IsFloat(sample.Elements()->dtype)) {
-      ObserveGrowth(sample, statistics.l2);
+      ObserveGrowth(sample, statistics.l2, statistics.absolute.max);
     }
   }
 
@@ -128,11 +142,13 @@ class ExplodingTensor final : public Detector {
     });
   }
 
-  void ObserveGrowth(const Sample &sample, double norm) {
+  void ObserveGrowth(const Sample &sample, double norm, double largest) {
     if (!std::isfinite(norm)) return;
     Norms &norms = norms_.Of(sample);
+    const bool is_judged =
+        norms.IsEnough() && largest > limits_.growth_floor && norms.IsRecord(norm);
     const std::optional<double> usual =
-        norms.IsEnough() ? norms.MedianBelow(norm, *limits_.growth) : std::nullopt;
+        is_judged ? norms.MedianBelow(norm, *limits_.growth) : std::nullopt;
     norms.Add(norm);
     if (!usual) return;
     const double factor = norm / *usual;
@@ -158,6 +174,8 @@ constexpr ParameterSpec kParameters[] = {
     {"max_abs", "", "", "the largest absolute value of an element"},
     {"growth", "", "100",
      "how many times its running median the norm of a tensor may be at a step"},
+    {"growth_floor", "1", "1",
+     "tensors whose elements are all smaller, in absolute value, may grow"},
 };
 
 Result<std::unique_ptr<Detector>> Make(const Parameters &parameters) {
@@ -165,6 +183,7 @@ Result<std::unique_ptr<Detector>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(limits.only_nan, parameters.Switch("only_nan"));
   SMD_ASSIGN_OR_RETURN(limits.max_abs, parameters.OptionalNumber("max_abs"));
   SMD_ASSIGN_OR_RETURN(limits.growth, parameters.OptionalNumber("growth"));
+  SMD_ASSIGN_OR_RETURN(limits.growth_floor, parameters.Number("growth_floor", 0, 1e300));
   if (limits.max_abs && *limits.max_abs < 0) return parameters.Refuse("max_abs is negative");
   if (limits.growth && !(*limits.growth > 1)) {
     return parameters.Refuse("growth must be above 1, or None");

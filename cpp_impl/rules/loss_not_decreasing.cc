@@ -200,7 +200,7 @@ constexpr ParameterSpec kParameters[] = {
     {"use_losses_collection", "True", "True", "whether it looks at losses without being told"},
     {"num_steps", "10", "20", "how many steps the compared losses are apart at least"},
     {"diff_percent", "0.1", "0.1", "by how many percent the loss must have fallen"},
-    {"increase_threshold_percent", "5", "20",
+    {"increase_threshold_percent", "5", "50",
      "a rise by more percent is told as such; of the first loss, with learned_percent"},
     {"mode", "None", "None",
      "EVAL, TRAIN or GLOBAL: the steps that are compared; None: of the first of these that has "

@@ -12,8 +12,8 @@ constexpr std::string_view kCollectionNames = "collection_names";
 constexpr std::string_view kTensorRegex = "tensor_regex";
 
 Result<Selector> Select(const Parameters &parameters, std::vector<std::string> collections,
-                        std::string_view regex_parameter) {
-  auto selector = Selector::Make(std::move(collections), parameters.List(regex_parameter));
+                        const std::vector<std::string> &regexes, std::string_view regex_parameter) {
+  auto selector = Selector::Make(std::move(collections), regexes);
   if (!selector.IsOk()) {
     return parameters.Refuse(StrCat(regex_parameter, ": ", selector.GetStatus().Message()));
   }
@@ -25,11 +25,19 @@ Result<Selector> Select(const Parameters &parameters, std::vector<std::string> c
 Result<Selector> NamedTensors(const Parameters &parameters, std::vector<std::string> more) {
   std::vector<std::string> collections = parameters.List(kCollectionNames);
   std::move(more.begin(), more.end(), std::back_inserter(collections));
-  return Select(parameters, std::move(collections), kTensorRegex);
+  return Select(parameters, std::move(collections), parameters.List(kTensorRegex), kTensorRegex);
 }
 
 Result<Selector> RequiredTensors(const Parameters &parameters) {
-  SMD_ASSIGN_OR_RETURN(Selector selector, NamedTensors(parameters));
+  const auto takes = [&](std::string_view one, std::string_view other) {
+    return parameters.IsGiven(one) || !parameters.IsGiven(other);
+  };
+  std::vector<std::string> collections;
+  std::vector<std::string> regexes;
+  if (takes(kCollectionNames, kTensorRegex)) collections = parameters.List(kCollectionNames);
+  if (takes(kTensorRegex, kCollectionNames)) regexes = parameters.List(kTensorRegex);
+  SMD_ASSIGN_OR_RETURN(Selector selector,
+                       Select(parameters, std::move(collections), regexes, kTensorRegex));
   if (selector.IsEmpty()) {
     return parameters.Refuse("give collection_names or tensor_regex, or both");
   }
@@ -39,7 +47,8 @@ Result<Selector> RequiredTensors(const Parameters &parameters) {
 Result<Selector> TensorsByRole(const Parameters &parameters, std::string_view parameter,
                                std::vector<std::string> collections) {
   if (parameters.IsGiven(parameter)) collections.clear();
-  SMD_ASSIGN_OR_RETURN(Selector selector, Select(parameters, std::move(collections), parameter));
+  SMD_ASSIGN_OR_RETURN(Selector selector, Select(parameters, std::move(collections),
+                                                 parameters.List(parameter), parameter));
   if (selector.IsEmpty()) return parameters.Refuse(StrCat(parameter, " is empty"));
   return selector;
 }

@@ -15,7 +15,8 @@ inline constexpr std::string_view kTensorRegexMeaning =
 // a bad expression.
 Result<Selector> NamedTensors(const Parameters &parameters, std::vector<std::string> more = {});
 
-// The tensors that they name.  INVALID_CONFIG too if both are empty.
+// The tensors that they name: if only one is given, without the other's default.
+// INVALID_CONFIG too if both are empty.
 Result<Selector> RequiredTensors(const Parameters &parameters);
 
 // The tensors in whose names an expression of the list `parameter` is found; by default those

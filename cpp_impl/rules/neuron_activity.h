@@ -35,7 +35,7 @@ struct ActivityOptions {
 inline constexpr std::string_view kInactivityMeaning =
     "the percentage of samples below which a neuron counts as inactive";
 inline constexpr ParameterSpec kThresholdLayer = {
-    "threshold_layer", "50.0", "50.0", "the most inactive neurons of a layer, in percent"};
+    "threshold_layer", "50.0", "75.0", "the most inactive neurons of a layer, in percent"};
 inline constexpr ParameterSpec kWindow = {"window", "1", "20",
                                           "the most steps whose samples are taken together"};
 inline constexpr ParameterSpec kLeastSamples = {"least_samples", "1", "100",

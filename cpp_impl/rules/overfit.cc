@@ -20,6 +20,9 @@ struct Limits {
   double ratio;
   // By how many percent the loss must have risen above its best, if at all.
   std::optional<double> rise_percent;
+  // By how many percent of training's first loss its present one must be below that, and below
+  // that of validation.
+  double gap_percent;
 };
 
 struct Mean {
@@ -34,6 +37,7 @@ struct Evaluations {
   int64_t batches_before = 0;  // of the pass before
   Mean training_at_pass;       // all up to the pass
   double training_loss = 0;    // between the pass before and this one
+  double first_loss = 0;       // the same before the first pass
   double best = INFINITY;      // of the passes before
   int64_t exceeding = 0;       // passes before, without a break
   bool is_told = false;        // of this pass
@@ -76,6 +80,7 @@ class Overfit final : public Detector {
       const Mean &before = evaluations->training_at_pass;
       evaluations->training_loss =
           Mean{training.sum - before.sum, training.count - before.count}.Get();
+      if (before.count == 0) evaluations->first_loss = evaluations->training_loss;
       evaluations->training_at_pass = training;
     }
     evaluations->pass.sum += loss;
@@ -100,7 +105,12 @@ class Overfit final : public Detector {
     const double rise = evaluations.pass.Get() - evaluations.best;
     const bool has_risen =
         !limits_.rise_percent || rise * 100 > *limits_.rise_percent * std::abs(evaluations.best);
-    return has_risen && RatioOf(evaluations) > limits_.ratio;
+    const double gap = evaluations.pass.Get() - evaluations.training_loss;
+    const double least = limits_.gap_percent / 100 * std::abs(evaluations.first_loss);
+    // What has not learned cannot have learned by heart.
+    const bool has_learned = evaluations.first_loss - evaluations.training_loss >= least;
+    const bool matters = limits_.gap_percent == 0 || (gap >= least && has_learned);
+    return has_risen && matters && RatioOf(evaluations) > limits_.ratio;
   }
 
   // Nobody says which batch of a pass is its last: one that is as long as the pass before
@@ -137,7 +147,10 @@ constexpr ParameterSpec kParameters[] = {
     {"patience", "1", "3", "how many evaluations in a row must exceed the limit"},
     {"ratio_threshold", "0.1", "0.1",
      "by which part of the training's loss that of validation may be above it"},
-    {"rise_percent", "None", "5",
+    {"gap_percent", "0", "10",
+     "by how many percent of its first value the loss of training must be below that, and below "
+     "the loss of validation"},
+    {"rise_percent", "None", "10",
      "by how many percent the loss of validation must have risen above its best, if at all"},
 };
 
@@ -146,6 +159,7 @@ Result<std::unique_ptr<Detector>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(limits.start_step, parameters.Whole("start_step", 0, int64_t{1} << 53));
   SMD_ASSIGN_OR_RETURN(limits.patience, parameters.Whole("patience", 1, 1'000'000));
   SMD_ASSIGN_OR_RETURN(limits.ratio, parameters.Number("ratio_threshold", 0, 1e300));
+  SMD_ASSIGN_OR_RETURN(limits.gap_percent, parameters.Number("gap_percent", 0, 1e300));
   SMD_ASSIGN_OR_RETURN(limits.rise_percent, parameters.OptionalNumber("rise_percent"));
   SMD_ASSIGN_OR_RETURN(Selector selector, SelectLosses(parameters));
   return std::unique_ptr<Detector>(std::make_unique<Overfit>(std::move(selector), limits));

@@ -213,8 +213,8 @@ constexpr ParameterSpec kParameters[] = {
     {"activation_inputs_regex", kReluInputs, kActivationInputs,
      "expressions found in the names of inputs of activations, separated by commas; the default "
      "knows MXNet's, PyTorch's and Keras's names and adds the collection relu_input"},
-    {"threshold", "10.0", "10.0", "how many times the least variance the greatest may be"},
-    {"distribution_range", "0.001", "0.001",
+    {"threshold", "10.0", "1000.0", "how many times the least variance the greatest may be"},
+    {"distribution_range", "0.001", "1e-7",
      "the least distance between the 5th and the 95th percentile of a gradient"},
     {"patience", "5", "5", "for how many steps in a row the loss may fail to decrease"},
     {"steps", "10", "10", "how many of the first steps are looked at"},

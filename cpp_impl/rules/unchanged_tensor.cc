@@ -93,7 +93,7 @@ class UnchangedTensor final : public Detector {
 
 constexpr ParameterSpec kParameters[] = {
     {"collection_names", "", "losses", kCollectionNamesMeaning},
-    {"tensor_regex", "", "", kTensorRegexMeaning},
+    {"tensor_regex", "", kModelInputs, kTensorRegexMeaning},
     {"num_steps", "3", "5", "how many values, the current one included, must be the same"},
     {"rtol", "1e-5", "1e-5", "the relative difference that still counts as the same"},
     {"atol", "1e-8", "1e-8", "the absolute difference that still counts as the same"},

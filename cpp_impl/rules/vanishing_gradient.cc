@@ -18,8 +18,15 @@ constexpr size_t kGradient = 0;
 constexpr size_t kWeight = 1;
 constexpr size_t kRoles = 2;
 
+// Biases and the like have fewer axes than what a layer multiplies with.
+bool IsOfLayer(const Sample &sample) {
+  if (const tensor::View *elements = sample.Elements()) return elements->shape.size() > 1;
+  return sample.Tensor().find("bias") == std::string_view::npos;
+}
+
 struct Options {
   double threshold;
+  bool layers_only;
   std::optional<double> ratio;
   int64_t patience;
 };
@@ -63,11 +70,6 @@ class OuterLayers {
   }
 
  private:
-  // Biases and the like are not compared with what has two axes or more.
-  static bool IsOfLayer(const Sample &sample) {
-    if (const tensor::View *elements = sample.Elements()) return elements->shape.size() > 1;
-    return sample.Tensor().find("bias") == std::string_view::npos;
-  }
   // Without the zeros: of an embedding, all but a few rows are.
   static double SizeOf(const Sample &sample, double mean) {
     const tensor::Statistics *statistics = sample.GetStatistics();
@@ -142,6 +144,8 @@ class VanishingGradient final : public Detector {
     if (!mean) return;
     NoteJudged();
     if (options_.ratio) WorkerOf(sample).layers.AddGradient(sample, *mean);
+    // A bias that a normalisation takes away again has none, which does no harm.
+    if (options_.layers_only && !IsOfLayer(sample)) return;
     State &state = states_.Of(sample);
     state.was_there = state.was_there || *mean != 0;
     state.steps = *mean < options_.threshold ? state.steps + 1 : 0;
@@ -168,6 +172,7 @@ constexpr ParameterSpec kParameters[] = {
     {"threshold", "1e-7", "1e-10", "the least mean of a gradient's absolute values"},
     {"ratio", "", "1e-3",
      "the least size of the first layer's gradient, as a part of the last layer's"},
+    {"layers_only", "False", "True", "whether to pass over biases and all else of one axis"},
     {"patience", "1", "5", "for how many steps in a row"},
 };
 
@@ -176,6 +181,7 @@ Result<std::unique_ptr<Detector>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(options.threshold, parameters.Positive("threshold"));
   SMD_ASSIGN_OR_RETURN(options.ratio, parameters.OptionalNumber("ratio"));
   if (options.ratio && !(*options.ratio > 0)) return parameters.Refuse("ratio must be above 0");
+  SMD_ASSIGN_OR_RETURN(options.layers_only, parameters.Switch("layers_only"));
   SMD_ASSIGN_OR_RETURN(options.patience, parameters.Whole("patience", 1, 1'000'000));
   std::vector<Selector> selectors(options.ratio ? kRoles : 1);
   SMD_ASSIGN_OR_RETURN(selectors[kGradient], Selector::Make({"gradients"}, {}));

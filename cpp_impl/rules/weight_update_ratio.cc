@@ -136,8 +136,8 @@ class WeightUpdateRatio final : public Detector {
 constexpr ParameterSpec kParameters[] = {
     {"num_steps", "", "",
      "how far back, at least, the value is that a weight is compared with; none: the one before"},
-    {"large_threshold", "10.0", "0.1", "the greatest change of a weight, as a part of itself"},
-    {"small_threshold", "1e-8", "1e-6", "the least change of a weight, as a part of itself"},
+    {"large_threshold", "10.0", "1.0", "the greatest change of a weight, as a part of itself"},
+    {"small_threshold", "1e-8", "1e-8", "the least change of a weight, as a part of itself"},
     {"epsilon", "1e-9", "1e-9", "added to what is divided by"},
     {"per_step", "False", "True", "whether a change over several steps is divided by their number"},
     {"ignore_frozen", "False", "True",

@@ -114,8 +114,12 @@ TEST(ClassImbalanceTest, CalibratedWaitsForAModelThatKnowsSomething) {
   FakeSource source;
   source.Step(0).Save("labels", Labels(200, 300)).Save("predictions", Labels(500, 0));
   EXPECT_THAT(Judge(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
-  source.Step(1).Save("labels", Labels(300, 200)).Save("predictions", Labels(500, 0));
-  EXPECT_THAT(Judge(kRule, {}, source, Profile::kCalibrated).Steps(), ElementsAre(1));
+  for (int step = 1; step < 5; ++step) {
+    source.Step(step).Save("labels", Labels(300, 200)).Save("predictions", Labels(500, 0));
+  }
+  EXPECT_THAT(Judge(kRule, {}, source, Profile::kCalibrated).Steps(), ElementsAre(4));
+  EXPECT_THAT(Judge(kRule, {{"patience", "2"}}, source, Profile::kCalibrated).Steps(),
+              ElementsAre(2, 3, 4));
 }
 
 TEST(ClassImbalanceTest, WithoutLabelsNothingIsJudged) {

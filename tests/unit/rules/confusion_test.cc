@@ -109,6 +109,19 @@ TEST(ConfusionTest, NeedsBothOfAStep) {
   EXPECT_EQ(Judge(kRule, {}, source).outcome.status, VerdictStatus::kNotEnoughData);
 }
 
+TEST(ConfusionTest, CalibratedWaitsForItToLast) {
+  FakeSource source;
+  std::vector<double> predictions = kDigits;
+  predictions[4] = 7;
+  for (int step = 0; step < 6; ++step) {
+    source.Step(step).Save("labels", kDigits).Save("predictions", predictions);
+  }
+  const Parameters::Given five = {{"samples", "1"}, {"patience", "5"}};
+  const Judged judged = Judge(kRule, five, source, Profile::kCalibrated);
+  ASSERT_FALSE(judged.findings.empty());
+  EXPECT_EQ(judged.Steps().front(), 4);
+}
+
 TEST(ConfusionTest, CalibratedWaitsForAModelThatKnowsSomething) {
   FakeSource source;
   source.Step(0).Save("labels", kDigits).Save("predictions", std::vector<double>(10, 0));

@@ -88,6 +88,18 @@ TEST(ExplodingTensorTest, ANormFarAboveItsMedianIsGrowth) {
   EXPECT_THAT(Judge(kRule, {}, source).findings, IsEmpty()) << "the service knows no growth";
 }
 
+TEST(ExplodingTensorTest, WhatHasConvergedMayMeetAHardBatch) {
+  FakeSource source;
+  for (int step = 0; step < 5; ++step) source.Step(step).Save("loss", {8}).Save("small", {1e-9});
+  for (int step = 5; step < 40; ++step) {
+    source.Step(step).Save("loss", {1e-3}).Save("small", {1e-9});
+  }
+  source.Step(40).Save("loss", {79}).Save("small", {0.9});
+  EXPECT_THAT(Judge(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
+  source.Step(41).Save("loss", {81}).Save("small", {0.9});
+  EXPECT_THAT(Judge(kRule, {}, source, Profile::kCalibrated).Tensors(), ElementsAre("loss"));
+}
+
 TEST(ExplodingTensorTest, GrowthNeedsAPastThatIsNotZero) {
   FakeSource source;
   source.Step(0).Save("young", {1}).Save("zero", {0});

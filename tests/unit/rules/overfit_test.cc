@@ -133,6 +133,13 @@ TEST(OverfitTest, ItsParametersAreChecked) {
   EXPECT_THAT(Refusal(kRule, {{"ratio_threshold", "x"}}), HasSubstr("ratio_threshold"));
 }
 
+TEST(OverfitTest, CalibratedWantsThatSomethingWasLearned) {
+  Training training;
+  for (int i = 0; i < 6; ++i) training.Train({1}).Evaluate({1 + .1 * i});
+  EXPECT_THAT(Judge(kRule, {}, training.Source(), Profile::kCalibrated).findings, IsEmpty());
+  EXPECT_FALSE(Judge(kRule, {}, training.Source()).findings.empty());
+}
+
 TEST(OverfitTest, CalibratedWaitsForARise) {
   Training gap;
   for (int i = 0; i < 6; ++i) gap.Train({1. / (i + 1)}).Evaluate({2. / (i + 1)});

@@ -96,7 +96,7 @@ TEST(PoorWeightInitializationTest, EachWorkerAndCheckHasItsFinding) {
 
 TEST(PoorWeightInitializationTest, CalibratedWantsTwoChecksToAgree) {
   FakeSource source;
-  source.Step(0).Save("relu1_input", {0, 1}).Save("relu2_input", {0, 9}).Save("loss", {1});
+  source.Step(0).Save("relu1_input", {0, 1}).Save("relu2_input", {0, 90}).Save("loss", {1});
   for (int step = 1; step < 8; ++step) source.Step(step).Save("loss", {1});
   const Judged judged = Judge(kRule, {}, source, Profile::kCalibrated);
   EXPECT_THAT(judged.Steps(), ElementsAre(5, 6, 7));
@@ -117,7 +117,7 @@ TEST(PoorWeightInitializationTest, FrameworksNamesAreKnown) {
     EXPECT_THAT(Judge(kRule, {}, source).Tensors(), ElementsAre(a));
   }
   FakeSource other;
-  other.Step(0).Save("tanh_input_0", {0, 1}).Save("GELU_input_0", {0, 9});
+  other.Step(0).Save("tanh_input_0", {0, 1}).Save("GELU_input_0", {0, 90});
   EXPECT_EQ(Judge(kRule, {}, other).outcome.status, VerdictStatus::kNoTensor);
   EXPECT_THAT(Judge(kRule, {{"least_checks", "1"}}, other, Profile::kCalibrated).Tensors(),
               ElementsAre("tanh_input_0"));

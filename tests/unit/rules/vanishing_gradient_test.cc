@@ -139,6 +139,17 @@ TEST(VanishingGradientTest, CalibratedLeavesOtherRatiosAlone) {
   }
 }
 
+TEST(VanishingGradientTest, CalibratedPassesOverBiases) {
+  FakeSource source;
+  for (int step = 0; step < 6; ++step) {
+    source.Step(step).Save("gradient/conv.bias", {1e-12, 0});
+    source.Save("gradient/conv.weight", {1, 1}, {1, 2});
+  }
+  EXPECT_THAT(Judge(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
+  EXPECT_THAT(Judge(kRule, {{"layers_only", "False"}}, source, Profile::kCalibrated).Steps(),
+              ElementsAre(4, 5));
+}
+
 TEST(VanishingGradientTest, WithoutWeightsEitherEndMayBeTheFirst) {
   for (const bool is_reversed : {false, true}) {
     FakeSource source;
