@@ -61,6 +61,7 @@ test-java: all environment servers
 	@tools/test_java.sh build
 
 test-python: all environment original servers
+	@tools/setup.sh browser
 	@$(PYTEST) tests/python tests/cli tests/s3 tests/interop
 
 # What all languages have a part in; those of Go and Java are made where they are tested.

@@ -6,6 +6,7 @@
 #include "doctor.h"
 #include "ls.h"
 #include "output.h"
+#include "report.h"
 #include "rules.h"
 #include "show.h"
 #include "smdebug.hpp"
@@ -21,6 +22,7 @@ std::vector<std::unique_ptr<Command>> Commands() {
   commands.push_back(MakeLs());
   commands.push_back(MakeShow());
   commands.push_back(MakeRules());
+  commands.push_back(MakeReport());
   commands.push_back(MakeDiff());
   commands.push_back(MakeVerify());
   commands.push_back(MakeTensorboard());

@@ -3,7 +3,6 @@
 #include "exit_code.h"
 #include "json_reader.h"
 #include "json_writer.h"
-#include "smdebug.hpp"
 #include "text.h"
 
 namespace smdebug::cli {
@@ -55,6 +54,21 @@ RuleRequest ParseRule(const std::string &text) {
   const std::string rest = text.substr(comma + 1);
   request.parameters = rest.starts_with("{") ? rest : ParametersToJson(request.name, rest);
   return request;
+}
+
+std::vector<UnaskedRule> AddRules(const std::vector<RuleRequest> &requests, Panel *panel) {
+  for (const RuleRequest &request : requests) panel->Add(request.name, request.parameters);
+  std::vector<UnaskedRule> unasked;
+  if (!requests.empty()) return unasked;
+  for (const RuleInfo &rule : BuiltinRules()) {
+    try {
+      panel->Add(rule.name);
+    } catch (const Error &error) {
+      if (error.Code() != SMD_INVALID_CONFIG) throw;
+      unasked.push_back({rule.name, error.what()});
+    }
+  }
+  return unasked;
 }
 
 }  // namespace smdebug::cli

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "smdebug.hpp"
+
 namespace smdebug::cli {
 
 struct RuleInfo {
@@ -28,5 +30,15 @@ struct RuleRequest {
 };
 // Fails: UsageError.
 RuleRequest ParseRule(const std::string &text);
+
+// A rule that cannot judge unless more is said, and what.
+struct UnaskedRule {
+  std::string name;
+  std::string message;  // begins with the name
+};
+
+// Adds the rules that are requested; if there are none, all that need nothing said, and returns the
+// others.  Fails as Panel::Add().
+std::vector<UnaskedRule> AddRules(const std::vector<RuleRequest> &requests, Panel *panel);
 
 }  // namespace smdebug::cli

@@ -145,19 +145,9 @@ class Rules final : public Command {
  private:
   // Adds the rules that were named; else all that need nothing said.
   void Seat(Panel *panel) {
-    for (const std::string &text : rules_) {
-      const RuleRequest request = ParseRule(text);
-      panel->Add(request.name, request.parameters);
-    }
-    if (!rules_.empty()) return;
-    for (const RuleInfo &rule : BuiltinRules()) {
-      try {
-        panel->Add(rule.name);
-      } catch (const Error &error) {
-        if (error.Code() != SMD_INVALID_CONFIG) throw;
-        left_out_.emplace_back(error.what());
-      }
-    }
+    std::vector<RuleRequest> requests;
+    for (const std::string &text : rules_) requests.push_back(ParseRule(text));
+    for (const UnaskedRule &rule : AddRules(requests, panel)) left_out_.push_back(rule.message);
   }
 
   void Judge(Panel *panel) {

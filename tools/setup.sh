@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that are missing; says what it does.  Groups of packages
 # are named by the arguments: build (always), lint, bench, embed, java, torch,
-# pytorch, wheel.
+# pytorch, wheel, browser.
 set -eu
 
 build="g++ make cmake ninja-build ccache pkg-config libprotobuf-c-dev protobuf-c-compiler
@@ -17,6 +17,8 @@ java="default-jdk-headless maven unzip"
 torch="libtorch-dev"
 pytorch="python3-torch python3-venv"
 wheel="dpkg-dev binutils"
+# For tests of pages.
+browser="chromium chromium-driver"
 
 wanted="$build"
 for group in "$@"; do
@@ -28,6 +30,7 @@ for group in "$@"; do
     torch) wanted="$wanted $torch" ;;
     pytorch) wanted="$wanted $pytorch" ;;
     wheel) wanted="$wanted $wheel" ;;
+    browser) wanted="$wanted $browser" ;;
     *) echo "setup.sh: no group of packages is called '$group'" >&2; exit 2 ;;
   esac
 done

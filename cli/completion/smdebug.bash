@@ -4,7 +4,7 @@ _smdebug() {
   local command=${COMP_WORDS[1]}
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W "ls show rules diff verify tensorboard doctor --help --version" -- "$current"))
+    COMPREPLY=($(compgen -W "ls show rules report diff verify tensorboard doctor --help --version" -- "$current"))
     return
   fi
   case $previous in
@@ -17,6 +17,7 @@ _smdebug() {
     -r | --rule)
       COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" rules --list 2>/dev/null | sed -n '/^[A-Z]/p')" -- "$current"))
       return ;;
+    -o | --output) COMPREPLY=($(compgen -f -- "$current")); return ;;
     --set | --step | --last | --worker | --collection | --regex | --atol | --rtol) return ;;
   esac
   if [[ $current == -* ]]; then
@@ -24,6 +25,7 @@ _smdebug() {
     case $command in
       ls) options+=" --collection --regex --names --json" ;;
       show) options+=" --step --mode --worker --reduction --last --all --json" ;;
+      report) options+=" --output --rule --profile" ;;
       rules) options+=" --rule --profile --follow --all --list --json" ;;
       diff) options+=" --atol --rtol --regex --mode --all --json" ;;
       verify | doctor) options+=" --json" ;;

@@ -9,7 +9,7 @@ import pytest
 from cli_program import BUILD, PROGRAM, ROOT, Program
 from cli_trials import record_run
 
-COMMANDS = ["ls", "show", "rules", "diff", "verify", "tensorboard", "doctor"]
+COMMANDS = ["ls", "show", "rules", "report", "diff", "verify", "tensorboard", "doctor"]
 PAGE = (ROOT / "docs/man/smdebug.1").read_text(encoding="utf-8")
 
 

@@ -1,0 +1,22 @@
+# Writes OUTPUT, a C++ source that defines what page.h declares.
+#
+# usage: cmake -DOUTPUT=FILE -DFOLDER=page "-DSCRIPTS=a.js,b.js" -P EmbedPage.cmake
+function(append name)
+  set(bytes "")
+  foreach(file IN LISTS ARGN)
+    file(READ ${FOLDER}/${file} hex HEX)
+    string(APPEND bytes ${hex})
+  endforeach()
+  # Literals are not as long as this.
+  string(REGEX REPLACE "(..)" "'\\\\x\\1'," bytes "${bytes}")
+  set(source "${source}constexpr char ${name}Bytes[] = {\n${bytes}};\n"
+    "const std::string_view ${name}(${name}Bytes, sizeof(${name}Bytes));\n\n")
+  set(source "${source}" PARENT_SCOPE)
+endfunction()
+
+string(REPLACE "," ";" scripts "${SCRIPTS}")
+set(source "#include \"report/page.h\"\n\nnamespace smdebug::cli::report {\n\n")
+append(kPage page.html)
+append(kStyle style.css)
+append(kScript ${scripts})
+file(WRITE ${OUTPUT} "${source}}  // namespace smdebug::cli::report\n")

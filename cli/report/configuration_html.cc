@@ -1,0 +1,206 @@
+#include "configuration_html.h"
+
+#include <algorithm>
+
+#include "elements.h"
+#include "html.h"
+#include "json_reader.h"
+#include "limits.h"
+#include "text.h"
+
+namespace smdebug::cli::report {
+namespace {
+
+std::string Fact(const char *name, const std::string &html) {
+  return std::string("<div><dt>") + name + "</dt><dd>" + html + "</dd></div>";
+}
+
+std::string StepsText(const std::vector<int64_t> &steps) {
+  if (steps.empty()) return "none";
+  const std::string count = std::to_string(steps.size());
+  return count + " (" + std::to_string(steps.front()) + " to " + std::to_string(steps.back()) + ")";
+}
+
+// The first names, and how many more there are.
+std::string NamesHtml(const std::vector<std::string> &names) {
+  std::string html;
+  for (size_t i = 0; i < std::min(names.size(), kMostNames); ++i) {
+    html += (i == 0 ? "<code>" : ", <code>") + Html(names[i]) + "</code>";
+  }
+  if (names.size() > kMostNames) {
+    html += " and " + std::to_string(names.size() - kMostNames) + " more";
+  }
+  return html;
+}
+
+std::string NumbersIn(const Json &array) {
+  std::vector<std::string> numbers;
+  for (const Json &number : array.items) numbers.push_back(number.text);
+  if (numbers.size() > kMostNames) {
+    numbers.resize(kMostNames);
+    numbers.emplace_back("…");
+  }
+  return Join(numbers, ", ");
+}
+
+// "every 10th step from 100", of one mode of a save config.
+std::string WhenText(const Json &mode) {
+  const std::string every = mode.Of("save_interval").text;
+  const std::string start = mode.Of("start_step").text;
+  const std::string end = mode.Of("end_step").text;
+  const std::string steps = NumbersIn(mode.Of("save_steps"));
+  std::string text = every == "1" ? "every step" : "every " + every + " steps";
+  if (!start.empty() && start != "0" && start != "null") text += " from " + start;
+  if (!end.empty() && end != "null") text += " before " + end;
+  return steps.empty() ? text : text + ", and " + steps;
+}
+
+std::string SaveConfigHtml(const std::optional<SaveConfig> &config) {
+  if (!config) return "as the hook's";
+  std::vector<std::pair<std::string, std::string>> modes;
+  const Json json = ParseJson(config->ToJson());
+  for (size_t i = 0; i < json.items.size(); ++i) {
+    const bool is_set = json.items[i].kind == Json::Kind::kObject;
+    if (is_set) modes.emplace_back(json.keys[i], WhenText(json.items[i]));
+  }
+  const bool is_same = std::all_of(modes.begin(), modes.end(), [&](const auto &mode) {
+    return mode.second == modes.front().second;
+  });
+  if (modes.empty()) return "as the hook's";
+  if (is_same && modes.size() > 1) return Html(modes.front().second);
+  std::string html;
+  for (const auto &[mode, when] : modes) {
+    html += (html.empty() ? "" : "<br>") + Html(mode) + ": " + Html(when);
+  }
+  return html;
+}
+
+std::string ReductionConfigText(const std::optional<ReductionConfig> &config) {
+  if (!config) return "values";
+  std::vector<std::string> parts = config->Names();
+  if (config->SavesShape()) parts.insert(parts.begin(), "shapes");
+  if (config->SavesRaw() || parts.empty()) parts.insert(parts.begin(), "values");
+  return Join(parts, ", ");
+}
+
+std::string CollectionRow(const Trial &trial, const std::string &name) {
+  const Collection collection = trial.Collection(name);
+  Trial::Names wanted;
+  wanted.collection = &collection;
+  const std::vector<std::string> tensors = trial.TensorNames(wanted);
+  const std::vector<std::string> regexes = collection.Regexes();
+  if (tensors.empty() && regexes.empty()) return "";
+  std::string members = std::to_string(tensors.size());
+  if (!tensors.empty()) {
+    members = "<details><summary>" + members + "</summary>" + NamesHtml(tensors) + "</details>";
+  }
+  return "<tr><th scope=\"row\">" + Html(name) + "</th><td>" + members + "</td><td>" +
+         NamesHtml(regexes) + "</td><td>" + SaveConfigHtml(collection.OwnSaveConfig()) +
+         "</td><td>" + Html(ReductionConfigText(collection.OwnReductionConfig())) + "</td></tr>\n";
+}
+
+std::string CollectionsHtml(const Trial &trial, Problems *problems) {
+  std::string rows;
+  for (const std::string &name : trial.Collections()) {
+    problems->Try([&] { rows += CollectionRow(trial, name); });
+  }
+  if (rows.empty()) return "";
+  return "<div class=\"card\"><h3>Collections</h3><div class=\"scroll\" tabindex=\"0\" "
+         "role=\"region\" "
+         "aria-label=\"Collections\"><table class=\"wide\"><thead><tr><th>Collection</th>"
+         "<th>Tensors</th><th>Expressions</th><th>Saved at</th><th>What is saved</th></tr></thead>"
+         "<tbody>\n" +
+         rows + "</tbody></table></div></div>\n";
+}
+
+std::string ElementsText(const Tensor &tensor, int64_t step) {
+  const Value value = tensor.Value(step);
+  const ElementReader reader(value);
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < std::min(reader.Size(), kMostNames); ++i) texts.push_back(reader.Text(i));
+  if (reader.Size() > texts.size()) texts.emplace_back("…");
+  return Join(texts, ", ");
+}
+
+std::string HyperparametersHtml(const Inventory &inventory, Problems *problems) {
+  constexpr std::string_view kPrefix = "hyperparameters/";
+  std::string rows;
+  size_t count = 0;
+  for (const RecordedTensor &recorded : inventory.tensors) {
+    if (!recorded.IsIn("hyperparameters") || !recorded.has_values || ++count > kMostLayers)
+      continue;
+    const std::string name =
+        recorded.name.starts_with(kPrefix) ? recorded.name.substr(kPrefix.size()) : recorded.name;
+    problems->Try([&] {
+      rows += "<tr><th scope=\"row\"><code>" + Html(name) + "</code></th><td>" +
+              Html(ElementsText(recorded.tensor, recorded.steps.front())) + "</td></tr>\n";
+    });
+  }
+  if (rows.empty()) return "";
+  return "<div class=\"card\"><h3>Hyperparameters</h3><div class=\"scroll\" tabindex=\"0\" "
+         "role=\"region\" aria-label=\"Hyperparameters\"><table>" +
+         rows + "</table></div></div>\n";
+}
+
+std::string RulesHtml(const ReportRequest &request, size_t count) {
+  std::string rows;
+  for (const RuleRequest &rule : request.rules) {
+    const Json given = ParseJson(rule.parameters);
+    for (size_t i = 0; i < given.items.size(); ++i) {
+      rows += "<tr><th scope=\"row\">" + Html(rule.name) + "</th><td><code>" + Html(given.keys[i]) +
+              "</code></td><td>" + Html(given.items[i].text) + "</td></tr>\n";
+    }
+  }
+  const std::string defaults =
+      request.profile == "calibrated"
+          ? "the profile <b>calibrated</b>, which leaves healthy runs alone"
+          : "the profile <b>" + Html(request.profile) +
+                "</b>, as the training service documents it";
+  const std::string table =
+      rows.empty()
+          ? ""
+          : "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Parameters of "
+            "rules\"><table><thead><tr><th>Rule</th><th>Parameter</th><th>Value</th></tr>"
+            "</thead><tbody>\n" +
+                rows + "</tbody></table></div>";
+  return "<div class=\"card\"><h3>Rules</h3><p>Judged by " + Count(count, "rule") +
+         "; parameters that were not given are those of " + defaults + ".</p>" + table + "</div>\n";
+}
+
+}  // namespace
+
+std::string TrialFactsHtml(const Trial &trial, const Inventory &inventory) {
+  std::vector<std::string> modes;
+  for (const auto &[mode, steps] : inventory.modes) {
+    modes.push_back(std::string(ModeName(mode)) + " " + std::to_string(steps));
+  }
+  const size_t workers = inventory.workers.size();
+  return "<dl class=\"facts\">" + Fact("Steps", StepsText(inventory.steps)) +
+         Fact("Modes", Html(Join(modes, ", "))) +
+         Fact("Tensors", std::to_string(inventory.tensors.size())) +
+         Fact("Workers", workers == 1 ? Html(inventory.workers.front()) : std::to_string(workers)) +
+         Fact("State", trial.HasEnded() ? "ended" : "not ended") +
+         Fact("Trial", "<code>" + Html(trial.Path()) + "</code>") + "</dl>\n";
+}
+
+std::string ConfigurationHtml(const ReportRequest &request, const Inventory &inventory,
+                              size_t rules, Problems *problems) {
+  std::string html;
+  problems->Try([&] { html = CollectionsHtml(request.trial, problems); });
+  return html + HyperparametersHtml(inventory, problems) + RulesHtml(request, rules);
+}
+
+std::string ProblemsHtml(const Problems &problems) {
+  if (problems.Sentences().empty()) return "";
+  std::string items;
+  for (const std::string &sentence : problems.Sentences()) {
+    items += "<li>" + Html(sentence) + "</li>\n";
+  }
+  if (problems.Others() > 0)
+    items += "<li>and " + std::to_string(problems.Others()) + " more</li>\n";
+  return "<div class=\"headline idle problems\" role=\"note\"><span class=\"sign\" "
+         "aria-hidden=\"true\">!</span><div><p><b>Not all of the trial could be read.</b></p><ul>" +
+         items + "</ul></div></div>\n";
+}
+
+}  // namespace smdebug::cli::report

@@ -1,0 +1,32 @@
+// Losses, metrics and other numbers over the steps.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compact.h"
+#include "inventory.h"
+
+namespace smdebug::cli::report {
+
+struct Line {
+  std::string tensor;
+  Mode mode;
+  std::string worker;
+  std::vector<int64_t> steps;  // global numbers
+  std::vector<MaybeNumber> values;
+};
+
+struct Chart {
+  std::string title;
+  bool is_loss = false;
+  std::vector<Line> lines;
+};
+
+// Losses first.  Tensors that measure the same of several data, as "train-auc" and "test-auc",
+// share a chart.  What cannot be read is left out.
+std::vector<Chart> ReadCharts(const Trial &trial, const Inventory &inventory, Problems *problems);
+
+void ToJson(const std::vector<Chart> &charts, JsonWriter *json);
+
+}  // namespace smdebug::cli::report

@@ -1,0 +1,21 @@
+// Losses and metrics.
+
+// A line of the data as one that is drawn: dashes tell modes, colours whatever else there is.
+function toLine(line, i = 0, lines = [line]) {
+  const several = (get) => new Set(lines.map(get)).size > 1;
+  const parts = [];
+  if (several((each) => each.tensor)) parts.push(line.tensor);
+  if (several((each) => each.mode) || line.mode !== 'GLOBAL') parts.push(line.mode);
+  if (several((each) => each.worker)) parts.push(line.worker);
+  return { label: parts.join(' ') || line.tensor, colour: i, dash: DASHES[line.mode], steps: line.steps, values: line.values };
+}
+
+function drawCurves(place) {
+  const grid = make('div', { class: 'grid' });
+  for (const chart of report.charts) {
+    grid.append(make('div', { class: 'card' },
+      lineChart({ title: chart.title, lines: chart.lines.map(toLine), marks: firstFindings() })));
+  }
+  place.append(grid);
+  if (report.rules.length) place.append(make('p', { class: 'note' }, 'Dotted lines: where a rule first found something, by its number above.'));
+}

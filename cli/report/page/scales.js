@@ -1,0 +1,65 @@
+// From numbers to places, and the ticks between.
+
+// About `count` round numbers from `least` to `most`.
+function roundTicks(least, most, count) {
+  const rough = (most - least) / Math.max(count, 1);
+  if (!(rough > 0)) return [least];
+  const unit = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].find((each) => each * unit >= rough) * unit;
+  const ticks = [];
+  for (let i = Math.ceil(least / step); i * step <= most * (1 + 1e-12); ++i) ticks.push(Number((i * step).toPrecision(12)));
+  return ticks;
+}
+// Powers of ten; round numbers where these are too few.
+function powerTicks(least, most, count) {
+  const first = Math.ceil(Math.log10(least) - 1e-9);
+  const last = Math.floor(Math.log10(most) + 1e-9);
+  if (last - first < 1) return roundTicks(least, most, count).filter((tick) => tick > 0);
+  const by = Math.ceil((last - first + 1) / count);
+  const ticks = [];
+  for (let power = first; power <= last; power += by) ticks.push(Number(`1e${power}`));
+  return ticks;
+}
+
+// A scale of `numbers` onto begin..end.  What is not finite has no place on it; on a logarithmic scale
+// what is negative neither, and 0 is at its beginning.
+function makeScale(numbers, begin, end, { isLog = false, withZero = false } = {}) {
+  let least = Infinity;
+  let most = -Infinity;
+  for (const number of numbers) {
+    if (!Number.isFinite(number) || (isLog && number <= 0)) continue;
+    least = Math.min(least, number);
+    most = Math.max(most, number);
+  }
+  if (least > most) [least, most] = isLog ? [0.1, 1] : [0, 1];
+  if (withZero && !isLog) [least, most] = [Math.min(least, 0), Math.max(most, 0)];
+  if (least === most) {
+    if (isLog) [least, most] = [least / 2, most * 2];
+    else [least, most] = [least - (Math.abs(least) || 1) / 10, most + (Math.abs(most) || 1) / 10];
+  }
+  const map = isLog ? Math.log10 : (number) => number;
+  const factor = (end - begin) / (map(most) - map(least));
+  const scale = (number) => (isLog && number === 0 ? begin : begin + (map(number) - map(least)) * factor);
+  scale.has = (number) => Number.isFinite(number) && (!isLog || number >= 0);
+  scale.least = least;
+  scale.most = most;
+  scale.ticks = (count) => (isLog ? powerTicks : roundTicks)(least, most, count);
+  return scale;
+}
+
+// Whether numbers are of so many sizes that only a logarithm shows them.
+function wantsLog(numbers) {
+  const finite = numbers.filter(Number.isFinite);
+  const sizes = finite.filter((number) => number > 0);
+  return sizes.length > 1 && finite.every((number) => number >= 0) && Math.max(...sizes) / Math.min(...sizes) > 200;
+}
+
+// From blue to yellow, evenly lighter, so that those who do not tell red from green, and printers
+// without colour, tell large from small.  `share` is from 0 to 1.
+const RAMP = [[5, 24, 66], [38, 62, 110], [84, 95, 118], [124, 124, 122], [166, 156, 112], [212, 192, 88], [255, 233, 70]];
+function rampColour(share) {
+  const place = Math.min(Math.max(share, 0), 1) * (RAMP.length - 1);
+  const i = Math.min(Math.floor(place), RAMP.length - 2);
+  const part = RAMP[i].map((from, k) => Math.round(from + (RAMP[i + 1][k] - from) * (place - i)));
+  return `rgb(${part.join(',')})`;
+}

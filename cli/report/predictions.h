@@ -1,0 +1,50 @@
+// How good predictions were: a confusion matrix and ROC curves, or residuals.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compact.h"
+#include "inventory.h"
+
+namespace smdebug::cli::report {
+
+// How often a label was predicted as which; [label][prediction].
+struct ConfusionMatrix {
+  std::vector<double> classes;
+  std::vector<std::vector<size_t>> counts;
+};
+
+// How well scores tell a class from the others.
+struct RocCurve {
+  double positive;  // the class
+  double area;
+  std::vector<MaybeNumber> false_positives;  // rates
+  std::vector<MaybeNumber> true_positives;
+};
+
+// Numbers that were to be predicted, and what was.
+struct Residuals {
+  double root_mean_square;
+  double mean_absolute;
+  double bias;                      // the mean of prediction less label
+  std::vector<MaybeNumber> labels;  // some of them
+  std::vector<MaybeNumber> predictions;
+};
+
+struct PredictionReport {
+  int64_t step;
+  size_t count;  // of predictions
+  std::optional<ConfusionMatrix> confusion;
+  std::vector<RocCurve> roc;
+  std::optional<Residuals> residuals;
+};
+
+// Of the last step that has both predictions and labels; nothing if there is none.  Fails as
+// smdebug::Tensor::Value().
+std::optional<PredictionReport> ReadPredictions(const Inventory &inventory);
+
+void ToJson(const PredictionReport &report, JsonWriter *json);
+
+}  // namespace smdebug::cli::report

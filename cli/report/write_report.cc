@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <ctime>
+#include <ostream>
+
+#include "booster.h"
+#include "configuration_html.h"
+#include "curves.h"
+#include "histograms.h"
+#include "html.h"
+#include "limits.h"
+#include "page.h"
+#include "predictions.h"
+#include "request.h"
+#include "statistics.h"
+#include "text.h"
+#include "verdicts_html.h"
+
+namespace smdebug::cli::report {
+namespace {
+
+// All that the page shows.
+struct Contents {
+  Judgement judgement;
+  Inventory inventory;
+  std::vector<Chart> charts;
+  Statistics statistics;
+  std::vector<Histograms> histograms;
+  Booster booster;
+  std::optional<PredictionReport> predictions;
+};
+
+Contents Gather(const ReportRequest &request, Problems *problems) {
+  const Trial &trial = request.trial;
+  Contents contents;
+  contents.judgement = Judge(request, problems);
+  contents.inventory = TakeInventory(trial, problems);
+  const Inventory &inventory = contents.inventory;
+  contents.charts = ReadCharts(trial, inventory, problems);
+  contents.statistics = ReadStatistics(trial, inventory, contents.judgement, problems);
+  contents.histograms = ReadHistograms(trial, inventory, contents.judgement, problems);
+  contents.booster = ReadBooster(inventory, problems);
+  problems->Try([&] { contents.predictions = ReadPredictions(inventory); });
+  return contents;
+}
+
+// The first of them, with what each has saved, and what was found there.
+void WorkersToJson(const Inventory &inventory, const Judgement &judgement, JsonWriter *json) {
+  json->BeginArray();
+  for (size_t i = 0; i < std::min(inventory.workers.size(), kMostWorkers); ++i) {
+    const std::string &worker = inventory.workers[i];
+    int64_t count = 0;
+    for (const RecordedTensor &recorded : inventory.tensors) {
+      count += std::count(recorded.workers.begin(), recorded.workers.end(), worker);
+    }
+    json->BeginObject().Key("name").Text(Brief(worker)).Key("tensors").Whole(count);
+    const auto findings = judgement.count_by_worker.find(worker);
+    const bool has_findings = findings != judgement.count_by_worker.end();
+    json->Key("findings").Whole(has_findings ? static_cast<int64_t>(findings->second) : 0);
+    json->EndObject();
+  }
+  json->EndArray();
+}
+
+std::string DataJson(const Contents &contents) {
+  const Inventory &inventory = contents.inventory;
+  JsonWriter json;
+  json.BeginObject().Key("steps").BeginObject();
+  json.Key("first").Whole(inventory.steps.empty() ? 0 : inventory.steps.front());
+  json.Key("last").Whole(inventory.steps.empty() ? 0 : inventory.steps.back()).EndObject();
+  WorkersToJson(inventory, contents.judgement, &json.Key("workers"));
+  ToJson(contents.judgement, &json.Key("rules"));
+  ToJson(contents.charts, &json.Key("charts"));
+  ToJson(contents.statistics, &json.Key("statistics"));
+  ToJson(contents.histograms, &json.Key("histograms"));
+  ToJson(contents.booster, &json.Key("booster"));
+  json.Key("predictions");
+  contents.predictions ? ToJson(*contents.predictions, &json) : void(json.Null());
+  return json.EndObject().Take();
+}
+
+// A part of the page that scripts fill, and its entry in the table of contents.
+struct Section {
+  const char *id;
+  const char *title;
+  std::string note;
+  bool is_there;
+};
+
+std::string StatisticsNote(const Statistics &statistics) {
+  std::string note = "Each row is a tensor, each column a step, on a logarithmic scale.";
+  if (statistics.steps.size() < statistics.all_steps) {
+    note += " Shown are " + std::to_string(statistics.steps.size()) + " of " +
+            Count(statistics.all_steps, "step") + ", those with findings among them.";
+  }
+  if (statistics.layers.size() < statistics.all_layers) {
+    note += " Shown are " + std::to_string(statistics.layers.size()) + " of " +
+            Count(statistics.all_layers, "tensor") + ", those with findings among them.";
+  }
+  return note;
+}
+
+std::vector<Section> SectionsOf(const Contents &contents) {
+  const bool has_layers = !contents.statistics.names.empty();
+  const bool has_booster =
+      !contents.booster.importances.empty() || !contents.booster.trees.steps.empty();
+  const bool has_workers = contents.inventory.workers.size() > 1;
+  return {
+      {"curves", "Losses and metrics", "", !contents.charts.empty()},
+      {"layers", "Layers over the steps", StatisticsNote(contents.statistics), has_layers},
+      {"histograms", "Histograms over the steps", "", !contents.histograms.empty()},
+      {"workers", "Workers side by side", "", has_workers},
+      {"booster", "Features and trees", "", has_booster},
+      {"predictions", "Predictions", "", contents.predictions.has_value()},
+  };
+}
+
+std::string SectionHtml(const char *id, const char *title, const std::string &html) {
+  return std::string("<section id=\"") + id + "\" aria-labelledby=\"" + id +
+         "-title\">\n<h2 id=\"" + id + "-title\">" + title + "</h2>\n" + html + "</section>\n";
+}
+
+std::string LinkHtml(const char *id, const char *title) {
+  return std::string("<a href=\"#") + id + "\">" + title + "</a>\n";
+}
+
+std::string TimeText() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  std::string text(32, '\0');
+  text.resize(std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M UTC", &utc));
+  return text;
+}
+
+}  // namespace
+
+ReportSummary WriteReport(const ReportRequest &request, std::ostream &out) {
+  Problems problems(request.damages);
+  const Contents contents = Gather(request, &problems);
+  const std::string configuration = ConfigurationHtml(
+      request, contents.inventory,
+      contents.judgement.found.size() + contents.judgement.outcomes.size(), &problems);
+
+  std::string links = LinkHtml("verdicts", "Verdicts");
+  std::string sections =
+      SectionHtml("verdicts", "What the rules say",
+                  "<div id=\"timeline\"></div>\n" + VerdictsHtml(contents.judgement));
+  for (const Section &section : SectionsOf(contents)) {
+    if (!section.is_there) continue;
+    links += LinkHtml(section.id, section.title);
+    const std::string note =
+        section.note.empty() ? "" : "<p class=\"note\">" + section.note + "</p>\n";
+    sections +=
+        SectionHtml(section.id, section.title,
+                    note + "<div class=\"drawn\" data-part=\"" + section.id + "\"></div>\n");
+  }
+  links += LinkHtml("configuration", "Configuration");
+  sections += SectionHtml("configuration", "Configuration", configuration);
+
+  out << FillIn(kPage,
+                {{"title", Html(TitleText(contents.judgement) + " · " + request.trial.Name())},
+                 {"style", std::string(kStyle)},
+                 {"name", Html(request.trial.Name())},
+                 {"headline", HeadlineHtml(contents.judgement)},
+                 {"problems", ProblemsHtml(problems)},
+                 {"facts", TrialFactsHtml(request.trial, contents.inventory)},
+                 {"links", links},
+                 {"sections", sections},
+                 {"made", "smdebug " + Version() + ", " + TimeText()},
+                 {"data", JsonInHtml(DataJson(contents))},
+                 {"script", std::string(kScript)}});
+  return {contents.judgement.CountFindings(), contents.judgement.found.size()};
+}
+
+}  // namespace smdebug::cli::report

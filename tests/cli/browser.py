@@ -1,0 +1,76 @@
+"""A browser without a window, that tells what goes wrong in it."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+
+FLAGS = [
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+]  # fmt: skip
+
+
+class Browser:
+    """Debian's Chromium, with an empty profile of its own."""
+
+    def __init__(self, folder):
+        options = Options()
+        options.binary_location = "/usr/bin/chromium"
+        for flag in [*FLAGS, f"--user-data-dir={folder}"]:
+            options.add_argument(flag)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        self.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
+
+    def open(self, path, width=1240, height=900, dark=False):
+        """Shows a file in a window of this size."""
+        wishes = {"prefers-color-scheme": "dark" if dark else "light", "prefers-reduced-motion": "reduce"}
+        features = [{"name": name, "value": value} for name, value in wishes.items()]
+        self.command("Emulation.setEmulatedMedia", media="", features=features)
+        self.command(
+            "Emulation.setDeviceMetricsOverride",
+            width=width, height=height, deviceScaleFactor=1, mobile=width < 500,
+        )  # fmt: skip
+        for kind in ("browser", "performance"):
+            self.driver.get_log(kind)
+        self.driver.get(path.as_uri())
+        return self
+
+    def command(self, name, **arguments):
+        return self.driver.execute_cdp_cmd(name, arguments)
+
+    def run(self, script, *arguments):
+        """What the body of a function returns in the page."""
+        return self.driver.execute_script(script, *arguments)
+
+    def find(self, selector):
+        return self.driver.find_element("css selector", selector)
+
+    def complaints(self):
+        """What the console was told since the page was opened."""
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+    def requests(self):
+        """The addresses that the page asked for."""
+        events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
+        return [
+            event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"
+        ]
+
+    def print_to_pdf(self):
+        """Pages of A4."""
+        printed = self.command("Page.printToPDF", printBackground=True, paperWidth=8.27, paperHeight=11.69)
+        return base64.b64decode(printed["data"])
+
+    def screenshot(self, height):
+        """A PNG of the page's upper part."""
+        clip = {"x": 0, "y": 0, "width": self.run("return innerWidth"), "height": height, "scale": 1}
+        taken = self.command("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
+        return base64.b64decode(taken["data"])
+
+    def close(self):
+        self.driver.quit()

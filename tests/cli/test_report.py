@@ -1,0 +1,269 @@
+"""smdebug report."""
+
+import json
+import os
+import re
+import resource
+import subprocess
+
+import numpy as np
+import pytest
+from cli_program import PROGRAM, Program
+from cli_trials import record_workers
+from report_page import Page, report
+from report_trials import record_booster, record_hostile, record_reductions, record_training
+
+import smdebug as smd
+
+MOST_BYTES = 3_000_000
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with the trials training, booster, workers and hostile."""
+    folder = tmp_path_factory.mktemp("reports")
+    record_training(str(folder / "training"))
+    record_booster(str(folder / "booster"), [0, 0, 1, 1, 1], [0.1, 0.6, 0.4, 0.8, 0.9])
+    record_workers(folder / "workers")
+    record_hostile(str(folder / "a \"<b>'hostile'"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(folder):
+    return report(folder, "training")
+
+
+# ---- the file ----
+
+
+def test_it_needs_nothing_else(page):
+    for name, attributes in page.elements:
+        for key in ("src", "href", "action", "data", "srcset"):
+            assert attributes.get(key, "#").startswith(("#", "data:,")), (name, attributes)
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|@import|url\(", page.text)
+    [policy] = [each["content"] for each in page.all("meta") if "http-equiv" in each]
+    assert policy.startswith("default-src 'none'")
+
+
+def test_the_culprit_comes_first(page):
+    said = page.words()
+    assert said.index("VanishingGradient in gradient/layer1.weight , step 23") < said.index("What the rules say")
+    [first, *_] = page.data["rules"]
+    assert (first["rule"], first["findings"][0]["step"]) == ("VanishingGradient", 23)
+    assert first["findings"][0]["tensor"] == "gradient/layer1.weight"
+    # What becomes of it comes last, even if it was seen earlier.
+    rules = [rule["rule"] for rule in page.data["rules"]]
+    assert rules.index("FirstNonFinite") < rules.index("ExplodingTensor") < rules.index("Overtraining")
+
+
+def test_every_rule_has_its_outcome(folder, page):
+    outcomes = Program(folder).run("rules training --json").stdout.splitlines()
+    *verdicts, last = [json.loads(line) for line in outcomes]
+    found = {verdict["rule"] for verdict in verdicts if verdict["status"] == "finding"}
+    assert {rule["rule"] for rule in page.data["rules"]} == found
+    assert {rule["rule"]: rule["count"] for rule in page.data["rules"]} == {
+        rule: sum(verdict["rule"] == rule and verdict["status"] == "finding" for verdict in verdicts) for rule in found
+    }
+    said = page.words()
+    for verdict in verdicts:
+        if verdict["status"] != "finding":
+            assert f"{verdict['status'].replace('_', ' ')} {verdict['rule']} {verdict['message']}" in said
+    for message in last["summary"]["not_asked"]:
+        rule, _, why = message.partition(": ")
+        assert f"not asked {rule} {why}" in said
+
+
+def test_nothing_found_and_nothing_judged(folder):
+    assert "No rule found anything" in report(folder, "training", "-r VanishingGradient,threshold=1e-30").words()
+    assert "Nothing could be judged" in report(folder, "booster", "-r VanishingGradient").words()
+
+
+def test_parameters_and_facts_are_told(folder):
+    said = report(folder, "training", "--rule VanishingGradient,threshold=1e-3 --profile calibrated").words()
+    assert "VanishingGradient threshold 1e-3" in said and "the profile calibrated" in said
+    assert "Steps 60 (0 to 59) Modes TRAIN 54, EVAL 6" in said
+    assert "gradients 12" in said and "^gradient" in said and "every step" in said
+
+
+def test_exit_codes_and_output(folder, tmp_path):
+    program = Program(folder)
+    assert program("report training -o page.html", 10).startswith("wrote page.html: ")
+    assert program("report training -r VanishingGradient,threshold=1e-30 -o -").startswith("<!DOCTYPE html>")
+    assert "no such folder" in program.complaint("report nowhere", 3)
+    assert "page cannot be written" in program.complaint("report training -o nowhere/page.html", 5)
+    assert "did you mean" in program.complaint("report training -r VanishingGradients", 2)
+
+
+# ---- what it shows ----
+
+
+def test_curves(page):
+    charts = {chart["title"]: chart for chart in page.data["charts"]}
+    assert list(charts) == ["loss", "scalar/accuracy"] and charts["loss"]["is_loss"]
+    lines = {line["mode"]: line for line in charts["loss"]["lines"]}
+    assert lines["TRAIN"]["values"][:3] == [2, 1, pytest.approx(0.6667)]
+    assert lines["TRAIN"]["values"][-1] == "NaN" and lines["EVAL"]["steps"] == [9, 19, 29, 39, 49, 59]
+
+
+def test_a_long_curve_keeps_what_stands_out(tmp_path):
+    with smd.Hook(str(tmp_path / "long"), save_config=smd.SaveConfig(save_interval=1)) as hook:
+        for step in range(5000):
+            with hook.step():
+                hook.save("loss", np.float32({1234: 99, 3210: np.nan, 4321: -99}.get(step, 1 + step % 2)))
+    [chart] = report(tmp_path, "long").data["charts"]
+    [line] = chart["lines"]
+    values = dict(zip(line["steps"], line["values"], strict=True))
+    assert (values[1234], values[3210], values[4321]) == (99, "NaN", -99)
+    assert 100 < len(values) <= 650 and {0, 4999} <= values.keys()
+
+
+def test_statistics(page):
+    statistics = page.data["statistics"]
+    assert statistics["statistics"] == ["l2", "abs_mean", "abs_max"]
+    assert statistics["steps"] == [step for step in range(60) if step % 10 != 9]
+    names = [layer["tensor"] for layer in statistics["layers"]]
+    assert names[:3] == ["gradient/layer1.weight", "gradient/layer2.weight", "gradient/layer3.weight"]
+    assert names[11] == "gradient/layer12.weight" and len(names) == 24
+    gradient = statistics["layers"][0]
+    [[l2, mean, most]] = gradient["numbers"]
+    weight = np.random.default_rng(0).standard_normal((8, 8)).astype("float32")
+    assert l2[3] == pytest.approx(np.linalg.norm(weight) / 8, rel=1e-3)
+    assert mean[3] == pytest.approx(np.abs(weight).mean() / 8, rel=1e-3)
+    assert most[3] == pytest.approx(np.abs(weight).max() / 8, rel=1e-3)
+    assert l2[-1] == "NaN"
+    assert gradient["found"][0] == statistics["steps"].index(23)
+
+
+def test_histograms(page):
+    histograms = {each["tensor"]: each for each in page.data["histograms"]}
+    assert "gradient/layer1.weight" in histograms and len(histograms) == 12
+    for each in histograms.values():
+        assert each["edges"] == sorted(each["edges"]) and each["elements"] == 64
+        for row in each["rows"]:
+            assert sum(row["counts"]) + row["odd"] == 64
+
+
+def test_saved_reductions_are_enough(tmp_path):
+    record_reductions(str(tmp_path / "reductions"), steps=5, tensors=4)
+    page = report(tmp_path, "reductions")
+    [layer] = [each for each in page.data["statistics"]["layers"] if each["tensor"] == "layer0.weight"]
+    value = np.random.default_rng(0).standard_normal(64).astype("float32")
+    wanted = [np.linalg.norm(value), np.abs(value).mean(), np.abs(value).max()]
+    assert [numbers[0] for numbers in layer["numbers"][0]] == pytest.approx(wanted, rel=1e-3)
+    assert page.data["histograms"] == [] and "histograms" not in page.ids()
+
+
+def test_workers(folder):
+    page = report(folder, "workers")
+    assert [worker["name"] for worker in page.data["workers"]] == ["worker_0", "worker_1"]
+    [layer] = [each for each in page.data["statistics"]["layers"] if each["tensor"] == "w"]
+    l2 = [numbers[0] for numbers in layer["numbers"]]
+    assert l2 == [[0, pytest.approx(2.236), pytest.approx(4.472)], [pytest.approx(2.236), pytest.approx(4.472), "NaN"]]
+
+
+def test_a_booster(folder):
+    page = report(folder, "booster")
+    [chart] = [each for each in page.data["charts"] if each["title"] == "error"]
+    assert [line["tensor"] for line in chart["lines"]] == ["test-error", "train-error"]
+    [gain] = page.data["booster"]["importances"]
+    assert (gain["kind"], gain["step"]) == ("gain", 5)
+    assert (gain["features"], gain["values"]) == (["<i>tax</i>", "age"], [0.75, 0.25])
+    assert page.data["booster"]["trees"] == {"steps": [0, 5], "depths": [2, 2], "nodes": [7, 7]}
+    predictions = page.data["predictions"]
+    assert predictions["confusion"] == {"classes": [0, 1], "counts": [[1, 1], [1, 2]]}
+    [roc] = predictions["roc"]
+    assert roc["area"] == pytest.approx(5 / 6, rel=1e-3) and (roc["x"][-1], roc["y"][-1]) == (1, 1)
+    assert "max_depth 3" in page.words()
+
+
+def test_scores_of_several_classes(tmp_path):
+    scores = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.5, 0.1, 0.4], [0.2, 0.2, 0.6]])
+    record_booster(str(tmp_path / "classes"), [0, 1, 2, 2], scores)
+    predictions = report(tmp_path, "classes").data["predictions"]
+    assert predictions["confusion"]["counts"] == [[1, 0, 0], [0, 1, 0], [1, 0, 1]]
+    assert [curve["area"] for curve in predictions["roc"]] == [1, 1, 1]
+
+
+def test_residuals(tmp_path):
+    record_booster(str(tmp_path / "numbers"), [1.5, 2.5, -1.0], [1.0, 3.0, -1.0])
+    residuals = report(tmp_path, "numbers").data["predictions"]["residuals"]
+    assert residuals["rms"] == pytest.approx((0.5 / 3) ** 0.5, rel=1e-3)
+    assert (residuals["mean_absolute"], residuals["bias"]) == (pytest.approx(1 / 3, rel=1e-3), 0)
+
+
+def test_an_empty_trial(tmp_path):
+    smd.Hook(str(tmp_path / "empty")).close()
+    with smd.Hook(str(tmp_path / "nothing_saved"), save_config=smd.SaveConfig(save_interval=1)) as hook, hook.step():
+        pass
+    said = report(tmp_path, "nothing_saved").words()
+    assert "Nothing could be judged" in said and "Steps none" in said
+
+
+def test_what_cannot_be_read_is_said(tmp_path):
+    record_training(str(tmp_path / "damaged"), steps=30, nan_from=99)
+    [event_file] = (tmp_path / "damaged/events/000000000007").iterdir()
+    event_file.write_bytes(event_file.read_bytes()[:900])
+    done = Program(tmp_path).run("report damaged -o page.html")
+    assert done.returncode in (0, 10) and done.stderr == ""
+    page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert "Not all of the trial could be read." in page.words() and event_file.name in page.words()
+    [layer] = [each for each in page.data["statistics"]["layers"] if each["tensor"] == "layer12.weight"]
+    assert layer["numbers"][0][0].count(None) == 1
+
+
+def test_names_do_no_harm(folder):
+    page = report(folder, "'a \"<b>'\"'\"'hostile'\"'\"''")
+    assert len(page.scripts) == 2
+    assert not {tag for tag, _ in page.elements} & {"img", "b", "i", "iframe", "object"} - {"b"}
+    assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
+    said = page.words()
+    for name in ["</script><script>window.harmed = 1</script>", "{{data}} & <b>bold</b>", "new\\x0aline"]:
+        assert name in said, name
+
+
+# ---- size and time ----
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """1,000 steps of 200 tensors."""
+    folder = tmp_path_factory.mktemp("large")
+    record_reductions(str(folder / "large"), steps=1000, tensors=200)
+    return folder
+
+
+def test_a_large_trial_is_fast(large):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([PROGRAM, "report", "large"], cwd=large, check=False, capture_output=True, timeout=100)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    # The processor's time, which others on the machine take no part of; a second or two, doubled.
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 6
+
+
+def test_a_large_trial_makes_a_small_page(large):
+    page = report(large, "large")
+    assert os.path.getsize(large / "page.html") < MOST_BYTES
+    statistics = page.data["statistics"]
+    assert len(statistics["layers"]) == 200 and 100 <= len(statistics["steps"]) <= 160
+    assert f"Shown are {len(statistics['steps'])} of 1000 steps" in page.words()
+
+
+def test_many_tensors_and_workers_make_a_small_page(tmp_path):
+    hooks = [
+        smd.Hook(str(tmp_path / "many"), save_all=True, save_config=smd.SaveConfig(save_interval=1),
+                 include_workers="all", worker=f"worker_{rank}", num_workers=10)
+        for rank in range(10)
+    ]  # fmt: skip
+    values = np.random.default_rng(0).standard_normal((40, 500, 3)).astype("float32")
+    for step in range(40):
+        for hook in hooks:
+            with hook.step(smd.modes.TRAIN):
+                for tensor in range(500):
+                    hook.save(f"tensor_{tensor}_{'x' * 500}", values[step, tensor] * (np.nan if step > 30 else 1))
+    for hook in hooks:
+        hook.close()
+    page = report(tmp_path, "many")
+    assert os.path.getsize(tmp_path / "page.html") < MOST_BYTES
+    assert len(page.data["statistics"]["layers"]) in (299, 300) and len(page.data["workers"]) == 8
+    assert re.search(r"Shown are (299|300) of 500 tensors", page.words())

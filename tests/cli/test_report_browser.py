@@ -1,0 +1,200 @@
+"""Pages of smdebug report in a real browser."""
+
+import pytest
+from browser import Browser
+from cli_trials import record_workers
+from report_page import report
+from report_trials import HOSTILE, record_booster, record_hostile, record_reductions, record_training
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.select import Select
+
+PHONE = 360
+PAGES = ["training", "booster", "numbers", "workers", "reductions", "hostile"]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    started = Browser(tmp_path_factory.mktemp("profile"))
+    yield started
+    started.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """By name, a page about each kind of trial."""
+    folder = tmp_path_factory.mktemp("pages")
+    record_training(str(folder / "training"))
+    record_booster(str(folder / "booster"), [0, 0, 1, 1, 1], [0.1, 0.6, 0.4, 0.8, 0.9])
+    record_booster(str(folder / "numbers"), [1.5, 2.5, -1.0], [1.0, 3.0, -1.0])
+    record_workers(folder / "workers")
+    record_reductions(str(folder / "reductions"), steps=20, tensors=80)
+    record_hostile(str(folder / "hostile"))
+    paths = {}
+    for name in PAGES:
+        report(folder, name)
+        paths[name] = (folder / "page.html").rename(folder / f"{name}.html")
+    return paths
+
+
+@pytest.fixture
+def training(browser, pages):
+    yield browser.open(pages["training"])
+    assert browser.complaints() == []
+
+
+def tip(browser):
+    """What is said beside the pointer."""
+    return browser.run("return [...document.querySelectorAll('.tip')].filter((tip) => !tip.hidden).map((tip) => tip.innerText)")
+
+
+def hover(browser, selector, x, y):
+    """Moves the pointer to a place in an element, in shares of its size; returns what is said there."""
+    element = browser.find(selector)
+    browser.run("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element)
+    size = element.size
+    ActionChains(browser.driver).move_to_element_with_offset(
+        element, int(size["width"] * (x - 0.5)), int(size["height"] * (y - 0.5))
+    ).perform()
+    [said] = tip(browser)
+    return said
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("width", [1240, PHONE])
+def test_it_draws_and_asks_for_nothing(name, width, browser, pages):
+    browser.open(pages[name], width=width, dark=width == PHONE)
+    assert browser.complaints() == []
+    assert all(url.startswith(("file:", "data:")) for url in browser.requests())
+    empty = browser.run("return [...document.querySelectorAll('.drawn')].filter((e) => !e.innerText).map((e) => e.dataset.part)")
+    assert empty == []
+    # Nothing but what scrolls by itself is wider than the window.
+    assert browser.run("return document.documentElement.scrollWidth") <= width
+    drawn = browser.run("return [...document.querySelectorAll('svg, canvas')].every((e) => e.getBoundingClientRect().width > 0)")
+    assert drawn
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_what_can_be_reached_has_a_name(name, browser, pages):
+    browser.open(pages[name])
+    nameless = browser.run("""
+        return [...document.querySelectorAll('a, button, select, input, summary, [tabindex], [role=img]')]
+          .filter((e) => !(e.innerText || e.getAttribute('aria-label') || (e.labels && e.labels.length && e.labels[0].innerText)))
+          .map((e) => e.outerHTML)""")
+    assert nameless == []
+    assert browser.run("const ids = [...document.querySelectorAll('[id]')].map((e) => e.id); return ids.length - new Set(ids).size") == 0
+
+
+def test_names_do_no_harm(browser, pages):
+    browser.open(pages["hostile"])
+    assert browser.run("return window.harmed ?? null") is None
+    assert browser.run("return document.images.length") == 0
+    assert HOSTILE in browser.find("body").text
+    assert HOSTILE in browser.driver.title or "hostile" in browser.driver.title
+
+
+def test_the_pointer_is_told_values(training):
+    assert hover(training, "#curves .surface", 0.02, 0.5).split("\n") == ["step 0", "TRAIN: 2"]
+    said = hover(training, "#layers .heat-plot", 0.001, 0.03)
+    assert said.startswith("gradient/layer1.weight\nstep 0 (TRAIN 0): ")
+    said = hover(training, "#layers .heat-plot", 0.5, 0.03)
+    assert "a rule found something here" in said
+    assert hover(training, "#histograms .surface", 0.5, 0.95).startswith("step ")
+
+
+def test_keys_move_through_charts(training):
+    chart = training.find("#curves .surface")
+    chart.send_keys(Keys.ARROW_RIGHT)
+    assert tip(training) == ["step 0\nTRAIN: 2"]
+    chart.send_keys(Keys.ARROW_RIGHT)
+    assert tip(training) == ["step 1\nTRAIN: 1"]
+    assert training.find("[role=status]").get_attribute("textContent") == "step 1; TRAIN 1"
+    chart.send_keys(Keys.END)
+    assert tip(training)[0].startswith("step 59\nTRAIN: NaN (at 58)")
+    chart.send_keys(Keys.ESCAPE)
+    assert tip(training) == []
+
+    heat = training.find("#layers .heat-plot")
+    for key in (Keys.ARROW_RIGHT, Keys.ARROW_DOWN, Keys.END):
+        heat.send_keys(key)
+    assert tip(training)[0].startswith("gradient/layer2.weight\nstep 58 (TRAIN 53): NaN")
+
+    ridges = training.find("#histograms .surface")
+    for key in (Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.HOME):
+        ridges.send_keys(key)
+    assert "elements" in tip(training)[0]
+
+
+def test_what_is_shown_can_be_chosen(training):
+    labels = "return [...document.querySelectorAll('#layers .heat-labels div')].map((e) => e.title)"
+    assert training.run(labels) == [f"gradient/layer{i}.weight" for i in range(1, 13)]
+    measure, group = training.driver.find_elements("css selector", "#layers select")
+    Select(group).select_by_visible_text("weights (12)")
+    assert training.run(labels) == [f"layer{i}.weight" for i in range(1, 13)]
+    Select(measure).select_by_visible_text("largest |x|")
+    training.find("#layers input[type=search]").send_keys("Layer3")
+    assert training.run(labels) == ["layer3.weight"]
+    training.find("#layers input[type=search]").send_keys("none of them")
+    assert "No tensor has this in its name." in training.find("#layers").text
+    Select(training.find("#histograms select")).select_by_index(5)
+    assert training.find("#histograms h3").text == training.run(
+        "return report.histograms[5].tensor"
+    )
+
+
+def test_lines_can_be_hidden_and_scaled(training):
+    lines = "return document.querySelectorAll('#curves .surface svg .curve').length"
+    before = training.run(lines)
+    button = training.find("#curves .legend button")
+    button.click()
+    assert (training.run(lines), button.get_attribute("aria-pressed")) == (before - 1, "false")
+    button.click()
+    path = "return document.querySelector('#curves .surface svg .curve').getAttribute('d')"
+    linear = training.run(path)
+    training.find("#curves .legend input").click()
+    assert training.run(lines) == before and training.run(path) != linear
+
+
+def test_more_small_multiples(browser, pages):
+    browser.open(pages["reductions"])
+    count = "return document.querySelectorAll('#layers .multiples figure').length"
+    assert browser.run(count) == 24
+    browser.find("#layers .more").click()
+    assert browser.run(count) == 40 and not browser.find("#layers .more").is_displayed()
+
+
+def test_a_booster_is_drawn(browser, pages):
+    browser.open(pages["booster"])
+    assert browser.find(".bars").text.split("\n") == ["<i>tax</i>", "0.75", "age", "0.25"]
+    assert browser.find("table.confusion").text.split("\n") == ["0 1", "0 1 1", "1 1 2"]
+    assert "class 1: area 0.8333" in browser.find("#predictions").text
+    browser.open(pages["numbers"])
+    assert browser.run("return document.querySelectorAll('#predictions .dot').length") == 3
+
+
+def test_workers_are_side_by_side(browser, pages):
+    browser.open(pages["workers"])
+    text = browser.find("#workers").text
+    assert "worker_0" in text and "worker_1" in text and "How far workers are apart" in text
+    assert browser.run("return document.querySelectorAll('#workers .multiples figure').length") == 2
+
+
+def test_it_prints(browser, pages):
+    browser.open(pages["training"], dark=True)
+    printed = browser.print_to_pdf()
+    assert printed.startswith(b"%PDF") and printed.count(b"/Type /Page\n") >= 3
+    browser.command("Emulation.setEmulatedMedia", media="print")
+    assert browser.run("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not browser.find("nav").is_displayed()
+
+
+def test_without_scripts_verdicts_are_read(browser, pages):
+    browser.command("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.open(pages["training"])
+        browser.command("Emulation.setScriptExecutionDisabled", value=False)
+        said = browser.find("body").text
+        assert "VanishingGradient in gradient/layer1.weight, step 23" in said
+        assert "Charts are drawn by scripts, which are switched off here." in said and "Collections" in said
+    finally:
+        browser.command("Emulation.setScriptExecutionDisabled", value=False)
