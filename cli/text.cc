@@ -30,6 +30,16 @@ bool IsControl(std::string_view character) {
   return lead == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
 }
 
+// Of lines (U+2028, U+2029), or of the direction that texts run in (U+061C, U+200E, U+200F, U+202A
+// to U+202E, U+2066 to U+2069), which would make names look like others.
+bool IsLayoutControl(std::string_view character) {
+  if (character == "\xD8\x9C") return true;
+  if (!character.starts_with("\xE2\x80") && !character.starts_with("\xE2\x81")) return false;
+  const auto last = static_cast<unsigned char>(character[2]);
+  if (character[1] == '\x81') return last >= 0xA6 && last <= 0xA9;
+  return last == 0x8E || last == 0x8F || (last >= 0xA8 && last <= 0xAE);
+}
+
 // The place in `text` after `count` characters.
 size_t Skip(std::string_view text, size_t count) {
   size_t at = 0;
@@ -46,7 +56,7 @@ std::string Printable(std::string_view text) {
   while (!text.empty()) {
     const size_t size = CharacterSize(text);
     const std::string_view character = text.substr(0, size == 0 ? 1 : size);
-    if (size != 0 && !IsControl(character)) {
+    if (size != 0 && !IsControl(character) && !IsLayoutControl(character)) {
       out += character;
     } else {
       for (const char byte : character) {

@@ -7,8 +7,8 @@
 
 namespace smdebug::cli {
 
-// The text with control characters and bytes that are not UTF-8 written out, as \x1b: names come
-// from files, and must not command a terminal.
+// The text with control characters, those of direction too, and bytes that are not UTF-8 written
+// out, as \x1b: names come from files, and must neither command a terminal nor look like others.
 std::string Printable(std::string_view text);
 
 // How many characters there are, each taken to be one column wide.

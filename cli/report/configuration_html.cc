@@ -176,7 +176,7 @@ std::string TrialFactsHtml(const Trial &trial, const Inventory &inventory) {
   }
   const size_t workers = inventory.workers.size();
   return "<dl class=\"facts\">" + Fact("Steps", StepsText(inventory.steps)) +
-         Fact("Modes", Html(Join(modes, ", "))) +
+         Fact("Modes", modes.empty() ? "none" : Html(Join(modes, ", "))) +
          Fact("Tensors", std::to_string(inventory.tensors.size())) +
          Fact("Workers", workers == 1 ? Html(inventory.workers.front()) : std::to_string(workers)) +
          Fact("State", trial.HasEnded() ? "ended" : "not ended") +

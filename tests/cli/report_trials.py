@@ -9,7 +9,7 @@ REDUCTIONS = smd.ReductionConfig(
     reductions=["min", "max", "mean", "std"], abs_reductions=["mean"], norms=["l2"]
 )
 HOSTILE = "</script><script>window.harmed = 1</script>"
-HOSTILE_NAMES = [HOSTILE, "\"'><img src=x onerror='window.harmed = 2'>", "{{data}} & <b>bold</b>", "new\nline \u202e\u0007"]
+HOSTILE_NAMES = [HOSTILE, "\"'><img src=x onerror='window.harmed = 2'>", "{{data}} & <b>bold</b>", "new\nline \u202e\u2028\u0007"]
 
 
 def record_training(path, steps=60, nan_from=50):

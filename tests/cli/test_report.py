@@ -197,7 +197,7 @@ def test_an_empty_trial(tmp_path):
     with smd.Hook(str(tmp_path / "nothing_saved"), save_config=smd.SaveConfig(save_interval=1)) as hook, hook.step():
         pass
     said = report(tmp_path, "nothing_saved").words()
-    assert "Nothing could be judged" in said and "Steps none" in said
+    assert "Nothing could be judged" in said and "Steps none Modes none" in said
 
 
 def test_what_cannot_be_read_is_said(tmp_path):
@@ -218,7 +218,8 @@ def test_names_do_no_harm(folder):
     assert not {tag for tag, _ in page.elements} & {"img", "b", "i", "iframe", "object"} - {"b"}
     assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
     said = page.words()
-    for name in ["</script><script>window.harmed = 1</script>", "{{data}} & <b>bold</b>", "new\\x0aline"]:
+    control = "new\\x0aline \\xe2\\x80\\xae\\xe2\\x80\\xa8\\x07"
+    for name in ["</script><script>window.harmed = 1</script>", "{{data}} & <b>bold</b>", control]:
         assert name in said, name
 
 

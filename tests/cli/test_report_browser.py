@@ -155,6 +155,12 @@ def test_lines_can_be_hidden_and_scaled(training):
     assert training.run(lines) == before and training.run(path) != linear
 
 
+def test_scales_say_what_there_is(training):
+    ticks = "const scale = makeScale(arguments[0], 100, 0, {isLog: true}); return scale.ticks(5).map((tick) => [tick, scale(tick)])"
+    assert training.run(ticks, [0, 1, 10]) == [[0, 100], [1, 92], [10, 0]]
+    assert training.run(ticks, []) == []
+
+
 def test_more_small_multiples(browser, pages):
     browser.open(pages["reductions"])
     count = "return document.querySelectorAll('#layers .multiples figure').length"

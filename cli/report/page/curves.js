@@ -17,5 +17,10 @@ function drawCurves(place) {
       lineChart({ title: chart.title, lines: chart.lines.map(toLine), marks: firstFindings() })));
   }
   place.append(grid);
-  if (report.rules.length) place.append(make('p', { class: 'note' }, 'Dotted lines: where a rule first found something, by its number above.'));
+  const isOdd = (value) => value !== null && !Number.isFinite(value);
+  const notes = [
+    report.rules.length ? 'Dotted lines: where a rule first found something, by its number above.' : '',
+    report.charts.some((chart) => chart.lines.some((line) => line.values.some(isOdd))) ? 'Crosses: NaN or infinite.' : '',
+  ].filter(Boolean);
+  if (notes.length) place.append(make('p', { class: 'note' }, notes.join(' ')));
 }

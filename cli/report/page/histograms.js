@@ -48,7 +48,8 @@ function drawRidges(histograms) {
     frame = { left: 66, right: width - 10 };
     const next = makeSvg('svg', { viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true' });
     let right = -Infinity;
-    for (const { value, share } of edgeTicks(edges, (frame.right - frame.left) / 70)) {
+    const ticks = peaks.length ? edgeTicks(edges, (frame.right - frame.left) / 70) : [];
+    for (const { value, share } of ticks) {
       const x = frame.left + (frame.right - frame.left) * share;
       const text = formatNumber(value);
       if (x - text.length * 3.2 < right + 8) continue;

@@ -22,28 +22,34 @@ function powerTicks(least, most, count) {
 }
 
 // A scale of `numbers` onto begin..end.  What is not finite has no place on it; on a logarithmic scale
-// what is negative neither, and 0 is at its beginning.
+// what is negative neither, and 0 is at its beginning, apart from the least of the others.  Of no
+// numbers it has no ticks.
 function makeScale(numbers, begin, end, { isLog = false, withZero = false } = {}) {
   let least = Infinity;
   let most = -Infinity;
+  const hasZero = isLog && numbers.includes(0);
   for (const number of numbers) {
     if (!Number.isFinite(number) || (isLog && number <= 0)) continue;
     least = Math.min(least, number);
     most = Math.max(most, number);
   }
-  if (least > most) [least, most] = isLog ? [0.1, 1] : [0, 1];
+  const isEmpty = least > most;
+  if (isEmpty) [least, most] = isLog ? [0.1, 1] : [0, 1];
   if (withZero && !isLog) [least, most] = [Math.min(least, 0), Math.max(most, 0)];
   if (least === most) {
     if (isLog) [least, most] = [least / 2, most * 2];
     else [least, most] = [least - (Math.abs(least) || 1) / 10, most + (Math.abs(most) || 1) / 10];
   }
   const map = isLog ? Math.log10 : (number) => number;
-  const factor = (end - begin) / (map(most) - map(least));
-  const scale = (number) => (isLog && number === 0 ? begin : begin + (map(number) - map(least)) * factor);
+  const first = hasZero ? begin + (end - begin) * 0.08 : begin;
+  const factor = (end - first) / (map(most) - map(least));
+  const scale = (number) => (isLog && number === 0 ? begin : first + (map(number) - map(least)) * factor);
   scale.has = (number) => Number.isFinite(number) && (!isLog || number >= 0);
   scale.least = least;
   scale.most = most;
-  scale.ticks = (count) => (isLog ? powerTicks : roundTicks)(least, most, count);
+  scale.ticks = (count) => [
+    ...(hasZero ? [0] : []), ...(isEmpty ? [] : (isLog ? powerTicks : roundTicks)(least, most, count)),
+  ];
   return scale;
 }
 
