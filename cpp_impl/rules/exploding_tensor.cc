@@ -63,7 +63,7 @@ class ExplodingTensor final : public Detector {
       : Detector("ExplodingTensor"), selector_(std::move(selector)), limits_(limits) {}
 
   bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return selector_.IsEmpty() || selector_.Matches(tensor, membership);
+    return IsAmong(selector_, tensor, membership);
   }
 
   void Observe(const Sample &sample, Findings &) override {

@@ -64,7 +64,7 @@ class FirstNonFinite final : public Detector {
         loss_scaling_(loss_scaling) {}
 
   bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return selector_.IsEmpty() || selector_.Matches(tensor, membership);
+    return IsAmong(selector_, tensor, membership);
   }
 
   void Observe(const Sample &sample, Findings &findings) override {

@@ -28,6 +28,11 @@ Result<Selector> NamedTensors(const Parameters &parameters, std::vector<std::str
   return Select(parameters, std::move(collections), parameters.List(kTensorRegex), kTensorRegex);
 }
 
+bool IsAmong(const Selector &selector, std::string_view tensor, const Membership &membership) {
+  if (selector.IsEmpty()) return !membership.IsIn("trees", tensor);
+  return selector.Matches(tensor, membership);
+}
+
 Result<Selector> RequiredTensors(const Parameters &parameters) {
   const auto takes = [&](std::string_view one, std::string_view other) {
     return parameters.IsGiven(one) || !parameters.IsGiven(other);

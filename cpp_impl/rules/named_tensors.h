@@ -15,6 +15,10 @@ inline constexpr std::string_view kTensorRegexMeaning =
 // a bad expression.
 Result<Selector> NamedTensors(const Parameters &parameters, std::vector<std::string> more = {});
 
+// Whether a rule that looks at all tensors if none are named looks at this one.  Not at the tables
+// of a booster's trees, unless they are named: a cell that is empty there is NaN.
+bool IsAmong(const Selector &selector, std::string_view tensor, const Membership &membership);
+
 // The tensors that they name: if only one is given, without the other's default.
 // INVALID_CONFIG too if both are empty.
 Result<Selector> RequiredTensors(const Parameters &parameters);

@@ -31,6 +31,15 @@ TEST(ExplodingTensorTest, TheFirstTensorThatIsBrokenIsNamed) {
             "1 of the 4 elements of 'b' are not a number, 2 are infinite");
 }
 
+TEST(ExplodingTensorTest, EmptyCellsOfTreesAreNoFault) {
+  FakeSource source;
+  source.Include("trees", "^trees/");
+  source.Step(0).Save("trees/Split", {0.5, kNan}).Save("w", {1});
+  EXPECT_THAT(Judge(kRule, {}, source).Steps(), IsEmpty());
+  EXPECT_THAT(Judge(kRule, {{"tensor_regex", "^trees/"}}, source).Tensors(),
+              ElementsAre("trees/Split"));
+}
+
 TEST(ExplodingTensorTest, EachWorkerHasAFirstOne) {
   FakeSource source;
   source.Step(0).By("a").Save("x", {1}).Save("y", {kInf});

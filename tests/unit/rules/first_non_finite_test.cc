@@ -31,6 +31,15 @@ TEST(FirstNonFiniteTest, TheFirstInTheOrderOfTheRecordIsNamed) {
             "elements; its norm was 1 at step 0 and did not grow");
 }
 
+TEST(FirstNonFiniteTest, EmptyCellsOfTreesAreNoFault) {
+  FakeSource source;
+  source.Include("trees", "^trees/");
+  source.Step(0).Save("trees/Split", {0.5, NAN}).Save("w", {1});
+  EXPECT_THAT(Judge(kRule, {}, source).Steps(), IsEmpty());
+  EXPECT_THAT(Judge(kRule, {{"tensor_regex", "^trees/"}}, source).Tensors(),
+              ElementsAre("trees/Split"));
+}
+
 TEST(FirstNonFiniteTest, SaysWhenItsNormBeganToGrow) {
   FakeSource source;
   int64_t step = 0;
