@@ -16,7 +16,7 @@ import pytest
 
 from smdebug import Hook, SaveConfig, create_trial, modes
 from smdebug.exceptions import SMDebugValueError
-from smdebug.rules import Action, VerdictStatus
+from smdebug.rules import Action, BuiltinRule, VerdictStatus
 from smdebug.rules.configuration import RuleSet
 
 OWN_RULE = """
@@ -119,6 +119,14 @@ def test_stop_ends_the_run(tmp_path, trial_dir):
             {"RuleConfigurationName": "VanishingGradient", "RuleParameters": {"treshold": "1"}},
             "did you mean 'threshold'?",
         ),
+        (
+            {"RuleConfigurationName": "CreateXgboostReport", "RuleParameters": {"depth": "1"}},
+            "CreateXgboostReport has no parameter 'depth'",
+        ),
+        (
+            {"RuleConfigurationName": "CreateXgboostReport", "LocalPath": "s3://bucket/x"},
+            "LocalPath is a folder here",
+        ),
         ({"RuleParameters": {"rule_to_invoke": "X", "source": "none.py"}}, "no Python file"),
         ({"RuleParameters": {"rule_to_invoke": "X", "source": "own.py"}}, "has no rule 'X'"),
         (
@@ -197,6 +205,46 @@ def test_a_signal_goes_to_a_process(tmp_path, trial_dir):
     action = {"name": "signal", "pid_file": str(tmp_path / "job.pid"), "signal": "SIGINT"}
     list(rules_of(tmp_path, trial_dir, {**VANISHING, "Actions": [action]}).run())
     assert job.wait(30) in (-signal.SIGINT, 1, 130)
+
+
+# ---- reports ---------------------------------------------------------------------------------
+
+
+REPORT = {
+    "RuleConfigurationName": "my report",
+    "RuleParameters": {"rule_to_invoke": "CreateXgboostReport"},
+}
+
+
+def test_a_report_is_written_where_the_configuration_says(tmp_path, trial_dir):
+    pages = tmp_path / "a folder" / "of pages"
+    rules = rules_of(tmp_path, trial_dir, {**REPORT, "LocalPath": str(pages)}, VANISHING)
+    assert len(list(rules.run())) == 1 and not pages.exists()
+    assert rules.write_reports() == [str(pages / "xgboost_report.html")]
+    assert "VanishingGradient" in (pages / "xgboost_report.html").read_text(encoding="utf-8")
+
+
+def test_a_report_is_no_finding(tmp_path, trial_dir):
+    rules_of(tmp_path, trial_dir, {**REPORT, "LocalPath": str(tmp_path)})
+    done = command(tmp_path, trial_dir)
+    page = tmp_path / "xgboost_report.html"
+    assert (done.returncode, done.stdout) == (0, f"wrote {page}\n"), done.stderr
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    told = json.loads(command(tmp_path, trial_dir, "--json").stdout)
+    assert (told["reports"], told["rules"]) == ([str(page)], [])
+
+
+def test_a_report_that_cannot_be_written_says_why(tmp_path, trial_dir):
+    (tmp_path / "xgboost_report.html").mkdir()
+    rules_of(tmp_path, trial_dir, {**REPORT, "LocalPath": str(tmp_path)})
+    done = command(tmp_path, trial_dir)
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
+    assert "xgboost_report.html: the page cannot be written: Is a directory" in done.stderr
+
+
+def test_a_report_is_no_builtin_rule(trial_dir):
+    with pytest.raises(SMDebugValueError, match="smdebug report TRIAL writes its page"):
+        BuiltinRule(create_trial(trial_dir), "CreateXgboostReport")
 
 
 # ---- the command -----------------------------------------------------------------------------

@@ -43,6 +43,8 @@ TEST(MakeBuiltin, SaysWhichRulesThereAre) {
   EXPECT_EQ(status.GetCode(), Code::kInvalidArgument);
   EXPECT_THAT(status.Message(), HasSubstr("did you mean 'VanishingGradient'?"));
   EXPECT_EQ(Refusal("", "").GetCode(), Code::kInvalidArgument);
+  EXPECT_THAT(Refusal("CreateXgboostReport", "").Message(),
+              HasSubstr("smdebug report TRIAL writes its page"));
 }
 
 TEST(MakeBuiltin, NamesABadParameter) {

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
+
+from smdebug.core.program import PROGRAM
 
 __all__ = ["main"]
 
 
 def main() -> None:
     """Becomes the program; does not return."""
-    program = Path(__file__).parent / "bin" / "smdebug"
     sys.stdout.flush()
     try:
-        os.execv(program, ["smdebug", *sys.argv[1:]])
+        os.execv(PROGRAM, ["smdebug", *sys.argv[1:]])
     except OSError as error:
-        sys.exit(f"smdebug: {program}: {error.strerror}; the package was built without it")
+        sys.exit(f"smdebug: {PROGRAM}: {error.strerror}; the package was built without it")
 
 
 if __name__ == "__main__":

@@ -51,16 +51,20 @@ def _run(options: argparse.Namespace) -> int:
     for verdict in rules.run(wait=options.follow):
         print(json.dumps(verdict_to_json(verdict)) if options.json else verdict, flush=True)
         code = EXIT_STOP if verdict.action is Action.STOP else EXIT_FINDINGS
+    pages = rules.write_reports()
     outcomes = rules.outcomes()
     if options.json:
         counts = {
             status.name.lower(): sum(outcome.status is status for outcome in outcomes)
             for status in VerdictStatus
         }
-        print(json.dumps({"summary": counts, "rules": [verdict_to_json(o) for o in outcomes]}))
+        told = [verdict_to_json(outcome) for outcome in outcomes]
+        print(json.dumps({"summary": counts, "rules": told, "reports": pages}))
     else:
         for outcome in outcomes:
             print(f"{outcome.rule}: {outcome.message}")
+        for page in pages:
+            print(f"wrote {page}")
     return code
 
 

@@ -1,4 +1,4 @@
-"""Rules, built-in and written in Python, as a configuration file lists them."""
+"""Rules, built-in and written in Python, and reports, as a configuration file lists them."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from smdebug.exceptions import (
 from smdebug.rules.actions import Act, make_action
 from smdebug.rules.following import new_steps
 from smdebug.rules.panel import Panel
+from smdebug.rules.report import write_report
 from smdebug.rules.rule import Rule
 from smdebug.trials.trial import Trial
 from smdebug.trials.utils import create_trial
@@ -38,6 +39,10 @@ _SERVICE_KEYS = {
     "CollectionConfigurations",
 }
 _KEYS = {"RuleConfigurationName", "RuleParameters", "Actions", *_SERVICE_KEYS}
+
+# What the service counts among the rules, and the page that it leaves.
+_REPORT = "CreateXgboostReport"
+_REPORT_PAGE = "xgboost_report.html"
 
 
 @dataclass
@@ -72,6 +77,7 @@ class RuleSet:
     _builtin: List[str] = field(default_factory=list)
     _python: List[_PythonRule] = field(default_factory=list)
     _actions: Dict[str, List[Act]] = field(default_factory=dict)
+    _pages: List[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._panel = Panel(self.profile)
@@ -83,7 +89,8 @@ class RuleSet:
         Each is {"RuleConfigurationName", "RuleParameters": {"rule_to_invoke", ...},
         "Actions": [...]}.  A rule in Python names its file by the parameter "source";
         other trials are paths in "other_trials", separated by commas.  All other
-        parameters are the rule's own, as texts.
+        parameters are the rule's own, as texts.  CreateXgboostReport is a page that
+        `write_reports` leaves in its "LocalPath".
 
         Raises
         ------
@@ -113,6 +120,9 @@ class RuleSet:
             raise SMDebugValueError("a rule has a RuleConfigurationName or a rule_to_invoke")
         action, acts = _actions(configuration.get("Actions") or [])
         source = parameters.pop("source", None)
+        if source is None and rule_name == _REPORT:
+            self._add_report(configuration, parameters)
+            return
         self._actions.setdefault(rule_name if source is None else name or rule_name, []).extend(acts)
         if source is None:
             self._panel.add(rule_name, parameters, action)
@@ -120,6 +130,16 @@ class RuleSet:
             return
         rule = _load(os.path.join(folder, source), rule_name, self.trial, parameters)
         self._python.append(_PythonRule(name or rule_name, rule, action))
+
+    def _add_report(self, configuration: Mapping[str, Any], parameters: Mapping[str, str]) -> None:
+        for name in parameters:
+            raise SMDebugValueError(f"{_REPORT} has no parameter {name!r}; it has none")
+        folder = str(configuration.get("LocalPath") or "")
+        if "://" in folder:
+            raise SMDebugValueError(f"{_REPORT}: LocalPath is a folder here, not {folder!r}")
+        page = os.path.join(folder, _REPORT_PAGE)
+        if page not in self._pages:
+            self._pages.append(page)
 
     def run(self, wait: bool = True) -> Iterator[Verdict]:
         """Judges step after step, and takes the actions of what is found.
@@ -142,6 +162,19 @@ class RuleSet:
                     yield verdict
                     if verdict.action is Action.STOP:
                         return
+
+    def write_reports(self) -> List[str]:
+        """Writes the pages that were asked for, of what is there by now; returns their paths.
+
+        Raises
+        ------
+        SMDebugRuntimeError
+            If one cannot be written; the message says why.
+        """
+        for page in self._pages:
+            os.makedirs(os.path.dirname(page) or ".", exist_ok=True)
+            write_report(self.trial.path, page, self.profile)
+        return list(self._pages)
 
     def _judge(self, step: int) -> Iterator[Verdict]:
         if self._builtin:

@@ -1,0 +1,33 @@
+"""Pages about trials, which the command line writes."""
+
+from __future__ import annotations
+
+import subprocess
+
+from smdebug.core.program import PROGRAM
+from smdebug.exceptions import SMDebugRuntimeError
+
+__all__ = ["write_report"]
+
+# The program's codes for a page that was written: without findings, and with some.
+_WRITTEN = (0, 10)
+
+
+def write_report(trial_path: str, page: str, profile: str = "aws") -> None:
+    """Writes one HTML file about a trial, as `smdebug report` does.
+
+    Raises
+    ------
+    SMDebugRuntimeError
+        If it cannot be written; the message says why.
+    """
+    command = [str(PROGRAM), "report", "--profile", profile, f"--output={page}", "--", trial_path]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise SMDebugRuntimeError(
+            f"{PROGRAM}: {error.strerror}; it writes reports, and the package was built without it"
+        ) from error
+    if done.returncode not in _WRITTEN:
+        said = done.stderr.strip().removeprefix("smdebug: ")
+        raise SMDebugRuntimeError(said or f"smdebug report ended with code {done.returncode}")
