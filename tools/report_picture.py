@@ -20,7 +20,7 @@ from PIL import Image  # noqa: E402
 from training import FAULTY, Digits, Trainer  # noqa: E402
 
 PICTURE = ROOT / "docs/report.png"
-WIDTH, HEIGHT = 1000, 1420
+WIDTH, HEIGHT = 1000, 900
 
 
 def main():
