@@ -194,6 +194,20 @@ def test_it_prints(browser, pages):
     assert not browser.find("nav").is_displayed()
 
 
+def test_a_heat_map_is_printed_on_one_page(browser, tmp_path):
+    record_reductions(str(tmp_path / "long"), steps=4, tensors=400)
+    report(tmp_path, "long")
+    browser.open(tmp_path / "page.html")
+    browser.command("Emulation.setEmulatedMedia", media="print")
+    heights = """return ['labels', 'plot', 'scroll'].map((name) =>
+        document.querySelector(`#layers .heat-${name}`).getBoundingClientRect().height)"""
+    labels, plot, both = browser.run(heights)
+    assert labels == pytest.approx(plot, abs=2) and 800 < both < 900
+    rows = "return [...document.querySelectorAll('#layers .heat-labels div')].map((e) => e.getBoundingClientRect().height)"
+    rows = browser.run(rows)
+    assert rows[0] == pytest.approx(plot / len(rows), rel=0.01)
+
+
 def test_without_scripts_verdicts_are_read(browser, pages):
     browser.command("Emulation.setScriptExecutionDisabled", value=True)
     try:

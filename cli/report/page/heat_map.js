@@ -114,6 +114,7 @@ function heatMap(label, columns, zeroText = '0') {
     const scale = makeScale(seen, 0, 1, { isLog: true });
     labels.replaceChildren(...rows.map((row) => make('div', { class: row.marks.length ? 'found' : null, title: row.label })));
     element.style.setProperty('--label', `${Math.max(...rows.map((row) => nameOf(row).length), 6) * 6.3 + 10}px`);
+    element.style.setProperty('--rows', Math.max(rows.length, 1));
     canvas.style.height = `calc(${rows.length} * var(--row))`;
     paint(canvas, rows, columns.length, scale);
     writeLabels();
