@@ -27,20 +27,9 @@ Style StyleOf(VerdictStatus status) {
   }
 }
 
-// As Python names them.
-const char *StatusName(VerdictStatus status) {
-  switch (status) {
-    case VerdictStatus::kNoIssue: return "no_issue";
-    case VerdictStatus::kFinding: return "finding";
-    case VerdictStatus::kNoTensor: return "no_tensor";
-    case VerdictStatus::kNotEnoughData: return "not_enough_data";
-  }
-  return "";
-}
-
-// The same in words.
+// In words.
 std::string StatusText(VerdictStatus status) {
-  std::string text = StatusName(status);
+  std::string text = Name(status);
   std::replace(text.begin(), text.end(), '_', ' ');
   return text;
 }
@@ -55,7 +44,7 @@ void TextOrNull(const std::string &text, JsonWriter *json) {
 
 std::string ToJson(const Verdict &verdict) {
   JsonWriter json;
-  json.BeginObject().Key("rule").Text(verdict.rule).Key("status").Text(StatusName(verdict.status));
+  json.BeginObject().Key("rule").Text(verdict.rule).Key("status").Text(Name(verdict.status));
   json.Key("step");
   verdict.step < 0 ? json.Null() : json.Whole(verdict.step);
   json.Key("mode");
@@ -254,7 +243,7 @@ class Rules final : public Command {
     json.Key("findings").Whole(findings).Key("rules_by_status").BeginObject();
     for (const VerdictStatus status : {VerdictStatus::kFinding, VerdictStatus::kNoIssue,
                                        VerdictStatus::kNoTensor, VerdictStatus::kNotEnoughData}) {
-      json.Key(StatusName(status)).Whole(by_status[status]);
+      json.Key(smdebug::Name(status)).Whole(by_status[status]);
     }
     Print(json.EndObject().EndObject().EndObject().Take() + "\n");
   }

@@ -76,7 +76,7 @@ struct smd_tensor {
 
 struct smd_panel {
   smdebug::rules::Profile profile;
-  std::shared_ptr<smdebug::record::SharedPanel> shared;
+  std::shared_ptr<smdebug::rules::SharedPanel> shared;
 };
 
 struct smd_verdicts {

@@ -3,8 +3,8 @@
 #include "analyze/trial_source.h"
 #include "base/json.h"
 #include "guard.h"
-#include "rules/panel_run.h"
 #include "rules/registry.h"
+#include "rules/shared_panel.h"
 
 using namespace smdebug;
 using namespace smdebug::capi;
@@ -64,11 +64,19 @@ const rules::Verdict &At(const smd_verdicts *verdicts, size_t index) {
 
 }  // namespace
 
+const char *smd_verdict_status_name(smd_verdict_status status) noexcept {
+  return rules::VerdictStatusName(static_cast<rules::VerdictStatus>(status));
+}
+
+const char *smd_action_name(smd_action action) noexcept {
+  return rules::ActionName(static_cast<rules::Action>(action));
+}
+
 smd_error *smd_panel_new(const char *profile, smd_panel **out) noexcept {
   return Guard([&]() -> Status {
     SMD_CLEAR_OUT(out);
     SMD_ASSIGN_OR_RETURN(const rules::Profile known, ProfileFromC(profile));
-    *out = new smd_panel{known, std::make_shared<record::SharedPanel>()};
+    *out = new smd_panel{known, std::make_shared<rules::SharedPanel>()};
     return Status::Ok();
   });
 }
@@ -103,13 +111,9 @@ smd_error *smd_panel_run(smd_panel *panel, smd_trial *trial, int64_t first, int6
     if (end >= 0) range.end = end;
     analyze::TrialSource source(trial->trial);
     auto verdicts = std::make_unique<smd_verdicts>();
-    const MutexLock lock(panel->shared->mutex);
-    rules::PanelRun run(panel->shared->panel, source, panel->shared->last_shown);
-    const Status status = run.Run(range, waits != 0, [&](const rules::Verdict &verdict) {
-      verdicts->items.push_back(verdict);
-      return true;
-    });
-    panel->shared->last_shown = run.LastShown();
+    const Status status = rules::JudgeSteps(
+        *panel->shared, source, range, waits != 0,
+        [&](const rules::Verdict &verdict) { verdicts->items.push_back(verdict); });
     *out = verdicts.release();
     return status;
   });

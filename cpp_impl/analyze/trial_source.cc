@@ -38,6 +38,11 @@ Result<std::optional<int64_t>> TrialSource::NextStep(int64_t step) {
   return next == steps.end() ? std::optional<int64_t>() : std::optional<int64_t>(*next);
 }
 
+Result<bool> TrialSource::IsComplete(int64_t step) {
+  SMD_ASSIGN_OR_RETURN(const StepState state, trial_->StateOf(step, Mode::kGlobal));
+  return state == StepState::kAvailable;
+}
+
 Result<rules::StepPlace> TrialSource::PlaceOf(int64_t step) {
   SMD_ASSIGN_OR_RETURN(const std::optional<ModeStep> as, trial_->ModeStepOf(step));
   if (!as) return rules::StepPlace{step, Mode::kGlobal, step};

@@ -16,6 +16,7 @@ class TrialSource final : public rules::Source, private rules::Membership {
   Status WaitForStepUntil(int64_t step, const Deadline &deadline) override;
   double WallSecondsOf(int64_t step) override;
   Result<std::optional<int64_t>> NextStep(int64_t step) override;
+  Result<bool> IsComplete(int64_t step) override;
   Result<rules::StepPlace> PlaceOf(int64_t step) override;
   Status VisitStep(int64_t step, const Wants &wants, const Visit &visit) override;
   const rules::Membership &Collections() const override { return *this; }

@@ -420,11 +420,13 @@ Status Hook::WriteLeftovers() {
   return CloseStep();
 }
 
-Status Hook::Watch(std::shared_ptr<SharedPanel> panel) {
+Status Hook::Watch(std::shared_ptr<rules::SharedPanel> panel) {
   SMD_RETURN_IF_ERROR(mark_.Check());
   const MutexLock lock(mutex_);
   if (is_step_open_) return WrongState("a step is open; rules begin to look between steps");
-  live_rules_ = std::make_unique<LiveRules>(std::move(panel), collections_, options_.worker);
+  auto watching = std::make_unique<LiveRules>(std::move(panel), collections_, options_.worker);
+  if (live_rules_) watching->Inherit(live_rules_->TakeVerdicts());
+  live_rules_ = std::move(watching);
   return Status::Ok();
 }
 

@@ -51,7 +51,7 @@ class Hook {
                     const std::vector<std::string> &collections);
   Status SaveScalar(std::string_view name, const tensor::View &view, double timestamp);
 
-  Status Watch(std::shared_ptr<SharedPanel> panel);
+  Status Watch(std::shared_ptr<rules::SharedPanel> panel);
   rules::Action Advice() const;
   std::vector<rules::Verdict> TakeVerdicts();
 

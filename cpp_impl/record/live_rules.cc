@@ -21,7 +21,7 @@ std::vector<std::string_view> TextsOf(const tensor::View &view) {
 
 }  // namespace
 
-LiveRules::LiveRules(std::shared_ptr<SharedPanel> panel, const config::CollectionSet &collections,
+LiveRules::LiveRules(std::shared_ptr<rules::SharedPanel> panel, const config::CollectionSet &collections,
                      std::string worker)
     : panel_(std::move(panel)), collections_(collections), worker_(std::move(worker)) {}
 
@@ -67,6 +67,11 @@ std::vector<rules::Verdict> LiveRules::TakeVerdicts() {
                                     std::make_move_iterator(verdicts_.end()));
   verdicts_.clear();
   return taken;
+}
+
+void LiveRules::Inherit(std::vector<rules::Verdict> verdicts) {
+  verdicts_.assign(std::make_move_iterator(verdicts.begin()),
+                   std::make_move_iterator(verdicts.end()));
 }
 
 bool LiveRules::IsIn(std::string_view collection, std::string_view tensor) const {

@@ -8,25 +8,17 @@
 #include <string_view>
 #include <vector>
 
-#include "base/mutex.h"
 #include "config/collection_set.h"
-#include "rules/panel.h"
+#include "rules/shared_panel.h"
 #include "tensor/view.h"
 
 namespace smdebug::record {
-
-// A panel that is shared with whoever made it.
-struct SharedPanel {
-  Mutex mutex;
-  rules::Panel panel SMD_GUARDED_BY(mutex);
-  int64_t last_shown SMD_GUARDED_BY(mutex) = -1;
-};
 
 // For one thread at a time.
 class LiveRules final : private rules::Membership {
  public:
   // `collections` must outlive it.
-  LiveRules(std::shared_ptr<SharedPanel> panel, const config::CollectionSet &collections,
+  LiveRules(std::shared_ptr<rules::SharedPanel> panel, const config::CollectionSet &collections,
             std::string worker);
 
   void BeginStep(const rules::StepPlace &place);
@@ -39,11 +31,13 @@ class LiveRules final : private rules::Membership {
   rules::Action Advice() const { return advice_; }
   // What was found since the last call; of very many the newest.
   std::vector<rules::Verdict> TakeVerdicts();
+  // What was found by those it takes the place of, and not taken.
+  void Inherit(std::vector<rules::Verdict> verdicts);
 
  private:
   bool IsIn(std::string_view collection, std::string_view tensor) const override;
 
-  const std::shared_ptr<SharedPanel> panel_;
+  const std::shared_ptr<rules::SharedPanel> panel_;
   const config::CollectionSet &collections_;
   const std::string worker_;
   uint64_t version_ = 0;  // of the collections that names were matched with

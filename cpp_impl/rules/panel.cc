@@ -52,6 +52,15 @@ std::vector<Verdict> Panel::EndStep(const StepPlace &place) {
   return verdicts;
 }
 
+void Panel::PassStep(const StepPlace &place) {
+  if (open_.empty()) open_.assign(seats_.size(), Findings(place));
+  for (size_t i = 0; i < seats_.size(); ++i) {
+    if (!seats_[i].has_ended) seats_[i].detector->EndStep(open_[i]);
+  }
+  open_.clear();
+  last_place_ = place;
+}
+
 bool Panel::NeedsTimes() const {
   return std::any_of(seats_.begin(), seats_.end(),
                      [](const Seat &seat) { return seat.detector->NeedsTimes(); });

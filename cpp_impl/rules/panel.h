@@ -29,6 +29,8 @@ class Panel {
   void Observe(const Sample &sample, const Membership &membership);
   // What was found at the step.  A rule that has ended finds nothing more.
   std::vector<Verdict> EndStep(const StepPlace &place);
+  // The same for a step that rules are only to know of: its findings do not count.
+  void PassStep(const StepPlace &place);
   // Whether any of them asks when steps were recorded; then the places have to tell.
   bool NeedsTimes() const;
   // Between steps, now and then: what is found for want of a step.

@@ -5,9 +5,6 @@
 namespace smdebug::rules {
 namespace {
 
-// How often rules that watch the time hear of it while no step comes.
-constexpr Clock::Duration kLookAtTheClock = std::chrono::seconds(1);
-
 Status ConditionMet(const Verdict &verdict) {
   return Status(Code::kRuleConditionMet,
                 StrCat(verdict.rule, " is met at step ", verdict.place.step, ": ", verdict.message))
@@ -17,8 +14,16 @@ Status ConditionMet(const Verdict &verdict) {
 
 }  // namespace
 
-Result<std::vector<Verdict>> PanelRun::Show(int64_t step) {
-  const StandingStill standing_still(source_);
+Status Tell(const std::vector<Verdict> &verdicts, const RunRange &range,
+            const PanelRun::Report &report) {
+  for (const Verdict &verdict : verdicts) {
+    report(verdict);
+    if (range.stops_at_finding) return ConditionMet(verdict);
+  }
+  return Status::Ok();
+}
+
+Result<std::vector<Verdict>> PanelRun::Show(int64_t step, bool is_reported) {
   SMD_ASSIGN_OR_RETURN(StepPlace place, source_.PlaceOf(step));
   if (panel_.NeedsTimes()) place.wall_seconds = source_.WallSecondsOf(step);
   const Membership &collections = source_.Collections();
@@ -27,65 +32,28 @@ Result<std::vector<Verdict>> PanelRun::Show(int64_t step) {
       [&](const Sample &sample) { panel_.Observe(sample, collections); });
   last_shown_ = step;
   // Also after a failure: what was seen of this step is not the next one's.
-  std::vector<Verdict> verdicts = panel_.EndStep(place);
+  std::vector<Verdict> verdicts;
+  if (is_reported) {
+    verdicts = panel_.EndStep(place);
+  } else {
+    panel_.PassStep(place);
+  }
   if (!visited.IsOk() && !IsMissingData(visited)) return visited;
   return verdicts;
 }
 
-Status PanelRun::ShowEarlier(int64_t first) {
-  while (last_shown_ + 1 < first) {
-    SMD_ASSIGN_OR_RETURN(const std::optional<int64_t> next, source_.NextStep(last_shown_ + 1));
-    if (!next || *next >= first) return Status::Ok();
-    SMD_RETURN_IF_ERROR(Show(*next).GetStatus());
-  }
-  return Status::Ok();
-}
-
-Result<bool> PanelRun::Tell(const std::vector<Verdict> &verdicts, const RunRange &range,
-                            const Report &report) {
-  for (const Verdict &verdict : verdicts) {
-    if (!report(verdict)) return false;
-    if (range.stops_at_finding) return ConditionMet(verdict);
-  }
-  return true;
-}
-
-Result<bool> PanelRun::Wait(int64_t step, const RunRange &range, const Report &report) {
-  while (true) {
-    const Status status = panel_.NeedsTimes() ? source_.WaitForStepUntil(
-                                                    step, Deadline::After(clock_, kLookAtTheClock))
-                                              : source_.WaitForStep(step);
-    const bool has_ended = status.GetCode() == Code::kNoMoreData;
-    if (status.IsOk() || status.GetCode() == Code::kStepUnavailable || has_ended) {
-      // Not before: until then earlier steps may still come.
-      SMD_RETURN_IF_ERROR(ShowEarlier(range.first));
-      return !has_ended;
+Status PanelRun::Run(const RunRange &range, Reach reach, const Report &report) {
+  SMD_ASSIGN_OR_RETURN(std::optional<int64_t> step, source_.NextStep(last_shown_ + 1));
+  // Looking for news once is enough.
+  const StandingStill standing_still(source_);
+  while (step && (!range.end || *step < *range.end)) {
+    if (reach == Reach::kComplete) {
+      SMD_ASSIGN_OR_RETURN(const bool is_complete, source_.IsComplete(*step));
+      if (!is_complete) break;
     }
-    if (status.GetCode() != Code::kTimeout) return status;
-    SMD_ASSIGN_OR_RETURN(const bool goes_on,
-                         Tell(panel_.NoteTime(clock_.WallSeconds()), range, report));
-    if (!goes_on) return false;
-  }
-}
-
-Status PanelRun::Run(const RunRange &range, bool waits, const Report &report) {
-  if (!waits) SMD_RETURN_IF_ERROR(ShowEarlier(range.first));
-  int64_t step = std::max(range.first, last_shown_ + 1);
-  while (!range.end || step < *range.end) {
-    if (waits) {
-      SMD_ASSIGN_OR_RETURN(const bool goes_on, Wait(step, range, report));
-      if (!goes_on) return Status::Ok();
-    }
-    SMD_ASSIGN_OR_RETURN(const std::optional<int64_t> next, source_.NextStep(step));
-    if (!next && !waits) return Status::Ok();
-    if (!next || *next != step) {
-      step = next.value_or(step + 1);
-      continue;
-    }
-    SMD_ASSIGN_OR_RETURN(const std::vector<Verdict> verdicts, Show(step));
-    SMD_ASSIGN_OR_RETURN(const bool goes_on, Tell(verdicts, range, report));
-    if (!goes_on) return Status::Ok();
-    ++step;
+    SMD_ASSIGN_OR_RETURN(const std::vector<Verdict> verdicts, Show(*step, *step >= range.first));
+    SMD_RETURN_IF_ERROR(Tell(verdicts, range, report));
+    SMD_ASSIGN_OR_RETURN(step, source_.NextStep(*step + 1));
   }
   return Status::Ok();
 }

@@ -35,6 +35,12 @@ class Source {
   // The first known step that is not before `step`.
   virtual Result<std::optional<int64_t>> NextStep(int64_t step) = 0;
 
+  // Whether nothing more will be written to a known step.
+  virtual Result<bool> IsComplete(int64_t step) {
+    (void)step;
+    return true;
+  }
+
   // When a known step was recorded, in seconds since 1970; not a number where that cannot be
   // told.  May have to read for it.
   virtual double WallSecondsOf(int64_t step) {

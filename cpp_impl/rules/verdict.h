@@ -19,6 +19,10 @@ enum class VerdictStatus : int32_t {
 // What is to be done about a rule's findings; the numbers are those of smd_action.
 enum class Action : int32_t { kContinue = 0, kWarn = 1, kStop = 2 };
 
+// "finding", "warn"; "" for anything else.
+const char *VerdictStatusName(VerdictStatus status);
+const char *ActionName(Action action);
+
 inline constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
 struct Verdict {

@@ -112,6 +112,9 @@ static void collection(void) {
 static void names(void) {
   EXPECT(strcmp(smd_mode_name(SMD_MODE_TRAIN), "TRAIN") == 0 && smd_mode_name(0)[0] == '\0');
   EXPECT(strcmp(smd_dtype_name(SMD_BFLOAT16), "bfloat16") == 0 && smd_dtype_name(7)[0] == '\0');
+  EXPECT(strcmp(smd_verdict_status_name(SMD_VERDICT_NO_TENSOR), "no_tensor") == 0);
+  EXPECT(strcmp(smd_action_name(SMD_ACTION_STOP), "stop") == 0);
+  EXPECT(smd_verdict_status_name(4)[0] == '\0' && smd_action_name(-1)[0] == '\0');
   EXPECT(smd_dtype_size(SMD_COMPLEX128) == 16 && smd_dtype_size(SMD_STRING) == 0);
   EXPECT(smd_dtype_size(-1) == 0 && smd_dtype_size(1000) == 0);
   EXPECT(strcmp(smd_version_string(), "1.0.0") == 0 && smd_abi_level() == SMD_ABI_LEVEL);

@@ -99,7 +99,7 @@ TEST(Panel, IsShownTheStepsThatComeBeforeTheOneItWaitsFor) {
   hook.Flush();
   const Trial trial = Trial::Open(folder / "run");
   Panel panel;
-  panel.Add("VanishingGradient", kOneMillionth);
+  panel.Add("VanishingGradient", R"({"threshold": "1e-6", "patience": "4"})");
   std::thread training([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     for (int i = 0; i < 4; ++i) SaveGradient(hook, 7);
@@ -107,7 +107,7 @@ TEST(Panel, IsShownTheStepsThatComeBeforeTheOneItWaitsFor) {
   });
   EXPECT_THAT(StepsOf(panel.RunToEnd(trial, 3)), ElementsAre(3, 4));
   training.join();
-  EXPECT_THAT(panel.Outcomes()[0].message, HasSubstr("5 findings"));
+  EXPECT_THAT(panel.Outcomes()[0].message, HasSubstr("2 findings"));
 }
 
 TEST(Panel, RefusesWhatMakesNoSense) {

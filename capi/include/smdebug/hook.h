@@ -84,8 +84,8 @@ SMD_FALLIBLE smd_hook_add_to_step(smd_hook *hook, const smd_strings *collections
  * Thread: any.   Since: 1.0 */
 SMD_API int64_t smd_hook_step(const smd_hook *hook, smd_mode mode) SMD_NOEXCEPT;
 
-/* 1 if the open step saves this tensor: ask before an expensive copy.  0 if no
- * step is open.
+/* 1 if the open step saves this tensor, or a panel looks at it (smd_hook_watch): ask
+ * before an expensive copy.  0 if no step is open.
  * Thread: any.   Since: 1.0 */
 SMD_API int32_t smd_hook_wants(const smd_hook *hook, const char *tensor) SMD_NOEXCEPT;
 

@@ -20,6 +20,14 @@ enum {
 typedef int32_t smd_action;
 enum { SMD_ACTION_CONTINUE = 0, SMD_ACTION_WARN = 1, SMD_ACTION_STOP = 2 };
 
+/* "no_issue", "finding", "no_tensor", "not_enough_data"; "" for anything else.
+ * Thread: any.   Since: 1.0 */
+SMD_API const char *smd_verdict_status_name(smd_verdict_status status) SMD_NOEXCEPT;
+
+/* "continue", "warn", "stop"; "" for anything else.
+ * Thread: any.   Since: 1.0 */
+SMD_API const char *smd_action_name(smd_action action) SMD_NOEXCEPT;
+
 /* ---- panels -------------------------------------------------------------- */
 
 /* Makes a panel without rules.  `profile` says which defaults parameters have: "aws", as
@@ -42,8 +50,8 @@ SMD_FALLIBLE smd_panel_add(smd_panel *panel, const char *rule, const char *param
 
 /* Judges the global steps first <= s < end (end -1: all) that were not judged yet.  Earlier
  * steps are shown to the rules and not reported.  If `waits` is not 0, waits for each step
- * until the job ends; else takes what is there.  `out` gets the findings, also those before
- * a failure.
+ * until the job ends; else takes the steps that all workers have written (once the job has
+ * ended, every step).  `out` gets the findings, also those before a failure.
  *
  * Fails: INVALID_ARGUMENT, CANCELLED, and as smd_trial_refresh().
  * Thread: any.   Since: 1.0 */

@@ -17,8 +17,8 @@ using testing::SizeIs;
 
 class LiveRulesTest : public HookFixture {
  protected:
-  std::shared_ptr<SharedPanel> PanelOf(rules::Action action) {
-    auto shared = std::make_shared<SharedPanel>();
+  std::shared_ptr<rules::SharedPanel> PanelOf(rules::Action action) {
+    auto shared = std::make_shared<rules::SharedPanel>();
     auto detector = rules::MakeDetector("VanishingGradient", {}, rules::Profile::kAws);
     const MutexLock lock(shared->mutex);
     shared->panel.Add(*std::move(detector), action);
@@ -77,6 +77,16 @@ TEST_F(LiveRulesTest, BeginBetweenSteps) {
   End();
 }
 
+TEST_F(LiveRulesTest, AnotherPanelKeepsWhatWasNotTaken) {
+  Expect(TheHook().Watch(PanelOf(rules::Action::kWarn)));
+  StepWith(0);
+  Expect(TheHook().Watch(PanelOf(rules::Action::kStop)));
+  StepWith(0);
+  std::vector<rules::Action> asked;
+  for (const rules::Verdict &verdict : TheHook().TakeVerdicts()) asked.push_back(verdict.action);
+  EXPECT_THAT(asked, ElementsAre(rules::Action::kWarn, rules::Action::kStop));
+}
+
 TEST_F(LiveRulesTest, SeeWhatWasSavedByHand) {
   Expect(TheHook().Watch(PanelOf(rules::Action::kWarn)));
   Begin();
@@ -86,7 +96,7 @@ TEST_F(LiveRulesTest, SeeWhatWasSavedByHand) {
 }
 
 TEST_F(LiveRulesTest, SeeTextsAndTimes) {
-  auto shared = std::make_shared<SharedPanel>();
+  auto shared = std::make_shared<rules::SharedPanel>();
   {
     const MutexLock lock(shared->mutex);
     for (const char *rule : {"TreeDepth", "StalledTrainingRule"}) {

@@ -16,7 +16,7 @@
 namespace smdebug::rules {
 
 // Steps 0 to last were saved or passed over; then the job ends.
-class FakeSource final : public Source, private Membership {
+class FakeSource : public Source, private Membership {
  public:
   FakeSource() {
     Include("weights", "^(?!gradient).*weight");
@@ -78,6 +78,9 @@ class FakeSource final : public Source, private Membership {
     wait_failures_.insert_or_assign(step, std::move(status));
   }
 
+  // The step that some worker still writes to; of none at first.
+  void LeaveOpen(std::optional<int64_t> step) { open_ = step; }
+
   Status WaitForStep(int64_t step) override {
     waited_for.push_back(step);
     if (const auto found = wait_failures_.find(step); found != wait_failures_.end()) {
@@ -91,6 +94,7 @@ class FakeSource final : public Source, private Membership {
     const auto next = steps_.lower_bound(step);
     return next == steps_.end() ? std::optional<int64_t>() : std::optional(next->first);
   }
+  Result<bool> IsComplete(int64_t step) override { return step != open_; }
   Result<StepPlace> PlaceOf(int64_t step) override { return steps_.at(step).place; }
   double WallSecondsOf(int64_t step) override { return steps_.at(step).wall_seconds; }
   Status VisitStep(int64_t step, const Wants &wants, const Visit &visit) override {
@@ -147,6 +151,7 @@ class FakeSource final : public Source, private Membership {
   std::map<int64_t, Status> visit_failures_;
   std::map<int64_t, Status> wait_failures_;
   int64_t last_ = 0;
+  std::optional<int64_t> open_;
   std::string worker_ = "worker_0";
 };
 

@@ -40,12 +40,11 @@ inline Judged JudgeWith(std::unique_ptr<Detector> detector, FakeSource &source,
   Panel panel;
   panel.Add(std::move(detector));
   PanelRun run(panel, source);
-  const Status status = run.Run(range, false, [&](const Verdict &verdict) {
+  const Status status = run.Run(range, Reach::kKnown, [&](const Verdict &verdict) {
     EXPECT_EQ(verdict.rule, rule);
     EXPECT_EQ(verdict.status, VerdictStatus::kFinding);
     EXPECT_FALSE(verdict.message.empty());
     judged.findings.push_back(verdict);
-    return true;
   });
   EXPECT_TRUE(status.IsOk()) << status.Message();
   judged.outcome = panel.Outcomes().front();

@@ -10,7 +10,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 // Finds every tensor whose first number is negative, and remembers what it was shown.
 class Negative final : public Detector {
@@ -35,12 +34,10 @@ class Negative final : public Detector {
 class PanelRunTest : public testing::Test {
  protected:
   PanelRunTest() { panel_.Add(std::make_unique<Negative>(&shown_)); }
-  Status Run(const RunRange &range, bool waits = false) {
+  Status Run(const RunRange &range, Reach reach = Reach::kComplete) {
     PanelRun run(panel_, source_, last_shown_);
-    const Status status = run.Run(range, waits, [this](const Verdict &verdict) {
-      found_.push_back(verdict.place.step);
-      return true;
-    });
+    const Status status = run.Run(
+        range, reach, [this](const Verdict &verdict) { found_.push_back(verdict.place.step); });
     last_shown_ = run.LastShown();
     return status;
   }
@@ -59,6 +56,15 @@ TEST_F(PanelRunTest, ShowsEarlierStepsWithoutReportingThem) {
   EXPECT_THAT(found_, ElementsAre(2, 4));
 }
 
+TEST_F(PanelRunTest, WhatIsNotReportedDoesNotCount) {
+  for (const int64_t step : {0, 2}) source_.Step(step).Save("w", {-500});
+  EXPECT_TRUE(Run({1, 2, false}).IsOk());
+  EXPECT_EQ(panel_.Outcomes()[0].status, VerdictStatus::kNoIssue);
+  EXPECT_TRUE(Run({1, {}, false}).IsOk());
+  EXPECT_THAT(found_, ElementsAre(2));
+  EXPECT_EQ(panel_.Outcomes()[0].message, "1 finding: it is negative");
+}
+
 TEST_F(PanelRunTest, GoesOnWhereItStopped) {
   for (const int64_t step : {0, 1, 2}) source_.Step(step).Save("w", {-1});
   EXPECT_TRUE(Run({0, 1, false}).IsOk());
@@ -67,14 +73,21 @@ TEST_F(PanelRunTest, GoesOnWhereItStopped) {
   EXPECT_THAT(found_, ElementsAre(0, 1, 2));
 }
 
-TEST_F(PanelRunTest, WaitsOnlyIfItIsTo) {
-  source_.Step(0).Save("w", {1});
-  EXPECT_TRUE(Run({0, {}, false}, false).IsOk());
-  EXPECT_THAT(source_.waited_for, IsEmpty());
-  source_.Step(2).Save("w", {-1});
-  EXPECT_TRUE(Run({0, {}, false}, true).IsOk());
-  EXPECT_THAT(source_.waited_for, ElementsAre(1, 2, 3));
-  EXPECT_THAT(found_, ElementsAre(2));
+TEST_F(PanelRunTest, AStepThatIsNotCompleteIsLeftForLater) {
+  for (const int64_t step : {0, 1, 2}) source_.Step(step).Save("w", {-1});
+  source_.LeaveOpen(1);
+  EXPECT_TRUE(Run({0, {}, false}).IsOk());
+  EXPECT_THAT(found_, ElementsAre(0));
+  source_.LeaveOpen({});
+  EXPECT_TRUE(Run({0, {}, false}).IsOk());
+  EXPECT_THAT(found_, ElementsAre(0, 1, 2));
+}
+
+TEST_F(PanelRunTest, AStepThatIsKnownIsEnoughIfItIsTo) {
+  source_.Step(0).Save("w", {-1});
+  source_.LeaveOpen(0);
+  EXPECT_TRUE(Run({0, {}, false}, Reach::kKnown).IsOk());
+  EXPECT_THAT(found_, ElementsAre(0));
 }
 
 TEST_F(PanelRunTest, MissingDataPassesAStepOverAndOtherFailuresEndIt) {

@@ -3,6 +3,7 @@
 
 #include "base/fake_clock.h"
 #include "rules/judging.h"
+#include "rules/shared_panel.h"
 
 namespace smdebug::rules {
 namespace {
@@ -118,12 +119,15 @@ class SilentSource final : public Source, private Membership {
 TEST_F(Watched, WhoeverWaitsForStepsIsToldToo) {
   FakeClock clock;
   SilentSource source(clock);
-  PanelRun run(panel_, source, -1, clock);
+  SharedPanel shared;
+  {
+    const MutexLock lock(shared.mutex);
+    shared.panel = std::move(panel_);
+  }
   std::vector<double> silences;
-  const Status status = run.Run({}, true, [&](const Verdict &verdict) {
-    silences.push_back(verdict.value);
-    return true;
-  });
+  const Status status = JudgeSteps(
+      shared, source, {}, true,
+      [&](const Verdict &verdict) { silences.push_back(verdict.value); }, clock);
   EXPECT_TRUE(status.IsOk()) << status.Message();
   ASSERT_EQ(silences.size(), 1U);
   EXPECT_NEAR(silences[0], 61, 1);

@@ -4548,6 +4548,32 @@ void _wrap_smd_rule_free_raw_5c113b7366bd26bd(struct smd_rule *_swig_go_0) {
 }
 
 
+_gostring_ _wrap_smd_verdict_status_name_raw_5c113b7366bd26bd(intgo _swig_go_0) {
+  smd_verdict_status arg1 ;
+  char *result = 0 ;
+  _gostring_ _swig_go_result;
+  
+  arg1 = (smd_verdict_status)_swig_go_0; 
+  
+  result = (char *)smd_verdict_status_name(arg1);
+  _swig_go_result = Swig_AllocateString((char*)result, result ? strlen((char*)result) : 0); 
+  return _swig_go_result;
+}
+
+
+_gostring_ _wrap_smd_action_name_raw_5c113b7366bd26bd(intgo _swig_go_0) {
+  smd_action arg1 ;
+  char *result = 0 ;
+  _gostring_ _swig_go_result;
+  
+  arg1 = (smd_action)_swig_go_0; 
+  
+  result = (char *)smd_action_name(arg1);
+  _swig_go_result = Swig_AllocateString((char*)result, result ? strlen((char*)result) : 0); 
+  return _swig_go_result;
+}
+
+
 struct smd_error *_wrap_smd_panel_new_raw_5c113b7366bd26bd(_gostring_ _swig_go_0, struct smd_panel **_swig_go_1) {
   char *arg1 = 0 ;
   smd_panel **arg2 = 0 ;

@@ -36,8 +36,8 @@ class Panel {
     return *this;
   }
 
-  // Judges the global steps first <= s < end (-1: all) that are there and were not judged yet;
-  // returns the findings.  smd_panel_run().
+  // Judges the global steps first <= s < end (-1: all) that all workers have written and that
+  // were not judged yet; returns the findings.  smd_panel_run().
   std::vector<Verdict> Run(const Trial &trial, int64_t first = 0, int64_t end = -1) {
     return Run(trial, first, end, false);
   }

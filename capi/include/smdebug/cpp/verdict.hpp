@@ -27,6 +27,16 @@ enum class Action : smd_action {
   kStop = SMD_ACTION_STOP
 };
 
+// "finding", "no_tensor", ...; "" for anything else.  smd_verdict_status_name().
+inline const char *Name(VerdictStatus status) noexcept {
+  return smd_verdict_status_name(static_cast<smd_verdict_status>(status));
+}
+
+// "continue", "warn", "stop"; "" for anything else.  smd_action_name().
+inline const char *Name(Action action) noexcept {
+  return smd_action_name(static_cast<smd_action>(action));
+}
+
 // One thing that a rule says.
 struct Verdict {
   std::string rule;
