@@ -9,7 +9,9 @@
 namespace smdebug::rules {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 Status Refusal(std::string_view name, std::string_view parameters) {
   return MakeBuiltin(name, parameters).GetStatus();
@@ -70,6 +72,46 @@ TEST(BuiltinRules, HaveNamesSummariesAndDefaultsThatTheyTake) {
     EXPECT_FALSE(rule->summary.empty()) << rule->name;
     for (const ParameterSpec &parameter : rule->parameters) {
       EXPECT_FALSE(parameter.meaning.empty()) << rule->name << " " << parameter.name;
+    }
+  }
+}
+
+// Those that a profile's defaults make no detector of.
+std::vector<std::string> NotMade(Profile profile) {
+  std::vector<std::string> names;
+  for (const RuleSpec *rule : BuiltinRules()) {
+    const auto detector = MakeDetector(rule->name, {}, profile);
+    if (detector.IsOk()) {
+      EXPECT_EQ((*detector)->Rule(), rule->name);
+      EXPECT_FALSE((*detector)->HasJudged()) << rule->name;
+      EXPECT_FALSE((*detector)->Missing().empty()) << rule->name;
+      continue;
+    }
+    EXPECT_EQ(detector.GetStatus().GetCode(), Code::kInvalidConfig) << rule->name;
+    EXPECT_THAT(detector.GetStatus().Message(), HasSubstr(rule->name));
+    names.emplace_back(rule->name);
+  }
+  return names;
+}
+
+TEST(BuiltinRules, AreMadeOfTheirDefaults) {
+  EXPECT_EQ(BuiltinRules().size(), 23U);
+  EXPECT_THAT(NotMade(Profile::kAws), ElementsAre("AllZero", "TensorVariance", "UnchangedTensor"))
+      << "which the service documents as rules that must be told where to look";
+  EXPECT_THAT(NotMade(Profile::kCalibrated), IsEmpty());
+}
+
+TEST(BuiltinRules, TakeWhatTheirDefaultsSayAsParametersToo) {
+  for (const Profile profile : {Profile::kAws, Profile::kCalibrated}) {
+    for (const RuleSpec *rule : BuiltinRules()) {
+      Parameters::Given given;
+      for (const ParameterSpec &each : rule->parameters) {
+        const bool is_aws = profile == Profile::kAws;
+        given.emplace(each.name, is_aws ? each.aws : each.calibrated);
+      }
+      EXPECT_EQ(MakeDetector(rule->name, given, profile).IsOk(),
+                MakeDetector(rule->name, {}, profile).IsOk())
+          << rule->name;
     }
   }
 }
