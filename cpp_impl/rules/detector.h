@@ -26,6 +26,8 @@ class Findings {
   explicit Findings(StepPlace place) : place_(place) {}
 
   const StepPlace &Place() const { return place_; }
+  // When the step was recorded, which its samples do not say.
+  void NoteWallSeconds(double seconds) { place_.wall_seconds = seconds; }
   // Rule, status and place are filled in, and the rule's action unless it is a milder one.
   void Add(Verdict verdict) {
     verdict.status = VerdictStatus::kFinding;

@@ -44,6 +44,7 @@ std::vector<Verdict> Panel::EndStep(const StepPlace &place) {
   std::vector<Verdict> verdicts;
   for (size_t i = 0; i < seats_.size(); ++i) {
     if (seats_[i].has_ended) continue;
+    open_[i].NoteWallSeconds(place.wall_seconds);
     seats_[i].detector->EndStep(open_[i]);
     Note(seats_[i], open_[i], &verdicts);
   }

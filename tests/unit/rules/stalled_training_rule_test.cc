@@ -57,6 +57,22 @@ TEST(StalledTrainingRuleTest, OneStepOrNoTimesAreNotEnough) {
   EXPECT_EQ(Judge(kRule, {}, source).outcome.status, VerdictStatus::kNotEnoughData);
 }
 
+TEST(StalledTrainingRuleTest, RulesThatLookAtTensorsLeaveItTheTime) {
+  FakeSource source;
+  source.Step(0).At(0).Save("w", {1}).Step(1).At(5000).Save("w", {1});
+  Panel panel;
+  panel.Add(*MakeDetector("ExplodingTensor", {}, Profile::kAws));
+  panel.Add(*MakeDetector(kRule, {}, Profile::kAws));
+  PanelRun run(panel, source);
+  std::vector<std::string> found;
+  const Status status = run.Run({}, false, [&](const Verdict &verdict) {
+    found.push_back(verdict.rule);
+    return true;
+  });
+  EXPECT_TRUE(status.IsOk());
+  EXPECT_THAT(found, ElementsAre(kRule));
+}
+
 // What a watchdog in a running job is told.
 class Watched : public testing::Test {
  protected:
