@@ -89,8 +89,8 @@ smd_error *smd_panel_add(smd_panel *panel, const char *rule, const char *paramet
     SMD_ASSIGN_OR_RETURN(const rules::Action asked, ActionFromC(action));
     SMD_ASSIGN_OR_RETURN(rules::Parameters::Given given,
                          rules::Parameters::FromJson(OptionalText(parameters)));
-    SMD_ASSIGN_OR_RETURN(auto detector,
-                         rules::MakeDetector(name, std::move(given), panel->profile));
+    SMD_ASSIGN_OR_RETURN(auto detector, rules::MakeDetector(name, std::move(given), panel->profile,
+                                                            analyze::TrialSource::Open));
     const MutexLock lock(panel->shared->mutex);
     if (panel->shared->last_shown >= 0) {
       return WrongState("the panel has judged steps; rules are added before that");

@@ -78,7 +78,8 @@ smd_error *smd_rule_new_builtin(const char *name, const char *parameters, smd_ru
     SMD_CLEAR_OUT(out);
     SMD_ASSIGN_OR_RETURN(const std::string_view text, RequiredText(name, "name"));
     SMD_ASSIGN_OR_RETURN(std::unique_ptr<rules::Rule> rule,
-                         rules::MakeBuiltin(text, OptionalText(parameters)));
+                         rules::MakeBuiltin(text, OptionalText(parameters), rules::Profile::kAws,
+                                            analyze::TrialSource::Open));
     *out = new smd_rule{std::move(rule), {}};
     return Status::Ok();
   });

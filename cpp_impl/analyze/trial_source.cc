@@ -6,6 +6,14 @@
 
 namespace smdebug::analyze {
 
+Result<std::shared_ptr<rules::Source>> TrialSource::Open(const std::string &path) {
+  SMD_ASSIGN_OR_RETURN(TrialOptions options, TrialOptions::FromEnvironment());
+  options.wait = Clock::Duration::zero();
+  SMD_ASSIGN_OR_RETURN(std::shared_ptr<Trial> trial, Trial::Make(path, std::move(options)));
+  SMD_RETURN_IF_ERROR(trial->Load());
+  return std::shared_ptr<rules::Source>(std::make_shared<TrialSource>(std::move(trial)));
+}
+
 Status TrialSource::WaitForStep(int64_t step) {
   return trial_->WaitForStep(step, Mode::kGlobal, Deadline::Never());
 }

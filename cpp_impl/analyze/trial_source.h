@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "analyze/trial.h"
 #include "rules/source.h"
@@ -11,6 +12,10 @@ namespace smdebug::analyze {
 class TrialSource final : public rules::Source, private rules::Membership {
  public:
   explicit TrialSource(std::shared_ptr<Trial> trial) : trial_(std::move(trial)) {}
+
+  // A trial that a rule names, which must be there; with the options of the environment.
+  // Fails as Trial does.
+  static Result<std::shared_ptr<rules::Source>> Open(const std::string &path);
 
   Status WaitForStep(int64_t step) override;
   Status WaitForStepUntil(int64_t step, const Deadline &deadline) override;

@@ -58,23 +58,43 @@ Result<std::unique_ptr<Detector>> Make(const RuleSpec &rule, Parameters::Given g
   return rule.make(parameters);
 }
 
+using Jobs = std::vector<std::shared_ptr<Source>>;
+
+Result<Jobs> OpenOthers(const Detector &detector, const OpenJob &open) {
+  Jobs jobs;
+  if (!open) return jobs;
+  for (const std::string &path : detector.OtherJobs()) {
+    SMD_ASSIGN_OR_RETURN(std::shared_ptr<Source> job, open(path));
+    jobs.push_back(std::move(job));
+  }
+  return jobs;
+}
+
+std::unique_ptr<Detector> With(std::unique_ptr<Detector> detector, const Jobs &others) {
+  for (const std::shared_ptr<Source> &job : others) detector->CompareWith(job);
+  return detector;
+}
+
 }  // namespace
 
 std::span<const RuleSpec *const> BuiltinRules() { return kRules; }
 
 Result<std::unique_ptr<Detector>> MakeDetector(std::string_view rule, Parameters::Given given,
-                                               Profile profile) {
+                                               Profile profile, const OpenJob &open) {
   SMD_ASSIGN_OR_RETURN(const RuleSpec *spec, FindRule(rule));
-  return Make(*spec, std::move(given), profile);
+  SMD_ASSIGN_OR_RETURN(auto detector, Make(*spec, std::move(given), profile));
+  SMD_ASSIGN_OR_RETURN(const Jobs others, OpenOthers(*detector, open));
+  return With(std::move(detector), others);
 }
 
 Result<std::unique_ptr<Rule>> MakeBuiltin(std::string_view rule, std::string_view parameters,
-                                          Profile profile) {
+                                          Profile profile, const OpenJob &open) {
   SMD_ASSIGN_OR_RETURN(const RuleSpec *spec, FindRule(rule));
   SMD_ASSIGN_OR_RETURN(const Parameters::Given given, Parameters::FromJson(parameters));
-  SMD_RETURN_IF_ERROR(Make(*spec, given, profile).GetStatus());
+  SMD_ASSIGN_OR_RETURN(const auto first, Make(*spec, given, profile));
+  SMD_ASSIGN_OR_RETURN(const Jobs others, OpenOthers(*first, open));
   return std::unique_ptr<Rule>(std::make_unique<DetectorRule>(
-      [spec, given, profile] { return *Make(*spec, given, profile); }));
+      [spec, given, profile, others] { return With(*Make(*spec, given, profile), others); }));
 }
 
 }  // namespace smdebug::rules

@@ -1,8 +1,10 @@
 // The rules that come with the library, by name.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -22,14 +24,19 @@ struct RuleSpec {
 // All, in the order in which they are listed.
 std::span<const RuleSpec *const> BuiltinRules();
 
+// Opens another job that a rule compares with.
+using OpenJob = std::function<Result<std::shared_ptr<Source>>(const std::string &path)>;
+
 // INVALID_ARGUMENT for an unknown rule, INVALID_CONFIG for an unknown or bad parameter, each
-// by name and with the nearest known one.
+// by name and with the nearest known one; fails as `open` does.  Without it other jobs are the
+// caller's to hand over.
 Result<std::unique_ptr<Detector>> MakeDetector(std::string_view rule, Parameters::Given given,
-                                               Profile profile);
+                                               Profile profile, const OpenJob &open = nullptr);
 
 // The same as a rule that is asked of one step after another.  `parameters` is a JSON object;
 // empty: the defaults.
 Result<std::unique_ptr<Rule>> MakeBuiltin(std::string_view rule, std::string_view parameters,
-                                          Profile profile = Profile::kAws);
+                                          Profile profile = Profile::kAws,
+                                          const OpenJob &open = nullptr);
 
 }  // namespace smdebug::rules

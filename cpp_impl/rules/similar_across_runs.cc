@@ -52,8 +52,8 @@ class SimilarAcrossRuns final : public Detector {
   void CopyStep(int64_t step) {
     copied_step_ = step;
     copy_.reset();
+    const auto next = other_->NextStep(step);  // what is new is looked for before it stands still
     const StandingStill standing_still(*other_);
-    const auto next = other_->NextStep(step);
     if (!next.IsOk()) failure_ = next.GetStatus().Message();
     if (!next.IsOk() || *next != step) return;
     auto copy = StepCopy::Of(*other_, step, [this](std::string_view tensor) {

@@ -43,7 +43,8 @@ SMD_FALLIBLE smd_panel_new(const char *profile, smd_panel **out) SMD_NOEXCEPT;
  * `action` is what its findings will ask for.
  *
  * Fails: INVALID_ARGUMENT (unknown rule), INVALID_CONFIG (unknown or bad parameter, by
- * name), WRONG_STATE (a step was judged).
+ * name), WRONG_STATE (a step was judged), and as smd_trial_open() for the other trials that
+ * parameters name.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_panel_add(smd_panel *panel, const char *rule, const char *parameters,
                            smd_action action) SMD_NOEXCEPT;
