@@ -75,15 +75,27 @@ std::string SaveConfigHtml(const std::optional<SaveConfig> &config) {
   return html;
 }
 
-std::string ReductionConfigText(const std::optional<ReductionConfig> &config) {
-  if (!config) return "values";
-  std::vector<std::string> parts = config->Names();
-  if (config->SavesShape()) parts.insert(parts.begin(), "shapes");
-  if (config->SavesRaw() || parts.empty()) parts.insert(parts.begin(), "values");
+std::string ReductionConfigText(const ReductionConfig &config) {
+  std::vector<std::string> parts = config.Names();
+  if (config.SavesShape()) parts.insert(parts.begin(), "shapes");
+  if (config.SavesRaw() || parts.empty()) parts.insert(parts.begin(), "values");
   return Join(parts, ", ");
 }
 
-std::string CollectionRow(const Trial &trial, const std::string &name) {
+// What the collection says, else what of its first tensor there is: trials do not hold what hooks
+// were told of all collections.
+std::string WhatIsSaved(const Collection &collection, const std::vector<std::string> &tensors,
+                        const Inventory &inventory) {
+  if (const auto own = collection.OwnReductionConfig()) return ReductionConfigText(*own);
+  for (const std::string &name : tensors) {
+    const RecordedTensor *const recorded = inventory.Find(name);
+    if (recorded == nullptr || recorded->saved.empty()) continue;
+    return recorded->has_values ? "values" : Join(recorded->saved, ", ");
+  }
+  return "as the hook's";
+}
+
+std::string CollectionRow(const Trial &trial, const Inventory &inventory, const std::string &name) {
   const Collection collection = trial.Collection(name);
   Trial::Names wanted;
   wanted.collection = &collection;
@@ -96,13 +108,13 @@ std::string CollectionRow(const Trial &trial, const std::string &name) {
   }
   return "<tr><th scope=\"row\">" + Html(name) + "</th><td>" + members + "</td><td>" +
          NamesHtml(regexes) + "</td><td>" + SaveConfigHtml(collection.OwnSaveConfig()) +
-         "</td><td>" + Html(ReductionConfigText(collection.OwnReductionConfig())) + "</td></tr>\n";
+         "</td><td>" + Html(WhatIsSaved(collection, tensors, inventory)) + "</td></tr>\n";
 }
 
-std::string CollectionsHtml(const Trial &trial, Problems *problems) {
+std::string CollectionsHtml(const Trial &trial, const Inventory &inventory, Problems *problems) {
   std::string rows;
   for (const std::string &name : trial.Collections()) {
-    problems->Try([&] { rows += CollectionRow(trial, name); });
+    problems->Try([&] { rows += CollectionRow(trial, inventory, name); });
   }
   if (rows.empty()) return "";
   return "<div class=\"card\"><h3>Collections</h3><div class=\"scroll\" tabindex=\"0\" "
@@ -186,7 +198,7 @@ std::string TrialFactsHtml(const Trial &trial, const Inventory &inventory) {
 std::string ConfigurationHtml(const ReportRequest &request, const Inventory &inventory,
                               size_t rules, Problems *problems) {
   std::string html;
-  problems->Try([&] { html = CollectionsHtml(request.trial, problems); });
+  problems->Try([&] { html = CollectionsHtml(request.trial, inventory, problems); });
   return html + HyperparametersHtml(inventory, problems) + RulesHtml(request, rules);
 }
 

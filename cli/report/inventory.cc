@@ -57,6 +57,7 @@ void Examine(RecordedTensor *recorded) {
   const Saved saved = SavedAt(recorded->tensor, recorded->steps.front());
   recorded->kind = KindOf(*recorded, saved);
   recorded->has_values = saved.value.has_value();
+  recorded->saved = saved.Kinds();
   if (saved.value) recorded->bytes = saved.value->Bytes();
 }
 

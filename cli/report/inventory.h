@@ -25,6 +25,7 @@ struct RecordedTensor {
   std::vector<std::string> collections;  // but "all" and "default"
   std::vector<int64_t> steps;            // global numbers
   std::vector<std::string> workers;      // the first of them
+  std::vector<std::string> saved = {};   // at its first step, as Saved::Kinds() says
 
   bool IsIn(const std::string &collection) const;
 };

@@ -147,6 +147,8 @@ def test_histograms(page):
 def test_saved_reductions_are_enough(tmp_path):
     record_reductions(str(tmp_path / "reductions"), steps=5, tensors=4)
     page = report(tmp_path, "reductions")
+    said = page.words()
+    assert "min, max, mean, abs_mean, std, l2" in said and "biases 0" in said and "as the hook's" in said
     [layer] = [each for each in page.data["statistics"]["layers"] if each["tensor"] == "layer0.weight"]
     value = np.random.default_rng(0).standard_normal(64).astype("float32")
     wanted = [np.linalg.norm(value), np.abs(value).mean(), np.abs(value).max()]
