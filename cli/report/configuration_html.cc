@@ -82,8 +82,8 @@ std::string ReductionConfigText(const ReductionConfig &config) {
   return Join(parts, ", ");
 }
 
-// What the collection says, else what of its first tensor there is: trials do not hold what hooks
-// were told of all collections.
+// What the collection says, else what of its first tensor there is: not all trials hold what their
+// hooks were told of all collections.
 std::string WhatIsSaved(const Collection &collection, const std::vector<std::string> &tensors,
                         const Inventory &inventory) {
   if (const auto own = collection.OwnReductionConfig()) return ReductionConfigText(*own);

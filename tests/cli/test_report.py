@@ -147,8 +147,7 @@ def test_histograms(page):
 def test_saved_reductions_are_enough(tmp_path):
     record_reductions(str(tmp_path / "reductions"), steps=5, tensors=4)
     page = report(tmp_path, "reductions")
-    said = page.words()
-    assert "min, max, mean, abs_mean, std, l2" in said and "biases 0" in said and "as the hook's" in said
+    assert "biases 0 ^(?!gradient).*bias every step min, max, mean, std, l2_norm, abs_mean" in page.words()
     [layer] = [each for each in page.data["statistics"]["layers"] if each["tensor"] == "layer0.weight"]
     value = np.random.default_rng(0).standard_normal(64).astype("float32")
     wanted = [np.linalg.norm(value), np.abs(value).mean(), np.abs(value).max()]
@@ -192,6 +191,18 @@ def test_residuals(tmp_path):
     residuals = report(tmp_path, "numbers").data["predictions"]["residuals"]
     assert residuals["rms"] == pytest.approx((0.5 / 3) ** 0.5, rel=1e-3)
     assert (residuals["mean_absolute"], residuals["bias"]) == (pytest.approx(1 / 3, rel=1e-3), 0)
+
+
+def test_what_is_saved_is_told_where_collections_do_not_say(tmp_path):
+    record_reductions(str(tmp_path / "reductions"), steps=2, tensors=4)
+    [collections] = (tmp_path / "reductions/collections").rglob("*.json")
+    told = json.loads(collections.read_text())
+    for collection in told["collections"].values():
+        collection["reduction_config"] = None
+    collections.write_text(json.dumps(told))
+    said = report(tmp_path, "reductions").words()
+    assert "^gradient every step min, max, mean, abs_mean, std, l2" in said
+    assert "biases 0 ^(?!gradient).*bias every step as the hook's" in said and "every step values" in said
 
 
 def test_an_empty_trial(tmp_path):
