@@ -65,7 +65,7 @@ TEST(StalledTrainingRuleTest, RulesThatLookAtTensorsLeaveItTheTime) {
   panel.Add(*MakeDetector(kRule, {}, Profile::kAws));
   PanelRun run(panel, source);
   std::vector<std::string> found;
-  const Status status = run.Run({}, false, [&](const Verdict &verdict) {
+  const Status status = run.Run({}, Reach::kKnown, [&](const Verdict &verdict) {
     found.push_back(verdict.rule);
     return true;
   });
@@ -142,8 +142,8 @@ TEST_F(Watched, WhoeverWaitsForStepsIsToldToo) {
   }
   std::vector<double> silences;
   const Status status = JudgeSteps(
-      shared, source, {}, true,
-      [&](const Verdict &verdict) { silences.push_back(verdict.value); }, clock);
+      shared, source, {}, true, [&](const Verdict &verdict) { silences.push_back(verdict.value); },
+      clock);
   EXPECT_TRUE(status.IsOk()) << status.Message();
   ASSERT_EQ(silences.size(), 1U);
   EXPECT_NEAR(silences[0], 61, 1);
