@@ -16,6 +16,7 @@ namespace {
 struct Options {
   double threshold;
   double distribution_range;
+  bool layers_only;
   int64_t patience;
   int64_t steps;
   int64_t least_checks;
@@ -62,6 +63,8 @@ class Beginning {
   }
 
   void AddGradient(const Sample &sample) {
+    // A bias that a normalisation takes away again has none, which does no harm.
+    if (options_.layers_only && !IsOfLayer(sample)) return;
     // A single number has no distribution.
     const tensor::View *elements = sample.RealElements();
     if (elements == nullptr || elements->ElementCount() < 2) return;
@@ -216,6 +219,8 @@ constexpr ParameterSpec kParameters[] = {
     {"threshold", "10.0", "1000.0", "how many times the least variance the greatest may be"},
     {"distribution_range", "0.001", "1e-7",
      "the least distance between the 5th and the 95th percentile of a gradient"},
+    {"layers_only", "False", "True",
+     "whether to pass over gradients of biases and all else of one axis"},
     {"patience", "5", "5", "for how many steps in a row the loss may fail to decrease"},
     {"steps", "10", "10", "how many of the first steps are looked at"},
     {"least_checks", "1", "2",
@@ -226,6 +231,7 @@ Result<std::unique_ptr<Detector>> Make(const Parameters &parameters) {
   Options options{};
   SMD_ASSIGN_OR_RETURN(options.threshold, parameters.Positive("threshold"));
   SMD_ASSIGN_OR_RETURN(options.distribution_range, parameters.Positive("distribution_range"));
+  SMD_ASSIGN_OR_RETURN(options.layers_only, parameters.Switch("layers_only"));
   SMD_ASSIGN_OR_RETURN(options.patience, parameters.Whole("patience", 1, 1'000'000));
   SMD_ASSIGN_OR_RETURN(options.steps, parameters.Whole("steps", 1, int64_t{1} << 53));
   SMD_ASSIGN_OR_RETURN(options.least_checks, parameters.Whole("least_checks", 1, kChecks));

@@ -110,4 +110,9 @@ std::vector<double> Sample::Numbers() const {
   return numbers;
 }
 
+bool IsOfLayer(const Sample &sample) {
+  if (const tensor::View *elements = sample.Elements()) return elements->shape.size() > 1;
+  return sample.Tensor().find("bias") == std::string_view::npos;
+}
+
 }  // namespace smdebug::rules

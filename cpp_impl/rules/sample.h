@@ -64,4 +64,8 @@ class Sample {
   mutable std::optional<tensor::Reducer> reducer_;
 };
 
+// Whether it is of what a layer multiplies with: biases and the like have fewer axes.  Where
+// the elements are not there, the name tells.
+bool IsOfLayer(const Sample &sample);
+
 }  // namespace smdebug::rules

@@ -18,12 +18,6 @@ constexpr size_t kGradient = 0;
 constexpr size_t kWeight = 1;
 constexpr size_t kRoles = 2;
 
-// Biases and the like have fewer axes than what a layer multiplies with.
-bool IsOfLayer(const Sample &sample) {
-  if (const tensor::View *elements = sample.Elements()) return elements->shape.size() > 1;
-  return sample.Tensor().find("bias") == std::string_view::npos;
-}
-
 struct Options {
   double threshold;
   bool layers_only;

@@ -108,6 +108,17 @@ TEST(PoorWeightInitializationTest, CalibratedWantsTwoChecksToAgree) {
   EXPECT_THAT(Judge(kRule, {}, tiny, Profile::kCalibrated).findings, IsEmpty());
 }
 
+TEST(PoorWeightInitializationTest, CalibratedPassesOverBiases) {
+  FakeSource source;
+  for (int step = 0; step < 8; ++step) {
+    source.Step(step).Save("loss", {1}).Save("gradient/conv.bias", {1e-12, 0});
+    source.Save("gradient/conv.weight", {1, 2}, {1, 2});
+  }
+  EXPECT_THAT(Judge(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
+  EXPECT_THAT(Judge(kRule, {{"layers_only", "False"}}, source, Profile::kCalibrated).Labels(),
+              ElementsAre("gradients+loss", "gradients+loss", "gradients+loss"));
+}
+
 TEST(PoorWeightInitializationTest, FrameworksNamesAreKnown) {
   for (const auto &[a, b] : {std::pair{"relu1_input_0", "relu2_input_0"},
                              {"ReLU_input_0", "layers.relu_input_0"},
