@@ -76,6 +76,7 @@ constexpr ParameterSpec kParameters[] = {
     {"tensor_regex", "", kModelInputs, kTensorRegexMeaning},
     {"threshold", "100", "100", "the least zeros of a tensor to be found, in percent"},
     {"patience", "1", "3", "for how many steps in a row"},
+    kSample,
 };
 
 Result<std::unique_ptr<Detector>> Make(const Parameters &parameters) {

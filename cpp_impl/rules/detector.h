@@ -53,6 +53,11 @@ class Detector {
 
   const std::string &Rule() const { return rule_; }
 
+  // From about how many elements of a larger tensor the figures that it sees are estimated,
+  // as Sample::Estimated() has it; 0: exact.
+  int64_t SampleSize() const { return sample_size_; }
+  void SetSampleSize(int64_t most) { sample_size_ = most; }
+
   // Whether it looks at tensors of that name; asked once a name.
   virtual bool Wants(std::string_view tensor, const Membership &membership) const = 0;
 
@@ -84,6 +89,7 @@ class Detector {
 
  private:
   const std::string rule_;
+  int64_t sample_size_ = 0;
   bool has_judged_ = false;
 };
 

@@ -176,6 +176,7 @@ constexpr ParameterSpec kParameters[] = {
      "how many times its running median the norm of a tensor may be at a step"},
     {"growth_floor", "1", "1",
      "tensors whose elements are all smaller, in absolute value, may grow"},
+    kSample,
 };
 
 Result<std::unique_ptr<Detector>> Make(const Parameters &parameters) {

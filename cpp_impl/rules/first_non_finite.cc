@@ -167,6 +167,7 @@ constexpr ParameterSpec kParameters[] = {
     {"window", "8", "8", "how many steps' norms of each tensor are remembered"},
     {"loss_scaling", "False", "False",
      "whether gradients may overflow as long as no other tensor does at that step or the next"},
+    kSample,
 };
 
 Result<std::unique_ptr<Detector>> Make(const Parameters &parameters) {

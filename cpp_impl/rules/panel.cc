@@ -1,6 +1,7 @@
 #include "rules/panel.h"
 
 #include <algorithm>
+#include <list>
 
 #include "base/strings.h"
 
@@ -9,6 +10,25 @@ namespace {
 
 // A job that invents a new name at every step must not fill the memory.
 constexpr size_t kMostNames = 200'000;
+
+// A sample and its estimates, one of each size.
+class Estimates {
+ public:
+  explicit Estimates(const Sample &sample) : sample_(sample) {}
+
+  const Sample &Of(int64_t most) {
+    const tensor::View *elements = sample_.RealElements();
+    if (most == 0 || elements == nullptr || elements->ElementCount() <= most) return sample_;
+    const auto known = std::find_if(estimates_.begin(), estimates_.end(),
+                                    [most](const auto &each) { return each.first == most; });
+    if (known != estimates_.end()) return known->second;
+    return estimates_.emplace_back(most, sample_.Estimated(most)).second;
+  }
+
+ private:
+  const Sample &sample_;
+  std::list<std::pair<int64_t, Sample>> estimates_;
+};
 
 }  // namespace
 
@@ -33,9 +53,12 @@ bool Panel::Wants(std::string_view tensor, const Membership &membership) {
 
 void Panel::Observe(const Sample &sample, const Membership &membership) {
   if (open_.empty()) open_.assign(seats_.size(), Findings(sample.Place()));
+  Estimates estimates(sample);
   for (const size_t seat : SeatsFor(sample.Tensor(), membership)) {
     seats_[seat].has_seen_tensor = true;
-    if (!seats_[seat].has_ended) seats_[seat].detector->Observe(sample, open_[seat]);
+    if (seats_[seat].has_ended) continue;
+    Detector &detector = *seats_[seat].detector;
+    detector.Observe(estimates.Of(detector.SampleSize()), open_[seat]);
   }
 }
 

@@ -225,6 +225,7 @@ constexpr ParameterSpec kParameters[] = {
     {"steps", "10", "10", "how many of the first steps are looked at"},
     {"least_checks", "1", "2",
      "how many of the three (variance, gradients, loss) must find something"},
+    kSample,
 };
 
 Result<std::unique_ptr<Detector>> Make(const Parameters &parameters) {

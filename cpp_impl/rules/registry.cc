@@ -55,7 +55,15 @@ Result<std::unique_ptr<Detector>> Make(const RuleSpec &rule, Parameters::Given g
                                        Profile profile) {
   SMD_ASSIGN_OR_RETURN(const Parameters parameters,
                        Parameters::Make(rule.name, rule.parameters, std::move(given), profile));
-  return rule.make(parameters);
+  SMD_ASSIGN_OR_RETURN(std::unique_ptr<Detector> detector, rule.make(parameters));
+  const bool has_sample =
+      std::any_of(rule.parameters.begin(), rule.parameters.end(),
+                  [](const ParameterSpec &each) { return each.name == kSample.name; });
+  if (has_sample) {
+    SMD_ASSIGN_OR_RETURN(const int64_t most, parameters.Whole(kSample.name, 0, int64_t{1} << 40));
+    detector->SetSampleSize(most);
+  }
+  return detector;
 }
 
 using Jobs = std::vector<std::shared_ptr<Source>>;

@@ -21,6 +21,12 @@ struct RuleSpec {
   Result<std::unique_ptr<Detector>> (*make)(const Parameters &parameters);
 };
 
+// A rule that has it is shown estimates of larger tensors.
+inline constexpr ParameterSpec kSample = {
+    "sample", "0", "4096",
+    "from about how many elements of a larger tensor its figures are estimated, spread evenly; 0 "
+    "for all"};
+
 // All, in the order in which they are listed.
 std::span<const RuleSpec *const> BuiltinRules();
 

@@ -33,25 +33,90 @@ std::optional<double> FromStatistics(const tensor::Statistics &statistics,
   return std::nullopt;
 }
 
+// Of finite elements: what `count` elements like these would have, but for the product.
+tensor::Statistics ScaledTo(int64_t count, tensor::Statistics statistics) {
+  const double factor = static_cast<double>(count) / static_cast<double>(statistics.count);
+  statistics.count = count;
+  statistics.zero_count = std::llround(static_cast<double>(statistics.zero_count) * factor);
+  statistics.plain.sum *= factor;
+  statistics.absolute.sum *= factor;
+  statistics.plain.prod = statistics.absolute.prod = std::nan("");
+  statistics.l1 *= factor;
+  statistics.l2 *= std::sqrt(factor);
+  return statistics;
+}
+
+std::vector<double> NumbersOf(tensor::View view) {
+  AlignedBuffer compact;
+  // Blocks come in the order of memory, which of a strided view is not its own.
+  if (!view.IsCompact()) {
+    compact = AlignedBuffer(view.ByteCount());
+    tensor::CopyCompact(view, compact.Data());
+    view.data = compact.Data();
+    view.strides = {};
+  }
+  std::vector<double> numbers;
+  numbers.reserve(static_cast<size_t>(view.ElementCount()));
+  tensor::ForEachNumberBlock(view, tensor::Part::kWhole, [&](auto &block) {
+    const auto *elements = block.Numbers();
+    numbers.insert(numbers.end(), elements, elements + block.Count());
+  });
+  return numbers;
+}
+
 }  // namespace
+
+Sample Sample::Estimated(int64_t most) const {
+  Sample estimated(place_, worker_, tensor_);
+  estimated.elements_ = elements_;
+  estimated.texts_ = texts_;
+  estimated.reductions_ = reductions_;
+  if (most > 0 && RealElements() != nullptr && elements_->ElementCount() > most) {
+    estimated.whole_ = this;
+    estimated.most_ = most;
+  }
+  return estimated;
+}
 
 const tensor::View *Sample::RealElements() const {
   return elements_ && IsReal(elements_->dtype) ? &*elements_ : nullptr;
 }
 
-const tensor::Statistics *Sample::GetStatistics() const {
-  if (!std::exchange(has_tried_, true) && RealElements() != nullptr) {
-    auto computed = tensor::ComputeStatistics(*elements_);
-    if (computed.IsOk()) statistics_ = *std::move(computed);
+void Sample::Compute() const {
+  if (std::exchange(has_tried_, true) || RealElements() == nullptr) return;
+  if (whole_ != nullptr) some_.emplace(*elements_, most_);
+  auto computed = tensor::ComputeStatistics(Figured());
+  if (!computed.IsOk()) return;
+  statistics_ = *std::move(computed);
+  if (whole_ == nullptr) return;
+  const bool is_telling = statistics_->nan_count + statistics_->inf_count == 0 &&
+                          statistics_->zero_count < statistics_->count;
+  if (is_telling) {
+    statistics_ = ScaledTo(elements_->ElementCount(), *statistics_);
+  } else {
+    some_.reset();
   }
+}
+
+const Sample *Sample::Exact() const {
+  Compute();
+  return whole_ != nullptr && !some_ ? whole_ : nullptr;
+}
+
+const tensor::Statistics *Sample::GetStatistics() const {
+  if (const Sample *exact = Exact()) return exact->GetStatistics();
   return statistics_ ? &*statistics_ : nullptr;
 }
 
 std::optional<double> Sample::Reduce(tensor::Reduction reduction) const {
+  if (const Sample *exact = Exact()) return exact->Reduce(reduction);
+  if (whole_ != nullptr && reduction.kind == tensor::ReductionKind::kProd) {
+    return whole_->Reduce(reduction);
+  }
   if (const tensor::Statistics *statistics = GetStatistics();
       statistics != nullptr && statistics->count > 0) {
     if (const auto known = FromStatistics(*statistics, reduction)) return known;
-    if (!reducer_) reducer_.emplace(*elements_);
+    if (!reducer_) reducer_.emplace(Figured());
     auto computed = reducer_->Compute(reduction);
     if (!computed.IsOk()) return std::nullopt;
     auto number = tensor::ToDouble(*computed);
@@ -64,7 +129,9 @@ std::optional<double> Sample::Reduce(tensor::Reduction reduction) const {
 }
 
 std::optional<std::vector<double>> Sample::Quantiles(const std::vector<double> &qs) const {
-  std::vector<double> numbers = Numbers();
+  if (const Sample *exact = Exact()) return exact->Quantiles(qs);
+  if (RealElements() == nullptr) return std::nullopt;
+  std::vector<double> numbers = NumbersOf(Figured());
   std::erase_if(numbers, [](double number) { return std::isnan(number); });
   if (numbers.empty()) return std::nullopt;
   std::vector<double> quantiles;
@@ -91,23 +158,12 @@ std::optional<double> Sample::Scalar() const {
 }
 
 std::vector<double> Sample::Numbers() const {
-  std::vector<double> numbers;
-  if (RealElements() == nullptr) return numbers;
-  tensor::View view = *elements_;
-  AlignedBuffer compact;
-  // Blocks come in the order of memory, which of a strided view is not its own.
-  if (!view.IsCompact()) {
-    compact = AlignedBuffer(view.ByteCount());
-    tensor::CopyCompact(view, compact.Data());
-    view.data = compact.Data();
-    view.strides = {};
-  }
-  numbers.reserve(static_cast<size_t>(view.ElementCount()));
-  tensor::ForEachNumberBlock(view, tensor::Part::kWhole, [&](auto &block) {
-    const auto *elements = block.Numbers();
-    numbers.insert(numbers.end(), elements, elements + block.Count());
-  });
-  return numbers;
+  return RealElements() == nullptr ? std::vector<double>() : NumbersOf(*elements_);
+}
+
+std::vector<double> Sample::SomeNumbers(int64_t most) const {
+  if (RealElements() == nullptr) return {};
+  return NumbersOf(tensor::SpreadElements(*elements_, most).AsView());
 }
 
 bool IsOfLayer(const Sample &sample) {

@@ -9,6 +9,7 @@
 
 #include "rules/place.h"
 #include "tensor/reduction.h"
+#include "tensor/spread.h"
 #include "tensor/statistics.h"
 #include "tensor/view.h"
 
@@ -25,6 +26,12 @@ class Sample {
   void SetElements(const tensor::View &elements) { elements_ = elements; }
   // The elements of a tensor of texts, in row-major order; they must outlive the sample.
   void SetTexts(std::vector<std::string_view> texts) { texts_ = std::move(texts); }
+  // The same tensor; where it has more than `most` elements, its statistics, reductions and
+  // quantiles are estimated from about so many of them.  They are exact all the same, and
+  // slow, where these are all zero or not all finite: then others may be different.  `most` 0:
+  // always exact.  Valid as long as this one.
+  Sample Estimated(int64_t most) const;
+
   // A reduction that was saved.
   void AddReduction(tensor::Reduction reduction, double value) {
     reductions_.emplace_back(reduction, value);
@@ -49,16 +56,27 @@ class Sample {
   std::optional<double> Scalar() const;
   // The elements as doubles, in row-major order; empty without real elements.
   std::vector<double> Numbers() const;
+  // About `most` of them, spread evenly; all if there are not more.
+  std::vector<double> SomeNumbers(int64_t most) const;
   // Empty for all but texts.
   const std::vector<std::string_view> &Texts() const { return texts_; }
 
  private:
+  // Of an estimate that has to be exact: the sample to ask.  NULL else.
+  const Sample *Exact() const;
+  void Compute() const;
+  // What figures are computed from.
+  tensor::View Figured() const { return some_ ? some_->AsView() : *elements_; }
+
   StepPlace place_;
   std::string_view worker_;
   std::string_view tensor_;
   std::optional<tensor::View> elements_;
   std::vector<std::string_view> texts_;
   std::vector<std::pair<tensor::Reduction, double>> reductions_;
+  const Sample *whole_ = nullptr;  // of an estimate
+  int64_t most_ = 0;
+  mutable std::optional<tensor::SpreadElements> some_;
   mutable bool has_tried_ = false;
   mutable std::optional<tensor::Statistics> statistics_;
   mutable std::optional<tensor::Reducer> reducer_;

@@ -5,26 +5,25 @@
 #include <iterator>
 #include <numeric>
 
-#include "rules/channels.h"
+#include "tensor/blocks.h"
 
 namespace smdebug::rules {
 namespace {
 
-using tensor::DType;
-
 // Calls `visit(const T *a, const T *b, size_t count)`, block by block, until it says false.
 template <class Visit>
-bool VisitPairs(DType dtype, const AlignedBuffer &a, const AlignedBuffer &b, int64_t count,
-                Visit visit) {
-  const tensor::ElementAccess access = tensor::AccessTo(dtype, tensor::Part::kWhole);
-  const size_t size = tensor::DTypeSize(dtype);
-  const auto end = static_cast<size_t>(count);
+bool VisitPairs(const tensor::View &a, const tensor::View &b, Visit visit) {
+  const tensor::ElementAccess access = tensor::AccessTo(a.dtype, tensor::Part::kWhole);
+  const size_t size = tensor::DTypeSize(a.dtype);
+  const auto *data_a = static_cast<const std::byte *>(a.data);
+  const auto *data_b = static_cast<const std::byte *>(b.data);
+  const auto end = static_cast<size_t>(a.ElementCount());
   for (size_t at = 0; at < end; at += tensor::kBlockElements) {
     const size_t part = std::min(end - at, tensor::kBlockElements);
     const auto see = [&](const auto &kernels, auto number) {
       using Block = tensor::NumberBlock<decltype(number)>;
-      Block block_a(a.Data() + at * size, part, kernels);
-      Block block_b(b.Data() + at * size, part, kernels);
+      Block block_a(data_a + at * size, part, kernels);
+      Block block_b(data_b + at * size, part, kernels);
       return visit(block_a.Numbers(), block_b.Numbers(), part);
     };
     if (!(access.is_double ? see(access.as_double, double{}) : see(access.as_float, float{}))) {
@@ -59,33 +58,15 @@ void AddChange(const T *before, const T *now, size_t count, Change *change) {
 
 }  // namespace
 
-Snapshot::Snapshot(const tensor::View &view, int64_t most)
-    : dtype_(view.dtype), shape_(view.shape.begin(), view.shape.end()) {
-  const std::vector<ElementRun> runs = SpreadRuns(view.ElementCount(), most);
-  for (const ElementRun &run : runs) count_ += run.size;
-  const size_t size = tensor::DTypeSize(dtype_);
-  elements_ = AlignedBuffer(static_cast<size_t>(count_) * size);
-  if (runs.size() == 1 && runs[0].size == view.ElementCount()) {
-    tensor::CopyCompact(view, elements_.Data());
-    return;
-  }
-  const CompactElements elements(view);
-  std::byte *to = elements_.Data();
-  for (const ElementRun &run : runs) {
-    const size_t bytes = static_cast<size_t>(run.size) * size;
-    std::memcpy(to, elements.Data() + static_cast<size_t>(run.first) * size, bytes);
-    to += bytes;
-  }
-}
-
 bool Snapshot::IsSameAs(const Snapshot &other) const {
-  return elements_.Size() == 0 ||
-         std::memcmp(elements_.Data(), other.elements_.Data(), elements_.Size()) == 0;
+  const tensor::View mine = elements_.AsView();
+  const size_t size = mine.ByteCount();
+  return size == 0 || std::memcmp(mine.data, other.elements_.AsView().data, size) == 0;
 }
 
 Change Change::Between(const Snapshot &before, const Snapshot &now) {
   Change change;
-  VisitPairs(now.dtype_, before.elements_, now.elements_, now.count_,
+  VisitPairs(before.elements_.AsView(), now.elements_.AsView(),
              [&](const auto *a, const auto *b, size_t count) {
                AddChange(a, b, count, &change);
                return true;
@@ -101,7 +82,7 @@ bool Closeness::AreClose(double before, double now) const {
 }
 
 bool Closeness::Holds(const Snapshot &before, const Snapshot &now) const {
-  return VisitPairs(now.dtype_, before.elements_, now.elements_, now.count_,
+  return VisitPairs(before.elements_.AsView(), now.elements_.AsView(),
                     [this](const auto *a, const auto *b, size_t count) {
                       for (size_t i = 0; i < count; ++i) {
                         if (!AreClose(a[i], b[i])) return false;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/bytes.h"
+#include "tensor/spread.h"
 #include "tensor/view.h"
 
 namespace smdebug::rules {
@@ -14,11 +14,12 @@ class Snapshot {
  public:
   Snapshot() = default;
   // `most` 0: all.
-  Snapshot(const tensor::View &view, int64_t most);
+  Snapshot(const tensor::View &view, int64_t most)
+      : shape_(view.shape.begin(), view.shape.end()), elements_(view, most) {}
 
   // Whether it has the same shape and type.
   bool IsLike(const Snapshot &other) const {
-    return dtype_ == other.dtype_ && shape_ == other.shape_;
+    return elements_.AsView().dtype == other.elements_.AsView().dtype && shape_ == other.shape_;
   }
   // Whether it has the same bytes; of one that is like this.
   bool IsSameAs(const Snapshot &other) const;
@@ -27,10 +28,8 @@ class Snapshot {
   friend struct Change;
   friend class Closeness;
 
-  tensor::DType dtype_ = tensor::DType::kInvalid;
   std::vector<int64_t> shape_;
-  int64_t count_ = 0;
-  AlignedBuffer elements_;
+  tensor::SpreadElements elements_;
 };
 
 // Of a tensor's elements, as sums of absolute values.

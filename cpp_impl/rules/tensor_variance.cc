@@ -78,6 +78,7 @@ constexpr ParameterSpec kParameters[] = {
     {"ddof", "0", "0", "what is taken off the count that the variance divides by: 0 or 1"},
     {"least_rank", "0", "2", "how many axes a tensor must have to be looked at"},
     {"patience", "1", "5", "for how many steps in a row"},
+    kSample,
 };
 
 Result<std::unique_ptr<Detector>> Make(const Parameters &parameters) {

@@ -10,7 +10,6 @@
 #include "rules/roles.h"
 #include "rules/tensor_names.h"
 #include "rules/words.h"
-#include "tensor/blocks.h"
 
 namespace smdebug::rules {
 namespace {
@@ -47,21 +46,6 @@ std::optional<Fingerprint> FingerprintOf(const Sample &sample) {
     fingerprint[i++] = figure.value_or(0);
   }
   return has_any ? std::optional(fingerprint) : std::nullopt;
-}
-
-// Some elements, spread evenly.
-std::vector<double> SomeElements(const Sample &sample) {
-  const tensor::View *view = sample.Elements();
-  if (view == nullptr || !view->IsCompact() || view->ElementCount() <= kKeptElements) {
-    std::vector<double> numbers = sample.Numbers();
-    if (numbers.size() > kKeptElements) numbers.resize(kKeptElements);
-    return numbers;
-  }
-  const int64_t strides[] = {view->ElementCount() / kKeptElements};
-  const int64_t shape[] = {kKeptElements};
-  Sample some(sample.Place(), sample.Worker(), sample.Tensor());
-  some.SetElements({view->data, shape, strides, view->dtype});
-  return some.Numbers();
 }
 
 double CosineOf(const std::vector<double> &a, const std::vector<double> &b) {
@@ -121,13 +105,13 @@ class UpdateNotApplied final : public Detector {
       Parameter &parameter = parameters[KeyOf(WeightOfGradient(name))];
       parameter.gradient_name = name;
       parameter.gradient_norm_now = sample.Reduce({tensor::ReductionKind::kL2, false});
-      parameter.gradient_now = SomeElements(sample);
+      parameter.gradient_now = sample.SomeNumbers(kKeptElements);
     } else if (role) {
       Parameter &parameter = parameters[KeyOf(name)];
       parameter.weight_name = name;
       parameter.is_frozen = role == kFrozen;
       parameter.weight_now = FingerprintOf(sample);
-      parameter.weight_elements_now = SomeElements(sample);
+      parameter.weight_elements_now = sample.SomeNumbers(kKeptElements);
       parameter.is_updated = parameter.gradient_norm_now.has_value();
     }
   }
@@ -300,6 +284,7 @@ constexpr ParameterSpec kParameters[] = {
     {"frozen_regex", "None", "None",
      "what is found in the names of weights that are not trained, as are those of the "
      "collection 'frozen'"},
+    kSample,
 };
 
 Result<std::unique_ptr<Detector>> Make(const Parameters &parameters) {

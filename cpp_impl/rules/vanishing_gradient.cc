@@ -168,6 +168,7 @@ constexpr ParameterSpec kParameters[] = {
      "the least size of the first layer's gradient, as a part of the last layer's"},
     {"layers_only", "False", "True", "whether to pass over biases and all else of one axis"},
     {"patience", "1", "5", "for how many steps in a row"},
+    kSample,
 };
 
 Result<std::unique_ptr<Detector>> Make(const Parameters &parameters) {

@@ -168,6 +168,7 @@ constexpr ParameterSpec kParameters[] = {
     {"tensor_regex", "None", "None", kTensorRegexMeaning},
     {"rtol", "1e-5", "1e-5", "which part norms, sums and largest elements may differ by"},
     {"bitwise", "False", "False", "whether all bits must be the same, by a checksum"},
+    kSample,
 };
 
 Result<std::unique_ptr<Detector>> Make(const Parameters &parameters) {
