@@ -1,0 +1,386 @@
+"""How well rules find the faults of real trainings, and leave healthy ones alone.
+
+Trains each architecture with each fault that fits it and in each healthy way, with several
+seeds, has all rules look at the runs in both profiles, and prints what they make of them.
+The calibrated defaults were chosen by the architectures and seeds of `--set tuning`; what
+is reported is what `--set held-out` says.  Run in the environment of PyTorch that
+tools/test_frameworks.sh makes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import re
+import shutil
+import statistics
+import sys
+import tempfile
+from collections import defaultdict
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Union
+
+os.environ.setdefault("SMDEBUG_LOG_LEVEL", "off")
+
+import torch
+from architectures import HELD_OUT, TUNING, Architecture
+from faults import FAULTS, Fault
+from healthy import HEALTHY, Healthy
+from trainer import Training
+
+from smdebug.exceptions import SMDebugValueError
+from smdebug.rules import Panel, Verdict
+from smdebug.trials import create_trial
+
+PROFILES = ("aws", "calibrated")
+SETS = {"tuning": (TUNING, (1, 2)), "held-out": (HELD_OUT, (201, 202))}
+
+# Rules that judge a run by another one, or by what these trainings do not have.
+NOT_ASKED = {"SimilarAcrossRuns", "CreateXgboostReport"}
+# What the service's documentation gives as an example, where there is no default.
+EXAMPLES = {
+    "AllZero": {"collection_names": "weights"},
+    "TensorVariance": {
+        "collection_names": "weights", "max_threshold": "10", "min_threshold": "0.00001",
+    },
+    "UnchangedTensor": {"collection_names": "losses"},
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One training."""
+
+    kind: Union[Fault, Healthy]
+    architecture: Architecture
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.kind.name}-{self.architecture.name}-{self.seed}"
+
+    @property
+    def is_fault(self) -> bool:
+        return isinstance(self.kind, Fault)
+
+
+@dataclass
+class Finding:
+    """The first finding of a rule in a run.
+
+    Attributes
+    ----------
+    is_right : bool
+        Whether the run has a fault by then that the rule is to find, or may.
+    is_wanted : bool
+        Whether the rule is to find that fault.
+    names_culprit : bool
+        Whether it names a tensor that does it.
+    latency : int
+        For how many steps the fault was there before, those of evaluation included.
+    """
+
+    rule: str
+    tensor: str
+    label: str
+    step: int
+    message: str
+    is_right: bool
+    is_wanted: bool
+    names_culprit: bool
+    latency: int
+
+
+@dataclass
+class Outcome:
+    """What one profile's rules make of one training."""
+
+    case: str
+    kind: str
+    architecture: str
+    seed: int
+    is_fault: bool
+    profile: str
+    findings: List[Finding] = field(default_factory=list)
+    live_is_stored: Optional[bool] = None
+
+    @property
+    def wanted(self) -> List[Finding]:
+        return [finding for finding in self.findings if finding.is_wanted]
+
+
+def panel_of(profile: str) -> Panel:
+    """All rules with their defaults."""
+    panel = Panel(profile)
+    for rule in (each["name"] for each in Panel.rules()):
+        if rule in NOT_ASKED:
+            continue
+        try:
+            panel.add(rule)
+        except SMDebugValueError:
+            panel.add(rule, EXAMPLES[rule])
+    return panel
+
+
+def cases_of(
+    architectures: Sequence[Architecture], seeds: Sequence[int], only: str
+) -> Iterator[Case]:
+    for kind in [*FAULTS, *HEALTHY]:
+        for architecture in architectures:
+            for seed in seeds:
+                case = Case(kind, architecture, seed)
+                if kind.fits(architecture) and re.search(only, str(case)):
+                    yield case
+
+
+def run(case: Case, folder: Path, profiles: Sequence[str] = PROFILES) -> List[Outcome]:
+    """Trains, unless the folder holds that training, and judges it."""
+    culprits = folder / f"{case}.json"
+    trial = folder / str(case)
+    live: Optional[List[Verdict]] = None
+    if not culprits.exists():
+        training = Training(case.architecture, case.seed)
+        patterns = case.kind.inject(training) if case.is_fault else case.kind.vary(training)
+        live = training.run(trial, panel_of("calibrated") if training.workers == 1 else None)
+        live = live if training.workers == 1 else None
+        evaluations = training.evaluates_every, training.batches_of_evaluation
+        culprits.write_text(json.dumps([patterns or [], *evaluations]))
+    return [judge(case, trial, culprits, profile, live) for profile in profiles]
+
+
+def judge(
+    case: Case, trial: Path, culprits: Path, profile: str, live: Optional[List[Verdict]]
+) -> Outcome:
+    kind = case.kind
+    architecture = case.architecture.name
+    outcome = Outcome(str(case), kind.name, architecture, case.seed, case.is_fault, profile)
+    stored = list(panel_of(profile).run(create_trial(str(trial)), wait=False))
+    if live is not None and profile == "calibrated":
+        outcome.live_is_stored = [repr(each) for each in live] == [repr(each) for each in stored]
+    patterns, evaluates_every, batches = json.loads(culprits.read_text())
+    begins = kind.begins + kind.begins // evaluates_every * batches if case.is_fault else 0
+    seen = set()
+    for verdict in stored:
+        if verdict.rule in seen:
+            continue
+        seen.add(verdict.rule)
+        is_there = case.is_fault and verdict.step >= begins
+        wanted = is_there and verdict.rule in kind.rules
+        outcome.findings.append(
+            Finding(
+                verdict.rule, verdict.tensor, verdict.label, verdict.step, verdict.message,
+                is_right=wanted or (is_there and verdict.rule in kind.also),
+                is_wanted=wanted,
+                names_culprit=any(re.search(each, verdict.tensor) for each in patterns),
+                latency=verdict.step - begins,
+            )
+        )
+    return outcome
+
+
+# ---- figures -----------------------------------------------------------------------------
+
+
+@dataclass
+class Figures:
+    """Of one profile over many trainings.
+
+    Attributes
+    ----------
+    precision : float
+        Of all pairs of a run and a rule that finds something in it, the share that is right.
+    recall : float
+        Of all runs with a fault, the share in which a rule finds it that is to.
+    culprit : float
+        Of all first findings by such rules, the share that names a tensor that does it.
+    healthy_silent : float
+        Of all healthy runs, the share without any finding.
+    latency : float
+        The median of the steps until the first such finding.
+    """
+
+    faults: int
+    healthy: int
+    precision: float
+    recall: float
+    culprit: float
+    healthy_silent: float
+    latency: float
+
+
+def share(flags: Sequence[bool]) -> float:
+    return sum(flags) / len(flags) if flags else float("nan")
+
+
+def figures_of(outcomes: Sequence[Outcome]) -> Figures:
+    faults = [each for each in outcomes if each.is_fault]
+    healthy = [each for each in outcomes if not each.is_fault]
+    found = [each for each in faults if each.wanted]
+    latencies = [min(finding.latency for finding in each.wanted) for each in found]
+    return Figures(
+        faults=len(faults),
+        healthy=len(healthy),
+        precision=share([finding.is_right for each in outcomes for finding in each.findings]),
+        recall=share([bool(each.wanted) for each in faults]),
+        culprit=share([finding.names_culprit for each in found for finding in each.wanted]),
+        healthy_silent=share([not each.findings for each in healthy]),
+        latency=statistics.median(latencies) if latencies else float("nan"),
+    )
+
+
+def print_figures(outcomes: Sequence[Outcome]) -> None:
+    print("| profile | faults | healthy | precision | recall | culprit | silent | latency |")
+    print("|---|---|---|---|---|---|---|---|")
+    for profile in PROFILES:
+        of = figures_of([each for each in outcomes if each.profile == profile])
+        print(
+            f"| {profile} | {of.faults} | {of.healthy} | {of.precision:.1%} | {of.recall:.1%} "
+            f"| {of.culprit:.1%} | {of.healthy_silent:.1%} | {of.latency:g} |"
+        )
+
+
+def print_table(columns: str, rows: Iterable[Sequence[object]]) -> None:
+    names = columns.split(", ")
+    print(f"\n| {' | '.join(names)} |\n|{'---|' * len(names)}")
+    for row in rows:
+        print(f"| {' | '.join(map(str, row))} |")
+
+
+def by_kind(outcomes: Sequence[Outcome], of_faults: bool) -> Dict[str, Dict[str, List[Outcome]]]:
+    kinds: Dict[str, Dict[str, List[Outcome]]] = defaultdict(lambda: defaultdict(list))
+    for outcome in outcomes:
+        if outcome.is_fault == of_faults:
+            kinds[outcome.kind][outcome.profile].append(outcome)
+    return kinds
+
+
+def print_kinds(outcomes: Sequence[Outcome]) -> None:
+    """A row for each fault, each healthy way and each rule."""
+    faults, healthy = by_kind(outcomes, True), by_kind(outcomes, False)
+    print_table(
+        "fault, runs, found: aws, calibrated, steps: aws, calibrated, culprit: aws, calibrated, "
+        "first by (calibrated)",
+        (
+            [kind, len(of["aws"]), *_of_fault(of["aws"], of["calibrated"]),
+             _firsts(of["calibrated"])]
+            for kind, of in faults.items()
+        ),
+    )  # fmt: skip
+    print_table(
+        "healthy training, runs, silent: aws, calibrated, found nevertheless (calibrated)",
+        (
+            [kind, len(of["aws"]), _silent(of["aws"]), _silent(of["calibrated"]),
+             _mistakes(of["calibrated"])]
+            for kind, of in healthy.items()
+        ),
+    )  # fmt: skip
+    print_table("rule, right / findings: aws, calibrated", _of_rules(outcomes))
+
+
+def _of_fault(aws: Sequence[Outcome], ours: Sequence[Outcome]) -> List[str]:
+    both = figures_of(aws), figures_of(ours)
+    latencies = ["" if math.isnan(of.latency) else f"{of.latency:g}" for of in both]
+    culprits = ["" if math.isnan(of.culprit) else f"{of.culprit:.0%}" for of in both]
+    return [str(sum(bool(each.wanted) for each in of)) for of in (aws, ours)] + latencies + culprits
+
+
+def _firsts(outcomes: Sequence[Outcome]) -> str:
+    firsts = {min(each.wanted, key=lambda one: one.step).rule for each in outcomes if each.wanted}
+    return ", ".join(sorted(firsts))
+
+
+def _silent(outcomes: Sequence[Outcome]) -> int:
+    return sum(not each.findings for each in outcomes)
+
+
+def _of_rules(outcomes: Sequence[Outcome]) -> List[List[str]]:
+    rows = []
+    for rule in (each["name"] for each in Panel.rules()):
+        cells = []
+        for profile in PROFILES:
+            findings = [
+                one for each in outcomes if each.profile == profile for one in each.findings
+            ]
+            flags = [one.is_right for one in findings if one.rule == rule]
+            cells.append(f"{sum(flags)} / {len(flags)}" if flags else "")
+        if any(cells):
+            rows.append([rule, *cells])
+    return rows
+
+
+def _mistakes(outcomes: Sequence[Outcome]) -> str:
+    counts: Dict[str, int] = defaultdict(int)
+    for outcome in outcomes:
+        for finding in outcome.findings:
+            counts[finding.rule] += not finding.is_right
+    return ", ".join(f"{rule} {count}" for rule, count in sorted(counts.items()) if count)
+
+
+def print_mistakes(outcomes: Sequence[Outcome], profile: str) -> None:
+    for outcome in (each for each in outcomes if each.profile == profile):
+        for finding in outcome.findings:
+            if not finding.is_right or (finding.is_wanted and not finding.names_culprit):
+                what = "culprit" if finding.is_right else "false"
+                said = f"step {finding.step} {finding.rule} {finding.message}"
+                print(f"{what}: {outcome.case}: {said}")
+        if outcome.is_fault and not outcome.wanted:
+            others = [finding.rule for finding in outcome.findings]
+            print(f"missed: {outcome.case}; found: {others}")
+        if outcome.live_is_stored is False:
+            print(f"live differs: {outcome.case}")
+
+
+def run_all(cases: Iterable[Case], keep: Optional[Path]) -> List[Outcome]:
+    """Runs them one after the other; trials are kept only in the folder `keep`."""
+    memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
+    folder = keep or Path(tempfile.mkdtemp(prefix="smdebug-rules-", dir=memory))
+    folder.mkdir(parents=True, exist_ok=True)
+    outcomes: List[Outcome] = []
+    try:
+        for case in cases:
+            outcomes += run(case, folder)
+            if keep is None:
+                shutil.rmtree(folder / str(case))
+            if sys.stderr.isatty():
+                print(f"\r{case!s:60}", end="", file=sys.stderr)
+    finally:
+        if keep is None:
+            shutil.rmtree(folder, ignore_errors=True)
+    return outcomes
+
+
+def read_outcomes(path: Path) -> List[Outcome]:
+    outcomes = [Outcome(**row) for row in json.loads(path.read_text())]
+    for outcome in outcomes:
+        outcome.findings = [Finding(**row) for row in outcome.findings]
+    return outcomes
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--set", choices=SETS, default="held-out")
+    parser.add_argument("--only", default="", help="an expression for kind-architecture-seed")
+    parser.add_argument("--keep", type=Path, help="folder of trials, to be judged again")
+    parser.add_argument("--json", type=Path, help="where to write all outcomes")
+    parser.add_argument("--read", type=Path, help="print what --json wrote, and train nothing")
+    parser.add_argument("--mistakes", choices=PROFILES, help="print each of a profile's")
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    if options.read:
+        outcomes = read_outcomes(options.read)
+    else:
+        outcomes = run_all(cases_of(*SETS[options.set], options.only), options.keep)
+    print_figures(outcomes)
+    print_kinds(outcomes)
+    if options.mistakes:
+        print_mistakes(outcomes, options.mistakes)
+    if options.json:
+        rows: List[Dict[str, Any]] = [asdict(outcome) for outcome in outcomes]
+        options.json.write_text(json.dumps(rows, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,176 @@
+"""Trains a small model while the hook records it, and rules look at it from within."""
+
+from __future__ import annotations
+
+import multiprocessing
+import shutil
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, Callable, List, Optional
+
+import smdebug.pytorch as smd
+import torch
+from architectures import Architecture, Batch
+from torch import Tensor, distributed, nn
+
+from smdebug.core.singleton_utils import del_hook
+from smdebug.rules import Panel, Verdict
+
+__all__ = ["Training", "WORKERS"]
+
+WORKERS = 2
+
+
+class Training:
+    """A training as it should be; faults change its attributes before it runs.
+
+    Attributes
+    ----------
+    model : torch.nn.Module
+        What is trained.
+    loss_of : callable
+        The loss of a batch.
+    next_batch : callable
+        The next batch of training: of `data`, unless changed.
+    next_evaluation : callable
+        The next batch to evaluate with.
+    factor : callable
+        What the learning rate is multiplied with, by step.
+    trained : list of parameters
+        What the optimiser owns.
+    before_step : list of callable
+        Called with the number of each step of training before it, and
+    after_backward : list of callable
+        between its backward pass and the optimiser's step.
+    """
+
+    def __init__(self, architecture: Architecture, seed: int) -> None:
+        torch.manual_seed(seed)
+        self.architecture = architecture
+        self.model = architecture.model()
+        self.loss_module = architecture.loss()
+        self.data = architecture.data(seed)
+        self.steps = 150
+        self.batch_size = 32
+        self.evaluates_every = 10
+        self.batches_of_evaluation = 2
+        self.make_optimizer: Callable[..., torch.optim.Optimizer] = architecture.optimizer
+        self.learning_rate = architecture.learning_rate
+        self.trained = [each for each in self.model.parameters()]
+        self.factor: Callable[[int], float] = lambda step: 1.0
+        self.resets_gradients = True
+        self.batches_of_step = 1
+        self.precision: Optional[torch.dtype] = None
+        self.next_batch: Callable[[], Batch] = lambda: self.data.batch(self.batch_size)
+        self.next_evaluation: Callable[[], Batch] = lambda: self.data.batch(self.batch_size)
+        self.before_step: List[Callable[[int], None]] = []
+        self.after_backward: List[Callable[[int], None]] = []
+        self.frozen: List[str] = []
+        self.workers = 1
+        self.rank = 0
+
+    # ---- running -------------------------------------------------------------------------
+
+    def run(self, out_dir: Path, panel: Optional[Panel] = None) -> List[Verdict]:
+        """Trains, records the trial `out_dir`, and gives what the panel says meanwhile."""
+        shutil.rmtree(out_dir, ignore_errors=True)
+        if self.workers == 1:
+            return self._run(out_dir, panel)
+        meeting = f"file://{out_dir.resolve()}.meeting"
+        context = multiprocessing.get_context("fork")
+        processes = [
+            context.Process(target=self._run_worker, args=(out_dir, meeting, rank))
+            for rank in range(self.workers)
+        ]
+        for process in processes:
+            process.start()
+        for process in processes:
+            process.join(100)
+            assert process.exitcode == 0
+        return []
+
+    def _run_worker(self, out_dir: Path, meeting: str, rank: int) -> None:
+        distributed.init_process_group("gloo", meeting, rank=rank, world_size=self.workers)
+        self.rank = rank
+        self.data.generator.manual_seed(1_000 + rank)
+        self.after_backward.insert(0, self._average_gradients)
+        self._run(out_dir, None)
+        distributed.barrier()
+        distributed.destroy_process_group()
+
+    def _average_gradients(self, step: int) -> None:
+        for parameter in self.model.parameters():
+            distributed.all_reduce(parameter.grad)
+            parameter.grad /= self.workers
+
+    def _run(self, out_dir: Path, panel: Optional[Panel]) -> List[Verdict]:
+        hook = smd.Hook(
+            str(out_dir),
+            save_all=True,
+            save_config=smd.SaveConfig(save_interval=1),
+            include_workers="all" if self.workers > 1 else "one",
+        )
+        if self.frozen:
+            hook.get_collection("frozen").include(self.frozen)
+        hook.register_module(self.model)
+        hook.register_loss(self.loss_module)
+        if panel is not None:
+            hook.watch(panel)
+        optimizer = self._optimizer()
+        for step in range(self.steps):
+            self._train(hook, optimizer, step)
+            if step % self.evaluates_every == self.evaluates_every - 1:
+                self._evaluate(hook)
+        hook.close()
+        del_hook()
+        assert hook.failures == 0
+        return hook.take_verdicts()
+
+    def _optimizer(self) -> torch.optim.Optimizer:
+        more = {"momentum": 0.9} if self.make_optimizer is torch.optim.SGD else {}
+        return self.make_optimizer(self.trained, lr=self.learning_rate, **more)
+
+    def _train(self, hook: smd.Hook, optimizer: torch.optim.Optimizer, step: int) -> None:
+        hook.set_mode(smd.modes.TRAIN)
+        self.model.train()
+        for group in optimizer.param_groups:
+            group["lr"] = self.learning_rate * self.factor(step)
+        for call in self.before_step:
+            call(step)
+        if self.resets_gradients:
+            optimizer.zero_grad()
+        for _ in range(self.batches_of_step):
+            self.loss_of(*self.next_batch()).backward()
+        for call in self.after_backward:
+            call(step)
+        optimizer.step()
+
+    def _evaluate(self, hook: smd.Hook) -> None:
+        hook.set_mode(smd.modes.EVAL)
+        self.model.eval()
+        with torch.no_grad():
+            for _ in range(self.batches_of_evaluation):
+                self.loss_of(*self.next_evaluation())
+
+    def loss_of(self, x: Tensor, y: Tensor) -> Tensor:
+        context: Any = nullcontext()
+        if self.precision is not None:
+            context = torch.autocast("cpu", self.precision)
+        with context:
+            return self.loss_module(self.model(x), y)
+
+    # ---- for faults ----------------------------------------------------------------------
+
+    def modules(self, kind: Any) -> List[Any]:
+        """The modules of a kind, in order."""
+        return [each for each in self.model.modules() if isinstance(each, kind)]
+
+    def module_names(self, kind: Any) -> List[str]:
+        return [name for name, each in self.model.named_modules() if isinstance(each, kind)]
+
+    def name_of(self, parameter: nn.Parameter) -> str:
+        """As the hook calls it."""
+        for path, each in self.model.named_parameters():
+            if each is parameter:
+                return f"{self.model._get_name()}_{path}"
+        raise KeyError("a parameter of another model")
