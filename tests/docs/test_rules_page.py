@@ -1,0 +1,17 @@
+"""docs/rules.md has every rule, with its parameters and defaults."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_tables_are_those_of_the_library():
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools/rules_page.py", "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stderr}\nrun tools/rules_page.py"

@@ -1,0 +1,54 @@
+"""Writes the tables of rules and parameters in docs/rules.md: rules_page.py [--check]
+
+With --check it writes nothing, and exits with 1 if they are not as they should be.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any, Dict
+
+from smdebug.rules import Panel
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "rules.md"
+# Each table follows its mark, to the next empty line.
+MARK = re.compile(r"(<!-- parameters of (\w+) -->\n)(?:\|.*\n)*")
+
+
+def cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def value(text: str) -> str:
+    return f"`{cell(text)}`" if text not in ("", "None") else ""
+
+
+def table(rule: Dict[str, Any]) -> str:
+    rows = ["| parameter | aws | calibrated | |", "|---|---|---|---|"]
+    for each in rule["parameters"]:
+        aws, ours = value(each["aws"]), value(each["calibrated"])
+        ours = "same" if ours == aws and len(ours) > 20 else ours
+        rows.append(f"| `{each['name']}` | {aws} | {ours} | {cell(each['meaning'])} |")
+    return "\n".join(rows) + "\n"
+
+
+def renewed(page: str) -> str:
+    rules = {rule["name"]: rule for rule in Panel.rules()}
+    there = {match.group(2) for match in MARK.finditer(page)}
+    if there != set(rules):
+        raise SystemExit(f"{PAGE.name}: sections and rules differ: {sorted(there ^ set(rules))}")
+    return MARK.sub(lambda match: match.group(1) + table(rules[match.group(2)]), page)
+
+
+def main() -> int:
+    page = PAGE.read_text(encoding="utf-8")
+    if "--check" in sys.argv:
+        return int(page != renewed(page))
+    PAGE.write_text(renewed(page), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
