@@ -1,0 +1,126 @@
+#include "format/scalar_record.h"
+
+#include <cstring>
+
+#include "format/tfrecord.h"
+#include "format/wire_format.h"
+#include "tensor/dtype.h"
+
+namespace smdebug::format {
+namespace {
+
+// Takes fields in the order in which the writer puts them.  After a field that is not the one
+// that was asked for nothing is taken.
+class Fields {
+ public:
+  explicit Fields(ByteSpan bytes) : rest_(bytes) {}
+
+  bool IsGood() const { return is_good_; }
+  bool IsAtEnd() const { return is_good_ && rest_.empty(); }
+
+  bool NextIs(uint32_t number, WireType type) const {
+    return !rest_.empty() && rest_.front() == TagOf(number, type);
+  }
+
+  uint64_t Number(uint32_t number) { return Take(number, WireType::kVarint) ? Varint() : 0; }
+
+  // What a field of bytes holds.
+  ByteSpan Bytes(uint32_t number) {
+    if (!Take(number, WireType::kBytes)) return {};
+    return First(Varint());
+  }
+
+  void SkipFixed64(uint32_t number) {
+    if (Take(number, WireType::kFixed64)) First(sizeof(uint64_t));
+  }
+
+ private:
+  // Of the numbers up to 15, all that the format has here.
+  static std::byte TagOf(uint32_t number, WireType type) {
+    return static_cast<std::byte>(number << 3 | static_cast<uint32_t>(type));
+  }
+
+  bool Take(uint32_t number, WireType type) {
+    is_good_ = is_good_ && NextIs(number, type);
+    if (is_good_) rest_ = rest_.subspan(1);
+    return is_good_;
+  }
+
+  uint64_t Varint() {
+    constexpr int kMostBits = 35;
+    uint64_t value = 0;
+    for (int shift = 0; shift < kMostBits && !rest_.empty(); shift += 7) {
+      const auto byte = static_cast<uint64_t>(rest_.front());
+      rest_ = rest_.subspan(1);
+      value |= (byte & 0x7F) << shift;
+      if (byte < 0x80) return value;
+    }
+    is_good_ = false;
+    return 0;
+  }
+
+  ByteSpan First(uint64_t size) {
+    is_good_ = is_good_ && size <= rest_.size();
+    if (!is_good_) return {};
+    const ByteSpan first = rest_.first(size);
+    rest_ = rest_.subspan(size);
+    return first;
+  }
+
+  ByteSpan rest_;
+  bool is_good_ = true;
+};
+
+// Whether a shape is (1).
+bool IsOfOne(ByteSpan shape) {
+  Fields dims(shape);
+  Fields dim(dims.Bytes(shape_field::kDim));
+  const bool is_one = dim.Number(dim_field::kSize) == 1;
+  dim.Bytes(dim_field::kName);
+  return is_one && dims.IsAtEnd() && dim.IsAtEnd();
+}
+
+template <class Number>
+std::optional<double> NumberIn(ByteSpan content) {
+  Number number;
+  if (content.size() != sizeof number) return std::nullopt;
+  std::memcpy(&number, content.data(), sizeof number);
+  return static_cast<double>(number);
+}
+
+std::optional<double> NumberOf(ByteSpan tensor) {
+  Fields fields(tensor);
+  const auto dtype = static_cast<int64_t>(fields.Number(tensor_field::kDtype));
+  const bool is_of_one = IsOfOne(fields.Bytes(tensor_field::kShape));
+  const ByteSpan content = fields.Bytes(tensor_field::kContent);
+  if (!fields.IsAtEnd() || !is_of_one) return std::nullopt;
+  if (dtype == tensor::DTypeToFile(tensor::DType::kFloat32)) return NumberIn<float>(content);
+  if (dtype == tensor::DTypeToFile(tensor::DType::kFloat64)) return NumberIn<double>(content);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<double> ReadScalarRecord(ByteSpan record) {
+  constexpr size_t kFrame = kRecordHeaderSize + kRecordFooterSize;
+  if (record.size() < kFrame) return std::nullopt;
+  const auto size = ParseRecordHeader(record.first(kRecordHeaderSize));
+  if (!size.IsOk() || *size != record.size() - kFrame) return std::nullopt;
+  // Others have to be reckoned up.
+  if (ParseRecordFooter(record.last(kRecordFooterSize)) != kConstantFooter) return std::nullopt;
+
+  Fields event(record.subspan(kRecordHeaderSize, *size));
+  if (event.NextIs(event_field::kWallTime, WireType::kFixed64)) {
+    event.SkipFixed64(event_field::kWallTime);
+  }
+  if (event.NextIs(event_field::kStep, WireType::kVarint)) event.Number(event_field::kStep);
+  Fields summary(event.Bytes(event_field::kSummary));
+  Fields value(summary.Bytes(summary_field::kValue));
+  value.Bytes(value_field::kTag);
+  const ByteSpan tensor = value.Bytes(value_field::kTensor);
+  value.Bytes(value_field::kMetadata);
+  if (!event.IsAtEnd() || !summary.IsAtEnd() || !value.IsAtEnd()) return std::nullopt;
+  return NumberOf(tensor);
+}
+
+}  // namespace smdebug::format
