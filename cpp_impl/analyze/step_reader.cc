@@ -1,8 +1,10 @@
 #include "analyze/step_reader.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/crc32c.h"
+#include "format/scalar_record.h"
 #include "rules/rule.h"
 #include "tensor/statistics.h"
 
@@ -13,69 +15,71 @@ namespace {
 constexpr uint64_t kMostUnwanted = uint64_t{1} << 20;
 constexpr uint64_t kLargestPart = uint64_t{64} << 20;
 
-bool IsRaw(const StepEntries::Item &item) { return item.entry.kind == EntryKind::Raw(); }
+bool IsRaw(const StepRecords::Record &record) { return record.entry.kind == EntryKind::Raw(); }
 
-uint64_t EndOf(const StepEntries::Item &item) { return item.entry.start + item.entry.length; }
+uint64_t EndOf(const Entry &entry) { return entry.start + entry.length; }
 
 }  // namespace
 
-std::vector<StepReader::Recorded> StepReader::Find(const rules::Source::Wants &wants) const {
-  std::vector<Recorded> recorded;
-  for (auto &[tensor, items] : trial_.AllEntriesAt(place_.step)) {
-    if (!wants(tensor)) continue;
-    for (StepEntries::Item &item : items) {
-      if (item.entry.kind == EntryKind::Shape()) continue;
-      if (recorded.empty() || recorded.back().tensor != tensor ||
-          recorded.back().items.back().worker != item.worker) {
-        recorded.push_back({tensor, {}});
-      }
-      recorded.back().items.push_back(std::move(item));
+std::vector<StepReader::Recorded> StepReader::Sort(const StepRecords &step,
+                                                   const rules::Source::Wants &wants) {
+  std::vector<Recorded> sorted;
+  const std::vector<Record> &records = step.records;
+  for (size_t begin = 0, end = 0; begin < records.size(); begin = end) {
+    uint64_t first = UINT64_MAX;
+    for (; end < records.size() && records[end].tensor == records[begin].tensor &&
+           records[end].worker == records[begin].worker;
+         ++end) {
+      first = std::min(first, records[end].entry.start);
+    }
+    if (wants(records[begin].tensor)) {
+      sorted.push_back({std::span(records).subspan(begin, end - begin), first});
     }
   }
-  const auto begin = [](const Recorded &each) {
-    uint64_t first = each.items.front().entry.start;
-    for (const auto &item : each.items) first = std::min(first, item.entry.start);
-    return std::make_pair(std::string_view(each.items.front().worker), first);
-  };
-  std::sort(recorded.begin(), recorded.end(),
-            [&](const Recorded &a, const Recorded &b) { return begin(a) < begin(b); });
-  return recorded;
+  std::sort(sorted.begin(), sorted.end(), [](const Recorded &a, const Recorded &b) {
+    return std::tie(a.Worker(), a.begin) < std::tie(b.Worker(), b.begin);
+  });
+  return sorted;
 }
 
-StepReader::FilePart StepReader::ReadPart(const std::vector<Recorded> &recorded, size_t begin,
-                                          size_t end) {
-  const std::string &file = recorded[begin].items.front().file;
+StepReader::FilePart StepReader::ReadPart(std::span<const Recorded> recorded) {
   uint64_t first = UINT64_MAX;
   uint64_t last = 0;
   uint64_t wanted = 0;
-  for (size_t i = begin; i < end; ++i) {
-    for (const StepEntries::Item &item : recorded[i].items) {
-      first = std::min(first, item.entry.start);
-      last = std::max(last, EndOf(item));
-      wanted += item.entry.length;
+  for (const Recorded &each : recorded) {
+    first = std::min(first, each.begin);
+    for (const Record &record : each.records) {
+      last = std::max(last, EndOf(record.entry));
+      wanted += record.entry.length;
     }
   }
   if (last <= first || last - first > std::min(wanted + kMostUnwanted, kLargestPart)) return {};
   // What goes wrong here is told where single records are read.
-  auto bytes = trial_.ReadBytes(file, first, last - first);
-  return bytes.IsOk() ? FilePart{first, *std::move(bytes)} : FilePart{};
+  const std::string *file = recorded.front().records.front().file;
+  auto bytes = trial_.ReadBytes(*file, first, last - first);
+  return bytes.IsOk() ? FilePart{file, first, *std::move(bytes)} : FilePart{};
+}
+
+ByteSpan StepReader::BytesIn(const FilePart &part, const Record &record) {
+  const Entry &entry = record.entry;
+  const bool is_in_part = record.file == part.file && entry.start >= part.offset &&
+                          EndOf(entry) <= part.offset + part.bytes.Size();
+  if (!is_in_part) return {};
+  const ByteSpan bytes = part.bytes.Span().subspan(entry.start - part.offset, entry.length);
+  return !entry.has_crc32c || Crc32c(bytes) == entry.crc32c ? bytes : ByteSpan();
 }
 
 template <class Use, class UseTexts>
-Status StepReader::Read(const Recorded &recorded, const StepEntries::Item &item,
-                        const FilePart &part, Use use, UseTexts use_texts) {
-  if (item.entry.start >= part.offset && EndOf(item) <= part.offset + part.bytes.Size()) {
-    const ByteSpan bytes =
-        part.bytes.Span().subspan(item.entry.start - part.offset, item.entry.length);
-    if (!item.entry.has_crc32c || Crc32c(bytes) == item.entry.crc32c) {
-      const auto event = format::ParseRecord({bytes, {}, {}});
-      if (event.IsOk() && *event && (*event)->dtype != tensor::DType::kString) {
-        use(tensor::View{(*event)->content.data(), (*event)->shape, {}, (*event)->dtype});
-        return Status::Ok();
-      }
+Status StepReader::Read(const Record &record, const FilePart &part, Use use, UseTexts use_texts) {
+  if (const ByteSpan bytes = BytesIn(part, record); !bytes.empty()) {
+    const auto event = format::ParseRecord({bytes, {}, {}});
+    if (event.IsOk() && *event && (*event)->dtype != tensor::DType::kString) {
+      use(tensor::View{(*event)->content.data(), (*event)->shape, {}, (*event)->dtype});
+      return Status::Ok();
     }
   }
-  SMD_ASSIGN_OR_RETURN(const ReadTensor read, trial_.ReadTensorAt(recorded.tensor, item));
+  SMD_ASSIGN_OR_RETURN(const ReadTensor read,
+                       trial_.ReadTensorAt(std::string(record.tensor), record.AsItem()));
   if (read.value.dtype != tensor::DType::kString) {
     use(read.value.AsView());
   } else if (read.value.strings) {
@@ -86,12 +90,12 @@ Status StepReader::Read(const Recorded &recorded, const StepEntries::Item &item,
 
 Status StepReader::VisitTensor(const Recorded &recorded, const FilePart &part,
                                const rules::Source::Visit &visit) {
-  rules::Sample sample(place_, recorded.items.front().worker, recorded.tensor);
-  const auto raw = std::find_if(recorded.items.begin(), recorded.items.end(), IsRaw);
-  if (raw != recorded.items.end()) {
+  rules::Sample sample(place_, recorded.Worker(), recorded.records.front().tensor);
+  const auto raw = std::find_if(recorded.records.begin(), recorded.records.end(), IsRaw);
+  if (raw != recorded.records.end()) {
     // Every reduction can be had of the elements.
     return Read(
-        recorded, *raw, part,
+        *raw, part,
         [&](const tensor::View &view) {
           sample.SetElements(view);
           visit(sample);
@@ -101,13 +105,18 @@ Status StepReader::VisitTensor(const Recorded &recorded, const FilePart &part,
           visit(sample);
         });
   }
-  for (const StepEntries::Item &item : recorded.items) {
+  for (const Record &record : recorded.records) {
+    const tensor::Reduction reduction = *record.entry.kind.AsReduction();
+    if (const auto number = format::ReadScalarRecord(BytesIn(part, record))) {
+      sample.AddReduction(reduction, *number);
+      continue;
+    }
     SMD_RETURN_IF_ERROR(Read(
-        recorded, item, part,
+        record, part,
         [&](const tensor::View &view) {
           const auto statistics = tensor::ComputeStatistics(view);
           if (!statistics.IsOk() || statistics->count != 1) return;
-          sample.AddReduction(*item.entry.kind.AsReduction(), statistics->plain.sum);
+          sample.AddReduction(reduction, statistics->plain.sum);
         },
         [](const std::vector<std::string> &) {}));
   }
@@ -115,11 +124,11 @@ Status StepReader::VisitTensor(const Recorded &recorded, const FilePart &part,
   return Status::Ok();
 }
 
-Status StepReader::VisitWorker(const std::vector<Recorded> &recorded, size_t begin, size_t end,
+Status StepReader::VisitWorker(std::span<const Recorded> recorded,
                                const rules::Source::Visit &visit) {
-  const FilePart part = ReadPart(recorded, begin, end);
-  for (size_t i = begin; i < end; ++i) {
-    const Status visited = VisitTensor(recorded[i], part, visit);
+  const FilePart part = ReadPart(recorded);
+  for (const Recorded &each : recorded) {
+    const Status visited = VisitTensor(each, part, visit);
     // One whose file is gone says nothing about the others.
     if (!visited.IsOk() && !rules::IsMissingData(visited)) return visited;
   }
@@ -127,15 +136,11 @@ Status StepReader::VisitWorker(const std::vector<Recorded> &recorded, size_t beg
 }
 
 Status StepReader::Visit(const rules::Source::Wants &wants, const rules::Source::Visit &visit) {
-  const std::vector<Recorded> recorded = Find(wants);
-  for (size_t begin = 0; begin < recorded.size();) {
-    size_t end = begin;
-    while (end < recorded.size() &&
-           recorded[end].items.front().worker == recorded[begin].items.front().worker) {
-      ++end;
-    }
-    SMD_RETURN_IF_ERROR(VisitWorker(recorded, begin, end, visit));
-    begin = end;
+  const StepRecords step = trial_.RecordsAt(place_.step);
+  const std::vector<Recorded> recorded = Sort(step, wants);
+  for (size_t begin = 0, end = 0; begin < recorded.size(); begin = end) {
+    while (end < recorded.size() && recorded[end].Worker() == recorded[begin].Worker()) ++end;
+    SMD_RETURN_IF_ERROR(VisitWorker(std::span(recorded).subspan(begin, end - begin), visit));
   }
   return Status::Ok();
 }

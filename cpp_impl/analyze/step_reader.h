@@ -1,8 +1,7 @@
 // Reads what a step holds, for rules.
 #pragma once
 
-#include <map>
-#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,27 +20,32 @@ class StepReader {
   Status Visit(const rules::Source::Wants &wants, const rules::Source::Visit &visit);
 
  private:
+  using Record = StepRecords::Record;
   // All that one worker recorded of a tensor.
   struct Recorded {
-    std::string tensor;
-    std::vector<StepEntries::Item> items;  // by where they begin
+    std::span<const Record> records;
+    uint64_t begin;  // of the first of them in its file
+
+    const std::string &Worker() const { return *records.front().worker; }
   };
   // A part of an event file, read in one go; empty where that does not pay.
   struct FilePart {
+    const std::string *file = nullptr;
     uint64_t offset = 0;
     AlignedBuffer bytes;
   };
 
-  std::vector<Recorded> Find(const rules::Source::Wants &wants) const;
-  FilePart ReadPart(const std::vector<Recorded> &recorded, size_t begin, size_t end);
-  Status VisitWorker(const std::vector<Recorded> &recorded, size_t begin, size_t end,
-                     const rules::Source::Visit &visit);
+  // In the order in which they are visited.
+  static std::vector<Recorded> Sort(const StepRecords &step, const rules::Source::Wants &wants);
+  FilePart ReadPart(std::span<const Recorded> recorded);
+  Status VisitWorker(std::span<const Recorded> recorded, const rules::Source::Visit &visit);
   Status VisitTensor(const Recorded &recorded, const FilePart &part,
                      const rules::Source::Visit &visit);
+  // The record as it lies in the part; empty if it does not, or is damaged.
+  static ByteSpan BytesIn(const FilePart &part, const Record &record);
   // Calls `use` with the record's elements, or `use_texts` with its texts.
   template <class Use, class UseTexts>
-  Status Read(const Recorded &recorded, const StepEntries::Item &item, const FilePart &part,
-              Use use, UseTexts use_texts);
+  Status Read(const Record &record, const FilePart &part, Use use, UseTexts use_texts);
 
   Trial &trial_;
   const rules::StepPlace place_;

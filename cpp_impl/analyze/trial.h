@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -48,6 +49,24 @@ struct StepEntries {
 
 RecordPlace PlaceOf(const StepEntries::Item &item);
 
+// All records of one step.
+struct StepRecords {
+  struct Record {
+    std::string_view tensor;  // lives as long as the trial
+    const std::string *worker;
+    const std::string *file;
+    Entry entry;
+
+    StepEntries::Item AsItem() const { return {entry, *worker, *file, {}}; }
+  };
+  // Those of a tensor side by side, and among them those of a worker, by kind.
+  std::vector<Record> records;
+
+  // Where `worker` and `file` point, by their numbers and, for a file, the step it is of.
+  std::map<uint16_t, std::string> workers;
+  std::map<std::pair<int64_t, uint16_t>, std::string> files;
+};
+
 // Safe from any thread.  The contract of each function is that of smd_trial_... in
 // smdebug/trial.h.
 class Trial {
@@ -90,9 +109,8 @@ class Trial {
   Result<std::vector<int64_t>> TensorSteps(const std::string &name, Mode mode, bool incomplete_too);
   // What the tensor has at a step; empty if it has nothing there.  Does not refresh.
   StepEntries EntriesAt(const std::string &name, int64_t step, Mode mode) const;
-  // What every tensor has at a global step, by name.  Does not refresh.
-  std::vector<std::pair<std::string, std::vector<StepEntries::Item>>> AllEntriesAt(
-      int64_t global_step) const;
+  // What every tensor has at a global step but for shapes.  Does not refresh.
+  StepRecords RecordsAt(int64_t global_step) const;
   // A part of an event file.  Fails as reading records does.
   Result<AlignedBuffer> ReadBytes(const std::string &file, uint64_t offset, uint64_t length) {
     return event_files_.ReadBytes(file, offset, length);
@@ -129,6 +147,7 @@ class Trial {
   uint16_t WorkerNumber(const std::string &name) SMD_REQUIRES(mutex_);
   StepEntries EntriesOf(const TensorEntries &tensor, int64_t step, Mode mode) const
       SMD_REQUIRES(mutex_);
+  std::string EventFileOf(const Entry &entry) const SMD_REQUIRES(mutex_);
   std::optional<ModeStep> KeyOf(const TensorEntries &tensor, int64_t step, Mode mode) const
       SMD_REQUIRES(mutex_);
   Status Gone(int64_t step, Mode mode) const SMD_REQUIRES(mutex_);

@@ -24,19 +24,12 @@ Status TrialSource::WaitForStepUntil(int64_t step, const Deadline &deadline) {
 
 double TrialSource::WallSecondsOf(int64_t step) {
   // Every record says when it was made; the smallest one is read.
-  const auto tensors = trial_->AllEntriesAt(step);
-  const std::string *name = nullptr;
-  const StepEntries::Item *smallest = nullptr;
-  for (const auto &[tensor, items] : tensors) {
-    for (const StepEntries::Item &item : items) {
-      if (item.entry.kind == EntryKind::Shape()) continue;
-      if (smallest != nullptr && item.entry.length >= smallest->entry.length) continue;
-      name = &tensor;
-      smallest = &item;
-    }
-  }
-  if (smallest == nullptr) return rules::kNoNumber;
-  const auto read = trial_->ReadTensorAt(*name, *smallest);
+  const StepRecords found = trial_->RecordsAt(step);
+  const auto smallest = std::min_element(
+      found.records.begin(), found.records.end(),
+      [](const auto &a, const auto &b) { return a.entry.length < b.entry.length; });
+  if (smallest == found.records.end()) return rules::kNoNumber;
+  const auto read = trial_->ReadTensorAt(std::string(smallest->tensor), smallest->AsItem());
   return read.IsOk() ? read->context.wall_time : rules::kNoNumber;
 }
 

@@ -76,15 +76,37 @@ StepEntries Trial::EntriesAt(const std::string &name, int64_t step, Mode mode) c
   return tensor == nullptr ? StepEntries() : EntriesOf(*tensor, step, mode);
 }
 
-std::vector<std::pair<std::string, std::vector<StepEntries::Item>>> Trial::AllEntriesAt(
-    int64_t global_step) const {
+StepRecords Trial::RecordsAt(int64_t global_step) const {
   const MutexLock lock(mutex_);
-  std::vector<std::pair<std::string, std::vector<StepEntries::Item>>> found;
+  StepRecords found;
   for (const TensorEntries *tensor : tensors_.Sorted()) {
-    StepEntries entries = EntriesOf(*tensor, global_step, Mode::kGlobal);
-    if (!entries.items.empty()) found.emplace_back(tensor->Name(), std::move(entries.items));
+    const std::optional<ModeStep> key = KeyOf(*tensor, global_step, Mode::kGlobal);
+    if (!key) continue;
+    for (const Entry &entry : tensor->At(key->mode, key->step)) {
+      if (entry.kind == EntryKind::Shape()) continue;
+      const bool is_as_before = !found.records.empty() &&
+                                found.records.back().entry.worker == entry.worker &&
+                                found.records.back().entry.global_step == entry.global_step;
+      if (is_as_before) {
+        const StepRecords::Record &before = found.records.back();
+        found.records.push_back({tensor->Name(), before.worker, before.file, entry});
+        continue;
+      }
+      std::string &worker = found.workers[entry.worker];
+      std::string &file = found.files[{entry.global_step, entry.worker}];
+      worker = worker_names_[entry.worker];
+      file = EventFileOf(entry);
+      found.records.push_back({tensor->Name(), &worker, &file, entry});
+    }
   }
   return found;
+}
+
+std::string Trial::EventFileOf(const Entry &entry) const {
+  const auto odd = odd_event_files_.find({entry.global_step, entry.worker});
+  if (odd != odd_event_files_.end()) return odd->second;
+  return format::EventFileName(entry.global_step,
+                               format::WorkerToFile(worker_names_[entry.worker]));
 }
 
 StepEntries Trial::EntriesOf(const TensorEntries &tensor, int64_t step, Mode mode) const {
@@ -92,11 +114,7 @@ StepEntries Trial::EntriesOf(const TensorEntries &tensor, int64_t step, Mode mod
   const std::optional<ModeStep> key = KeyOf(tensor, step, mode);
   if (!key) return found;
   for (const Entry &entry : tensor.At(key->mode, key->step)) {
-    StepEntries::Item item{entry, worker_names_[entry.worker], {}, {}};
-    const auto odd = odd_event_files_.find({entry.global_step, entry.worker});
-    item.file = odd != odd_event_files_.end()
-                    ? odd->second
-                    : format::EventFileName(entry.global_step, format::WorkerToFile(item.worker));
+    StepEntries::Item item{entry, worker_names_[entry.worker], EventFileOf(entry), {}};
     if (entry.kind == EntryKind::Shape()) item.shape = tensor.ShapeOf(entry);
     found.items.push_back(std::move(item));
   }

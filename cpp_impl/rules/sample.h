@@ -34,6 +34,7 @@ class Sample {
 
   // A reduction that was saved.
   void AddReduction(tensor::Reduction reduction, double value) {
+    if (reductions_.empty()) reductions_.reserve(tensor::kReductionKinds);
     reductions_.emplace_back(reduction, value);
   }
 
