@@ -102,6 +102,7 @@ bench: environment original servers test-java
 	@tools/framework_environments.sh $(CACHE) pytorch
 	@SMDEBUG_PYTORCH_ORIGINAL_PYTHON=$(CACHE)/frameworks/pytorch-original/bin/python \
 	  $(CACHE)/frameworks/pytorch/bin/python tests/bench/bench_pytorch.py
+	@$(CACHE)/frameworks/pytorch/bin/python tests/bench/bench_rules.py
 
 lint: all
 	@tools/setup.sh lint
