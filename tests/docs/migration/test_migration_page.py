@@ -5,12 +5,18 @@ import re
 from pathlib import Path
 
 import pytest
-from smdebug.exceptions import SMDebugError
+from smdebug.exceptions import SMDebugError, SMDebugValueError
 from smdebug.rules import BuiltinRule
 from smdebug.trials import create_trial
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs/migration.md").read_text(encoding="utf-8")
+# What rules do not do without.
+NEEDED = {
+    "AllZero": {"collection_names": "weights"},
+    "TensorVariance": {"max_threshold": "10"},
+    "UnchangedTensor": {"collection_names": "weights"},
+}
 
 
 def rows(heading):
@@ -46,8 +52,13 @@ def test_variables_are_read_or_not_as_the_page_says():
 def test_rules_that_are_built_in_can_be_made(resnet):
     built_in = [name for names, state in rows("Rules") for name in names if state == "built in"]
     assert "VanishingGradient" in built_in
+    trial = create_trial(resnet)
     for name in built_in:
-        assert BuiltinRule(create_trial(resnet), name).rule_name == name
+        assert BuiltinRule(trial, name, NEEDED.get(name)).rule_name == name
+    for name, needed in NEEDED.items():
+        assert f"`{name}`" in PAGE.split("Three rules have to be told")[1].split("|")[0]
+        with pytest.raises(SMDebugValueError, match=f"{name}: give {next(iter(needed))} or "):
+            BuiltinRule(trial, name)
 
 
 def test_modules_that_are_gone_are_not_there():
