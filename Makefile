@@ -20,7 +20,7 @@ export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 
 .PHONY: all python demo test test-cpp test-go test-java test-python test-docs test-packages test-frameworks framework-environments test-s3-minio test-asan \
-        test-tsan bench lint format abi install uninstall wheel deb clean environment original servers
+        test-tsan fuzz dist bench lint format abi install uninstall wheel deb clean environment original servers
 
 all: build/build.ninja
 	@cmake --build build -j $(JOBS)
@@ -90,6 +90,18 @@ test-asan test-tsan: test-%:
 	@cmake --preset $* > /dev/null
 	@cmake --build build/$* -j $(JOBS)
 	@ctest --test-dir build/$* --output-on-failure -j $(JOBS) -LE lint
+
+# Each parser of what comes from outside for SECONDS_EACH with libFuzzer; what is found is kept in build/fuzz.
+SECONDS_EACH ?= 60
+fuzz:
+	@tools/setup.sh fuzz
+	@cmake --preset fuzz > /dev/null
+	@cmake --build build/fuzz -j $(JOBS) --target fuzz
+	@tools/fuzz.sh build/fuzz $(SECONDS_EACH) $(TARGETS)
+
+# A release: the sources, what the library is made of, checksums.
+dist:
+	@tools/dist.sh dist
 
 bench: environment original servers test-java
 	@tools/venv.sh .venv examples/demo/requirements.txt tests/requirements.txt tests/bench/requirements.txt

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the Debian packages that are missing; says what it does.  Groups of packages
-# are named by the arguments: build (always), lint, bench, embed, java, torch,
+# are named by the arguments: build (always), lint, fuzz, bench, embed, java, torch,
 # pytorch, wheel, browser.
 set -eu
 
@@ -8,6 +8,7 @@ build="g++ make cmake ninja-build ccache pkg-config libprotobuf-c-dev protobuf-c
   libcjson-dev libcurl4-openssl-dev libssl-dev libpcre2-dev libhwy-dev rapidjson-dev libcli11-dev
   libgtest-dev libgmock-dev python3 python3-dev python3-venv openssl"
 lint="clang clang-format clang-tidy abigail-tools"
+fuzz="clang libclang-rt-14-dev"
 bench="libbenchmark-dev"
 # What tests/embed runs; node and rustc may also come from elsewhere.
 embed="clang luajit ruby dpkg-dev lintian"
@@ -24,6 +25,7 @@ wanted="$build"
 for group in "$@"; do
   case "$group" in
     lint) wanted="$wanted $lint" ;;
+    fuzz) wanted="$wanted $fuzz" ;;
     bench) wanted="$wanted $bench" ;;
     embed) wanted="$wanted $embed" ;;
     java) wanted="$wanted $java" ;;

@@ -1,0 +1,80 @@
+#include <array>
+#include <string>
+
+#include "base/json.h"
+#include "base/regex.h"
+#include "config/collection_set.h"
+#include "config/hook_config.h"
+#include "rules/parameters.h"
+#include "rules/registry.h"
+#include "target.h"
+
+namespace smdebug::fuzz {
+namespace {
+
+void Json(std::string_view input) {
+  const auto document = JsonDocument::Parse(input);
+  if (!document.IsOk()) return;
+  for (const auto &[key, value] : document->Root().Members()) {
+    static_cast<void>(value.Text());
+    static_cast<void>(value.Int());
+    static_cast<void>(value.Number());
+    static_cast<void>(value.Place());
+  }
+}
+
+void HookConfig(std::string_view input) {
+  config::HookConfigContext context;
+  context.path = "hook.json";
+  const auto strict = config::ParseHookConfig(input, context);
+  context.is_strict = false;
+  context.collections = config::CollectionSet::Defaults();
+  const auto lenient = config::ParseHookConfig(input, context);
+  Require(!strict.IsOk() || lenient.IsOk(), "what strict reading takes, lenient reading takes");
+}
+
+// What was read is written so that it is read as the same.
+void Collections(std::string_view input) {
+  const auto read = config::CollectionsFromJson(input, "c");
+  if (!read.IsOk()) {
+    Require(read.GetStatus().GetCode() == Code::kCorruptData, "bad collections are CORRUPT_DATA");
+    return;
+  }
+  const std::string text = config::CollectionsToJson(read->collections, read->num_workers);
+  const auto again = config::CollectionsFromJson(text, "c");
+  Require(again.IsOk(), "what was written is read");
+  Require(config::CollectionsToJson(again->collections, again->num_workers) == text,
+          "collections survive being written");
+}
+
+// Before the first line's end an expression, behind it what it is looked for in.
+void RegularExpression(std::string_view input) {
+  const size_t end = std::min(input.find('\n'), input.size());
+  const auto regex = Regex::Compile(input.substr(0, end));
+  if (!regex.IsOk()) return;
+  static_cast<void>(regex->IsFoundIn(input.substr(std::min(end + 1, input.size()))));
+}
+
+// The first line is a rule's name.
+void RuleParameters(std::string_view input) {
+  const size_t end = std::min(input.find('\n'), input.size());
+  const auto given = rules::Parameters::FromJson(input.substr(std::min(end + 1, input.size())));
+  if (!given.IsOk()) return;
+  for (const rules::Profile profile : {rules::Profile::kAws, rules::Profile::kCalibrated}) {
+    static_cast<void>(rules::MakeDetector(input.substr(0, end), *given, profile));
+  }
+}
+
+constexpr std::array kTargets = {
+    Target{"json", Json},
+    Target{"hook_config", HookConfig},
+    Target{"collections", Collections},
+    Target{"regex", RegularExpression},
+    Target{"rule_parameters", RuleParameters},
+};
+
+}  // namespace
+
+std::span<const Target> ConfigTargets() { return kTargets; }
+
+}  // namespace smdebug::fuzz
