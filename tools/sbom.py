@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Writes which software the library is made of, as SPDX 2.3: sbom.py VERSION TIMESTAMP.
+
+Versions are those that pkg-config knows on this machine; where a library is found by its header
+alone, its package's.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from typing import Any, NamedTuple
+
+
+class Part(NamedTuple):
+    """Something that the library is linked with or compiled from."""
+
+    name: str
+    license: str
+    home: str
+    link: str  # SPDX's relationship
+    pkg_config: str = ""
+    package: str = ""
+
+
+STATIC, DYNAMIC = "STATIC_LINK", "DYNAMIC_LINK"
+PARTS = [
+    Part("pcre2", "BSD-3-Clause", "https://www.pcre.org", STATIC, pkg_config="libpcre2-8"),
+    Part("rapidjson", "MIT", "https://rapidjson.org", STATIC, package="rapidjson-dev"),
+    Part("cli11", "BSD-3-Clause", "https://github.com/CLIUtils/CLI11", STATIC, package="libcli11-dev"),
+    Part("highway", "Apache-2.0", "https://github.com/google/highway", DYNAMIC, pkg_config="libhwy"),
+    Part("cjson", "MIT", "https://github.com/DaveGamble/cJSON", DYNAMIC, pkg_config="libcjson"),
+    Part("curl", "curl", "https://curl.se", DYNAMIC, pkg_config="libcurl"),
+    Part("openssl", "Apache-2.0", "https://www.openssl.org", DYNAMIC, pkg_config="libcrypto"),
+]
+
+
+def output_of(*command: str) -> str:
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.strip()
+
+
+def version_of(part: Part) -> str:
+    if part.pkg_config:
+        return output_of("pkg-config", "--modversion", part.pkg_config)
+    version = output_of("dpkg-query", "--showformat=${Version}", "--show", part.package)
+    return re.sub(r"^\d+:|[-+].*$", "", version)
+
+
+def package(name: str, version: str, license: str, home: str) -> dict[str, Any]:
+    return {
+        "SPDXID": f"SPDXRef-{name}",
+        "name": name,
+        "versionInfo": version,
+        "downloadLocation": home,
+        "licenseConcluded": license,
+        "licenseDeclared": license,
+        "copyrightText": "NOASSERTION",
+        "filesAnalyzed": False,
+    }
+
+
+def document(version: str, timestamp: str) -> dict[str, Any]:
+    own = package("libsmdebug", version, "Apache-2.0", "NOASSERTION")
+    relations = [("SPDXRef-DOCUMENT", "DESCRIBES", own["SPDXID"])]
+    relations += [(own["SPDXID"], part.link, f"SPDXRef-{part.name}") for part in PARTS]
+    return {
+        "spdxVersion": "SPDX-2.3",
+        "dataLicense": "CC0-1.0",
+        "SPDXID": "SPDXRef-DOCUMENT",
+        "name": f"libsmdebug-{version}",
+        "documentNamespace": f"https://spdx.org/spdxdocs/libsmdebug-{version}",
+        "creationInfo": {"created": timestamp, "creators": ["Organization: libsmdebug developers"]},
+        "packages": [own, *(package(part.name, version_of(part), part.license, part.home) for part in PARTS)],
+        "relationships": [
+            {"spdxElementId": one, "relationshipType": kind, "relatedSpdxElement": other}
+            for one, kind, other in relations
+        ],
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(document(*sys.argv[1:3]), indent=2))
