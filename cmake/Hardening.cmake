@@ -1,0 +1,13 @@
+# Target smdebug_hardening: what makes a fault in memory harder to misuse (not with sanitizers,
+# which find it), and no path of this machine in what is built.
+add_library(smdebug_hardening INTERFACE)
+target_compile_options(smdebug_hardening INTERFACE -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+if(NOT SMDEBUG_SANITIZE)
+  target_compile_options(smdebug_hardening INTERFACE
+    -fstack-protector-strong -fstack-clash-protection
+    $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2>)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    target_compile_options(smdebug_hardening INTERFACE -fcf-protection)
+  endif()
+endif()
+target_link_options(smdebug_hardening INTERFACE LINKER:-z,relro LINKER:-z,now LINKER:-z,noexecstack)
