@@ -35,6 +35,19 @@ def test_a_finding_stops_the_training_before_the_next_step(out_dir: str) -> None
     hook.close()
 
 
+def test_rules_know_rectified_units_that_have_no_name(out_dir: str) -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1))
+    torch.nn.init.constant_(model[0].bias, -1e6)
+    hook = smd.Hook(out_dir)
+    hook.register_module(model)
+    hook.watch(Panel().add("DeadRelu", action="stop"))
+    assert train(model, 5) == 1
+    hook.close()
+    assert hook.stop_verdict is not None and hook.stop_verdict.tensor == "1_output_0"
+    # What rules look at is not saved for that.
+    assert "1_output_0" not in smd.create_trial(out_dir).tensor_names()
+
+
 def test_a_healthy_training_goes_on(out_dir: str) -> None:
     torch.manual_seed(0)
     model = torch.nn.Linear(3, 1)

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 import sys
 from functools import cached_property
-from typing import Any, Callable, ClassVar, List, Mapping, Sequence, Tuple, Type
+from typing import TYPE_CHECKING, Any, Callable, ClassVar, List, Mapping, Sequence, Tuple, Type
 from weakref import WeakKeyDictionary
 
 from smdebug import _raw
@@ -20,6 +21,9 @@ from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 from smdebug.pytorch.callbacks import AfterForward, BeforeForward, OnGradient
 from smdebug.pytorch.collection import BUILTIN_COLLECTIONS, Collection
 
+if TYPE_CHECKING:
+    from smdebug.rules.panel import Panel
+
 __all__ = ["Hook"]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
@@ -30,6 +34,14 @@ _WITH_KEYWORDS = (
     if "with_kwargs" in inspect.signature(torch.nn.Module.register_forward_hook).parameters
     else {}
 )
+
+# The collections in which rules look for what goes into modules and comes out of them, whatever
+# these are called.
+_ROLES: Mapping[type, Mapping[str, str]] = {
+    torch.nn.ReLU: {"relu_input": "input", "relu_output": "output"},
+    torch.nn.ReLU6: {"relu_input": "input", "relu_output": "output"},
+    torch.nn.Tanh: {"tanh_input": "input"},
+}
 
 
 class Hook(FrameworkHook):
@@ -219,8 +231,20 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
     def save(self, name: str, value: Any) -> None:
         super().save(name, _lent(value) if isinstance(value, torch.Tensor) else value)
 
+    def watch(self, panel: Panel) -> None:
+        super().watch(panel)
+        if self._is_prepared:
+            self._tell_roles()
+
+    def _tell_roles(self) -> None:
+        for module, callback in self._watched.items():
+            for collection, side in _ROLES.get(type(module), {}).items():
+                self.get_collection(collection).include(f"^{re.escape(callback.name)}_{side}_")
+
     def _prepare_collections(self) -> None:
         super()._prepare_collections()
+        if self._is_watched:
+            self._tell_roles()
         for collection in self._collections.values():
             for module, (inputs, outputs) in getattr(collection, "modules", {}).items():
                 if module not in self._watched:
