@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 namespace smdebug::tensor {
 namespace {
@@ -48,17 +49,58 @@ class Places {
   int64_t offset_ = 0;  // in elements
 };
 
+// Where runs begin, one after the other.
+class Begins {
+ public:
+  Begins(int64_t count, int64_t runs)
+      : runs_(runs), width_(count / kSpreadRun / runs), rest_(count / kSpreadRun % runs) {}
+
+  // Each run is one of its share of the whole lines.  Which one changes from share to share,
+  // as the rows' length may divide the share.
+  int64_t Next() {
+    int64_t width = width_;
+    owed_ += rest_;
+    if (owed_ >= runs_) {
+      owed_ -= runs_;
+      ++width;
+    }
+    constexpr uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;
+    const uint64_t part = (run_++ * kGoldenRatio) >> 32;
+    const auto inside = static_cast<int64_t>((part * static_cast<uint64_t>(width)) >> 32);
+    return (std::exchange(line_, line_ + width) + inside) * kSpreadRun;
+  }
+
+ private:
+  const int64_t runs_;
+  const int64_t width_;
+  const int64_t rest_;
+  int64_t owed_ = 0;
+  uint64_t run_ = 0;
+  int64_t line_ = 0;  // at which the share begins
+};
+
+// Runs are far apart in memory: several are fetched at a time.
+void CopyRuns(const std::byte *data, size_t size, int64_t runs, Begins begins, std::byte *to) {
+  const size_t bytes = static_cast<size_t>(kSpreadRun) * size;
+  constexpr int64_t kAtATime = 16;
+  std::array<const std::byte *, kAtATime> from;
+  for (int64_t run = 0; run < runs; run += kAtATime) {
+    const auto some = static_cast<size_t>(std::min(kAtATime, runs - run));
+    for (size_t i = 0; i < some; ++i) {
+      from[i] = data + static_cast<size_t>(begins.Next()) * size;
+      __builtin_prefetch(from[i]);
+      __builtin_prefetch(from[i] + bytes - 1);
+    }
+    for (size_t i = 0; i < some; ++i, to += bytes) std::memcpy(to, from[i], bytes);
+  }
+}
+
 }  // namespace
 
 int64_t SpreadRunBegin(int64_t count, int64_t runs, int64_t run) {
-  // Of as many whole lines; each run is one of its share of them.  Which one changes from
-  // share to share, as the rows' length may divide the share.
-  const int64_t lines = count / kSpreadRun;
-  const auto at = [&](int64_t i) { return lines / runs * i + lines % runs * i / runs; };
-  constexpr uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;
-  const auto width = static_cast<uint64_t>(at(run + 1) - at(run));
-  const uint64_t part = (static_cast<uint64_t>(run) * kGoldenRatio) >> 32;
-  return (at(run) + static_cast<int64_t>((part * width) >> 32)) * kSpreadRun;
+  Begins begins(count, runs);
+  for (int64_t before = 0; before < run; ++before) begins.Next();
+  return begins.Next();
 }
 
 SpreadElements::SpreadElements(const View &view, int64_t most)
@@ -75,15 +117,14 @@ SpreadElements::SpreadElements(const View &view, int64_t most)
   elements_ = AlignedBuffer(static_cast<size_t>(count_) * size);
   const size_t bytes = static_cast<size_t>(kSpreadRun) * size;
   std::byte *to = elements_.Data();
-  const auto *data = static_cast<const std::byte *>(view.data);
+  Begins begins(all, runs);
+  if (view.IsCompact()) {
+    CopyRuns(static_cast<const std::byte *>(view.data), size, runs, begins, to);
+    return;
+  }
   Places places(view);
   for (int64_t run = 0; run < runs; ++run, to += bytes) {
-    const int64_t first = SpreadRunBegin(all, runs, run);
-    if (view.IsCompact()) {
-      std::memcpy(to, data + static_cast<size_t>(first) * size, bytes);
-    } else {
-      places.Copy(first, kSpreadRun, to);
-    }
+    places.Copy(begins.Next(), kSpreadRun, to);
   }
 }
 

@@ -49,6 +49,19 @@ TEST(SpreadElementsTest, RunsAreInOrderAndApart) {
   EXPECT_GT(some.back(), 98'000);
 }
 
+TEST(SpreadElementsTest, EachShareOfTheLinesHasARun) {
+  constexpr int64_t kRuns = 37;
+  for (const int64_t count : {int64_t{37 * 16}, int64_t{1009}, int64_t{100'003}}) {
+    const int64_t lines = count / kSpreadRun;
+    for (int64_t run = 0; run < kRuns; ++run) {
+      const int64_t begin = SpreadRunBegin(count, kRuns, run);
+      EXPECT_EQ(begin % kSpreadRun, 0);
+      EXPECT_GE(begin / kSpreadRun, lines * run / kRuns) << count;
+      EXPECT_LT(begin / kSpreadRun, lines * (run + 1) / kRuns) << count;
+    }
+  }
+}
+
 TEST(SpreadElementsTest, AtLeastOneRun) {
   EXPECT_EQ(Spread(Counting(100), {100}, {}, 3).size(), static_cast<size_t>(kSpreadRun));
 }
