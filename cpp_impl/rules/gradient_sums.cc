@@ -30,10 +30,11 @@ double Product(const std::vector<double> &a, const std::vector<double> &b) {
   return std::accumulate(std::begin(products), std::end(products), 0.0);
 }
 
-std::vector<double> Minus(const std::vector<double> &a, const std::vector<double> &b) {
-  std::vector<double> difference(a.size());
-  for (size_t i = 0; i < a.size(); ++i) difference[i] = a[i] - b[i];
-  return difference;
+void Subtract(const std::vector<double> &a, const std::vector<double> &b,
+              std::vector<double> *difference) {
+  difference->resize(a.size());
+  double *to = difference->data();
+  for (size_t i = 0; i < a.size(); ++i) to[i] = a[i] - b[i];
 }
 
 // How far `y` is from the nearest `momentum` * `last` + factor * `gradient`.
@@ -61,65 +62,87 @@ double DistanceOf(const std::vector<double> &y, const std::vector<double> &last,
 
 double Part(double distance, double norm) { return norm > 0 ? distance / norm : 1; }
 
-}  // namespace
-
-GradientSums::Updates::Unexplained GradientSums::Updates::Add(std::vector<double> update,
-                                                              const std::vector<double> &gradient) {
-  Unexplained unexplained;
-  std::vector<double> change;
-  const double norm = std::sqrt(Product(update, update));
-  if (!last.empty()) {
-    change = Minus(update, last);
-    unexplained.by_gradient = Part(DistanceOf(update, last, gradient, kMostMomentum), norm);
-    if (!last_change.empty()) {
-      const double rest = DistanceOf(change, last_change, gradient, kMostMomentum);
-      unexplained.by_sum = Part(rest, norm);
-      unexplained.of_change_by_sum = Part(rest, std::sqrt(Product(change, change)));
-    }
+// The update without Adam's division, at the step of that number.
+void Undo(const std::vector<double> &update, const std::vector<double> &squares, int64_t step,
+          std::vector<double> *undone) {
+  undone->resize(update.size());
+  const double weight_of_all = 1 - std::pow(kDecayOfSquares, static_cast<double>(step));
+  for (size_t i = 0; i < update.size(); ++i) {
+    (*undone)[i] = update[i] * std::sqrt(squares[i] / weight_of_all);
   }
-  last = std::move(update);
-  last_change = std::move(change);
-  return unexplained;
 }
 
-std::vector<double> GradientSums::Scaled::Undo(const std::vector<double> &update,
-                                               const std::vector<double> &divided_for,
-                                               int64_t steps) {
-  squares.resize(update.size());
-  const double weight_of_all = 1 - std::pow(kDecayOfSquares, static_cast<double>(steps));
-  std::vector<double> undone(update.size());
-  for (size_t i = 0; i < update.size(); ++i) {
-    squares[i] =
-        kDecayOfSquares * squares[i] + (1 - kDecayOfSquares) * divided_for[i] * divided_for[i];
-    undone[i] = update[i] * std::sqrt(squares[i] / weight_of_all);
+double PartByGradient(const std::vector<double> &update, const std::vector<double> &last,
+                      const std::vector<double> &gradient) {
+  return Part(DistanceOf(update, last, gradient, kMostMomentum),
+              std::sqrt(Product(update, update)));
+}
+
+}  // namespace
+
+std::vector<double> &GradientSums::Updates::Next() {
+  last.swap(now);
+  last_change.swap(change);
+  return now;
+}
+
+void GradientSums::Updates::NoteChange() {
+  if (!last.empty()) Subtract(now, last, &change);
+}
+
+GradientSums::Updates::Unexplained GradientSums::Updates::UnexplainedBySum(
+    const std::vector<double> &gradient) const {
+  if (last_change.empty()) return {};
+  const double rest = DistanceOf(change, last_change, gradient, kMostMomentum);
+  return {Part(rest, std::sqrt(Product(now, now))), Part(rest, std::sqrt(Product(change, change)))};
+}
+
+void GradientSums::Squares::Add(const std::vector<double> &divided) {
+  last.swap(now);
+  last.resize(divided.size());
+  now.resize(divided.size());
+  for (size_t i = 0; i < divided.size(); ++i) {
+    now[i] = kDecayOfSquares * last[i] + (1 - kDecayOfSquares) * divided[i] * divided[i];
   }
-  return undone;
 }
 
 void GradientSums::Add(std::vector<double> weight, std::vector<double> gradient, bool is_updated) {
   const size_t size = weight.size();
   if (size != gradient.size() || size < kLeastElements) return Clear();
   if (!weight_.empty() && size != weight_.size()) Clear();
-  const bool has_update = !weight_.empty();
-  if (has_update) Judge(Minus(weight, weight_), is_updated ? gradient : gradient_);
+  if (!weight_.empty()) {
+    Subtract(weight, weight_, &plain_.Next());
+    Judge(is_updated ? gradient : gradient_);
+  }
   weight_ = std::move(weight);
   gradient_ = std::move(gradient);
 }
 
-void GradientSums::Judge(const std::vector<double> &update, const std::vector<double> &gradient) {
+double GradientSums::UnexplainedByGradient(const std::vector<double> &gradient) const {
+  if (plain_.last.empty()) return 1;
+  std::vector<double> now;
+  std::vector<double> last;
+  Undo(plain_.now, of_gradients_.now, steps_, &now);
+  Undo(plain_.last, of_gradients_.last, steps_ - 1, &last);
+  return std::min(PartByGradient(plain_.now, plain_.last, gradient),
+                  PartByGradient(now, last, gradient));
+}
+
+void GradientSums::Judge(const std::vector<double> &gradient) {
   ++steps_;
   sum_.resize(gradient.size());
   for (size_t i = 0; i < gradient.size(); ++i) sum_[i] += gradient[i];
-  const Updates::Unexplained of_plain = plain_.Add(update, gradient);
-  const Updates::Unexplained of_gradient =
-      by_gradient_.updates.Add(by_gradient_.Undo(update, gradient, steps_), gradient);
-  const Updates::Unexplained of_sum =
-      by_sum_.updates.Add(by_sum_.Undo(update, sum_, steps_), gradient);
-  const Updates::Unexplained &best =
-      of_plain.of_change_by_sum < of_sum.of_change_by_sum ? of_plain : of_sum;
+  plain_.NoteChange();
+  of_gradients_.Add(gradient);
+  of_sums_.Add(sum_);
+  Undo(plain_.now, of_sums_.now, steps_, &by_sum_.Next());
+  by_sum_.NoteChange();
+  const Updates::Unexplained of_plain = plain_.UnexplainedBySum(gradient);
+  const Updates::Unexplained of_sum = by_sum_.UnexplainedBySum(gradient);
+  const Updates::Unexplained &best = of_plain.of_change < of_sum.of_change ? of_plain : of_sum;
+  // In a healthy training sums hardly ever explain the change: nothing more is asked then.
   const bool is_sum =
-      best.of_change_by_sum < kOfChange &&
-      best.by_sum < kOfOther * std::min(of_plain.by_gradient, of_gradient.by_gradient);
+      best.of_change < kOfChange && best.of_update < kOfOther * UnexplainedByGradient(gradient);
   steps_of_sums_ = is_sum ? steps_of_sums_ + 1 : 0;
 }
 

@@ -24,34 +24,41 @@ class GradientSums {
  private:
   // Updates, and how they changed from step to step.
   struct Updates {
+    std::vector<double> now;
     std::vector<double> last;
+    std::vector<double> change;
     std::vector<double> last_change;
 
-    // As parts of the update, but the last.
+    // Makes `now` the last one, to be filled anew; then NoteChange().
+    std::vector<double> &Next();
+    void NoteChange();
+    // What sums leave, as a part of the update and of how it changed.
     struct Unexplained {
-      double by_gradient = 1;
-      double by_sum = 1;
-      double of_change_by_sum = 1;  // as a part of how the update changed
+      double of_update = 1;
+      double of_change = 1;
     };
-    Unexplained Add(std::vector<double> update, const std::vector<double> &gradient);
+    Unexplained UnexplainedBySum(const std::vector<double> &gradient) const;
   };
-  // Of Adam, its division undone.
-  struct Scaled {
-    std::vector<double> squares;  // averaged
-    Updates updates;
+  // What Adam divides by: averages of squares.
+  struct Squares {
+    std::vector<double> now;
+    std::vector<double> last;
 
-    std::vector<double> Undo(const std::vector<double> &update,
-                             const std::vector<double> &divided_for, int64_t steps);
+    void Add(const std::vector<double> &divided);
   };
 
-  void Judge(const std::vector<double> &update, const std::vector<double> &gradient);
+  void Judge(const std::vector<double> &gradient);
+  // What a gradient, and the update before times momentum, leave of the update, as a part of
+  // it; by descent or by Adam, whichever leaves less.
+  double UnexplainedByGradient(const std::vector<double> &gradient) const;
 
   std::vector<double> weight_;
   std::vector<double> gradient_;
   std::vector<double> sum_;
   Updates plain_;
-  Scaled by_gradient_;
-  Scaled by_sum_;
+  Squares of_gradients_;
+  Squares of_sums_;
+  Updates by_sum_;  // with Adam's division by the sums' squares undone
   int64_t steps_ = 0;
   int64_t steps_of_sums_ = 0;
 };
