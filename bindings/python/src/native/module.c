@@ -6,6 +6,7 @@
 /* Above this size a save copies for longer than other threads should wait for the
  * interpreter lock; below it, giving the lock away costs more than the save. */
 static const Py_ssize_t kReleaseBytes = 64 * 1024;
+static const int64_t kReleaseElements = 16 * 1024;
 
 static PyObject *exception_from; /* raw error -> exception */
 static PyObject *value_error;    /* classes for arguments that are refused here */
@@ -13,6 +14,10 @@ static PyObject *type_error;
 static PyObject *mode_keys[4]; /* the ModeKeys members, by mode number - 1 */
 static PyObject *dtype_for;    /* element type number -> numpy dtype */
 static PyObject *dtypes[64];   /* what dtype_for returned */
+
+/* What PyTorch tensors are asked for. */
+enum { kDtype, kDataPtr, kShape, kStride, kAttributes };
+static PyObject *attribute_names[kAttributes];
 
 static void Replace(PyObject **place, PyObject *object) {
   PyObject *old = *place;
@@ -205,6 +210,102 @@ static PyObject *Save(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssi
   Py_RETURN_TRUE;
 }
 
+/* Returns -1 with an exception set. */
+static int SaveView(smd_hook *hook, const char *name, const smd_tensor_view *view) {
+  int64_t elements = 1;
+  smd_error *error;
+  for (int32_t i = 0; i < view->ndim; ++i) elements *= view->shape[i];
+  if (elements >= kReleaseElements) {
+    Py_BEGIN_ALLOW_THREADS
+    error = smd_hook_save(hook, name, view);
+    Py_END_ALLOW_THREADS
+  } else {
+    error = smd_hook_save(hook, name, view);
+  }
+  if (error == NULL) return 0;
+  SmdNativeRaise(error);
+  return -1;
+}
+
+/* save_dlpack(hook, name, capsule): saves what the capsule lends */
+static PyObject *SaveDlpack(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
+  smd_tensor_view view = SMD_TENSOR_VIEW_INIT;
+  int64_t dims[2 * SMD_MAX_RANK];
+  smd_hook *hook;
+  const char *name;
+  hook = HasCount("save_dlpack", count, 3) ? SmdNativePointer(args[0], SMD_NATIVE_HOOK) : NULL;
+  if (hook == NULL) return NULL;
+  name = SmdNativeName(args[1]);
+  if (name == NULL || SmdDlpackView(args[2], &view, dims) < 0) return NULL;
+  if (SaveView(hook, name, &view) < 0) return NULL;
+  Py_RETURN_NONE;
+}
+
+/* The whole numbers in a tuple.  Returns how many, or -1 with an exception set. */
+static int32_t Numbers(PyObject *tuple, int64_t *numbers) {
+  Py_ssize_t count = PyTuple_Size(tuple);
+  if (count < 0) return -1;
+  if (count > SMD_MAX_RANK) {
+    PyErr_Format(value_error, "a tensor of %zd dimensions cannot be saved, at most %d", count,
+                 SMD_MAX_RANK);
+    return -1;
+  }
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    numbers[i] = PyLong_AsLongLong(PyTuple_GetItem(tuple, i));
+    if (numbers[i] == -1 && PyErr_Occurred()) return -1;
+  }
+  return (int32_t)count;
+}
+
+/* Where a PyTorch tensor is, by its own word.  Returns 1, 0 for one that has no memory of its
+ * own or an element type that is not in `numbers`, -1 with an exception set. */
+static int StridedView(PyObject *tensor, PyObject *numbers, smd_tensor_view *view, int64_t *dims) {
+  PyObject *dtype = PyObject_GetAttr(tensor, attribute_names[kDtype]);
+  PyObject *number = dtype == NULL ? NULL : PyDict_GetItemWithError(numbers, dtype); /* borrowed */
+  PyObject *address = NULL;
+  PyObject *shape = NULL;
+  PyObject *strides = NULL;
+  int result = number == NULL && PyErr_Occurred() == NULL ? 0 : -1;
+  Py_XDECREF(dtype);
+  if (number == NULL) return result;
+  view->dtype = (smd_dtype)PyLong_AsLong(number);
+  address = PyObject_CallMethodObjArgs(tensor, attribute_names[kDataPtr], NULL);
+  shape = address == NULL ? NULL : PyObject_GetAttr(tensor, attribute_names[kShape]);
+  strides =
+      shape == NULL ? NULL : PyObject_CallMethodObjArgs(tensor, attribute_names[kStride], NULL);
+  if (strides != NULL) {
+    const int32_t rank = Numbers(shape, dims);
+    const int32_t steps = rank < 0 ? -1 : Numbers(strides, dims + SMD_MAX_RANK);
+    view->data = PyLong_AsVoidPtr(address);
+    view->ndim = rank;
+    view->shape = rank > 0 ? dims : NULL;
+    view->strides = rank > 0 ? dims + SMD_MAX_RANK : NULL;
+    result = steps < 0 ? -1 : steps == rank && view->data != NULL;
+  }
+  Py_XDECREF(address);
+  Py_XDECREF(shape);
+  Py_XDECREF(strides);
+  return result;
+}
+
+/* save_strided(hook, name, tensor, dtypes) -> True, or False for a tensor to be saved otherwise:
+ * saves a PyTorch tensor in host memory; `dtypes` are numbers by torch.dtype */
+static PyObject *SaveStrided(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
+  smd_tensor_view view = SMD_TENSOR_VIEW_INIT;
+  int64_t dims[2 * SMD_MAX_RANK];
+  smd_hook *hook;
+  const char *name;
+  int lent;
+  hook = HasCount("save_strided", count, 4) ? SmdNativePointer(args[0], SMD_NATIVE_HOOK) : NULL;
+  if (hook == NULL) return NULL;
+  name = SmdNativeName(args[1]);
+  if (name == NULL) return NULL;
+  lent = StridedView(args[2], args[3], &view, dims);
+  if (lent < 0) return NULL;
+  if (lent == 0) Py_RETURN_FALSE;
+  return SaveView(hook, name, &view) < 0 ? NULL : Py_NewRef(Py_True);
+}
+
 /* ---- reading ------------------------------------------------------------------- */
 
 typedef struct {
@@ -290,6 +391,8 @@ static PyMethodDef functions[] = {
     {"lend_dlpack", SmdLendDlpack, METH_O, NULL},
     {"wants", FAST(Wants), NULL},
     {"save", FAST(Save), NULL},
+    {"save_dlpack", FAST(SaveDlpack), NULL},
+    {"save_strided", FAST(SaveStrided), NULL},
     {"read_array", FAST(ReadArray), NULL},
     {"read_value", FAST(ReadValue), NULL},
     {"read_reduction", FAST(ReadReduction), NULL},
@@ -308,6 +411,11 @@ int SmdNativeInit(PyObject *module) {
   value_error = Py_NewRef(PyExc_ValueError);
   type_error = Py_NewRef(PyExc_TypeError);
   dtype_for = Py_NewRef(Py_None);
+  for (int i = 0; i < kAttributes; ++i) {
+    static const char *const kNames[kAttributes] = {"dtype", "data_ptr", "shape", "stride"};
+    attribute_names[i] = PyUnicode_InternFromString(kNames[i]);
+    if (attribute_names[i] == NULL) return -1;
+  }
   if (SmdViewInit(module) < 0 || SmdValueInit(module) < 0) return -1;
   return PyModule_AddFunctions(module, functions);
 }

@@ -17,7 +17,7 @@ from smdebug.core.collection import CollectionKeys
 from smdebug.core.error_policy import guarded
 from smdebug.core.framework_hook import FrameworkHook
 from smdebug.core.utils import import_framework, match_inc
-from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
+from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 from smdebug.pytorch.callbacks import AfterForward, BeforeForward, OnGradient
 from smdebug.pytorch.collection import BUILTIN_COLLECTIONS, Collection
 
@@ -42,6 +42,21 @@ _ROLES: Mapping[type, Mapping[str, str]] = {
     torch.nn.ReLU6: {"relu_input": "input", "relu_output": "output"},
     torch.nn.Tanh: {"tanh_input": "input"},
 }
+
+_HOST = torch.device("cpu")
+_PLAIN = frozenset({torch.Tensor, torch.nn.Parameter})
+_DTYPES = {
+    torch.float16: _raw.SMD_FLOAT16,
+    torch.bfloat16: _raw.SMD_BFLOAT16,
+    torch.float32: _raw.SMD_FLOAT32,
+    torch.float64: _raw.SMD_FLOAT64,
+    torch.int8: _raw.SMD_INT8,
+    torch.int16: _raw.SMD_INT16,
+    torch.int32: _raw.SMD_INT32,
+    torch.int64: _raw.SMD_INT64,
+    torch.uint8: _raw.SMD_UINT8,
+}
+_to_dlpack = torch.utils.dlpack.to_dlpack
 
 
 class Hook(FrameworkHook):
@@ -192,9 +207,27 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             self._save_numbered(f"{name}_input_{keyword}_", value)
         self._save_numbered(f"{name}_output_", outputs)
 
+    def _save(self, name: str, value: Any) -> None:
+        if not _raw.wants(self._handle, name):
+            return
+        # Most tensors are plain ones; they are saved in one call, for steps are short.
+        if self._metrics is None and _is_plain(value):
+            try:
+                if _raw.save_strided(self._handle, name, value, _DTYPES):
+                    return
+            except SMDebugError as error:
+                self._note_failure(f"saving {name}", error)
+                return
+            except RuntimeError:
+                pass  # of a tensor that stands for another, as within torch.func
+        super()._save(name, value)
+
     def _save_numbered(self, prefix: str, value: Any) -> None:
+        if isinstance(value, torch.Tensor):
+            self._save(f"{prefix}{next(self._saved_counts[prefix])}", value)
+            return
         if (
-            not isinstance(value, (torch.Tensor, tuple, Mapping, type))
+            not isinstance(value, (tuple, Mapping, type))
             and dataclasses.is_dataclass(value)
         ):
             value = [getattr(value, field.name) for field in dataclasses.fields(value)]
@@ -221,15 +254,29 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
     def _as_saveable(self, value: Any) -> Any:
         if not isinstance(value, torch.Tensor):
             return value
-        if hasattr(value, "to_local"):
+        if type(value) not in _PLAIN and hasattr(value, "to_local"):
             value = value.to_local()  # of a tensor in several processes, the part that is here
         value = value.detach()
         if value.layout is not torch.strided:
             value = value.to_dense()
-        return value.cpu().resolve_conj().resolve_neg()
+        if value.device != _HOST:
+            value = value.cpu()
+        if value.is_conj() or value.is_neg():
+            value = value.resolve_conj().resolve_neg()
+        return value
 
     def save(self, name: str, value: Any) -> None:
-        super().save(name, _lent(value) if isinstance(value, torch.Tensor) else value)
+        if not isinstance(value, torch.Tensor):
+            super().save(name, value)
+            return
+        try:
+            # Without its numpy array: that would fix the tensor's size.
+            _raw.save_dlpack(self._handle, name, _to_dlpack(value))
+        except SMDebugError:
+            raise
+        except (BufferError, RuntimeError):
+            # Of an element type that this PyTorch does not lend, as bool.
+            super().save(name, view_of(value.clone()))
 
     def watch(self, panel: Panel) -> None:
         super().watch(panel)
@@ -268,13 +315,14 @@ def _outside_of_graphs(function: Callable[..., None]) -> Callable[..., None]:
     return outside
 
 
-def _lent(tensor: Any) -> Any:
-    """A detached tensor's memory, without its numpy array: that would fix the tensor's size."""
-    try:
-        return _raw.lend_dlpack(torch.utils.dlpack.to_dlpack(tensor))
-    except (BufferError, RuntimeError):
-        # Of an element type that this PyTorch does not lend, as bool.
-        return view_of(tensor.clone())
+def _is_plain(value: Any) -> bool:
+    """Whether it is a tensor whose elements are what its memory holds."""
+    return (
+        type(value) in _PLAIN
+        and value.layout is torch.strided
+        and value.device == _HOST
+        and not (value.is_conj() or value.is_neg())
+    )
 
 
 def _check_module(module: Any) -> None:
