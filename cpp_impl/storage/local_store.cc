@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
 
@@ -18,6 +19,39 @@
 #include "storage/local_watcher.h"
 
 namespace smdebug::storage {
+
+// The trial's folder, kept open.
+class LocalRoot {
+ public:
+  LocalRoot(FileDescriptor folder, std::string path)
+      : folder_(std::move(folder)), path_(std::move(path)) {}
+
+  int Number() const { return folder_.Number(); }
+
+  // Makes the folder's own name durable, and those above it: this run may have made them,
+  // or one before that died.
+  Status SyncName() {
+    if (is_synced_) return Status::Ok();
+    std::string above = path_;
+    while (above.size() > 1) {
+      above.resize(std::max(above.rfind('/'), size_t{1}));
+      const FileDescriptor opened(open(above.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      if (opened.IsOpen() && fsync(opened.Number()) == 0) continue;
+      // Where nothing can be made, or nothing synced, nothing is to be synced.
+      if (errno != EACCES && errno != EPERM && errno != EROFS && errno != EINVAL) {
+        return SystemError("syncing the folder of", path_, errno);
+      }
+    }
+    is_synced_ = true;
+    return Status::Ok();
+  }
+
+ private:
+  const FileDescriptor folder_;
+  const std::string path_;  // absolute
+  std::atomic<bool> is_synced_{false};
+};
+
 namespace {
 
 constexpr mode_t kFileMode = 0666;    // less what the process's umask takes away
@@ -43,18 +77,26 @@ class LocalReader final : public FileReader {
   std::string path_;
 };
 
+// A folder's names are durable when it was synced.
+Status SyncFolder(int folder, const std::string &name, const std::string &path) {
+  const FileDescriptor opened(openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened.IsOpen() && fsync(opened.Number()) == 0) return Status::Ok();
+  return SystemError("syncing the folder of", path, errno);
+}
+
 // Names count from the trial's folder, which is kept open.
 class LocalWriter final : public FileWriter {
  public:
-  LocalWriter(std::shared_ptr<const FileDescriptor> root, FileDescriptor file, std::string name,
+  LocalWriter(std::shared_ptr<LocalRoot> root, FileDescriptor file, std::string name,
               std::string path)
       : root_(std::move(root)),
         file_(std::move(file)),
         name_(std::move(name)),
+        temporary_name_(TemporaryName(name_)),
         path_(std::move(path)) {}
 
   ~LocalWriter() override {
-    if (!is_committed_) unlinkat(root_->Number(), TemporaryName(name_).c_str(), 0);
+    if (!is_committed_) unlinkat(root_->Number(), temporary_name_.c_str(), 0);
   }
 
   Status Append(std::span<const Piece> pieces) override {
@@ -67,7 +109,7 @@ class LocalWriter final : public FileWriter {
     // Some file systems, and quotas, refuse only here what was written before.
     SMD_RETURN_IF_ERROR(file_.Close(path_));
     const int root = root_->Number();
-    if (renameat(root, TemporaryName(name_).c_str(), root, name_.c_str()) != 0) {
+    if (renameat(root, temporary_name_.c_str(), root, name_.c_str()) != 0) {
       // Of workers that end together, one has put the marker of all in its place.
       const int error = errno;
       const bool is_there = error == ENOENT && faccessat(root, name_.c_str(), F_OK, 0) == 0;
@@ -86,18 +128,15 @@ class LocalWriter final : public FileWriter {
     while (folder != ".") {
       const size_t slash = folder.rfind('/');
       folder = slash == std::string::npos ? "." : folder.substr(0, slash);
-      const FileDescriptor opened(
-          openat(root_->Number(), folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-      if (!opened.IsOpen() || fsync(opened.Number()) != 0) {
-        return SystemError("syncing the folder of", path_, errno);
-      }
+      SMD_RETURN_IF_ERROR(SyncFolder(root_->Number(), folder, path_));
     }
-    return Status::Ok();
+    return root_->SyncName();
   }
 
-  const std::shared_ptr<const FileDescriptor> root_;
+  const std::shared_ptr<LocalRoot> root_;
   FileDescriptor file_;
   const std::string name_;
+  const std::string temporary_name_;
   const std::string path_;
   bool is_empty_ = true;
   bool is_committed_ = false;
@@ -107,12 +146,12 @@ class LocalWriter final : public FileWriter {
 // was killed can be taken over.
 class LocalClaim final : public Claim {
  public:
-  LocalClaim(std::shared_ptr<const FileDescriptor> root, FileDescriptor file, std::string name)
+  LocalClaim(std::shared_ptr<LocalRoot> root, FileDescriptor file, std::string name)
       : root_(std::move(root)), file_(std::move(file)), name_(std::move(name)) {}
   ~LocalClaim() override { unlinkat(root_->Number(), name_.c_str(), 0); }
 
  private:
-  const std::shared_ptr<const FileDescriptor> root_;
+  const std::shared_ptr<LocalRoot> root_;
   const FileDescriptor file_;
   const std::string name_;
 };
@@ -122,12 +161,24 @@ std::string FolderOf(const std::string &name) {
   return slash == std::string::npos ? "" : name.substr(0, slash);
 }
 
-bool IsSameFile(int file, int root, const std::string &name) {
+Result<bool> IsSameFile(int file, int root, const std::string &name, const std::string &path) {
   struct stat opened {};
   struct stat named {};
-  return fstat(file, &opened) == 0 &&
-         fstatat(root, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+  if (fstat(file, &opened) != 0) return SystemError("looking at", path, errno);
+  if (fstatat(root, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno == ENOENT) return false;
+    return SystemError("looking at", path, errno);
+  }
+  return opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+}
+
+// 0 where the folder is there now, else the error number.
+int MakeFolders(const std::string &path) {
+  if (mkdir(path.c_str(), kFolderMode) == 0 || errno == EEXIST) return 0;
+  const size_t slash = path.rfind('/');
+  if (errno != ENOENT || slash == 0) return errno;
+  if (const int error = MakeFolders(path.substr(0, slash)); error != 0) return error;
+  return mkdir(path.c_str(), kFolderMode) == 0 || errno == EEXIST ? 0 : errno;
 }
 
 // openat2 where the kernel has it and lets us; else -1 and ENOSYS.
@@ -194,12 +245,12 @@ std::string LocalStore::PathOf(std::string_view name) const {
   return name.empty() ? root_path_ : StrCat(root_path_, "/", name);
 }
 
-Result<std::shared_ptr<const FileDescriptor>> LocalStore::Root() {
+Result<std::shared_ptr<LocalRoot>> LocalStore::Root() {
   const MutexLock lock(mutex_);
   if (root_) return root_;
   FileDescriptor opened(open(root_path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!opened.IsOpen()) return SystemError("opening", root_path_, errno);
-  root_ = std::make_shared<const FileDescriptor>(std::move(opened));
+  root_ = std::make_shared<LocalRoot>(std::move(opened), root_path_);
   return root_;
 }
 
@@ -209,7 +260,7 @@ void LocalStore::ForgetRoot() {
 }
 
 Result<FileDescriptor> LocalStore::OpenBelow(const std::string &name, int flags) {
-  SMD_ASSIGN_OR_RETURN(const std::shared_ptr<const FileDescriptor> root, Root());
+  SMD_ASSIGN_OR_RETURN(const std::shared_ptr<LocalRoot> root, Root());
   FileDescriptor opened(OpenWithoutLinks(root->Number(), name, flags));
   if (opened.IsOpen()) return opened;
   const int error = errno;
@@ -255,15 +306,14 @@ std::unique_ptr<Listing> LocalStore::Follow(const std::string &folder) {
 }
 
 Status LocalStore::MakeFolder(const std::string &folder) {
-  std::error_code error;
-  std::filesystem::create_directories(PathOf(folder), error);
-  if (error) return SystemError("making the folder", PathOf(folder), error.value());
+  const int error = MakeFolders(PathOf(folder));
+  if (error != 0) return SystemError("making the folder", PathOf(folder), error);
   ForgetRoot();
   return Status::Ok();
 }
 
 Result<FileDescriptor> LocalStore::CreateBelow(const std::string &name, int flags,
-                                               std::shared_ptr<const FileDescriptor> *root) {
+                                               std::shared_ptr<LocalRoot> *root) {
   for (const bool is_last_try : {false, true}) {
     auto opened = Root();
     if (opened.IsOk()) {
@@ -283,7 +333,7 @@ Result<FileDescriptor> LocalStore::CreateBelow(const std::string &name, int flag
 }
 
 Result<std::unique_ptr<FileWriter>> LocalStore::Create(const std::string &name) {
-  std::shared_ptr<const FileDescriptor> root;
+  std::shared_ptr<LocalRoot> root;
   SMD_ASSIGN_OR_RETURN(FileDescriptor file,
                        CreateBelow(LocalWriter::TemporaryName(name), O_WRONLY | O_TRUNC, &root));
   return std::unique_ptr<FileWriter>(
@@ -296,14 +346,16 @@ Status LocalStore::Remove(const std::string &name) {
 }
 
 Result<std::unique_ptr<Claim>> LocalStore::Acquire(const std::string &name) {
-  std::shared_ptr<const FileDescriptor> root;
+  std::shared_ptr<LocalRoot> root;
   SMD_ASSIGN_OR_RETURN(FileDescriptor file, CreateBelow(name, O_RDWR, &root));
   if (flock(file.Number(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return std::unique_ptr<Claim>();
     return SystemError("locking", PathOf(name), errno);
   }
   // Its former holder may have removed the file between our opening and locking it.
-  if (!IsSameFile(file.Number(), root->Number(), name)) return Acquire(name);
+  SMD_ASSIGN_OR_RETURN(const bool is_same,
+                       IsSameFile(file.Number(), root->Number(), name, PathOf(name)));
+  if (!is_same) return Acquire(name);
   return std::unique_ptr<Claim>(
       std::make_unique<LocalClaim>(std::move(root), std::move(file), name));
 }

@@ -12,6 +12,8 @@
 
 namespace smdebug::storage {
 
+class LocalRoot;
+
 class LocalStore final : public Store {
  public:
   // Makes nothing: the folder is made with the first file.
@@ -34,7 +36,7 @@ class LocalStore final : public Store {
  private:
   std::string PathOf(std::string_view name) const;
   // The root, opened once it is there.
-  Result<std::shared_ptr<const FileDescriptor>> Root() SMD_EXCLUDES(mutex_);
+  Result<std::shared_ptr<LocalRoot>> Root() SMD_EXCLUDES(mutex_);
   void ForgetRoot() SMD_EXCLUDES(mutex_);
   // Opens below the root without following a symbolic link.
   Result<FileDescriptor> OpenBelow(const std::string &name, int flags);
@@ -43,11 +45,11 @@ class LocalStore final : public Store {
   // Opens a file for writing, in a folder made for it where missing; `root` gets what
   // the name counts from.
   Result<FileDescriptor> CreateBelow(const std::string &name, int flags,
-                                     std::shared_ptr<const FileDescriptor> *root);
+                                     std::shared_ptr<LocalRoot> *root);
 
   const std::string root_path_;  // absolute
   Mutex mutex_;
-  std::shared_ptr<const FileDescriptor> root_ SMD_GUARDED_BY(mutex_);
+  std::shared_ptr<LocalRoot> root_ SMD_GUARDED_BY(mutex_);
 };
 
 }  // namespace smdebug::storage
