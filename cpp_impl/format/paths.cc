@@ -48,6 +48,11 @@ std::string EventFileName(int64_t step, std::string_view worker) {
   return StrCat("events/", prefix, "/", prefix, "_", WorkerToFile(worker), ".tfevents");
 }
 
+std::string OtherEventFileName(int64_t step, std::string_view worker) {
+  const std::string prefix = StepPrefix(step);
+  return StrCat("events/", prefix, "/again/", prefix, "_", WorkerToFile(worker), ".tfevents");
+}
+
 std::string IndexFilePrefix(int64_t step) {
   return StrCat(IndexBucket(step), "/", StepPrefix(step));
 }

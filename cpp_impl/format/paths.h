@@ -17,6 +17,8 @@ inline constexpr std::string_view kCollectionsFolder = "collections/000000000";
 
 // "events/000000000012/000000000012_worker_0.tfevents"
 std::string EventFileName(int64_t step, std::string_view worker);
+// "events/000000000012/again/000000000012_worker_0.tfevents": for a step recorded once more
+std::string OtherEventFileName(int64_t step, std::string_view worker);
 // "index/000000000/000000000012_worker_0.json"
 std::string IndexFileName(int64_t step, std::string_view worker);
 // "index/000000000/000000000012": what the names of a step's index files begin with

@@ -16,11 +16,28 @@ constexpr size_t kCached = 256 << 10;
 
 }  // namespace
 
-StepFile::StepFile(std::shared_ptr<storage::Store> store, int64_t step, std::string worker)
+StepFile::StepFile(std::shared_ptr<storage::Store> store, int64_t step, std::string worker,
+                   bool may_be_there)
     : store_(std::move(store)),
       step_(step),
       worker_(std::move(worker)),
+      may_be_there_(may_be_there),
       event_name_(format::EventFileName(step, worker_)) {}
+
+// An index of another run must not come to name this run's bytes.
+Status StepFile::ChooseEventName() {
+  if (!may_be_there_) return Status::Ok();
+  const std::string index_name = format::IndexFileName(step_, worker_);
+  const auto text = store_->ReadText(index_name);
+  if (!text.IsOk()) {
+    return text.GetStatus().GetCode() == Code::kNotFound ? Status::Ok() : text.GetStatus();
+  }
+  const auto index = format::IndexFromJson(*text, index_name);
+  if (index.IsOk() && index->event_file_name == event_name_) {
+    event_name_ = format::OtherEventFileName(step_, worker_);
+  }
+  return Status::Ok();
+}
 
 void StepFile::Announce(RecordMark mark) {
   index_.tensors.push_back({std::move(mark.name), announced_, mark.length, {}});
@@ -29,6 +46,7 @@ void StepFile::Announce(RecordMark mark) {
 
 Status StepFile::Append(std::span<const Piece> pieces) {
   if (!events_) {
+    SMD_RETURN_IF_ERROR(ChooseEventName());
     SMD_ASSIGN_OR_RETURN(events_, store_->Create(event_name_));
   }
   const uint64_t size =

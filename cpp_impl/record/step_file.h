@@ -25,10 +25,13 @@ struct RecordMark {
 // Without Commit() nothing is left behind.  For one thread.
 class StepFile {
  public:
-  // `worker` in its file form.  The event file is made with the first bytes.
-  StepFile(std::shared_ptr<storage::Store> store, int64_t step, std::string worker);
+  // `worker` in its file form.  The event file is made with the first bytes.  If the step
+  // `may_be_there`, of an earlier run that died, its event file is left alone: what the
+  // trial holds is all of that run until it is all of this one.
+  StepFile(std::shared_ptr<storage::Store> store, int64_t step, std::string worker,
+           bool may_be_there = false);
 
-  // The event file's name in the trial.
+  // The event file's name in the trial; final with the first bytes.
   const std::string &EventName() const { return event_name_; }
 
   // Says that the bytes appended next, after those of the records announced before,
@@ -48,12 +51,14 @@ class StepFile {
   Status Commit(Mode mode, int64_t mode_step, bool durable);
 
  private:
+  Status ChooseEventName();
   void Checksum(ByteSpan bytes);
 
   std::shared_ptr<storage::Store> store_;
   const int64_t step_;
   const std::string worker_;
-  const std::string event_name_;
+  const bool may_be_there_;
+  std::string event_name_;
   std::unique_ptr<storage::FileWriter> events_;
   format::IndexFile index_;
   uint64_t announced_ = 0;       // end of the last announced record
