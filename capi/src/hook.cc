@@ -18,6 +18,14 @@ Deadline DeadlineFromC(Clock &clock, int32_t timeout_ms) {
                         : Deadline::After(clock, std::chrono::milliseconds(timeout_ms));
 }
 
+// A step must not lack a tensor for want of memory without it being seen.
+template <class Body>
+smd_error *GuardSaving(smd_hook *hook, Body &&body) noexcept {
+  smd_error *error = Guard(std::forward<Body>(body));
+  if (hook != nullptr && smd_error_code(error) == SMD_OUT_OF_MEMORY) hook->hook->GiveUpStep();
+  return error;
+}
+
 }  // namespace
 
 smd_error *smd_hook_new(const smd_hook_options *options, smd_hook **out) noexcept {
@@ -104,7 +112,7 @@ int32_t smd_hook_wants(const smd_hook *hook, const char *tensor) noexcept {
 }
 
 smd_error *smd_hook_save(smd_hook *hook, const char *tensor, const smd_tensor_view *view) noexcept {
-  return Guard([&]() -> Status {
+  return GuardSaving(hook, [&]() -> Status {
     SMD_RETURN_IF_ERROR(CheckHook(hook));
     SMD_ASSIGN_OR_RETURN(const std::string_view name, RequiredText(tensor, "tensor"));
     SMD_ASSIGN_OR_RETURN(const tensor::View checked, ViewFromC(view));
@@ -114,7 +122,7 @@ smd_error *smd_hook_save(smd_hook *hook, const char *tensor, const smd_tensor_vi
 
 smd_error *smd_hook_save_owned(smd_hook *hook, const char *tensor, const smd_tensor_view *view,
                                smd_release_fn release, void *user_data) noexcept {
-  return Guard([&]() -> Status {
+  return GuardSaving(hook, [&]() -> Status {
     // Before any check: the memory is given back however this ends.
     std::shared_ptr<const void> owner = OwnerFromC(release, user_data);
     SMD_RETURN_IF_ERROR(CheckHook(hook));
@@ -126,7 +134,7 @@ smd_error *smd_hook_save_owned(smd_hook *hook, const char *tensor, const smd_ten
 
 smd_error *smd_hook_save_dlpack(smd_hook *hook, const char *tensor,
                                 DLManagedTensorVersioned *dlpack) noexcept {
-  return Guard([&]() -> Status {
+  return GuardSaving(hook, [&]() -> Status {
     tensor::DlpackTensor taken(dlpack);
     const auto owner = std::make_shared<const tensor::DlpackTensor>(std::move(taken));
     SMD_RETURN_IF_ERROR(CheckHook(hook));

@@ -1,6 +1,7 @@
 #include "base/log.h"
 
 #include <cstdio>
+#include <new>
 
 #include "base/environment.h"
 #include "base/strings.h"
@@ -41,8 +42,11 @@ Logger::Logger() : Logger(LevelFromEnvironment(), WriteToStderr) {}
 Logger::Logger(LogLevel level, Sink sink)
     : level_(level), sink_(std::make_shared<const Sink>(std::move(sink))) {}
 
-void Logger::Log(LogLevel level, const std::string &message) const {
+// A line that there is no memory for is not worth a job.
+void Logger::Log(LogLevel level, const std::string &message) const try {
   if (Logs(level) && *sink_) (*sink_)(level, message);
+} catch (const std::bad_alloc &) {
+  return;
 }
 
 }  // namespace smdebug

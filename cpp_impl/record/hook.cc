@@ -1,6 +1,7 @@
 #include "record/hook.h"
 
 #include <algorithm>
+#include <new>
 
 #include "base/environment.h"
 #include "base/strings.h"
@@ -87,6 +88,9 @@ Result<std::shared_ptr<Hook>> Hook::Open(HookOptions options) {
                       ": a finished trial is already there; choose another out_dir or remove it"))
         .With("path", store->Location());
   }
+  // Without a collections file nobody reads the steps that may be there.
+  SMD_ASSIGN_OR_RETURN(options.queue.is_resumed,
+                       store->Exists(format::CollectionsFileName(options.worker)));
   std::shared_ptr<storage::Store> tensorboard = options.tensorboard_store;
   if (const std::string folder = options.TensorboardFolder(); !tensorboard && !folder.empty()) {
     SMD_ASSIGN_OR_RETURN(tensorboard,
@@ -142,7 +146,7 @@ Status Hook::NoteState() {
   for (const Mode mode : kModes) {
     if (StepOf(mode) != -1) state.mode_steps[mode] = StepOf(mode);
   }
-  return state_store_->Update(state);
+  return state_store_->Update(state, options_.queue.is_durable);
 }
 
 Hook::~Hook() {
@@ -186,6 +190,19 @@ Result<int64_t> Hook::BeginStep() {
   if (is_step_open_) {
     return WrongState(StrCat("step ", StepOf(Mode::kGlobal), " is open; end it first"));
   }
+  const auto steps_before = steps_;
+  try {
+    return OpenStep();
+  } catch (const std::bad_alloc &) {
+    steps_ = steps_before;
+    is_step_open_ = false;
+    saves_now_ = false;
+    watches_now_ = false;
+    throw;
+  }
+}
+
+Result<int64_t> Hook::OpenStep() {
   const int64_t global_step = StepOf(Mode::kGlobal) + 1;
   const int64_t mode_step = StepOf(mode_) + 1;
   SMD_RETURN_IF_ERROR(plan_.Begin(mode_, mode_step));
@@ -254,6 +271,8 @@ Status Hook::CloseSavedStep() {
     guard.Release();
     return status;
   }
+  // Without it the step could not be read.
+  if (collections_text_.empty()) PutCollections(step);
   const Status sealed = queue_.Seal(step, std::move(rest));
   guard.Release();
   if (!step->is_given_up) {
@@ -262,7 +281,6 @@ Status Hook::CloseSavedStep() {
       queue_.Offer(tensorboard_store_, tensorboard_->FileName(), tensorboard_->Take());
     }
   }
-  if (collections_text_.empty()) PutCollections();
   return status.IsOk() ? sealed : status;
 }
 
@@ -294,6 +312,12 @@ Status Hook::Save(std::string_view tensor, const tensor::View &view,
     if (wanted != nullptr) SMD_RETURN_IF_ERROR(Write(tensor, view, *wanted, std::move(owner)));
   }
   return EarlyError();
+}
+
+void Hook::GiveUpStep() {
+  if (!mark_.IsSameProcess()) return;
+  const MutexLock lock(mutex_);
+  if (step_) queue_.GiveUp(*step_);
 }
 
 format::EventContext Hook::ContextAt(double wall_time) const {
@@ -445,10 +469,10 @@ std::string Hook::CollectionsText() const {
                                    options_.includes_all_workers ? options_.num_workers : 1);
 }
 
-void Hook::PutCollections() {
+void Hook::PutCollections(const std::shared_ptr<Step> &before) {
   std::string text = CollectionsText();
-  collections_text_ = text;
-  queue_.Put(format::CollectionsFileName(format::WorkerToFile(options_.worker)), std::move(text));
+  queue_.PutBefore(before, format::CollectionsFileName(options_.worker), text);
+  collections_text_ = std::move(text);
 }
 
 Status Hook::ExportCollections() {

@@ -47,6 +47,8 @@ class Hook {
   // `owner`, if given, keeps the view's memory until it is destroyed.
   Status Save(std::string_view tensor, const tensor::View &view,
               std::shared_ptr<const void> owner = nullptr);
+  // Gives the open step up, as one that lacks a tensor.
+  void GiveUpStep();
   Status SaveCustom(std::string_view tensor, const tensor::View &view,
                     const std::vector<std::string> &collections);
   Status SaveScalar(std::string_view name, const tensor::View &view, double timestamp);
@@ -100,7 +102,8 @@ class Hook {
   Status WriteLeftovers() SMD_REQUIRES(mutex_);
   format::EventContext ContextAt(double wall_time) const SMD_REQUIRES(mutex_);
   std::string CollectionsText() const SMD_REQUIRES(mutex_);
-  void PutCollections() SMD_REQUIRES(mutex_);
+  Result<int64_t> OpenStep() SMD_REQUIRES(mutex_);
+  void PutCollections(const std::shared_ptr<Step> &before = nullptr) SMD_REQUIRES(mutex_);
   int64_t &StepOf(Mode mode) SMD_REQUIRES(mutex_) { return steps_[ModeIndex(mode)]; }
 
   const HookOptions options_;

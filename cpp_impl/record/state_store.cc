@@ -128,12 +128,12 @@ std::string StateStore::ToJson() const {
   return json.Take();
 }
 
-Status StateStore::Update(const RunState &state) {
+Status StateStore::Update(const RunState &state, bool durable) {
   Fingerprint now = Look();
   if (now.empty() || now == seen_) return Status::Ok();
   seen_ = std::move(now);
   states_.push_back(state);
-  return store_->WriteText(kMetadata, ToJson(), false);
+  return store_->WriteText(kMetadata, ToJson(), durable);
 }
 
 }  // namespace smdebug::record

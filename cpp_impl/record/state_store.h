@@ -40,7 +40,7 @@ class StateStore {
 
   // Appends `state` if checkpoint files have come, gone or changed their size since the
   // last call (or Open()).
-  Status Update(const RunState &state);
+  Status Update(const RunState &state, bool durable = false);
 
  private:
   using Fingerprint = std::vector<std::pair<std::string, uint64_t>>;  // names and sizes

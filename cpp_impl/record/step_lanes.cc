@@ -1,16 +1,21 @@
 #include "record/step_lanes.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace smdebug::record {
 
-void StepLanes::Add(std::shared_ptr<Step> step, Item item) {
-  item.sequence = last_sequence_ + 1;
-  // Only the newest step takes items; behind it there may be small files.
+StepLanes::Lanes::iterator StepLanes::Newest() {
   const auto newest = std::find_if(lanes_.rbegin(), lanes_.rend(),
                                    [](const auto &lane) { return lane->step != nullptr; });
-  if (step != nullptr && newest != lanes_.rend() && (*newest)->step == step) {
+  return newest == lanes_.rend() ? lanes_.end() : std::prev(newest.base());
+}
+
+void StepLanes::Add(std::shared_ptr<Step> step, Item item) {
+  item.sequence = last_sequence_ + 1;
+  const auto newest = step ? Newest() : lanes_.end();
+  if (newest != lanes_.end() && (*newest)->step == step) {
     (*newest)->items.push_back(std::move(item));
   } else {
     auto lane = std::make_shared<Lane>();
@@ -20,6 +25,15 @@ void StepLanes::Add(std::shared_ptr<Step> step, Item item) {
     lanes_.push_back(std::move(lane));
   }
   ++last_sequence_;
+}
+
+void StepLanes::AddBefore(const std::shared_ptr<Step> &step, Item item) {
+  const auto newest = Newest();
+  if (newest == lanes_.end() || (*newest)->step != step) return Add(nullptr, std::move(item));
+  auto lane = std::make_shared<Lane>();
+  lane->begin = item.sequence = (*newest)->begin;  // lanes are in the order of these
+  lane->items.push_back(std::move(item));
+  lanes_.insert(newest, std::move(lane));
 }
 
 bool StepLanes::HasWork(size_t index) const {

@@ -53,6 +53,10 @@ class StepLanes {
   // A step is sealed or given up before the first item of the next one.
   void Add(std::shared_ptr<Step> step, Item item);
 
+  // Adds a small file that is to be there before the step's index file is; the step is the
+  // newest one, and not sealed yet.
+  void AddBefore(const std::shared_ptr<Step> &step, Item item);
+
   // The first lane that has something to do, or nullptr.  Index files and small files
   // are done in the first lane only.
   std::shared_ptr<Lane> Take();
@@ -69,10 +73,14 @@ class StepLanes {
   std::vector<std::shared_ptr<Lane>> TakeOutRest();
 
  private:
+  using Lanes = std::deque<std::shared_ptr<Lane>>;
+
+  // The newest step's lane; behind it there may be small files.
+  Lanes::iterator Newest();
   bool HasWork(size_t index) const;
 
   const size_t ahead_;
-  std::deque<std::shared_ptr<Lane>> lanes_;
+  Lanes lanes_;
   uint64_t last_sequence_ = 0;
 };
 

@@ -87,6 +87,7 @@ void StepPlan::Prepare() {
   };
   planned_.clear();
   memos_.clear();
+  ++round_;
   for (const config::CollectionPtr &collection : collections_.List()) {
     if (!is_saved(collection->Name())) continue;
     planned_.push_back({collection, SaveConfigOf(*collection), ReductionConfigOf(*collection)});
@@ -96,14 +97,12 @@ void StepPlan::Prepare() {
 Status StepPlan::Begin(Mode mode, int64_t mode_step) {
   if (!is_checked_) {
     SMD_RETURN_IF_ERROR(CheckCollections());
-    is_checked_ = true;
     version_ = collections_.Version();
     Prepare();
-    ++round_;
+    is_checked_ = true;
   } else if (const uint64_t version = collections_.Version(); version != version_) {
-    version_ = version;
     Prepare();
-    ++round_;
+    version_ = version;
   }
   const bool is_training = mode == Mode::kTrain || mode == Mode::kGlobal;
   saves_anything_ = false;
@@ -149,7 +148,6 @@ Result<const Wanted *> StepPlan::Find(std::string_view tensor) {
   }
   Memo &memo = found->second;
   if (memo.round != round_) {
-    memo.round = round_;
     memo.wanted = {};
     for (const size_t member : memo.members) {
       const Planned &planned = planned_[member];
@@ -157,6 +155,7 @@ Result<const Wanted *> StepPlan::Find(std::string_view tensor) {
       AddTo(&memo.wanted, planned.reduction_config);
       AddSummariesTo(&memo.wanted, *planned.collection);
     }
+    memo.round = round_;
   }
   return memo.wanted.IsNothing() ? nullptr : &memo.wanted;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -39,7 +41,7 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
 
   Status Push(const std::shared_ptr<Step> &step, Item item) SMD_EXCLUDES(mutex_);
   void GiveUp(Step &step) SMD_EXCLUDES(mutex_);
-  void Put(Item item) SMD_EXCLUDES(mutex_);
+  void Put(const std::shared_ptr<Step> &before, Item item) SMD_EXCLUDES(mutex_);
   void Offer(Item item) SMD_EXCLUDES(mutex_);
   Status Flush(Deadline deadline) SMD_EXCLUDES(mutex_);
   Status Stop(Deadline deadline) SMD_EXCLUDES(mutex_);
@@ -53,13 +55,18 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
   bool WaitForRoom(uint64_t bytes) SMD_REQUIRES(mutex_);
   bool Spill(Item *item) SMD_REQUIRES(mutex_);
   Status DropStep(Step &step) SMD_REQUIRES(mutex_);
-  void Enqueue(std::shared_ptr<Step> step, Item item) SMD_REQUIRES(mutex_);
+  // Whether there is one.
+  bool StartWriter() SMD_REQUIRES(mutex_);
+  Status TryToStart() SMD_REQUIRES(mutex_);
   void WakeWriter() SMD_REQUIRES(mutex_);
+  void Note(const std::string &line) SMD_REQUIRES(mutex_);
   void NoteError(const Status &error) SMD_REQUIRES(mutex_);
   void NoteFailed(Step &step) SMD_REQUIRES(mutex_);
   void NoteLeftOut(const Item &item, std::string_view why) SMD_REQUIRES(mutex_);
   void GiveUpLanes() SMD_REQUIRES(mutex_);
-  void RetryPuts() SMD_REQUIRES(mutex_);
+  void Keep(Item put) SMD_REQUIRES(mutex_);
+  void RetryPuts(const std::shared_ptr<Step> &before) SMD_REQUIRES(mutex_);
+  void RetryPutsIfPossible() SMD_REQUIRES(mutex_);
   void NotifyDone() SMD_REQUIRES(mutex_);
   // Passes on what nobody may be given with the lock held: log lines, and lent memory back
   // to its owner.
@@ -76,6 +83,7 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
   Status CommitStep(Lane &lane) SMD_EXCLUDES(mutex_);
   void Finish(Lane &lane, const Status &status) SMD_EXCLUDES(mutex_);
   void Forget(Lane &lane) SMD_EXCLUDES(mutex_);
+  void ForgetSpilled(const Item &item) SMD_REQUIRES(mutex_);
 
   const std::shared_ptr<storage::Store> store_;
   const std::string worker_;
@@ -93,7 +101,9 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
   size_t running_ SMD_GUARDED_BY(mutex_) = 0;
   size_t idle_ SMD_GUARDED_BY(mutex_) = 0;
   StepLanes lanes_ SMD_GUARDED_BY(mutex_);
-  std::map<std::string, Item> unwritten_ SMD_GUARDED_BY(mutex_);  // small files, by name
+  // Small files to be tried again, by name; there is a place for each that was ever put,
+  // so that keeping one needs no memory.
+  std::map<std::string, std::optional<Item>> unwritten_ SMD_GUARDED_BY(mutex_);
   // For a writer to let go of.
   std::vector<std::unique_ptr<StepFile>> unfinished_ SMD_GUARDED_BY(mutex_);
   // For PassOn() to let go of.
@@ -159,7 +169,7 @@ Status WriteQueue::Core::DropStep(Step &step) {
                               " bytes wait); save less, or use a faster disk or a larger "
                               "queue_bytes"));
   // A slow disk drops many; one line says it until one is written again.
-  if (last_logged_ != Code::kStepDropped) notes_.push_back(dropped.Message());
+  if (last_logged_ != Code::kStepDropped) Note(dropped.Message());
   last_logged_ = Code::kStepDropped;
   Status error =
       dropped.With("step", std::to_string(step.global_step)).With("path", store_->Location());
@@ -174,13 +184,16 @@ Status WriteQueue::Core::Push(const std::shared_ptr<Step> &step, Item item) {
   Status dropped;
   {
     const MutexLock lock(mutex_);
-    if (WaitForRoom(item.batch.bytes) || Spill(&item)) {
+    if (item.kind == Item::Kind::kSeal) RetryPuts(step);
+    if (!WaitForRoom(item.batch.bytes) && !Spill(&item)) {
+      dropped = DropStep(*step);
+    } else if (StartWriter()) {
       item.weight = WeightOf(item);
       const uint64_t weight = item.weight;
-      Enqueue(step, std::move(item));
+      lanes_.Add(step, std::move(item));
       queued_bytes_ += weight;
     } else {
-      dropped = DropStep(*step);
+      NoteFailed(*step);
     }
     WakeWriter();
   }
@@ -188,33 +201,43 @@ Status WriteQueue::Core::Push(const std::shared_ptr<Step> &step, Item item) {
   return dropped;
 }
 
-void WriteQueue::Core::Put(Item item) {
+void WriteQueue::Core::Put(const std::shared_ptr<Step> &before, Item item) {
   const MutexLock lock(mutex_);
-  unwritten_.erase(item.name);
-  RetryPuts();
-  Enqueue(nullptr, std::move(item));
+  std::optional<Item> &place = unwritten_[item.name];
+  place = std::move(item);
+  RetryPuts(before);
   WakeWriter();
 }
 
 void WriteQueue::Core::Offer(Item item) {
   {
     const MutexLock lock(mutex_);
-    if (HasRoom(item.text.size())) {
-      item.weight = item.text.size();
-      queued_bytes_ += item.weight;
-      Enqueue(nullptr, std::move(item));
-      WakeWriter();
-    } else {
+    if (!HasRoom(item.text.size())) {
       NoteLeftOut(item, "the queue is full");
+    } else if (StartWriter()) {
+      item.weight = item.text.size();
+      const uint64_t weight = item.weight;
+      lanes_.Add(nullptr, std::move(item));
+      queued_bytes_ += weight;
+      WakeWriter();
     }
   }
   PassOn();
 }
 
 // One line says it until it works again.
-void WriteQueue::Core::NoteLeftOut(const Item &item, std::string_view why) {
+void WriteQueue::Core::NoteLeftOut(const Item &item, std::string_view why) try {
   if (std::exchange(leaves_out_, true)) return;
-  notes_.push_back(StrCat(item.store->Location(), "/", item.name, " is left out: ", why));
+  Note(StrCat(item.store->Location(), "/", item.name, " is left out: ", why));
+} catch (const std::bad_alloc &) {
+  leaves_out_ = false;  // not said so far
+}
+
+// A line that there is no memory for is not worth a job.
+void WriteQueue::Core::Note(const std::string &line) try {
+  notes_.push_back(line);
+} catch (const std::bad_alloc &) {
+  return;
 }
 
 void WriteQueue::Core::GiveUp(Step &step) {
@@ -227,18 +250,22 @@ void WriteQueue::Core::NoteFailed(Step &step) {
   if (!step.is_given_up.exchange(true)) ++counts_.steps_failed;
 }
 
-void WriteQueue::Core::Enqueue(std::shared_ptr<Step> step, Item item) {
-  lanes_.Add(std::move(step), std::move(item));
-  if (idle_ > 0 || started_ == threads_.size() || must_end_) return;
-  const Status started =
-      threads_[started_].Start("smdebug-writer", [core = shared_from_this()] { core->Run(); });
+Status WriteQueue::Core::TryToStart() try {
+  return threads_[started_].Start("smdebug-writer", [core = shared_from_this()] { core->Run(); });
+} catch (const std::bad_alloc &) {
+  return no_memory_;
+}
+
+bool WriteQueue::Core::StartWriter() {
+  if (idle_ > 0 || started_ == threads_.size() || must_end_) return true;
+  const Status started = TryToStart();
   if (started.IsOk()) {
     ++started_;
     ++running_;
   } else if (started_ == 0) {
     NoteError(started);
-    GiveUpLanes();
   }
+  return started_ > 0;
 }
 
 // The training thread is not woken for every little room, which would cost as much as the
@@ -248,8 +275,29 @@ void WriteQueue::Core::NotifyDone() {
   if (queued_bytes_ <= options_.capacity - options_.capacity / 16) room_.NotifyAll();
 }
 
-void WriteQueue::Core::RetryPuts() {
-  for (auto &[name, item] : std::exchange(unwritten_, {})) Enqueue(nullptr, std::move(item));
+// One put anew meanwhile is newer.
+void WriteQueue::Core::Keep(Item put) {
+  std::optional<Item> &place = unwritten_.find(put.name)->second;
+  if (!place) place = std::move(put);
+}
+
+void WriteQueue::Core::RetryPutsIfPossible() try {
+  RetryPuts(nullptr);
+} catch (const std::bad_alloc &) {
+  return;  // the next step tries it again
+}
+
+void WriteQueue::Core::RetryPuts(const std::shared_ptr<Step> &before) {
+  for (auto &[name, item] : unwritten_) {
+    if (!item) continue;
+    if (!StartWriter()) return;
+    if (before) {
+      lanes_.AddBefore(before, *item);
+    } else {
+      lanes_.Add(nullptr, *item);
+    }
+    item.reset();
+  }
 }
 
 void WriteQueue::Core::WakeWriter() {
@@ -262,13 +310,16 @@ void WriteQueue::Core::NoteError(const Status &error) {
   // A full disk fails every step alike; one line says it.
   if (error.GetCode() == last_logged_) return;
   last_logged_ = error.GetCode();
-  notes_.push_back(error.Message());
+  Note(error.Message());
 }
 
 void WriteQueue::Core::GiveUpLanes() {
   for (std::shared_ptr<Lane> &lane : lanes_.TakeOutRest()) {
     if (lane->step) NoteFailed(*lane->step);
-    for (Item &item : lane->items) queued_bytes_ -= std::exchange(item.weight, 0);
+    for (Item &item : lane->items) {
+      queued_bytes_ -= std::exchange(item.weight, 0);
+      if (item.kind == Item::Kind::kPut) Keep(std::move(item));
+    }
     if (lane->file && !lane->is_taken) unfinished_.push_back(std::move(lane->file));
     given_up_.push_back(std::move(lane));
   }
@@ -341,8 +392,8 @@ void WriteQueue::Core::Finish(Lane &lane, const Status &status) {
     const bool is_sealed = item.kind == Item::Kind::kSeal;
     const bool is_last = !lane.step || item.kind == Item::Kind::kIndex;
     // Without the collections file no step can be read, so one failure is not the end.
-    if (item.kind == Item::Kind::kPut && !status.IsOk()) unwritten_.emplace(item.name, item);
-    if (item.kind == Item::Kind::kIndex && status.IsOk()) RetryPuts();
+    if (item.kind == Item::Kind::kPut && !status.IsOk()) Keep(std::move(item));
+    if (item.kind == Item::Kind::kIndex && status.IsOk()) RetryPutsIfPossible();
     if (is_sealed) {
       item.kind = Item::Kind::kIndex;
     } else {
@@ -361,13 +412,18 @@ void WriteQueue::Core::Forget(Lane &lane) {
   const MutexLock lock(mutex_);
   for (const Item &item : lane.items) {
     queued_bytes_ -= item.weight;
-    if (item.spilled.empty()) continue;
-    const Status forgotten = spill_->Forget(item.spilled, item.batch.bytes);
-    if (!forgotten.IsOk()) NoteError(forgotten);
+    if (!item.spilled.empty()) ForgetSpilled(item);
   }
   lanes_.GiveBack(lane, true);
   WakeWriter();
   NotifyDone();
+}
+
+void WriteQueue::Core::ForgetSpilled(const Item &item) try {
+  const Status forgotten = spill_->Forget(item.spilled, item.batch.bytes);
+  if (!forgotten.IsOk()) NoteError(forgotten);
+} catch (const std::bad_alloc &) {
+  NoteError(no_memory_);
 }
 
 Status WriteQueue::Core::Fetch(Item *item) {
@@ -402,7 +458,8 @@ Status WriteQueue::Core::Process(Lane &lane, Item &item) {
 
 Status WriteQueue::Core::Append(Lane &lane, Item &item) {
   if (!lane.file) {
-    lane.file = std::make_unique<StepFile>(store_, lane.step->global_step, worker_);
+    lane.file =
+        std::make_unique<StepFile>(store_, lane.step->global_step, worker_, options_.is_resumed);
   }
   SMD_RETURN_IF_ERROR(Fetch(&item));
   for (RecordMark &record : item.batch.records) lane.file->Announce(std::move(record));
@@ -510,11 +567,15 @@ Status WriteQueue::Seal(const std::shared_ptr<Step> &step, Batch rest) {
 void WriteQueue::GiveUp(Step &step) { core_->GiveUp(step); }
 
 void WriteQueue::Put(std::string name, std::string text) {
+  PutBefore(nullptr, std::move(name), std::move(text));
+}
+
+void WriteQueue::PutBefore(const std::shared_ptr<Step> &step, std::string name, std::string text) {
   Item item;
   item.kind = Item::Kind::kPut;
   item.name = std::move(name);
   item.text = std::move(text);
-  core_->Put(std::move(item));
+  core_->Put(step, std::move(item));
 }
 
 void WriteQueue::Offer(std::shared_ptr<storage::Store> store, std::string name, std::string text) {

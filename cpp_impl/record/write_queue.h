@@ -29,6 +29,7 @@ struct QueueOptions {
   uint64_t spill_capacity = uint64_t{1} << 30;
   bool is_durable = false;    // a step is on the disk before it counts as written
   bool reports_late = false;  // a step given up is an error for TakeError() alone
+  bool is_resumed = false;    // the store may hold the steps already, of an earlier run
 };
 
 struct QueueCounts {
@@ -60,6 +61,9 @@ class WriteQueue {
   void GiveUp(Step &step);
   // Writes a small file after all that was pushed before.
   void Put(std::string name, std::string text);
+  // Writes one after the steps before this one, and before it counts as written; to be
+  // called before Seal().
+  void PutBefore(const std::shared_ptr<Step> &step, std::string name, std::string text);
 
   // The same in another folder, for a file that nothing depends on: it is left out, which
   // the log says, if there is no room or it cannot be written.

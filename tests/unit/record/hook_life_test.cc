@@ -180,6 +180,31 @@ TEST_F(HookLifeTest, CollectionsAreWrittenAfterTheFirstSavedStep) {
   EXPECT_THAT(Find(Collections(), "weights")->Tensors(), ElementsAre("a.weight"));
 }
 
+TEST_F(HookLifeTest, CollectionsAreThereWhenTheFirstStepIs) {
+  std::vector<std::string> committed;
+  store_->SetFault([&](Call call, const std::string &name) {
+    if (call == Call::kCommit) committed.push_back(name);
+    return Status::Ok();
+  });
+  Step();
+  Step();
+  Flush();
+  const auto at = [&](const std::string &name) {
+    return std::find(committed.begin(), committed.end(), name);
+  };
+  EXPECT_LT(at(kCollections), at("index/000000000/000000000000_worker_0.json"));
+}
+
+TEST_F(HookLifeTest, ARunInTheFolderOfAnotherLeavesItsEventFilesAlone) {
+  Step();
+  Flush();
+  hook_.reset();
+  Step();
+  Flush();
+  EXPECT_TRUE(HasFile("events/000000000000/000000000000_worker_0.tfevents"));
+  EXPECT_TRUE(HasFile("events/000000000000/again/000000000000_worker_0.tfevents"));
+}
+
 TEST_F(HookLifeTest, CollectionsAreWrittenOnceMoreAtTheEndIfTheyChanged) {
   options_.include_collections = {"weights"};
   int commits = 0;

@@ -131,5 +131,33 @@ TEST_F(StepFileTest, NoIndexWithoutItsEvents) {
   EXPECT_THAT(store_->Files(), IsEmpty());
 }
 
+TEST_F(StepFileTest, AStepOfAnEarlierRunIsWholeUntilItIsReplaced) {
+  constexpr const char *kAgain = "events/000000000012/again/000000000012_worker_0.tfevents";
+  for (const auto &[bytes, events] :
+       {std::pair("first", kEvents), {"second", kAgain}, {"third", kEvents}}) {
+    StepFile file(store_, 12, "worker_0", true);
+    file.Announce({"a", std::string_view(bytes).size()});
+    const auto before = store_->Files();
+    ASSERT_TRUE(Append(file, bytes).IsOk());
+    ASSERT_TRUE(file.CommitEvents(false).IsOk());
+    if (before.count(kIndex) > 0) {
+      EXPECT_NE(Index().event_file_name, events);
+      EXPECT_EQ(store_->Files().at(Index().event_file_name), before.at(Index().event_file_name));
+    }
+    ASSERT_TRUE(file.Commit(Mode::kTrain, 4, false).IsOk());
+    EXPECT_EQ(Index().event_file_name, events);
+    EXPECT_EQ(store_->Files().at(events), bytes);
+  }
+}
+
+TEST_F(StepFileTest, AnIndexThatCannotBeReadIsReplaced) {
+  store_->Put(kIndex, "{");
+  StepFile file(store_, 12, "worker_0", true);
+  file.Announce({"a", 3});
+  ASSERT_TRUE(Append(file, "abc").IsOk());
+  ASSERT_TRUE(file.Commit(Mode::kTrain, 4, false).IsOk());
+  EXPECT_EQ(Index().event_file_name, kEvents);
+}
+
 }  // namespace
 }  // namespace smdebug::record

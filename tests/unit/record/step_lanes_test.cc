@@ -127,5 +127,36 @@ TEST_F(StepLanesTest, TheRestIsTakenOutButWhatIsAboutToBeComplete) {
   EXPECT_EQ(lanes_.Take(), lane);
 }
 
+TEST_F(StepLanesTest, ASmallFileMayGoBeforeAStepThatIsBeingWritten) {
+  AddStep();
+  const auto step = AddStep(Kind::kBatch);
+  const auto first = lanes_.Take();
+  const auto second = lanes_.Take();
+  lanes_.AddBefore(step, ItemOf(Kind::kPut));
+  lanes_.Add(step, ItemOf(Kind::kSeal));
+  EXPECT_EQ(lanes_.Take(), nullptr) << "the first step is not done";
+  FinishItem(*second);
+  FinishItem(*lanes_.Take());  // the second's seal, which leaves its index
+  FinishItem(*first);
+  FinishItem(*lanes_.Take());
+  const auto put = lanes_.Take();
+  ASSERT_NE(put, nullptr);
+  EXPECT_EQ(put->step, nullptr);
+  EXPECT_EQ(lanes_.Take(), nullptr) << "the index waits for the file";
+  EXPECT_FALSE(lanes_.IsDoneUpTo(2));
+  FinishItem(*put);
+  EXPECT_EQ(lanes_.Take(), second);
+}
+
+TEST_F(StepLanesTest, ASmallFileBeforeAStepWithNoItemsIsTheNextItem) {
+  AddStep();
+  lanes_.AddBefore(std::make_shared<Step>(), ItemOf(Kind::kPut));
+  EXPECT_FALSE(lanes_.IsDoneUpTo(2));
+  const auto first = lanes_.Take();
+  FinishItem(*first);
+  FinishItem(*lanes_.Take());
+  EXPECT_EQ(lanes_.Take()->step, nullptr);
+}
+
 }  // namespace
 }  // namespace smdebug::record
