@@ -48,6 +48,8 @@ std::vector<IndexScanner::Found> IndexScanner::Wanted(std::vector<std::string> *
 
 Result<std::vector<IndexScanner::Found>> IndexScanner::Next(const IsKnown &is_known,
                                                             Status *failure) {
+  if (must_start_over_) listing_ = store_->Follow(std::string(format::kIndexFolder));
+  must_start_over_ = false;
   SMD_ASSIGN_OR_RETURN(std::vector<std::string> names, listing_->Next());
   for (const auto &[name, code] : failed_) names.push_back(name);
   std::vector<Found> wanted = Wanted(&names, is_known);

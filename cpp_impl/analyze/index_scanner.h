@@ -44,6 +44,9 @@ class IndexScanner {
   // could not be read so far.
   void Settle(int64_t step);
 
+  // Has the next call look at every file again: what the last one found was lost.
+  void StartOver() { must_start_over_ = true; }
+
  private:
   Result<format::IndexFile> Parse(const std::string &name, const Result<std::string> &text) const;
   // The files of steps in range that are not known.
@@ -53,6 +56,7 @@ class IndexScanner {
   const std::shared_ptr<storage::Store> store_;
   const StepRange range_;
   std::unique_ptr<storage::Listing> listing_;
+  bool must_start_over_ = false;
   std::map<std::string, Code> failed_;  // files to be tried again, and why
 };
 

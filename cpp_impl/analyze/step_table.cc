@@ -21,13 +21,14 @@ bool StepTable::Add(int64_t global_step, uint32_t worker, ModeStep as) {
   }
   auto &workers = entry->workers;
   if (std::find(workers.begin(), workers.end(), worker) != workers.end()) return false;
-  workers.push_back(worker);
-  if (workers.size() == num_workers_) last_complete_ = std::max(last_complete_, global_step);
   if (as.mode != Mode::kGlobal) {
     auto &numbered = by_mode_[ModeIndex(as.mode)];
     const auto at = LowerBound(numbered, as.step);
     if (at == numbered.end() || at->step != as.step) numbered.insert(at, {as.step, global_step});
   }
+  // Last: without memory for all of it, it is not noted.
+  workers.push_back(worker);
+  if (workers.size() == num_workers_) last_complete_ = std::max(last_complete_, global_step);
   return true;
 }
 

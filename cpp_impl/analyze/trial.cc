@@ -1,6 +1,7 @@
 #include "analyze/trial.h"
 
 #include <algorithm>
+#include <new>
 
 #include "base/regex.h"
 #include "base/strings.h"
@@ -204,7 +205,7 @@ Status Trial::RefreshLocked() {
   return scanned;
 }
 
-Status Trial::Scan() {
+Status Trial::Scan() try {
   Status failure;
   const auto is_known = [this](int64_t step, const std::string &worker) {
     const MutexLock lock(mutex_);
@@ -215,12 +216,13 @@ Status Trial::Scan() {
   const MutexLock lock(mutex_);
   for (IndexScanner::Found &file : found) {
     const uint16_t worker = WorkerNumber(file.worker);
-    steps_.Add(file.step, worker, {file.index.mode, file.index.mode_step});
+    const ModeStep as{file.index.mode, file.index.mode_step};
     const std::string usual = format::EventFileName(file.step, format::WorkerToFile(file.worker));
     if (!file.index.event_file_name.empty() && file.index.event_file_name != usual) {
       odd_event_files_[{file.step, worker}] = file.index.event_file_name;
     }
     tensors_.Add(file.step, worker, std::move(file.index));
+    steps_.Add(file.step, worker, as);
   }
   if (!found.empty()) {
     steps_.ApplyWindow();
@@ -229,6 +231,9 @@ Status Trial::Scan() {
   }
   if (const int64_t complete = steps_.LastComplete(); complete >= 0) scanner_.Settle(complete);
   return failure;
+} catch (const std::bad_alloc &) {
+  scanner_.StartOver();
+  throw;
 }
 
 // Numbers beyond the last share it: no job has as many workers.

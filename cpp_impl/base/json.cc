@@ -270,7 +270,10 @@ Result<JsonDocument> JsonDocument::Parse(std::string_view text) {
   if (!IsUtf8(text)) return Fault(text, FirstMalformed(text), "a byte that is not UTF-8");
   SMD_RETURN_IF_ERROR(Screening(text).Run());
   const char *end = nullptr;
-  JsonDocument document(cJSON_ParseWithLengthOpts(text.data(), text.size(), &end, 0));
+  const auto parse = [&] { return cJSON_ParseWithLengthOpts(text.data(), text.size(), &end, 0); };
+  JsonDocument document(parse());
+  // It does not say whether the text or a want of memory is to blame.
+  if (!document.root_) document = JsonDocument(parse());
   const size_t offset = end == nullptr ? 0 : static_cast<size_t>(end - text.data());
   if (!document.root_) return Fault(text, offset, "a value is missing, faulty or cut off");
   if (!Trim(text.substr(offset)).empty()) {

@@ -289,6 +289,7 @@ Result<Regex> Regex::Compile(std::string_view expression) {
       pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
                     PCRE2_UTF | PCRE2_UCP | PCRE2_MATCH_INVALID_UTF | PCRE2_ALT_CIRCUMFLEX, &error,
                     &offset, syntax.get()));
+  if (!code && error == PCRE2_ERROR_HEAP_FAILED) throw std::bad_alloc();
   if (!code) return Wrong(expression, translation.OffsetBefore(offset), Pcre2Message(error));
   // Where no executable memory is to be had, the interpreter does the same more slowly.
   (void)pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);
