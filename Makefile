@@ -20,7 +20,7 @@ export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 
 .PHONY: all python demo test test-cpp test-go test-java test-python test-docs test-packages test-frameworks framework-environments test-s3-minio test-asan \
-        test-tsan fuzz dist bench lint format abi install uninstall wheel deb clean environment original servers
+        test-tsan torture fuzz dist bench lint format abi install uninstall wheel deb clean environment original servers
 
 all: build/build.ninja
 	@cmake --build build -j $(JOBS)
@@ -62,7 +62,11 @@ test-java: all environment servers
 
 test-python: all environment original servers
 	@tools/setup.sh browser
-	@$(PYTEST) tests/python tests/cli tests/s3 tests/interop
+	@$(PYTEST) tests/python tests/cli tests/s3 tests/interop tests/faults
+
+# All of what test-python does a share of: kills, losses of power, calls that fail.
+torture: all environment servers
+	@SMDEBUG_TORTURE=1 $(PYTEST) -s tests/faults
 
 # What all languages have a part in; those of Go and Java are made where they are tested.
 test-docs: all environment servers test-go test-java

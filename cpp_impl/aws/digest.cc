@@ -3,7 +3,9 @@
 #include <openssl/evp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
+#include <new>
 
 namespace smdebug::aws {
 namespace {
@@ -16,9 +18,20 @@ Status NoSha256() {
 }
 
 // Fetching searches OpenSSL's providers and costs more than a short digest.
+// NULL where there is none; it is never freed.
 const EVP_MD *FetchedSha256() {
-  static const EVP_MD *const kSha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
-  return kSha256;
+  static std::atomic<EVP_MD *> fetched{nullptr};
+  EVP_MD *sha256 = fetched;
+  // OpenSSL does not say whether it has none or lacked the memory to find it.
+  for (int i = 0; i < 2 && sha256 == nullptr; ++i) {
+    sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+    EVP_MD *other = nullptr;
+    if (sha256 != nullptr && !fetched.compare_exchange_strong(other, sha256)) {
+      EVP_MD_free(sha256);
+      sha256 = other;
+    }
+  }
+  return sha256;
 }
 
 struct FreeContext {
@@ -30,9 +43,8 @@ struct FreeContext {
 Result<Sha256Digest> Sha256(std::span<const ByteSpan> pieces) {
   const std::unique_ptr<EVP_MD_CTX, FreeContext> context(EVP_MD_CTX_new());
   const EVP_MD *sha256 = FetchedSha256();
-  if (!context || sha256 == nullptr || EVP_DigestInit_ex2(context.get(), sha256, nullptr) != 1) {
-    return NoSha256();
-  }
+  if (sha256 == nullptr) return NoSha256();
+  if (!context || EVP_DigestInit_ex2(context.get(), sha256, nullptr) != 1) throw std::bad_alloc();
   for (const ByteSpan &piece : pieces) {
     if (EVP_DigestUpdate(context.get(), piece.data(), piece.size()) != 1) return NoSha256();
   }

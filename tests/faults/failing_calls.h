@@ -1,0 +1,23 @@
+/* Calls of the C library that fail when they are told to.  Linked, or loaded before the C
+ * library, where FAULT_GROUP (memory or calls), FAULT_NUMBER, FAULT_ERROR (a number) and
+ * FAULT_ON (all from that one on) say which; then only those under functions of libsmdebug
+ * count, and FAULT_COUNT names a file that gets how many there were. */
+#ifndef FAILING_CALLS_H
+#define FAILING_CALLS_H
+
+enum fault_group { FAULT_NONE, FAULT_MEMORY, FAULT_CALLS };
+
+/* In place of an error number: what is read or written is cut to a half. */
+enum { FAULT_SHORT = -1 };
+
+/* Has the `number`th call of the group fail from now on, and, where `on`, all after it.
+ * What the program itself calls does not count. */
+void fault_arm(enum fault_group group, long number, int error, int on);
+
+/* Ends that; how many calls there were. */
+long fault_disarm(void);
+
+/* How many allocations were made and not freed since the program began. */
+long fault_allocations(void);
+
+#endif /* FAILING_CALLS_H */

@@ -1,0 +1,69 @@
+"""The programs of this folder, and what they say."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Iterable, Mapping, Sequence
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("SMDEBUG_BUILD", ROOT / "build"))
+SECONDS = 60
+
+# `make torture` wants all of what `make test` does a share of.
+IS_TORTURE = bool(os.environ.get("SMDEBUG_TORTURE"))
+
+
+def settings(options: Mapping[str, str]) -> list[str]:
+    return [f"{name}={value}" for name, value in options.items()]
+
+
+def recorder(
+    folder: str | Path, run: int, steps: int, report: str, options: Mapping[str, str]
+) -> list[str]:
+    """The command that records."""
+    program = str(BUILD / "bin/fault_recorder")
+    return [program, str(folder), str(run), str(steps), report, *settings(options)]
+
+
+@dataclass
+class Readable:
+    """What a reader found in a trial."""
+
+    runs: dict[int, int] = field(default_factory=dict)  # of whole steps
+    codes: dict[int, str] = field(default_factory=dict)  # of others
+    torn: list[int] = field(default_factory=list)
+    end: str = ""  # the code of what went wrong with the trial itself
+
+
+def read(folders: Sequence[str | Path], options: Mapping[str, str]) -> Iterable[Readable]:
+    """Reads each of the trials, in one process."""
+    names = "".join(f"{folder}\n" for folder in folders)
+    command = [str(BUILD / "bin/fault_reader"), *settings(options)]
+    done = subprocess.run(
+        command, input=names, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found = Readable()
+    count = 0
+    for line in done.stdout.splitlines():
+        what, *words = line.split()
+        if what == "end":
+            found.end = words[0]
+            yield found
+            found = Readable()
+            count += 1
+        elif words[1] != "run":
+            found.codes[int(words[0])] = words[1]
+        elif words[2] == "-1":
+            found.torn.append(int(words[0]))
+        else:
+            found.runs[int(words[0])] = int(words[2])
+    assert count == len(folders)
+
+
+def read_one(folder: str | Path, options: Mapping[str, str]) -> Readable:
+    [found] = read([folder], options)
+    return found
