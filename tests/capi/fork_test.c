@@ -1,7 +1,11 @@
 /* A forked child is told that its handles are its parent's; the parent goes on. */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/wait.h>
 
 #include "expect.h"
+
+static atomic_int has_ended;
 
 static int child(smd_hook *hook, smd_trial *trial) {
   const smd_tensor_view view = example_view();
@@ -54,6 +58,44 @@ static int child_of_its_own(void) {
   return 0;
 }
 
+static void *save_for_ever(void *hook) {
+  const smd_tensor_view view = example_view();
+  while (!has_ended) {
+    EXPECT_OK(smd_hook_begin_step(hook, NULL));
+    EXPECT_OK(smd_hook_save(hook, "w", &view));
+    EXPECT_OK(smd_hook_end_step(hook));
+  }
+  return NULL;
+}
+
+/* Whatever locks another thread held at the moment, no child waits for them. */
+static void fork_in_the_middle(void) {
+  const char *path = fresh_folder("fork-middle");
+  smd_hook *hook = open_hook(path);
+  pthread_t saver;
+  EXPECT_OK(smd_hook_export_collections(hook));
+  smd_trial *trial = open_trial(path);
+  EXPECT(pthread_create(&saver, NULL, save_for_ever, hook) == 0);
+  for (int i = 0; i < 50; ++i) {
+    int status = -1;
+    const pid_t pid = fork();
+    EXPECT(pid >= 0);
+    if (pid == 0) {
+      alarm(20);
+      _exit(child(hook, trial));
+    }
+    EXPECT(waitpid(pid, &status, 0) == pid);
+    EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+  has_ended = 1;
+  EXPECT(pthread_join(saver, NULL) == 0);
+  EXPECT_OK(smd_hook_close(hook));
+  EXPECT(smd_hook_count(hook, "steps_failed") == 0);
+  smd_trial_free(trial);
+  smd_hook_free(hook);
+  remove_folder(path);
+}
+
 int main(void) {
   char path[256];
   snprintf(path, sizeof path, "%s", fresh_folder("fork"));
@@ -77,5 +119,6 @@ int main(void) {
   smd_trial_free(trial);
   smd_hook_free(hook);
   remove_folder(path);
+  fork_in_the_middle();
   return 0;
 }

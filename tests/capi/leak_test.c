@@ -8,6 +8,7 @@ enum { kCycles = 100000, kIsMeasured = 1 };
 #endif
 
 static const char *trial_path;
+static char written_path[256];
 
 static long resident_kib(void) {
   long pages = 0;
@@ -71,6 +72,17 @@ static void cycle_reading(void) {
   smd_strings_free(names);
 }
 
+/* The folder is that of a job that has died, so that it may be recorded into again. */
+static void cycle_writing(void) {
+  char end[300];
+  smd_hook *hook = open_hook(written_path);
+  record_steps(hook, 1);
+  EXPECT_OK(smd_hook_close(hook));
+  smd_hook_free(hook);
+  snprintf(end, sizeof end, "%s/training_job_end.ts", written_path);
+  EXPECT(unlink(end) == 0);
+}
+
 static void cycle_rules(void) {
   smd_rule *rule = NULL;
   EXPECT_OK(smd_rule_new_builtin("VanishingGradient", NULL, &rule));
@@ -112,6 +124,9 @@ int main(void) {
   record_trial();
   expect_flat(cycle_recording, kCycles, "recording");
   expect_flat(cycle_reading, kCycles, "reading");
+  snprintf(written_path, sizeof written_path, "%s-written", trial_path);
+  expect_flat(cycle_writing, kCycles / 10, "writing");
+  remove_folder(written_path);
   expect_flat(cycle_rules, kCycles, "rules");
   expect_flat(cycle_panels, kCycles / 10, "panels");
   remove_folder(trial_path);
