@@ -64,6 +64,7 @@ static void *save_for_ever(void *hook) {
     EXPECT_OK(smd_hook_begin_step(hook, NULL));
     EXPECT_OK(smd_hook_save(hook, "w", &view));
     EXPECT_OK(smd_hook_end_step(hook));
+    EXPECT_OK(smd_hook_flush(hook, 20000));
   }
   return NULL;
 }
@@ -76,7 +77,7 @@ static void fork_in_the_middle(void) {
   EXPECT_OK(smd_hook_export_collections(hook));
   smd_trial *trial = open_trial(path);
   EXPECT(pthread_create(&saver, NULL, save_for_ever, hook) == 0);
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < 20; ++i) {
     int status = -1;
     const pid_t pid = fork();
     EXPECT(pid >= 0);
