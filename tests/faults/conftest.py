@@ -13,9 +13,17 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "s3"))
 from servers import new_bucket, run_versitygw  # noqa: E402
 
 
+MEMORY = Path("/dev/shm")
+
+
+def fresh_folder() -> Path:
+    """A folder for many small files; in memory where it can be, where a disk adds nothing."""
+    return Path(tempfile.mkdtemp(dir=MEMORY if os.access(MEMORY, os.W_OK) else None))
+
+
 @pytest.fixture(scope="session")
-def server(tmp_path_factory):
-    yield from run_versitygw(tmp_path_factory.mktemp("server"))
+def server():
+    yield from run_versitygw(fresh_folder())
 
 
 @pytest.fixture
@@ -25,9 +33,7 @@ def bucket(server, request):
 
 @pytest.fixture
 def scratch():
-    """A folder for many small files; in memory where it can be, where a disk adds nothing."""
-    memory = Path("/dev/shm")
-    folder = Path(tempfile.mkdtemp(dir=memory if os.access(memory, os.W_OK) else None))
+    folder = fresh_folder()
     yield folder
     shutil.rmtree(folder)
 
