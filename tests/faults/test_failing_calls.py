@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Mapping
 
 import pytest
-from fault_programs import BUILD, IS_TORTURE, recorder, settings
+from fault_programs import BUILD, recorder, settings
 
 SHORT = -1  # reads and writes do half of what they are asked to
 ERRORS = {
@@ -23,12 +23,12 @@ DURABLE = {"durability": "step"}
 
 def every_call(
     job: str, folder: str | Path, group: str, error: int, how: str,
-    options: Mapping[str, str], stride: int = 1,
+    options: Mapping[str, str],
 ) -> int:  # fmt: skip
-    """How many calls there are, of which every `stride`th failed."""
+    """How many calls there are."""
     program = BUILD / "bin/fault_every_call"
     done = subprocess.run(
-        [program, job, folder, group, str(error), how, "1", str(stride), *settings(options)],
+        [program, job, folder, group, str(error), how, "1", "1", *settings(options)],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -78,19 +78,8 @@ def test_memory_of_a_job_that_reads(trial: Path, how: str) -> None:
     assert every_call("read", trial, "memory", 0, how, {}) > 1000
 
 
-# Of the thousands of allocations of a job on S3, every so many-th.
-STRIDE = 1 if IS_TORTURE else 101
-
-
 @pytest.mark.timeout(3000)
 def test_short_calls_of_a_job_that_records_to_s3(server, bucket: str) -> None:
     options = {**server.options(), "s3_max_attempts": "2"}
-    calls = every_call("record", f"s3://{bucket}/a", "calls", SHORT, "once", options, 1)
+    calls = every_call("record", f"s3://{bucket}/a", "calls", SHORT, "once", options)
     assert calls > 50
-
-
-@pytest.mark.timeout(3000)
-def test_memory_of_a_job_that_records_to_s3(server, bucket: str) -> None:
-    options = {**server.options(), "s3_max_attempts": "2"}
-    calls = every_call("record", f"s3://{bucket}/a", "memory", 0, "once", options, STRIDE)
-    assert calls > 400
