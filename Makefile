@@ -20,7 +20,7 @@ export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 
 .PHONY: all python demo test test-cpp test-go test-java test-python test-docs test-packages test-frameworks framework-environments test-s3-minio test-asan \
-        test-tsan torture fuzz dist bench lint format abi install uninstall wheel deb clean environment original servers
+        test-tsan torture fuzz dist bench bench-check lint format abi install uninstall wheel deb clean environment original servers
 
 all: build/build.ninja
 	@cmake --build build -j $(JOBS)
@@ -119,6 +119,14 @@ bench: environment original servers test-java
 	@SMDEBUG_PYTORCH_ORIGINAL_PYTHON=$(CACHE)/frameworks/pytorch-original/bin/python \
 	  $(CACHE)/frameworks/pytorch/bin/python tests/bench/bench_pytorch.py
 	@$(CACHE)/frameworks/pytorch/bin/python tests/bench/bench_rules.py
+
+# Whether something has become a quarter slower than docs/performance.md says.
+bench-check: environment original
+	@tools/venv.sh .venv examples/demo/requirements.txt tests/requirements.txt tests/bench/requirements.txt
+	@tools/setup.sh bench
+	@cmake --preset release -DSMDEBUG_BENCH=ON > /dev/null
+	@cmake --build build -j $(JOBS)
+	@$(PYTHON) tests/bench/check.py
 
 lint: all
 	@tools/setup.sh lint

@@ -184,7 +184,7 @@ def reaches(value: float, goal: str) -> str:
     return "yes" if (value >= limit if goal.startswith(">=") else value < limit) else "NO"
 
 
-def main() -> None:
+def measure() -> list[Round]:
     folder = bench_folder()
     rounds: list[Round] = []
     try:
@@ -199,6 +199,11 @@ def main() -> None:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     (ROOT / "build" / "bench.json").write_text(json.dumps(rounds, indent=1))
+    return rounds
+
+
+def main() -> None:
+    rounds = measure()
     print(f"| what | median | spread | unit | to reach | reached |\n|---|---|---|---|---|---|")
     for what, unit, figure, goal in FIGURES:
         values = [figure(r) for r in rounds]
