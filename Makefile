@@ -20,7 +20,7 @@ export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 
 .PHONY: all python demo test test-cpp test-go test-java test-python test-docs test-packages test-frameworks framework-environments test-s3-minio test-asan \
-        test-tsan torture fuzz dist bench bench-check lint format abi install uninstall wheel deb clean environment original servers
+        test-tsan torture fuzz coverage dist bench bench-check lint format abi install uninstall wheel deb clean environment original servers
 
 all: build/build.ninja
 	@cmake --build build -j $(JOBS)
@@ -102,6 +102,15 @@ fuzz:
 	@cmake --preset fuzz > /dev/null
 	@cmake --build build/fuzz -j $(JOBS) --target fuzz
 	@tools/fuzz.sh build/fuzz $(SECONDS_EACH) $(TARGETS)
+
+# Which lines and branches the C and C++ tests reach.
+coverage:
+	@tools/setup.sh
+	@tools/venv.sh $(CACHE)/gcovr tests/coverage.txt
+	@cmake --preset coverage > /dev/null
+	@cmake --build build/coverage -j $(JOBS)
+	@ctest --test-dir build/coverage --output-on-failure -j $(JOBS) -LE lint > build/coverage/tests.log
+	@tools/coverage.sh build/coverage $(CACHE)/gcovr/bin/gcovr
 
 # A release: the sources, what the library is made of, checksums.
 dist:
