@@ -21,8 +21,8 @@ std::vector<std::string_view> TextsOf(const tensor::View &view) {
 
 }  // namespace
 
-LiveRules::LiveRules(std::shared_ptr<rules::SharedPanel> panel, const config::CollectionSet &collections,
-                     std::string worker)
+LiveRules::LiveRules(std::shared_ptr<rules::SharedPanel> panel,
+                     const config::CollectionSet &collections, std::string worker)
     : panel_(std::move(panel)), collections_(collections), worker_(std::move(worker)) {}
 
 void LiveRules::BeginStep(const rules::StepPlace &place) {
