@@ -44,7 +44,8 @@ void Record(std::string_view input) {
           "a record in parts is the same record");
 }
 
-// What is read here is what protobuf-c reads; the input is an event without its frame.
+// What is read here is what protobuf-c reads, if it reads it: it refuses a known field of an
+// unexpected wire type, which protobuf passes over.  The input is an event without its frame.
 void Event(std::string_view input) {
   std::string record(AsText(RecordHeader(input.size())));
   record.append(input).append(AsText(RecordFooter(kConstantFooter)));
@@ -52,7 +53,7 @@ void Event(std::string_view input) {
   if (!ours.IsOk() || !*ours) return;
   const std::unique_ptr<Smdebug__Format__Event, FreeEvent> theirs(smdebug__format__event__unpack(
       nullptr, input.size(), reinterpret_cast<const uint8_t *>(input.data())));
-  Require(theirs != nullptr, "protobuf-c reads it");
+  if (theirs == nullptr) return;
   Require(theirs->step == (*ours)->context.step, "the steps are equal");
   Require(theirs->what_case == SMDEBUG__FORMAT__EVENT__WHAT_SUMMARY, "protobuf-c finds a summary");
   size_t tensors = 0;
