@@ -5,14 +5,11 @@
 #include "base/strings.h"
 #include "rules/builtin.h"
 #include "rules/classified.h"
-#include "rules/roles.h"
 #include "rules/tensor_states.h"
 #include "rules/words.h"
 
 namespace smdebug::rules {
 namespace {
-
-enum Role : size_t { kLabels, kPredictions };
 
 // What has more is not a class.
 constexpr size_t kMostClasses = 10'000;
@@ -44,23 +41,14 @@ struct Counts {
 
 class ClassImbalance final : public Detector {
  public:
-  ClassImbalance(Roles roles, bool argmax, const Limits &limits)
-      : Detector("ClassImbalance"),
-        roles_(std::move(roles)),
-        classified_(argmax),
-        limits_(limits) {}
+  ClassImbalance(Classified classified, const Limits &limits)
+      : Detector("ClassImbalance"), classified_(std::move(classified)), limits_(limits) {}
 
   bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return roles_.Ask(tensor, membership);
+    return classified_.Ask(tensor, membership);
   }
 
-  void Observe(const Sample &sample, Findings &) override {
-    if (roles_.Of(sample.Tensor()) == kLabels) {
-      classified_.AddLabels(sample);
-    } else {
-      classified_.AddPredictions(sample);
-    }
-  }
+  void Observe(const Sample &sample, Findings &) override { classified_.Add(sample); }
 
   void EndStep(Findings &findings) override {
     for (const Classified::Pair &pair : classified_.Take()) {
@@ -167,8 +155,7 @@ class ClassImbalance final : public Detector {
     findings.Add(std::move(verdict));
   }
 
-  mutable Roles roles_;
-  Classified classified_;
+  mutable Classified classified_;
   const Limits limits_;
   TensorStates<Counts> counts_;  // by mode and worker
 };
@@ -206,7 +193,7 @@ Result<std::unique_ptr<Detector>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(Selector predictions,
                        Selector::Make({}, {parameters.Text("predictions_regex")}));
   return std::unique_ptr<Detector>(std::make_unique<ClassImbalance>(
-      Roles({std::move(labels), std::move(predictions)}), argmax, limits));
+      Classified(std::move(labels), std::move(predictions), argmax), limits));
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 namespace smdebug::rules {
 namespace {
 
+enum Role : size_t { kLabels, kPredictions };
+
 constexpr double kMostClasses = 1e6;
 
 // Of each row the place of its largest number.
@@ -43,9 +45,9 @@ Classified::Numbers Classified::NumbersOf(const Sample &sample) {
   return numbers;
 }
 
-void Classified::AddLabels(const Sample &sample) { labels_.push_back(NumbersOf(sample)); }
-
-void Classified::AddPredictions(const Sample &sample) { predictions_.push_back(NumbersOf(sample)); }
+void Classified::Add(const Sample &sample) {
+  (roles_.Of(sample.Tensor()) == kLabels ? labels_ : predictions_).push_back(NumbersOf(sample));
+}
 
 std::vector<int64_t> Classified::ClassesOf(const Numbers &labels) const {
   const auto rows =

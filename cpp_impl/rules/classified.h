@@ -3,8 +3,11 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "rules/roles.h"
 #include "rules/sample.h"
 
 namespace smdebug::rules {
@@ -22,10 +25,15 @@ class Classified {
  public:
   // `argmax`: predictions are scores, one a class, in their last dimension; those with a
   // dimension more than the labels are taken for that anyway.
-  explicit Classified(bool argmax) : argmax_(argmax) {}
+  Classified(Selector labels, Selector predictions, bool argmax)
+      : roles_({std::move(labels), std::move(predictions)}), argmax_(argmax) {}
 
-  void AddLabels(const Sample &sample);
-  void AddPredictions(const Sample &sample);
+  // Whether the tensor is one of either.
+  bool Ask(std::string_view tensor, const Membership &membership) {
+    return roles_.Ask(tensor, membership);
+  }
+  // One that was asked for.
+  void Add(const Sample &sample);
 
   struct Pair {
     Classes labels;
@@ -47,6 +55,7 @@ class Classified {
   std::vector<int64_t> ClassesOf(const Numbers &labels) const;
   std::vector<int64_t> ClassesOf(const Numbers &predictions, size_t count) const;
 
+  Roles roles_;
   const bool argmax_;
   std::vector<Numbers> labels_;
   std::vector<Numbers> predictions_;

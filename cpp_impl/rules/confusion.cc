@@ -6,14 +6,11 @@
 #include "base/strings.h"
 #include "rules/builtin.h"
 #include "rules/classified.h"
-#include "rules/roles.h"
 #include "rules/tensor_states.h"
 #include "rules/words.h"
 
 namespace smdebug::rules {
 namespace {
-
-enum Role : size_t { kLabels, kPredictions };
 
 // What has more is not a class.
 constexpr int64_t kMostCategories = 10'000;
@@ -85,20 +82,14 @@ double Part(int64_t count, int64_t of) {
 
 class Confusion final : public Detector {
  public:
-  Confusion(Roles roles, const Limits &limits)
-      : Detector("Confusion"), roles_(std::move(roles)), classified_(false), limits_(limits) {}
+  Confusion(Classified classified, const Limits &limits)
+      : Detector("Confusion"), classified_(std::move(classified)), limits_(limits) {}
 
   bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return roles_.Ask(tensor, membership);
+    return classified_.Ask(tensor, membership);
   }
 
-  void Observe(const Sample &sample, Findings &) override {
-    if (roles_.Of(sample.Tensor()) == kLabels) {
-      classified_.AddLabels(sample);
-    } else {
-      classified_.AddPredictions(sample);
-    }
-  }
+  void Observe(const Sample &sample, Findings &) override { classified_.Add(sample); }
 
   void EndStep(Findings &findings) override {
     for (const Classified::Pair &pair : classified_.Take()) {
@@ -197,8 +188,7 @@ class Confusion final : public Detector {
     findings.Add(std::move(verdict));
   }
 
-  mutable Roles roles_;
-  Classified classified_;
+  mutable Classified classified_;
   const Limits limits_;
   TensorStates<State> states_;  // by mode and worker
 };
@@ -244,8 +234,8 @@ Result<std::unique_ptr<Detector>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(limits.max_error, parameters.OptionalNumber("max_error"));
   SMD_ASSIGN_OR_RETURN(Selector labels, ReadSelector(parameters, "labels"));
   SMD_ASSIGN_OR_RETURN(Selector predictions, ReadSelector(parameters, "predictions"));
-  return std::unique_ptr<Detector>(
-      std::make_unique<Confusion>(Roles({std::move(labels), std::move(predictions)}), limits));
+  return std::unique_ptr<Detector>(std::make_unique<Confusion>(
+      Classified(std::move(labels), std::move(predictions), false), limits));
 }
 
 }  // namespace
