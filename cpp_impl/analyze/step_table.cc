@@ -87,6 +87,12 @@ std::vector<int64_t> StepTable::Steps(Mode mode, bool incomplete_too) const {
   return found;
 }
 
+std::optional<int64_t> StepTable::NextStep(int64_t global_step) const {
+  const auto next = LowerBound(steps_, global_step);
+  if (next == steps_.end()) return {};
+  return next->step;
+}
+
 std::optional<int64_t> StepTable::LastStep(Mode mode) const {
   if (mode == Mode::kGlobal) {
     if (steps_.empty()) return {};

@@ -47,6 +47,8 @@ class StepTable {
 
   // Steps of a mode, ascending; for kGlobal all, by their global numbers.
   std::vector<int64_t> Steps(Mode mode, bool incomplete_too) const;
+  // The first known step of all modes that is not before this one.
+  std::optional<int64_t> NextStep(int64_t global_step) const;
   // The largest of them (complete or not), or nothing.
   std::optional<int64_t> LastStep(Mode mode) const;
   // Modes other than kGlobal that have steps.

@@ -259,6 +259,12 @@ Result<std::vector<int64_t>> Trial::Steps(Mode mode, bool incomplete_too) {
   return steps_.Steps(mode, incomplete_too);
 }
 
+Result<std::optional<int64_t>> Trial::NextStep(int64_t global_step) {
+  SMD_RETURN_IF_ERROR(MaybeRefresh());
+  const MutexLock lock(mutex_);
+  return steps_.NextStep(global_step);
+}
+
 Result<std::vector<Mode>> Trial::Modes() {
   SMD_RETURN_IF_ERROR(MaybeRefresh());
   const MutexLock lock(mutex_);

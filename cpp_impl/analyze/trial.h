@@ -90,6 +90,8 @@ class Trial {
   int64_t LastCompleteStep() const;
 
   Result<std::vector<int64_t>> Steps(Mode mode, bool incomplete_too);
+  // The first known global step that is not before this one.
+  Result<std::optional<int64_t>> NextStep(int64_t global_step);
   Result<std::vector<Mode>> Modes();
   Result<std::optional<ModeStep>> ModeStepOf(int64_t global_step);
   Result<std::optional<int64_t>> GlobalStepOf(Mode mode, int64_t step);

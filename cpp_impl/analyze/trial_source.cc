@@ -34,9 +34,7 @@ double TrialSource::WallSecondsOf(int64_t step) {
 }
 
 Result<std::optional<int64_t>> TrialSource::NextStep(int64_t step) {
-  SMD_ASSIGN_OR_RETURN(const std::vector<int64_t> steps, trial_->Steps(Mode::kGlobal, true));
-  const auto next = std::lower_bound(steps.begin(), steps.end(), step);
-  return next == steps.end() ? std::optional<int64_t>() : std::optional<int64_t>(*next);
+  return trial_->NextStep(step);
 }
 
 Result<bool> TrialSource::IsComplete(int64_t step) {

@@ -45,6 +45,7 @@ TEST_F(StepTableTest, OfAJobThatHasSavedNothingAnythingMayCome) {
   EXPECT_EQ(table_.LastComplete(), -1);
   EXPECT_THAT(All(), IsEmpty());
   EXPECT_FALSE(table_.LastStep(Mode::kGlobal));
+  EXPECT_FALSE(table_.NextStep(0));
 }
 
 TEST_F(StepTableTest, AStepOfTheOnlyWorkerIsComplete) {
@@ -83,6 +84,8 @@ TEST_F(StepTableTest, StepsMayComeInAnyOrder) {
   for (const int64_t step : {30, 10, 20, 0}) Add(step, 0);
   EXPECT_THAT(All(), ElementsAre(0, 10, 20, 30));
   EXPECT_EQ(table_.LastStep(Mode::kGlobal), 30);
+  EXPECT_EQ(table_.NextStep(30), 30);
+  EXPECT_FALSE(table_.NextStep(31));
   EXPECT_EQ(table_.LastComplete(), 30);
 }
 
