@@ -97,12 +97,6 @@ void CopyRuns(const std::byte *data, size_t size, int64_t runs, Begins begins, s
 
 }  // namespace
 
-int64_t SpreadRunBegin(int64_t count, int64_t runs, int64_t run) {
-  Begins begins(count, runs);
-  for (int64_t before = 0; before < run; ++before) begins.Next();
-  return begins.Next();
-}
-
 SpreadElements::SpreadElements(const View &view, int64_t most)
     : dtype_(view.dtype), count_(view.ElementCount()) {
   const int64_t all = count_;

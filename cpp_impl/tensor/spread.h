@@ -17,7 +17,7 @@ class SpreadElements {
   // Not for text.  Copies, so that the view's memory is not needed any longer.
   SpreadElements(const View &view, int64_t most);
 
-  // Of one dimension.
+  // Of one dimension; for as long as this one is where it is.
   View AsView() const { return {elements_.Data(), {&count_, 1}, {}, dtype_}; }
 
  private:
@@ -28,8 +28,5 @@ class SpreadElements {
 
 // How many neighbours are taken together: a cache line of float32, less costs as much.
 inline constexpr int64_t kSpreadRun = 16;
-
-// Where the `run`-th of `runs` runs begins among `count` elements.
-int64_t SpreadRunBegin(int64_t count, int64_t runs, int64_t run);
 
 }  // namespace smdebug::tensor

@@ -53,8 +53,10 @@ TEST(SpreadElementsTest, EachShareOfTheLinesHasARun) {
   constexpr int64_t kRuns = 37;
   for (const int64_t count : {int64_t{37 * 16}, int64_t{1009}, int64_t{100'003}}) {
     const int64_t lines = count / kSpreadRun;
+    const std::vector<float> places = Spread(Counting(count), {count}, {}, kRuns * kSpreadRun);
+    ASSERT_EQ(places.size(), static_cast<size_t>(kRuns * kSpreadRun));
     for (int64_t run = 0; run < kRuns; ++run) {
-      const int64_t begin = SpreadRunBegin(count, kRuns, run);
+      const auto begin = static_cast<int64_t>(places[static_cast<size_t>(run * kSpreadRun)]);
       EXPECT_EQ(begin % kSpreadRun, 0);
       EXPECT_GE(begin / kSpreadRun, lines * run / kRuns) << count;
       EXPECT_LT(begin / kSpreadRun, lines * (run + 1) / kRuns) << count;
