@@ -1,14 +1,19 @@
 #include <array>
+#include <cmath>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "format/event.pb-c.h"
 #include "format/event_reader.h"
 #include "format/index_json.h"
 #include "format/index_json_scan.h"
 #include "format/paths.h"
+#include "format/scalar_record.h"
 #include "format/tfrecord.h"
 #include "target.h"
+#include "tensor/statistics.h"
 
 namespace smdebug::fuzz {
 namespace {
@@ -20,6 +25,21 @@ struct FreeEvent {
     smdebug__format__event__free_unpacked(event, nullptr);
   }
 };
+
+// The quick reader of reductions takes nothing that the other one does not, and reads the same.
+void CheckScalar(std::optional<double> scalar, const Result<std::optional<TensorEvent>> &whole) {
+  if (!scalar) return;
+  Require(whole.IsOk() && *whole, "what is read as a scalar is a tensor");
+  const TensorEvent &event = **whole;
+  Require(event.shape == std::vector<int64_t>{1}, "a scalar has one element");
+  const auto statistics =
+      tensor::ComputeStatistics({event.content.data(), event.shape, {}, event.dtype});
+  Require(statistics.IsOk(), "its element can be read");
+  // Of NaN and infinity, whether there is one.
+  const bool is_finite = statistics->nan_count == 0 && std::isfinite(*scalar);
+  Require(!is_finite || statistics->plain.sum == *scalar, "both readers read the same number");
+  Require((statistics->nan_count == 1) == std::isnan(*scalar), "both readers read the same");
+}
 
 // The first byte says where the record is cut into parts.
 void Record(std::string_view input) {
@@ -34,6 +54,7 @@ void Record(std::string_view input) {
   const size_t cut = bytes.size() * where / 255;
   const auto parts = ParseRecord({bytes.first(cut), bytes.subspan(cut), {}});
   const auto located = LocatePayload(bytes, bytes.size());
+  CheckScalar(ReadScalarRecord(bytes), whole);
   if (!whole.IsOk() || !*whole) return;
   Require(located.IsOk(), "the payload of a record that is read can be located");
   if (*located) {
