@@ -81,7 +81,7 @@ SMD_FALLIBLE smd_panel_rules(smd_text **out) SMD_NOEXCEPT;
 
 /* From the next step on, has the panel judge every step of the job as it ends, whatever is
  * saved of it.  smd_hook_wants() is then 1 for what the rules look at too.  Another panel
- * takes the place of the first.
+ * takes the place of the first, whose findings can still be taken.
  *
  * Fails: INVALID_ARGUMENT, WRONG_STATE (a step is open), AFTER_FORK.
  * Thread: any.   Since: 1.0 */

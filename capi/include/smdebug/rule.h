@@ -36,12 +36,11 @@ typedef struct smd_rule_ops {
 SMD_FALLIBLE smd_rule_new(const char *name, const smd_rule_ops *ops, void *self,
                           smd_rule **out) SMD_NOEXCEPT;
 
-/* Makes a built-in rule: "VanishingGradient" ("threshold", "1e-7"): the mean of
- * the absolute values of some tensor of the collection "gradients" is below the
- * threshold.  `parameters` is a JSON object of strings, NULL for the defaults.
+/* Makes a built-in rule (docs/rules.md lists them), with the defaults of the profile
+ * "aws".  `parameters` is a JSON object of texts, numbers and switches; NULL: the defaults.
  *
- * Fails: INVALID_ARGUMENT (unknown rule), INVALID_CONFIG (unknown or bad
- * parameter, by name).
+ * Fails: INVALID_ARGUMENT (unknown rule), INVALID_CONFIG (unknown or bad parameter, by
+ * name), and as smd_trial_open() for the other trials that parameters name.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_rule_new_builtin(const char *name, const char *parameters,
                                   smd_rule **out) SMD_NOEXCEPT;

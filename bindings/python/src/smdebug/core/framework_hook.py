@@ -47,7 +47,6 @@ include_regex, include_collections, save_all, include_workers, options
 
     stop_verdict: Optional[Verdict] = None
 
-
     def __init__(
         self,
         out_dir: Any = None,
