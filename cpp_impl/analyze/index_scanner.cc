@@ -31,45 +31,43 @@ Result<format::IndexFile> IndexScanner::Parse(const std::string &name,
 
 void IndexScanner::Settle(int64_t step) { listing_->Settle(format::IndexFilePrefix(step)); }
 
-std::vector<IndexScanner::Found> IndexScanner::Wanted(std::vector<std::string> *names,
-                                                      const IsKnown &is_known) const {
+std::vector<format::StepFile> IndexScanner::Choose(std::vector<std::string> *names,
+                                                   const IsKnown &is_known) const {
   std::sort(names->begin(), names->end());
   names->erase(std::unique(names->begin(), names->end()), names->end());
-  std::vector<Found> wanted;
+  std::vector<format::StepFile> chosen;
   std::erase_if(*names, [&](const std::string &name) {
     std::optional<format::StepFile> file;
     if (name.ends_with(".json")) file = format::ParseStepFileName(name);
     if (!file || !range_.Holds(file->step) || is_known(file->step, file->worker)) return true;
-    wanted.push_back({file->step, std::move(file->worker), {}});
+    chosen.push_back(*std::move(file));
     return false;
   });
-  return wanted;
+  return chosen;
 }
 
-Result<std::vector<IndexScanner::Found>> IndexScanner::Next(const IsKnown &is_known,
-                                                            Status *failure) {
+Status IndexScanner::Next(const IsKnown &is_known, const Take &take, Status *failure) {
   if (must_start_over_) listing_ = store_->Follow(std::string(format::kIndexFolder));
   must_start_over_ = false;
   SMD_ASSIGN_OR_RETURN(std::vector<std::string> names, listing_->Next());
   for (const auto &[name, code] : failed_) names.push_back(name);
-  std::vector<Found> wanted = Wanted(&names, is_known);
-  std::vector<Found> found;
+  std::vector<format::StepFile> files = Choose(&names, is_known);
   const auto at_once = static_cast<size_t>(store_->ReadsAtOnce());
   for (size_t begin = 0; begin < names.size(); begin += at_once) {
     const auto some = std::span(names).subspan(begin, std::min(at_once, names.size() - begin));
     const std::vector<Result<std::string>> texts = store_->ReadTexts(some);
     for (size_t i = 0; i < some.size(); ++i) {
       auto index = Parse(some[i], texts[i]);
-      if (index.IsOk()) {
-        failed_.erase(some[i]);
-        wanted[begin + i].index = *std::move(index);
-        found.push_back(std::move(wanted[begin + i]));
-      } else {
+      if (!index.IsOk()) {
         NoteFailure(some[i], index.GetStatus(), failure);
+        continue;
       }
+      failed_.erase(some[i]);
+      format::StepFile &file = files[begin + i];
+      take({file.step, std::move(file.worker), *std::move(index)});
     }
   }
-  return found;
+  return Status::Ok();
 }
 
 void IndexScanner::NoteFailure(const std::string &name, const Status &status, Status *failure) {

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "format/index_json.h"
+#include "format/paths.h"
 #include "storage/store.h"
 
 namespace smdebug::analyze {
@@ -32,13 +33,15 @@ class IndexScanner {
     format::IndexFile index;
   };
   using IsKnown = std::function<bool(int64_t step, const std::string &worker)>;
+  using Take = std::function<void(Found)>;
 
   IndexScanner(std::shared_ptr<storage::Store> store, StepRange range);
 
-  // Reads the index files of steps in range that are not known.  One that cannot be
-  // read, or holds something else, is tried again at every call until it can; `failure`
-  // gets the first one's status the first time that it fails.
-  Result<std::vector<Found>> Next(const IsKnown &is_known, Status *failure);
+  // Reads the index files of steps in range that are not known, and gives each to `take`
+  // in the order of their names: many would not fit into memory side by side.  One that
+  // cannot be read, or holds something else, is tried again at every call until it can;
+  // `failure` gets the first one's status the first time that it fails.
+  Status Next(const IsKnown &is_known, const Take &take, Status *failure);
 
   // Says that no file of an earlier step is of interest any more, but those that
   // could not be read so far.
@@ -49,8 +52,10 @@ class IndexScanner {
 
  private:
   Result<format::IndexFile> Parse(const std::string &name, const Result<std::string> &text) const;
-  // The files of steps in range that are not known.
-  std::vector<Found> Wanted(std::vector<std::string> *names, const IsKnown &is_known) const;
+  // Leaves only the files of steps in range that are not known, each once, sorted; returns
+  // what their names say.
+  std::vector<format::StepFile> Choose(std::vector<std::string> *names,
+                                       const IsKnown &is_known) const;
   void NoteFailure(const std::string &name, const Status &status, Status *failure);
 
   const std::shared_ptr<storage::Store> store_;

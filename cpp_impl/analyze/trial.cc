@@ -207,24 +207,19 @@ Status Trial::RefreshLocked() {
 
 Status Trial::Scan() try {
   Status failure;
+  bool has_news = false;
   const auto is_known = [this](int64_t step, const std::string &worker) {
     const MutexLock lock(mutex_);
     return steps_.Has(step, WorkerNumber(worker));
   };
-  SMD_ASSIGN_OR_RETURN(std::vector<IndexScanner::Found> found, scanner_.Next(is_known, &failure));
+  const auto take = [&](IndexScanner::Found file) {
+    has_news = true;
+    Take(std::move(file));
+  };
+  SMD_RETURN_IF_ERROR(scanner_.Next(is_known, take, &failure));
   if (!failure.IsOk()) options_.logger.Warning(failure.Message());
   const MutexLock lock(mutex_);
-  for (IndexScanner::Found &file : found) {
-    const uint16_t worker = WorkerNumber(file.worker);
-    const ModeStep as{file.index.mode, file.index.mode_step};
-    const std::string usual = format::EventFileName(file.step, format::WorkerToFile(file.worker));
-    if (!file.index.event_file_name.empty() && file.index.event_file_name != usual) {
-      odd_event_files_[{file.step, worker}] = file.index.event_file_name;
-    }
-    tensors_.Add(file.step, worker, std::move(file.index));
-    steps_.Add(file.step, worker, as);
-  }
-  if (!found.empty()) {
+  if (has_news) {
     steps_.ApplyWindow();
     look_pause_ = {};
     next_look_ = {};
@@ -236,12 +231,27 @@ Status Trial::Scan() try {
   throw;
 }
 
+void Trial::Take(IndexScanner::Found file) {
+  const MutexLock lock(mutex_);
+  const uint16_t worker = WorkerNumber(file.worker);
+  const ModeStep as{file.index.mode, file.index.mode_step};
+  const std::string usual = format::EventFileName(file.step, format::WorkerToFile(file.worker));
+  if (!file.index.event_file_name.empty() && file.index.event_file_name != usual) {
+    odd_event_files_[{file.step, worker}] = std::move(file.index.event_file_name);
+  }
+  tensors_.Add(file.step, worker, std::move(file.index));
+  steps_.Add(file.step, worker, as);
+}
+
 // Numbers beyond the last share it: no job has as many workers.
 uint16_t Trial::WorkerNumber(const std::string &name) {
-  const auto found = std::find(worker_names_.begin(), worker_names_.end(), name);
-  const auto number = static_cast<size_t>(found - worker_names_.begin());
-  if (found == worker_names_.end() && number < UINT16_MAX) worker_names_.push_back(name);
-  return static_cast<uint16_t>(std::min<size_t>(number, UINT16_MAX - 1));
+  if (const auto found = worker_numbers_.find(name); found != worker_numbers_.end()) {
+    return found->second;
+  }
+  const auto number = static_cast<uint16_t>(std::min<size_t>(worker_names_.size(), UINT16_MAX - 1));
+  if (number == worker_names_.size()) worker_names_.push_back(name);
+  worker_numbers_.emplace(name, number);
+  return number;
 }
 
 // ---- steps ---------------------------------------------------------------------------

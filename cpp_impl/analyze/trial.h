@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "analyze/event_files.h"
@@ -137,6 +138,7 @@ class Trial {
   Status MissingCollections(std::string_view why) const;
   Status RefreshLocked() SMD_REQUIRES(refresh_mutex_);
   Status Scan() SMD_REQUIRES(refresh_mutex_);
+  void Take(IndexScanner::Found file) SMD_EXCLUDES(mutex_);
   Status CheckUsable() const;
   // Waits for a change, at most `pause`; CANCELLED.
   Status Pause(storage::Watcher &watcher, Clock::Duration pause, const Deadline &deadline);
@@ -177,6 +179,7 @@ class Trial {
   config::CollectionSet collections_;
   std::set<std::string> recording_workers_ SMD_GUARDED_BY(mutex_);  // of collections files
   std::vector<std::string> worker_names_ SMD_GUARDED_BY(mutex_);    // by number
+  std::unordered_map<std::string, uint16_t> worker_numbers_ SMD_GUARDED_BY(mutex_);
   std::map<std::pair<int64_t, uint16_t>, std::string> odd_event_files_ SMD_GUARDED_BY(mutex_);
   std::set<storage::Watcher *> watchers_ SMD_GUARDED_BY(mutex_);
   // Kept from one wait to the next: a host may wait in many short slices.

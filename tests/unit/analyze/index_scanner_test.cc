@@ -25,14 +25,14 @@ class IndexScannerTest : public testing::Test {
   // Steps and workers that are new; these are known from then on.
   std::vector<std::pair<int64_t, std::string>> Next() {
     failure_ = Status::Ok();
-    auto found = Scanner().Next(
+    std::vector<std::pair<int64_t, std::string>> steps;
+    const Status status = Scanner().Next(
         [&](int64_t step, const std::string &worker) {
           return known_.count({step, worker}) != 0;
         },
+        [&](IndexScanner::Found file) { steps.emplace_back(file.step, std::move(file.worker)); },
         &failure_);
-    EXPECT_TRUE(found.IsOk()) << found.GetStatus().Message();
-    std::vector<std::pair<int64_t, std::string>> steps;
-    for (const IndexScanner::Found &file : *found) steps.emplace_back(file.step, file.worker);
+    EXPECT_TRUE(status.IsOk()) << status.Message();
     known_.insert(steps.begin(), steps.end());
     return steps;
   }
@@ -150,8 +150,9 @@ TEST_F(IndexScannerTest, AListingThatFailsIsAnErrorOfTheCall) {
   store_->SetFault([](MemoryStore::Call call, const std::string &) {
     return call == MemoryStore::Call::kList ? Status(Code::kIo, "as told") : Status::Ok();
   });
-  const auto found = Scanner().Next([](int64_t, const std::string &) { return false; }, &failure_);
-  EXPECT_EQ(found.GetStatus().GetCode(), Code::kIo);
+  const Status status = Scanner().Next([](int64_t, const std::string &) { return false; },
+                                       [](IndexScanner::Found) {}, &failure_);
+  EXPECT_EQ(status.GetCode(), Code::kIo);
 }
 
 }  // namespace
