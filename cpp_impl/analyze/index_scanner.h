@@ -50,6 +50,9 @@ class IndexScanner {
   // Has the next call look at every file again: what the last one found was lost.
   void StartOver() { must_start_over_ = true; }
 
+  // Says that there will be no further call.
+  void Finish() { listing_.reset(); }
+
  private:
   Result<format::IndexFile> Parse(const std::string &name, const Result<std::string> &text) const;
   // Leaves only the files of steps in range that are not known, each once, sorted; returns

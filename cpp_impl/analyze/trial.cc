@@ -201,6 +201,7 @@ Status Trial::RefreshLocked() {
   SMD_ASSIGN_OR_RETURN([[maybe_unused]] const bool is_complete, LoadCollections());
   const MutexLock lock(mutex_);
   steps_.End();
+  scanner_.Finish();
   has_ended_ = true;
   return scanned;
 }

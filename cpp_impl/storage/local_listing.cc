@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <utility>
 
 #include "base/strings.h"
 
@@ -47,8 +48,8 @@ Result<std::vector<std::string>> ReadFolder(FileDescriptor folder, const std::st
   return names;
 }
 
-LocalListing::LocalListing(std::string root, std::string folder)
-    : root_(std::move(root)), folder_(std::move(folder)) {}
+LocalListing::LocalListing(std::string_view root, std::string folder)
+    : folder_(std::move(folder)), top_(StrCat(root, "/", folder_)) {}
 
 Result<bool> LocalListing::HasChanged(const std::string &path, Seen *seen) const {
   struct stat facts {};
@@ -57,10 +58,13 @@ Result<bool> LocalListing::HasChanged(const std::string &path, Seen *seen) const
     return SystemError("looking at", path, errno);
   }
   if (!S_ISDIR(facts.st_mode)) return false;
-  if (seen->is_settled && IsSameTime(seen->changed, facts.st_mtim)) return false;
+  const bool is_same = seen->device == facts.st_dev && seen->inode == facts.st_ino;
+  if (is_same && seen->is_settled && IsSameTime(seen->changed, facts.st_mtim)) return false;
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   seen->changed = facts.st_mtim;
+  seen->device = facts.st_dev;
+  seen->inode = facts.st_ino;
   seen->is_settled = now.tv_sec - facts.st_mtim.tv_sec > kCoarseness;
   return true;
 }
@@ -74,38 +78,98 @@ Result<std::vector<std::string>> LocalListing::Read(const std::string &path) con
 Result<std::vector<std::string>> LocalListing::Next() {
   std::vector<std::string> files;
   std::vector<Seen *> noted;
+  TakeEvents(&files);
   const Status status = Look(&files, &noted);
   if (!status.IsOk()) {
     // What was found on the way is not handed out, so it must be found again.
+    StopWatching();
     for (Seen *seen : noted) *seen = {};
     return status;
   }
+  is_first_look_ = false;
+  must_look_at_all_ = false;
   std::sort(files.begin(), files.end());
   return files;
 }
 
-Status LocalListing::Look(std::vector<std::string> *files, std::vector<Seen *> *noted) {
-  const std::string top = StrCat(root_, "/", folder_);
-  noted->push_back(&folder_seen_);
-  SMD_ASSIGN_OR_RETURN(const bool has_new_buckets, HasChanged(top, &folder_seen_));
-  if (has_new_buckets) {
-    SMD_ASSIGN_OR_RETURN(const std::vector<std::string> names, Read(top));
-    for (const std::string &name : names) buckets_.try_emplace(name);
+void LocalListing::TakeEvents(std::vector<std::string> *files) {
+  const bool is_whole = events_.Next([&](int folder, std::string_view name) {
+    if (folder == top_seen_.watch) {
+      buckets_.try_emplace(std::string(name));
+      must_look_at_all_ = true;
+    } else if (const auto bucket = watched_.find(folder); bucket != watched_.end()) {
+      files->push_back(StrCat(folder_, "/", *bucket->second, "/", name));
+    }
+  });
+  if (is_whole) return;
+  files->clear();
+  StopWatching();
+}
+
+void LocalListing::StopWatching() {
+  events_.Reset();
+  watched_.clear();
+  top_seen_ = {};
+  for (auto &[name, seen] : buckets_) {
+    if (seen.watch >= 0) seen = {};
   }
+}
+
+Status LocalListing::Look(std::vector<std::string> *files, std::vector<Seen *> *noted) {
+  noted->push_back(&top_seen_);
+  SMD_RETURN_IF_ERROR(LookAtTop());
   size_t followed = 0;
   for (auto bucket = buckets_.rbegin(); bucket != buckets_.rend(); ++bucket) {
     const bool was_read = bucket->second.changed.tv_sec != 0;
-    if (followed++ >= kFollowedBuckets && was_read) continue;
-    const std::string path = StrCat(top, "/", bucket->first);
-    SMD_ASSIGN_OR_RETURN(const bool has_changed, HasChanged(path, &bucket->second));
-    if (!has_changed) continue;
-    noted->push_back(&bucket->second);
-    SMD_ASSIGN_OR_RETURN(const std::vector<std::string> names, Read(path));
-    for (const std::string &name : names) {
-      files->push_back(StrCat(folder_, "/", bucket->first, "/", name));
+    if (followed++ >= kFollowedBuckets && was_read) {
+      if (!must_look_at_all_) break;
+      ForgetBucket(&bucket->second);
+      continue;
     }
+    noted->push_back(&bucket->second);
+    SMD_RETURN_IF_ERROR(LookAtBucket(&*bucket, files));
   }
   return Status::Ok();
+}
+
+Status LocalListing::LookAtTop() {
+  struct stat facts {};
+  if (top_seen_.watch >= 0) {
+    // The events are those of the folder that had this path when they began.
+    const bool is_there = lstat(top_.c_str(), &facts) == 0;
+    if (is_there && facts.st_dev == top_seen_.device && facts.st_ino == top_seen_.inode) {
+      return Status::Ok();
+    }
+    StopWatching();
+  }
+  // Of a job that has ended there is one look only: it takes none of what is scarce.
+  if (!is_first_look_) top_seen_.watch = events_.Watch(top_);
+  SMD_ASSIGN_OR_RETURN(const bool has_changed, HasChanged(top_, &top_seen_));
+  if (!has_changed) return Status::Ok();
+  must_look_at_all_ = true;
+  SMD_ASSIGN_OR_RETURN(const std::vector<std::string> names, Read(top_));
+  for (const std::string &name : names) buckets_.try_emplace(name);
+  return Status::Ok();
+}
+
+Status LocalListing::LookAtBucket(Buckets::value_type *bucket, std::vector<std::string> *files) {
+  auto &[name, seen] = *bucket;
+  if (seen.watch >= 0) return Status::Ok();
+  const std::string path = StrCat(top_, "/", name);
+  // Watched first: what appears between this and reading it is told.
+  if (top_seen_.watch >= 0) seen.watch = events_.Watch(path);
+  if (seen.watch >= 0) watched_[seen.watch] = &name;
+  SMD_ASSIGN_OR_RETURN(const bool has_changed, HasChanged(path, &seen));
+  if (!has_changed) return Status::Ok();
+  SMD_ASSIGN_OR_RETURN(const std::vector<std::string> found, Read(path));
+  for (const std::string &file : found) files->push_back(StrCat(folder_, "/", name, "/", file));
+  return Status::Ok();
+}
+
+void LocalListing::ForgetBucket(Seen *seen) {
+  if (seen->watch < 0) return;
+  watched_.erase(seen->watch);
+  events_.Forget(std::exchange(seen->watch, -1));
 }
 
 }  // namespace smdebug::storage

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <fstream>
 
 #include "base/strings.h"
 #include "storage/temporary_folder.h"
@@ -22,6 +23,8 @@ using testing::SizeIs;
 
 class LocalListingTest : public testing::Test {
  protected:
+  explicit LocalListingTest(const std::string &in = testing::TempDir()) : folder_(in) {}
+
   std::vector<std::string> Next() {
     auto names = listing_.Next();
     EXPECT_TRUE(names.IsOk()) << names.GetStatus().Message();
@@ -140,6 +143,95 @@ TEST_F(LocalListingTest, NothingIsLostWhenALaterFolderFails) {
   ASSERT_EQ(failed.GetStatus().GetCode(), Code::kPermission);
   EXPECT_THAT(Next(), ElementsAre("index/000/a", "index/001/b"));
 }
+
+// Where the kernel tells what appears, which it does of memory.
+class WatchedListingTest : public LocalListingTest {
+ protected:
+  WatchedListingTest() : LocalListingTest("/dev/shm/") {}
+
+  // From the second look on folders are watched.
+  void Begin() {
+    folder_.Write("index/000/a", "");
+    Next();
+    ASSERT_THAT(Next(), ElementsAre("index/000/a"));
+    ASSERT_THAT(Next(), IsEmpty());
+  }
+};
+
+TEST_F(WatchedListingTest, OnlyWhatIsNewIsTold) {
+  Begin();
+  folder_.Write("index/000/b", "");
+  EXPECT_THAT(Next(), ElementsAre("index/000/b"));
+  folder_.Write("c", "");
+  std::filesystem::rename(folder_.Path("c"), folder_.Path("index/000/c"));
+  EXPECT_THAT(Next(), ElementsAre("index/000/c"));
+  EXPECT_THAT(Next(), IsEmpty());
+}
+
+TEST_F(WatchedListingTest, NewFoldersAreWatchedToo) {
+  Begin();
+  for (int i = 1; i < 9; ++i) {
+    const std::string bucket = StrCat("index/00", i);
+    folder_.Write(bucket + "/a", "");
+    EXPECT_THAT(Next(), ElementsAre(bucket + "/a"));
+    folder_.Write(bucket + "/b", "");
+    folder_.Write("index/000/late", "");
+    EXPECT_THAT(Next(), Contains(bucket + "/b"));
+    std::filesystem::remove(folder_.Path("index/000/late"));
+  }
+  folder_.Write("index/005/late", "");
+  folder_.Write("index/000/too-late", "");
+  EXPECT_THAT(Next(), ElementsAre("index/005/late"));
+}
+
+TEST_F(WatchedListingTest, FoldersMadeAnewAreReadAnew) {
+  Begin();
+  std::filesystem::remove_all(folder_.Path("index/000"));
+  folder_.Write("index/000/b", "");
+  EXPECT_THAT(Next(), ElementsAre("index/000/b"));
+  Next();
+  std::filesystem::rename(folder_.Path("index/000"), folder_.Path("away"));
+  folder_.Write("index/000/c", "");
+  EXPECT_THAT(Next(), ElementsAre("index/000/c"));
+}
+
+// No event of the folders themselves tells that.
+TEST_F(WatchedListingTest, FoldersAboveMayBeMadeAnew) {
+  Begin();
+  TemporaryFolder away("/dev/shm/");
+  std::filesystem::rename(folder_.Path(), away.Path("old"));
+  EXPECT_THAT(Next(), IsEmpty());
+  folder_.Write("index/000/b", "");
+  EXPECT_THAT(Next(), ElementsAre("index/000/b"));
+}
+
+TEST_F(WatchedListingTest, MoreThanTheKernelKeepsIsReadInstead) {
+  int limit = 0;
+  std::ifstream("/proc/sys/fs/inotify/max_queued_events") >> limit;
+  ASSERT_GT(limit, 0);
+  Begin();
+  for (int i = 0; i <= limit; ++i) folder_.Write(StrCat("index/000/", ZeroPadded(i, 9)), "");
+  EXPECT_THAT(Next(), SizeIs(limit + 2));
+  Next();
+  folder_.Write("index/000/b", "");
+  EXPECT_THAT(Next(), ElementsAre("index/000/b"));
+}
+
+#if !defined(__SANITIZE_ADDRESS__)  // which needs descriptors of its own
+TEST_F(WatchedListingTest, WhatWasToldIsNotLostWhenReadingFails) {
+  Begin();
+  folder_.Write("index/000/b", "");
+  folder_.Write("index/001/c", "");
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto failed = listing_.Next();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_FALSE(failed.IsOk());
+  EXPECT_THAT(Next(), ElementsAre("index/000/a", "index/000/b", "index/001/c"));
+}
+#endif
 
 }  // namespace
 }  // namespace smdebug::storage

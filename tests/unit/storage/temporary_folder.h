@@ -13,7 +13,9 @@ namespace smdebug::storage {
 
 class TemporaryFolder {
  public:
-  TemporaryFolder() : path_(testing::TempDir() + "smdebug-XXXXXX") {
+  // `in` ends with "/".
+  explicit TemporaryFolder(const std::string &in = testing::TempDir())
+      : path_(in + "smdebug-XXXXXX") {
     if (mkdtemp(path_.data()) == nullptr) std::abort();
   }
   ~TemporaryFolder() {
