@@ -1,5 +1,6 @@
 #include "aws/digest.h"
 
+#include <openssl/err.h>
 #include <openssl/evp.h>
 
 #include <algorithm>
@@ -34,6 +35,15 @@ const EVP_MD *FetchedSha256() {
   return sha256;
 }
 
+// What OpenSSL notes of a failure in this thread would pass for the host's, and is memory.
+class OwnErrors {
+ public:
+  OwnErrors() { ERR_set_mark(); }
+  ~OwnErrors() { ERR_pop_to_mark(); }
+  OwnErrors(const OwnErrors &) = delete;
+  OwnErrors &operator=(const OwnErrors &) = delete;
+};
+
 struct FreeContext {
   void operator()(EVP_MD_CTX *context) const { EVP_MD_CTX_free(context); }
 };
@@ -41,6 +51,7 @@ struct FreeContext {
 }  // namespace
 
 Result<Sha256Digest> Sha256(std::span<const ByteSpan> pieces) {
+  const OwnErrors errors;
   const std::unique_ptr<EVP_MD_CTX, FreeContext> context(EVP_MD_CTX_new());
   const EVP_MD *sha256 = FetchedSha256();
   if (sha256 == nullptr) return NoSha256();

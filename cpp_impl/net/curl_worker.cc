@@ -11,7 +11,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr size_t kMaxIdleHandles = 128;
-constexpr int kIdleMilliseconds = 3600 * 1000;
+// No more, lest a wake that is lost hold up a request or the client's end.
+constexpr int kIdleMilliseconds = 1000;
 constexpr int kPauseMilliseconds = 10;
 constexpr Clock::Duration kLongestPatience = milliseconds(100);
 // Connections kept: those of one busy host, and some of others.
@@ -60,6 +61,12 @@ Status Worker::StartThread() {
   if (has_thread_) return Status::Ok();
   if (multi_ == nullptr) multi_ = curl_multi_init();
   if (multi_ == nullptr) return {Code::kOutOfMemory, "no memory for an HTTP client"};
+  // libcurl goes on without what it is woken by, and would sleep through every request.
+  if (curl_multi_wakeup(AsMulti(multi_)) != CURLM_OK) {
+    curl_multi_cleanup(AsMulti(multi_));
+    multi_ = nullptr;
+    return {Code::kIo, "no file descriptors for an HTTP client; check the limit of open files"};
+  }
   curl_multi_setopt(AsMulti(multi_), CURLMOPT_PIPELINING, long{CURLPIPE_NOTHING});
   curl_multi_setopt(AsMulti(multi_), CURLMOPT_MAXCONNECTS,
                     static_cast<long>(connections_per_host_) + kFurtherConnections);
@@ -154,7 +161,8 @@ void Worker::End(Entry &entry, Ending ending, int curl_code) {
   ended.splice(ended.end(), active_, entry.self);
   EasyHandle easy = entry.transfer->TakeEasy(ending, curl_code);
   curl_multi_remove_handle(AsMulti(multi_), AsEasy(easy.get()));
-  PutEasy(std::move(easy));
+  // What fails on the way may leave a handle that takes no options any more.
+  if (ending == Ending::kCurl && curl_code == CURLE_OK) PutEasy(std::move(easy));
   --host.active;
   entry.transfer->Finish();
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 from dataclasses import dataclass, field
@@ -14,6 +15,15 @@ SECONDS = 60
 
 # `make torture` wants all of what `make test` does a share of.
 IS_TORTURE = bool(os.environ.get("SMDEBUG_TORTURE"))
+
+SHORT = -1  # reads and writes do half of what they are asked to
+ERRORS = {
+    "EIO": errno.EIO,
+    "ENOSPC": errno.ENOSPC,
+    "EINTR": errno.EINTR,
+    "EMFILE": errno.EMFILE,
+    "short": SHORT,
+}
 
 
 def settings(options: Mapping[str, str]) -> list[str]:
@@ -67,3 +77,23 @@ def read(folders: Sequence[str | Path], options: Mapping[str, str]) -> Iterable[
 def read_one(folder: str | Path, options: Mapping[str, str]) -> Readable:
     [found] = read([folder], options)
     return found
+
+
+def every_call(
+    job: str, folder: str | Path, group: str, error: int, how: str,
+    options: Mapping[str, str], stride: int = 1,
+) -> int:  # fmt: skip
+    """Has each `stride`th call fail in turn; how many calls there are."""
+    program = BUILD / "bin/fault_every_call"
+    done = subprocess.run(
+        [program, job, folder, group, str(error), how, "1", str(stride), *settings(options)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        timeout=3000,
+        check=True,
+    )
+    *faults, last = done.stdout.splitlines()
+    assert not faults, "\n".join(faults)
+    print(f"{job} {group} {error} {how}: {last}")
+    return int(last.split()[0])
