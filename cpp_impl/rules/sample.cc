@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "tensor/blocks.h"
+#include "tensor/product.h"
 
 namespace smdebug::rules {
 namespace {
@@ -25,22 +26,21 @@ std::optional<double> FromStatistics(const tensor::Statistics &statistics,
     case ReductionKind::kVariance: return moments.variance;
     case ReductionKind::kStd: return std::sqrt(moments.variance);
     case ReductionKind::kSum: return moments.sum;
-    case ReductionKind::kProd: return moments.prod;
     case ReductionKind::kL1: return statistics.l1;
     case ReductionKind::kL2: return statistics.l2;
+    case ReductionKind::kProd:
     case ReductionKind::kMedian: break;
   }
   return std::nullopt;
 }
 
-// Of finite elements: what `count` elements like these would have, but for the product.
+// Of finite elements: what `count` elements like these would have.
 tensor::Statistics ScaledTo(int64_t count, tensor::Statistics statistics) {
   const double factor = static_cast<double>(count) / static_cast<double>(statistics.count);
   statistics.count = count;
   statistics.zero_count = std::llround(static_cast<double>(statistics.zero_count) * factor);
   statistics.plain.sum *= factor;
   statistics.absolute.sum *= factor;
-  statistics.plain.prod = statistics.absolute.prod = std::nan("");
   statistics.l1 *= factor;
   statistics.l2 *= std::sqrt(factor);
   return statistics;
@@ -116,6 +116,10 @@ std::optional<double> Sample::Reduce(tensor::Reduction reduction) const {
   if (const tensor::Statistics *statistics = GetStatistics();
       statistics != nullptr && statistics->count > 0) {
     if (const auto known = FromStatistics(*statistics, reduction)) return known;
+    if (reduction.kind == tensor::ReductionKind::kProd) {
+      const double product = tensor::ProductOf(Figured(), tensor::Part::kWhole, *statistics);
+      return reduction.absolute ? std::fabs(product) : product;
+    }
     if (!reducer_) reducer_.emplace(Figured());
     auto computed = reducer_->Compute(reduction);
     if (!computed.IsOk()) return std::nullopt;

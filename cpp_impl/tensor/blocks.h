@@ -70,9 +70,9 @@ class NumberBlock {
 
   size_t Count() const { return count_; }
 
-  BlockSums Sums(int steps) {
-    if (kernels_.sums != nullptr) return kernels_.sums(elements_, count_, steps);
-    return Own().sums(reinterpret_cast<const std::byte *>(Numbers()), count_, steps);
+  BlockSums Sums() {
+    if (kernels_.sums != nullptr) return kernels_.sums(elements_, count_);
+    return Own().sums(reinterpret_cast<const std::byte *>(Numbers()), count_);
   }
 
   const T *Numbers() {
@@ -87,6 +87,7 @@ class NumberBlock {
   }
   int64_t Zeros() { return On().zeros(Numbers(), count_); }
   BlockCounts Counts() { return On().counts(Numbers(), count_); }
+  WideProduct Product(int steps) { return On().product(Numbers(), count_, steps); }
 
  private:
   static const BlockKernels<T> &On() {

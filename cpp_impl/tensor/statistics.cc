@@ -8,6 +8,7 @@
 #include "tensor/blocks.h"
 #include "tensor/exact.h"
 #include "tensor/median.h"
+#include "tensor/product.h"
 #include "tensor/small_float.h"
 #include "tensor/summary.h"
 
@@ -177,11 +178,17 @@ double Reducer::Number(Part part, Reduction reduction) {
     case ReductionKind::kStd: return std::sqrt(moments.variance);
     case ReductionKind::kVariance: return moments.variance;
     case ReductionKind::kSum: return moments.sum;
-    case ReductionKind::kProd: return moments.prod;
+    case ReductionKind::kProd: return reduction.absolute ? std::fabs(Product(part)) : Product(part);
     case ReductionKind::kL1: return statistics.l1;
     case ReductionKind::kL2: return statistics.l2;
   }
   return 0;
+}
+
+// Of a complex tensor, only its magnitudes' product is a number.
+double Reducer::Product(Part part) {
+  if (!product_) product_ = ProductOf(view_, part, StatisticsOf(part));
+  return *product_;
 }
 
 double Reducer::Median(Part part, bool absolute) {

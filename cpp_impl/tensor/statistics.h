@@ -1,4 +1,4 @@
-// Everything asked of a tensor's elements, in one pass over them.
+// What is asked of a tensor's elements, in one pass over them.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,14 @@ struct Statistics {
   int64_t nan_count = 0;
   int64_t inf_count = 0;
   int64_t zero_count = 0;
-  // Of the elements and of their absolute values.  Of no elements: NaN but for sum
-  // (0) and prod (1).
+  bool is_odd = false;  // in number of negative elements, if none is 0 or NaN
+  // Of the elements and of their absolute values.  Of no elements: NaN but for sum (0).
   struct Moments {
     double min;
     double max;
     double mean;
     double variance;  // ddof 0
     double sum;
-    double prod;
   };
   Moments plain{};
   Moments absolute{};
@@ -40,8 +39,8 @@ struct Statistics {
 // Fails: UNSUPPORTED (complex, text).
 Result<Statistics> ComputeStatistics(const View &view);
 
-// Computes single reductions of one tensor; statistics and the elements in order (for
-// the median) are made when first asked for, then kept.  Not for several threads.
+// Computes single reductions of one tensor; statistics, the product and the median are
+// made when first asked for, then kept.  Not for several threads.
 class Reducer {
  public:
   // `view` must outlive the reducer.
@@ -61,12 +60,14 @@ class Reducer {
   Value IntegerTotal(Reduction reduction);
   Value IntegerExtreme(Reduction reduction);
   double Number(Part part, Reduction reduction);
+  double Product(Part part);
   double Median(Part part, bool absolute);
   const Statistics &StatisticsOf(Part part);
 
   View view_;
   std::optional<Statistics> statistics_[4];  // by Part
-  std::optional<double> medians_[2];         // of the elements, of their absolute values
+  std::optional<double> product_;
+  std::optional<double> medians_[2];  // of the elements, of their absolute values
 };
 
 }  // namespace smdebug::tensor

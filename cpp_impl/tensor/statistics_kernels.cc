@@ -6,9 +6,7 @@
 #include <limits>
 #include <type_traits>
 
-// Highway compiles this file once for every instruction set.  AVX-512 is left out: the
-// loops wait for memory with AVX2 already.
-#define HWY_DISABLED_TARGETS (HWY_AVX3 | HWY_AVX3_DL)
+// Highway compiles this file once for every instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/statistics_kernels.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
@@ -31,7 +29,8 @@ constexpr int64_t kBias = 1023;
 // A byte that is true if it is not zero.
 enum class Bool : uint8_t {};
 
-#if HWY_TARGET == HWY_AVX2 || !HWY_ARCH_X86
+// Highway numbers the better ones lower.
+#if HWY_TARGET <= HWY_AVX2 || !HWY_ARCH_X86
 constexpr bool kConvertsFloat16 = HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128;
 #else
 constexpr bool kConvertsFloat16 = false;
@@ -107,6 +106,188 @@ HWY_INLINE double GreatestOf(D d, V v) {
   return static_cast<double>(hn::GetLane(hn::MaxOfLanes(d, v)));
 }
 
+template <class T>
+HWY_INLINE DoubleVector LoadWide(const T *x) {
+  const auto v = hn::LoadU(hn::Rebind<T, Doubles>(), x);
+  if constexpr (sizeof(T) == sizeof(double)) {
+    return v;
+  } else {
+    return hn::PromoteTo(Doubles(), v);
+  }
+}
+
+template <class D, class V>
+HWY_INLINE bool IsOdd(D d, V signs) {
+  HWY_ALIGN hn::TFromD<D> lanes[hn::MaxLanes(d)];
+  hn::Store(signs, d, lanes);
+  bool is_odd = false;
+  for (size_t i = 0; i < hn::Lanes(d); ++i) is_odd ^= std::signbit(static_cast<double>(lanes[i]));
+  return is_odd;
+}
+
+HWY_INLINE void Accumulate(DoubleVector v, DoubleVector &sum, DoubleVector &abs_sum,
+                           DoubleVector &squares) {
+  sum = hn::Add(sum, v);
+  abs_sum = hn::Add(abs_sum, hn::Abs(v));
+  squares = hn::MulAdd(v, v, squares);
+}
+
+template <class T>
+HWY_INLINE void AccumulateLast(const T *x, size_t count, BlockSums *sums) {
+  for (size_t i = 0; i < count; ++i) {
+    const auto v = static_cast<double>(x[i]);
+    sums->sum += v;
+    sums->abs_sum += std::fabs(v);
+    sums->squares += v * v;
+    sums->min = std::min(sums->min, v);
+    sums->max = std::max(sums->max, v);
+    sums->abs_min = std::min(sums->abs_min, std::fabs(v));
+    sums->is_odd ^= std::signbit(v);
+  }
+}
+
+// A step is four vectors of double.  Short sums of their own round less than one long sum.
+constexpr size_t kStepsASum = 8;
+
+// Sums up steps, with two accumulators in turn: additions take longer than they occupy
+// the adder.  Narrow numbers are read from memory again, which is cheaper than to take a
+// vector apart.
+template <class T>
+HWY_INLINE void AccumulateSteps(const T *x, size_t steps, DoubleVector &sum, DoubleVector &abs_sum,
+                                DoubleVector &squares) {
+  const size_t lanes = hn::Lanes(Doubles());
+  auto sum0 = hn::Zero(Doubles()), sum1 = sum0, abs0 = sum0, abs1 = sum0;
+  auto squares0 = sum0, squares1 = sum0;
+  for (; steps > 0; --steps, x += 4 * lanes) {
+    Accumulate(LoadWide(x), sum0, abs0, squares0);
+    Accumulate(LoadWide(x + lanes), sum1, abs1, squares1);
+    Accumulate(LoadWide(x + 2 * lanes), sum0, abs0, squares0);
+    Accumulate(LoadWide(x + 3 * lanes), sum1, abs1, squares1);
+  }
+  sum = hn::Add(sum, hn::Add(sum0, sum1));
+  abs_sum = hn::Add(abs_sum, hn::Add(abs0, abs1));
+  squares = hn::Add(squares, hn::Add(squares0, squares1));
+}
+
+// The processor's own prefetching stops at the end of a page.
+HWY_INLINE void FetchAhead(const void *from, size_t bytes) {
+  constexpr size_t kAhead = 2048;
+  constexpr size_t kLine = 64;
+  const auto *ahead = static_cast<const std::byte *>(from) + kAhead;
+  for (size_t i = 0; i < bytes; i += kLine) __builtin_prefetch(ahead + i);
+}
+
+// The bounds of numbers of type T, to which elements are widened unless they are numbers.
+template <class Narrow, class T>
+struct NumberBounds {
+  using D = hn::ScalableTag<T>;
+  static constexpr T kLeast = -std::numeric_limits<T>::infinity();
+  static constexpr T kGreatest = std::numeric_limits<T>::infinity();
+
+  template <class V>
+  static HWY_INLINE void Take(const Narrow *from, T *wide, V &min, V &max, V &abs_min, V &signs) {
+    const auto v = LoadAs<T>(from);
+    if constexpr (!std::is_same_v<Narrow, T>) hn::Store(v, D(), wide);
+    min = hn::Min(min, v);
+    max = hn::Max(max, v);
+    abs_min = hn::Min(abs_min, hn::Abs(v));
+    signs = hn::Xor(signs, v);
+  }
+
+  static double NumberOf(T bound) { return static_cast<double>(bound); }
+};
+
+// The bounds of 16-bit floats as integers in the same order.
+template <class Narrow>
+struct HalfBounds {
+  using D = hn::ScalableTag<int16_t>;
+  static constexpr int16_t kLeast = std::numeric_limits<int16_t>::min();
+  static constexpr int16_t kGreatest = std::numeric_limits<int16_t>::max();
+
+  template <class V>
+  static HWY_INLINE void Take(const Narrow *from, float *wide, V &min, V &max, V &abs_min,
+                              V &signs) {
+    const auto v = hn::LoadU(D(), reinterpret_cast<const int16_t *>(from));
+    const auto magnitude = hn::Set(D(), 0x7FFF);
+    const auto key = hn::Xor(v, hn::And(hn::ShiftRight<15>(v), magnitude));
+    min = hn::Min(min, key);
+    max = hn::Max(max, key);
+    abs_min = hn::Min(abs_min, hn::And(v, magnitude));
+    signs = hn::Xor(signs, v);
+    Widen(from, v, wide);
+  }
+
+  static double NumberOf(int16_t key) {
+    HWY_ALIGN int16_t bits[hn::MaxLanes(hn::ScalableTag<float>())] = {};
+    bits[0] = static_cast<int16_t>(key < 0 ? key ^ 0x7FFF : key);
+    return hn::GetLane(LoadAs<float>(reinterpret_cast<const Narrow *>(bits)));
+  }
+
+ private:
+  // In any order.
+  template <class V>
+  static HWY_INLINE void Widen(const Narrow *from, V v, float *wide) {
+    const hn::ScalableTag<float> d;
+    if constexpr (std::is_same_v<Narrow, hwy::bfloat16_t>) {
+      const hn::RebindToUnsigned<decltype(d)> words;
+      const auto pairs = hn::BitCast(words, v);
+      hn::Store(hn::BitCast(d, hn::ShiftLeft<16>(pairs)), d, wide);
+      hn::Store(hn::BitCast(d, hn::And(pairs, hn::Set(words, 0xFFFF0000))), d, wide + hn::Lanes(d));
+    } else {
+      hn::Store(LoadAs<float>(from), d, wide);
+      hn::Store(LoadAs<float>(from + hn::Lanes(d)), d, wide + hn::Lanes(d));
+    }
+  }
+};
+
+template <class Narrow>
+constexpr bool kIsHalf = HWY_TARGET != HWY_SCALAR && (std::is_same_v<Narrow, hwy::bfloat16_t> ||
+                                                      std::is_same_v<Narrow, hwy::float16_t>);
+template <class Narrow, class T>
+using BoundsOf = std::conditional_t<kIsHalf<Narrow>, HalfBounds<Narrow>, NumberBounds<Narrow, T>>;
+
+template <class Narrow, class T>
+BlockSums SumsOf(const std::byte *elements, size_t count) {
+  using Bounds = BoundsOf<Narrow, T>;
+  const Doubles d;
+  const typename Bounds::D bounds;
+  const auto *from = reinterpret_cast<const Narrow *>(elements);
+  const size_t step = 4 * hn::Lanes(d);
+  auto sum = hn::Zero(d), abs_sum = sum, squares = sum;
+  auto min = hn::Set(bounds, Bounds::kGreatest), max = hn::Set(bounds, Bounds::kLeast);
+  auto abs_min = min, signs = hn::Zero(bounds);
+  HWY_ALIGN T wide[kStepsASum * 4 * hn::MaxLanes(d)];
+  size_t i = 0;
+  while (i + step <= count) {
+    const size_t steps = std::min(kStepsASum, (count - i) / step);
+    FetchAhead(from + i, steps * step * sizeof(Narrow));
+    for (size_t j = 0; j < steps * step; j += hn::Lanes(bounds)) {
+      Bounds::Take(from + i + j, wide + j, min, max, abs_min, signs);
+    }
+    if constexpr (std::is_same_v<Narrow, T>) {
+      AccumulateSteps(from + i, steps, sum, abs_sum, squares);
+    } else {
+      AccumulateSteps(&wide[0], steps, sum, abs_sum, squares);
+    }
+    i += steps * step;
+  }
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  BlockSums sums{SumOf(sum), SumOf(abs_sum), SumOf(squares), kInfinity,
+                 -kInfinity, kInfinity,      false};
+  if (i > 0) {
+    sums.min = Bounds::NumberOf(hn::GetLane(hn::MinOfLanes(bounds, min)));
+    sums.max = Bounds::NumberOf(hn::GetLane(hn::MaxOfLanes(bounds, max)));
+    sums.abs_min = Bounds::NumberOf(hn::GetLane(hn::MinOfLanes(bounds, abs_min)));
+    sums.is_odd = IsOdd(bounds, signs);
+  }
+  HWY_ALIGN Narrow rest[4 * hn::MaxLanes(d)] = {};
+  HWY_ALIGN T last[4 * hn::MaxLanes(d)];
+  std::memcpy(rest, from + i, (count - i) * sizeof(Narrow));
+  WidenBlock<Narrow>(reinterpret_cast<const std::byte *>(rest), count - i, &last[0]);
+  AccumulateLast(last, count - i, &sums);
+  return sums;
+}
+
 HWY_INLINE double ProductOf(DoubleVector v) {
   HWY_ALIGN double lanes[hn::MaxLanes(Doubles())];
   hn::Store(v, Doubles(), lanes);
@@ -128,125 +309,32 @@ HWY_INLINE void TakeExponent(DoubleVector &v, WordVector &fields) {
   v = hn::BitCast(Doubles(), hn::Or(hn::AndNot(mask, bits), hn::Set(Words(), kExponentOfOne)));
 }
 
-template <class V>
-HWY_INLINE void Bound(V v, V &min, V &max, V &abs_min) {
-  min = hn::Min(min, v);
-  max = hn::Max(max, v);
-  abs_min = hn::Min(abs_min, hn::Abs(v));
-}
-
-HWY_INLINE void Accumulate(DoubleVector v, DoubleVector &sum, DoubleVector &abs_sum,
-                           DoubleVector &squares, DoubleVector &product) {
-  sum = hn::Add(sum, v);
-  abs_sum = hn::Add(abs_sum, hn::Abs(v));
-  squares = hn::MulAdd(v, v, squares);
-  product = hn::Mul(product, v);
-}
-
 template <class T>
-HWY_INLINE void AccumulateLast(const T *x, size_t count, BlockSums *sums) {
-  for (size_t i = 0; i < count; ++i) {
-    const auto v = static_cast<double>(x[i]);
-    sums->sum += v;
-    sums->abs_sum += std::fabs(v);
-    sums->squares += v * v;
-    sums->min = std::min(sums->min, v);
-    sums->max = std::max(sums->max, v);
-    sums->abs_min = std::min(sums->abs_min, std::fabs(v));
-    int exponent = 0;
-    sums->product.mantissa *= std::frexp(v, &exponent);
-    sums->product.exponent += exponent;
-  }
-}
-
-// The numbers of a step: twice as many as there are lanes of double.
-template <class T, class Narrow, class V>
-HWY_INLINE void LoadStep(const Narrow *from, V &min, V &max, V &abs_min, DoubleVector &v0,
-                         DoubleVector &v1) {
+WideProduct BlockProductOf(const T *x, size_t count, int steps_to_take) {
   const Doubles d;
   const size_t lanes = hn::Lanes(d);
-  const auto v = LoadAs<T>(from);
-  Bound(v, min, max, abs_min);
-  if constexpr (sizeof(T) == sizeof(double)) {
-    v0 = v;
-    v1 = LoadAs<T>(from + lanes);
-    Bound(v1, min, max, abs_min);
-  } else {
-#if HWY_TARGET == HWY_SCALAR
-    const auto next = LoadAs<T>(from + lanes);
-    Bound(next, min, max, abs_min);
-    v0 = hn::PromoteTo(d, v);
-    v1 = hn::PromoteTo(d, next);
-#else
-    const hn::Rebind<float, Doubles> half;
-    if constexpr (std::is_same_v<Narrow, T>) {
-      // From memory again, which is cheaper than to take a vector apart.
-      v0 = hn::PromoteTo(d, hn::LoadU(half, from));
-      v1 = hn::PromoteTo(d, hn::LoadU(half, from + lanes));
-    } else {
-      v0 = hn::PromoteTo(d, hn::LowerHalf(half, v));
-      v1 = hn::PromoteTo(d, hn::UpperHalf(half, v));
-    }
-#endif
-  }
-}
-
-// Two vectors of double a step, each with accumulators of its own: additions take
-// longer than they occupy the adder.
-template <class Narrow, class T>
-BlockSums SumsOf(const std::byte *elements, size_t count, int steps_to_take) {
-  const Doubles d;
-  const hn::ScalableTag<T> dt;
-  const auto *from = reinterpret_cast<const Narrow *>(elements);
-  const size_t step = 2 * hn::Lanes(d);
-  auto sum = hn::Zero(d), abs_sum = sum, squares = sum;
+  const size_t step = 2 * lanes;
   auto product0 = hn::Set(d, 1.0), product1 = product0;
-  auto min = hn::Set(dt, std::numeric_limits<T>::infinity()), max = hn::Neg(min), abs_min = min;
   auto fields = hn::Zero(Words());
   int64_t fields_taken = 0;
   size_t i = 0;
   while (i + step <= count) {
-    // Short sums of their own round less than one long sum.
-    auto sum0 = hn::Zero(d), sum1 = sum0, abs0 = sum0, abs1 = sum0;
-    auto squares0 = sum0, squares1 = sum0;
     size_t steps = std::min(static_cast<size_t>(steps_to_take), (count - i) / step);
     for (; steps > 0; --steps, i += step) {
-      DoubleVector v0, v1;
-      LoadStep<T>(from + i, min, max, abs_min, v0, v1);
-      Accumulate(v0, sum0, abs0, squares0, product0);
-      Accumulate(v1, sum1, abs1, squares1, product1);
+      product0 = hn::Mul(product0, LoadWide(x + i));
+      product1 = hn::Mul(product1, LoadWide(x + i + lanes));
     }
-    sum = hn::Add(sum, hn::Add(sum0, sum1));
-    abs_sum = hn::Add(abs_sum, hn::Add(abs0, abs1));
-    squares = hn::Add(squares, hn::Add(squares0, squares1));
     TakeExponent(product0, fields);
     TakeExponent(product1, fields);
     fields_taken += static_cast<int64_t>(step);
   }
-  BlockSums sums;
-  sums.sum = SumOf(sum);
-  sums.abs_sum = SumOf(abs_sum);
-  sums.squares = SumOf(squares);
-  sums.product = {ProductOf(hn::Mul(product0, product1)), ExponentOf(fields, fields_taken)};
-  sums.min = LeastOf(dt, min);
-  sums.max = GreatestOf(dt, max);
-  sums.abs_min = LeastOf(dt, abs_min);
-  HWY_ALIGN Narrow rest[2 * hn::MaxLanes(d)] = {};
-  HWY_ALIGN T last[2 * hn::MaxLanes(d)];
-  std::memcpy(rest, from + i, (count - i) * sizeof(Narrow));
-  WidenBlock<Narrow>(reinterpret_cast<const std::byte *>(rest), step, &last[0]);
-  AccumulateLast(last, count - i, &sums);
-  return sums;
-}
-
-template <class T>
-HWY_INLINE DoubleVector LoadWide(const T *x) {
-  const auto v = hn::LoadU(hn::Rebind<T, Doubles>(), x);
-  if constexpr (sizeof(T) == sizeof(double)) {
-    return v;
-  } else {
-    return hn::PromoteTo(Doubles(), v);
+  WideProduct product{ProductOf(hn::Mul(product0, product1)), ExponentOf(fields, fields_taken)};
+  for (; i < count; ++i) {
+    int exponent = 0;
+    product.mantissa *= std::frexp(static_cast<double>(x[i]), &exponent);
+    product.exponent += exponent;
   }
+  return product;
 }
 
 template <class T>
@@ -328,7 +416,8 @@ BlockCounts CountsOf(const T *x, size_t count) {
 }
 
 template <class T>
-constexpr BlockKernels<T> kKernelsOn = {DeviationsOf<T>, ZerosOf<T>, CountsOf<T>};
+constexpr BlockKernels<T> kKernelsOn = {DeviationsOf<T>, ZerosOf<T>, CountsOf<T>,
+                                        BlockProductOf<T>};
 
 template <class Narrow, class T>
 constexpr ElementKernels<T> kKernelsOf = {

@@ -21,12 +21,10 @@ struct BlockSums {
   double sum;
   double abs_sum;
   double squares;
-  // Right if no factor is zero and all magnitudes lie within 2 to the plus or minus
-  // kProductBits / steps; see below.
-  WideProduct product;
   double min;
   double max;
   double abs_min;
+  bool is_odd;  // in number of minus signs
 };
 
 // Exponents are taken out of products every so many `steps`, 1 to 16, so that they stay
@@ -59,13 +57,16 @@ struct BlockKernels {
   BlockDeviations (*deviations)(const T *x, size_t count, double centre, bool absolute);
   int64_t (*zeros)(const T *x, size_t count);
   BlockCounts (*counts)(const T *x, size_t count);
+  // Right if no factor is zero and all magnitudes lie within 2 to the plus or minus
+  // kProductBits / steps.
+  WideProduct (*product)(const T *x, size_t count, int steps);
 };
 
 // For elements of some type that T can hold, aligned for that type.  Exact, but for
 // 64-bit integers, which are rounded.
 template <class T>
 struct ElementKernels {
-  BlockSums (*sums)(const std::byte *elements, size_t count, int steps);
+  BlockSums (*sums)(const std::byte *elements, size_t count);
   // NULL if the elements are T already.
   void (*widen)(const std::byte *elements, size_t count, T *out);
 };

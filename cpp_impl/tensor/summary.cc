@@ -67,53 +67,12 @@ class SpreadOfAll {
   CompensatedSum squares_;
 };
 
-class ProductOfAll {
- public:
-  void Multiply(const WideProduct &factor) {
-    int exponent = 0;
-    product_.mantissa = std::frexp(product_.mantissa * factor.mantissa, &exponent);
-    product_.exponent += exponent + factor.exponent;
-  }
-  bool IsNegative() const { return product_.mantissa < 0; }
-  double Value() const {
-    constexpr int64_t kBeyond = 5000;
-    const int64_t exponent = std::clamp(product_.exponent, -kBeyond, kBeyond);
-    return std::ldexp(product_.mantissa, static_cast<int>(exponent));
-  }
-
- private:
-  WideProduct product_;
-};
-
-// How many factors may be multiplied before exponents are taken out, so that magnitudes
-// like those in the block fit; 0 if no number is small enough.
-int StepsFor(const BlockSums &sums) {
-  const int bits = std::max(std::abs(std::ilogb(sums.abs_min)),
-                            std::abs(std::ilogb(std::max(-sums.min, sums.max)))) +
-                   1;
-  return std::min(kProductBits / bits, kMostSteps);
-}
-
-template <class T>
-WideProduct SlowProduct(NumberBlock<T> &block) {
-  WideProduct product;
-  const T *x = block.Numbers();
-  for (size_t i = 0; i < block.Count(); ++i) {
-    int exponent = 0;
-    product.mantissa *= std::frexp(static_cast<double>(x[i]), &exponent);
-    product.exponent += exponent;
-    product.mantissa = std::frexp(product.mantissa, &exponent);
-    product.exponent += exponent;
-  }
-  return product;
-}
-
 class Accumulator {
  public:
   template <class T>
   void Add(NumberBlock<T> &block) {
     count_ += static_cast<int64_t>(block.Count());
-    const BlockSums sums = block.Sums(steps_);
+    const BlockSums sums = block.Sums();
     if (!std::isfinite(sums.abs_sum) && AddNonFinite(block)) return;
     min_ = std::min(min_, sums.min);
     max_ = std::max(max_, sums.max);
@@ -121,7 +80,8 @@ class Accumulator {
     sum_.Add(sums.sum);
     abs_sum_.Add(sums.abs_sum);
     squares_.Add(sums.squares);
-    AddProduct(block, sums);
+    if (sums.abs_min == 0) zeros_ += block.Zeros();
+    is_odd_ ^= sums.is_odd;
     AddSpreads(block, sums);
   }
 
@@ -133,8 +93,6 @@ class Accumulator {
   template <class T>
   bool AddNonFinite(NumberBlock<T> &block);
   template <class T>
-  void AddProduct(NumberBlock<T> &block, const BlockSums &sums);
-  template <class T>
   void AddSpreads(NumberBlock<T> &block, const BlockSums &sums);
 
   void FinishFinite(Statistics *out) const;
@@ -145,14 +103,13 @@ class Accumulator {
   int64_t positive_infinities_ = 0;
   int64_t negative_infinities_ = 0;
   int64_t zeros_ = 0;
+  bool is_odd_ = false;
   double min_ = kInfinity;
   double max_ = -kInfinity;
   double abs_min_ = kInfinity;
   CompensatedSum sum_;
   CompensatedSum abs_sum_;
   CompensatedSum squares_;
-  ProductOfAll product_;
-  int steps_ = kMostSteps;  // as the last block needed them
   SpreadOfAll spread_;
   SpreadOfAll abs_spread_;
 };
@@ -170,24 +127,8 @@ bool Accumulator::AddNonFinite(NumberBlock<T> &block) {
   min_ = std::min(min_, counts.min);
   max_ = std::max(max_, counts.max);
   abs_min_ = std::min(abs_min_, counts.abs_min);
-  if (counts.negatives % 2 != 0) product_.Multiply({-1, 0});
+  is_odd_ ^= counts.negatives % 2 != 0;
   return true;
-}
-
-template <class T>
-void Accumulator::AddProduct(NumberBlock<T> &block, const BlockSums &sums) {
-  if (sums.abs_min == 0) {
-    zeros_ += block.Zeros();
-    return;
-  }
-  if (zeros_ > 0) return;
-  const int steps = StepsFor(sums);
-  if (steps == 0) {
-    product_.Multiply(SlowProduct(block));
-  } else {
-    product_.Multiply(steps < steps_ ? block.Sums(steps).product : sums.product);
-    steps_ = steps;
-  }
 }
 
 // From the sums alone if the mean is not so large that their difference would have
@@ -224,10 +165,11 @@ Statistics Accumulator::Finish() const {
   out.nan_count = nans_;
   out.inf_count = positive_infinities_ + negative_infinities_;
   out.zero_count = zeros_;
+  out.is_odd = is_odd_;
   if (count_ == 0) {
-    out.plain = out.absolute = {kNan, kNan, kNan, kNan, 0, 1};
+    out.plain = out.absolute = {kNan, kNan, kNan, kNan, 0};
   } else if (nans_ > 0) {
-    out.plain = out.absolute = {kNan, kNan, kNan, kNan, kNan, kNan};
+    out.plain = out.absolute = {kNan, kNan, kNan, kNan, kNan};
     out.l1 = out.l2 = kNan;
   } else if (out.inf_count > 0) {
     FinishWithInfinities(&out);
@@ -239,12 +181,10 @@ Statistics Accumulator::Finish() const {
 
 void Accumulator::FinishFinite(Statistics *out) const {
   const auto count = static_cast<double>(count_);
-  const double prod = zeros_ > 0 ? 0 : product_.Value();
   const double sum = sum_.Value();
   const double abs_sum = abs_sum_.Value();
-  out->plain = {min_, max_, sum / count, spread_.Variance(), sum, prod};
-  out->absolute = {abs_min_, GreatestMagnitude(), abs_sum / count, abs_spread_.Variance(),
-                   abs_sum,  std::fabs(prod)};
+  out->plain = {min_, max_, sum / count, spread_.Variance(), sum};
+  out->absolute = {abs_min_, GreatestMagnitude(), abs_sum / count, abs_spread_.Variance(), abs_sum};
   out->l1 = abs_sum;
   out->l2 = std::sqrt(squares_.Value());
 }
@@ -253,11 +193,8 @@ void Accumulator::FinishWithInfinities(Statistics *out) const {
   double sum = kNan;
   if (negative_infinities_ == 0) sum = kInfinity;
   if (positive_infinities_ == 0) sum = -kInfinity;
-  double abs_prod = kInfinity;
-  if (zeros_ > 0) abs_prod = kNan;
-  const double prod = product_.IsNegative() ? -abs_prod : abs_prod;
-  out->plain = {min_, max_, sum, kNan, sum, prod};
-  out->absolute = {abs_min_, kInfinity, kInfinity, kNan, kInfinity, abs_prod};
+  out->plain = {min_, max_, sum, kNan, sum};
+  out->absolute = {abs_min_, kInfinity, kInfinity, kNan, kInfinity};
   out->l1 = out->l2 = kInfinity;
 }
 

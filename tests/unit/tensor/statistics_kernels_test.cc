@@ -54,6 +54,40 @@ TEST_F(EveryInstructionSet, GivesTheSameSums) {
   }
 }
 
+// Every code that is a number, of both signs and of each alone.
+TEST_F(EveryInstructionSet, BoundsHalves) {
+  const auto expect = [](const ElementKernels<float> &kernels, SmallFloat format, uint32_t first,
+                         uint32_t sign) {
+    std::vector<uint16_t> codes;
+    for (uint32_t code = first; code <= format.LargestBits(); ++code) {
+      codes.push_back(static_cast<uint16_t>(code | (code % 3 != 0 ? sign : 0)));
+    }
+    double min = DecodeSmallFloat(format, codes[0]), max = min, abs_min = std::fabs(min);
+    bool is_odd = false;
+    for (const uint16_t code : codes) {
+      const double number = DecodeSmallFloat(format, code);
+      min = std::min(min, number);
+      max = std::max(max, number);
+      abs_min = std::min(abs_min, std::fabs(number));
+      is_odd ^= std::signbit(number);
+    }
+    const BlockSums sums =
+        kernels.sums(reinterpret_cast<const std::byte *>(codes.data()), codes.size());
+    EXPECT_EQ(sums.min, min);
+    EXPECT_EQ(sums.max, max);
+    EXPECT_EQ(sums.abs_min, abs_min);
+    EXPECT_EQ(sums.is_odd, is_odd);
+  };
+  Run([&] {
+    for (const uint32_t first : {0U, 1U, 1000U, 30000U}) {
+      for (const uint32_t sign : {0U, 0x8000U}) {
+        expect(GetKernels().of_float16, kFloat16Format, first, sign);
+        expect(GetKernels().of_bfloat16, kBFloat16Format, first, sign);
+      }
+    }
+  });
+}
+
 TEST_F(EveryInstructionSet, WidensEveryFloat16) {
   std::vector<uint16_t> all(1 << 16);
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<uint16_t>(i);
@@ -80,9 +114,8 @@ TEST_F(EveryInstructionSet, MultipliesBeyondTheRangeOfDouble) {
   std::fill_n(x.begin(), 1023, 1e30F);
   x.back() = -2;
   Run([&] {
-    const BlockSums sums =
-        GetKernels().of_float32.sums(reinterpret_cast<const std::byte *>(x.data()), x.size(), 4);
-    EXPECT_NEAR(std::ldexp(sums.product.mantissa, static_cast<int>(sums.product.exponent)) / -2,
+    const WideProduct product = GetKernels().on_float.product(x.data(), x.size(), 4);
+    EXPECT_NEAR(std::ldexp(product.mantissa, static_cast<int>(product.exponent)) / -2,
                 std::pow(static_cast<double>(1e30F) * static_cast<double>(1e-30F), 1023), 1e-11);
   });
 }
