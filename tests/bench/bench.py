@@ -130,6 +130,14 @@ def through_c(folder: Path) -> dict[str, float]:
     return results
 
 
+def through_statistics() -> dict[str, float]:
+    """Bytes a second, by name."""
+    done = subprocess.run(
+        [ROOT / "build/bin/smdebug_statistics_bench"], stdout=subprocess.PIPE, check=True, timeout=900
+    )
+    return dict(json.loads(done.stdout))
+
+
 Round = dict[str, dict[str, float]]
 
 # What is told: the sentence, the figure of ours and that of the peer (both from one
@@ -164,6 +172,12 @@ FIGURES: list[tuple[str, str, Callable[[Round], float], str]] = [
      / r["c"]["pread/1048576/8:bytes_per_second"], ">= 0.8"),
     ("read 1 MiB values, Python", "x the original",
      lambda r: r["python"]["read_1MiB"] / r["original"]["read_1MiB"], ""),
+    *(
+        (f"statistics of 64 MiB {dtype}", "of memory read bandwidth",
+         lambda r, dtype=dtype: r["statistics"][f"statistics/{dtype}/64"]
+         / r["statistics"][f"read/{dtype}/64"], goal)
+        for dtype, goal in (("float32", ">= 0.6"), ("bfloat16", ">= 0.4"), ("float16", ">= 0.4"))
+    ),
     ("18 reductions of 16 MiB float32", "of NumPy's sum",
      lambda r: r["c"]["reduce_16MiB:bytes_per_second"] / r["numpy"]["sum"], ">= 0.5"),
     ("18 reductions of 16 MiB float32", "x the original",
@@ -194,6 +208,7 @@ def measure() -> list[Round]:
                 "original": through_original(folder),
                 "python": through_python(folder),
                 "c": through_c(folder),
+                "statistics": through_statistics(),
                 "numpy": {"sum": numpy_sum()},
             })
     finally:
