@@ -14,10 +14,12 @@ IndexScanner::IndexScanner(std::shared_ptr<storage::Store> store, StepRange rang
       listing_(store_->Follow(std::string(format::kIndexFolder))) {}
 
 Result<format::IndexFile> IndexScanner::Parse(const std::string &name,
-                                              const Result<std::string> &text) const {
+                                              const Result<std::string> &text,
+                                              format::IndexFile spare) const {
   if (!text.IsOk()) return text.GetStatus();
   const std::string path = StrCat(store_->Location(), "/", name);
-  SMD_ASSIGN_OR_RETURN(format::IndexFile index, format::IndexFromJson(*text, path));
+  SMD_ASSIGN_OR_RETURN(format::IndexFile index,
+                       format::IndexFromJson(*text, path, std::move(spare)));
   constexpr uint64_t kLongest =
       format::kMaxRecordPayload + format::kRecordHeaderSize + format::kRecordFooterSize;
   for (const format::TensorLocation &location : index.tensors) {
@@ -52,19 +54,21 @@ Status IndexScanner::Next(const IsKnown &is_known, const Take &take, Status *fai
   SMD_ASSIGN_OR_RETURN(std::vector<std::string> names, listing_->Next());
   for (const auto &[name, code] : failed_) names.push_back(name);
   std::vector<format::StepFile> files = Choose(&names, is_known);
+  Found found;
   const auto at_once = static_cast<size_t>(store_->ReadsAtOnce());
   for (size_t begin = 0; begin < names.size(); begin += at_once) {
     const auto some = std::span(names).subspan(begin, std::min(at_once, names.size() - begin));
     const std::vector<Result<std::string>> texts = store_->ReadTexts(some);
     for (size_t i = 0; i < some.size(); ++i) {
-      auto index = Parse(some[i], texts[i]);
+      auto index = Parse(some[i], texts[i], std::move(found.index));
       if (!index.IsOk()) {
         NoteFailure(some[i], index.GetStatus(), failure);
         continue;
       }
       failed_.erase(some[i]);
       format::StepFile &file = files[begin + i];
-      take({file.step, std::move(file.worker), *std::move(index)});
+      found = {file.step, std::move(file.worker), *std::move(index)};
+      take(found);
     }
   }
   return Status::Ok();

@@ -33,7 +33,8 @@ class IndexScanner {
     format::IndexFile index;
   };
   using IsKnown = std::function<bool(int64_t step, const std::string &worker)>;
-  using Take = std::function<void(Found)>;
+  // May take out of it what it keeps.
+  using Take = std::function<void(Found &)>;
 
   IndexScanner(std::shared_ptr<storage::Store> store, StepRange range);
 
@@ -54,7 +55,8 @@ class IndexScanner {
   void Finish() { listing_.reset(); }
 
  private:
-  Result<format::IndexFile> Parse(const std::string &name, const Result<std::string> &text) const;
+  Result<format::IndexFile> Parse(const std::string &name, const Result<std::string> &text,
+                                  format::IndexFile spare) const;
   // Leaves only the files of steps in range that are not known, each once, sorted; returns
   // what their names say.
   std::vector<format::StepFile> Choose(std::vector<std::string> *names,

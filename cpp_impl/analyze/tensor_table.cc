@@ -25,10 +25,10 @@ void TensorEntries::Add(Mode mode, const Entry &entry) {
   }
 }
 
-void TensorEntries::AddShape(Mode mode, Entry entry, format::SavedShape shape) {
+void TensorEntries::AddShape(Mode mode, Entry entry, const format::SavedShape &shape) {
   entry.start = shapes_.size();
-  shapes_.push_back(std::move(shape.shape));
-  original_name_ = std::move(shape.original_name);
+  shapes_.push_back(shape.shape);
+  original_name_ = shape.original_name;
   Add(mode, entry);
 }
 
@@ -41,16 +41,27 @@ std::span<const Entry> TensorEntries::At(Mode mode, int64_t step) const {
   return {begin, end};
 }
 
+// A job lists its tensors in the same order at every step, and each one's reductions side by
+// side: then nothing is looked for.
 TensorEntries &TensorTable::GetOrCreate(std::string_view name) {
-  const auto found = tensors_.find(name);
-  if (found != tensors_.end()) return *found->second;
-  sorted_.clear();
-  std::string key(name);
-  auto entries = std::make_unique<TensorEntries>(key);
-  return *tensors_.emplace(std::move(key), std::move(entries)).first->second;
+  for (Tensor *expected : {last_, last_ == nullptr ? nullptr : last_->next}) {
+    if (expected == nullptr || expected->entries.Name() != name) continue;
+    last_ = expected;
+    return expected->entries;
+  }
+  auto found = tensors_.find(name);
+  if (found == tensors_.end()) {
+    sorted_.clear();
+    auto tensor = std::make_unique<Tensor>(name);
+    const std::string_view key = tensor->entries.Name();
+    found = tensors_.emplace(key, std::move(tensor)).first;
+  }
+  if (last_ != nullptr) last_->next = found->second.get();
+  last_ = found->second.get();
+  return last_->entries;
 }
 
-void TensorTable::Add(int64_t global_step, uint16_t worker, format::IndexFile index) {
+void TensorTable::Add(int64_t global_step, uint16_t worker, const format::IndexFile &index) {
   for (const format::TensorLocation &location : index.tensors) {
     Entry entry{index.mode_step,
                 global_step,
@@ -67,22 +78,22 @@ void TensorTable::Add(int64_t global_step, uint16_t worker, format::IndexFile in
     }
     GetOrCreate(name).Add(index.mode, entry);
   }
-  for (format::SavedShape &shape : index.shapes) {
+  for (const format::SavedShape &shape : index.shapes) {
     const Entry entry{index.mode_step, global_step, 0, 0, 0, worker, EntryKind::Shape(), false};
     TensorEntries &tensor = GetOrCreate(shape.name);
-    tensor.AddShape(index.mode, entry, std::move(shape));
+    tensor.AddShape(index.mode, entry, shape);
   }
 }
 
 const TensorEntries *TensorTable::Find(std::string_view name) const {
   const auto found = tensors_.find(name);
-  return found == tensors_.end() ? nullptr : found->second.get();
+  return found == tensors_.end() ? nullptr : &found->second->entries;
 }
 
 const std::vector<const TensorEntries *> &TensorTable::Sorted() const {
   if (sorted_.empty() && !tensors_.empty()) {
     sorted_.reserve(tensors_.size());
-    for (const auto &[name, entries] : tensors_) sorted_.push_back(entries.get());
+    for (const auto &[name, tensor] : tensors_) sorted_.push_back(&tensor->entries);
     std::sort(sorted_.begin(), sorted_.end(),
               [](const auto *a, const auto *b) { return a->Name() < b->Name(); });
   }

@@ -60,7 +60,7 @@ class TensorEntries {
 
   // Takes the place of an entry of the same step, worker and kind.
   void Add(Mode mode, const Entry &entry);
-  void AddShape(Mode mode, Entry entry, format::SavedShape shape);
+  void AddShape(Mode mode, Entry entry, const format::SavedShape &shape);
   const std::vector<int64_t> &ShapeOf(const Entry &entry) const { return shapes_[entry.start]; }
 
   // Every entry of a mode's step, by worker and kind.
@@ -79,7 +79,7 @@ class TensorEntries {
 class TensorTable {
  public:
   // Files all that an index file of that worker and step lists.
-  void Add(int64_t global_step, uint16_t worker, format::IndexFile index);
+  void Add(int64_t global_step, uint16_t worker, const format::IndexFile &index);
 
   // NULL if there is none of that name.  Stays valid as the table grows.
   const TensorEntries *Find(std::string_view name) const;
@@ -87,14 +87,16 @@ class TensorTable {
   const std::vector<const TensorEntries *> &Sorted() const;
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  struct Tensor {
+    explicit Tensor(std::string_view name) : entries(std::string(name)) {}
+    TensorEntries entries;
+    Tensor *next = nullptr;  // the other one that followed last time
   };
   TensorEntries &GetOrCreate(std::string_view name);
 
-  std::unordered_map<std::string, std::unique_ptr<TensorEntries>, Hash, std::equal_to<>> tensors_;
-  mutable std::vector<const TensorEntries *> sorted_;  // empty: to be made
+  std::unordered_map<std::string_view, std::unique_ptr<Tensor>> tensors_;  // by name
+  Tensor *last_ = nullptr;                                                 // got or made
+  mutable std::vector<const TensorEntries *> sorted_;                      // empty: to be made
 };
 
 }  // namespace smdebug::analyze

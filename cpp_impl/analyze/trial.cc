@@ -213,9 +213,9 @@ Status Trial::Scan() try {
     const MutexLock lock(mutex_);
     return steps_.Has(step, WorkerNumber(worker));
   };
-  const auto take = [&](IndexScanner::Found file) {
+  const auto take = [&](IndexScanner::Found &file) {
     has_news = true;
-    Take(std::move(file));
+    Take(file);
   };
   SMD_RETURN_IF_ERROR(scanner_.Next(is_known, take, &failure));
   if (!failure.IsOk()) options_.logger.Warning(failure.Message());
@@ -232,15 +232,15 @@ Status Trial::Scan() try {
   throw;
 }
 
-void Trial::Take(IndexScanner::Found file) {
+void Trial::Take(IndexScanner::Found &file) {
   const MutexLock lock(mutex_);
   const uint16_t worker = WorkerNumber(file.worker);
   const ModeStep as{file.index.mode, file.index.mode_step};
   const std::string usual = format::EventFileName(file.step, format::WorkerToFile(file.worker));
   if (!file.index.event_file_name.empty() && file.index.event_file_name != usual) {
-    odd_event_files_[{file.step, worker}] = std::move(file.index.event_file_name);
+    odd_event_files_[{file.step, worker}] = file.index.event_file_name;
   }
-  tensors_.Add(file.step, worker, std::move(file.index));
+  tensors_.Add(file.step, worker, file.index);
   steps_.Add(file.step, worker, as);
 }
 

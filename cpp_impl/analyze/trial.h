@@ -138,7 +138,7 @@ class Trial {
   Status MissingCollections(std::string_view why) const;
   Status RefreshLocked() SMD_REQUIRES(refresh_mutex_);
   Status Scan() SMD_REQUIRES(refresh_mutex_);
-  void Take(IndexScanner::Found file) SMD_EXCLUDES(mutex_);
+  void Take(IndexScanner::Found &file) SMD_EXCLUDES(mutex_);
   Status CheckUsable() const;
   // Waits for a change, at most `pause`; CANCELLED.
   Status Pause(storage::Watcher &watcher, Clock::Duration pause, const Deadline &deadline);

@@ -40,7 +40,8 @@ std::string IndexToJson(const IndexFile &index);
 
 // Reads such a text (at most 256 MiB); unknown keys are passed over, in any order.
 // Fails with CORRUPT_DATA, `path` and the reason: no JSON, no meta, no payload, a
-// number that is none, an event file outside the trial.
-Result<IndexFile> IndexFromJson(std::string_view text, std::string_view path);
+// number that is none, an event file outside the trial.  `spare` is one that is needed no
+// more, whose memory is used again.
+Result<IndexFile> IndexFromJson(std::string_view text, std::string_view path, IndexFile spare = {});
 
 }  // namespace smdebug::format

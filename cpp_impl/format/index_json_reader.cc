@@ -343,9 +343,9 @@ constexpr unsigned kParseFlags = rapidjson::kParseIterativeFlag;
 
 }  // namespace
 
-Result<IndexFile> IndexFromJson(std::string_view text, std::string_view path) {
+Result<IndexFile> IndexFromJson(std::string_view text, std::string_view path, IndexFile spare) {
   if (text.size() > kMaxText) return CorruptData(path, "the index is larger than 256 MiB");
-  IndexFile index;
+  IndexFile index = std::move(spare);
   if (ScanIndex(text, &index)) return index;
   if (!IsAscii(text) && !IsUtf8(text)) return CorruptData(path, "the index is not UTF-8");
   rapidjson::MemoryStream stream(text.data(), text.size());

@@ -85,6 +85,7 @@ bool ScanTensor(Scanner *scanner, TensorLocation *out) {
   if (!scanner->Literal(R"({"tensorname": ")") || !scanner->Text(&out->name)) return false;
   if (!scanner->Literal(R"(, "start_idx": )") || !scanner->Number(&out->start)) return false;
   if (!scanner->Literal(R"(, "length": )") || !scanner->Number(&out->length)) return false;
+  out->crc32c.reset();
   if (scanner->Literal(R"(, "crc32c": )") && !scanner->Number(&out->crc32c.emplace())) {
     return false;
   }
@@ -103,12 +104,18 @@ bool ScanShape(Scanner *scanner, SavedShape *out) {
 }  // namespace
 
 bool ScanIndex(std::string_view text, IndexFile *out) {
-  *out = {};
+  out->event_file_name.clear();
+  out->shapes.clear();
   Scanner scanner(text);
   if (!ScanMeta(&scanner, out) || !scanner.Literal(R"(, "tensor_payload": )")) return false;
-  if (!scanner.List([&] { return ScanTensor(&scanner, &out->tensors.emplace_back()); })) {
-    return false;
-  }
+  // Those there, and their names' memory, are used again.
+  size_t count = 0;
+  const auto next_tensor = [&] {
+    if (count == out->tensors.size()) out->tensors.emplace_back();
+    return ScanTensor(&scanner, &out->tensors[count++]);
+  };
+  if (!scanner.List(next_tensor)) return false;
+  out->tensors.resize(count);
   if (!out->tensors.empty() && out->event_file_name.empty()) return false;
   if (!scanner.Literal(R"(, "shape_payload": )")) return false;
   return scanner.List([&] { return ScanShape(&scanner, &out->shapes.emplace_back()); }) &&

@@ -9,7 +9,8 @@ namespace smdebug::format {
 
 // Reads a text that is in every space and order of keys as IndexToJson writes it, with
 // nothing in it that is escaped, refused or unknown; false, and `out` anything, if it is
-// not.  Then the long way must be gone, which takes five times as long.
+// not.  What is in `out` before makes no difference but to the memory used.  Then the long way must
+// be gone, which takes five times as long.
 bool ScanIndex(std::string_view text, IndexFile *out);
 
 }  // namespace smdebug::format

@@ -30,7 +30,7 @@ class IndexScannerTest : public testing::Test {
         [&](int64_t step, const std::string &worker) {
           return known_.count({step, worker}) != 0;
         },
-        [&](IndexScanner::Found file) { steps.emplace_back(file.step, std::move(file.worker)); },
+        [&](IndexScanner::Found &file) { steps.emplace_back(file.step, std::move(file.worker)); },
         &failure_);
     EXPECT_TRUE(status.IsOk()) << status.Message();
     known_.insert(steps.begin(), steps.end());
@@ -151,7 +151,7 @@ TEST_F(IndexScannerTest, AListingThatFailsIsAnErrorOfTheCall) {
     return call == MemoryStore::Call::kList ? Status(Code::kIo, "as told") : Status::Ok();
   });
   const Status status = Scanner().Next([](int64_t, const std::string &) { return false; },
-                                       [](IndexScanner::Found) {}, &failure_);
+                                       [](IndexScanner::Found &) {}, &failure_);
   EXPECT_EQ(status.GetCode(), Code::kIo);
 }
 

@@ -93,6 +93,25 @@ TEST_F(TensorTableTest, FilesMayComeInAnyOrder) {
   EXPECT_THAT(Entries("w", Mode::kTrain, 5), SizeIs(2));
 }
 
+TEST_F(TensorTableTest, TheOrderInAFileMakesNoDifference) {
+  const std::vector<std::vector<std::string>> orders = {
+      {"a", "b", "c"}, {"a", "b", "c"}, {"c", "a", "b"}, {"b", "a"}, {"a", "d", "b", "c"}, {"c"}};
+  for (size_t step = 0; step < orders.size(); ++step) {
+    const auto number = static_cast<int64_t>(step);
+    std::vector<format::TensorLocation> tensors;
+    const auto start_of = [&](const std::string &name) {
+      return 1000 * step + static_cast<size_t>(name[0]);
+    };
+    for (const std::string &name : orders[step]) tensors.push_back(At(name, start_of(name)));
+    table_.Add(number, 0, Index(Mode::kTrain, number, std::move(tensors)));
+    for (const std::string &name : orders[step]) {
+      ASSERT_THAT(Entries(name, Mode::kTrain, number), SizeIs(1)) << name << " at " << step;
+      EXPECT_EQ(Entries(name, Mode::kTrain, number)[0].start, start_of(name));
+    }
+  }
+  EXPECT_THAT(Names(), ElementsAre("a", "b", "c", "d"));
+}
+
 TEST_F(TensorTableTest, NamesAreSorted) {
   table_.Add(0, 0, Index(Mode::kTrain, 0, {At("b", 1), At("a", 2)}));
   EXPECT_THAT(Names(), ElementsAre("a", "b"));
