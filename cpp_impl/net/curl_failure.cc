@@ -121,6 +121,11 @@ Status FailureStatus(const Failure &failure, const Uri &uri, const Timeouts &tim
     case Ending::kManyHeaders:
       return Status(Code::kNetwork, StrCat(where, ": more headers than 512 or 64 KiB"))
           .With("cause", "protocol");
+    case Ending::kOpenEnd:
+      return Status(Code::kNetwork, StrCat(where,
+                                           ": the answer does not say how long it is, so "
+                                           "nobody can tell whether it was cut"))
+          .With("cause", "short_body");
     case Ending::kNoMemory:
       return {Code::kOutOfMemory, StrCat(where, ": no memory for the response")};
   }

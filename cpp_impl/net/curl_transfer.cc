@@ -186,10 +186,22 @@ bool Transfer::FillSink(ByteSpan bytes) {
   return true;
 }
 
+// libcurl takes the end of a connection for the end of such a body, though whoever sits between
+// can end one: TLS proves it only where the peer says goodbye, which OpenSSL is told not to ask
+// for.
+bool Transfer::HasOpenEnd() const {
+  if (!uri_.IsTls() || request_.method == "HEAD" || response_.status == 204) return false;
+  const std::string *encoding = response_.Find("transfer-encoding");
+  const bool is_chunked = encoding != nullptr && ToLower(*encoding).ends_with("chunked");
+  return !is_chunked && response_.Find("content-length") == nullptr;
+}
+
 EasyHandle Transfer::TakeEasy(Ending ending, int curl_code) {
   if (failure_.ending == Ending::kCurl) failure_.ending = ending;
   // A connection that ends within the headers ends them as well as any, to libcurl.
   if (curl_code == CURLE_OK && !is_head_over_) curl_code = CURLE_PARTIAL_FILE;
+  const bool is_whole = failure_.ending == Ending::kCurl && curl_code == CURLE_OK;
+  if (is_whole && HasOpenEnd()) failure_.ending = Ending::kOpenEnd;
   failure_.curl_code = curl_code;
   failure_.curl_text = error_text_.data();
   failure_.proxy_status =

@@ -47,6 +47,7 @@ enum class Ending {
   kGivenUp,
   kTooLong,      // more than the sink or the limit takes
   kManyHeaders,  // likewise
+  kOpenEnd,      // nothing says where the body ends
   kNoMemory,
 };
 
@@ -116,6 +117,7 @@ class Transfer {
   uint64_t BytesMoved() const;
   bool IsUploaded() const;
   bool IsStalled(Clock::Duration now);
+  bool HasOpenEnd() const;
 
   const Request request_;
   const Uri uri_;

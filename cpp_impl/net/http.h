@@ -66,7 +66,7 @@ class Exchange {
   virtual ~Exchange() = default;
 
   // Once.  Any response with a status is a success here, but for a body that ends before
-  // its announced length.  Fails with
+  // its announced length, or over TLS has none.  Fails with
   //   INVALID_ARGUMENT  what cannot be sent: a URL (see ParseUri) or one with user info,
   //              a header, a method
   //   NETWORK    no connection, reset, cut short; detail "cause" is one of "resolve",

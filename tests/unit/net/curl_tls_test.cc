@@ -18,10 +18,10 @@ namespace {
 
 using testing::HasSubstr;
 
-// `openssl` with these arguments; its output can be read.
+// `openssl` with these arguments, in a folder; its output can be read.
 class OpenSsl {
  public:
-  explicit OpenSsl(std::vector<std::string> arguments) {
+  explicit OpenSsl(std::vector<std::string> arguments, const std::string &folder = ".") {
     arguments.insert(arguments.begin(), "openssl");
     std::vector<char *> raw;
     raw.reserve(arguments.size() + 1);
@@ -32,6 +32,7 @@ class OpenSsl {
     if (pipe2(out, O_CLOEXEC) != 0 || pipe2(in, O_CLOEXEC) != 0) return;
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
     posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
@@ -76,20 +77,61 @@ class OpenSsl {
   FILE *output_ = nullptr;
 };
 
+// Ends the server when the first bytes come.
+class KillingSink final : public ByteSink {
+ public:
+  explicit KillingSink(std::unique_ptr<OpenSsl> &server) : server_(server) {}
+
+  MutableByteSpan Room() override { return room_; }
+  void Advance(size_t count) override {
+    received += count;
+    server_.reset();
+  }
+
+  size_t received = 0;
+
+ private:
+  std::unique_ptr<OpenSsl> &server_;
+  std::vector<std::byte> room_ = std::vector<std::byte>(1 << 16);
+};
+
 class CurlTls : public testing::Test {
  protected:
   // Makes a certificate for `name` and starts a server that shows it.
-  void Serve(const std::string &name, const std::vector<std::string> &more = {}) {
+  void Serve(const std::string &name, const std::vector<std::string> &more = {"-HTTP"}) {
+    MakeCertificate(name);
+    if (!HasFatalFailure()) Start(more);
+  }
+
+  void MakeCertificate(const std::string &name) {
     folder_ = std::filesystem::path(testing::TempDir()) / StrCat("smdebug_tls_", getpid());
     std::filesystem::create_directories(folder_);
     OpenSsl maker({"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
                    "-nodes", "-days", "2", "-subj", "/CN=libsmdebug test", "-addext",
                    "subjectAltName=" + name, "-keyout", Path("key.pem"), "-out", Bundle()});
     ASSERT_TRUE(maker.Wait()) << "the openssl program makes the certificate";
-    std::vector<std::string> arguments = {"s_server", "-accept", "127.0.0.1:0", "-www",
-                                          "-cert",    Bundle(),  "-key",        Path("key.pem")};
+  }
+
+  // What the server sends for a path.
+  void Answer(const std::string &path, const std::string &headers, const std::string &body) const {
+    std::ofstream(Path(path)) << "HTTP/1.1 200 OK\r\n" << headers << "\r\n" << body;
+  }
+
+  // Puts in its place one for the same key and names whose time has passed.
+  void Expire() {
+    OpenSsl asker({"x509", "-x509toreq", "-copy_extensions", "copy", "-in", Bundle(), "-signkey",
+                   Path("key.pem"), "-out", Path("request.pem")});
+    ASSERT_TRUE(asker.Wait());
+    OpenSsl maker({"x509", "-req", "-copy_extensions", "copy", "-in", Path("request.pem"),
+                   "-signkey", Path("key.pem"), "-days", "-1", "-out", Bundle()});
+    ASSERT_TRUE(maker.Wait());
+  }
+
+  void Start(const std::vector<std::string> &more) {
+    std::vector<std::string> arguments = {"s_server", "-accept", "127.0.0.1:0",  "-cert",
+                                          Bundle(),   "-key",    Path("key.pem")};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    server_ = std::make_unique<OpenSsl>(arguments);
+    server_ = std::make_unique<OpenSsl>(arguments, folder_.string());
     std::string line;
     do {
       line = server_->Line();
@@ -125,17 +167,19 @@ TEST_F(CurlTls, TakesItWithItsBundle) {
   Serve("IP:127.0.0.1");
   if (HasFatalFailure()) return;
   const auto client = OpenClient({.ca_bundle = Bundle()});
+  Answer("five", "Content-Length: 5\r\n", "bytes");
   for (int i = 0; i < 3; ++i) {
-    const auto response = client->Send(Get(url_));
+    const auto response = client->Send(Get(url_ + "five"));
     ASSERT_TRUE(response.IsOk()) << response.GetStatus().Message();
     EXPECT_EQ(response->status, 200);
-    EXPECT_THAT(response->body, HasSubstr("s_server"));
+    EXPECT_EQ(response->body, "bytes");
   }
 }
 
 TEST_F(CurlTls, TakesItWithWhatTheEnvironmentNames) {
   Serve("IP:127.0.0.1");
   if (HasFatalFailure()) return;
+  Answer("five", "Content-Length: 5\r\n", "bytes");
   std::filesystem::create_directory(Path("trusted"));
   OpenSsl hasher({"x509", "-in", Bundle(), "-noout", "-hash"});
   const std::string line = hasher.Line();
@@ -143,7 +187,7 @@ TEST_F(CurlTls, TakesItWithWhatTheEnvironmentNames) {
   for (const auto &[name, place] :
        {std::pair("SSL_CERT_FILE", Bundle()), std::pair("SSL_CERT_DIR", Path("trusted"))}) {
     setenv(name, place.c_str(), 1);
-    const auto response = OpenClient()->Send(Get(url_));
+    const auto response = OpenClient()->Send(Get(url_ + "five"));
     unsetenv(name);
     ASSERT_TRUE(response.IsOk()) << name << ": " << response.GetStatus().Message();
   }
@@ -169,8 +213,50 @@ TEST_F(CurlTls, RefusesACertificateOfAnotherName) {
   EXPECT_EQ(response.GetStatus().GetCode(), Code::kTls);
 }
 
+TEST_F(CurlTls, RefusesACertificateWhoseTimeHasPassed) {
+  MakeCertificate("IP:127.0.0.1");
+  Expire();
+  Start({"-HTTP"});
+  if (HasFatalFailure()) return;
+  const auto response = OpenClient({.ca_bundle = Bundle()})->Send(Get(url_));
+  EXPECT_EQ(response.GetStatus().GetCode(), Code::kTls);
+  EXPECT_THAT(response.GetStatus().Message(), HasSubstr("expired"));
+}
+
+TEST_F(CurlTls, ABodyThatIsCutIsNoBody) {
+  Serve("IP:127.0.0.1");
+  if (HasFatalFailure()) return;
+  constexpr size_t kSize = size_t{64} << 20;
+  Answer("large", StrCat("Content-Length: ", kSize, "\r\n"), std::string(kSize, 'x'));
+  KillingSink sink(server_);
+  Request request = Get(url_ + "large");
+  request.sink = &sink;
+  const auto response = OpenClient({.ca_bundle = Bundle()})->Send(std::move(request));
+  EXPECT_GT(sink.received, 0U);
+  EXPECT_EQ(CauseOf(response.GetStatus()), "short_body") << response.GetStatus().Message();
+}
+
+// Whoever sits in between can end the connection, and so such a body.
+TEST_F(CurlTls, ABodyWhoseEndNothingTellsIsNoBody) {
+  Serve("IP:127.0.0.1");
+  if (HasFatalFailure()) return;
+  Answer("open", "", "all of it");
+  const auto response = OpenClient({.ca_bundle = Bundle()})->Send(Get(url_ + "open"));
+  EXPECT_EQ(response.GetStatus().GetCode(), Code::kNetwork);
+  EXPECT_EQ(CauseOf(response.GetStatus()), "short_body");
+}
+
+TEST_F(CurlTls, ABodyInChunksSaysWhereItEnds) {
+  Serve("IP:127.0.0.1");
+  if (HasFatalFailure()) return;
+  Answer("chunks", "Transfer-Encoding: chunked\r\n", "3\r\nabc\r\n0\r\n\r\n");
+  const auto response = OpenClient({.ca_bundle = Bundle()})->Send(Get(url_ + "chunks"));
+  ASSERT_TRUE(response.IsOk()) << response.GetStatus().Message();
+  EXPECT_EQ(response->body, "abc");
+}
+
 TEST_F(CurlTls, RefusesOldVersions) {
-  Serve("IP:127.0.0.1", {"-tls1_1", "-cipher", "ALL:@SECLEVEL=0"});
+  Serve("IP:127.0.0.1", {"-HTTP", "-tls1_1", "-cipher", "ALL:@SECLEVEL=0"});
   if (HasFatalFailure()) return;
   const auto response = OpenClient({.ca_bundle = Bundle()})->Send(Get(url_));
   EXPECT_EQ(response.GetStatus().GetCode(), Code::kTls) << response.GetStatus().Message();
