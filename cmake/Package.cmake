@@ -23,6 +23,11 @@ configure_file(cmake/smdebug.pc.in smdebug.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/smdebug.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
   COMPONENT development)
 
+# Debian's packages have theirs at its own place.
+if(NOT CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+  install(FILES ${license_files} DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
+endif()
+
 if(PROJECT_IS_TOP_LEVEL)
   # What was installed where, for `uninstall`: CMake itself remembers the last place only.
   install(CODE "set(RECORDS \"${PROJECT_BINARY_DIR}/installed\")

@@ -47,6 +47,9 @@ grep -l 'WARNING in native method\|FATAL ERROR in native' target/surefire-report
 say "contents of the jars"
 jar="$here/bindings/java/target/smdebug-1.0.0.jar"
 unzip -Z1 "$jar" | grep -q '^native/.*/libsmdebug_jni.so$' || fail "$jar has no native library"
+for name in LICENSE copyright; do
+  unzip -Z1 "$jar" | grep -q "^META-INF/licenses/$name\$" || fail "$jar lacks the licence $name"
+done
 unzip -Z1 "${jar%.jar}-sources.jar" | grep '^native/' && fail "the sources hold natives"
 unzip -Z1 "${jar%.jar}-javadoc.jar" | grep -q '^org.smdebug/org/smdebug/Hook.html$' ||
   fail "the javadoc lacks Hook"

@@ -100,6 +100,7 @@ def test_what_is_installed(installed):
                    "fish/vendor_completions.d/smdebug.fish"]  # fmt: skip
     expected |= {"bin/smdebug", "share/man/man1/smdebug.1"}
     expected |= {f"share/{path}" for path in completions}
+    expected |= {"share/doc/smdebug/LICENSE", "share/doc/smdebug/copyright"}
     assert found == expected | {f"include/{header}" for header in HEADERS}
     for path in installed.rglob("*"):
         if path.suffix in {".cmake", ".pc"}:
@@ -147,7 +148,7 @@ def test_uninstall_takes_back_what_was_installed(destdir, tmp_path):
     uninstall(prefix, destdir)
     # Folders that packages of others use too.
     folders = ["bin", "lib/cmake", "lib/pkgconfig", "share/bash-completion/completions",
-               "share/fish/vendor_completions.d", "share/man/man1", "share/zsh/site-functions"]  # fmt: skip
+               "share/doc", "share/fish/vendor_completions.d", "share/man/man1", "share/zsh/site-functions"]  # fmt: skip
     shared = {path for folder in folders for path in (Path(folder), *Path(folder).parents)}
     assert files_of(place) - shared == before - shared
     assert (tmp_path / "other/lib/libsmdebug.so.1").exists()

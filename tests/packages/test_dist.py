@@ -60,3 +60,11 @@ def test_every_library_that_is_linked_is_a_part(sbom):
     for line in found.splitlines():
         if line.startswith("pkg_check_modules("):
             assert linked[line.split("(")[1].split()[0]] in known
+
+
+def test_what_is_always_linked_in_brings_its_licence(sbom):
+    """The bundled packages' other licences are those of Debian's packages: test_python_packages.py."""
+    told = (ROOT / "cmake/debian/copyright").read_text(encoding="utf-8")
+    linked = {each["relatedSpdxElement"].removeprefix("SPDXRef-") for each in sbom["relationships"]
+              if each["relationshipType"] == "STATIC_LINK"}  # fmt: skip
+    assert linked and all(f"\nFiles: {name}\nCopyright: " in told for name in linked)

@@ -62,7 +62,7 @@ def test_what_is_in_the_wheel(unpacked, version):
     information = f"libsmdebug-{version}.dist-info"
     assert all(name.startswith(information) for name in rest), "only what users need"
     licenses = {name for name in rest if name.startswith(f"{information}/licenses")}
-    assert {"LICENSE", "libssl.txt", "libcurl4-openssl.txt"} <= {
+    assert {"LICENSE", "copyright", "libssl.txt", "libcurl4-openssl.txt"} <= {
         name.rpartition("/")[2] for name in licenses
     }
     sources = ROOT / "bindings/python/src"
