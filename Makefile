@@ -20,7 +20,7 @@ export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 
 .PHONY: all python demo test test-cpp test-go test-java test-python test-docs test-packages test-frameworks framework-environments test-s3-minio test-asan \
-        test-tsan torture fuzz coverage dist bench bench-check lint format abi install uninstall wheel deb clean environment original servers
+        test-tsan torture fuzz coverage dist reproducible bench bench-check lint format abi install uninstall wheel deb clean environment original servers
 
 all: build/build.ninja
 	@cmake --build build -j $(JOBS)
@@ -115,6 +115,11 @@ coverage:
 # A release: the sources, what the library is made of, checksums.
 dist:
 	@tools/dist.sh dist
+
+# Whether two builds of this commit, in two folders, are the same byte for byte.
+reproducible:
+	@tools/setup.sh
+	@tools/reproducible.sh build/reproducible
 
 bench: environment original servers test-java
 	@tools/venv.sh .venv examples/demo/requirements.txt tests/requirements.txt tests/bench/requirements.txt
