@@ -26,6 +26,18 @@
 %include "java/src/main/native/native.i"
 #endif
 
+#ifdef SWIGPYTHON
+/* A slot that there is no memory for. */
+%typemap(out) SWIGTYPE **, int32_t *new_int32_slot, int64_t *new_int64_slot,
+    double *new_double_slot %{
+  if ($1 == NULL) {
+    PyErr_NoMemory();
+    SWIG_fail;
+  }
+  $result = SWIG_NewPointerObj($1, $descriptor, 0);
+%}
+#endif
+
 %include <stdint.i>
 %include <cpointer.i>
 %include <carrays.i>

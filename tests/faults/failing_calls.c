@@ -9,7 +9,6 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -34,29 +33,50 @@ static long fatal_number;
 static int fatal_error;
 static int fatal_on;
 
-/* Where code lies: all but the program's own counts, or, once asked, the library's alone. */
-static uintptr_t text_begin;
-static uintptr_t text_end;
-static int wants_library;
+/* Where code lies: of the program, whose calls do not count, or of the libraries named in
+ * FAULT_UNDER, under which alone they do. */
+enum { MOST_TEXTS = 8 };
+static struct {
+  uintptr_t begin;
+  uintptr_t end;
+} texts[MOST_TEXTS];
+static int text_count;
+static const char *under;
 static _Thread_local int is_inside __attribute__((tls_model("initial-exec")));
 
 /* ---- which calls count ----------------------------------------------------- */
 
-static int find_text(struct dl_phdr_info *info, size_t size, void *unused) {
-  const int is_program = info->dlpi_name[0] == '\0';
-  (void)size;
-  (void)unused;
-  if (wants_library ? strstr(info->dlpi_name, "libsmdebug.so") == NULL : !is_program) return 0;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-    if (part->p_type != PT_LOAD || (part->p_flags & PF_X) == 0) continue;
-    text_begin = info->dlpi_addr + part->p_vaddr;
-    text_end = text_begin + part->p_memsz;
+static int is_wanted(const char *path) {
+  if (under == NULL) return path[0] == '\0';
+  const char *slash = strrchr(path, '/');
+  const char *base = slash == NULL ? path : slash + 1;
+  for (const char *name = under; *name != '\0';) {
+    const size_t size = strcspn(name, ",");
+    if (strncmp(base, name, size) == 0) return 1;
+    name += size + (name[size] == ',');
   }
-  return 1;
+  return 0;
 }
 
-static int is_in_text(uintptr_t address) { return address >= text_begin && address < text_end; }
+static int find_text(struct dl_phdr_info *info, size_t size, void *unused) {
+  (void)size;
+  (void)unused;
+  if (!is_wanted(info->dlpi_name)) return 0;
+  for (int i = 0; i < info->dlpi_phnum && text_count < MOST_TEXTS; ++i) {
+    const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+    if (part->p_type != PT_LOAD || (part->p_flags & PF_X) == 0) continue;
+    texts[text_count].begin = info->dlpi_addr + part->p_vaddr;
+    texts[text_count++].end = info->dlpi_addr + part->p_vaddr + part->p_memsz;
+  }
+  return 0;
+}
+
+static int is_in_text(uintptr_t address) {
+  for (int i = 0; i < text_count; ++i) {
+    if (address >= texts[i].begin && address < texts[i].end) return 1;
+  }
+  return 0;
+}
 
 static _Unwind_Reason_Code look_at_frame(struct _Unwind_Context *frame, void *found) {
   *(int *)found = is_in_text(_Unwind_GetIP(frame));
@@ -66,10 +86,9 @@ static _Unwind_Reason_Code look_at_frame(struct _Unwind_Context *frame, void *fo
 static int is_counted(const void *caller) {
   int found = 0;
   if (is_inside) return 0;
-  if (!wants_library) return !is_in_text((uintptr_t)caller);
+  if (under == NULL) return !is_in_text((uintptr_t)caller);
   is_inside = 1;
-  if (text_end == 0) dl_iterate_phdr(find_text, NULL);
-  if (text_end != 0) _Unwind_Backtrace(look_at_frame, &found);
+  _Unwind_Backtrace(look_at_frame, &found);
   is_inside = 0;
   return found;
 }
@@ -81,7 +100,9 @@ static int must_fail(enum fault_group group, const void *caller) {
 }
 
 void fault_arm(enum fault_group group, long number, int error, int on) {
-  if (text_end == 0) dl_iterate_phdr(find_text, NULL);
+  under = getenv("FAULT_UNDER");
+  text_count = 0;
+  dl_iterate_phdr(find_text, NULL);
   fatal_number = number;
   fatal_error = error;
   fatal_on = on;
@@ -95,28 +116,6 @@ long fault_disarm(void) {
 }
 
 long fault_allocations(void) { return atomic_load(&allocations); }
-
-static long number_of(const char *name) {
-  const char *value = getenv(name);
-  return value == NULL ? 0 : strtol(value, NULL, 10);
-}
-
-__attribute__((constructor)) static void begin(void) {
-  const char *group = getenv("FAULT_GROUP");
-  if (group == NULL) return;
-  wants_library = 1;
-  fault_arm(strcmp(group, "memory") == 0 ? FAULT_MEMORY : FAULT_CALLS, number_of("FAULT_NUMBER"),
-            (int)number_of("FAULT_ERROR"), (int)number_of("FAULT_ON"));
-}
-
-__attribute__((destructor)) static void end(void) {
-  char text[32];
-  const char *path = getenv("FAULT_COUNT");
-  const int size = snprintf(text, sizeof text, "%ld", fault_disarm());
-  if (path == NULL) return;
-  const int file = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  if (file < 0 || write(file, text, (size_t)size) != size) abort();
-}
 
 /* ---- memory ---------------------------------------------------------------- */
 

@@ -1,7 +1,6 @@
-/* Calls of the C library that fail when they are told to.  Linked, or loaded before the C
- * library, where FAULT_GROUP (memory or calls), FAULT_NUMBER, FAULT_ERROR (a number) and
- * FAULT_ON (all from that one on) say which; then only those under functions of libsmdebug
- * count, and FAULT_COUNT names a file that gets how many there were. */
+/* Calls of the C library that fail when they are told to.  Linked, or, in programs of other
+ * languages, loaded before the C library; FAULT_UNDER names libraries then ("liba.so,libb"),
+ * and only calls made by their functions count, or by what those call. */
 #ifndef FAILING_CALLS_H
 #define FAILING_CALLS_H
 
@@ -11,7 +10,7 @@ enum fault_group { FAULT_NONE, FAULT_MEMORY, FAULT_CALLS };
 enum { FAULT_SHORT = -1 };
 
 /* Has the `number`th call of the group fail from now on, and, where `on`, all after it.
- * What the program itself calls does not count. */
+ * What the program itself calls does not count.  */
 void fault_arm(enum fault_group group, long number, int error, int on);
 
 /* Ends that; how many calls there were. */
