@@ -16,15 +16,6 @@ const StepEntries::Item *FindKind(const Items &items, EntryKind kind) {
   return found == items.end() ? nullptr : &*found;
 }
 
-// Those of one worker; of the first if none is named.
-Items OfWorker(StepEntries entries, const std::string &worker) {
-  Items items = std::move(entries.items);
-  if (items.empty()) return items;
-  const std::string wanted = worker.empty() ? items.front().worker : worker;
-  std::erase_if(items, [&](const auto &item) { return item.worker != wanted; });
-  return items;
-}
-
 }  // namespace
 
 Result<Tensor> Tensor::Find(std::shared_ptr<Trial> trial, std::string name) {
@@ -58,13 +49,14 @@ Result<std::vector<std::string>> Tensor::Workers(int64_t step, Mode mode) const 
 
 Result<Items> Tensor::At(int64_t step, Mode mode, const std::string &worker) const {
   SMD_RETURN_IF_ERROR(trial_->Load());
-  Items items = OfWorker(trial_->EntriesAt(name_, step, mode), worker);
+  Items items = trial_->EntriesAt(name_, step, mode, worker).items;
   if (!items.empty()) return items;
   SMD_RETURN_IF_ERROR(trial_->MaybeRefresh());
-  StepEntries found = trial_->EntriesAt(name_, step, mode);
-  if (found.items.empty()) return trial_->WhyNothing(name_, step, mode);
-  items = OfWorker(std::move(found), worker);
+  items = trial_->EntriesAt(name_, step, mode, worker).items;
   if (!items.empty()) return items;
+  if (trial_->EntriesAt(name_, step, mode).items.empty()) {
+    return trial_->WhyNothing(name_, step, mode);
+  }
   return Status(Code::kWorkerUnknown, StrCat("worker '", worker, "' did not save tensor '", name_,
                                              "' at ", ModeName(mode), " step ", step))
       .With("worker", worker)

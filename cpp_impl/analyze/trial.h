@@ -112,6 +112,9 @@ class Trial {
   Result<std::vector<int64_t>> TensorSteps(const std::string &name, Mode mode, bool incomplete_too);
   // What the tensor has at a step; empty if it has nothing there.  Does not refresh.
   StepEntries EntriesAt(const std::string &name, int64_t step, Mode mode) const;
+  // Those of one worker; for "" of the first that has any.
+  StepEntries EntriesAt(const std::string &name, int64_t step, Mode mode,
+                        const std::string &worker) const;
   // What every tensor has at a global step but for shapes.  Does not refresh.
   StepRecords RecordsAt(int64_t global_step) const;
   // A part of an event file.  Fails as reading records does.
@@ -149,7 +152,9 @@ class Trial {
   Clock::Duration UntilNextLook(Clock::Duration pause) const;
   class Waiting;
   uint16_t WorkerNumber(const std::string &name) SMD_REQUIRES(mutex_);
-  StepEntries EntriesOf(const TensorEntries &tensor, int64_t step, Mode mode) const
+  std::span<const Entry> EntriesOf(const TensorEntries &tensor, int64_t step, Mode mode) const
+      SMD_REQUIRES(mutex_);
+  StepEntries::Item ItemOf(const TensorEntries &tensor, const Entry &entry) const
       SMD_REQUIRES(mutex_);
   std::string EventFileOf(const Entry &entry) const SMD_REQUIRES(mutex_);
   std::optional<ModeStep> KeyOf(const TensorEntries &tensor, int64_t step, Mode mode) const

@@ -70,10 +70,49 @@ std::optional<ModeStep> Trial::KeyOf(const TensorEntries &tensor, int64_t step, 
   return steps_.ModeStepOf(step);
 }
 
+std::span<const Entry> Trial::EntriesOf(const TensorEntries &tensor, int64_t step,
+                                        Mode mode) const {
+  const std::optional<ModeStep> key = KeyOf(tensor, step, mode);
+  return key ? tensor.At(key->mode, key->step) : std::span<const Entry>();
+}
+
+StepEntries::Item Trial::ItemOf(const TensorEntries &tensor, const Entry &entry) const {
+  StepEntries::Item item{entry, worker_names_[entry.worker], EventFileOf(entry), {}};
+  if (entry.kind == EntryKind::Shape()) item.shape = tensor.ShapeOf(entry);
+  return item;
+}
+
 StepEntries Trial::EntriesAt(const std::string &name, int64_t step, Mode mode) const {
+  StepEntries found;
   const MutexLock lock(mutex_);
   const TensorEntries *tensor = tensors_.Find(name);
-  return tensor == nullptr ? StepEntries() : EntriesOf(*tensor, step, mode);
+  if (tensor == nullptr) return found;
+  for (const Entry &entry : EntriesOf(*tensor, step, mode)) {
+    found.items.push_back(ItemOf(*tensor, entry));
+  }
+  std::stable_sort(found.items.begin(), found.items.end(),
+                   [](const auto &a, const auto &b) { return a.worker < b.worker; });
+  return found;
+}
+
+StepEntries Trial::EntriesAt(const std::string &name, int64_t step, Mode mode,
+                             const std::string &worker) const {
+  StepEntries found;
+  const MutexLock lock(mutex_);
+  const TensorEntries *tensor = tensors_.Find(name);
+  if (tensor == nullptr) return found;
+  const std::span<const Entry> entries = EntriesOf(*tensor, step, mode);
+  const auto is_before = [this](const Entry &a, const Entry &b) SMD_REQUIRES(mutex_) {
+    return a.worker != b.worker && worker_names_[a.worker] < worker_names_[b.worker];
+  };
+  const auto is_wanted = [&](const Entry &entry)
+                             SMD_REQUIRES(mutex_) { return worker_names_[entry.worker] == worker; };
+  const auto first = worker.empty() ? std::min_element(entries.begin(), entries.end(), is_before)
+                                    : std::find_if(entries.begin(), entries.end(), is_wanted);
+  for (auto entry = first; entry != entries.end() && entry->worker == first->worker; ++entry) {
+    found.items.push_back(ItemOf(*tensor, *entry));
+  }
+  return found;
 }
 
 StepRecords Trial::RecordsAt(int64_t global_step) const {
@@ -107,20 +146,6 @@ std::string Trial::EventFileOf(const Entry &entry) const {
   if (odd != odd_event_files_.end()) return odd->second;
   return format::EventFileName(entry.global_step,
                                format::WorkerToFile(worker_names_[entry.worker]));
-}
-
-StepEntries Trial::EntriesOf(const TensorEntries &tensor, int64_t step, Mode mode) const {
-  StepEntries found;
-  const std::optional<ModeStep> key = KeyOf(tensor, step, mode);
-  if (!key) return found;
-  for (const Entry &entry : tensor.At(key->mode, key->step)) {
-    StepEntries::Item item{entry, worker_names_[entry.worker], EventFileOf(entry), {}};
-    if (entry.kind == EntryKind::Shape()) item.shape = tensor.ShapeOf(entry);
-    found.items.push_back(std::move(item));
-  }
-  std::stable_sort(found.items.begin(), found.items.end(),
-                   [](const auto &a, const auto &b) { return a.worker < b.worker; });
-  return found;
 }
 
 Status Trial::WhyNothing(const std::string &name, int64_t step, Mode mode) {
