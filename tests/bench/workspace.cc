@@ -28,13 +28,17 @@ void Workspace::Empty() const {
   std::filesystem::create_directories(root_);
 }
 
-HookPtr OpenHook(const std::string &out_dir, const char *reductions) {
+HookPtr OpenHook(const std::string &out_dir, const char *reductions, const std::string &worker,
+                 int num_workers) {
   smd_hook_options *options = nullptr;
   smd_save_config *every_step = nullptr;
   smd_hook *hook = nullptr;
   Check(smd_hook_options_new(&options));
   Check(smd_hook_options_set(options, "out_dir", out_dir.c_str()));
   Check(smd_hook_options_set(options, "save_all", "true"));
+  Check(smd_hook_options_set(options, "worker", worker.c_str()));
+  Check(smd_hook_options_set(options, "num_workers", std::to_string(num_workers).c_str()));
+  Check(smd_hook_options_set(options, "include_workers", "all"));
   Check(smd_save_config_new(&every_step));
   Check(smd_save_config_set(every_step, SMD_MODE_ANY, 1, 0, -1, nullptr, 0));
   Check(smd_hook_options_set_save_config(options, every_step));

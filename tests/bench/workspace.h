@@ -43,7 +43,8 @@ class Workspace {
 };
 
 // Records every step of every tensor, raw, or only `reductions` where given.
-HookPtr OpenHook(const std::string &out_dir, const char *reductions = nullptr);
+HookPtr OpenHook(const std::string &out_dir, const char *reductions = nullptr,
+                 const std::string &worker = "worker_0", int num_workers = 1);
 TrialPtr OpenTrial(const std::string &path);
 smd_tensor_view ViewOf(const std::vector<float> &data, const int64_t &size);
 
