@@ -20,6 +20,7 @@ from typing import Callable
 import numpy as np
 
 import smdebug as smd
+from page import table, tell
 from smdebug.trials import create_trial
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -219,12 +220,13 @@ def measure() -> list[Round]:
 
 def main() -> None:
     rounds = measure()
-    print(f"| what | median | spread | unit | to reach | reached |\n|---|---|---|---|---|---|")
+    rows = []
     for what, unit, figure, goal in FIGURES:
         values = [figure(r) for r in rounds]
         median = statistics.median(values)
         spread = f"{min(values):.3g} to {max(values):.3g}"
-        print(f"| {what} | {median:.3g} | {spread} | {unit} | {goal} | {reaches(median, goal)} |")
+        rows.append([what, f"{median:.3g}", spread, unit, goal, reaches(median, goal)])
+    tell("main", table(["what", "median", "spread", "unit", "to reach", "reached"], rows))
 
 
 if __name__ == "__main__":

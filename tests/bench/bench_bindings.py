@@ -20,6 +20,7 @@ from typing import Callable, Dict
 import numpy as np
 
 import smdebug as smd
+from page import table, tell
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
@@ -99,13 +100,14 @@ def main() -> None:
             shutil.rmtree(folder, ignore_errors=True)
         rounds.append(costs)
     (BUILD / "bench_bindings.json").write_text(json.dumps(rounds, indent=1))
-    print("| language | ns a call | of C | to reach | reached |\n|---|---|---|---|---|")
+    rows = []
     in_c = min(costs["C"] for costs in rounds)
     for language, goal in GOALS.items():
         best = min(costs[language] for costs in rounds)
         reached = "" if goal is None else "yes" if best <= goal else "NO"
         to_reach = "" if goal is None else f"<= {goal}"
-        print(f"| {language} | {best:.0f} | {best / in_c:.1f} | {to_reach} | {reached} |")
+        rows.append([language, f"{best:.0f}", f"{best / in_c:.1f}", to_reach, reached])
+    tell("bindings", table(["language", "ns a call", "of C", "to reach", "reached"], rows))
 
 
 if __name__ == "__main__":

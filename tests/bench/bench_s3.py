@@ -27,6 +27,7 @@ import awscrt.io  # noqa: E402
 import awscrt.s3  # noqa: E402
 import numpy as np  # noqa: E402
 from botocore.config import Config  # noqa: E402
+from page import table, tell  # noqa: E402
 from servers import ACCESS, SECRET, Server, run_versitygw  # noqa: E402
 
 import smdebug as smd  # noqa: E402
@@ -242,14 +243,15 @@ def rounds() -> Iterator[dict[str, dict[str, float]]]:
 def main() -> None:
     results = list(rounds())
     (ROOT / "build/bench_s3.json").write_text(json.dumps(results, indent=1))
-    print("| what | peer | median of peer's time / ours | spread | to reach | reached |")
-    print("|---|---|---|---|---|---|")
+    rows = []
     for what, peer, key, side, goal in FIGURES:
         values = [r[peer][key] / r[side][key] for r in results]
         median = statistics.median(values)
         reached = "" if not goal else "yes" if median >= float(goal.split()[1]) else "NO"
         spread = f"{min(values):.3g} to {max(values):.3g}"
-        print(f"| {what} | {peer} | {median:.3g} | {spread} | {goal} | {reached} |")
+        rows.append([what, peer, f"{median:.3g}", spread, goal, reached])
+    tell("s3", table(["what", "peer", "median of peer's time / ours", "spread", "to reach", "reached"],
+                     rows))  # fmt: skip
 
 
 if __name__ == "__main__":
