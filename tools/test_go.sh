@@ -27,7 +27,8 @@ generated() {
 }
 
 lint() {
-  badly="$("$gofmt" -l "$module" "$here/examples/go" "$here/tests/go" | grep -v internal/raw/raw.go || true)"
+  badly="$("$gofmt" -l "$module" "$here/examples/go" "$here/tests/go" \
+    "$here/tests/faults/go" | grep -v internal/raw/raw.go || true)"
   [ -z "$badly" ] || { echo "gofmt would change $badly" >&2; return 1; }
   in_module "$go" vet ./smdebug ./internal/conformance
   # SWIG keeps addresses as numbers.
@@ -68,6 +69,20 @@ consumer() {
   )
 }
 
+# Calls that fail under the library: errors of Go, and nothing lost.
+faults() {
+  (
+    cd "$here/tests/faults/go"
+    CGO_CFLAGS="$CGO_CFLAGS -I$here/tests/faults" \
+      CGO_LDFLAGS="$CGO_LDFLAGS -Wl,-rpath,$build/lib -L$build/lib -lfault_failing_calls" \
+      timeout 300 "$go" build -o "$place/faults" .
+    FAULT_UNDER=libsmdebug.so timeout 600 "$place/faults" "$scratch/faults" 2> "$scratch/said" || {
+      tail -n 40 "$scratch/said" >&2
+      return 1
+    }
+  )
+}
+
 bench() { in_module "$go" test -run '^$' -bench Save16Floats ./smdebug; }
 
 # The example trains, and says what is expected of it.
@@ -80,7 +95,7 @@ example() {
   )
 }
 
-for step in ${*:-generated lint unit race conformance consumer example}; do
+for step in ${*:-generated lint unit race conformance consumer example faults}; do
   echo "go: $step"
   "$step"
 done

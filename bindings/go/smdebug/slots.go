@@ -3,7 +3,7 @@ package smdebug
 import "github.com/libsmdebug/libsmdebug/bindings/go/internal/raw"
 
 // slot is how the raw layer gives a thing out: a place for one, made and freed.
-type slot[H any] struct {
+type slot[H interface{ Swigcptr() uintptr }] struct {
 	make  func() H
 	value func(H) H
 	free  func(H)
@@ -28,9 +28,14 @@ var (
 	verdictsSlot        = slot[raw.Smd_verdicts]{raw.New_smd_verdicts_slot, raw.Smd_verdicts_slot_value, raw.Delete_smd_verdicts_slot}
 )
 
+var errNoMemory = &Error{Code: ErrOutOfMemory, Message: "no memory for what a call gives out"}
+
 // out returns what a raw call gives out.
 func (s slot[H]) out(call func(out H) raw.Smd_error) (H, error) {
 	place := s.make()
+	if place.Swigcptr() == 0 {
+		return place, errNoMemory
+	}
 	defer s.free(place)
 	err := take(call(place))
 	return s.value(place), err
@@ -62,6 +67,9 @@ func outSteps(call func(out raw.Smd_steps) raw.Smd_error) ([]int64, error) {
 
 func outInt64(call func(out *int64) raw.Smd_error) (int64, error) {
 	place := raw.New_int64_slot()
+	if place == nil {
+		return 0, errNoMemory
+	}
 	defer raw.Delete_int64_slot(place)
 	err := take(call(place))
 	return raw.Int64_slot_value(place), err

@@ -53,6 +53,9 @@ func (t *Trial) ModeStep(globalStep int64) (Mode, int64, error) {
 	}
 	defer t.handle.release()
 	mode := raw.New_int32_slot()
+	if mode == nil {
+		return AnyMode, -1, errNoMemory
+	}
 	defer raw.Delete_int32_slot(mode)
 	step, err := outInt64(func(out *int64) raw.Smd_error {
 		return raw.Smd_trial_mode_step(handle, globalStep, mode, out)
@@ -87,6 +90,9 @@ func (t *Trial) StepState(step int64, mode Mode) (StepState, error) {
 	}
 	defer t.handle.release()
 	state := raw.New_int32_slot()
+	if state == nil {
+		return StepUnavailable, errNoMemory
+	}
 	defer raw.Delete_int32_slot(state)
 	err = take(raw.Smd_trial_step_state(handle, step, int(mode), state))
 	return StepState(raw.Int32_slot_value(state)), err

@@ -132,6 +132,9 @@ func (v *Value) Float64() (float64, error) {
 	}
 	defer v.handle.release()
 	place := raw.New_double_slot()
+	if place == nil {
+		return 0, errNoMemory
+	}
 	defer raw.Delete_double_slot(place)
 	err = take(raw.Smd_value_to_double(handle, place))
 	return raw.Double_slot_value(place), err
