@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -17,6 +18,8 @@ namespace {
 constexpr uint32_t kAppeared = IN_CREATE | IN_MOVED_TO;
 constexpr uint32_t kGone = IN_DELETE_SELF | IN_MOVE_SELF;
 constexpr uint32_t kMissing = kGone | IN_Q_OVERFLOW | IN_UNMOUNT;
+
+std::atomic<int> open_count = 0;
 
 // Those that only this machine's kernel changes.
 bool IsLocal(const std::string &path) {
@@ -31,15 +34,26 @@ bool IsLocal(const std::string &path) {
 
 int LocalEvents::Watch(const std::string &path) {
   if (!IsLocal(path)) return -1;
-  if (!events_.IsOpen()) events_ = FileDescriptor(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
-  if (!events_.IsOpen()) return -1;
+  if (!events_.IsOpen() && !Open()) return -1;
   constexpr uint32_t kInterest = kAppeared | kGone | IN_ONLYDIR | IN_DONT_FOLLOW;
   return inotify_add_watch(events_.Number(), path.c_str(), kInterest);
 }
 
 void LocalEvents::Forget(int folder) { inotify_rm_watch(events_.Number(), folder); }
 
-void LocalEvents::Reset() { events_ = FileDescriptor(); }
+bool LocalEvents::Open() {
+  if (open_count.fetch_add(1) < kMost) {
+    events_ = FileDescriptor(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+    if (events_.IsOpen()) return true;
+  }
+  --open_count;
+  return false;
+}
+
+void LocalEvents::Reset() {
+  if (events_.IsOpen()) --open_count;
+  events_.Reset();
+}
 
 bool LocalEvents::Next(const Take &take) {
   alignas(inotify_event) std::array<char, 64 << 10> buffer;

@@ -12,12 +12,20 @@ namespace smdebug::storage {
 // By inotify.  For one thread.
 class LocalEvents {
  public:
+  // As many of a process watch something at a time: a user has few, for all programs.
+  static constexpr int kMost = 16;
+
+  LocalEvents() = default;
+  ~LocalEvents() { Reset(); }
+  LocalEvents(const LocalEvents &) = delete;
+  LocalEvents &operator=(const LocalEvents &) = delete;
+
   // A name that appeared in a watched folder, by the folder's number.
   using Take = std::function<void(int folder, std::string_view name)>;
 
   // From here on every name that appears in the folder is told.  A number, or -1 where that
-  // cannot be: the system does not grant it, or other machines may change the folder, of
-  // which it would not tell.
+  // cannot be: as many others do, the system does not grant it, or other machines may change the
+  // folder, of which it would not tell.
   int Watch(const std::string &path);
   void Forget(int folder);
 
@@ -29,6 +37,8 @@ class LocalEvents {
   void Reset();
 
  private:
+  bool Open();
+
   FileDescriptor events_;  // open while something is watched
 };
 

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <fstream>
+#include <list>
 
 #include "base/strings.h"
 #include "storage/temporary_folder.h"
@@ -215,6 +216,18 @@ TEST_F(WatchedListingTest, MoreThanTheKernelKeepsIsReadInstead) {
   Next();
   folder_.Write("index/000/b", "");
   EXPECT_THAT(Next(), ElementsAre("index/000/b"));
+}
+
+TEST_F(WatchedListingTest, OnlyAFewTakeWhatIsScarceAndTheRestReads) {
+  Begin();
+  std::list<LocalEvents> others;
+  while (others.emplace_back().Watch(folder_.Path()) >= 0) ASSERT_LT(others.size(), 100U);
+  EXPECT_THAT(others, SizeIs(LocalEvents::kMost)) << "of which the last found no room";
+  LocalListing another(folder_.Path(), "index");
+  for (int look = 0; look < 3; ++look) EXPECT_THAT(*another.Next(), ElementsAre("index/000/a"));
+  others.clear();
+  EXPECT_THAT(*another.Next(), ElementsAre("index/000/a"));
+  EXPECT_THAT(*another.Next(), IsEmpty()) << "there is room again";
 }
 
 #if !defined(__SANITIZE_ADDRESS__)  // which needs descriptors of its own
