@@ -51,6 +51,10 @@ static int is_right(const struct job *job, const smd_error *error) {
   if (job->group == FAULT_MEMORY && code == SMD_IO) {
     return strstr(smd_error_message(error), "starting a thread") != NULL;
   }
+  /* libcurl 7.88 then sends a request without its query, which is not what was signed. */
+  if (job->group == FAULT_MEMORY && code == SMD_CREDENTIALS_REFUSED) {
+    return strstr(smd_error_message(error), "SignatureDoesNotMatch") != NULL;
+  }
   if (job->group == FAULT_MEMORY) return code == SMD_OUT_OF_MEMORY;
   switch (code) {
     case SMD_IO:
