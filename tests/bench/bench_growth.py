@@ -198,8 +198,8 @@ def main() -> None:
         ["tensors a step", "ns a tensor recorded", "read"],
         [[f"{row[0]:,}", *(f"{value:.0f}" for value in row[1:])] for row in tensors]))
     tell("entries", table(
-        ["tensors", "steps", "workers", "entries", "seconds to open", "bytes an entry", "at the peak",
-         "to reach", "reached"],
+        ["tensors", "steps", "workers", "entries", "seconds to open", "bytes an entry",
+         "at the peak", "to reach", "reached"],
         [[*(f"{value:,}" for value in row[:4]), f"{row[4]:.4f}", f"{row[5]:.0f}", f"{row[6]:.0f}",
           *goal_of(row)] for row in entries]))  # fmt: skip
     tell("refresh", table(

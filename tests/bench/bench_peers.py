@@ -148,7 +148,8 @@ def works() -> list[tuple[str, str, Work, Work, bool]]:
     found.append(("100 scalars a step for TensorBoard", "tensorboardX",
                   lambda path: scalars_ours(path, names, 100),
                   lambda path: scalars_tensorboardx(path, names, 100), False))  # fmt: skip
-    found.append(("10 histograms of 10,000 floats a step, and the tensors", "tensorboardX, histograms",
+    found.append(("10 histograms of 10,000 floats a step, and the tensors",
+                  "tensorboardX, histograms",
                   lambda path: histograms_ours(path, arrays, 30),
                   lambda path: histograms_tensorboardx(path, arrays, 30), False))  # fmt: skip
     return found

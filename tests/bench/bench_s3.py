@@ -250,8 +250,8 @@ def main() -> None:
         reached = "" if not goal else "yes" if median >= float(goal.split()[1]) else "NO"
         spread = f"{min(values):.3g} to {max(values):.3g}"
         rows.append([what, peer, f"{median:.3g}", spread, goal, reached])
-    tell("s3", table(["what", "peer", "median of peer's time / ours", "spread", "to reach", "reached"],
-                     rows))  # fmt: skip
+    columns = ["what", "peer", "median of peer's time / ours", "spread", "to reach", "reached"]
+    tell("s3", table(columns, rows))
 
 
 if __name__ == "__main__":

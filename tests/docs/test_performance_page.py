@@ -10,4 +10,4 @@ import check  # noqa: E402
 
 def test_every_figure_that_is_measured_is_recorded():
     measured = {(what, unit) for what, unit, _, _ in check.FIGURES}
-    assert measured == measured & set(check.recorded())
+    assert measured == measured & set(check.recorded(check.PAGE.read_text(encoding="utf-8")))
