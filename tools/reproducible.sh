@@ -6,9 +6,10 @@ mkdir -p "$1"
 folder="$(cd "$1" && pwd)"
 cd "$(dirname "$0")/.."
 rm -rf "$folder/a" "$folder/another one"
+commit=$(git rev-parse HEAD)
 for name in a "another one"; do
   mkdir "$folder/$name"
-  git archive HEAD | tar -x -C "$folder/$name"
+  git archive "$commit" | tar -x -C "$folder/$name"
   CCACHE_DISABLE=1 cmake -S "$folder/$name" -B "$folder/$name/build" -DCMAKE_BUILD_TYPE=Release \
     -DSMDEBUG_TESTS=OFF > "$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
   CCACHE_DISABLE=1 cmake --build "$folder/$name/build" -j "$(nproc)" > "$folder/log" 2>&1 ||
