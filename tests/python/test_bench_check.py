@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench"))
+import bench  # noqa: E402
 import check  # noqa: E402
 from page import between, table  # noqa: E402
 
@@ -63,6 +64,12 @@ def test_what_is_no_loss(within):
 
 def test_nanoseconds_are_of_the_machine():
     assert checked(rounds(unwanted=500.0)) == (0, 1)
+
+
+def test_the_unit_says_which_way_is_slower():
+    for what, unit, _, goal in bench.FIGURES:
+        is_less_better = unit in check.LESS_IS_BETTER
+        assert unit in check.NO_RATIO or is_less_better == (goal[:1] in ("<", "a")), what
 
 
 def test_what_is_fast_at_the_second_try_was_no_loss():
