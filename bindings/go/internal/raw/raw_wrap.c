@@ -806,7 +806,7 @@ static int64_t raw_value_address(const smd_value *value) {
 extern "C" {
 #endif
 
-void _wrap_Swig_free_raw_5c113b7366bd26bd(void *_swig_go_0) {
+void _wrap_Swig_free_raw_57428f978a1a71a2(void *_swig_go_0) {
   void *arg1 = 0 ;
   
   arg1 = *(void **)&_swig_go_0; 
@@ -816,7 +816,7 @@ void _wrap_Swig_free_raw_5c113b7366bd26bd(void *_swig_go_0) {
 }
 
 
-void *_wrap_Swig_malloc_raw_5c113b7366bd26bd(intgo _swig_go_0) {
+void *_wrap_Swig_malloc_raw_57428f978a1a71a2(intgo _swig_go_0) {
   int arg1 ;
   void *result = 0 ;
   void *_swig_go_result;
@@ -829,7 +829,7 @@ void *_wrap_Swig_malloc_raw_5c113b7366bd26bd(intgo _swig_go_0) {
 }
 
 
-struct smd_text **_wrap_new_smd_text_slot_raw_5c113b7366bd26bd() {
+struct smd_text **_wrap_new_smd_text_slot_raw_57428f978a1a71a2() {
   smd_text **result = 0 ;
   struct smd_text **_swig_go_result;
   
@@ -840,7 +840,7 @@ struct smd_text **_wrap_new_smd_text_slot_raw_5c113b7366bd26bd() {
 }
 
 
-struct smd_text **_wrap_copy_smd_text_slot_raw_5c113b7366bd26bd(struct smd_text *_swig_go_0) {
+struct smd_text **_wrap_copy_smd_text_slot_raw_57428f978a1a71a2(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   smd_text **result = 0 ;
   struct smd_text **_swig_go_result;
@@ -853,7 +853,7 @@ struct smd_text **_wrap_copy_smd_text_slot_raw_5c113b7366bd26bd(struct smd_text 
 }
 
 
-void _wrap_delete_smd_text_slot_raw_5c113b7366bd26bd(struct smd_text **_swig_go_0) {
+void _wrap_delete_smd_text_slot_raw_57428f978a1a71a2(struct smd_text **_swig_go_0) {
   smd_text **arg1 = 0 ;
   
   arg1 = *(smd_text ***)&_swig_go_0; 
@@ -863,7 +863,7 @@ void _wrap_delete_smd_text_slot_raw_5c113b7366bd26bd(struct smd_text **_swig_go_
 }
 
 
-void _wrap_smd_text_slot_assign_raw_5c113b7366bd26bd(struct smd_text **_swig_go_0, struct smd_text *_swig_go_1) {
+void _wrap_smd_text_slot_assign_raw_57428f978a1a71a2(struct smd_text **_swig_go_0, struct smd_text *_swig_go_1) {
   smd_text **arg1 = 0 ;
   smd_text *arg2 = 0 ;
   
@@ -875,7 +875,7 @@ void _wrap_smd_text_slot_assign_raw_5c113b7366bd26bd(struct smd_text **_swig_go_
 }
 
 
-struct smd_text *_wrap_smd_text_slot_value_raw_5c113b7366bd26bd(struct smd_text **_swig_go_0) {
+struct smd_text *_wrap_smd_text_slot_value_raw_57428f978a1a71a2(struct smd_text **_swig_go_0) {
   smd_text **arg1 = 0 ;
   smd_text *result = 0 ;
   struct smd_text *_swig_go_result;
@@ -888,7 +888,7 @@ struct smd_text *_wrap_smd_text_slot_value_raw_5c113b7366bd26bd(struct smd_text 
 }
 
 
-struct smd_strings **_wrap_new_smd_strings_slot_raw_5c113b7366bd26bd() {
+struct smd_strings **_wrap_new_smd_strings_slot_raw_57428f978a1a71a2() {
   smd_strings **result = 0 ;
   struct smd_strings **_swig_go_result;
   
@@ -899,7 +899,7 @@ struct smd_strings **_wrap_new_smd_strings_slot_raw_5c113b7366bd26bd() {
 }
 
 
-struct smd_strings **_wrap_copy_smd_strings_slot_raw_5c113b7366bd26bd(struct smd_strings *_swig_go_0) {
+struct smd_strings **_wrap_copy_smd_strings_slot_raw_57428f978a1a71a2(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   smd_strings **result = 0 ;
   struct smd_strings **_swig_go_result;
@@ -912,7 +912,7 @@ struct smd_strings **_wrap_copy_smd_strings_slot_raw_5c113b7366bd26bd(struct smd
 }
 
 
-void _wrap_delete_smd_strings_slot_raw_5c113b7366bd26bd(struct smd_strings **_swig_go_0) {
+void _wrap_delete_smd_strings_slot_raw_57428f978a1a71a2(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   
   arg1 = *(smd_strings ***)&_swig_go_0; 
@@ -922,7 +922,7 @@ void _wrap_delete_smd_strings_slot_raw_5c113b7366bd26bd(struct smd_strings **_sw
 }
 
 
-void _wrap_smd_strings_slot_assign_raw_5c113b7366bd26bd(struct smd_strings **_swig_go_0, struct smd_strings *_swig_go_1) {
+void _wrap_smd_strings_slot_assign_raw_57428f978a1a71a2(struct smd_strings **_swig_go_0, struct smd_strings *_swig_go_1) {
   smd_strings **arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   
@@ -934,7 +934,7 @@ void _wrap_smd_strings_slot_assign_raw_5c113b7366bd26bd(struct smd_strings **_sw
 }
 
 
-struct smd_strings *_wrap_smd_strings_slot_value_raw_5c113b7366bd26bd(struct smd_strings **_swig_go_0) {
+struct smd_strings *_wrap_smd_strings_slot_value_raw_57428f978a1a71a2(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   smd_strings *result = 0 ;
   struct smd_strings *_swig_go_result;
@@ -947,7 +947,7 @@ struct smd_strings *_wrap_smd_strings_slot_value_raw_5c113b7366bd26bd(struct smd
 }
 
 
-struct smd_steps **_wrap_new_smd_steps_slot_raw_5c113b7366bd26bd() {
+struct smd_steps **_wrap_new_smd_steps_slot_raw_57428f978a1a71a2() {
   smd_steps **result = 0 ;
   struct smd_steps **_swig_go_result;
   
@@ -958,7 +958,7 @@ struct smd_steps **_wrap_new_smd_steps_slot_raw_5c113b7366bd26bd() {
 }
 
 
-struct smd_steps **_wrap_copy_smd_steps_slot_raw_5c113b7366bd26bd(struct smd_steps *_swig_go_0) {
+struct smd_steps **_wrap_copy_smd_steps_slot_raw_57428f978a1a71a2(struct smd_steps *_swig_go_0) {
   smd_steps *arg1 = 0 ;
   smd_steps **result = 0 ;
   struct smd_steps **_swig_go_result;
@@ -971,7 +971,7 @@ struct smd_steps **_wrap_copy_smd_steps_slot_raw_5c113b7366bd26bd(struct smd_ste
 }
 
 
-void _wrap_delete_smd_steps_slot_raw_5c113b7366bd26bd(struct smd_steps **_swig_go_0) {
+void _wrap_delete_smd_steps_slot_raw_57428f978a1a71a2(struct smd_steps **_swig_go_0) {
   smd_steps **arg1 = 0 ;
   
   arg1 = *(smd_steps ***)&_swig_go_0; 
@@ -981,7 +981,7 @@ void _wrap_delete_smd_steps_slot_raw_5c113b7366bd26bd(struct smd_steps **_swig_g
 }
 
 
-void _wrap_smd_steps_slot_assign_raw_5c113b7366bd26bd(struct smd_steps **_swig_go_0, struct smd_steps *_swig_go_1) {
+void _wrap_smd_steps_slot_assign_raw_57428f978a1a71a2(struct smd_steps **_swig_go_0, struct smd_steps *_swig_go_1) {
   smd_steps **arg1 = 0 ;
   smd_steps *arg2 = 0 ;
   
@@ -993,7 +993,7 @@ void _wrap_smd_steps_slot_assign_raw_5c113b7366bd26bd(struct smd_steps **_swig_g
 }
 
 
-struct smd_steps *_wrap_smd_steps_slot_value_raw_5c113b7366bd26bd(struct smd_steps **_swig_go_0) {
+struct smd_steps *_wrap_smd_steps_slot_value_raw_57428f978a1a71a2(struct smd_steps **_swig_go_0) {
   smd_steps **arg1 = 0 ;
   smd_steps *result = 0 ;
   struct smd_steps *_swig_go_result;
@@ -1006,7 +1006,7 @@ struct smd_steps *_wrap_smd_steps_slot_value_raw_5c113b7366bd26bd(struct smd_ste
 }
 
 
-struct smd_save_config **_wrap_new_smd_save_config_slot_raw_5c113b7366bd26bd() {
+struct smd_save_config **_wrap_new_smd_save_config_slot_raw_57428f978a1a71a2() {
   smd_save_config **result = 0 ;
   struct smd_save_config **_swig_go_result;
   
@@ -1017,7 +1017,7 @@ struct smd_save_config **_wrap_new_smd_save_config_slot_raw_5c113b7366bd26bd() {
 }
 
 
-struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_5c113b7366bd26bd(struct smd_save_config *_swig_go_0) {
+struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_57428f978a1a71a2(struct smd_save_config *_swig_go_0) {
   smd_save_config *arg1 = 0 ;
   smd_save_config **result = 0 ;
   struct smd_save_config **_swig_go_result;
@@ -1030,7 +1030,7 @@ struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_5c113b7366bd26bd(st
 }
 
 
-void _wrap_delete_smd_save_config_slot_raw_5c113b7366bd26bd(struct smd_save_config **_swig_go_0) {
+void _wrap_delete_smd_save_config_slot_raw_57428f978a1a71a2(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   
   arg1 = *(smd_save_config ***)&_swig_go_0; 
@@ -1040,7 +1040,7 @@ void _wrap_delete_smd_save_config_slot_raw_5c113b7366bd26bd(struct smd_save_conf
 }
 
 
-void _wrap_smd_save_config_slot_assign_raw_5c113b7366bd26bd(struct smd_save_config **_swig_go_0, struct smd_save_config *_swig_go_1) {
+void _wrap_smd_save_config_slot_assign_raw_57428f978a1a71a2(struct smd_save_config **_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config **arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   
@@ -1052,7 +1052,7 @@ void _wrap_smd_save_config_slot_assign_raw_5c113b7366bd26bd(struct smd_save_conf
 }
 
 
-struct smd_save_config *_wrap_smd_save_config_slot_value_raw_5c113b7366bd26bd(struct smd_save_config **_swig_go_0) {
+struct smd_save_config *_wrap_smd_save_config_slot_value_raw_57428f978a1a71a2(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   smd_save_config *result = 0 ;
   struct smd_save_config *_swig_go_result;
@@ -1065,7 +1065,7 @@ struct smd_save_config *_wrap_smd_save_config_slot_value_raw_5c113b7366bd26bd(st
 }
 
 
-struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_5c113b7366bd26bd() {
+struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_57428f978a1a71a2() {
   smd_reduction_config **result = 0 ;
   struct smd_reduction_config **_swig_go_result;
   
@@ -1076,7 +1076,7 @@ struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_5c113b7366
 }
 
 
-struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_5c113b7366bd26bd(struct smd_reduction_config *_swig_go_0) {
+struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_57428f978a1a71a2(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   smd_reduction_config **result = 0 ;
   struct smd_reduction_config **_swig_go_result;
@@ -1089,7 +1089,7 @@ struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_5c113b736
 }
 
 
-void _wrap_delete_smd_reduction_config_slot_raw_5c113b7366bd26bd(struct smd_reduction_config **_swig_go_0) {
+void _wrap_delete_smd_reduction_config_slot_raw_57428f978a1a71a2(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   
   arg1 = *(smd_reduction_config ***)&_swig_go_0; 
@@ -1099,7 +1099,7 @@ void _wrap_delete_smd_reduction_config_slot_raw_5c113b7366bd26bd(struct smd_redu
 }
 
 
-void _wrap_smd_reduction_config_slot_assign_raw_5c113b7366bd26bd(struct smd_reduction_config **_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+void _wrap_smd_reduction_config_slot_assign_raw_57428f978a1a71a2(struct smd_reduction_config **_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_reduction_config **arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   
@@ -1111,7 +1111,7 @@ void _wrap_smd_reduction_config_slot_assign_raw_5c113b7366bd26bd(struct smd_redu
 }
 
 
-struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_5c113b7366bd26bd(struct smd_reduction_config **_swig_go_0) {
+struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_57428f978a1a71a2(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   smd_reduction_config *result = 0 ;
   struct smd_reduction_config *_swig_go_result;
@@ -1124,7 +1124,7 @@ struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_5c113b736
 }
 
 
-struct smd_collection **_wrap_new_smd_collection_slot_raw_5c113b7366bd26bd() {
+struct smd_collection **_wrap_new_smd_collection_slot_raw_57428f978a1a71a2() {
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
   
@@ -1135,7 +1135,7 @@ struct smd_collection **_wrap_new_smd_collection_slot_raw_5c113b7366bd26bd() {
 }
 
 
-struct smd_collection **_wrap_copy_smd_collection_slot_raw_5c113b7366bd26bd(struct smd_collection *_swig_go_0) {
+struct smd_collection **_wrap_copy_smd_collection_slot_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
@@ -1148,7 +1148,7 @@ struct smd_collection **_wrap_copy_smd_collection_slot_raw_5c113b7366bd26bd(stru
 }
 
 
-void _wrap_delete_smd_collection_slot_raw_5c113b7366bd26bd(struct smd_collection **_swig_go_0) {
+void _wrap_delete_smd_collection_slot_raw_57428f978a1a71a2(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   
   arg1 = *(smd_collection ***)&_swig_go_0; 
@@ -1158,7 +1158,7 @@ void _wrap_delete_smd_collection_slot_raw_5c113b7366bd26bd(struct smd_collection
 }
 
 
-void _wrap_smd_collection_slot_assign_raw_5c113b7366bd26bd(struct smd_collection **_swig_go_0, struct smd_collection *_swig_go_1) {
+void _wrap_smd_collection_slot_assign_raw_57428f978a1a71a2(struct smd_collection **_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_collection **arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   
@@ -1170,7 +1170,7 @@ void _wrap_smd_collection_slot_assign_raw_5c113b7366bd26bd(struct smd_collection
 }
 
 
-struct smd_collection *_wrap_smd_collection_slot_value_raw_5c113b7366bd26bd(struct smd_collection **_swig_go_0) {
+struct smd_collection *_wrap_smd_collection_slot_value_raw_57428f978a1a71a2(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   smd_collection *result = 0 ;
   struct smd_collection *_swig_go_result;
@@ -1183,7 +1183,7 @@ struct smd_collection *_wrap_smd_collection_slot_value_raw_5c113b7366bd26bd(stru
 }
 
 
-struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_5c113b7366bd26bd() {
+struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_57428f978a1a71a2() {
   smd_hook_options **result = 0 ;
   struct smd_hook_options **_swig_go_result;
   
@@ -1194,7 +1194,7 @@ struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_5c113b7366bd26bd()
 }
 
 
-struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_5c113b7366bd26bd(struct smd_hook_options *_swig_go_0) {
+struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0) {
   smd_hook_options *arg1 = 0 ;
   smd_hook_options **result = 0 ;
   struct smd_hook_options **_swig_go_result;
@@ -1207,7 +1207,7 @@ struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_5c113b7366bd26bd(
 }
 
 
-void _wrap_delete_smd_hook_options_slot_raw_5c113b7366bd26bd(struct smd_hook_options **_swig_go_0) {
+void _wrap_delete_smd_hook_options_slot_raw_57428f978a1a71a2(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   
   arg1 = *(smd_hook_options ***)&_swig_go_0; 
@@ -1217,7 +1217,7 @@ void _wrap_delete_smd_hook_options_slot_raw_5c113b7366bd26bd(struct smd_hook_opt
 }
 
 
-void _wrap_smd_hook_options_slot_assign_raw_5c113b7366bd26bd(struct smd_hook_options **_swig_go_0, struct smd_hook_options *_swig_go_1) {
+void _wrap_smd_hook_options_slot_assign_raw_57428f978a1a71a2(struct smd_hook_options **_swig_go_0, struct smd_hook_options *_swig_go_1) {
   smd_hook_options **arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   
@@ -1229,7 +1229,7 @@ void _wrap_smd_hook_options_slot_assign_raw_5c113b7366bd26bd(struct smd_hook_opt
 }
 
 
-struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_5c113b7366bd26bd(struct smd_hook_options **_swig_go_0) {
+struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_57428f978a1a71a2(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   smd_hook_options *result = 0 ;
   struct smd_hook_options *_swig_go_result;
@@ -1242,7 +1242,7 @@ struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_5c113b7366bd26bd(
 }
 
 
-struct smd_hook **_wrap_new_smd_hook_slot_raw_5c113b7366bd26bd() {
+struct smd_hook **_wrap_new_smd_hook_slot_raw_57428f978a1a71a2() {
   smd_hook **result = 0 ;
   struct smd_hook **_swig_go_result;
   
@@ -1253,7 +1253,7 @@ struct smd_hook **_wrap_new_smd_hook_slot_raw_5c113b7366bd26bd() {
 }
 
 
-struct smd_hook **_wrap_copy_smd_hook_slot_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0) {
+struct smd_hook **_wrap_copy_smd_hook_slot_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_hook **result = 0 ;
   struct smd_hook **_swig_go_result;
@@ -1266,7 +1266,7 @@ struct smd_hook **_wrap_copy_smd_hook_slot_raw_5c113b7366bd26bd(struct smd_hook 
 }
 
 
-void _wrap_delete_smd_hook_slot_raw_5c113b7366bd26bd(struct smd_hook **_swig_go_0) {
+void _wrap_delete_smd_hook_slot_raw_57428f978a1a71a2(struct smd_hook **_swig_go_0) {
   smd_hook **arg1 = 0 ;
   
   arg1 = *(smd_hook ***)&_swig_go_0; 
@@ -1276,7 +1276,7 @@ void _wrap_delete_smd_hook_slot_raw_5c113b7366bd26bd(struct smd_hook **_swig_go_
 }
 
 
-void _wrap_smd_hook_slot_assign_raw_5c113b7366bd26bd(struct smd_hook **_swig_go_0, struct smd_hook *_swig_go_1) {
+void _wrap_smd_hook_slot_assign_raw_57428f978a1a71a2(struct smd_hook **_swig_go_0, struct smd_hook *_swig_go_1) {
   smd_hook **arg1 = 0 ;
   smd_hook *arg2 = 0 ;
   
@@ -1288,7 +1288,7 @@ void _wrap_smd_hook_slot_assign_raw_5c113b7366bd26bd(struct smd_hook **_swig_go_
 }
 
 
-struct smd_hook *_wrap_smd_hook_slot_value_raw_5c113b7366bd26bd(struct smd_hook **_swig_go_0) {
+struct smd_hook *_wrap_smd_hook_slot_value_raw_57428f978a1a71a2(struct smd_hook **_swig_go_0) {
   smd_hook **arg1 = 0 ;
   smd_hook *result = 0 ;
   struct smd_hook *_swig_go_result;
@@ -1301,7 +1301,7 @@ struct smd_hook *_wrap_smd_hook_slot_value_raw_5c113b7366bd26bd(struct smd_hook 
 }
 
 
-struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_5c113b7366bd26bd() {
+struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_57428f978a1a71a2() {
   smd_trial_options **result = 0 ;
   struct smd_trial_options **_swig_go_result;
   
@@ -1312,7 +1312,7 @@ struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_5c113b7366bd26bd
 }
 
 
-struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_5c113b7366bd26bd(struct smd_trial_options *_swig_go_0) {
+struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_57428f978a1a71a2(struct smd_trial_options *_swig_go_0) {
   smd_trial_options *arg1 = 0 ;
   smd_trial_options **result = 0 ;
   struct smd_trial_options **_swig_go_result;
@@ -1325,7 +1325,7 @@ struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_5c113b7366bd26b
 }
 
 
-void _wrap_delete_smd_trial_options_slot_raw_5c113b7366bd26bd(struct smd_trial_options **_swig_go_0) {
+void _wrap_delete_smd_trial_options_slot_raw_57428f978a1a71a2(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   
   arg1 = *(smd_trial_options ***)&_swig_go_0; 
@@ -1335,7 +1335,7 @@ void _wrap_delete_smd_trial_options_slot_raw_5c113b7366bd26bd(struct smd_trial_o
 }
 
 
-void _wrap_smd_trial_options_slot_assign_raw_5c113b7366bd26bd(struct smd_trial_options **_swig_go_0, struct smd_trial_options *_swig_go_1) {
+void _wrap_smd_trial_options_slot_assign_raw_57428f978a1a71a2(struct smd_trial_options **_swig_go_0, struct smd_trial_options *_swig_go_1) {
   smd_trial_options **arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   
@@ -1347,7 +1347,7 @@ void _wrap_smd_trial_options_slot_assign_raw_5c113b7366bd26bd(struct smd_trial_o
 }
 
 
-struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_5c113b7366bd26bd(struct smd_trial_options **_swig_go_0) {
+struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_57428f978a1a71a2(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   smd_trial_options *result = 0 ;
   struct smd_trial_options *_swig_go_result;
@@ -1360,7 +1360,7 @@ struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_5c113b7366bd26b
 }
 
 
-struct smd_trial **_wrap_new_smd_trial_slot_raw_5c113b7366bd26bd() {
+struct smd_trial **_wrap_new_smd_trial_slot_raw_57428f978a1a71a2() {
   smd_trial **result = 0 ;
   struct smd_trial **_swig_go_result;
   
@@ -1371,7 +1371,7 @@ struct smd_trial **_wrap_new_smd_trial_slot_raw_5c113b7366bd26bd() {
 }
 
 
-struct smd_trial **_wrap_copy_smd_trial_slot_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_0) {
+struct smd_trial **_wrap_copy_smd_trial_slot_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   smd_trial **result = 0 ;
   struct smd_trial **_swig_go_result;
@@ -1384,7 +1384,7 @@ struct smd_trial **_wrap_copy_smd_trial_slot_raw_5c113b7366bd26bd(struct smd_tri
 }
 
 
-void _wrap_delete_smd_trial_slot_raw_5c113b7366bd26bd(struct smd_trial **_swig_go_0) {
+void _wrap_delete_smd_trial_slot_raw_57428f978a1a71a2(struct smd_trial **_swig_go_0) {
   smd_trial **arg1 = 0 ;
   
   arg1 = *(smd_trial ***)&_swig_go_0; 
@@ -1394,7 +1394,7 @@ void _wrap_delete_smd_trial_slot_raw_5c113b7366bd26bd(struct smd_trial **_swig_g
 }
 
 
-void _wrap_smd_trial_slot_assign_raw_5c113b7366bd26bd(struct smd_trial **_swig_go_0, struct smd_trial *_swig_go_1) {
+void _wrap_smd_trial_slot_assign_raw_57428f978a1a71a2(struct smd_trial **_swig_go_0, struct smd_trial *_swig_go_1) {
   smd_trial **arg1 = 0 ;
   smd_trial *arg2 = 0 ;
   
@@ -1406,7 +1406,7 @@ void _wrap_smd_trial_slot_assign_raw_5c113b7366bd26bd(struct smd_trial **_swig_g
 }
 
 
-struct smd_trial *_wrap_smd_trial_slot_value_raw_5c113b7366bd26bd(struct smd_trial **_swig_go_0) {
+struct smd_trial *_wrap_smd_trial_slot_value_raw_57428f978a1a71a2(struct smd_trial **_swig_go_0) {
   smd_trial **arg1 = 0 ;
   smd_trial *result = 0 ;
   struct smd_trial *_swig_go_result;
@@ -1419,7 +1419,7 @@ struct smd_trial *_wrap_smd_trial_slot_value_raw_5c113b7366bd26bd(struct smd_tri
 }
 
 
-struct smd_tensor **_wrap_new_smd_tensor_slot_raw_5c113b7366bd26bd() {
+struct smd_tensor **_wrap_new_smd_tensor_slot_raw_57428f978a1a71a2() {
   smd_tensor **result = 0 ;
   struct smd_tensor **_swig_go_result;
   
@@ -1430,7 +1430,7 @@ struct smd_tensor **_wrap_new_smd_tensor_slot_raw_5c113b7366bd26bd() {
 }
 
 
-struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_5c113b7366bd26bd(struct smd_tensor *_swig_go_0) {
+struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_57428f978a1a71a2(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   smd_tensor **result = 0 ;
   struct smd_tensor **_swig_go_result;
@@ -1443,7 +1443,7 @@ struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_5c113b7366bd26bd(struct smd_t
 }
 
 
-void _wrap_delete_smd_tensor_slot_raw_5c113b7366bd26bd(struct smd_tensor **_swig_go_0) {
+void _wrap_delete_smd_tensor_slot_raw_57428f978a1a71a2(struct smd_tensor **_swig_go_0) {
   smd_tensor **arg1 = 0 ;
   
   arg1 = *(smd_tensor ***)&_swig_go_0; 
@@ -1453,7 +1453,7 @@ void _wrap_delete_smd_tensor_slot_raw_5c113b7366bd26bd(struct smd_tensor **_swig
 }
 
 
-void _wrap_smd_tensor_slot_assign_raw_5c113b7366bd26bd(struct smd_tensor **_swig_go_0, struct smd_tensor *_swig_go_1) {
+void _wrap_smd_tensor_slot_assign_raw_57428f978a1a71a2(struct smd_tensor **_swig_go_0, struct smd_tensor *_swig_go_1) {
   smd_tensor **arg1 = 0 ;
   smd_tensor *arg2 = 0 ;
   
@@ -1465,7 +1465,7 @@ void _wrap_smd_tensor_slot_assign_raw_5c113b7366bd26bd(struct smd_tensor **_swig
 }
 
 
-struct smd_tensor *_wrap_smd_tensor_slot_value_raw_5c113b7366bd26bd(struct smd_tensor **_swig_go_0) {
+struct smd_tensor *_wrap_smd_tensor_slot_value_raw_57428f978a1a71a2(struct smd_tensor **_swig_go_0) {
   smd_tensor **arg1 = 0 ;
   smd_tensor *result = 0 ;
   struct smd_tensor *_swig_go_result;
@@ -1478,7 +1478,7 @@ struct smd_tensor *_wrap_smd_tensor_slot_value_raw_5c113b7366bd26bd(struct smd_t
 }
 
 
-struct smd_value **_wrap_new_smd_value_slot_raw_5c113b7366bd26bd() {
+struct smd_value **_wrap_new_smd_value_slot_raw_57428f978a1a71a2() {
   smd_value **result = 0 ;
   struct smd_value **_swig_go_result;
   
@@ -1489,7 +1489,7 @@ struct smd_value **_wrap_new_smd_value_slot_raw_5c113b7366bd26bd() {
 }
 
 
-struct smd_value **_wrap_copy_smd_value_slot_raw_5c113b7366bd26bd(struct smd_value *_swig_go_0) {
+struct smd_value **_wrap_copy_smd_value_slot_raw_57428f978a1a71a2(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_value **result = 0 ;
   struct smd_value **_swig_go_result;
@@ -1502,7 +1502,7 @@ struct smd_value **_wrap_copy_smd_value_slot_raw_5c113b7366bd26bd(struct smd_val
 }
 
 
-void _wrap_delete_smd_value_slot_raw_5c113b7366bd26bd(struct smd_value **_swig_go_0) {
+void _wrap_delete_smd_value_slot_raw_57428f978a1a71a2(struct smd_value **_swig_go_0) {
   smd_value **arg1 = 0 ;
   
   arg1 = *(smd_value ***)&_swig_go_0; 
@@ -1512,7 +1512,7 @@ void _wrap_delete_smd_value_slot_raw_5c113b7366bd26bd(struct smd_value **_swig_g
 }
 
 
-void _wrap_smd_value_slot_assign_raw_5c113b7366bd26bd(struct smd_value **_swig_go_0, struct smd_value *_swig_go_1) {
+void _wrap_smd_value_slot_assign_raw_57428f978a1a71a2(struct smd_value **_swig_go_0, struct smd_value *_swig_go_1) {
   smd_value **arg1 = 0 ;
   smd_value *arg2 = 0 ;
   
@@ -1524,7 +1524,7 @@ void _wrap_smd_value_slot_assign_raw_5c113b7366bd26bd(struct smd_value **_swig_g
 }
 
 
-struct smd_value *_wrap_smd_value_slot_value_raw_5c113b7366bd26bd(struct smd_value **_swig_go_0) {
+struct smd_value *_wrap_smd_value_slot_value_raw_57428f978a1a71a2(struct smd_value **_swig_go_0) {
   smd_value **arg1 = 0 ;
   smd_value *result = 0 ;
   struct smd_value *_swig_go_result;
@@ -1537,7 +1537,7 @@ struct smd_value *_wrap_smd_value_slot_value_raw_5c113b7366bd26bd(struct smd_val
 }
 
 
-struct smd_rule **_wrap_new_smd_rule_slot_raw_5c113b7366bd26bd() {
+struct smd_rule **_wrap_new_smd_rule_slot_raw_57428f978a1a71a2() {
   smd_rule **result = 0 ;
   struct smd_rule **_swig_go_result;
   
@@ -1548,7 +1548,7 @@ struct smd_rule **_wrap_new_smd_rule_slot_raw_5c113b7366bd26bd() {
 }
 
 
-struct smd_rule **_wrap_copy_smd_rule_slot_raw_5c113b7366bd26bd(struct smd_rule *_swig_go_0) {
+struct smd_rule **_wrap_copy_smd_rule_slot_raw_57428f978a1a71a2(struct smd_rule *_swig_go_0) {
   smd_rule *arg1 = 0 ;
   smd_rule **result = 0 ;
   struct smd_rule **_swig_go_result;
@@ -1561,7 +1561,7 @@ struct smd_rule **_wrap_copy_smd_rule_slot_raw_5c113b7366bd26bd(struct smd_rule 
 }
 
 
-void _wrap_delete_smd_rule_slot_raw_5c113b7366bd26bd(struct smd_rule **_swig_go_0) {
+void _wrap_delete_smd_rule_slot_raw_57428f978a1a71a2(struct smd_rule **_swig_go_0) {
   smd_rule **arg1 = 0 ;
   
   arg1 = *(smd_rule ***)&_swig_go_0; 
@@ -1571,7 +1571,7 @@ void _wrap_delete_smd_rule_slot_raw_5c113b7366bd26bd(struct smd_rule **_swig_go_
 }
 
 
-void _wrap_smd_rule_slot_assign_raw_5c113b7366bd26bd(struct smd_rule **_swig_go_0, struct smd_rule *_swig_go_1) {
+void _wrap_smd_rule_slot_assign_raw_57428f978a1a71a2(struct smd_rule **_swig_go_0, struct smd_rule *_swig_go_1) {
   smd_rule **arg1 = 0 ;
   smd_rule *arg2 = 0 ;
   
@@ -1583,7 +1583,7 @@ void _wrap_smd_rule_slot_assign_raw_5c113b7366bd26bd(struct smd_rule **_swig_go_
 }
 
 
-struct smd_rule *_wrap_smd_rule_slot_value_raw_5c113b7366bd26bd(struct smd_rule **_swig_go_0) {
+struct smd_rule *_wrap_smd_rule_slot_value_raw_57428f978a1a71a2(struct smd_rule **_swig_go_0) {
   smd_rule **arg1 = 0 ;
   smd_rule *result = 0 ;
   struct smd_rule *_swig_go_result;
@@ -1596,7 +1596,7 @@ struct smd_rule *_wrap_smd_rule_slot_value_raw_5c113b7366bd26bd(struct smd_rule 
 }
 
 
-struct smd_step_file **_wrap_new_smd_step_file_slot_raw_5c113b7366bd26bd() {
+struct smd_step_file **_wrap_new_smd_step_file_slot_raw_57428f978a1a71a2() {
   smd_step_file **result = 0 ;
   struct smd_step_file **_swig_go_result;
   
@@ -1607,7 +1607,7 @@ struct smd_step_file **_wrap_new_smd_step_file_slot_raw_5c113b7366bd26bd() {
 }
 
 
-struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_5c113b7366bd26bd(struct smd_step_file *_swig_go_0) {
+struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_57428f978a1a71a2(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   smd_step_file **result = 0 ;
   struct smd_step_file **_swig_go_result;
@@ -1620,7 +1620,7 @@ struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_5c113b7366bd26bd(struct
 }
 
 
-void _wrap_delete_smd_step_file_slot_raw_5c113b7366bd26bd(struct smd_step_file **_swig_go_0) {
+void _wrap_delete_smd_step_file_slot_raw_57428f978a1a71a2(struct smd_step_file **_swig_go_0) {
   smd_step_file **arg1 = 0 ;
   
   arg1 = *(smd_step_file ***)&_swig_go_0; 
@@ -1630,7 +1630,7 @@ void _wrap_delete_smd_step_file_slot_raw_5c113b7366bd26bd(struct smd_step_file *
 }
 
 
-void _wrap_smd_step_file_slot_assign_raw_5c113b7366bd26bd(struct smd_step_file **_swig_go_0, struct smd_step_file *_swig_go_1) {
+void _wrap_smd_step_file_slot_assign_raw_57428f978a1a71a2(struct smd_step_file **_swig_go_0, struct smd_step_file *_swig_go_1) {
   smd_step_file **arg1 = 0 ;
   smd_step_file *arg2 = 0 ;
   
@@ -1642,7 +1642,7 @@ void _wrap_smd_step_file_slot_assign_raw_5c113b7366bd26bd(struct smd_step_file *
 }
 
 
-struct smd_step_file *_wrap_smd_step_file_slot_value_raw_5c113b7366bd26bd(struct smd_step_file **_swig_go_0) {
+struct smd_step_file *_wrap_smd_step_file_slot_value_raw_57428f978a1a71a2(struct smd_step_file **_swig_go_0) {
   smd_step_file **arg1 = 0 ;
   smd_step_file *result = 0 ;
   struct smd_step_file *_swig_go_result;
@@ -1655,7 +1655,7 @@ struct smd_step_file *_wrap_smd_step_file_slot_value_raw_5c113b7366bd26bd(struct
 }
 
 
-struct smd_event_file **_wrap_new_smd_event_file_slot_raw_5c113b7366bd26bd() {
+struct smd_event_file **_wrap_new_smd_event_file_slot_raw_57428f978a1a71a2() {
   smd_event_file **result = 0 ;
   struct smd_event_file **_swig_go_result;
   
@@ -1666,7 +1666,7 @@ struct smd_event_file **_wrap_new_smd_event_file_slot_raw_5c113b7366bd26bd() {
 }
 
 
-struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_5c113b7366bd26bd(struct smd_event_file *_swig_go_0) {
+struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_57428f978a1a71a2(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   smd_event_file **result = 0 ;
   struct smd_event_file **_swig_go_result;
@@ -1679,7 +1679,7 @@ struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_5c113b7366bd26bd(stru
 }
 
 
-void _wrap_delete_smd_event_file_slot_raw_5c113b7366bd26bd(struct smd_event_file **_swig_go_0) {
+void _wrap_delete_smd_event_file_slot_raw_57428f978a1a71a2(struct smd_event_file **_swig_go_0) {
   smd_event_file **arg1 = 0 ;
   
   arg1 = *(smd_event_file ***)&_swig_go_0; 
@@ -1689,7 +1689,7 @@ void _wrap_delete_smd_event_file_slot_raw_5c113b7366bd26bd(struct smd_event_file
 }
 
 
-void _wrap_smd_event_file_slot_assign_raw_5c113b7366bd26bd(struct smd_event_file **_swig_go_0, struct smd_event_file *_swig_go_1) {
+void _wrap_smd_event_file_slot_assign_raw_57428f978a1a71a2(struct smd_event_file **_swig_go_0, struct smd_event_file *_swig_go_1) {
   smd_event_file **arg1 = 0 ;
   smd_event_file *arg2 = 0 ;
   
@@ -1701,7 +1701,7 @@ void _wrap_smd_event_file_slot_assign_raw_5c113b7366bd26bd(struct smd_event_file
 }
 
 
-struct smd_event_file *_wrap_smd_event_file_slot_value_raw_5c113b7366bd26bd(struct smd_event_file **_swig_go_0) {
+struct smd_event_file *_wrap_smd_event_file_slot_value_raw_57428f978a1a71a2(struct smd_event_file **_swig_go_0) {
   smd_event_file **arg1 = 0 ;
   smd_event_file *result = 0 ;
   struct smd_event_file *_swig_go_result;
@@ -1714,7 +1714,7 @@ struct smd_event_file *_wrap_smd_event_file_slot_value_raw_5c113b7366bd26bd(stru
 }
 
 
-struct smd_store_report **_wrap_new_smd_store_report_slot_raw_5c113b7366bd26bd() {
+struct smd_store_report **_wrap_new_smd_store_report_slot_raw_57428f978a1a71a2() {
   smd_store_report **result = 0 ;
   struct smd_store_report **_swig_go_result;
   
@@ -1725,7 +1725,7 @@ struct smd_store_report **_wrap_new_smd_store_report_slot_raw_5c113b7366bd26bd()
 }
 
 
-struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_5c113b7366bd26bd(struct smd_store_report *_swig_go_0) {
+struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_57428f978a1a71a2(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   smd_store_report **result = 0 ;
   struct smd_store_report **_swig_go_result;
@@ -1738,7 +1738,7 @@ struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_5c113b7366bd26bd(
 }
 
 
-void _wrap_delete_smd_store_report_slot_raw_5c113b7366bd26bd(struct smd_store_report **_swig_go_0) {
+void _wrap_delete_smd_store_report_slot_raw_57428f978a1a71a2(struct smd_store_report **_swig_go_0) {
   smd_store_report **arg1 = 0 ;
   
   arg1 = *(smd_store_report ***)&_swig_go_0; 
@@ -1748,7 +1748,7 @@ void _wrap_delete_smd_store_report_slot_raw_5c113b7366bd26bd(struct smd_store_re
 }
 
 
-void _wrap_smd_store_report_slot_assign_raw_5c113b7366bd26bd(struct smd_store_report **_swig_go_0, struct smd_store_report *_swig_go_1) {
+void _wrap_smd_store_report_slot_assign_raw_57428f978a1a71a2(struct smd_store_report **_swig_go_0, struct smd_store_report *_swig_go_1) {
   smd_store_report **arg1 = 0 ;
   smd_store_report *arg2 = 0 ;
   
@@ -1760,7 +1760,7 @@ void _wrap_smd_store_report_slot_assign_raw_5c113b7366bd26bd(struct smd_store_re
 }
 
 
-struct smd_store_report *_wrap_smd_store_report_slot_value_raw_5c113b7366bd26bd(struct smd_store_report **_swig_go_0) {
+struct smd_store_report *_wrap_smd_store_report_slot_value_raw_57428f978a1a71a2(struct smd_store_report **_swig_go_0) {
   smd_store_report **arg1 = 0 ;
   smd_store_report *result = 0 ;
   struct smd_store_report *_swig_go_result;
@@ -1773,7 +1773,7 @@ struct smd_store_report *_wrap_smd_store_report_slot_value_raw_5c113b7366bd26bd(
 }
 
 
-struct smd_panel **_wrap_new_smd_panel_slot_raw_5c113b7366bd26bd() {
+struct smd_panel **_wrap_new_smd_panel_slot_raw_57428f978a1a71a2() {
   smd_panel **result = 0 ;
   struct smd_panel **_swig_go_result;
   
@@ -1784,7 +1784,7 @@ struct smd_panel **_wrap_new_smd_panel_slot_raw_5c113b7366bd26bd() {
 }
 
 
-struct smd_panel **_wrap_copy_smd_panel_slot_raw_5c113b7366bd26bd(struct smd_panel *_swig_go_0) {
+struct smd_panel **_wrap_copy_smd_panel_slot_raw_57428f978a1a71a2(struct smd_panel *_swig_go_0) {
   smd_panel *arg1 = 0 ;
   smd_panel **result = 0 ;
   struct smd_panel **_swig_go_result;
@@ -1797,7 +1797,7 @@ struct smd_panel **_wrap_copy_smd_panel_slot_raw_5c113b7366bd26bd(struct smd_pan
 }
 
 
-void _wrap_delete_smd_panel_slot_raw_5c113b7366bd26bd(struct smd_panel **_swig_go_0) {
+void _wrap_delete_smd_panel_slot_raw_57428f978a1a71a2(struct smd_panel **_swig_go_0) {
   smd_panel **arg1 = 0 ;
   
   arg1 = *(smd_panel ***)&_swig_go_0; 
@@ -1807,7 +1807,7 @@ void _wrap_delete_smd_panel_slot_raw_5c113b7366bd26bd(struct smd_panel **_swig_g
 }
 
 
-void _wrap_smd_panel_slot_assign_raw_5c113b7366bd26bd(struct smd_panel **_swig_go_0, struct smd_panel *_swig_go_1) {
+void _wrap_smd_panel_slot_assign_raw_57428f978a1a71a2(struct smd_panel **_swig_go_0, struct smd_panel *_swig_go_1) {
   smd_panel **arg1 = 0 ;
   smd_panel *arg2 = 0 ;
   
@@ -1819,7 +1819,7 @@ void _wrap_smd_panel_slot_assign_raw_5c113b7366bd26bd(struct smd_panel **_swig_g
 }
 
 
-struct smd_panel *_wrap_smd_panel_slot_value_raw_5c113b7366bd26bd(struct smd_panel **_swig_go_0) {
+struct smd_panel *_wrap_smd_panel_slot_value_raw_57428f978a1a71a2(struct smd_panel **_swig_go_0) {
   smd_panel **arg1 = 0 ;
   smd_panel *result = 0 ;
   struct smd_panel *_swig_go_result;
@@ -1832,7 +1832,7 @@ struct smd_panel *_wrap_smd_panel_slot_value_raw_5c113b7366bd26bd(struct smd_pan
 }
 
 
-struct smd_verdicts **_wrap_new_smd_verdicts_slot_raw_5c113b7366bd26bd() {
+struct smd_verdicts **_wrap_new_smd_verdicts_slot_raw_57428f978a1a71a2() {
   smd_verdicts **result = 0 ;
   struct smd_verdicts **_swig_go_result;
   
@@ -1843,7 +1843,7 @@ struct smd_verdicts **_wrap_new_smd_verdicts_slot_raw_5c113b7366bd26bd() {
 }
 
 
-struct smd_verdicts **_wrap_copy_smd_verdicts_slot_raw_5c113b7366bd26bd(struct smd_verdicts *_swig_go_0) {
+struct smd_verdicts **_wrap_copy_smd_verdicts_slot_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0) {
   smd_verdicts *arg1 = 0 ;
   smd_verdicts **result = 0 ;
   struct smd_verdicts **_swig_go_result;
@@ -1856,7 +1856,7 @@ struct smd_verdicts **_wrap_copy_smd_verdicts_slot_raw_5c113b7366bd26bd(struct s
 }
 
 
-void _wrap_delete_smd_verdicts_slot_raw_5c113b7366bd26bd(struct smd_verdicts **_swig_go_0) {
+void _wrap_delete_smd_verdicts_slot_raw_57428f978a1a71a2(struct smd_verdicts **_swig_go_0) {
   smd_verdicts **arg1 = 0 ;
   
   arg1 = *(smd_verdicts ***)&_swig_go_0; 
@@ -1866,7 +1866,7 @@ void _wrap_delete_smd_verdicts_slot_raw_5c113b7366bd26bd(struct smd_verdicts **_
 }
 
 
-void _wrap_smd_verdicts_slot_assign_raw_5c113b7366bd26bd(struct smd_verdicts **_swig_go_0, struct smd_verdicts *_swig_go_1) {
+void _wrap_smd_verdicts_slot_assign_raw_57428f978a1a71a2(struct smd_verdicts **_swig_go_0, struct smd_verdicts *_swig_go_1) {
   smd_verdicts **arg1 = 0 ;
   smd_verdicts *arg2 = 0 ;
   
@@ -1878,7 +1878,7 @@ void _wrap_smd_verdicts_slot_assign_raw_5c113b7366bd26bd(struct smd_verdicts **_
 }
 
 
-struct smd_verdicts *_wrap_smd_verdicts_slot_value_raw_5c113b7366bd26bd(struct smd_verdicts **_swig_go_0) {
+struct smd_verdicts *_wrap_smd_verdicts_slot_value_raw_57428f978a1a71a2(struct smd_verdicts **_swig_go_0) {
   smd_verdicts **arg1 = 0 ;
   smd_verdicts *result = 0 ;
   struct smd_verdicts *_swig_go_result;
@@ -1891,7 +1891,7 @@ struct smd_verdicts *_wrap_smd_verdicts_slot_value_raw_5c113b7366bd26bd(struct s
 }
 
 
-intgo *_wrap_new_int32_slot_raw_5c113b7366bd26bd() {
+intgo *_wrap_new_int32_slot_raw_57428f978a1a71a2() {
   int32_t *result = 0 ;
   intgo *_swig_go_result;
   
@@ -1902,7 +1902,7 @@ intgo *_wrap_new_int32_slot_raw_5c113b7366bd26bd() {
 }
 
 
-intgo *_wrap_copy_int32_slot_raw_5c113b7366bd26bd(intgo _swig_go_0) {
+intgo *_wrap_copy_int32_slot_raw_57428f978a1a71a2(intgo _swig_go_0) {
   int32_t arg1 ;
   int32_t *result = 0 ;
   intgo *_swig_go_result;
@@ -1915,7 +1915,7 @@ intgo *_wrap_copy_int32_slot_raw_5c113b7366bd26bd(intgo _swig_go_0) {
 }
 
 
-void _wrap_delete_int32_slot_raw_5c113b7366bd26bd(intgo *_swig_go_0) {
+void _wrap_delete_int32_slot_raw_57428f978a1a71a2(intgo *_swig_go_0) {
   int32_t *arg1 = 0 ;
   
   arg1 = *(int32_t **)&_swig_go_0; 
@@ -1925,7 +1925,7 @@ void _wrap_delete_int32_slot_raw_5c113b7366bd26bd(intgo *_swig_go_0) {
 }
 
 
-void _wrap_int32_slot_assign_raw_5c113b7366bd26bd(intgo *_swig_go_0, intgo _swig_go_1) {
+void _wrap_int32_slot_assign_raw_57428f978a1a71a2(intgo *_swig_go_0, intgo _swig_go_1) {
   int32_t *arg1 = 0 ;
   int32_t arg2 ;
   
@@ -1937,7 +1937,7 @@ void _wrap_int32_slot_assign_raw_5c113b7366bd26bd(intgo *_swig_go_0, intgo _swig
 }
 
 
-intgo _wrap_int32_slot_value_raw_5c113b7366bd26bd(intgo *_swig_go_0) {
+intgo _wrap_int32_slot_value_raw_57428f978a1a71a2(intgo *_swig_go_0) {
   int32_t *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -1950,7 +1950,7 @@ intgo _wrap_int32_slot_value_raw_5c113b7366bd26bd(intgo *_swig_go_0) {
 }
 
 
-long long *_wrap_new_int64_slot_raw_5c113b7366bd26bd() {
+long long *_wrap_new_int64_slot_raw_57428f978a1a71a2() {
   int64_t *result = 0 ;
   long long *_swig_go_result;
   
@@ -1961,7 +1961,7 @@ long long *_wrap_new_int64_slot_raw_5c113b7366bd26bd() {
 }
 
 
-long long *_wrap_copy_int64_slot_raw_5c113b7366bd26bd(long long _swig_go_0) {
+long long *_wrap_copy_int64_slot_raw_57428f978a1a71a2(long long _swig_go_0) {
   int64_t arg1 ;
   int64_t *result = 0 ;
   long long *_swig_go_result;
@@ -1974,7 +1974,7 @@ long long *_wrap_copy_int64_slot_raw_5c113b7366bd26bd(long long _swig_go_0) {
 }
 
 
-void _wrap_delete_int64_slot_raw_5c113b7366bd26bd(long long *_swig_go_0) {
+void _wrap_delete_int64_slot_raw_57428f978a1a71a2(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   
   arg1 = *(int64_t **)&_swig_go_0; 
@@ -1984,7 +1984,7 @@ void _wrap_delete_int64_slot_raw_5c113b7366bd26bd(long long *_swig_go_0) {
 }
 
 
-void _wrap_int64_slot_assign_raw_5c113b7366bd26bd(long long *_swig_go_0, long long _swig_go_1) {
+void _wrap_int64_slot_assign_raw_57428f978a1a71a2(long long *_swig_go_0, long long _swig_go_1) {
   int64_t *arg1 = 0 ;
   int64_t arg2 ;
   
@@ -1996,7 +1996,7 @@ void _wrap_int64_slot_assign_raw_5c113b7366bd26bd(long long *_swig_go_0, long lo
 }
 
 
-long long _wrap_int64_slot_value_raw_5c113b7366bd26bd(long long *_swig_go_0) {
+long long _wrap_int64_slot_value_raw_57428f978a1a71a2(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -2009,7 +2009,7 @@ long long _wrap_int64_slot_value_raw_5c113b7366bd26bd(long long *_swig_go_0) {
 }
 
 
-double *_wrap_new_double_slot_raw_5c113b7366bd26bd() {
+double *_wrap_new_double_slot_raw_57428f978a1a71a2() {
   double *result = 0 ;
   double *_swig_go_result;
   
@@ -2020,7 +2020,7 @@ double *_wrap_new_double_slot_raw_5c113b7366bd26bd() {
 }
 
 
-double *_wrap_copy_double_slot_raw_5c113b7366bd26bd(double _swig_go_0) {
+double *_wrap_copy_double_slot_raw_57428f978a1a71a2(double _swig_go_0) {
   double arg1 ;
   double *result = 0 ;
   double *_swig_go_result;
@@ -2033,7 +2033,7 @@ double *_wrap_copy_double_slot_raw_5c113b7366bd26bd(double _swig_go_0) {
 }
 
 
-void _wrap_delete_double_slot_raw_5c113b7366bd26bd(double *_swig_go_0) {
+void _wrap_delete_double_slot_raw_57428f978a1a71a2(double *_swig_go_0) {
   double *arg1 = 0 ;
   
   arg1 = *(double **)&_swig_go_0; 
@@ -2043,7 +2043,7 @@ void _wrap_delete_double_slot_raw_5c113b7366bd26bd(double *_swig_go_0) {
 }
 
 
-void _wrap_double_slot_assign_raw_5c113b7366bd26bd(double *_swig_go_0, double _swig_go_1) {
+void _wrap_double_slot_assign_raw_57428f978a1a71a2(double *_swig_go_0, double _swig_go_1) {
   double *arg1 = 0 ;
   double arg2 ;
   
@@ -2055,7 +2055,7 @@ void _wrap_double_slot_assign_raw_5c113b7366bd26bd(double *_swig_go_0, double _s
 }
 
 
-double _wrap_double_slot_value_raw_5c113b7366bd26bd(double *_swig_go_0) {
+double _wrap_double_slot_value_raw_57428f978a1a71a2(double *_swig_go_0) {
   double *arg1 = 0 ;
   double result;
   double _swig_go_result;
@@ -2068,7 +2068,7 @@ double _wrap_double_slot_value_raw_5c113b7366bd26bd(double *_swig_go_0) {
 }
 
 
-long long *_wrap_new_int64_array_raw_5c113b7366bd26bd(long long _swig_go_0) {
+long long *_wrap_new_int64_array_raw_57428f978a1a71a2(long long _swig_go_0) {
   size_t arg1 ;
   int64_t *result = 0 ;
   long long *_swig_go_result;
@@ -2081,7 +2081,7 @@ long long *_wrap_new_int64_array_raw_5c113b7366bd26bd(long long _swig_go_0) {
 }
 
 
-void _wrap_delete_int64_array_raw_5c113b7366bd26bd(long long *_swig_go_0) {
+void _wrap_delete_int64_array_raw_57428f978a1a71a2(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   
   arg1 = *(int64_t **)&_swig_go_0; 
@@ -2091,7 +2091,7 @@ void _wrap_delete_int64_array_raw_5c113b7366bd26bd(long long *_swig_go_0) {
 }
 
 
-long long _wrap_int64_array_getitem_raw_5c113b7366bd26bd(long long *_swig_go_0, long long _swig_go_1) {
+long long _wrap_int64_array_getitem_raw_57428f978a1a71a2(long long *_swig_go_0, long long _swig_go_1) {
   int64_t *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -2106,7 +2106,7 @@ long long _wrap_int64_array_getitem_raw_5c113b7366bd26bd(long long *_swig_go_0, 
 }
 
 
-void _wrap_int64_array_setitem_raw_5c113b7366bd26bd(long long *_swig_go_0, long long _swig_go_1, long long _swig_go_2) {
+void _wrap_int64_array_setitem_raw_57428f978a1a71a2(long long *_swig_go_0, long long _swig_go_1, long long _swig_go_2) {
   int64_t *arg1 = 0 ;
   size_t arg2 ;
   int64_t arg3 ;
@@ -2120,7 +2120,7 @@ void _wrap_int64_array_setitem_raw_5c113b7366bd26bd(long long *_swig_go_0, long 
 }
 
 
-struct smd_collection **_wrap_new_smd_collection_array_raw_5c113b7366bd26bd(long long _swig_go_0) {
+struct smd_collection **_wrap_new_smd_collection_array_raw_57428f978a1a71a2(long long _swig_go_0) {
   size_t arg1 ;
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
@@ -2133,7 +2133,7 @@ struct smd_collection **_wrap_new_smd_collection_array_raw_5c113b7366bd26bd(long
 }
 
 
-void _wrap_delete_smd_collection_array_raw_5c113b7366bd26bd(struct smd_collection **_swig_go_0) {
+void _wrap_delete_smd_collection_array_raw_57428f978a1a71a2(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   
   arg1 = *(smd_collection ***)&_swig_go_0; 
@@ -2143,7 +2143,7 @@ void _wrap_delete_smd_collection_array_raw_5c113b7366bd26bd(struct smd_collectio
 }
 
 
-struct smd_collection *_wrap_smd_collection_array_getitem_raw_5c113b7366bd26bd(struct smd_collection **_swig_go_0, long long _swig_go_1) {
+struct smd_collection *_wrap_smd_collection_array_getitem_raw_57428f978a1a71a2(struct smd_collection **_swig_go_0, long long _swig_go_1) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   smd_collection *result = 0 ;
@@ -2158,7 +2158,7 @@ struct smd_collection *_wrap_smd_collection_array_getitem_raw_5c113b7366bd26bd(s
 }
 
 
-void _wrap_smd_collection_array_setitem_raw_5c113b7366bd26bd(struct smd_collection **_swig_go_0, long long _swig_go_1, struct smd_collection *_swig_go_2) {
+void _wrap_smd_collection_array_setitem_raw_57428f978a1a71a2(struct smd_collection **_swig_go_0, long long _swig_go_1, struct smd_collection *_swig_go_2) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   smd_collection *arg3 = 0 ;
@@ -2172,7 +2172,7 @@ void _wrap_smd_collection_array_setitem_raw_5c113b7366bd26bd(struct smd_collecti
 }
 
 
-_gostring_ _wrap_smd_mode_name_raw_5c113b7366bd26bd(intgo _swig_go_0) {
+_gostring_ _wrap_smd_mode_name_raw_57428f978a1a71a2(intgo _swig_go_0) {
   smd_mode arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2185,7 +2185,7 @@ _gostring_ _wrap_smd_mode_name_raw_5c113b7366bd26bd(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_dtype_name_raw_5c113b7366bd26bd(intgo _swig_go_0) {
+_gostring_ _wrap_smd_dtype_name_raw_57428f978a1a71a2(intgo _swig_go_0) {
   smd_dtype arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2198,7 +2198,7 @@ _gostring_ _wrap_smd_dtype_name_raw_5c113b7366bd26bd(intgo _swig_go_0) {
 }
 
 
-long long _wrap_smd_dtype_size_raw_5c113b7366bd26bd(intgo _swig_go_0) {
+long long _wrap_smd_dtype_size_raw_57428f978a1a71a2(intgo _swig_go_0) {
   smd_dtype arg1 ;
   size_t result;
   long long _swig_go_result;
@@ -2211,7 +2211,7 @@ long long _wrap_smd_dtype_size_raw_5c113b7366bd26bd(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_text_data_raw_5c113b7366bd26bd(struct smd_text *_swig_go_0) {
+_gostring_ _wrap_smd_text_data_raw_57428f978a1a71a2(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2224,7 +2224,7 @@ _gostring_ _wrap_smd_text_data_raw_5c113b7366bd26bd(struct smd_text *_swig_go_0)
 }
 
 
-long long _wrap_smd_text_size_raw_5c113b7366bd26bd(struct smd_text *_swig_go_0) {
+long long _wrap_smd_text_size_raw_57428f978a1a71a2(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2237,7 +2237,7 @@ long long _wrap_smd_text_size_raw_5c113b7366bd26bd(struct smd_text *_swig_go_0) 
 }
 
 
-void _wrap_smd_text_free_raw_5c113b7366bd26bd(struct smd_text *_swig_go_0) {
+void _wrap_smd_text_free_raw_57428f978a1a71a2(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   
   arg1 = *(smd_text **)&_swig_go_0; 
@@ -2247,7 +2247,7 @@ void _wrap_smd_text_free_raw_5c113b7366bd26bd(struct smd_text *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_strings_new_raw_5c113b7366bd26bd(struct smd_strings **_swig_go_0) {
+struct smd_error *_wrap_smd_strings_new_raw_57428f978a1a71a2(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2260,7 +2260,7 @@ struct smd_error *_wrap_smd_strings_new_raw_5c113b7366bd26bd(struct smd_strings 
 }
 
 
-struct smd_error *_wrap_smd_strings_add_raw_5c113b7366bd26bd(struct smd_strings *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_strings_add_raw_57428f978a1a71a2(struct smd_strings *_swig_go_0, _gostring_ _swig_go_1) {
   smd_strings *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2282,7 +2282,7 @@ struct smd_error *_wrap_smd_strings_add_raw_5c113b7366bd26bd(struct smd_strings 
 }
 
 
-long long _wrap_smd_strings_count_raw_5c113b7366bd26bd(struct smd_strings *_swig_go_0) {
+long long _wrap_smd_strings_count_raw_57428f978a1a71a2(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2295,7 +2295,7 @@ long long _wrap_smd_strings_count_raw_5c113b7366bd26bd(struct smd_strings *_swig
 }
 
 
-_gostring_ _wrap_smd_strings_get_raw_5c113b7366bd26bd(struct smd_strings *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_strings_get_raw_57428f978a1a71a2(struct smd_strings *_swig_go_0, long long _swig_go_1) {
   smd_strings *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -2310,7 +2310,7 @@ _gostring_ _wrap_smd_strings_get_raw_5c113b7366bd26bd(struct smd_strings *_swig_
 }
 
 
-long long _wrap_smd_strings_size_raw_5c113b7366bd26bd(struct smd_strings *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_strings_size_raw_57428f978a1a71a2(struct smd_strings *_swig_go_0, long long _swig_go_1) {
   smd_strings *arg1 = 0 ;
   size_t arg2 ;
   size_t result;
@@ -2325,7 +2325,7 @@ long long _wrap_smd_strings_size_raw_5c113b7366bd26bd(struct smd_strings *_swig_
 }
 
 
-void _wrap_smd_strings_free_raw_5c113b7366bd26bd(struct smd_strings *_swig_go_0) {
+void _wrap_smd_strings_free_raw_57428f978a1a71a2(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   
   arg1 = *(smd_strings **)&_swig_go_0; 
@@ -2335,7 +2335,7 @@ void _wrap_smd_strings_free_raw_5c113b7366bd26bd(struct smd_strings *_swig_go_0)
 }
 
 
-long long _wrap_smd_steps_count_raw_5c113b7366bd26bd(struct smd_steps *_swig_go_0) {
+long long _wrap_smd_steps_count_raw_57428f978a1a71a2(struct smd_steps *_swig_go_0) {
   smd_steps *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2348,7 +2348,7 @@ long long _wrap_smd_steps_count_raw_5c113b7366bd26bd(struct smd_steps *_swig_go_
 }
 
 
-long long _wrap_smd_steps_get_raw_5c113b7366bd26bd(struct smd_steps *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_steps_get_raw_57428f978a1a71a2(struct smd_steps *_swig_go_0, long long _swig_go_1) {
   smd_steps *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -2363,7 +2363,7 @@ long long _wrap_smd_steps_get_raw_5c113b7366bd26bd(struct smd_steps *_swig_go_0,
 }
 
 
-void _wrap_smd_steps_free_raw_5c113b7366bd26bd(struct smd_steps *_swig_go_0) {
+void _wrap_smd_steps_free_raw_57428f978a1a71a2(struct smd_steps *_swig_go_0) {
   smd_steps *arg1 = 0 ;
   
   arg1 = *(smd_steps **)&_swig_go_0; 
@@ -2373,7 +2373,7 @@ void _wrap_smd_steps_free_raw_5c113b7366bd26bd(struct smd_steps *_swig_go_0) {
 }
 
 
-intgo _wrap_smd_abi_level_raw_5c113b7366bd26bd() {
+intgo _wrap_smd_abi_level_raw_57428f978a1a71a2() {
   uint32_t result;
   intgo _swig_go_result;
   
@@ -2384,7 +2384,7 @@ intgo _wrap_smd_abi_level_raw_5c113b7366bd26bd() {
 }
 
 
-_gostring_ _wrap_smd_version_string_raw_5c113b7366bd26bd() {
+_gostring_ _wrap_smd_version_string_raw_57428f978a1a71a2() {
   char *result = 0 ;
   _gostring_ _swig_go_result;
   
@@ -2395,7 +2395,7 @@ _gostring_ _wrap_smd_version_string_raw_5c113b7366bd26bd() {
 }
 
 
-struct smd_error *_wrap_smd_require_abi_raw_5c113b7366bd26bd(intgo _swig_go_0) {
+struct smd_error *_wrap_smd_require_abi_raw_57428f978a1a71a2(intgo _swig_go_0) {
   uint32_t arg1 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2408,7 +2408,7 @@ struct smd_error *_wrap_smd_require_abi_raw_5c113b7366bd26bd(intgo _swig_go_0) {
 }
 
 
-intgo _wrap_smd_has_feature_raw_5c113b7366bd26bd(_gostring_ _swig_go_0) {
+intgo _wrap_smd_has_feature_raw_57428f978a1a71a2(_gostring_ _swig_go_0) {
   char *arg1 = 0 ;
   char *temp1 ;
   int32_t result;
@@ -2428,7 +2428,7 @@ intgo _wrap_smd_has_feature_raw_5c113b7366bd26bd(_gostring_ _swig_go_0) {
 }
 
 
-intgo _wrap_smd_error_code_raw_5c113b7366bd26bd(struct smd_error *_swig_go_0) {
+intgo _wrap_smd_error_code_raw_57428f978a1a71a2(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   smd_code result;
   intgo _swig_go_result;
@@ -2441,7 +2441,7 @@ intgo _wrap_smd_error_code_raw_5c113b7366bd26bd(struct smd_error *_swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_error_message_raw_5c113b7366bd26bd(struct smd_error *_swig_go_0) {
+_gostring_ _wrap_smd_error_message_raw_57428f978a1a71a2(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2454,7 +2454,7 @@ _gostring_ _wrap_smd_error_message_raw_5c113b7366bd26bd(struct smd_error *_swig_
 }
 
 
-_gostring_ _wrap_smd_error_detail_raw_5c113b7366bd26bd(struct smd_error *_swig_go_0, _gostring_ _swig_go_1) {
+_gostring_ _wrap_smd_error_detail_raw_57428f978a1a71a2(struct smd_error *_swig_go_0, _gostring_ _swig_go_1) {
   smd_error *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2476,7 +2476,7 @@ _gostring_ _wrap_smd_error_detail_raw_5c113b7366bd26bd(struct smd_error *_swig_g
 }
 
 
-_gostring_ _wrap_smd_code_name_raw_5c113b7366bd26bd(intgo _swig_go_0) {
+_gostring_ _wrap_smd_code_name_raw_57428f978a1a71a2(intgo _swig_go_0) {
   smd_code arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2489,7 +2489,7 @@ _gostring_ _wrap_smd_code_name_raw_5c113b7366bd26bd(intgo _swig_go_0) {
 }
 
 
-intgo _wrap_smd_error_is_retryable_raw_5c113b7366bd26bd(struct smd_error *_swig_go_0) {
+intgo _wrap_smd_error_is_retryable_raw_57428f978a1a71a2(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2502,7 +2502,7 @@ intgo _wrap_smd_error_is_retryable_raw_5c113b7366bd26bd(struct smd_error *_swig_
 }
 
 
-struct smd_error *_wrap_smd_error_new_raw_5c113b7366bd26bd(intgo _swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_error_new_raw_57428f978a1a71a2(intgo _swig_go_0, _gostring_ _swig_go_1) {
   smd_code arg1 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2524,7 +2524,7 @@ struct smd_error *_wrap_smd_error_new_raw_5c113b7366bd26bd(intgo _swig_go_0, _go
 }
 
 
-void _wrap_smd_error_free_raw_5c113b7366bd26bd(struct smd_error *_swig_go_0) {
+void _wrap_smd_error_free_raw_57428f978a1a71a2(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   
   arg1 = *(smd_error **)&_swig_go_0; 
@@ -2534,7 +2534,7 @@ void _wrap_smd_error_free_raw_5c113b7366bd26bd(struct smd_error *_swig_go_0) {
 }
 
 
-intgo _wrap_smd_value_dtype_raw_5c113b7366bd26bd(struct smd_value *_swig_go_0) {
+intgo _wrap_smd_value_dtype_raw_57428f978a1a71a2(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_dtype result;
   intgo _swig_go_result;
@@ -2547,7 +2547,7 @@ intgo _wrap_smd_value_dtype_raw_5c113b7366bd26bd(struct smd_value *_swig_go_0) {
 }
 
 
-intgo _wrap_smd_value_ndim_raw_5c113b7366bd26bd(struct smd_value *_swig_go_0) {
+intgo _wrap_smd_value_ndim_raw_57428f978a1a71a2(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2560,7 +2560,7 @@ intgo _wrap_smd_value_ndim_raw_5c113b7366bd26bd(struct smd_value *_swig_go_0) {
 }
 
 
-long long _wrap_smd_value_nbytes_raw_5c113b7366bd26bd(struct smd_value *_swig_go_0) {
+long long _wrap_smd_value_nbytes_raw_57428f978a1a71a2(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2573,7 +2573,7 @@ long long _wrap_smd_value_nbytes_raw_5c113b7366bd26bd(struct smd_value *_swig_go
 }
 
 
-struct smd_value *_wrap_smd_value_retain_raw_5c113b7366bd26bd(struct smd_value *_swig_go_0) {
+struct smd_value *_wrap_smd_value_retain_raw_57428f978a1a71a2(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_value *result = 0 ;
   struct smd_value *_swig_go_result;
@@ -2586,7 +2586,7 @@ struct smd_value *_wrap_smd_value_retain_raw_5c113b7366bd26bd(struct smd_value *
 }
 
 
-void _wrap_smd_value_free_raw_5c113b7366bd26bd(struct smd_value *_swig_go_0) {
+void _wrap_smd_value_free_raw_57428f978a1a71a2(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   
   arg1 = *(smd_value **)&_swig_go_0; 
@@ -2596,7 +2596,7 @@ void _wrap_smd_value_free_raw_5c113b7366bd26bd(struct smd_value *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_value_strings_raw_5c113b7366bd26bd(struct smd_value *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_value_strings_raw_57428f978a1a71a2(struct smd_value *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_value *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2611,7 +2611,7 @@ struct smd_error *_wrap_smd_value_strings_raw_5c113b7366bd26bd(struct smd_value 
 }
 
 
-struct smd_error *_wrap_smd_value_reduce_raw_5c113b7366bd26bd(struct smd_value *_swig_go_0, _gostring_ _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
+struct smd_error *_wrap_smd_value_reduce_raw_57428f978a1a71a2(struct smd_value *_swig_go_0, _gostring_ _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
   smd_value *arg1 = 0 ;
   char *arg2 = 0 ;
   int32_t arg3 ;
@@ -2637,7 +2637,7 @@ struct smd_error *_wrap_smd_value_reduce_raw_5c113b7366bd26bd(struct smd_value *
 }
 
 
-struct smd_error *_wrap_smd_value_to_double_raw_5c113b7366bd26bd(struct smd_value *_swig_go_0, double *_swig_go_1) {
+struct smd_error *_wrap_smd_value_to_double_raw_57428f978a1a71a2(struct smd_value *_swig_go_0, double *_swig_go_1) {
   smd_value *arg1 = 0 ;
   double *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2652,7 +2652,7 @@ struct smd_error *_wrap_smd_value_to_double_raw_5c113b7366bd26bd(struct smd_valu
 }
 
 
-struct smd_error *_wrap_smd_save_config_new_raw_5c113b7366bd26bd(struct smd_save_config **_swig_go_0) {
+struct smd_error *_wrap_smd_save_config_new_raw_57428f978a1a71a2(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2665,7 +2665,7 @@ struct smd_error *_wrap_smd_save_config_new_raw_5c113b7366bd26bd(struct smd_save
 }
 
 
-struct smd_error *_wrap_smd_save_config_set_raw_5c113b7366bd26bd(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long _swig_go_2, long long _swig_go_3, long long _swig_go_4, long long *_swig_go_5, long long _swig_go_6) {
+struct smd_error *_wrap_smd_save_config_set_raw_57428f978a1a71a2(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long _swig_go_2, long long _swig_go_3, long long _swig_go_4, long long *_swig_go_5, long long _swig_go_6) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t arg3 ;
@@ -2690,7 +2690,7 @@ struct smd_error *_wrap_smd_save_config_set_raw_5c113b7366bd26bd(struct smd_save
 }
 
 
-intgo _wrap_smd_save_config_is_set_raw_5c113b7366bd26bd(struct smd_save_config *_swig_go_0, intgo _swig_go_1) {
+intgo _wrap_smd_save_config_is_set_raw_57428f978a1a71a2(struct smd_save_config *_swig_go_0, intgo _swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t result;
@@ -2705,7 +2705,7 @@ intgo _wrap_smd_save_config_is_set_raw_5c113b7366bd26bd(struct smd_save_config *
 }
 
 
-intgo _wrap_smd_save_config_wants_raw_5c113b7366bd26bd(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long _swig_go_2) {
+intgo _wrap_smd_save_config_wants_raw_57428f978a1a71a2(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long _swig_go_2) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t arg3 ;
@@ -2722,7 +2722,7 @@ intgo _wrap_smd_save_config_wants_raw_5c113b7366bd26bd(struct smd_save_config *_
 }
 
 
-struct smd_error *_wrap_smd_save_config_merge_raw_5c113b7366bd26bd(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_merge_raw_57428f978a1a71a2(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2737,7 +2737,7 @@ struct smd_error *_wrap_smd_save_config_merge_raw_5c113b7366bd26bd(struct smd_sa
 }
 
 
-intgo _wrap_smd_save_config_equal_raw_5c113b7366bd26bd(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
+intgo _wrap_smd_save_config_equal_raw_57428f978a1a71a2(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   int32_t result;
@@ -2752,7 +2752,7 @@ intgo _wrap_smd_save_config_equal_raw_5c113b7366bd26bd(struct smd_save_config *_
 }
 
 
-struct smd_error *_wrap_smd_save_config_to_json_raw_5c113b7366bd26bd(struct smd_save_config *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_to_json_raw_57428f978a1a71a2(struct smd_save_config *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2767,7 +2767,7 @@ struct smd_error *_wrap_smd_save_config_to_json_raw_5c113b7366bd26bd(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_save_config_from_json_raw_5c113b7366bd26bd(_gostring_ _swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_from_json_raw_57428f978a1a71a2(_gostring_ _swig_go_0, struct smd_save_config **_swig_go_1) {
   char *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   char *temp1 ;
@@ -2789,7 +2789,7 @@ struct smd_error *_wrap_smd_save_config_from_json_raw_5c113b7366bd26bd(_gostring
 }
 
 
-void _wrap_smd_save_config_free_raw_5c113b7366bd26bd(struct smd_save_config *_swig_go_0) {
+void _wrap_smd_save_config_free_raw_57428f978a1a71a2(struct smd_save_config *_swig_go_0) {
   smd_save_config *arg1 = 0 ;
   
   arg1 = *(smd_save_config **)&_swig_go_0; 
@@ -2799,7 +2799,7 @@ void _wrap_smd_save_config_free_raw_5c113b7366bd26bd(struct smd_save_config *_sw
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_new_raw_5c113b7366bd26bd(struct smd_reduction_config **_swig_go_0) {
+struct smd_error *_wrap_smd_reduction_config_new_raw_57428f978a1a71a2(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2812,7 +2812,7 @@ struct smd_error *_wrap_smd_reduction_config_new_raw_5c113b7366bd26bd(struct smd
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_add_raw_5c113b7366bd26bd(struct smd_reduction_config *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_add_raw_57428f978a1a71a2(struct smd_reduction_config *_swig_go_0, _gostring_ _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2834,7 +2834,7 @@ struct smd_error *_wrap_smd_reduction_config_add_raw_5c113b7366bd26bd(struct smd
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_set_raw_raw_5c113b7366bd26bd(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_set_raw_raw_57428f978a1a71a2(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -2849,7 +2849,7 @@ struct smd_error *_wrap_smd_reduction_config_set_raw_raw_5c113b7366bd26bd(struct
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_set_shape_raw_5c113b7366bd26bd(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_set_shape_raw_57428f978a1a71a2(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -2864,7 +2864,7 @@ struct smd_error *_wrap_smd_reduction_config_set_shape_raw_5c113b7366bd26bd(stru
 }
 
 
-intgo _wrap_smd_reduction_config_raw_raw_5c113b7366bd26bd(struct smd_reduction_config *_swig_go_0) {
+intgo _wrap_smd_reduction_config_raw_raw_57428f978a1a71a2(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2877,7 +2877,7 @@ intgo _wrap_smd_reduction_config_raw_raw_5c113b7366bd26bd(struct smd_reduction_c
 }
 
 
-intgo _wrap_smd_reduction_config_shape_raw_5c113b7366bd26bd(struct smd_reduction_config *_swig_go_0) {
+intgo _wrap_smd_reduction_config_shape_raw_57428f978a1a71a2(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2890,7 +2890,7 @@ intgo _wrap_smd_reduction_config_shape_raw_5c113b7366bd26bd(struct smd_reduction
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_names_raw_5c113b7366bd26bd(struct smd_reduction_config *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_names_raw_57428f978a1a71a2(struct smd_reduction_config *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2905,7 +2905,7 @@ struct smd_error *_wrap_smd_reduction_config_names_raw_5c113b7366bd26bd(struct s
 }
 
 
-intgo _wrap_smd_reduction_config_equal_raw_5c113b7366bd26bd(struct smd_reduction_config *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+intgo _wrap_smd_reduction_config_equal_raw_57428f978a1a71a2(struct smd_reduction_config *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   int32_t result;
@@ -2920,7 +2920,7 @@ intgo _wrap_smd_reduction_config_equal_raw_5c113b7366bd26bd(struct smd_reduction
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_to_json_raw_5c113b7366bd26bd(struct smd_reduction_config *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_to_json_raw_57428f978a1a71a2(struct smd_reduction_config *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2935,7 +2935,7 @@ struct smd_error *_wrap_smd_reduction_config_to_json_raw_5c113b7366bd26bd(struct
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_from_json_raw_5c113b7366bd26bd(_gostring_ _swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_from_json_raw_57428f978a1a71a2(_gostring_ _swig_go_0, struct smd_reduction_config **_swig_go_1) {
   char *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   char *temp1 ;
@@ -2957,7 +2957,7 @@ struct smd_error *_wrap_smd_reduction_config_from_json_raw_5c113b7366bd26bd(_gos
 }
 
 
-void _wrap_smd_reduction_config_free_raw_5c113b7366bd26bd(struct smd_reduction_config *_swig_go_0) {
+void _wrap_smd_reduction_config_free_raw_57428f978a1a71a2(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   
   arg1 = *(smd_reduction_config **)&_swig_go_0; 
@@ -2967,7 +2967,7 @@ void _wrap_smd_reduction_config_free_raw_5c113b7366bd26bd(struct smd_reduction_c
 }
 
 
-struct smd_error *_wrap_smd_collection_new_raw_5c113b7366bd26bd(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_new_raw_57428f978a1a71a2(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
   char *arg1 = 0 ;
   smd_collection **arg2 = 0 ;
   char *temp1 ;
@@ -2989,7 +2989,7 @@ struct smd_error *_wrap_smd_collection_new_raw_5c113b7366bd26bd(_gostring_ _swig
 }
 
 
-_gostring_ _wrap_smd_collection_name_raw_5c113b7366bd26bd(struct smd_collection *_swig_go_0) {
+_gostring_ _wrap_smd_collection_name_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3002,7 +3002,7 @@ _gostring_ _wrap_smd_collection_name_raw_5c113b7366bd26bd(struct smd_collection 
 }
 
 
-struct smd_error *_wrap_smd_collection_include_raw_5c113b7366bd26bd(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_include_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3024,7 +3024,7 @@ struct smd_error *_wrap_smd_collection_include_raw_5c113b7366bd26bd(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_add_tensor_raw_5c113b7366bd26bd(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_add_tensor_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3046,7 +3046,7 @@ struct smd_error *_wrap_smd_collection_add_tensor_raw_5c113b7366bd26bd(struct sm
 }
 
 
-struct smd_error *_wrap_smd_collection_remove_tensor_raw_5c113b7366bd26bd(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_remove_tensor_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3068,7 +3068,7 @@ struct smd_error *_wrap_smd_collection_remove_tensor_raw_5c113b7366bd26bd(struct
 }
 
 
-intgo _wrap_smd_collection_has_raw_5c113b7366bd26bd(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+intgo _wrap_smd_collection_has_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3090,7 +3090,7 @@ intgo _wrap_smd_collection_has_raw_5c113b7366bd26bd(struct smd_collection *_swig
 }
 
 
-struct smd_error *_wrap_smd_collection_set_save_config_raw_5c113b7366bd26bd(struct smd_collection *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_save_config_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3105,7 +3105,7 @@ struct smd_error *_wrap_smd_collection_set_save_config_raw_5c113b7366bd26bd(stru
 }
 
 
-struct smd_error *_wrap_smd_collection_set_reduction_config_raw_5c113b7366bd26bd(struct smd_collection *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_reduction_config_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3120,7 +3120,7 @@ struct smd_error *_wrap_smd_collection_set_reduction_config_raw_5c113b7366bd26bd
 }
 
 
-struct smd_error *_wrap_smd_collection_set_save_histogram_raw_5c113b7366bd26bd(struct smd_collection *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_save_histogram_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0, intgo _swig_go_1) {
   smd_collection *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3135,7 +3135,7 @@ struct smd_error *_wrap_smd_collection_set_save_histogram_raw_5c113b7366bd26bd(s
 }
 
 
-intgo _wrap_smd_collection_save_histogram_raw_5c113b7366bd26bd(struct smd_collection *_swig_go_0) {
+intgo _wrap_smd_collection_save_histogram_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3148,7 +3148,7 @@ intgo _wrap_smd_collection_save_histogram_raw_5c113b7366bd26bd(struct smd_collec
 }
 
 
-struct smd_error *_wrap_smd_collection_regexes_raw_5c113b7366bd26bd(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_regexes_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3163,7 +3163,7 @@ struct smd_error *_wrap_smd_collection_regexes_raw_5c113b7366bd26bd(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_tensors_raw_5c113b7366bd26bd(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_tensors_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3178,7 +3178,7 @@ struct smd_error *_wrap_smd_collection_tensors_raw_5c113b7366bd26bd(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_save_config_raw_5c113b7366bd26bd(struct smd_collection *_swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_save_config_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0, struct smd_save_config **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3193,7 +3193,7 @@ struct smd_error *_wrap_smd_collection_save_config_raw_5c113b7366bd26bd(struct s
 }
 
 
-struct smd_error *_wrap_smd_collection_reduction_config_raw_5c113b7366bd26bd(struct smd_collection *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_reduction_config_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3208,7 +3208,7 @@ struct smd_error *_wrap_smd_collection_reduction_config_raw_5c113b7366bd26bd(str
 }
 
 
-struct smd_error *_wrap_smd_collection_to_json_raw_5c113b7366bd26bd(struct smd_collection *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_to_json_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3223,7 +3223,7 @@ struct smd_error *_wrap_smd_collection_to_json_raw_5c113b7366bd26bd(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_from_json_raw_5c113b7366bd26bd(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_from_json_raw_57428f978a1a71a2(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
   char *arg1 = 0 ;
   smd_collection **arg2 = 0 ;
   char *temp1 ;
@@ -3245,7 +3245,7 @@ struct smd_error *_wrap_smd_collection_from_json_raw_5c113b7366bd26bd(_gostring_
 }
 
 
-void _wrap_smd_collection_free_raw_5c113b7366bd26bd(struct smd_collection *_swig_go_0) {
+void _wrap_smd_collection_free_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   
   arg1 = *(smd_collection **)&_swig_go_0; 
@@ -3255,7 +3255,7 @@ void _wrap_smd_collection_free_raw_5c113b7366bd26bd(struct smd_collection *_swig
 }
 
 
-struct smd_error *_wrap_smd_hook_options_new_raw_5c113b7366bd26bd(struct smd_hook_options **_swig_go_0) {
+struct smd_error *_wrap_smd_hook_options_new_raw_57428f978a1a71a2(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3268,7 +3268,7 @@ struct smd_error *_wrap_smd_hook_options_new_raw_5c113b7366bd26bd(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_raw_5c113b7366bd26bd(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_set_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -3299,7 +3299,7 @@ struct smd_error *_wrap_smd_hook_options_set_raw_5c113b7366bd26bd(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_load_raw_5c113b7366bd26bd(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_load_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3321,7 +3321,7 @@ struct smd_error *_wrap_smd_hook_options_load_raw_5c113b7366bd26bd(struct smd_ho
 }
 
 
-struct smd_error *_wrap_smd_hook_options_get_raw_5c113b7366bd26bd(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_get_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_text **arg3 = 0 ;
@@ -3345,7 +3345,7 @@ struct smd_error *_wrap_smd_hook_options_get_raw_5c113b7366bd26bd(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_regexes_raw_5c113b7366bd26bd(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_regexes_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3360,7 +3360,7 @@ struct smd_error *_wrap_smd_hook_options_regexes_raw_5c113b7366bd26bd(struct smd
 }
 
 
-struct smd_error *_wrap_smd_hook_options_collections_raw_5c113b7366bd26bd(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_collections_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3375,7 +3375,7 @@ struct smd_error *_wrap_smd_hook_options_collections_raw_5c113b7366bd26bd(struct
 }
 
 
-struct smd_error *_wrap_smd_hook_options_collection_raw_5c113b7366bd26bd(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_collection_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -3399,7 +3399,7 @@ struct smd_error *_wrap_smd_hook_options_collection_raw_5c113b7366bd26bd(struct 
 }
 
 
-struct smd_error *_wrap_smd_hook_options_save_config_raw_5c113b7366bd26bd(struct smd_hook_options *_swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_save_config_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0, struct smd_save_config **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3414,7 +3414,7 @@ struct smd_error *_wrap_smd_hook_options_save_config_raw_5c113b7366bd26bd(struct
 }
 
 
-struct smd_error *_wrap_smd_hook_options_reduction_config_raw_5c113b7366bd26bd(struct smd_hook_options *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_reduction_config_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3429,7 +3429,7 @@ struct smd_error *_wrap_smd_hook_options_reduction_config_raw_5c113b7366bd26bd(s
 }
 
 
-struct smd_error *_wrap_smd_hook_options_include_regex_raw_5c113b7366bd26bd(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_include_regex_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3451,7 +3451,7 @@ struct smd_error *_wrap_smd_hook_options_include_regex_raw_5c113b7366bd26bd(stru
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_save_config_raw_5c113b7366bd26bd(struct smd_hook_options *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_set_save_config_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3466,7 +3466,7 @@ struct smd_error *_wrap_smd_hook_options_set_save_config_raw_5c113b7366bd26bd(st
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_5c113b7366bd26bd(struct smd_hook_options *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3481,7 +3481,7 @@ struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_5c113b7366bd26
 }
 
 
-struct smd_error *_wrap_smd_hook_options_add_collection_raw_5c113b7366bd26bd(struct smd_hook_options *_swig_go_0, struct smd_collection *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_add_collection_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3496,7 +3496,7 @@ struct smd_error *_wrap_smd_hook_options_add_collection_raw_5c113b7366bd26bd(str
 }
 
 
-void _wrap_smd_hook_options_free_raw_5c113b7366bd26bd(struct smd_hook_options *_swig_go_0) {
+void _wrap_smd_hook_options_free_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0) {
   smd_hook_options *arg1 = 0 ;
   
   arg1 = *(smd_hook_options **)&_swig_go_0; 
@@ -3506,7 +3506,7 @@ void _wrap_smd_hook_options_free_raw_5c113b7366bd26bd(struct smd_hook_options *_
 }
 
 
-struct smd_error *_wrap_smd_hook_new_raw_5c113b7366bd26bd(struct smd_hook_options *_swig_go_0, struct smd_hook **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_new_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0, struct smd_hook **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_hook **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3521,7 +3521,7 @@ struct smd_error *_wrap_smd_hook_new_raw_5c113b7366bd26bd(struct smd_hook_option
 }
 
 
-struct smd_error *_wrap_smd_hook_flush_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_hook_flush_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3536,7 +3536,7 @@ struct smd_error *_wrap_smd_hook_flush_raw_5c113b7366bd26bd(struct smd_hook *_sw
 }
 
 
-struct smd_error *_wrap_smd_hook_close_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_close_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3549,7 +3549,7 @@ struct smd_error *_wrap_smd_hook_close_raw_5c113b7366bd26bd(struct smd_hook *_sw
 }
 
 
-void _wrap_smd_hook_free_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0) {
+void _wrap_smd_hook_free_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   
   arg1 = *(smd_hook **)&_swig_go_0; 
@@ -3559,7 +3559,7 @@ void _wrap_smd_hook_free_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_set_mode_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_hook_set_mode_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_mode arg2 ;
   struct smd_error *result = 0 ;
@@ -3574,7 +3574,7 @@ struct smd_error *_wrap_smd_hook_set_mode_raw_5c113b7366bd26bd(struct smd_hook *
 }
 
 
-intgo _wrap_smd_hook_mode_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_mode_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_mode result;
   intgo _swig_go_result;
@@ -3587,7 +3587,7 @@ intgo _wrap_smd_hook_mode_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_begin_step_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0, long long *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_begin_step_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0, long long *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   int64_t *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3602,7 +3602,7 @@ struct smd_error *_wrap_smd_hook_begin_step_raw_5c113b7366bd26bd(struct smd_hook
 }
 
 
-struct smd_error *_wrap_smd_hook_end_step_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_end_step_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3615,7 +3615,7 @@ struct smd_error *_wrap_smd_hook_end_step_raw_5c113b7366bd26bd(struct smd_hook *
 }
 
 
-struct smd_error *_wrap_smd_hook_add_to_step_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0, struct smd_strings *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_add_to_step_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0, struct smd_strings *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3630,7 +3630,7 @@ struct smd_error *_wrap_smd_hook_add_to_step_raw_5c113b7366bd26bd(struct smd_hoo
 }
 
 
-long long _wrap_smd_hook_step_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+long long _wrap_smd_hook_step_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t result;
@@ -3645,7 +3645,7 @@ long long _wrap_smd_hook_step_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0, 
 }
 
 
-intgo _wrap_smd_hook_wants_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
+intgo _wrap_smd_hook_wants_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3667,7 +3667,7 @@ intgo _wrap_smd_hook_wants_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0, _go
 }
 
 
-intgo _wrap_smd_hook_saves_step_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_saves_step_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3680,7 +3680,7 @@ intgo _wrap_smd_hook_saves_step_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0
 }
 
 
-struct smd_error *_wrap_smd_hook_collection_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_collection_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -3704,7 +3704,7 @@ struct smd_error *_wrap_smd_hook_collection_raw_5c113b7366bd26bd(struct smd_hook
 }
 
 
-struct smd_error *_wrap_smd_hook_add_collection_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0, struct smd_collection *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_add_collection_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3719,7 +3719,7 @@ struct smd_error *_wrap_smd_hook_add_collection_raw_5c113b7366bd26bd(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_hook_collections_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_collections_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3734,7 +3734,7 @@ struct smd_error *_wrap_smd_hook_collections_raw_5c113b7366bd26bd(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_export_collections_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_export_collections_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3747,7 +3747,7 @@ struct smd_error *_wrap_smd_hook_export_collections_raw_5c113b7366bd26bd(struct 
 }
 
 
-intgo _wrap_smd_hook_is_recording_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_is_recording_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3760,7 +3760,7 @@ intgo _wrap_smd_hook_is_recording_raw_5c113b7366bd26bd(struct smd_hook *_swig_go
 }
 
 
-long long _wrap_smd_hook_count_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
+long long _wrap_smd_hook_count_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3782,7 +3782,7 @@ long long _wrap_smd_hook_count_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0,
 }
 
 
-struct smd_error *_wrap_smd_trial_options_new_raw_5c113b7366bd26bd(struct smd_trial_options **_swig_go_0) {
+struct smd_error *_wrap_smd_trial_options_new_raw_57428f978a1a71a2(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3795,7 +3795,7 @@ struct smd_error *_wrap_smd_trial_options_new_raw_5c113b7366bd26bd(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_options_set_raw_5c113b7366bd26bd(struct smd_trial_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_trial_options_set_raw_57428f978a1a71a2(struct smd_trial_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_trial_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -3826,7 +3826,7 @@ struct smd_error *_wrap_smd_trial_options_set_raw_5c113b7366bd26bd(struct smd_tr
 }
 
 
-void _wrap_smd_trial_options_free_raw_5c113b7366bd26bd(struct smd_trial_options *_swig_go_0) {
+void _wrap_smd_trial_options_free_raw_57428f978a1a71a2(struct smd_trial_options *_swig_go_0) {
   smd_trial_options *arg1 = 0 ;
   
   arg1 = *(smd_trial_options **)&_swig_go_0; 
@@ -3836,7 +3836,7 @@ void _wrap_smd_trial_options_free_raw_5c113b7366bd26bd(struct smd_trial_options 
 }
 
 
-struct smd_error *_wrap_smd_trial_new_raw_5c113b7366bd26bd(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_new_raw_57428f978a1a71a2(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
   char *arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   smd_trial **arg3 = 0 ;
@@ -3860,7 +3860,7 @@ struct smd_error *_wrap_smd_trial_new_raw_5c113b7366bd26bd(_gostring_ _swig_go_0
 }
 
 
-struct smd_error *_wrap_smd_trial_load_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_0) {
+struct smd_error *_wrap_smd_trial_load_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3873,7 +3873,7 @@ struct smd_error *_wrap_smd_trial_load_raw_5c113b7366bd26bd(struct smd_trial *_s
 }
 
 
-struct smd_error *_wrap_smd_trial_open_raw_5c113b7366bd26bd(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_open_raw_57428f978a1a71a2(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
   char *arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   smd_trial **arg3 = 0 ;
@@ -3897,7 +3897,7 @@ struct smd_error *_wrap_smd_trial_open_raw_5c113b7366bd26bd(_gostring_ _swig_go_
 }
 
 
-void _wrap_smd_trial_cancel_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_0) {
+void _wrap_smd_trial_cancel_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   
   arg1 = *(smd_trial **)&_swig_go_0; 
@@ -3907,7 +3907,7 @@ void _wrap_smd_trial_cancel_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_0) {
 }
 
 
-void _wrap_smd_trial_free_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_0) {
+void _wrap_smd_trial_free_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   
   arg1 = *(smd_trial **)&_swig_go_0; 
@@ -3917,7 +3917,7 @@ void _wrap_smd_trial_free_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_trial_path_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_0) {
+_gostring_ _wrap_smd_trial_path_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3930,7 +3930,7 @@ _gostring_ _wrap_smd_trial_path_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_
 }
 
 
-_gostring_ _wrap_smd_trial_name_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_0) {
+_gostring_ _wrap_smd_trial_name_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3943,7 +3943,7 @@ _gostring_ _wrap_smd_trial_name_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_
 }
 
 
-struct smd_error *_wrap_smd_trial_refresh_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_0) {
+struct smd_error *_wrap_smd_trial_refresh_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3956,7 +3956,7 @@ struct smd_error *_wrap_smd_trial_refresh_raw_5c113b7366bd26bd(struct smd_trial 
 }
 
 
-intgo _wrap_smd_trial_set_auto_refresh_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_0, intgo _swig_go_1) {
+intgo _wrap_smd_trial_set_auto_refresh_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, intgo _swig_go_1) {
   smd_trial *arg1 = 0 ;
   int32_t arg2 ;
   int32_t result;
@@ -3971,7 +3971,7 @@ intgo _wrap_smd_trial_set_auto_refresh_raw_5c113b7366bd26bd(struct smd_trial *_s
 }
 
 
-intgo _wrap_smd_trial_has_ended_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_0) {
+intgo _wrap_smd_trial_has_ended_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3984,7 +3984,7 @@ intgo _wrap_smd_trial_has_ended_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_
 }
 
 
-long long _wrap_smd_trial_last_complete_step_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_0) {
+long long _wrap_smd_trial_last_complete_step_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -3997,7 +3997,7 @@ long long _wrap_smd_trial_last_complete_step_raw_5c113b7366bd26bd(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_steps_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_steps **_swig_go_3) {
+struct smd_error *_wrap_smd_trial_steps_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_steps **_swig_go_3) {
   smd_trial *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t arg3 ;
@@ -4016,7 +4016,7 @@ struct smd_error *_wrap_smd_trial_steps_raw_5c113b7366bd26bd(struct smd_trial *_
 }
 
 
-struct smd_error *_wrap_smd_trial_modes_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_0, struct smd_steps **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_modes_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, struct smd_steps **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_steps **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4031,7 +4031,7 @@ struct smd_error *_wrap_smd_trial_modes_raw_5c113b7366bd26bd(struct smd_trial *_
 }
 
 
-struct smd_error *_wrap_smd_trial_mode_step_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo *_swig_go_2, long long *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_mode_step_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo *_swig_go_2, long long *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode *arg3 = 0 ;
@@ -4050,7 +4050,7 @@ struct smd_error *_wrap_smd_trial_mode_step_raw_5c113b7366bd26bd(struct smd_tria
 }
 
 
-struct smd_error *_wrap_smd_trial_global_step_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_0, intgo _swig_go_1, long long _swig_go_2, long long *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_global_step_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, intgo _swig_go_1, long long _swig_go_2, long long *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t arg3 ;
@@ -4069,7 +4069,7 @@ struct smd_error *_wrap_smd_trial_global_step_raw_5c113b7366bd26bd(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_step_state_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_step_state_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4088,7 +4088,7 @@ struct smd_error *_wrap_smd_trial_step_state_raw_5c113b7366bd26bd(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_wait_for_step_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo _swig_go_3) {
+struct smd_error *_wrap_smd_trial_wait_for_step_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo _swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4107,7 +4107,7 @@ struct smd_error *_wrap_smd_trial_wait_for_step_raw_5c113b7366bd26bd(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_trial_workers_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_workers_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4122,7 +4122,7 @@ struct smd_error *_wrap_smd_trial_workers_raw_5c113b7366bd26bd(struct smd_trial 
 }
 
 
-struct smd_error *_wrap_smd_trial_collections_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_collections_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4137,7 +4137,7 @@ struct smd_error *_wrap_smd_trial_collections_raw_5c113b7366bd26bd(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_collection_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_collection_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -4161,7 +4161,7 @@ struct smd_error *_wrap_smd_trial_collection_raw_5c113b7366bd26bd(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_tensor_names_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings *_swig_go_3, struct smd_collection *_swig_go_4, struct smd_strings **_swig_go_5) {
+struct smd_error *_wrap_smd_trial_tensor_names_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings *_swig_go_3, struct smd_collection *_swig_go_4, struct smd_strings **_swig_go_5) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4184,7 +4184,7 @@ struct smd_error *_wrap_smd_trial_tensor_names_raw_5c113b7366bd26bd(struct smd_t
 }
 
 
-struct smd_error *_wrap_smd_trial_tensor_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_tensor **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_tensor_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_tensor **_swig_go_2) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_tensor **arg3 = 0 ;
@@ -4208,7 +4208,7 @@ struct smd_error *_wrap_smd_trial_tensor_raw_5c113b7366bd26bd(struct smd_trial *
 }
 
 
-struct smd_error *_wrap_smd_trial_prefetch_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_0, struct smd_strings *_swig_go_1, long long *_swig_go_2, long long _swig_go_3, intgo _swig_go_4) {
+struct smd_error *_wrap_smd_trial_prefetch_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, struct smd_strings *_swig_go_1, long long *_swig_go_2, long long _swig_go_3, intgo _swig_go_4) {
   smd_trial *arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   int64_t *arg3 = 0 ;
@@ -4229,7 +4229,7 @@ struct smd_error *_wrap_smd_trial_prefetch_raw_5c113b7366bd26bd(struct smd_trial
 }
 
 
-struct smd_error *_wrap_smd_trial_export_tensorboard_raw_5c113b7366bd26bd(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_trial_export_tensorboard_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -4251,7 +4251,7 @@ struct smd_error *_wrap_smd_trial_export_tensorboard_raw_5c113b7366bd26bd(struct
 }
 
 
-_gostring_ _wrap_smd_tensor_name_raw_5c113b7366bd26bd(struct smd_tensor *_swig_go_0) {
+_gostring_ _wrap_smd_tensor_name_raw_57428f978a1a71a2(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4264,7 +4264,7 @@ _gostring_ _wrap_smd_tensor_name_raw_5c113b7366bd26bd(struct smd_tensor *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_tensor_original_name_raw_5c113b7366bd26bd(struct smd_tensor *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_tensor_original_name_raw_57428f978a1a71a2(struct smd_tensor *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_tensor *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4279,7 +4279,7 @@ struct smd_error *_wrap_smd_tensor_original_name_raw_5c113b7366bd26bd(struct smd
 }
 
 
-struct smd_error *_wrap_smd_tensor_steps_raw_5c113b7366bd26bd(struct smd_tensor *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_steps **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_steps_raw_57428f978a1a71a2(struct smd_tensor *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_steps **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t arg3 ;
@@ -4298,7 +4298,7 @@ struct smd_error *_wrap_smd_tensor_steps_raw_5c113b7366bd26bd(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_prev_steps_raw_5c113b7366bd26bd(struct smd_tensor *_swig_go_0, long long _swig_go_1, long long _swig_go_2, intgo _swig_go_3, struct smd_steps **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_prev_steps_raw_57428f978a1a71a2(struct smd_tensor *_swig_go_0, long long _swig_go_1, long long _swig_go_2, intgo _swig_go_3, struct smd_steps **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   int64_t arg3 ;
@@ -4319,7 +4319,7 @@ struct smd_error *_wrap_smd_tensor_prev_steps_raw_5c113b7366bd26bd(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_workers_raw_5c113b7366bd26bd(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_workers_raw_57428f978a1a71a2(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4338,7 +4338,7 @@ struct smd_error *_wrap_smd_tensor_workers_raw_5c113b7366bd26bd(struct smd_tenso
 }
 
 
-struct smd_error *_wrap_smd_tensor_value_raw_5c113b7366bd26bd(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_value **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_value_raw_57428f978a1a71a2(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_value **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4366,7 +4366,7 @@ struct smd_error *_wrap_smd_tensor_value_raw_5c113b7366bd26bd(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_shape_raw_5c113b7366bd26bd(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_steps **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_shape_raw_57428f978a1a71a2(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_steps **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4394,7 +4394,7 @@ struct smd_error *_wrap_smd_tensor_shape_raw_5c113b7366bd26bd(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_reduction_raw_5c113b7366bd26bd(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, _gostring_ _swig_go_4, intgo _swig_go_5, struct smd_value **_swig_go_6) {
+struct smd_error *_wrap_smd_tensor_reduction_raw_57428f978a1a71a2(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, _gostring_ _swig_go_4, intgo _swig_go_5, struct smd_value **_swig_go_6) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4433,7 +4433,7 @@ struct smd_error *_wrap_smd_tensor_reduction_raw_5c113b7366bd26bd(struct smd_ten
 }
 
 
-struct smd_error *_wrap_smd_tensor_reductions_raw_5c113b7366bd26bd(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_reductions_raw_57428f978a1a71a2(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4461,7 +4461,7 @@ struct smd_error *_wrap_smd_tensor_reductions_raw_5c113b7366bd26bd(struct smd_te
 }
 
 
-void _wrap_smd_tensor_free_raw_5c113b7366bd26bd(struct smd_tensor *_swig_go_0) {
+void _wrap_smd_tensor_free_raw_57428f978a1a71a2(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   
   arg1 = *(smd_tensor **)&_swig_go_0; 
@@ -4471,7 +4471,7 @@ void _wrap_smd_tensor_free_raw_5c113b7366bd26bd(struct smd_tensor *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_rule_new_builtin_raw_5c113b7366bd26bd(_gostring_ _swig_go_0, _gostring_ _swig_go_1, struct smd_rule **_swig_go_2) {
+struct smd_error *_wrap_smd_rule_new_builtin_raw_57428f978a1a71a2(_gostring_ _swig_go_0, _gostring_ _swig_go_1, struct smd_rule **_swig_go_2) {
   char *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_rule **arg3 = 0 ;
@@ -4502,7 +4502,7 @@ struct smd_error *_wrap_smd_rule_new_builtin_raw_5c113b7366bd26bd(_gostring_ _sw
 }
 
 
-struct smd_error *_wrap_smd_rule_run_raw_5c113b7366bd26bd(struct smd_rule *_swig_go_0, struct smd_trial *_swig_go_1, long long _swig_go_2, long long _swig_go_3, intgo _swig_go_4, struct smd_steps **_swig_go_5) {
+struct smd_error *_wrap_smd_rule_run_raw_57428f978a1a71a2(struct smd_rule *_swig_go_0, struct smd_trial *_swig_go_1, long long _swig_go_2, long long _swig_go_3, intgo _swig_go_4, struct smd_steps **_swig_go_5) {
   smd_rule *arg1 = 0 ;
   smd_trial *arg2 = 0 ;
   int64_t arg3 ;
@@ -4525,7 +4525,7 @@ struct smd_error *_wrap_smd_rule_run_raw_5c113b7366bd26bd(struct smd_rule *_swig
 }
 
 
-_gostring_ _wrap_smd_rule_last_finding_raw_5c113b7366bd26bd(struct smd_rule *_swig_go_0) {
+_gostring_ _wrap_smd_rule_last_finding_raw_57428f978a1a71a2(struct smd_rule *_swig_go_0) {
   smd_rule *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4538,7 +4538,7 @@ _gostring_ _wrap_smd_rule_last_finding_raw_5c113b7366bd26bd(struct smd_rule *_sw
 }
 
 
-void _wrap_smd_rule_free_raw_5c113b7366bd26bd(struct smd_rule *_swig_go_0) {
+void _wrap_smd_rule_free_raw_57428f978a1a71a2(struct smd_rule *_swig_go_0) {
   smd_rule *arg1 = 0 ;
   
   arg1 = *(smd_rule **)&_swig_go_0; 
@@ -4548,7 +4548,7 @@ void _wrap_smd_rule_free_raw_5c113b7366bd26bd(struct smd_rule *_swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_verdict_status_name_raw_5c113b7366bd26bd(intgo _swig_go_0) {
+_gostring_ _wrap_smd_verdict_status_name_raw_57428f978a1a71a2(intgo _swig_go_0) {
   smd_verdict_status arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4561,7 +4561,7 @@ _gostring_ _wrap_smd_verdict_status_name_raw_5c113b7366bd26bd(intgo _swig_go_0) 
 }
 
 
-_gostring_ _wrap_smd_action_name_raw_5c113b7366bd26bd(intgo _swig_go_0) {
+_gostring_ _wrap_smd_action_name_raw_57428f978a1a71a2(intgo _swig_go_0) {
   smd_action arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4574,7 +4574,7 @@ _gostring_ _wrap_smd_action_name_raw_5c113b7366bd26bd(intgo _swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_panel_new_raw_5c113b7366bd26bd(_gostring_ _swig_go_0, struct smd_panel **_swig_go_1) {
+struct smd_error *_wrap_smd_panel_new_raw_57428f978a1a71a2(_gostring_ _swig_go_0, struct smd_panel **_swig_go_1) {
   char *arg1 = 0 ;
   smd_panel **arg2 = 0 ;
   char *temp1 ;
@@ -4596,7 +4596,7 @@ struct smd_error *_wrap_smd_panel_new_raw_5c113b7366bd26bd(_gostring_ _swig_go_0
 }
 
 
-struct smd_error *_wrap_smd_panel_add_raw_5c113b7366bd26bd(struct smd_panel *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, intgo _swig_go_3) {
+struct smd_error *_wrap_smd_panel_add_raw_57428f978a1a71a2(struct smd_panel *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, intgo _swig_go_3) {
   smd_panel *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -4629,7 +4629,7 @@ struct smd_error *_wrap_smd_panel_add_raw_5c113b7366bd26bd(struct smd_panel *_sw
 }
 
 
-struct smd_error *_wrap_smd_panel_run_raw_5c113b7366bd26bd(struct smd_panel *_swig_go_0, struct smd_trial *_swig_go_1, long long _swig_go_2, long long _swig_go_3, intgo _swig_go_4, struct smd_verdicts **_swig_go_5) {
+struct smd_error *_wrap_smd_panel_run_raw_57428f978a1a71a2(struct smd_panel *_swig_go_0, struct smd_trial *_swig_go_1, long long _swig_go_2, long long _swig_go_3, intgo _swig_go_4, struct smd_verdicts **_swig_go_5) {
   smd_panel *arg1 = 0 ;
   smd_trial *arg2 = 0 ;
   int64_t arg3 ;
@@ -4652,7 +4652,7 @@ struct smd_error *_wrap_smd_panel_run_raw_5c113b7366bd26bd(struct smd_panel *_sw
 }
 
 
-struct smd_error *_wrap_smd_panel_outcomes_raw_5c113b7366bd26bd(struct smd_panel *_swig_go_0, struct smd_verdicts **_swig_go_1) {
+struct smd_error *_wrap_smd_panel_outcomes_raw_57428f978a1a71a2(struct smd_panel *_swig_go_0, struct smd_verdicts **_swig_go_1) {
   smd_panel *arg1 = 0 ;
   smd_verdicts **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4667,7 +4667,7 @@ struct smd_error *_wrap_smd_panel_outcomes_raw_5c113b7366bd26bd(struct smd_panel
 }
 
 
-void _wrap_smd_panel_free_raw_5c113b7366bd26bd(struct smd_panel *_swig_go_0) {
+void _wrap_smd_panel_free_raw_57428f978a1a71a2(struct smd_panel *_swig_go_0) {
   smd_panel *arg1 = 0 ;
   
   arg1 = *(smd_panel **)&_swig_go_0; 
@@ -4677,7 +4677,7 @@ void _wrap_smd_panel_free_raw_5c113b7366bd26bd(struct smd_panel *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_panel_rules_raw_5c113b7366bd26bd(struct smd_text **_swig_go_0) {
+struct smd_error *_wrap_smd_panel_rules_raw_57428f978a1a71a2(struct smd_text **_swig_go_0) {
   smd_text **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4690,7 +4690,7 @@ struct smd_error *_wrap_smd_panel_rules_raw_5c113b7366bd26bd(struct smd_text **_
 }
 
 
-struct smd_error *_wrap_smd_hook_watch_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0, struct smd_panel *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_watch_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0, struct smd_panel *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_panel *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4705,7 +4705,7 @@ struct smd_error *_wrap_smd_hook_watch_raw_5c113b7366bd26bd(struct smd_hook *_sw
 }
 
 
-intgo _wrap_smd_hook_advice_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_advice_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_action result;
   intgo _swig_go_result;
@@ -4718,7 +4718,7 @@ intgo _wrap_smd_hook_advice_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_take_verdicts_raw_5c113b7366bd26bd(struct smd_hook *_swig_go_0, struct smd_verdicts **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_take_verdicts_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0, struct smd_verdicts **_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_verdicts **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4733,7 +4733,7 @@ struct smd_error *_wrap_smd_hook_take_verdicts_raw_5c113b7366bd26bd(struct smd_h
 }
 
 
-long long _wrap_smd_verdicts_count_raw_5c113b7366bd26bd(struct smd_verdicts *_swig_go_0) {
+long long _wrap_smd_verdicts_count_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0) {
   smd_verdicts *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -4746,7 +4746,7 @@ long long _wrap_smd_verdicts_count_raw_5c113b7366bd26bd(struct smd_verdicts *_sw
 }
 
 
-_gostring_ _wrap_smd_verdicts_rule_raw_5c113b7366bd26bd(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_verdicts_rule_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
   smd_verdicts *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -4761,7 +4761,7 @@ _gostring_ _wrap_smd_verdicts_rule_raw_5c113b7366bd26bd(struct smd_verdicts *_sw
 }
 
 
-intgo _wrap_smd_verdicts_status_raw_5c113b7366bd26bd(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
+intgo _wrap_smd_verdicts_status_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
   smd_verdicts *arg1 = 0 ;
   size_t arg2 ;
   smd_verdict_status result;
@@ -4776,7 +4776,7 @@ intgo _wrap_smd_verdicts_status_raw_5c113b7366bd26bd(struct smd_verdicts *_swig_
 }
 
 
-intgo _wrap_smd_verdicts_action_raw_5c113b7366bd26bd(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
+intgo _wrap_smd_verdicts_action_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
   smd_verdicts *arg1 = 0 ;
   size_t arg2 ;
   smd_action result;
@@ -4791,7 +4791,7 @@ intgo _wrap_smd_verdicts_action_raw_5c113b7366bd26bd(struct smd_verdicts *_swig_
 }
 
 
-long long _wrap_smd_verdicts_step_raw_5c113b7366bd26bd(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_verdicts_step_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
   smd_verdicts *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -4806,7 +4806,7 @@ long long _wrap_smd_verdicts_step_raw_5c113b7366bd26bd(struct smd_verdicts *_swi
 }
 
 
-intgo _wrap_smd_verdicts_mode_raw_5c113b7366bd26bd(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
+intgo _wrap_smd_verdicts_mode_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
   smd_verdicts *arg1 = 0 ;
   size_t arg2 ;
   smd_mode result;
@@ -4821,7 +4821,7 @@ intgo _wrap_smd_verdicts_mode_raw_5c113b7366bd26bd(struct smd_verdicts *_swig_go
 }
 
 
-long long _wrap_smd_verdicts_mode_step_raw_5c113b7366bd26bd(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_verdicts_mode_step_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
   smd_verdicts *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -4836,7 +4836,7 @@ long long _wrap_smd_verdicts_mode_step_raw_5c113b7366bd26bd(struct smd_verdicts 
 }
 
 
-_gostring_ _wrap_smd_verdicts_worker_raw_5c113b7366bd26bd(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_verdicts_worker_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
   smd_verdicts *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -4851,7 +4851,7 @@ _gostring_ _wrap_smd_verdicts_worker_raw_5c113b7366bd26bd(struct smd_verdicts *_
 }
 
 
-_gostring_ _wrap_smd_verdicts_tensor_raw_5c113b7366bd26bd(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_verdicts_tensor_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
   smd_verdicts *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -4866,7 +4866,7 @@ _gostring_ _wrap_smd_verdicts_tensor_raw_5c113b7366bd26bd(struct smd_verdicts *_
 }
 
 
-double _wrap_smd_verdicts_value_raw_5c113b7366bd26bd(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
+double _wrap_smd_verdicts_value_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
   smd_verdicts *arg1 = 0 ;
   size_t arg2 ;
   double result;
@@ -4881,7 +4881,7 @@ double _wrap_smd_verdicts_value_raw_5c113b7366bd26bd(struct smd_verdicts *_swig_
 }
 
 
-double _wrap_smd_verdicts_limit_raw_5c113b7366bd26bd(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
+double _wrap_smd_verdicts_limit_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
   smd_verdicts *arg1 = 0 ;
   size_t arg2 ;
   double result;
@@ -4896,7 +4896,7 @@ double _wrap_smd_verdicts_limit_raw_5c113b7366bd26bd(struct smd_verdicts *_swig_
 }
 
 
-_gostring_ _wrap_smd_verdicts_label_raw_5c113b7366bd26bd(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_verdicts_label_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
   smd_verdicts *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -4911,7 +4911,7 @@ _gostring_ _wrap_smd_verdicts_label_raw_5c113b7366bd26bd(struct smd_verdicts *_s
 }
 
 
-_gostring_ _wrap_smd_verdicts_message_raw_5c113b7366bd26bd(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_verdicts_message_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
   smd_verdicts *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -4926,7 +4926,7 @@ _gostring_ _wrap_smd_verdicts_message_raw_5c113b7366bd26bd(struct smd_verdicts *
 }
 
 
-void _wrap_smd_verdicts_free_raw_5c113b7366bd26bd(struct smd_verdicts *_swig_go_0) {
+void _wrap_smd_verdicts_free_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0) {
   smd_verdicts *arg1 = 0 ;
   
   arg1 = *(smd_verdicts **)&_swig_go_0; 
@@ -4936,7 +4936,7 @@ void _wrap_smd_verdicts_free_raw_5c113b7366bd26bd(struct smd_verdicts *_swig_go_
 }
 
 
-struct smd_error *_wrap_smd_step_file_open_raw_5c113b7366bd26bd(_gostring_ _swig_go_0, long long _swig_go_1, _gostring_ _swig_go_2, struct smd_step_file **_swig_go_3) {
+struct smd_error *_wrap_smd_step_file_open_raw_57428f978a1a71a2(_gostring_ _swig_go_0, long long _swig_go_1, _gostring_ _swig_go_2, struct smd_step_file **_swig_go_3) {
   char *arg1 = 0 ;
   int64_t arg2 ;
   char *arg3 = 0 ;
@@ -4969,7 +4969,7 @@ struct smd_error *_wrap_smd_step_file_open_raw_5c113b7366bd26bd(_gostring_ _swig
 }
 
 
-struct smd_error *_wrap_smd_step_file_add_shape_raw_5c113b7366bd26bd(struct smd_step_file *_swig_go_0, _gostring_ _swig_go_1, long long *_swig_go_2, intgo _swig_go_3, intgo _swig_go_4, long long _swig_go_5, _gostring_ _swig_go_6) {
+struct smd_error *_wrap_smd_step_file_add_shape_raw_57428f978a1a71a2(struct smd_step_file *_swig_go_0, _gostring_ _swig_go_1, long long *_swig_go_2, intgo _swig_go_3, intgo _swig_go_4, long long _swig_go_5, _gostring_ _swig_go_6) {
   smd_step_file *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t *arg3 = 0 ;
@@ -5008,7 +5008,7 @@ struct smd_error *_wrap_smd_step_file_add_shape_raw_5c113b7366bd26bd(struct smd_
 }
 
 
-_gostring_ _wrap_smd_step_file_path_raw_5c113b7366bd26bd(struct smd_step_file *_swig_go_0) {
+_gostring_ _wrap_smd_step_file_path_raw_57428f978a1a71a2(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -5021,7 +5021,7 @@ _gostring_ _wrap_smd_step_file_path_raw_5c113b7366bd26bd(struct smd_step_file *_
 }
 
 
-struct smd_error *_wrap_smd_step_file_close_raw_5c113b7366bd26bd(struct smd_step_file *_swig_go_0) {
+struct smd_error *_wrap_smd_step_file_close_raw_57428f978a1a71a2(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -5034,7 +5034,7 @@ struct smd_error *_wrap_smd_step_file_close_raw_5c113b7366bd26bd(struct smd_step
 }
 
 
-void _wrap_smd_step_file_free_raw_5c113b7366bd26bd(struct smd_step_file *_swig_go_0) {
+void _wrap_smd_step_file_free_raw_57428f978a1a71a2(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   
   arg1 = *(smd_step_file **)&_swig_go_0; 
@@ -5044,7 +5044,7 @@ void _wrap_smd_step_file_free_raw_5c113b7366bd26bd(struct smd_step_file *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_event_file_open_raw_5c113b7366bd26bd(_gostring_ _swig_go_0, struct smd_event_file **_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_open_raw_57428f978a1a71a2(_gostring_ _swig_go_0, struct smd_event_file **_swig_go_1) {
   char *arg1 = 0 ;
   smd_event_file **arg2 = 0 ;
   char *temp1 ;
@@ -5066,7 +5066,7 @@ struct smd_error *_wrap_smd_event_file_open_raw_5c113b7366bd26bd(_gostring_ _swi
 }
 
 
-struct smd_error *_wrap_smd_event_file_next_raw_5c113b7366bd26bd(struct smd_event_file *_swig_go_0, intgo *_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_next_raw_57428f978a1a71a2(struct smd_event_file *_swig_go_0, intgo *_swig_go_1) {
   smd_event_file *arg1 = 0 ;
   int32_t *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5081,7 +5081,7 @@ struct smd_error *_wrap_smd_event_file_next_raw_5c113b7366bd26bd(struct smd_even
 }
 
 
-_gostring_ _wrap_smd_event_file_tensor_raw_5c113b7366bd26bd(struct smd_event_file *_swig_go_0) {
+_gostring_ _wrap_smd_event_file_tensor_raw_57428f978a1a71a2(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -5094,7 +5094,7 @@ _gostring_ _wrap_smd_event_file_tensor_raw_5c113b7366bd26bd(struct smd_event_fil
 }
 
 
-long long _wrap_smd_event_file_step_raw_5c113b7366bd26bd(struct smd_event_file *_swig_go_0) {
+long long _wrap_smd_event_file_step_raw_57428f978a1a71a2(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -5107,7 +5107,7 @@ long long _wrap_smd_event_file_step_raw_5c113b7366bd26bd(struct smd_event_file *
 }
 
 
-intgo _wrap_smd_event_file_mode_raw_5c113b7366bd26bd(struct smd_event_file *_swig_go_0) {
+intgo _wrap_smd_event_file_mode_raw_57428f978a1a71a2(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   smd_mode result;
   intgo _swig_go_result;
@@ -5120,7 +5120,7 @@ intgo _wrap_smd_event_file_mode_raw_5c113b7366bd26bd(struct smd_event_file *_swi
 }
 
 
-long long _wrap_smd_event_file_mode_step_raw_5c113b7366bd26bd(struct smd_event_file *_swig_go_0) {
+long long _wrap_smd_event_file_mode_step_raw_57428f978a1a71a2(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -5133,7 +5133,7 @@ long long _wrap_smd_event_file_mode_step_raw_5c113b7366bd26bd(struct smd_event_f
 }
 
 
-double _wrap_smd_event_file_timestamp_raw_5c113b7366bd26bd(struct smd_event_file *_swig_go_0) {
+double _wrap_smd_event_file_timestamp_raw_57428f978a1a71a2(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   double result;
   double _swig_go_result;
@@ -5146,7 +5146,7 @@ double _wrap_smd_event_file_timestamp_raw_5c113b7366bd26bd(struct smd_event_file
 }
 
 
-struct smd_error *_wrap_smd_event_file_value_raw_5c113b7366bd26bd(struct smd_event_file *_swig_go_0, struct smd_value **_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_value_raw_57428f978a1a71a2(struct smd_event_file *_swig_go_0, struct smd_value **_swig_go_1) {
   smd_event_file *arg1 = 0 ;
   smd_value **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5161,7 +5161,7 @@ struct smd_error *_wrap_smd_event_file_value_raw_5c113b7366bd26bd(struct smd_eve
 }
 
 
-void _wrap_smd_event_file_free_raw_5c113b7366bd26bd(struct smd_event_file *_swig_go_0) {
+void _wrap_smd_event_file_free_raw_57428f978a1a71a2(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   
   arg1 = *(smd_event_file **)&_swig_go_0; 
@@ -5171,7 +5171,7 @@ void _wrap_smd_event_file_free_raw_5c113b7366bd26bd(struct smd_event_file *_swig
 }
 
 
-struct smd_error *_wrap_smd_collections_to_json_raw_5c113b7366bd26bd(smd_collection **_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_text **_swig_go_3) {
+struct smd_error *_wrap_smd_collections_to_json_raw_57428f978a1a71a2(smd_collection **_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_text **_swig_go_3) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   int32_t arg3 ;
@@ -5190,7 +5190,7 @@ struct smd_error *_wrap_smd_collections_to_json_raw_5c113b7366bd26bd(smd_collect
 }
 
 
-struct smd_error *_wrap_smd_store_check_raw_5c113b7366bd26bd(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_store_report **_swig_go_2) {
+struct smd_error *_wrap_smd_store_check_raw_57428f978a1a71a2(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_store_report **_swig_go_2) {
   char *arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   smd_store_report **arg3 = 0 ;
@@ -5214,7 +5214,7 @@ struct smd_error *_wrap_smd_store_check_raw_5c113b7366bd26bd(_gostring_ _swig_go
 }
 
 
-long long _wrap_smd_store_report_count_raw_5c113b7366bd26bd(struct smd_store_report *_swig_go_0) {
+long long _wrap_smd_store_report_count_raw_57428f978a1a71a2(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -5227,7 +5227,7 @@ long long _wrap_smd_store_report_count_raw_5c113b7366bd26bd(struct smd_store_rep
 }
 
 
-_gostring_ _wrap_smd_store_report_name_raw_5c113b7366bd26bd(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_store_report_name_raw_57428f978a1a71a2(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -5242,7 +5242,7 @@ _gostring_ _wrap_smd_store_report_name_raw_5c113b7366bd26bd(struct smd_store_rep
 }
 
 
-intgo _wrap_smd_store_report_code_raw_5c113b7366bd26bd(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+intgo _wrap_smd_store_report_code_raw_57428f978a1a71a2(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   smd_code result;
@@ -5257,7 +5257,7 @@ intgo _wrap_smd_store_report_code_raw_5c113b7366bd26bd(struct smd_store_report *
 }
 
 
-_gostring_ _wrap_smd_store_report_message_raw_5c113b7366bd26bd(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_store_report_message_raw_57428f978a1a71a2(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -5272,7 +5272,7 @@ _gostring_ _wrap_smd_store_report_message_raw_5c113b7366bd26bd(struct smd_store_
 }
 
 
-void _wrap_smd_store_report_free_raw_5c113b7366bd26bd(struct smd_store_report *_swig_go_0) {
+void _wrap_smd_store_report_free_raw_57428f978a1a71a2(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   
   arg1 = *(smd_store_report **)&_swig_go_0; 
