@@ -9,7 +9,8 @@ here="$(cd "$(dirname "$0")/.." && pwd)"
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/libsmdebug"
 repository="${SMDEBUG_MAVEN_REPOSITORY:-$cache/maven}"
 scratch="$(mktemp -d)"
-trap 'rm -rf "$scratch"' EXIT
+memory="$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d)"
+trap 'rm -rf "$scratch" "$memory"' EXIT
 
 say() { echo "== $*"; }
 
@@ -92,6 +93,28 @@ for line in '^sound network: tells 9[0-9] %' '^ill network' \
     fail "the example does not say: $line"
   }
 done
+
+# Under the library and its JNI part; the virtual machine's own calls do not fail.  It is told to
+# interpret, for then it allocates next to nothing itself.  libstdc++ comes with the program, as it
+# does in C: glibc ends a process that has no memory for what a library loaded later keeps of a thread.
+say "failing calls"
+calls="$build/java/failing-calls"
+rm -rf "$calls"
+mkdir "$calls"
+include="$(dirname "$(readlink -f "$(command -v javac)")")/../include"
+timeout 60 cc -shared -fPIC -O1 -Wall -Wextra -Werror -I"$include" -I"$include/linux" \
+  -I"$here/tests/faults" "$here/tests/faults/failing_calls.c" "$here/tests/faults/java/calls.c" \
+  -o "$calls/libfailing_calls.so"
+timeout 60 javac --release 17 -Xlint:all -Werror -encoding UTF-8 -cp "$jar" -d "$calls" \
+  "$here"/tests/faults/java/*.java
+timeout 600 env LD_PRELOAD="$calls/libfailing_calls.so libstdc++.so.6" \
+  FAULT_UNDER=libsmdebug FAULT_SPARED=libjvm java -Xcheck:jni -Xint -XX:+UseSerialGC -Xmx64m \
+  -Djava.library.path="$calls" -cp "$calls:$jar" FailingCalls "$memory" \
+  "$([ -n "${SMDEBUG_TORTURE:-}" ] && echo 1 || echo 7)" \
+  >"$scratch/calls.txt" 2>"$scratch/calls.err" ||
+  { tail -n 40 "$scratch"/calls.*; fail "a call that fails does harm"; }
+cat "$scratch/calls.txt"
+grep -q 'in native method' "$scratch/calls.txt" && fail "JNI is misused when calls fail"
 
 say "cost"
 cd "$here/bindings/java"

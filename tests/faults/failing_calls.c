@@ -34,23 +34,25 @@ static int fatal_error;
 static int fatal_on;
 
 /* Where code lies: of the program, whose calls do not count, or of the libraries named in
- * FAULT_UNDER, under which alone they do. */
+ * FAULT_UNDER, under which alone they do; and of those named in FAULT_SPARED. */
 enum { MOST_TEXTS = 8 };
+enum text { TEXT_OTHER, TEXT_FOUND, TEXT_SPARED };
 static struct {
   uintptr_t begin;
   uintptr_t end;
+  enum text kind;
 } texts[MOST_TEXTS];
 static int text_count;
 static const char *under;
+static const char *spared;
 static _Thread_local int is_inside __attribute__((tls_model("initial-exec")));
 
 /* ---- which calls count ----------------------------------------------------- */
 
-static int is_wanted(const char *path) {
-  if (under == NULL) return path[0] == '\0';
+static int is_among(const char *names, const char *path) {
   const char *slash = strrchr(path, '/');
   const char *base = slash == NULL ? path : slash + 1;
-  for (const char *name = under; *name != '\0';) {
+  for (const char *name = names; name != NULL && *name != '\0';) {
     const size_t size = strcspn(name, ",");
     if (strncmp(base, name, size) == 0) return 1;
     name += size + (name[size] == ',');
@@ -58,39 +60,47 @@ static int is_wanted(const char *path) {
   return 0;
 }
 
+static enum text kind_of(const char *path) {
+  if (under == NULL) return path[0] == '\0' ? TEXT_FOUND : TEXT_OTHER;
+  if (is_among(spared, path)) return TEXT_SPARED;
+  return is_among(under, path) ? TEXT_FOUND : TEXT_OTHER;
+}
+
 static int find_text(struct dl_phdr_info *info, size_t size, void *unused) {
+  const enum text kind = kind_of(info->dlpi_name);
   (void)size;
   (void)unused;
-  if (!is_wanted(info->dlpi_name)) return 0;
+  if (kind == TEXT_OTHER) return 0;
   for (int i = 0; i < info->dlpi_phnum && text_count < MOST_TEXTS; ++i) {
     const ElfW(Phdr) *part = &info->dlpi_phdr[i];
     if (part->p_type != PT_LOAD || (part->p_flags & PF_X) == 0) continue;
     texts[text_count].begin = info->dlpi_addr + part->p_vaddr;
-    texts[text_count++].end = info->dlpi_addr + part->p_vaddr + part->p_memsz;
+    texts[text_count].end = info->dlpi_addr + part->p_vaddr + part->p_memsz;
+    texts[text_count++].kind = kind;
   }
   return 0;
 }
 
-static int is_in_text(uintptr_t address) {
+static enum text text_at(uintptr_t address) {
   for (int i = 0; i < text_count; ++i) {
-    if (address >= texts[i].begin && address < texts[i].end) return 1;
+    if (address >= texts[i].begin && address < texts[i].end) return texts[i].kind;
   }
-  return 0;
+  return TEXT_OTHER;
 }
 
 static _Unwind_Reason_Code look_at_frame(struct _Unwind_Context *frame, void *found) {
-  *(int *)found = is_in_text(_Unwind_GetIP(frame));
-  return *(int *)found ? _URC_END_OF_STACK : _URC_NO_REASON;
+  *(enum text *)found = text_at(_Unwind_GetIP(frame));
+  return *(enum text *)found == TEXT_OTHER ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
 static int is_counted(const void *caller) {
-  int found = 0;
+  enum text found = TEXT_OTHER;
   if (is_inside) return 0;
-  if (under == NULL) return !is_in_text((uintptr_t)caller);
+  if (under == NULL) return text_at((uintptr_t)caller) == TEXT_OTHER;
   is_inside = 1;
   _Unwind_Backtrace(look_at_frame, &found);
   is_inside = 0;
-  return found;
+  return found == TEXT_FOUND;
 }
 
 static int must_fail(enum fault_group group, const void *caller) {
@@ -101,6 +111,7 @@ static int must_fail(enum fault_group group, const void *caller) {
 
 void fault_arm(enum fault_group group, long number, int error, int on) {
   under = getenv("FAULT_UNDER");
+  spared = getenv("FAULT_SPARED");
   text_count = 0;
   dl_iterate_phdr(find_text, NULL);
   fatal_number = number;

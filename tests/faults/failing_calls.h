@@ -1,6 +1,7 @@
 /* Calls of the C library that fail when they are told to.  Linked, or, in programs of other
  * languages, loaded before the C library; FAULT_UNDER names libraries then ("liba.so,libb"),
- * and only calls made by their functions count, or by what those call. */
+ * and only calls made by their functions count, or by what those call.  What libraries named in
+ * FAULT_SPARED do for them does not count: a virtual machine ends without memory. */
 #ifndef FAILING_CALLS_H
 #define FAILING_CALLS_H
 

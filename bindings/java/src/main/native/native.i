@@ -54,7 +54,10 @@
 %typemap(in) (const int64_t *steps, size_t step_count) {
   $2 = (size_t)(*jenv)->GetArrayLength(jenv, $input);
   $1 = SmdJavaNumbers(jenv, $input);
-  if ($1 == NULL) return $null;
+  if ($1 == NULL) {
+    $cleanup
+    return $null;
+  }
 }
 %typemap(freearg) (const int64_t *steps, size_t step_count) "free((void *)$1);"
 
@@ -95,7 +98,10 @@
 %typemap(javaout) const char * { return Text.string($jnicall); }
 %typemap(in) const char * {
   $1 = SmdJavaText(jenv, $input);
-  if ($1 == NULL && $input != NULL) return $null;
+  if ($1 == NULL && $input != NULL) {
+    $cleanup
+    return $null;
+  }
 }
 %typemap(freearg) const char * "free((void *)$1);"
 %typemap(out) const char * "$result = $1 == NULL ? NULL : SmdJavaBytes(jenv, $1, strlen($1));"
