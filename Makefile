@@ -64,9 +64,10 @@ test-python: all environment original servers
 	@tools/setup.sh browser
 	@$(PYTEST) tests/python tests/cli tests/s3 tests/interop tests/faults
 
-# All of what test-python does a share of: kills, losses of power, calls that fail.
-torture: all environment servers
-	@SMDEBUG_TORTURE=1 $(PYTEST) -s tests/faults
+# All of what tests do a share of: kills, losses of power, calls that fail, in each language.
+torture: export SMDEBUG_TORTURE := 1
+torture: all environment servers test-go test-java
+	@$(PYTEST) -s tests/faults
 
 # What all languages have a part in; those of Go and Java are made where they are tested.
 test-docs: all environment servers test-go test-java
