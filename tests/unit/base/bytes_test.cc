@@ -32,9 +32,7 @@ TEST(AlignedBufferTest, MovesItsMemory) {
 }
 
 TEST(AlignedBufferTest, MoreThanThereIsIsRefused) {
-  constexpr size_t kMost = std::numeric_limits<size_t>::max();
-  EXPECT_THROW(AlignedBuffer{kMost}, std::bad_alloc);
-  EXPECT_THROW(AlignedBuffer{kMost / 2}, std::bad_alloc);
+  EXPECT_THROW(AlignedBuffer{std::numeric_limits<size_t>::max()}, std::bad_alloc);
 }
 
 }  // namespace
