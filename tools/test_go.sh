@@ -10,7 +10,8 @@ shift
 module="$here/bindings/go"
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
-[ $# -gt 0 ] || rm -rf "$build/go/prefix"
+# An older one has other headers.
+rm -rf "$build/go/prefix"
 . "$here/tools/go_env.sh"
 
 in_module() { (cd "$module" && timeout 600 "$@"); }
