@@ -4,8 +4,6 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,23 +15,10 @@
 namespace {
 
 using bench::Check;
-
-class Timer {
- public:
-  double Seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-};
+using bench::MedianOf;
+using bench::Timer;
 
 void Tell(const char *name, double value) { std::printf("%s %.9g\n", name, value); }
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 std::vector<std::string> Names(int tensors) {
   std::vector<std::string> names;
@@ -184,14 +169,14 @@ void Refresh(const std::string &folder, const Shape &shape) {
       job.Flush();
       seconds.push_back(refresh());
     }
-    Tell(added == 1 ? "new_1" : "new_10", Median(seconds));
+    Tell(added == 1 ? "new_1" : "new_10", MedianOf(seconds));
   }
-  Tell("recent", Median({refresh(), refresh(), refresh()}));
+  Tell("recent", MedianOf({refresh(), refresh(), refresh()}));
   sleep(4);  // until the folders' times say for certain that nothing is new
   refresh();
   std::vector<double> seconds;
   for (int i = 0; i < 1000; ++i) seconds.push_back(refresh());
-  Tell("unchanged", Median(seconds));
+  Tell("unchanged", MedianOf(seconds));
   job.Close();
 }
 

@@ -1,5 +1,6 @@
 #include "workspace.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -86,6 +87,12 @@ void WriteTrial(const std::string &out_dir, int steps, int tensors, int64_t elem
     Check(smd_hook_end_step(hook.get()));
   }
   Check(smd_hook_close(hook.get()));
+}
+
+double MedianOf(std::vector<double> numbers) {
+  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
+  std::nth_element(numbers.begin(), middle, numbers.end());
+  return *middle;
 }
 
 }  // namespace bench

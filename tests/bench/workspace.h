@@ -1,6 +1,7 @@
-// What the benchmarks share: folders to work in, and handles without ceremony.
+// What the benchmarks share: folders to work in, handles without ceremony, the clock.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -25,6 +26,19 @@ struct FreeTensor {
 using HookPtr = std::unique_ptr<smd_hook, FreeHook>;
 using TrialPtr = std::unique_ptr<smd_trial, FreeTrial>;
 using TensorPtr = std::unique_ptr<smd_tensor, FreeTensor>;
+
+class Timer {
+ public:
+  double Seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+// Of one number at least; of an even count the larger of the two in the middle.
+double MedianOf(std::vector<double> numbers);
 
 // A folder below SMDEBUG_BENCH_DIR (else the current one), empty at first and removed at
 // the end.
