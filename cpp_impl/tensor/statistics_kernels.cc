@@ -116,13 +116,12 @@ HWY_INLINE DoubleVector LoadWide(const T *x) {
   }
 }
 
+// Whether an odd number of lanes has the sign bit set.
 template <class D, class V>
-HWY_INLINE bool IsOdd(D d, V signs) {
-  HWY_ALIGN hn::TFromD<D> lanes[hn::MaxLanes(d)];
-  hn::Store(signs, d, lanes);
-  bool is_odd = false;
-  for (size_t i = 0; i < hn::Lanes(d); ++i) is_odd ^= std::signbit(static_cast<double>(lanes[i]));
-  return is_odd;
+HWY_INLINE bool IsOdd(D, V signs) {
+  const hn::RebindToSigned<D> integers;
+  const auto bits = hn::BitCast(integers, signs);
+  return hn::CountTrue(integers, hn::Lt(bits, hn::Zero(integers))) % 2 != 0;
 }
 
 HWY_INLINE void Accumulate(DoubleVector v, DoubleVector &sum, DoubleVector &abs_sum,
@@ -177,92 +176,29 @@ HWY_INLINE void FetchAhead(const void *from, size_t bytes) {
   for (size_t i = 0; i < bytes; i += kLine) __builtin_prefetch(ahead + i);
 }
 
-// The bounds of numbers of type T, to which elements are widened unless they are numbers.
-template <class Narrow, class T>
-struct NumberBounds {
-  using D = hn::ScalableTag<T>;
-  static constexpr T kLeast = -std::numeric_limits<T>::infinity();
-  static constexpr T kGreatest = std::numeric_limits<T>::infinity();
-
-  template <class V>
-  static HWY_INLINE void Take(const Narrow *from, T *wide, V &min, V &max, V &abs_min, V &signs) {
-    const auto v = LoadAs<T>(from);
-    if constexpr (!std::is_same_v<Narrow, T>) hn::Store(v, D(), wide);
-    min = hn::Min(min, v);
-    max = hn::Max(max, v);
-    abs_min = hn::Min(abs_min, hn::Abs(v));
-    signs = hn::Xor(signs, v);
-  }
-
-  static double NumberOf(T bound) { return static_cast<double>(bound); }
-};
-
-// The bounds of 16-bit floats as integers in the same order.
-template <class Narrow>
-struct HalfBounds {
-  using D = hn::ScalableTag<int16_t>;
-  static constexpr int16_t kLeast = std::numeric_limits<int16_t>::min();
-  static constexpr int16_t kGreatest = std::numeric_limits<int16_t>::max();
-
-  template <class V>
-  static HWY_INLINE void Take(const Narrow *from, float *wide, V &min, V &max, V &abs_min,
-                              V &signs) {
-    const auto v = hn::LoadU(D(), reinterpret_cast<const int16_t *>(from));
-    const auto magnitude = hn::Set(D(), 0x7FFF);
-    const auto key = hn::Xor(v, hn::And(hn::ShiftRight<15>(v), magnitude));
-    min = hn::Min(min, key);
-    max = hn::Max(max, key);
-    abs_min = hn::Min(abs_min, hn::And(v, magnitude));
-    signs = hn::Xor(signs, v);
-    Widen(from, v, wide);
-  }
-
-  static double NumberOf(int16_t key) {
-    HWY_ALIGN int16_t bits[hn::MaxLanes(hn::ScalableTag<float>())] = {};
-    bits[0] = static_cast<int16_t>(key < 0 ? key ^ 0x7FFF : key);
-    return hn::GetLane(LoadAs<float>(reinterpret_cast<const Narrow *>(bits)));
-  }
-
- private:
-  // In any order.
-  template <class V>
-  static HWY_INLINE void Widen(const Narrow *from, V v, float *wide) {
-    const hn::ScalableTag<float> d;
-    if constexpr (std::is_same_v<Narrow, hwy::bfloat16_t>) {
-      const hn::RebindToUnsigned<decltype(d)> words;
-      const auto pairs = hn::BitCast(words, v);
-      hn::Store(hn::BitCast(d, hn::ShiftLeft<16>(pairs)), d, wide);
-      hn::Store(hn::BitCast(d, hn::And(pairs, hn::Set(words, 0xFFFF0000))), d, wide + hn::Lanes(d));
-    } else {
-      hn::Store(LoadAs<float>(from), d, wide);
-      hn::Store(LoadAs<float>(from + hn::Lanes(d)), d, wide + hn::Lanes(d));
-    }
-  }
-};
-
-template <class Narrow>
-constexpr bool kIsHalf = HWY_TARGET != HWY_SCALAR && (std::is_same_v<Narrow, hwy::bfloat16_t> ||
-                                                      std::is_same_v<Narrow, hwy::float16_t>);
-template <class Narrow, class T>
-using BoundsOf = std::conditional_t<kIsHalf<Narrow>, HalfBounds<Narrow>, NumberBounds<Narrow, T>>;
-
+// Of elements that T can hold, each added in double.
 template <class Narrow, class T>
 BlockSums SumsOf(const std::byte *elements, size_t count) {
-  using Bounds = BoundsOf<Narrow, T>;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const Doubles d;
-  const typename Bounds::D bounds;
+  const hn::ScalableTag<T> numbers;
   const auto *from = reinterpret_cast<const Narrow *>(elements);
   const size_t step = 4 * hn::Lanes(d);
   auto sum = hn::Zero(d), abs_sum = sum, squares = sum;
-  auto min = hn::Set(bounds, Bounds::kGreatest), max = hn::Set(bounds, Bounds::kLeast);
-  auto abs_min = min, signs = hn::Zero(bounds);
+  auto min = hn::Set(numbers, std::numeric_limits<T>::infinity()), abs_min = min;
+  auto max = hn::Neg(min), signs = hn::Zero(numbers);
   HWY_ALIGN T wide[kStepsASum * 4 * hn::MaxLanes(d)];
   size_t i = 0;
   while (i + step <= count) {
     const size_t steps = std::min(kStepsASum, (count - i) / step);
     FetchAhead(from + i, steps * step * sizeof(Narrow));
-    for (size_t j = 0; j < steps * step; j += hn::Lanes(bounds)) {
-      Bounds::Take(from + i + j, wide + j, min, max, abs_min, signs);
+    for (size_t j = 0; j < steps * step; j += hn::Lanes(numbers)) {
+      const auto v = LoadAs<T>(from + i + j);
+      if constexpr (!std::is_same_v<Narrow, T>) hn::Store(v, numbers, wide + j);
+      min = hn::Min(min, v);
+      max = hn::Max(max, v);
+      abs_min = hn::Min(abs_min, hn::Abs(v));
+      signs = hn::Xor(signs, v);
     }
     if constexpr (std::is_same_v<Narrow, T>) {
       AccumulateSteps(from + i, steps, sum, abs_sum, squares);
@@ -271,14 +207,13 @@ BlockSums SumsOf(const std::byte *elements, size_t count) {
     }
     i += steps * step;
   }
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   BlockSums sums{SumOf(sum), SumOf(abs_sum), SumOf(squares), kInfinity,
                  -kInfinity, kInfinity,      false};
   if (i > 0) {
-    sums.min = Bounds::NumberOf(hn::GetLane(hn::MinOfLanes(bounds, min)));
-    sums.max = Bounds::NumberOf(hn::GetLane(hn::MaxOfLanes(bounds, max)));
-    sums.abs_min = Bounds::NumberOf(hn::GetLane(hn::MinOfLanes(bounds, abs_min)));
-    sums.is_odd = IsOdd(bounds, signs);
+    sums.min = LeastOf(numbers, min);
+    sums.max = GreatestOf(numbers, max);
+    sums.abs_min = LeastOf(numbers, abs_min);
+    sums.is_odd = IsOdd(numbers, signs);
   }
   HWY_ALIGN Narrow rest[4 * hn::MaxLanes(d)] = {};
   HWY_ALIGN T last[4 * hn::MaxLanes(d)];
@@ -286,6 +221,133 @@ BlockSums SumsOf(const std::byte *elements, size_t count) {
   WidenBlock<Narrow>(reinterpret_cast<const std::byte *>(rest), count - i, &last[0]);
   AccumulateLast(last, count - i, &sums);
   return sums;
+}
+
+// Without vectors there is nothing to win.
+#if HWY_TARGET != HWY_SCALAR
+
+using Floats = hn::ScalableTag<float>;
+
+// Two vectors of float of one of 16-bit floats, in any order.
+template <class Narrow, class K, class F>
+HWY_INLINE void WidenHalves(const Narrow *from, K v, F &first, F &second) {
+  const Floats d;
+  if constexpr (std::is_same_v<Narrow, hwy::bfloat16_t>) {
+    const hn::RebindToUnsigned<Floats> words;
+    const auto pairs = hn::BitCast(words, v);
+    first = hn::BitCast(d, hn::ShiftLeft<16>(pairs));
+    second = hn::BitCast(d, hn::And(pairs, hn::Set(words, 0xFFFF0000)));
+  } else {
+    first = LoadAs<float>(from);
+    second = LoadAs<float>(from + hn::Lanes(d));
+  }
+}
+
+// The bits of a 16-bit float if it is not negative, else with all but the sign turned over: so
+// their order as integers is that of the numbers.
+using Key = int16_t;
+using Keys = hn::ScalableTag<Key>;
+
+template <class K>
+HWY_INLINE K KeysOf(K bits) {
+  const auto magnitude = hn::Set(Keys(), Key{0x7FFF});
+  return hn::Xor(bits, hn::And(hn::ShiftRight<15>(bits), magnitude));
+}
+
+template <class Narrow>
+void SetBounds(Key min, Key max, Key abs_min, BlockSums *sums) {
+  HWY_ALIGN Key bits[hn::MaxLanes(Keys())] = {min, max, abs_min};
+  HWY_ALIGN float numbers[hn::MaxLanes(Floats())];
+  const auto keys = hn::Load(Keys(), bits);
+  hn::Store(KeysOf(keys), Keys(), bits);
+  hn::Store(LoadAs<float>(reinterpret_cast<const Narrow *>(bits)), Floats(), numbers);
+  sums->min = static_cast<double>(numbers[0]);
+  sums->max = static_cast<double>(numbers[1]);
+  sums->abs_min = static_cast<double>(numbers[2]);
+}
+
+template <class V>
+HWY_INLINE void AddInDouble(V floats, DoubleVector &sum) {
+  const hn::Half<Floats> half;
+  const Doubles d;
+  sum = hn::Add(sum, hn::PromoteTo(d, hn::LowerHalf(half, floats)));
+  sum = hn::Add(sum, hn::PromoteTo(d, hn::UpperHalf(half, floats)));
+}
+
+// As many vectors of 16-bit floats are added up in float before they are in double.
+constexpr size_t kHalvesASum = 4;
+
+// Of whole steps of kHalvesASum vectors, at least one.  A partial sum has eight numbers of 11 or
+// 8 bits, of which float's 24 bits lose nothing unless some are a thousand times greater than
+// others.  Of what it adds up, 2^-21 may be lost, of squares as well.
+template <class Narrow>
+BlockSums SumsOfSteps(const Narrow *from, size_t steps) {
+  const Keys keys;
+  const Floats floats;
+  const auto magnitude = hn::Set(keys, 0x7FFF);
+  auto sum = hn::Zero(Doubles()), abs_sum = sum, squares = sum;
+  auto min = magnitude, max = hn::Not(min), abs_min = min, signs = hn::Zero(keys);
+  for (; steps > 0; --steps) {
+    FetchAhead(from, kHalvesASum * hn::Lanes(keys) * sizeof(Narrow));
+    auto part = hn::Zero(floats), abs_part = part, squares0 = part, squares1 = part;
+    for (size_t i = 0; i < kHalvesASum; ++i, from += hn::Lanes(keys)) {
+      const auto v = hn::LoadU(keys, reinterpret_cast<const int16_t *>(from));
+      const auto key = KeysOf(v);
+      min = hn::Min(min, key);
+      max = hn::Max(max, key);
+      abs_min = hn::Min(abs_min, hn::And(v, magnitude));
+      signs = hn::Xor(signs, v);
+      auto first = part, second = part;
+      WidenHalves(from, v, first, second);
+      part = hn::Add(part, hn::Add(first, second));
+      abs_part = hn::Add(abs_part, hn::Add(hn::Abs(first), hn::Abs(second)));
+      squares0 = hn::MulAdd(first, first, squares0);
+      squares1 = hn::MulAdd(second, second, squares1);
+    }
+    AddInDouble(part, sum);
+    AddInDouble(abs_part, abs_sum);
+    AddInDouble(hn::Add(squares0, squares1), squares);
+  }
+  BlockSums sums{SumOf(sum), SumOf(abs_sum), SumOf(squares), 0, 0, 0, IsOdd(keys, signs)};
+  SetBounds<Narrow>(hn::GetLane(hn::MinOfLanes(keys, min)), hn::GetLane(hn::MaxOfLanes(keys, max)),
+                    hn::GetLane(hn::MinOfLanes(keys, abs_min)), &sums);
+  return sums;
+}
+
+// Of 16-bit floats.  Those whose squares, or sums of them, are beyond float's range, or are
+// not finite, are added in double after all.
+template <class Narrow>
+BlockSums SumsOfHalves(const std::byte *elements, size_t count) {
+  constexpr double kLeast = 0x1p-50, kGreatest = 0x1p60;
+  const size_t step = kHalvesASum * hn::Lanes(Keys());
+  const size_t steps = count / step;
+  if (steps == 0) return SumsOf<Narrow, float>(elements, count);
+  BlockSums sums = SumsOfSteps(reinterpret_cast<const Narrow *>(elements), steps);
+  const double magnitude = std::max(-sums.min, sums.max);
+  const bool is_in_range = magnitude == 0 || (magnitude >= kLeast && magnitude <= kGreatest);
+  if (!is_in_range) return SumsOf<Narrow, float>(elements, count);
+  const size_t done = steps * step;
+  const BlockSums rest = SumsOf<Narrow, float>(elements + done * sizeof(Narrow), count - done);
+  sums.sum += rest.sum;
+  sums.abs_sum += rest.abs_sum;
+  sums.squares += rest.squares;
+  sums.min = std::min(sums.min, rest.min);
+  sums.max = std::max(sums.max, rest.max);
+  sums.abs_min = std::min(sums.abs_min, rest.abs_min);
+  sums.is_odd ^= rest.is_odd;
+  return sums;
+}
+
+#endif
+
+template <class Narrow, class T>
+constexpr auto SumsFunction() {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (std::is_same_v<Narrow, hwy::bfloat16_t> || std::is_same_v<Narrow, hwy::float16_t>) {
+    return SumsOfHalves<Narrow>;
+  }
+#endif
+  return SumsOf<Narrow, T>;
 }
 
 HWY_INLINE double ProductOf(DoubleVector v) {
@@ -421,7 +483,7 @@ constexpr BlockKernels<T> kKernelsOn = {DeviationsOf<T>, ZerosOf<T>, CountsOf<T>
 
 template <class Narrow, class T>
 constexpr ElementKernels<T> kKernelsOf = {
-    SumsOf<Narrow, T>, std::is_same_v<Narrow, T> ? nullptr : WidenBlock<Narrow, T>};
+    SumsFunction<Narrow, T>(), std::is_same_v<Narrow, T> ? nullptr : WidenBlock<Narrow, T>};
 
 const Kernels *AllKernels() {
   static constexpr Kernels kAll = {

@@ -135,7 +135,7 @@ bool Accumulator::AddNonFinite(NumberBlock<T> &block) {
 // lost its digits; else by a second look at the block, which is in the cache.
 template <class T>
 Spread SpreadOf(NumberBlock<T> &block, double sum, double squares, bool absolute) {
-  constexpr double kEnough = 0x1p-10;
+  constexpr double kEnough = 0x1p-5;
   const auto n = static_cast<double>(block.Count());
   const double mean = sum / n;
   const double spread = squares - sum * mean;

@@ -25,14 +25,16 @@ constexpr int kRounds = 40;
 
 volatile uint64_t result;
 
-using Wide = uint64_t __attribute__((vector_size(64), aligned(8)));
+using Wide = uint64_t __attribute__((vector_size(32), aligned(8)));
 
 // A part once, as fast as one thread can.
-__attribute__((target_clones("avx512f", "avx2", "default"))) uint64_t Read(const std::byte *part) {
+__attribute__((target_clones("avx2", "default"))) uint64_t Read(const std::byte *part) {
   const auto *from = reinterpret_cast<const Wide *>(part);
   const auto *end = from + kPart / sizeof(Wide);
   Wide a{}, b{}, c{}, d{}, e{}, f{}, g{}, h{};
   for (; from < end; from += 8) {
+    // As far ahead as the statistics do: the processor's own prefetching ends with a page.
+    for (int i = 64; i < 72; i += 2) __builtin_prefetch(from + i);
     a += from[0];
     b += from[1];
     c += from[2];
@@ -43,7 +45,7 @@ __attribute__((target_clones("avx512f", "avx2", "default"))) uint64_t Read(const
     h += from[7];
   }
   a += b + c + d + e + f + g + h;
-  return a[0] + a[7];
+  return a[0] + a[3];
 }
 
 template <class T, class Encode>

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <hwy/highway.h>
 
+#include <random>
+
 #include "tensor/statistics.h"
 #include "tensor/tensors.h"
 
@@ -86,6 +88,52 @@ TEST_F(EveryInstructionSet, BoundsHalves) {
       }
     }
   });
+}
+
+// What elements add up to in double, beside what the kernel says.
+void ExpectSumsOfHalves(const ElementKernels<float> &kernels, SmallFloat format,
+                        const std::vector<double> &numbers, double most_lost) {
+  std::vector<uint16_t> codes;
+  double sum = 0, abs_sum = 0, squares = 0;
+  for (const double number : numbers) {
+    codes.push_back(static_cast<uint16_t>(EncodeSmallFloat(format, number)));
+    const double element = DecodeSmallFloat(format, codes.back());
+    sum += element;
+    abs_sum += std::fabs(element);
+    squares += element * element;
+  }
+  const BlockSums sums =
+      kernels.sums(reinterpret_cast<const std::byte *>(codes.data()), codes.size());
+  EXPECT_NEAR(sums.sum, sum, abs_sum * most_lost);
+  EXPECT_NEAR(sums.abs_sum, abs_sum, abs_sum * most_lost);
+  EXPECT_NEAR(sums.squares, squares, squares * most_lost);
+}
+
+TEST_F(EveryInstructionSet, SumsHalvesNearlyAsInDouble) {
+  std::mt19937 random(3);
+  std::normal_distribution<double> normal;
+  std::vector<double> alike(2048), far_apart(2048);
+  for (size_t i = 0; i < alike.size(); ++i) {
+    alike[i] = normal(random);
+    far_apart[i] = std::ldexp(normal(random), -static_cast<int>(i * 7 % 24));
+  }
+  Run([&] {
+    for (const auto &numbers : {alike, far_apart}) {
+      ExpectSumsOfHalves(GetKernels().of_float16, kFloat16Format, numbers, 0x1p-21);
+      ExpectSumsOfHalves(GetKernels().of_bfloat16, kBFloat16Format, numbers, 0x1p-21);
+    }
+  });
+}
+
+// Their squares are not in float's range.
+TEST_F(EveryInstructionSet, SumsExtremeHalvesInDouble) {
+  std::mt19937 random(4);
+  std::normal_distribution<double> normal;
+  for (const double scale : {0x1p-120, 0x1p-70, 0x1p61, 0x1p120}) {
+    std::vector<double> numbers(2048);
+    for (double &number : numbers) number = normal(random) * scale;
+    Run([&] { ExpectSumsOfHalves(GetKernels().of_bfloat16, kBFloat16Format, numbers, 0x1p-45); });
+  }
 }
 
 TEST_F(EveryInstructionSet, WidensEveryFloat16) {
