@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Callable
+from typing import Callable, Sequence
 
 import numpy as np
 
@@ -43,20 +43,56 @@ def every_step(path: Path) -> smd.Hook:
     return smd.Hook(out_dir=str(path), save_all=True, save_config=smd.SaveConfig(save_interval=1))
 
 
-def record(path: Path, size: int, tensors: int, steps: int) -> float:
-    """Seconds until all of it is written."""
-    array = np.full(size // 4, 1.5, np.float32)
-    names = [f"gradient/layer_{i}" for i in range(tensors)]
-    hook = every_step(path)
-    begin = time.perf_counter()
+def names_of(tensors: int) -> list[str]:
+    return [f"gradient/layer_{i}" for i in range(tensors)]
+
+
+def save_all(hook: smd.Hook, names: list[str], arrays: Sequence[np.ndarray], steps: int) -> None:
+    """Until all of it is written."""
     for _ in range(steps):
         with hook.step():
-            for name in names:
+            for name, array in zip(names, arrays):
                 hook.save(name, array)
     hook.flush()
-    seconds = time.perf_counter() - begin
+
+
+def record(path: Path, size: int, tensors: int, steps: int) -> float:
+    """Seconds until all of it is written."""
+    arrays = [np.full(size // 4, 1.5, np.float32)] * tensors
+    hook = every_step(path)
+    seconds = _seconds(lambda: save_all(hook, names_of(tensors), arrays, steps))
     hook.close()
     return seconds
+
+
+def write_all(folder: Path, arrays: Sequence[np.ndarray], steps: int) -> None:
+    """A file a step."""
+    folder.mkdir()
+    for step in range(steps):
+        with open(folder / str(step), "wb", buffering=0) as file:
+            for array in arrays:
+                file.write(array)
+
+
+def record_beside_write(path: Path) -> dict[str, float]:
+    """Medians of bytes a second, ours and those of write(), as the C programs measure them:
+    in turns, by one hook, to files that are new each time."""
+    arrays = [np.full(MIB // 4, 1.5, np.float32) for _ in range(16)]
+    steps, written = 16, path.with_name("written")
+    hook = every_step(path)
+    ours, writes = [], []
+    for _ in range(11):
+        writes.append(_seconds(lambda: write_all(written, arrays, steps)))
+        shutil.rmtree(written)
+        ours.append(_seconds(lambda: save_all(hook, names_of(16), arrays, steps)))
+        for events in (path / "events").iterdir():
+            shutil.rmtree(events)
+    hook.close()
+    size = 16 * steps * MIB
+    return {
+        "record_1MiB_in_turns": size / statistics.median(ours),
+        "write_1MiB_in_turns": size / statistics.median(writes),
+    }
 
 
 def read(path: Path, tensors: int, steps: int) -> float:
@@ -80,6 +116,7 @@ def through_python(folder: Path) -> dict[str, float]:
     path = folder / "ours"
     results = {"record_1KiB": 100 * 400 / record(path, KIB, 100, 400)}
     results["read_1KiB"] = 100 * 400 / read(path, 100, 400)
+    results.update(record_beside_write(path))
     results["record_1MiB"] = 16 * 16 * MIB / record(path, MIB, 16, 16)
     results["read_1MiB"] = 16 * 16 * MIB / read(path, 16, 16)
     results["record_128MiB"] = 4 * 128 * MIB / record(path, 128 * MIB, 1, 4)
@@ -162,7 +199,7 @@ FIGURES: list[tuple[str, str, Callable[[Round], float], str]] = [
     ("record 1 MiB tensors, C", "of write()",
      lambda r: r["peers"]["record 1 MiB, peer"] / r["peers"]["record 1 MiB"], ">= 0.9"),
     ("record 1 MiB tensors, Python", "of write()",
-     lambda r: r["python"]["record_1MiB"] / r["c"]["write/1048576/16/16:bytes_per_second"],
+     lambda r: r["python"]["record_1MiB_in_turns"] / r["python"]["write_1MiB_in_turns"],
      ">= 0.9"),
     ("record 128 MiB tensors, C", "of write()",
      lambda r: r["peers"]["record 128 MiB, peer"] / r["peers"]["record 128 MiB"], ">= 0.9"),

@@ -1,10 +1,7 @@
-// What recording costs, beside a plain write() of the same bytes.
+// What a call costs the training thread, and what reductions cost.
 #include <benchmark/benchmark.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <cstring>
 
 #include "smdebug.hpp"
 #include "workspace.h"
@@ -48,37 +45,7 @@ BENCHMARK(Record)
     ->Name("record")
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond)
-    ->Args({1 << 10, 100, 400})
-    ->Args({kMiB, 16, 16})
-    ->Args({128 * kMiB, 1, 4});
-
-// The same bytes, files and calls, without any library.
-void Write(benchmark::State &state) {
-  const bench::Workspace workspace("write");
-  const auto size = static_cast<size_t>(state.range(0));
-  std::vector<char> data(size);
-  std::memset(data.data(), 3, size);
-  for (auto _ : state) {
-    state.PauseTiming();
-    workspace.Empty();
-    state.ResumeTiming();
-    for (int64_t step = 0; step < state.range(2); ++step) {
-      const int file =
-          open(workspace.Path(std::to_string(step)).c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
-      for (int64_t i = 0; i < state.range(1); ++i) {
-        if (write(file, data.data(), size) != state.range(0)) state.SkipWithError("short write");
-      }
-      close(file);
-    }
-  }
-  state.SetBytesProcessed(state.iterations() * state.range(0) * state.range(1) * state.range(2));
-}
-BENCHMARK(Write)
-    ->Name("write")
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond)
-    ->Args({kMiB, 16, 16})
-    ->Args({128 * kMiB, 1, 4});
+    ->Args({1 << 10, 100, 400});
 
 // What one call costs the training thread: 1,000 tensors a step, timed without the
 // beginning and the end of the step, with nothing left in the queue.
