@@ -9,12 +9,13 @@ number of calls; what must not happen has a line before.
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import shutil
 import signal
 import sys
 import traceback
-from typing import List
+from typing import List, Tuple
 
 import numpy as np
 from smdebug import Hook, SaveConfig, create_trial
@@ -22,12 +23,14 @@ from smdebug.exceptions import SMDebugError
 
 MEMORY, CALLS = 1, 2
 DONE, FAULTY, NOT_REACHED = range(3)
-SECONDS, STEPS = 30, 2
+SECONDS, STEPS, ROUNDS = 30, 2, 4
+MOST_FAULTS = 20  # where every job is faulty, none tells that there are no more calls
 TENSORS = {"bias": np.arange(3.0), "kernel": np.arange(12000, dtype=np.float32).reshape(120, 100)}
 EVERY_STEP = SaveConfig(save_interval=1)
 CODES = {"IO", "NO_SPACE", "OUT_OF_MEMORY"}
 
 calls = ctypes.CDLL(None)
+calls.fault_allocations.restype = ctypes.c_long
 
 
 def is_right(error: BaseException, group: int) -> bool:
@@ -115,12 +118,35 @@ def perform(folder: str, group: int, number: int, error: int) -> int:
     return DONE if count >= number else NOT_REACHED
 
 
+def holding() -> Tuple[int, int]:
+    """What the process holds of the library's: open files, allocations."""
+    gc.collect()
+    return len(os.listdir("/proc/self/fd")), calls.fault_allocations()
+
+
+def perform_without_leak(folder: str, group: int, number: int, error: int) -> int:
+    """More than once if something is left behind: a first job makes what later ones use again."""
+    for _ in range(ROUNDS):
+        before = holding()
+        outcome = perform(folder, group, number, error)
+        clear(folder)
+        if outcome == FAULTY or all(now <= then for now, then in zip(holding(), before)):
+            return outcome
+    print("  a file or memory is left behind every time")
+    return FAULTY
+
+
+def clear(folder: str) -> None:
+    for used in (folder, f"{folder}-again"):
+        shutil.rmtree(used, ignore_errors=True)
+
+
 def run(folder: str, group: int, number: int, error: int) -> int:
     child = os.fork()
     if child == 0:
         outcome = FAULTY
         try:
-            outcome = perform(folder, group, number, error)
+            outcome = perform_without_leak(folder, group, number, error)
         except BaseException:
             traceback.print_exc(file=sys.stdout)
         finally:
@@ -134,14 +160,14 @@ def run(folder: str, group: int, number: int, error: int) -> int:
 
 
 def main(folder: str, group: int, error: int, stride: int) -> None:
-    number, outcome = 1, DONE
-    while outcome != NOT_REACHED:
+    number, outcome, faults = 1, DONE, 0
+    while outcome != NOT_REACHED and faults < MOST_FAULTS:
         place = os.path.join(folder, str(number))
         outcome = run(place, group, number, error)
         if outcome == FAULTY:
+            faults += 1
             print(f"FAULT at call {number}", flush=True)
-        for used in (place, f"{place}-again"):
-            shutil.rmtree(used, ignore_errors=True)
+        clear(place)  # of one that was ended by a signal
         number += stride
     print(f"{number - stride - 1} calls, {(number - 1) // stride} jobs")
 

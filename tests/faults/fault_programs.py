@@ -79,14 +79,14 @@ def read_one(folder: str | Path, options: Mapping[str, str]) -> Readable:
     return found
 
 
-def every_call(
-    job: str, folder: str | Path, group: str, error: int, how: str,
-    options: Mapping[str, str], stride: int = 1,
-) -> int:  # fmt: skip
-    """Has each `stride`th call fail in turn; how many calls there are."""
-    program = BUILD / "bin/fault_every_call"
+def calls_of(command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> int:
+    """Runs a program that has its calls fail, one after the other; how many there are.
+
+    Each line that it prints tells of one that was not taken well, the last one the number.
+    """
     done = subprocess.run(
-        [program, job, folder, group, str(error), how, "1", str(stride), *settings(options)],
+        command,
+        env={**os.environ, **(environment or {})},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -95,5 +95,16 @@ def every_call(
     )
     *faults, last = done.stdout.splitlines()
     assert not faults, "\n".join(faults)
-    print(f"{job} {group} {error} {how}: {last}")
+    print(f"{' '.join(map(str, command[1:]))}: {last}")
     return int(last.split()[0])
+
+
+def every_call(
+    job: str, folder: str | Path, group: str, error: int, how: str,
+    options: Mapping[str, str], stride: int = 1,
+) -> int:  # fmt: skip
+    """Has each `stride`th call of a job in C fail in turn; how many calls there are."""
+    program = BUILD / "bin/fault_every_call"
+    return calls_of(
+        [program, job, folder, group, str(error), how, "1", str(stride), *settings(options)]
+    )
