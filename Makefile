@@ -19,8 +19,8 @@ export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 
-.PHONY: all python demo test test-cpp test-go test-java test-python test-docs test-packages test-frameworks framework-environments test-s3-minio test-asan \
-        test-tsan torture fuzz coverage dist reproducible bench bench-check lint format abi install uninstall wheel deb clean environment original servers
+.PHONY: all python demo test test-cpp test-go test-java test-python test-docs test-packages test-frameworks framework-environments test-s3-minio build-asan \
+        build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check lint format abi install uninstall wheel deb clean environment original servers
 
 all: build/build.ninja
 	@cmake --build build -j $(JOBS)
@@ -90,10 +90,12 @@ test-s3-minio: python environment original
 	@SMDEBUG_TEST_S3=minio $(PYTEST) tests/s3/test_server.py tests/s3/test_interop.py
 
 # The C and C++ tests once more, under sanitizers that end the run at the first fault.
-test-asan test-tsan: test-%:
+build-asan build-tsan: build-%:
 	@tools/setup.sh
 	@cmake --preset $* > /dev/null
 	@cmake --build build/$* -j $(JOBS)
+
+test-asan test-tsan: test-%: build-%
 	@ctest --test-dir build/$* --output-on-failure -j $(JOBS) -LE lint
 
 # Each parser of what comes from outside for SECONDS_EACH with libFuzzer; what is found is kept in build/fuzz.
