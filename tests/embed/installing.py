@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -26,6 +27,19 @@ def run(command, folder, seconds=SECONDS, **environment):
     )
     assert done.returncode == 0, f"{command}:\n{done.stdout}\n{done.stderr}"
     return done.stdout
+
+
+def copy_of_sources(folder):
+    """A copy from which the way to a build folder is always the same one, and so are the objects:
+    they are found in the cache of compiled ones, whichever folder the tests run in."""
+    ignored = shutil.ignore_patterns(".git", ".venv", "build", "__pycache__")
+    return shutil.copytree(ROOT, folder, ignore=ignored, symlinks=True)
+
+
+def compile_library(build, sources, *targets):
+    """Compiles, which takes long; by way of ccache where that is there."""
+    command = ["cmake", "--build", build, "-j", str(os.cpu_count() or 1), *targets]
+    run(command, build, COMPILING, CCACHE_BASEDIR=sources, CCACHE_NOHASHDIR=1)
 
 
 def first_block(page, language):

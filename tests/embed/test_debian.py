@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-
 import pytest
-from installing import COMPILING, ROOT, first_block, run
+from installing import ROOT, compile_library, copy_of_sources, first_block, run
 
 PRINTED = "4 x 3, finding at 1 step(s)"
 
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory):
-    """All packages, by name; the library is compiled by way of ccache where that is there."""
+    """All packages, by name."""
     folder = tmp_path_factory.mktemp("deb")
-    launcher = shutil.which("ccache")
-    options = [f"-DCMAKE_{kind}_COMPILER_LAUNCHER={launcher}" for kind in ("C", "CXX") if launcher]
-    ccache = {"CCACHE_BASEDIR": ROOT, "CCACHE_NOHASHDIR": 1}
-    # Without -Werror, as a subproject is compiled: they find each other's objects in the cache.
-    options.append("-DSMDEBUG_DEVELOPER=OFF")
-    run(["cmake", "--preset", "deb", "-B", folder / "build", *options], ROOT)
-    build = ["cmake", "--build", folder / "build", "-j", str(os.cpu_count() or 1)]
-    run(build, ROOT, COMPILING, **ccache)
-    run(["cpack", "-B", folder], folder / "build")
+    sources = copy_of_sources(folder / "sources")
+    run(["cmake", "--preset", "deb", "-B", sources / "build"], sources)
+    compile_library(sources / "build", sources)
+    run(["cpack", "-B", folder], sources / "build")
     return {path.name.split("_")[0]: path for path in folder.glob("*.deb")}
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from installing import BUILD, COMPILING, ROOT, first_block, run
+from installing import BUILD, ROOT, compile_library, copy_of_sources, first_block, run
 
 PROGRAMS = {
     "c": ("README.md", "c", "4 x 3, finding at 1 step(s)"),
@@ -165,12 +164,13 @@ def uninstall(prefix, destdir):
 
 @pytest.mark.parametrize("way", ["add_subdirectory", "FetchContent"])
 def test_as_a_subproject(way, tmp_path):
-    """The whole library is compiled, by way of ccache where that is there."""
+    """The whole library is compiled."""
     expected = write_program("cc", tmp_path)
+    sources = copy_of_sources(tmp_path / "libsmdebug")
     body = {
-        "add_subdirectory": f'add_subdirectory("{ROOT}" smdebug EXCLUDE_FROM_ALL)',
+        "add_subdirectory": f'add_subdirectory("{sources}" smdebug EXCLUDE_FROM_ALL)',
         "FetchContent": (
-            f'include(FetchContent)\nFetchContent_Declare(smdebug SOURCE_DIR "{ROOT}")\n'
+            f'include(FetchContent)\nFetchContent_Declare(smdebug SOURCE_DIR "{sources}")\n'
             "FetchContent_MakeAvailable(smdebug)"
         ),
     }[way]
@@ -180,11 +180,9 @@ def test_as_a_subproject(way, tmp_path):
     (tmp_path / "CMakeLists.txt").write_text(lists, encoding="utf-8")
     launcher = shutil.which("ccache")
     options = [f"-DCMAKE_{kind}_COMPILER_LAUNCHER={launcher}" for kind in ("C", "CXX") if launcher]
-    ccache = {"CCACHE_BASEDIR": ROOT, "CCACHE_NOHASHDIR": 1}
     configure = ["cmake", "-S", ".", "-B", "build", "-G", "Ninja", *options]
     run([*configure, "-DCMAKE_BUILD_TYPE=RelWithDebInfo"], tmp_path)
-    build = ["cmake", "--build", "build", "-j", str(os.cpu_count() or 1), "--target", "first"]
-    run(build, tmp_path, COMPILING, **ccache)
+    compile_library(tmp_path / "build", tmp_path, "--target", "first")
     assert expected in run([tmp_path / "build/first"], tmp_path)
     assert not list((tmp_path / "build").rglob("*_test"))
 
