@@ -15,10 +15,6 @@ static PyObject *mode_keys[4]; /* the ModeKeys members, by mode number - 1 */
 static PyObject *dtype_for;    /* element type number -> numpy dtype */
 static PyObject *dtypes[64];   /* what dtype_for returned */
 
-/* What PyTorch tensors are asked for. */
-enum { kDtype, kDataPtr, kShape, kStride, kAttributes };
-static PyObject *attribute_names[kAttributes];
-
 static void Replace(PyObject **place, PyObject *object) {
   PyObject *old = *place;
   *place = Py_NewRef(object);
@@ -43,12 +39,17 @@ static PyObject *Configure(PyObject *Py_UNUSED(module), PyObject *args) {
   Py_RETURN_NONE;
 }
 
-PyObject *SmdNativeRaise(smd_error *error) {
+PyObject *SmdNativeException(smd_error *error) {
   PyObject *handle = SmdNativeWrap(error, SMD_NATIVE_ERROR);
   PyObject *exception = NULL;
   if (handle != NULL) exception = PyObject_CallFunctionObjArgs(exception_from, handle, NULL);
   smd_error_free(error);
   Py_XDECREF(handle);
+  return exception;
+}
+
+PyObject *SmdNativeRaise(smd_error *error) {
+  PyObject *exception = SmdNativeException(error);
   if (exception == NULL) return NULL;
   PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
   Py_DECREF(exception);
@@ -171,7 +172,7 @@ static PyObject *TakeArray(PyObject *Py_UNUSED(module), PyObject *handle) {
 
 /* ---- recording ---------------------------------------------------------------- */
 
-static int HasCount(const char *function, Py_ssize_t count, Py_ssize_t expected) {
+int SmdNativeHasCount(const char *function, Py_ssize_t count, Py_ssize_t expected) {
   if (count == expected) return 1;
   PyErr_Format(PyExc_TypeError, "%s() takes %zd arguments, got %zd", function, expected, count);
   return 0;
@@ -179,7 +180,8 @@ static int HasCount(const char *function, Py_ssize_t count, Py_ssize_t expected)
 
 /* wants(hook, name) -> bool */
 static PyObject *Wants(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
-  smd_hook *hook = HasCount("wants", count, 2) ? SmdNativePointer(args[0], SMD_NATIVE_HOOK) : NULL;
+  smd_hook *hook =
+      SmdNativeHasCount("wants", count, 2) ? SmdNativePointer(args[0], SMD_NATIVE_HOOK) : NULL;
   const char *name = hook == NULL ? NULL : SmdNativeName(args[1]);
   return name == NULL ? NULL : PyBool_FromLong(smd_hook_wants(hook, name));
 }
@@ -191,7 +193,7 @@ static PyObject *Save(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssi
   const char *name;
   smd_error *error;
   int lent;
-  hook = HasCount("save", count, 3) ? SmdNativePointer(args[0], SMD_NATIVE_HOOK) : NULL;
+  hook = SmdNativeHasCount("save", count, 3) ? SmdNativePointer(args[0], SMD_NATIVE_HOOK) : NULL;
   if (hook == NULL) return NULL;
   name = SmdNativeName(args[1]);
   if (name == NULL) return NULL;
@@ -210,21 +212,15 @@ static PyObject *Save(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssi
   Py_RETURN_TRUE;
 }
 
-/* Returns -1 with an exception set. */
-static int SaveView(smd_hook *hook, const char *name, const smd_tensor_view *view) {
+smd_error *SmdNativeSave(smd_hook *hook, const char *name, const smd_tensor_view *view) {
   int64_t elements = 1;
   smd_error *error;
   for (int32_t i = 0; i < view->ndim; ++i) elements *= view->shape[i];
-  if (elements >= kReleaseElements) {
-    Py_BEGIN_ALLOW_THREADS
-    error = smd_hook_save(hook, name, view);
-    Py_END_ALLOW_THREADS
-  } else {
-    error = smd_hook_save(hook, name, view);
-  }
-  if (error == NULL) return 0;
-  SmdNativeRaise(error);
-  return -1;
+  if (elements < kReleaseElements) return smd_hook_save(hook, name, view);
+  Py_BEGIN_ALLOW_THREADS
+  error = smd_hook_save(hook, name, view);
+  Py_END_ALLOW_THREADS
+  return error;
 }
 
 /* save_dlpack(hook, name, capsule): saves what the capsule lends */
@@ -233,77 +229,15 @@ static PyObject *SaveDlpack(PyObject *Py_UNUSED(module), PyObject *const *args, 
   int64_t dims[2 * SMD_MAX_RANK];
   smd_hook *hook;
   const char *name;
-  hook = HasCount("save_dlpack", count, 3) ? SmdNativePointer(args[0], SMD_NATIVE_HOOK) : NULL;
+  smd_error *error;
+  hook = SmdNativeHasCount("save_dlpack", count, 3) ? SmdNativePointer(args[0], SMD_NATIVE_HOOK)
+                                                    : NULL;
   if (hook == NULL) return NULL;
   name = SmdNativeName(args[1]);
   if (name == NULL || SmdDlpackView(args[2], &view, dims) < 0) return NULL;
-  if (SaveView(hook, name, &view) < 0) return NULL;
+  error = SmdNativeSave(hook, name, &view);
+  if (error != NULL) return SmdNativeRaise(error);
   Py_RETURN_NONE;
-}
-
-/* The whole numbers in a tuple.  Returns how many, or -1 with an exception set. */
-static int32_t Numbers(PyObject *tuple, int64_t *numbers) {
-  Py_ssize_t count = PyTuple_Size(tuple);
-  if (count < 0) return -1;
-  if (count > SMD_MAX_RANK) {
-    PyErr_Format(value_error, "a tensor of %zd dimensions cannot be saved, at most %d", count,
-                 SMD_MAX_RANK);
-    return -1;
-  }
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    numbers[i] = PyLong_AsLongLong(PyTuple_GetItem(tuple, i));
-    if (numbers[i] == -1 && PyErr_Occurred()) return -1;
-  }
-  return (int32_t)count;
-}
-
-/* Where a PyTorch tensor is, by its own word.  Returns 1, 0 for one that has no memory of its
- * own or an element type that is not in `numbers`, -1 with an exception set. */
-static int StridedView(PyObject *tensor, PyObject *numbers, smd_tensor_view *view, int64_t *dims) {
-  PyObject *dtype = PyObject_GetAttr(tensor, attribute_names[kDtype]);
-  PyObject *number = dtype == NULL ? NULL : PyDict_GetItemWithError(numbers, dtype); /* borrowed */
-  PyObject *address = NULL;
-  PyObject *shape = NULL;
-  PyObject *strides = NULL;
-  int result = number == NULL && PyErr_Occurred() == NULL ? 0 : -1;
-  Py_XDECREF(dtype);
-  if (number == NULL) return result;
-  view->dtype = (smd_dtype)PyLong_AsLong(number);
-  address = PyObject_CallMethodObjArgs(tensor, attribute_names[kDataPtr], NULL);
-  shape = address == NULL ? NULL : PyObject_GetAttr(tensor, attribute_names[kShape]);
-  strides =
-      shape == NULL ? NULL : PyObject_CallMethodObjArgs(tensor, attribute_names[kStride], NULL);
-  if (strides != NULL) {
-    const int32_t rank = Numbers(shape, dims);
-    const int32_t steps = rank < 0 ? -1 : Numbers(strides, dims + SMD_MAX_RANK);
-    view->data = PyLong_AsVoidPtr(address);
-    view->ndim = rank;
-    view->shape = rank > 0 ? dims : NULL;
-    view->strides = rank > 0 ? dims + SMD_MAX_RANK : NULL;
-    result = steps < 0 ? -1 : steps == rank && view->data != NULL;
-  }
-  Py_XDECREF(address);
-  Py_XDECREF(shape);
-  Py_XDECREF(strides);
-  return result;
-}
-
-/* save_strided(hook, name, tensor, dtypes) -> True, or False for a tensor to be saved otherwise:
- * saves a PyTorch tensor in host memory; `dtypes` are numbers by torch.dtype */
-static PyObject *SaveStrided(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
-  smd_tensor_view view = SMD_TENSOR_VIEW_INIT;
-  int64_t dims[2 * SMD_MAX_RANK];
-  smd_hook *hook;
-  const char *name;
-  int lent;
-  hook = HasCount("save_strided", count, 4) ? SmdNativePointer(args[0], SMD_NATIVE_HOOK) : NULL;
-  if (hook == NULL) return NULL;
-  name = SmdNativeName(args[1]);
-  if (name == NULL) return NULL;
-  lent = StridedView(args[2], args[3], &view, dims);
-  if (lent < 0) return NULL;
-  if (lent == 0) Py_RETURN_FALSE;
-  return SaveView(hook, name, &view) < 0 ? NULL : Py_NewRef(Py_True);
 }
 
 /* ---- reading ------------------------------------------------------------------- */
@@ -344,13 +278,13 @@ static smd_value *ReadAt(PyObject *const *args) {
 
 /* read_array(tensor, step, mode, worker) -> ndarray */
 static PyObject *ReadArray(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
-  smd_value *value = HasCount("read_array", count, 4) ? ReadAt(args) : NULL;
+  smd_value *value = SmdNativeHasCount("read_array", count, 4) ? ReadAt(args) : NULL;
   return value == NULL ? NULL : SmdValueToArray(value);
 }
 
 /* read_value(tensor, step, mode, worker) -> Value */
 static PyObject *ReadValue(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
-  smd_value *value = HasCount("read_value", count, 4) ? ReadAt(args) : NULL;
+  smd_value *value = SmdNativeHasCount("read_value", count, 4) ? ReadAt(args) : NULL;
   return value == NULL ? NULL : SmdValueNew(value, 0);
 }
 
@@ -362,7 +296,7 @@ static PyObject *ReadReduction(PyObject *Py_UNUSED(module), PyObject *const *arg
   smd_value *value = NULL;
   smd_error *error;
   int absolute;
-  if (!HasCount("read_reduction", count, 6) || ParsePlace(args, &place) < 0) return NULL;
+  if (!SmdNativeHasCount("read_reduction", count, 6) || ParsePlace(args, &place) < 0) return NULL;
   name = SmdNativeName(args[4]);
   if (name == NULL) return NULL;
   absolute = PyObject_IsTrue(args[5]);
@@ -376,8 +310,6 @@ static PyObject *ReadReduction(PyObject *Py_UNUSED(module), PyObject *const *arg
 
 /* ---- module --------------------------------------------------------------------- */
 
-#define FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL
-
 static PyMethodDef functions[] = {
     {"configure", Configure, METH_VARARGS, NULL},
     {"check", Check, METH_O, NULL},
@@ -386,16 +318,18 @@ static PyMethodDef functions[] = {
     {"take_steps", TakeSteps, METH_O, NULL},
     {"take_value", TakeValue, METH_O, NULL},
     {"take_array", TakeArray, METH_O, NULL},
-    {"lend", FAST(SmdLend), NULL},
+    {"lend", SMD_NATIVE_FAST(SmdLend), NULL},
     {"lend_text", SmdLendText, METH_VARARGS, NULL},
     {"lend_dlpack", SmdLendDlpack, METH_O, NULL},
-    {"wants", FAST(Wants), NULL},
-    {"save", FAST(Save), NULL},
-    {"save_dlpack", FAST(SaveDlpack), NULL},
-    {"save_strided", FAST(SaveStrided), NULL},
-    {"read_array", FAST(ReadArray), NULL},
-    {"read_value", FAST(ReadValue), NULL},
-    {"read_reduction", FAST(ReadReduction), NULL},
+    {"wants", SMD_NATIVE_FAST(Wants), NULL},
+    {"save", SMD_NATIVE_FAST(Save), NULL},
+    {"save_dlpack", SMD_NATIVE_FAST(SaveDlpack), NULL},
+    {"saver", SmdSaver, METH_VARARGS, NULL},
+    {"take_number", SMD_NATIVE_FAST(SmdTakeNumber), NULL},
+    {"modules_hold", SMD_NATIVE_FAST(SmdModulesHold), NULL},
+    {"read_array", SMD_NATIVE_FAST(ReadArray), NULL},
+    {"read_value", SMD_NATIVE_FAST(ReadValue), NULL},
+    {"read_reduction", SMD_NATIVE_FAST(ReadReduction), NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -411,11 +345,6 @@ int SmdNativeInit(PyObject *module) {
   value_error = Py_NewRef(PyExc_ValueError);
   type_error = Py_NewRef(PyExc_TypeError);
   dtype_for = Py_NewRef(Py_None);
-  for (int i = 0; i < kAttributes; ++i) {
-    static const char *const kNames[kAttributes] = {"dtype", "data_ptr", "shape", "stride"};
-    attribute_names[i] = PyUnicode_InternFromString(kNames[i]);
-    if (attribute_names[i] == NULL) return -1;
-  }
-  if (SmdViewInit(module) < 0 || SmdValueInit(module) < 0) return -1;
+  if (SmdViewInit(module) < 0 || SmdSaverInit(module) < 0 || SmdValueInit(module) < 0) return -1;
   return PyModule_AddFunctions(module, functions);
 }

@@ -31,8 +31,14 @@ PyObject *SmdNativeWrap(void *pointer, SmdNativeKind kind);
 
 /* ---- module.c: what the parts share -------------------------------------- */
 
+/* The two middle entries of a PyMethodDef. */
+#define SMD_NATIVE_FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL
+
 /* Adds functions and types to the module.  Returns -1 with an exception set. */
 int SmdNativeInit(PyObject *module);
+
+/* The Python exception that stands for `error`, which is freed; NULL with another one set. */
+PyObject *SmdNativeException(smd_error *error);
 
 /* Sets the Python exception that stands for `error` and frees it.  Returns NULL. */
 PyObject *SmdNativeRaise(smd_error *error);
@@ -54,6 +60,12 @@ PyObject *SmdNativeDtype(smd_dtype dtype);
 
 /* UTF-8 of a str without NULs, borrowed from it; NULL with an exception set. */
 const char *SmdNativeName(PyObject *text);
+
+/* Whether a call has as many arguments as it takes; if not, TypeError is set. */
+int SmdNativeHasCount(const char *function, Py_ssize_t count, Py_ssize_t expected);
+
+/* As smd_hook_save; gives the interpreter lock away while it saves a large tensor. */
+smd_error *SmdNativeSave(smd_hook *hook, const char *name, const smd_tensor_view *view);
 
 /* ---- loan.c: Python objects lent to the library as views ------------------ */
 
@@ -84,6 +96,13 @@ int SmdViewInit(PyObject *module);
 PyObject *SmdLend(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *SmdLendText(PyObject *module, PyObject *args);
 PyObject *SmdLendDlpack(PyObject *module, PyObject *capsule);
+
+/* ---- saver.c: PyTorch tensors in host memory ------------------------------ */
+
+int SmdSaverInit(PyObject *module);
+PyObject *SmdSaver(PyObject *module, PyObject *args);
+PyObject *SmdTakeNumber(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *SmdModulesHold(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* ---- value.c: read values ------------------------------------------------- */
 

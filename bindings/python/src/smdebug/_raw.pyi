@@ -37,6 +37,20 @@ class Value:
     ) -> object: ...
     def __dlpack_device__(self) -> Tuple[int, int]: ...
 
+Left = List[Tuple[str, Any, Optional[Exception]]]
+
+class Saver:
+    """Saves PyTorch tensors whose elements are what their memory holds.
+
+    Left are, with their names: wanted tensors that are not of that kind, and those whose
+    saving failed, with the error.
+    """
+
+    def save(self, name: str, tensor: object, /) -> Optional[Left]: ...
+    def save_numbered(self, prefix: str, value: object, /) -> Any:
+        """What is left, or None; NotImplemented, and nothing is numbered, of a value that is
+        neither a tensor of the saver's types nor a tuple of such."""
+
 def configure(
     exception_from: Callable[[Pointer], BaseException],
     value_error: type,
@@ -56,9 +70,15 @@ def lend_dlpack(capsule: object, /) -> View: ...
 def wants(hook: Handle, name: str, /) -> bool: ...
 def save(hook: Handle, name: str, value: object, /) -> bool: ...
 def save_dlpack(hook: Handle, name: str, capsule: object, /) -> None: ...
-def save_strided(
-    hook: Handle, name: str, tensor: object, dtypes: Dict[Any, int], /
-) -> bool: ...
+def saver(
+    hook: Handle,
+    types: Tuple[type, ...],
+    dtypes: Dict[Any, int],
+    counts: Dict[str, int],
+    /,
+) -> Saver: ...
+def take_number(counts: Dict[str, int], prefix: str, /) -> int: ...
+def modules_hold(module: object, inner: Tuple[Any, ...], members: Tuple[Any, ...], /) -> bool: ...
 def read_array(
     tensor: Handle, step: int, mode: object, worker: Optional[str], /
 ) -> np.ndarray[Any, Any]: ...

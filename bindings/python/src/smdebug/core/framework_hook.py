@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from itertools import count
-from typing import Any, ClassVar, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, ClassVar, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from smdebug import _raw
 from smdebug.core.collection import SM_METRIC_COLLECTIONS
@@ -82,8 +80,7 @@ include_regex, include_collections, save_all, include_workers, options
         self.raise_errors = raises_by_default() if raise_errors is None else raise_errors
         self.failures = 0
         self._is_prepared = False
-        # Counters, for parts of a model that run in threads.
-        self._saved_counts: Dict[str, Iterator[int]] = defaultdict(count)
+        self._saved_counts: Dict[str, int] = {}
         self._metrics = MetricsFile.of_job()
         self._heard: List[Verdict] = []
         self._has_raised = False
@@ -182,7 +179,9 @@ include_regex, include_collections, save_all, include_workers, options
         on from call to call.
         """
         if self._is_tensor(value):
-            self._save(f"{prefix}{next(self._saved_counts[prefix])}", value)
+            # Parts of a model may run in threads.
+            number = _raw.take_number(self._saved_counts, prefix)
+            self._save(f"{prefix}{number}", value)
         elif isinstance(value, (list, tuple)):
             for item in value:
                 self._save_numbered(prefix, item)

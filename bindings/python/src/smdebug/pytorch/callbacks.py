@@ -7,10 +7,12 @@ in them: what becomes of a callback then does nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Tuple
 
 if TYPE_CHECKING:
+    from smdebug import _raw
     from smdebug.pytorch.hook import Hook
+    from smdebug.pytorch.parameters import NamedParameters
 
 __all__ = ["AfterForward", "BeforeForward", "OnGradient"]
 
@@ -23,14 +25,12 @@ class _Nothing:
 
 
 class _Callback:
-    """Tells `tell` about what the hook calls `name`."""
+    """Is called in place of the hook."""
 
-    __slots__ = ("_hook", "_tell", "name")
+    __slots__ = ("_hook",)
 
-    def __init__(self, hook: Hook, name: str, tell: Callable[..., None]) -> None:
+    def __init__(self, hook: Hook) -> None:
         self._hook = hook
-        self._tell = tell
-        self.name = name
 
     def __reduce__(self) -> Tuple[Callable[[], Any], Tuple[()]]:
         return _Nothing, ()
@@ -39,29 +39,65 @@ class _Callback:
 class BeforeForward(_Callback):
     """A whole model begins a batch."""
 
-    __slots__ = ()
+    __slots__ = ("_parameters", "_tell")
+
+    def __init__(self, hook: Hook, parameters: NamedParameters, tell: Callable[..., None]) -> None:
+        super().__init__(hook)
+        self._parameters = parameters
+        self._tell = tell
 
     def __call__(self, module: Any, inputs: Any) -> None:
-        self._tell(self.name, module)
+        self._tell(self._parameters, module)
 
 
 class AfterForward(_Callback):
-    """A module has made its outputs."""
+    """A module, which the hook calls `name`, has made its outputs.
 
-    __slots__ = ()
+    `tell` is `AfterForward.save`, as compiled models call it.
+    """
+
+    __slots__ = ("_inputs", "_outputs", "_save", "_tell", "name")
+
+    def __init__(
+        self, hook: Hook, name: str, saver: _raw.Saver, tell: Callable[..., None]
+    ) -> None:
+        super().__init__(hook)
+        self._save = saver.save_numbered
+        self._tell = tell
+        self.rename(name)
+
+    def rename(self, name: str) -> None:
+        self.name = name
+        self._inputs, self._outputs = f"{name}_input_", f"{name}_output_"
 
     def __call__(self, module: Any, inputs: Any, *rest: Any) -> None:
         if self._hook._is_saving:
             # Keyword arguments come between, where this PyTorch hands them over.
-            *keywords, outputs = rest
-            self._tell(self.name, inputs, keywords[0] if keywords else {}, outputs)
+            self._tell(self, inputs, rest[0] if len(rest) > 1 else None, rest[-1])
+
+    def save(self, inputs: Any, keywords: Optional[Mapping[str, Any]], outputs: Any) -> None:
+        left = self._save(self._inputs, inputs)
+        if left is not None:
+            self._hook._save_left(self._inputs, inputs, left)
+        if keywords:
+            self._hook._save_keywords(self._inputs, keywords)
+        left = self._save(self._outputs, outputs)
+        if left is not None:
+            self._hook._save_left(self._outputs, outputs, left)
 
 
 class OnGradient(_Callback):
-    """A parameter has got its gradient."""
+    """A parameter has got its gradient, which the hook calls `name`."""
 
-    __slots__ = ()
+    __slots__ = ("_name", "_save")
+
+    def __init__(self, hook: Hook, name: str, saver: _raw.Saver) -> None:
+        super().__init__(hook)
+        self._name = name
+        self._save = saver.save
 
     def __call__(self, gradient: Any) -> None:
         if self._hook._is_saving:
-            self._tell(self.name, gradient)
+            left = self._save(self._name, gradient)
+            if left is not None:
+                self._hook._save_left(self._name, gradient, left)

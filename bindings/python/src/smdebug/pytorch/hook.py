@@ -20,6 +20,7 @@ from smdebug.core.utils import import_framework, match_inc
 from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 from smdebug.pytorch.callbacks import AfterForward, BeforeForward, OnGradient
 from smdebug.pytorch.collection import BUILTIN_COLLECTIONS, Collection
+from smdebug.pytorch.parameters import NamedParameters
 
 if TYPE_CHECKING:
     from smdebug.rules.panel import Panel
@@ -44,7 +45,7 @@ _ROLES: Mapping[type, Mapping[str, str]] = {
 }
 
 _HOST = torch.device("cpu")
-_PLAIN = frozenset({torch.Tensor, torch.nn.Parameter})
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
 _DTYPES = {
     torch.float16: _raw.SMD_FLOAT16,
     torch.bfloat16: _raw.SMD_BFLOAT16,
@@ -92,6 +93,13 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         """By which callbacks are taken away again."""
         return []
 
+    @cached_property
+    def _saver(self) -> _raw.Saver:
+        """Saves most tensors, each in one call; others it leaves to `_save_left`."""
+        # Metrics are logged too: where there may be some, it leaves all.
+        types = _PLAIN if self._metrics is None else ()
+        return _raw.saver(self._handle, types, _DTYPES, self._saved_counts)
+
     @guarded(passes=(SMDebugTypeError, SMDebugValueError))
     def register_module(self, module: Any) -> None:
         """Records a model: a step is one call of it.
@@ -120,13 +128,14 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
                 raise SMDebugValueError(
                     f"{path} is not initialised yet; call the model once, then register it"
                 )
-        callback = BeforeForward(self, root, _outside_of_graphs(self._begin))
+        parameters = NamedParameters(f"{root}_")
+        callback = BeforeForward(self, parameters, _outside_of_graphs(self._begin))
         self._handles.append(module.register_forward_pre_hook(callback))
         for path, inner in module.named_modules():
             self._watch(inner, path or root)
         for path, parameter in module.named_parameters():
             if parameter.requires_grad:
-                on_gradient = OnGradient(self, f"gradient/{root}_{path}", self._save)
+                on_gradient = OnGradient(self, f"gradient/{root}_{path}", self._saver)
                 self._handles.append(parameter.register_hook(on_gradient))
 
     def register_hook(self, module: Any) -> None:
@@ -150,7 +159,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         _check_module(loss_module)
         name = loss_module._get_name()
         if loss_module in self._watched:
-            self._watched[loss_module].name = name
+            self._watched[loss_module].rename(name)
         else:
             self._watch(loss_module, name)
         losses = self.get_collection(CollectionKeys.LOSSES)
@@ -158,7 +167,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             losses.include(f"^{name}_output_")
 
     def _watch(self, module: Any, name: str) -> None:
-        callback = AfterForward(self, name, _outside_of_graphs(self._save_forward))
+        callback = AfterForward(self, name, self._saver, _outside_of_graphs(AfterForward.save))
         self._watched[module] = callback
         self._handles.append(module.register_forward_hook(callback, **_WITH_KEYWORDS))
 
@@ -188,50 +197,43 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             self._save_numbered(f"{tensor_name}_output_", tensor_value)
 
     @guarded
-    def _begin(self, root: str, module: Any) -> None:
+    def _begin(self, parameters: NamedParameters, module: Any) -> None:
         """A model is about to run: begins a step with its parameters as they are."""
         self._is_saving = False
         self._next_step()
         self._is_saving = self._saves_step
         if not self._is_saving:
+            parameters.forget()
             return
-        for path, parameter in module.named_parameters():
-            self._save(f"{root}_{path}", parameter)
-
-    @guarded
-    def _save_forward(
-        self, name: str, inputs: Any, keywords: Mapping[str, Any], outputs: Any
-    ) -> None:
-        self._save_numbered(f"{name}_input_", inputs)
-        for keyword, value in keywords.items():
-            self._save_numbered(f"{name}_input_{keyword}_", value)
-        self._save_numbered(f"{name}_output_", outputs)
+        for name, parameter in parameters.of(module):
+            self._save(name, parameter)
 
     def _save(self, name: str, value: Any) -> None:
-        if not _raw.wants(self._handle, name):
-            return
-        # Most tensors are plain ones; they are saved in one call, for steps are short.
-        if self._metrics is None and _is_plain(value):
-            try:
-                if _raw.save_strided(self._handle, name, value, _DTYPES):
-                    return
-            except SMDebugError as error:
-                self._note_failure(f"saving {name}", error)
-                return
-            except RuntimeError:
-                pass  # of a tensor that stands for another, as within torch.func
-        super()._save(name, value)
+        left = self._saver.save(name, value)
+        if left is not None:
+            self._save_left(name, value, left)
 
     def _save_numbered(self, prefix: str, value: Any) -> None:
-        if isinstance(value, torch.Tensor):
-            self._save(f"{prefix}{next(self._saved_counts[prefix])}", value)
+        left = self._saver.save_numbered(prefix, value)
+        if left is not None:
+            self._save_left(prefix, value, left)
+
+    @guarded
+    def _save_left(self, name: str, value: Any, left: Any) -> None:
+        """Saves what the saver left of a value: tensors, or all of it if it is NotImplemented."""
+        if left is NotImplemented:
+            super()._save_numbered(name, _parts_of(value))
             return
-        if (
-            not isinstance(value, (tuple, Mapping, type))
-            and dataclasses.is_dataclass(value)
-        ):
-            value = [getattr(value, field.name) for field in dataclasses.fields(value)]
-        super()._save_numbered(prefix, value)
+        for tensor_name, tensor, error in left:
+            if error is None:
+                super()._save(tensor_name, tensor)
+            else:
+                self._note_failure(f"saving {tensor_name}", error)
+
+    @guarded
+    def _save_keywords(self, prefix: str, keywords: Mapping[str, Any]) -> None:
+        for keyword, value in keywords.items():
+            self._save_numbered(f"{prefix}{keyword}_", value)
 
     def should_save_dataloader_metrics(self, metrics_name: str) -> bool:
         """False: there is no profiler here.  The training service's own PyTorch asks."""
@@ -315,14 +317,13 @@ def _outside_of_graphs(function: Callable[..., None]) -> Callable[..., None]:
     return outside
 
 
-def _is_plain(value: Any) -> bool:
-    """Whether it is a tensor whose elements are what its memory holds."""
-    return (
-        type(value) in _PLAIN
-        and value.layout is torch.strided
-        and value.device == _HOST
-        and not (value.is_conj() or value.is_neg())
-    )
+def _parts_of(value: Any) -> Any:
+    """The values in the fields of a dataclass; anything else as it is."""
+    if isinstance(value, (torch.Tensor, tuple, Mapping, type)):
+        return value
+    if not dataclasses.is_dataclass(value):
+        return value
+    return [getattr(value, field.name) for field in dataclasses.fields(value)]
 
 
 def _check_module(module: Any) -> None:

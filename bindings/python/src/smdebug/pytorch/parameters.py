@@ -1,0 +1,59 @@
+"""The parameters of a model, by the names that a hook gives them."""
+
+from __future__ import annotations
+
+from typing import Any, List, Optional, Tuple
+
+from smdebug import _raw
+from smdebug.core.utils import import_framework
+
+__all__ = ["NamedParameters"]
+
+torch = import_framework("torch", "torch", "smdebug.pytorch")
+
+
+class NamedParameters:
+    """The parameters of one model, which is asked for them when its modules hold others.
+
+    Asking takes long: it goes through all modules, in Python.
+
+    Parameters
+    ----------
+    prefix : str
+        What their names begin with.
+    """
+
+    __slots__ = ("_inner", "_members", "_named", "_prefix")
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self.forget()
+
+    def forget(self) -> None:
+        """Keeps no parameter alive."""
+        self._named: List[Tuple[str, Any]] = []
+        # All modules but the model, which holds this object, and what they all hold.
+        self._inner: Tuple[Any, ...] = ()
+        self._members: Optional[Tuple[Any, ...]] = None
+
+    def of(self, module: Any) -> List[Tuple[str, Any]]:
+        """Names and parameters as they are now."""
+        if self._members is None or not _raw.modules_hold(module, self._inner, self._members):
+            named = module.named_parameters()
+            self._named = [(f"{self._prefix}{path}", parameter) for path, parameter in named]
+            # A model with a method of its own may tell of others than its modules hold.
+            method = getattr(module.named_parameters, "__func__", None)
+            if method is torch.nn.Module.named_parameters:
+                self._remember(module)
+        return self._named
+
+    def _remember(self, module: Any) -> None:
+        _, *inner = module.modules()
+        self._inner = tuple(inner)
+        self._members = tuple(
+            part
+            for each in (module, *inner)
+            for members in (each._parameters, each._modules)
+            for item in members.items()
+            for part in item
+        )
