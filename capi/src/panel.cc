@@ -111,7 +111,7 @@ smd_error *smd_panel_run(smd_panel *panel, smd_trial *trial, int64_t first, int6
     if (end >= 0) range.end = end;
     analyze::TrialSource source(trial->trial);
     auto verdicts = std::make_unique<smd_verdicts>();
-    const Status status = rules::JudgeSteps(
+    Status status = rules::JudgeSteps(
         *panel->shared, source, range, waits != 0,
         [&](const rules::Verdict &verdict) { verdicts->items.push_back(verdict); });
     *out = verdicts.release();

@@ -128,7 +128,7 @@ Status StepReader::VisitWorker(std::span<const Recorded> recorded,
                                const rules::Source::Visit &visit) {
   const FilePart part = ReadPart(recorded);
   for (const Recorded &each : recorded) {
-    const Status visited = VisitTensor(each, part, visit);
+    Status visited = VisitTensor(each, part, visit);
     // One whose file is gone says nothing about the others.
     if (!visited.IsOk() && !rules::IsMissingData(visited)) return visited;
   }

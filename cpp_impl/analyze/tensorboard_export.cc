@@ -59,7 +59,7 @@ class Run {
   }
   Status Write() {
     const Piece piece{nullptr, AsBytes(bytes_)};
-    const Status written = file_->Append({&piece, 1});
+    Status written = file_->Append({&piece, 1});
     bytes_.clear();
     return written;
   }

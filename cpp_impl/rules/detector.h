@@ -78,7 +78,7 @@ class Detector {
   // The other jobs that its parameters name, of those rules that compare jobs.  Whoever can
   // open them hands them over, or others, before the first step.
   virtual std::vector<std::string> OtherJobs() const { return {}; }
-  virtual void CompareWith(std::shared_ptr<Source> job) { (void)job; }
+  virtual void CompareWith(const std::shared_ptr<Source> &) {}
 
   // Whether there ever was enough to judge by; if not, what it waits for.
   bool HasJudged() const { return has_judged_; }

@@ -23,7 +23,7 @@ class SimilarAcrossRuns final : public Detector {
   }
 
   std::vector<std::string> OtherJobs() const override { return others_; }
-  void CompareWith(std::shared_ptr<Source> job) override { other_ = std::move(job); }
+  void CompareWith(const std::shared_ptr<Source> &job) override { other_ = job; }
 
   void Observe(const Sample &sample, Findings &) override {
     if (other_ == nullptr || has_differed_) return;
