@@ -279,7 +279,7 @@ constexpr size_t kHalvesASum = 4;
 
 // Of whole steps of kHalvesASum vectors, at least one.  A partial sum has eight numbers of 11 or
 // 8 bits, of which float's 24 bits lose nothing unless some are a thousand times greater than
-// others.  Of what it adds up, 2^-21 may be lost, of squares as well.
+// others.  It is off by at most 2^-21 of the magnitudes that it adds up, also of squares.
 template <class Narrow>
 BlockSums SumsOfSteps(const Narrow *from, size_t steps) {
   const Keys keys;

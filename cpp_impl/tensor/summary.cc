@@ -131,8 +131,9 @@ bool Accumulator::AddNonFinite(NumberBlock<T> &block) {
   return true;
 }
 
-// From the sums alone if the mean is not so large that their difference would have
-// lost its digits; else by a second look at the block, which is in the cache.
+// From the sums alone if the mean is not so large that their difference would have lost its
+// digits, of which squares of 16-bit floats have 21 bits; else by a second look at the block,
+// which is in the cache.
 template <class T>
 Spread SpreadOf(NumberBlock<T> &block, double sum, double squares, bool absolute) {
   constexpr double kEnough = 0x1p-5;
