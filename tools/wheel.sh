@@ -14,17 +14,17 @@ tools/static_libraries.sh "$cache/static"
 export SMDEBUG_STATIC_LIBRARIES="$cache/static"
 # The pinned SWIG is among the requirements of the build.
 unset SMDEBUG_SWIG
-if command -v ccache >/dev/null; then
-  export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
-  export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
-fi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 
 PATH="$cache/packages/bin:$PATH"
 {
-  python -m build --sdist --wheel --outdir "$scratch" -Ccmake.define.SMDEBUG_BUNDLE=ON .
+  # The wheel is made of the source package, in a folder like that of `make`, whose objects it
+  # then has from ccache.
+  CC=cc CXX=c++ TMPDIR="$scratch" CCACHE_BASEDIR="$scratch" CCACHE_NOHASHDIR=1 python -m build \
+    --outdir "$scratch" -Cbuild-dir=build -Ccmake.define.SMDEBUG_DEVELOPER=ON \
+    -Ccmake.define.SMDEBUG_BUNDLE=ON .
   # Names the wheel after the systems that it runs on.
   auditwheel repair --wheel-dir "$folder" "$scratch"/*.whl
 } > "$scratch/log" 2>&1 || { tail -n 40 "$scratch/log" >&2; exit 1; }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 import tarfile
 from pathlib import Path
@@ -56,20 +55,6 @@ def sources(source_package, tmp_path_factory):
         archive.extractall(folder, filter="data")
     [root] = folder.iterdir()
     return root
-
-
-@pytest.fixture(scope="session")
-def compilers(sources):
-    """What makes a build of the sources share what was compiled before."""
-    ccache = subprocess.run(["which", "ccache"], capture_output=True, check=False).returncode == 0
-    if not ccache:
-        return {}
-    return {
-        "CMAKE_C_COMPILER_LAUNCHER": "ccache",
-        "CMAKE_CXX_COMPILER_LAUNCHER": "ccache",
-        "CCACHE_BASEDIR": str(sources),
-        "CCACHE_NOHASHDIR": "1",
-    }
 
 
 @pytest.fixture(scope="session")

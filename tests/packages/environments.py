@@ -62,6 +62,15 @@ class Environment:
         pip = [self.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         return run(*pip, *what, timeout=timeout, **environment)
 
+    def build(self, *options_and_sources):
+        """Installs from sources, with objects that `make` has compiled if they are in ccache."""
+        settings = {"build-dir": "build", "cmake.define.SMDEBUG_DEVELOPER": "ON"}
+        self.install(
+            *(f"--config-settings={name}={value}" for name, value in settings.items()),
+            *options_and_sources, timeout=1200,
+            CC="cc", CXX="c++", CCACHE_BASEDIR=str(options_and_sources[-1]), CCACHE_NOHASHDIR="1",
+        )
+
     def run(self, script, *arguments, timeout=60, **environment):
         return run(self.python, "-I", script, *arguments, timeout=timeout, **environment)
 
