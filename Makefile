@@ -51,7 +51,7 @@ demo: python environment
 test: test-cpp test-python test-go test-java test-docs test-frameworks test-packages
 
 test-cpp: all
-	@ctest --test-dir build --output-on-failure -j $(JOBS) $(if $(ONLY),-R '$(ONLY)')
+	@ctest --test-dir build --output-on-failure --progress -j $(JOBS) $(if $(ONLY),-R '$(ONLY)')
 
 test-go: all servers
 	@SMDEBUG_GO=$(CACHE)/go tools/test_go.sh build
@@ -96,7 +96,7 @@ build-asan build-tsan: build-%:
 	@cmake --build build/$* -j $(JOBS)
 
 test-asan test-tsan: test-%: build-%
-	@ctest --test-dir build/$* --output-on-failure -j $(JOBS) -LE lint
+	@ctest --test-dir build/$* --output-on-failure --progress -j $(JOBS) -LE lint
 
 # Each parser of what comes from outside for SECONDS_EACH with libFuzzer; what is found is kept in build/fuzz.
 SECONDS_EACH ?= 60
@@ -112,7 +112,7 @@ coverage:
 	@tools/venv.sh $(CACHE)/gcovr tests/coverage.txt
 	@cmake --preset coverage > /dev/null
 	@cmake --build build/coverage -j $(JOBS)
-	@ctest --test-dir build/coverage --output-on-failure -j $(JOBS) -LE lint -E 'leak|cpp_memory' > build/coverage/tests.log
+	@ctest --test-dir build/coverage --output-on-failure --progress -j $(JOBS) -LE lint -E 'leak|cpp_memory' > build/coverage/tests.log
 	@tools/coverage.sh build/coverage $(CACHE)/gcovr/bin/gcovr
 
 # A release: the sources, what the library is made of, checksums.
