@@ -7,7 +7,7 @@
 
 #include "analyze/trial_files.h"
 
-namespace smdebug::analyze {
+namespace smdebug::analyze::event_files_test {
 namespace {
 
 using storage::MemoryStore;
@@ -203,4 +203,4 @@ TEST_F(EventFilesTest, FilesStayOpenAndAreNotTooMany) {
 }
 
 }  // namespace
-}  // namespace smdebug::analyze
+}  // namespace smdebug::analyze::event_files_test

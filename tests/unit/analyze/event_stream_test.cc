@@ -7,7 +7,7 @@
 #include "format/tfrecord.h"
 #include "storage/temporary_folder.h"
 
-namespace smdebug::analyze {
+namespace smdebug::analyze::event_stream_test {
 namespace {
 
 using testing::ElementsAre;
@@ -84,4 +84,4 @@ TEST_F(EventStreamTest, AMissingFileIsNotFound) {
 }
 
 }  // namespace
-}  // namespace smdebug::analyze
+}  // namespace smdebug::analyze::event_stream_test

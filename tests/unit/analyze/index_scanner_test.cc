@@ -7,7 +7,7 @@
 
 #include "analyze/trial_files.h"
 
-namespace smdebug::analyze {
+namespace smdebug::analyze::index_scanner_test {
 namespace {
 
 using storage::MemoryStore;
@@ -156,4 +156,4 @@ TEST_F(IndexScannerTest, AListingThatFailsIsAnErrorOfTheCall) {
 }
 
 }  // namespace
-}  // namespace smdebug::analyze
+}  // namespace smdebug::analyze::index_scanner_test

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace smdebug::analyze {
+namespace smdebug::analyze::step_table_test {
 namespace {
 
 using testing::ElementsAre;
@@ -319,4 +319,4 @@ TEST_F(ModesTest, OfTwoGlobalStepsWithTheSameNumberTheFirstCounts) {
 }
 
 }  // namespace
-}  // namespace smdebug::analyze
+}  // namespace smdebug::analyze::step_table_test

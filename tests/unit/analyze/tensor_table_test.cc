@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace smdebug::analyze {
+namespace smdebug::analyze::tensor_table_test {
 namespace {
 
 using testing::ElementsAre;
@@ -129,4 +129,4 @@ TEST_F(TensorTableTest, WhatWasFoundStaysWhereItIs) {
 }
 
 }  // namespace
-}  // namespace smdebug::analyze
+}  // namespace smdebug::analyze::tensor_table_test

@@ -7,7 +7,7 @@
 
 #include "analyze/trial_fixture.h"
 
-namespace smdebug::analyze {
+namespace smdebug::analyze::tensor_test {
 namespace {
 
 using std::chrono::seconds;
@@ -309,4 +309,4 @@ TEST_F(MissingEventFileTest, TheWaitCanBeCancelled) {
 }
 
 }  // namespace
-}  // namespace smdebug::analyze
+}  // namespace smdebug::analyze::tensor_test

@@ -5,7 +5,7 @@
 
 #include "analyze/trial_fixture.h"
 
-namespace smdebug::analyze {
+namespace smdebug::analyze::tensorboard_export_test {
 namespace {
 
 using testing::ElementsAre;
@@ -52,4 +52,4 @@ TEST_F(TensorboardExportTest, FailuresOfEitherSideAreTold) {
 }
 
 }  // namespace
-}  // namespace smdebug::analyze
+}  // namespace smdebug::analyze::tensorboard_export_test

@@ -4,7 +4,7 @@
 
 #include "analyze/trial_fixture.h"
 
-namespace smdebug::analyze {
+namespace smdebug::analyze::trial_live_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -219,4 +219,4 @@ TEST_F(WaitingTest, TheDelayAtTheEndCanBeCancelled) {
 }
 
 }  // namespace
-}  // namespace smdebug::analyze
+}  // namespace smdebug::analyze::trial_live_test

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-namespace smdebug::analyze {
+namespace smdebug::analyze::trial_options_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -91,4 +91,4 @@ TEST(TrialOptions, TakeTheEnvironmentsDefaults) {
 }
 
 }  // namespace
-}  // namespace smdebug::analyze
+}  // namespace smdebug::analyze::trial_options_test

@@ -8,7 +8,7 @@
 #include "analyze/trial_fixture.h"
 #include "base/strings.h"
 
-namespace smdebug::analyze {
+namespace smdebug::analyze::trial_source_test {
 namespace {
 
 using testing::ElementsAre;
@@ -94,4 +94,4 @@ TEST_F(TrialSourceTest, HoldsTheTrialStillForAsLongAsAnyRuleJudges) {
 }
 
 }  // namespace
-}  // namespace smdebug::analyze
+}  // namespace smdebug::analyze::trial_source_test

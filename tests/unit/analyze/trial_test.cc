@@ -6,7 +6,7 @@
 
 #include "analyze/trial_fixture.h"
 
-namespace smdebug::analyze {
+namespace smdebug::analyze::trial_test {
 namespace {
 
 using testing::Contains;
@@ -327,4 +327,4 @@ TEST_F(TrialTest, WhatIsCorruptAtTheEndIsToldAndTheRestIsThere) {
 }
 
 }  // namespace
-}  // namespace smdebug::analyze
+}  // namespace smdebug::analyze::trial_test

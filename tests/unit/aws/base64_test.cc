@@ -6,7 +6,7 @@
 
 #include "base/crc32c.h"
 
-namespace smdebug::aws {
+namespace smdebug::aws::base64_test {
 namespace {
 
 TEST(Base64, WritesTheExamplesOfTheStandard) {
@@ -35,4 +35,4 @@ TEST(Base64, WritesAChecksumWithItsHighestByteFirst) {
 }
 
 }  // namespace
-}  // namespace smdebug::aws
+}  // namespace smdebug::aws::base64_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace smdebug::aws {
+namespace smdebug::aws::digest_test {
 namespace {
 
 std::string HexOf(const Result<Sha256Digest> &digest) {
@@ -49,4 +49,4 @@ TEST(DigestTest, HexIsLowerCaseAndTwoDigitsAByte) {
 }
 
 }  // namespace
-}  // namespace smdebug::aws
+}  // namespace smdebug::aws::digest_test

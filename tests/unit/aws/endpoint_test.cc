@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace smdebug::aws {
+namespace smdebug::aws::endpoint_test {
 namespace {
 
 using testing::HasSubstr;
@@ -185,4 +185,4 @@ TEST(S3SettingsTest, AddressingAndCertificates) {
 }
 
 }  // namespace
-}  // namespace smdebug::aws
+}  // namespace smdebug::aws::endpoint_test

@@ -8,7 +8,7 @@
 #include "base/small_file.h"
 #include "storage/temporary_folder.h"
 
-namespace smdebug::aws {
+namespace smdebug::aws::ini_test {
 namespace {
 
 using storage::TemporaryFolder;
@@ -132,4 +132,4 @@ TEST(SmallFileTest, OnlyFilesOfSomeSize) {
 }
 
 }  // namespace
-}  // namespace smdebug::aws
+}  // namespace smdebug::aws::ini_test

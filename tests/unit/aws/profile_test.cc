@@ -7,7 +7,7 @@
 
 #include "storage/temporary_folder.h"
 
-namespace smdebug::aws {
+namespace smdebug::aws::profile_test {
 namespace {
 
 using storage::TemporaryFolder;
@@ -100,4 +100,4 @@ TEST(ProfileFilesTest, AreReadAnewEachTime) {
 }
 
 }  // namespace
-}  // namespace smdebug::aws
+}  // namespace smdebug::aws::profile_test

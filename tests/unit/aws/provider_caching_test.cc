@@ -2,7 +2,7 @@
 
 #include "aws/provider_fixture.h"
 
-namespace smdebug::aws {
+namespace smdebug::aws::provider_caching_test {
 namespace {
 
 using std::chrono::minutes;
@@ -177,4 +177,4 @@ TEST_F(ProviderCachingTest, WantOfMemoryLeavesNobodyWaiting) {
 }
 
 }  // namespace
-}  // namespace smdebug::aws
+}  // namespace smdebug::aws::provider_caching_test

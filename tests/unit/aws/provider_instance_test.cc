@@ -1,6 +1,6 @@
 #include "aws/provider_fixture.h"
 
-namespace smdebug::aws {
+namespace smdebug::aws::provider_instance_test {
 namespace {
 
 using testing::HasSubstr;
@@ -109,4 +109,4 @@ TEST_F(ProviderInstanceTest, ARolesNameStaysInItsPlace) {
 }
 
 }  // namespace
-}  // namespace smdebug::aws
+}  // namespace smdebug::aws::provider_instance_test

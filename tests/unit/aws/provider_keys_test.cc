@@ -1,7 +1,7 @@
 // Keys that lie ready: explicit ones, in the environment, in files; and SSO's absence.
 #include "aws/provider_fixture.h"
 
-namespace smdebug::aws {
+namespace smdebug::aws::provider_keys_test {
 namespace {
 
 using testing::HasSubstr;
@@ -90,4 +90,4 @@ TEST_F(ProviderKeysTest, SsoIsRefusedInWords) {
 }
 
 }  // namespace
-}  // namespace smdebug::aws
+}  // namespace smdebug::aws::provider_keys_test

@@ -1,6 +1,6 @@
 #include "aws/provider_fixture.h"
 
-namespace smdebug::aws {
+namespace smdebug::aws::provider_role_test {
 namespace {
 
 using testing::HasSubstr;
@@ -192,4 +192,4 @@ TEST_F(ProviderRoleTest, AnswersThatAreNone) {
 }
 
 }  // namespace
-}  // namespace smdebug::aws
+}  // namespace smdebug::aws::provider_role_test

@@ -1,6 +1,6 @@
 #include "aws/provider_fixture.h"
 
-namespace smdebug::aws {
+namespace smdebug::aws::provider_web_identity_test {
 namespace {
 
 using testing::HasSubstr;
@@ -84,4 +84,4 @@ TEST_F(ProviderWebIdentityTest, TheTokenIsNeverShown) {
 }
 
 }  // namespace
-}  // namespace smdebug::aws
+}  // namespace smdebug::aws::provider_web_identity_test

@@ -7,7 +7,7 @@
 
 #include "base/fake_clock.h"
 
-namespace smdebug::aws {
+namespace smdebug::aws::retry_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -170,4 +170,4 @@ TEST(RandomTest, IsBelowOneAndVaries) {
 }
 
 }  // namespace
-}  // namespace smdebug::aws
+}  // namespace smdebug::aws::retry_test

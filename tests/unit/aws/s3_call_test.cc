@@ -3,7 +3,7 @@
 #include "aws/s3_fixture.h"
 #include "net/http_date.h"
 
-namespace smdebug::aws {
+namespace smdebug::aws::s3_call_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -401,4 +401,4 @@ TEST_F(S3CallTest, AnObjectMayLookLikeAnError) {
 }
 
 }  // namespace
-}  // namespace smdebug::aws
+}  // namespace smdebug::aws::s3_call_test

@@ -4,7 +4,7 @@
 
 #include "aws/s3_fixture.h"
 
-namespace smdebug::aws {
+namespace smdebug::aws::s3_client_test {
 namespace {
 
 using testing::HasSubstr;
@@ -167,4 +167,4 @@ TEST_F(S3ClientTest, IsSafeFromAnyThread) {
 }
 
 }  // namespace
-}  // namespace smdebug::aws
+}  // namespace smdebug::aws::s3_client_test

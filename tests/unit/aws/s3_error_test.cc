@@ -5,7 +5,7 @@
 
 #include "base/strings.h"
 
-namespace smdebug::aws {
+namespace smdebug::aws::s3_error_test {
 namespace {
 
 using testing::HasSubstr;
@@ -101,4 +101,4 @@ TEST(S3Error, IsNotCutWithinACharacter) {
 }
 
 }  // namespace
-}  // namespace smdebug::aws
+}  // namespace smdebug::aws::s3_error_test

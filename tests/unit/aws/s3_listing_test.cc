@@ -1,7 +1,7 @@
 #include "aws/s3_fixture.h"
 #include "aws/s3_objects.h"
 
-namespace smdebug::aws {
+namespace smdebug::aws::s3_listing_test {
 namespace {
 
 using testing::ElementsAre;
@@ -176,4 +176,4 @@ TEST_F(S3ListingTest, FailsIfALaterPageDoes) {
 }
 
 }  // namespace
-}  // namespace smdebug::aws
+}  // namespace smdebug::aws::s3_listing_test

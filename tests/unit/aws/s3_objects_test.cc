@@ -4,7 +4,7 @@
 #include "aws/s3_fixture.h"
 #include "base/crc32c.h"
 
-namespace smdebug::aws {
+namespace smdebug::aws::s3_objects_test {
 namespace {
 
 using testing::ElementsAre;
@@ -317,4 +317,4 @@ TEST_F(S3ObjectsTest, RemovesAnObjectThatNeedNotBeThere) {
 }
 
 }  // namespace
-}  // namespace smdebug::aws
+}  // namespace smdebug::aws::s3_objects_test

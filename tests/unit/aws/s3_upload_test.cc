@@ -6,7 +6,7 @@
 #include "aws/s3_fixture.h"
 #include "base/crc32c.h"
 
-namespace smdebug::aws {
+namespace smdebug::aws::s3_upload_test {
 namespace {
 
 using testing::ElementsAre;
@@ -330,4 +330,4 @@ TEST_F(S3UploadLostAnswerTest, WhereNoneWasLostTheObjectIsAnOlderOne) {
 }
 
 }  // namespace
-}  // namespace smdebug::aws
+}  // namespace smdebug::aws::s3_upload_test

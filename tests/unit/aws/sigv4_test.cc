@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace smdebug::aws {
+namespace smdebug::aws::sigv4_test {
 namespace {
 
 using testing::HasSubstr;
@@ -100,4 +100,4 @@ TEST(SigV4Test, WhatNoHeaderCanCarryIsRefusedAndNotShown) {
 }
 
 }  // namespace
-}  // namespace smdebug::aws
+}  // namespace smdebug::aws::sigv4_test

@@ -13,7 +13,7 @@
 #include "base/strings.h"
 #include "net/uri.h"
 
-namespace smdebug::aws {
+namespace smdebug::aws::sigv4_vectors_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -364,4 +364,4 @@ TEST_F(S3ExamplesTest, ChunksAndTrailers) {
 }
 
 }  // namespace
-}  // namespace smdebug::aws
+}  // namespace smdebug::aws::sigv4_vectors_test

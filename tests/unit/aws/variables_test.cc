@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-namespace smdebug::aws {
+namespace smdebug::aws::variables_test {
 namespace {
 
 using testing::Optional;
@@ -41,4 +41,4 @@ TEST(VariablesTest, TheHomeFolder) {
 }
 
 }  // namespace
-}  // namespace smdebug::aws
+}  // namespace smdebug::aws::variables_test

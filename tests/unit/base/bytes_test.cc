@@ -8,7 +8,7 @@
 #include <new>
 #include <utility>
 
-namespace smdebug {
+namespace smdebug::bytes_test {
 namespace {
 
 TEST(AlignedBufferTest, IsAlignedAndWholeOfAnySize) {
@@ -36,4 +36,4 @@ TEST(AlignedBufferTest, MoreThanThereIsIsRefused) {
 }
 
 }  // namespace
-}  // namespace smdebug
+}  // namespace smdebug::bytes_test

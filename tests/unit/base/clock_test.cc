@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace smdebug {
+namespace smdebug::clock_test {
 namespace {
 
 using std::chrono::hours;
@@ -78,4 +78,4 @@ TEST(SystemClock, WaitsNoLongerThanAsked) {
 }
 
 }  // namespace
-}  // namespace smdebug
+}  // namespace smdebug::clock_test

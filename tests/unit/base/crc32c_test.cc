@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace smdebug {
+namespace smdebug::crc32c_test {
 namespace {
 
 // Straight from the definition: one bit at a time.
@@ -83,4 +83,4 @@ INSTANTIATE_TEST_SUITE_P(OfThisMachine, Crc32cImplementation,
                          testing::Range(size_t{0}, Crc32cImplementations().size()));
 
 }  // namespace
-}  // namespace smdebug
+}  // namespace smdebug::crc32c_test

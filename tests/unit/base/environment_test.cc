@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace smdebug {
+namespace smdebug::environment_test {
 namespace {
 
 using testing::HasSubstr;
@@ -51,4 +51,4 @@ TEST_F(EnvironmentTest, OtherTextFailsAndTheVariableIsNamed) {
 }
 
 }  // namespace
-}  // namespace smdebug
+}  // namespace smdebug::environment_test

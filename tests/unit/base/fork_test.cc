@@ -6,7 +6,7 @@
 
 #include <functional>
 
-namespace smdebug {
+namespace smdebug::fork_test {
 namespace {
 
 // Whether `condition` holds in a child of this process.
@@ -43,4 +43,4 @@ TEST(ProcessMark, KnowsAGrandchild) {
 }
 
 }  // namespace
-}  // namespace smdebug
+}  // namespace smdebug::fork_test

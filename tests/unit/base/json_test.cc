@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-namespace smdebug {
+namespace smdebug::json_test {
 namespace {
 
 using testing::ElementsAre;
@@ -247,4 +247,4 @@ TEST(JsonWriter, WhatItWritesIsReadBack) {
 }
 
 }  // namespace
-}  // namespace smdebug
+}  // namespace smdebug::json_test

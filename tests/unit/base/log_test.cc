@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace smdebug {
+namespace smdebug::log_test {
 namespace {
 
 using testing::ElementsAre;
@@ -75,4 +75,4 @@ TEST(Logger, WritesWarningsToStandardErrorUnlessToldOtherwise) {
 }
 
 }  // namespace
-}  // namespace smdebug
+}  // namespace smdebug::log_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace smdebug {
+namespace smdebug::mode_test {
 namespace {
 
 using testing::Optional;
@@ -35,4 +35,4 @@ TEST(Mode, IndexesATable) {
 }
 
 }  // namespace
-}  // namespace smdebug
+}  // namespace smdebug::mode_test

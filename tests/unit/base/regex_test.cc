@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace smdebug {
+namespace smdebug::regex_test {
 namespace {
 
 using testing::HasSubstr;
@@ -171,4 +171,4 @@ TEST(Regex, MatchesFromManyThreads) {
 }
 
 }  // namespace
-}  // namespace smdebug
+}  // namespace smdebug::regex_test

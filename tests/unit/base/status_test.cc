@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 
-namespace smdebug {
+namespace smdebug::status_test {
 namespace {
 
 using testing::HasSubstr;
@@ -125,4 +125,4 @@ TEST(Result, OfSuccessWithoutAValueIsAFault) {
 }
 
 }  // namespace
-}  // namespace smdebug
+}  // namespace smdebug::status_test

@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-namespace smdebug {
+namespace smdebug::strings_test {
 namespace {
 
 using testing::ElementsAre;
@@ -99,4 +99,4 @@ TEST(IsUtf8, AcceptsWellFormedTextOnly) {
 }
 
 }  // namespace
-}  // namespace smdebug
+}  // namespace smdebug::strings_test

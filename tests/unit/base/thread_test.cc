@@ -9,7 +9,7 @@
 #include <cstring>
 #include <memory>
 
-namespace smdebug {
+namespace smdebug::thread_test {
 namespace {
 
 TEST(Thread, RunsItsBodyUntilJoined) {
@@ -100,4 +100,4 @@ TEST(Thread, RunsOnWhenDetached) {
 }
 
 }  // namespace
-}  // namespace smdebug
+}  // namespace smdebug::thread_test

@@ -4,7 +4,7 @@
 
 #include <set>
 
-namespace smdebug::config {
+namespace smdebug::config::collection_names_test {
 namespace {
 
 TEST(CollectionNames, KnownOnesAreDistinct) {
@@ -33,4 +33,4 @@ TEST(CollectionNames, GradientsAreOfTrainingOnly) {
 }
 
 }  // namespace
-}  // namespace smdebug::config
+}  // namespace smdebug::config::collection_names_test

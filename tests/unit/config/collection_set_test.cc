@@ -7,7 +7,7 @@
 
 #include "config/collection_names.h"
 
-namespace smdebug::config {
+namespace smdebug::config::collection_set_test {
 namespace {
 
 using testing::ElementsAre;
@@ -191,4 +191,4 @@ TEST(CollectionsFile, HostileTextIsCorrupt) {
 }
 
 }  // namespace
-}  // namespace smdebug::config
+}  // namespace smdebug::config::collection_set_test

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace smdebug::config {
+namespace smdebug::config::collection_test {
 namespace {
 
 using testing::ElementsAre;
@@ -210,4 +210,4 @@ TEST(Collection, MayBeUsedFromManyThreads) {
 }
 
 }  // namespace
-}  // namespace smdebug::config
+}  // namespace smdebug::config::collection_test

@@ -5,7 +5,7 @@
 
 #include "config/collection_set.h"
 
-namespace smdebug::config {
+namespace smdebug::config::hook_config_test {
 namespace {
 
 using testing::ElementsAre;
@@ -157,4 +157,4 @@ TEST(HookConfig, WhatMakesNoSenseIsRefusedByName) {
 }
 
 }  // namespace
-}  // namespace smdebug::config
+}  // namespace smdebug::config::hook_config_test

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace smdebug::config {
+namespace smdebug::config::reduction_config_test {
 namespace {
 
 using tensor::Reduction;
@@ -151,4 +151,4 @@ TEST(ReductionConfig, OfAFileMayHoldUnknownReductions) {
 }
 
 }  // namespace
-}  // namespace smdebug::config
+}  // namespace smdebug::config::reduction_config_test

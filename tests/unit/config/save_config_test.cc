@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace smdebug::config {
+namespace smdebug::config::save_config_test {
 namespace {
 
 using testing::ElementsAre;
@@ -199,4 +199,4 @@ TEST(SaveConfig, OfAFileMayHoldWhatAUserMayNot) {
 }
 
 }  // namespace
-}  // namespace smdebug::config
+}  // namespace smdebug::config::save_config_test

@@ -8,7 +8,7 @@
 
 #include "storage/temporary_folder.h"
 
-namespace smdebug::config {
+namespace smdebug::config::service_folder_test {
 namespace {
 
 using testing::HasSubstr;
@@ -45,4 +45,4 @@ TEST_F(ServiceFolderTest, AFileThatSaysSomethingElseIsNamed) {
 }
 
 }  // namespace
-}  // namespace smdebug::config
+}  // namespace smdebug::config::service_folder_test

@@ -9,7 +9,7 @@
 #include "format/golden_records.h"
 #include "format/records.h"
 
-namespace smdebug::format::testing {
+namespace smdebug::format::testing::event_reader_test {
 namespace {
 
 void ExpectIsGolden(const Result<std::optional<TensorEvent>> &parsed, const GoldenRecord &golden) {
@@ -364,4 +364,4 @@ TEST(EventReaderTest, LocatingFailsWhereTheBytesContradictTheSize) {
 }
 
 }  // namespace
-}  // namespace smdebug::format::testing
+}  // namespace smdebug::format::testing::event_reader_test

@@ -7,7 +7,7 @@
 #include "format/golden_records.h"
 #include "format/records.h"
 
-namespace smdebug::format::testing {
+namespace smdebug::format::testing::event_writer_test {
 namespace {
 
 // The record's bytes, or "" upon an error.
@@ -104,4 +104,4 @@ TEST(EventWriterTest, RecordsOfTwoGibibytesAreRefused) {
 }
 
 }  // namespace
-}  // namespace smdebug::format::testing
+}  // namespace smdebug::format::testing::event_writer_test

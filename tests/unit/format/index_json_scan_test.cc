@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-namespace smdebug::format {
+namespace smdebug::format::index_json_scan_test {
 namespace {
 
 // What both ways make of a text, in one form.
@@ -99,4 +99,4 @@ TEST(IndexJsonScanTest, WhatIsRefusedOrEscapedGoesTheLongWay) {
 }
 
 }  // namespace
-}  // namespace smdebug::format
+}  // namespace smdebug::format::index_json_scan_test

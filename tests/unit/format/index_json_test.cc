@@ -17,6 +17,9 @@ static bool operator==(const SavedShape &a, const SavedShape &b) {
   return a.name == b.name && a.original_name == b.original_name && a.shape == b.shape;
 }
 
+}  // namespace smdebug::format
+
+namespace smdebug::format::index_json_test {
 namespace {
 
 constexpr std::string_view kPath = "index/000000000/000000000010_worker_0.json";
@@ -304,4 +307,4 @@ TEST(IndexFromJsonTest, DeepNestingIsRefused) {
 }
 
 }  // namespace
-}  // namespace smdebug::format
+}  // namespace smdebug::format::index_json_test

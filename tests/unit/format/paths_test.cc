@@ -6,7 +6,7 @@
 
 #include "base/strings.h"
 
-namespace smdebug::format {
+namespace smdebug::format::paths_test {
 namespace {
 
 using namespace std::string_literals;
@@ -108,4 +108,4 @@ TEST(PathsTest, NamesMustStayInsideTheTrial) {
 }
 
 }  // namespace
-}  // namespace smdebug::format
+}  // namespace smdebug::format::paths_test

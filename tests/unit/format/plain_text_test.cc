@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace smdebug::format {
+namespace smdebug::format::plain_text_test {
 namespace {
 
 // At every place of texts longer and shorter than a word.
@@ -28,4 +28,4 @@ TEST(PlainTextTest, NothingIsPlain) {
 }
 
 }  // namespace
-}  // namespace smdebug::format
+}  // namespace smdebug::format::plain_text_test

@@ -12,7 +12,7 @@
 #include "format/golden_records.h"
 #include "format/records.h"
 
-namespace smdebug::format::testing {
+namespace smdebug::format::testing::protobuf_agreement_test {
 namespace {
 
 struct FreeEvent {
@@ -245,4 +245,4 @@ TEST(ProtobufAgreementTest, PacksTheSameBytes) {
 }
 
 }  // namespace
-}  // namespace smdebug::format::testing
+}  // namespace smdebug::format::testing::protobuf_agreement_test

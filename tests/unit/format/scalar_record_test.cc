@@ -10,7 +10,7 @@
 #include "format/records.h"
 #include "tensor/value.h"
 
-namespace smdebug::format::testing {
+namespace smdebug::format::testing::scalar_record_test {
 namespace {
 
 using tensor::DType;
@@ -79,4 +79,4 @@ TEST(ScalarRecordTest, DamagedRecordsAreReadAsByParseRecord) {
 }
 
 }  // namespace
-}  // namespace smdebug::format::testing
+}  // namespace smdebug::format::testing::scalar_record_test

@@ -6,7 +6,7 @@
 #include "base/crc32c.h"
 #include "format/tfrecord.h"
 
-namespace smdebug::format {
+namespace smdebug::format::summary_writer_test {
 namespace {
 
 // How many records there are; each has true checksums.
@@ -53,4 +53,4 @@ TEST(SummaryWriterTest, AScalarIsTheBytesThatTensorFlowWrites) {
 }
 
 }  // namespace
-}  // namespace smdebug::format
+}  // namespace smdebug::format::summary_writer_test

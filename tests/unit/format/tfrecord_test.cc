@@ -7,7 +7,7 @@
 #include "base/crc32c.h"
 #include "format/records.h"
 
-namespace smdebug::format {
+namespace smdebug::format::tfrecord_test {
 namespace {
 
 std::string HeaderText(uint64_t size) { return std::string(AsText(RecordHeader(size))); }
@@ -59,4 +59,4 @@ TEST(TfrecordTest, ShortHeadersAreRefused) {
 }
 
 }  // namespace
-}  // namespace smdebug::format
+}  // namespace smdebug::format::tfrecord_test

@@ -7,7 +7,7 @@
 #include "format/event_reader.h"
 #include "format/records.h"
 
-namespace smdebug::format::testing {
+namespace smdebug::format::testing::typed_fields_test {
 namespace {
 
 using tensor::DType;
@@ -137,4 +137,4 @@ TEST(TypedFieldsTest, PackedElementsMustFillTheirField) {
 }
 
 }  // namespace
-}  // namespace smdebug::format::testing
+}  // namespace smdebug::format::testing::typed_fields_test

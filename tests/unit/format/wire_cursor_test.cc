@@ -7,7 +7,7 @@
 
 #include "format/records.h"
 
-namespace smdebug::format::testing {
+namespace smdebug::format::testing::wire_cursor_test {
 namespace {
 
 WireCursor Over(std::string_view bytes) {
@@ -134,4 +134,4 @@ TEST(WireCursorTest, AnImpossibleRangeIsRefused) {
 }
 
 }  // namespace
-}  // namespace smdebug::format::testing
+}  // namespace smdebug::format::testing::wire_cursor_test

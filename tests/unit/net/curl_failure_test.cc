@@ -6,7 +6,7 @@
 
 #include "net/curl_fixture.h"
 
-namespace smdebug::net {
+namespace smdebug::net::curl_failure_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -316,4 +316,4 @@ TEST(CurlFailure, ABundleThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace smdebug::net
+}  // namespace smdebug::net::curl_failure_test

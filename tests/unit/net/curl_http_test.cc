@@ -11,7 +11,7 @@
 
 #include "net/curl_fixture.h"
 
-namespace smdebug::net {
+namespace smdebug::net::curl_http_test {
 namespace {
 
 using testing::ElementsAre;
@@ -334,4 +334,4 @@ TEST(CurlHttp, HonoursNoProxy) {
 }
 
 }  // namespace
-}  // namespace smdebug::net
+}  // namespace smdebug::net::curl_http_test

@@ -7,7 +7,7 @@
 
 #include "net/curl_fixture.h"
 
-namespace smdebug::net {
+namespace smdebug::net::curl_life_test {
 namespace {
 
 class Event {
@@ -166,4 +166,4 @@ TEST(CurlLife, ManyForksAmidRequests) {
 }
 
 }  // namespace
-}  // namespace smdebug::net
+}  // namespace smdebug::net::curl_life_test

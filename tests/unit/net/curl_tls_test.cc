@@ -13,7 +13,7 @@
 
 #include "net/curl_fixture.h"
 
-namespace smdebug::net {
+namespace smdebug::net::curl_tls_test {
 namespace {
 
 using testing::HasSubstr;
@@ -305,4 +305,4 @@ TEST(CurlTlsHandshake, ThatNeverEndsIsATimeoutOfTheConnection) {
 }
 
 }  // namespace
-}  // namespace smdebug::net
+}  // namespace smdebug::net::curl_tls_test

@@ -8,7 +8,7 @@
 
 #include "base/strings.h"
 
-namespace smdebug::net {
+namespace smdebug::net::curl_trust_test {
 namespace {
 
 class CurlTrust : public testing::Test {
@@ -50,4 +50,4 @@ TEST_F(CurlTrust, None) {
 }
 
 }  // namespace
-}  // namespace smdebug::net
+}  // namespace smdebug::net::curl_trust_test

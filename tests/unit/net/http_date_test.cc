@@ -8,7 +8,7 @@
 #include <ctime>
 #include <limits>
 
-namespace smdebug::net {
+namespace smdebug::net::http_date_test {
 namespace {
 
 constexpr double kMay24 = 1369353600;  // 2013-05-24, midnight
@@ -95,4 +95,4 @@ TEST(HttpDate, KnowsNoTimeZone) {
 }
 
 }  // namespace
-}  // namespace smdebug::net
+}  // namespace smdebug::net::http_date_test

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace smdebug::net {
+namespace smdebug::net::pieces_test {
 namespace {
 
 std::string ReadAll(PieceReader &reader, size_t at_a_time) {
@@ -43,4 +43,4 @@ TEST(PieceReader, OfNothing) {
 }
 
 }  // namespace
-}  // namespace smdebug::net
+}  // namespace smdebug::net::pieces_test

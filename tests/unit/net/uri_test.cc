@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace smdebug::net {
+namespace smdebug::net::uri_test {
 namespace {
 
 using testing::HasSubstr;
@@ -136,4 +136,4 @@ TEST(PercentDecode, RefusesHalfEscapes) {
 }
 
 }  // namespace
-}  // namespace smdebug::net
+}  // namespace smdebug::net::uri_test

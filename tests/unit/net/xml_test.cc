@@ -5,7 +5,7 @@
 
 #include "base/strings.h"
 
-namespace smdebug::net {
+namespace smdebug::net::xml_test {
 namespace {
 
 using testing::HasSubstr;
@@ -168,4 +168,4 @@ TEST(Xml, TakesTimeInProportion) {
 }
 
 }  // namespace
-}  // namespace smdebug::net
+}  // namespace smdebug::net::xml_test

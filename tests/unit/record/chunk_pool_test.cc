@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace smdebug::record {
+namespace smdebug::record::chunk_pool_test {
 namespace {
 
 TEST(ChunkPool, GivesAwayWhatCameBack) {
@@ -26,4 +26,4 @@ TEST(ChunkPool, ChunksMayOutliveIt) {
 }
 
 }  // namespace
-}  // namespace smdebug::record
+}  // namespace smdebug::record::chunk_pool_test

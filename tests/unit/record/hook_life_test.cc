@@ -10,7 +10,7 @@
 #include "record/hook_fixture.h"
 #include "storage/temporary_folder.h"
 
-namespace smdebug::record {
+namespace smdebug::record::hook_life_test {
 namespace {
 
 using storage::MemoryStore;
@@ -494,4 +494,4 @@ TEST_F(ResumedHookTest, AStateThatCannotBeWrittenDoesNotStopTheJob) {
 }
 
 }  // namespace
-}  // namespace smdebug::record
+}  // namespace smdebug::record::hook_life_test

@@ -8,7 +8,7 @@
 
 #include "base/strings.h"
 
-namespace smdebug::record {
+namespace smdebug::record::hook_options_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -243,4 +243,4 @@ TEST_F(HookOptionsLoadTest, TensorboardIsTheConfigurationsButInAJobOfTheService)
 }
 
 }  // namespace
-}  // namespace smdebug::record
+}  // namespace smdebug::record::hook_options_test

@@ -7,7 +7,7 @@
 
 #include "record/hook_fixture.h"
 
-namespace smdebug::record {
+namespace smdebug::record::hook_test {
 namespace {
 
 using testing::ElementsAre;
@@ -443,4 +443,4 @@ TEST_F(TensorboardHookTest, AFolderThatCannotBeWrittenCostsNoStep) {
 }
 
 }  // namespace
-}  // namespace smdebug::record
+}  // namespace smdebug::record::hook_test

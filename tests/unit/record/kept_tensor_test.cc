@@ -7,7 +7,7 @@
 
 #include "record/tensors.h"
 
-namespace smdebug::record {
+namespace smdebug::record::kept_tensor_test {
 namespace {
 
 using testing::ElementsAre;
@@ -76,4 +76,4 @@ TEST(KeptTensor, MayBeEmpty) {
 }
 
 }  // namespace
-}  // namespace smdebug::record
+}  // namespace smdebug::record::kept_tensor_test

@@ -8,7 +8,7 @@
 #include "record/hook_fixture.h"
 #include "rules/registry.h"
 
-namespace smdebug::record {
+namespace smdebug::record::live_rules_test {
 namespace {
 
 using testing::ElementsAre;
@@ -126,4 +126,4 @@ TEST_F(LiveRulesTest, AWorkerThatRecordsNothingIsNotJudged) {
 }
 
 }  // namespace
-}  // namespace smdebug::record
+}  // namespace smdebug::record::live_rules_test

@@ -5,7 +5,7 @@
 
 #include "storage/temporary_folder.h"
 
-namespace smdebug::record {
+namespace smdebug::record::spill_folder_test {
 namespace {
 
 class SpillFolderTest : public testing::Test {
@@ -69,4 +69,4 @@ TEST_F(SpillFolderTest, SaysWhereItCannotWrite) {
 }
 
 }  // namespace
-}  // namespace smdebug::record
+}  // namespace smdebug::record::spill_folder_test

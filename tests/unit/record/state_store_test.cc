@@ -6,7 +6,7 @@
 
 #include "storage/temporary_folder.h"
 
-namespace smdebug::record {
+namespace smdebug::record::state_store_test {
 namespace {
 
 using testing::HasSubstr;
@@ -123,4 +123,4 @@ TEST_F(ConfiguredFolderTest, AConfigurationThatIsNoneIsAnError) {
 }
 
 }  // namespace
-}  // namespace smdebug::record
+}  // namespace smdebug::record::state_store_test

@@ -7,7 +7,7 @@
 
 #include "record/tensors.h"
 
-namespace smdebug::record {
+namespace smdebug::record::step_builder_test {
 namespace {
 
 using testing::ElementsAre;
@@ -186,4 +186,4 @@ TEST_F(StepBuilderTest, ARefusalIsPassedOnAndTheNextStepBeginsAnew) {
 }
 
 }  // namespace
-}  // namespace smdebug::record
+}  // namespace smdebug::record::step_builder_test

@@ -8,7 +8,7 @@
 #include "base/crc32c.h"
 #include "storage/memory_store.h"
 
-namespace smdebug::record {
+namespace smdebug::record::step_file_test {
 namespace {
 
 using storage::MemoryStore;
@@ -160,4 +160,4 @@ TEST_F(StepFileTest, AnIndexThatCannotBeReadIsReplaced) {
 }
 
 }  // namespace
-}  // namespace smdebug::record
+}  // namespace smdebug::record::step_file_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace smdebug::record {
+namespace smdebug::record::step_lanes_test {
 namespace {
 
 using Kind = Item::Kind;
@@ -159,4 +159,4 @@ TEST_F(StepLanesTest, ASmallFileBeforeAStepWithNoItemsIsTheNextItem) {
 }
 
 }  // namespace
-}  // namespace smdebug::record
+}  // namespace smdebug::record::step_lanes_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace smdebug::record {
+namespace smdebug::record::step_plan_test {
 namespace {
 
 using testing::ElementsAre;
@@ -281,4 +281,4 @@ TEST_F(StepPlanTest, AnExpressionThatRunsAwayIsAnErrorEachTime) {
 }
 
 }  // namespace
-}  // namespace smdebug::record
+}  // namespace smdebug::record::step_plan_test

@@ -8,7 +8,7 @@
 #include "record/tensors.h"
 #include "storage/memory_store.h"
 
-namespace smdebug::record {
+namespace smdebug::record::step_writer_test {
 namespace {
 
 using storage::MemoryStore;
@@ -133,4 +133,4 @@ TEST_F(StepWriterTest, ADeviceNameGetsItsFileForm) {
 }
 
 }  // namespace
-}  // namespace smdebug::record
+}  // namespace smdebug::record::step_writer_test

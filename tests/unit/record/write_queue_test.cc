@@ -13,7 +13,7 @@
 #include "storage/memory_store.h"
 #include "storage/temporary_folder.h"
 
-namespace smdebug::record {
+namespace smdebug::record::write_queue_test {
 namespace {
 
 using std::chrono::seconds;
@@ -524,4 +524,4 @@ TEST_F(WriteQueueTest, WithoutStopWhatWaitsIsGivenUp) {
 }
 
 }  // namespace
-}  // namespace smdebug::record
+}  // namespace smdebug::record::write_queue_test

@@ -4,7 +4,7 @@
 #include "base/strings.h"
 #include "rules/judging.h"
 
-namespace smdebug::rules {
+namespace smdebug::rules::feature_importance_overweight_test {
 namespace {
 
 using testing::ElementsAre;
@@ -101,4 +101,4 @@ TEST(FeatureImportanceOverweightTest, ItsParametersAreChecked) {
 }
 
 }  // namespace
-}  // namespace smdebug::rules
+}  // namespace smdebug::rules::feature_importance_overweight_test

@@ -5,7 +5,7 @@
 
 #include "base/strings.h"
 
-namespace smdebug::rules {
+namespace smdebug::rules::loss_names_test {
 namespace {
 
 std::string Read(std::string_view tensor, Mode mode = Mode::kTrain) {
@@ -32,4 +32,4 @@ TEST(LossNamesTest, ElseTheModeDoes) {
 }
 
 }  // namespace
-}  // namespace smdebug::rules
+}  // namespace smdebug::rules::loss_names_test

@@ -5,7 +5,7 @@
 
 #include "rules/judging.h"
 
-namespace smdebug::rules {
+namespace smdebug::rules::loss_not_decreasing_test {
 namespace {
 
 using testing::ElementsAre;
@@ -243,4 +243,4 @@ TEST_F(Calibrated, ALossBelowTheFloorIsLowEnough) {
 }
 
 }  // namespace
-}  // namespace smdebug::rules
+}  // namespace smdebug::rules::loss_not_decreasing_test

@@ -5,7 +5,7 @@
 
 #include "rules/judging.h"
 
-namespace smdebug::rules {
+namespace smdebug::rules::overfit_test {
 namespace {
 
 using testing::ElementsAre;
@@ -150,4 +150,4 @@ TEST(OverfitTest, CalibratedWaitsForARise) {
 }
 
 }  // namespace
-}  // namespace smdebug::rules
+}  // namespace smdebug::rules::overfit_test

@@ -5,7 +5,7 @@
 
 #include "rules/judging.h"
 
-namespace smdebug::rules {
+namespace smdebug::rules::overtraining_test {
 namespace {
 
 using testing::Each;
@@ -153,4 +153,4 @@ TEST(OvertrainingTest, ItsParametersAreChecked) {
 }
 
 }  // namespace
-}  // namespace smdebug::rules
+}  // namespace smdebug::rules::overtraining_test

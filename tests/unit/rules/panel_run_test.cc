@@ -5,7 +5,7 @@
 
 #include "rules/fake_source.h"
 
-namespace smdebug::rules {
+namespace smdebug::rules::panel_run_test {
 namespace {
 
 using testing::ElementsAre;
@@ -131,4 +131,4 @@ TEST_F(PanelRunTest, OutcomesSayWhatBecameOfEachRule) {
 }
 
 }  // namespace
-}  // namespace smdebug::rules
+}  // namespace smdebug::rules::panel_run_test

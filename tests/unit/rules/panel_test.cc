@@ -5,7 +5,7 @@
 
 #include "tensor/tensors.h"
 
-namespace smdebug::rules {
+namespace smdebug::rules::panel_test {
 namespace {
 
 using testing::ElementsAre;
@@ -46,4 +46,4 @@ TEST(PanelTest, ShowsEachDetectorTheFiguresItAsksFor) {
 }
 
 }  // namespace
-}  // namespace smdebug::rules
+}  // namespace smdebug::rules::panel_test

@@ -5,7 +5,7 @@
 
 #include "rules/judging.h"
 
-namespace smdebug::rules {
+namespace smdebug::rules::poor_weight_initialization_test {
 namespace {
 
 using testing::ElementsAre;
@@ -157,4 +157,4 @@ TEST(PoorWeightInitializationTest, RefusesWhatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace smdebug::rules
+}  // namespace smdebug::rules::poor_weight_initialization_test

@@ -6,7 +6,7 @@
 #include "base/strings.h"
 #include "rules/fake_source.h"
 
-namespace smdebug::rules {
+namespace smdebug::rules::registry_test {
 namespace {
 
 using testing::ElementsAre;
@@ -117,4 +117,4 @@ TEST(BuiltinRules, TakeWhatTheirDefaultsSayAsParametersToo) {
 }
 
 }  // namespace
-}  // namespace smdebug::rules
+}  // namespace smdebug::rules::registry_test

@@ -5,7 +5,7 @@
 
 #include "rules/fake_source.h"
 
-namespace smdebug::rules {
+namespace smdebug::rules::run_diff_test {
 namespace {
 
 using testing::ElementsAre;
@@ -121,4 +121,4 @@ TEST_F(RunDiffTest, FailsAsReadingDoes) {
 }
 
 }  // namespace
-}  // namespace smdebug::rules
+}  // namespace smdebug::rules::run_diff_test

@@ -8,7 +8,7 @@
 
 #include "rules/fake_source.h"
 
-namespace smdebug::rules {
+namespace smdebug::rules::runner_test {
 namespace {
 
 using testing::ElementsAre;
@@ -155,4 +155,4 @@ TEST_F(RunnerTest, AJobWithoutStepsHasNoFindings) {
 }
 
 }  // namespace
-}  // namespace smdebug::rules
+}  // namespace smdebug::rules::runner_test

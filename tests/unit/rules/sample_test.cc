@@ -9,7 +9,7 @@
 #include "tensor/spread.h"
 #include "tensor/tensors.h"
 
-namespace smdebug::rules {
+namespace smdebug::rules::sample_test {
 namespace {
 
 using tensor::ReductionKind;
@@ -170,4 +170,4 @@ TEST(SampleTest, SavedReductionsNeedNoEstimate) {
 }
 
 }  // namespace
-}  // namespace smdebug::rules
+}  // namespace smdebug::rules::sample_test

@@ -6,7 +6,7 @@
 #include "rules/fake_source.h"
 #include "rules/registry.h"
 
-namespace smdebug::rules {
+namespace smdebug::rules::shared_panel_test {
 namespace {
 
 using testing::ElementsAre;
@@ -83,4 +83,4 @@ TEST_F(SharedPanelTest, StopsAtAFindingIfItIsTo) {
 }
 
 }  // namespace
-}  // namespace smdebug::rules
+}  // namespace smdebug::rules::shared_panel_test

@@ -5,7 +5,7 @@
 #include "rules/judging.h"
 #include "rules/shared_panel.h"
 
-namespace smdebug::rules {
+namespace smdebug::rules::stalled_training_rule_test {
 namespace {
 
 using testing::ElementsAre;
@@ -150,4 +150,4 @@ TEST_F(Watched, WhoeverWaitsForStepsIsToldToo) {
 }
 
 }  // namespace
-}  // namespace smdebug::rules
+}  // namespace smdebug::rules::stalled_training_rule_test

@@ -5,7 +5,7 @@
 
 #include "rules/judging.h"
 
-namespace smdebug::rules {
+namespace smdebug::rules::unchanged_tensor_test {
 namespace {
 
 using testing::ElementsAre;
@@ -169,4 +169,4 @@ TEST(UnchangedTensorTest, RefusesWhatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace smdebug::rules
+}  // namespace smdebug::rules::unchanged_tensor_test

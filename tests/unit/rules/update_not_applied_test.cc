@@ -5,7 +5,7 @@
 
 #include "rules/judging.h"
 
-namespace smdebug::rules {
+namespace smdebug::rules::update_not_applied_test {
 namespace {
 
 using testing::Contains;
@@ -239,4 +239,4 @@ TEST(UpdateNotAppliedTest, ItsParametersAreChecked) {
 }
 
 }  // namespace
-}  // namespace smdebug::rules
+}  // namespace smdebug::rules::update_not_applied_test

@@ -5,7 +5,7 @@
 
 #include "rules/judging.h"
 
-namespace smdebug::rules {
+namespace smdebug::rules::vanishing_gradient_test {
 namespace {
 
 using testing::ElementsAre;
@@ -171,4 +171,4 @@ TEST(VanishingGradientTest, RefusesWhatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace smdebug::rules
+}  // namespace smdebug::rules::vanishing_gradient_test

@@ -6,7 +6,7 @@
 #include "base/strings.h"
 #include "rules/judging.h"
 
-namespace smdebug::rules {
+namespace smdebug::rules::weight_update_ratio_test {
 namespace {
 
 using testing::ElementsAre;
@@ -222,4 +222,4 @@ TEST(WeightUpdateRatioTest, WithoutWeightsNothingIsJudged) {
 }
 
 }  // namespace
-}  // namespace smdebug::rules
+}  // namespace smdebug::rules::weight_update_ratio_test

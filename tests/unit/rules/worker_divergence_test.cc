@@ -5,7 +5,7 @@
 
 #include "rules/judging.h"
 
-namespace smdebug::rules {
+namespace smdebug::rules::worker_divergence_test {
 namespace {
 
 using testing::ElementsAre;
@@ -119,4 +119,4 @@ TEST(WorkerDivergenceTest, ItsParametersAreChecked) {
 }
 
 }  // namespace
-}  // namespace smdebug::rules
+}  // namespace smdebug::rules::worker_divergence_test

@@ -11,7 +11,7 @@
 #include "net/loopback_server.h"
 #include "storage/aws_environment.h"
 
-namespace smdebug::storage {
+namespace smdebug::storage::doctor_test {
 namespace {
 
 using net::Answer;
@@ -205,4 +205,4 @@ TEST_F(S3DoctorTest, TellsThatTheClockIsWrongAndGoesOn) {
 }
 
 }  // namespace
-}  // namespace smdebug::storage
+}  // namespace smdebug::storage::doctor_test

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
-namespace smdebug::storage {
+namespace smdebug::storage::file_descriptor_test {
 namespace {
 
 bool IsOpen(int number) { return fcntl(number, F_GETFD) != -1; }
@@ -43,4 +43,4 @@ TEST(FileDescriptor, OneThatWasNeverOpenedIsNothing) {
 }
 
 }  // namespace
-}  // namespace smdebug::storage
+}  // namespace smdebug::storage::file_descriptor_test

@@ -14,7 +14,7 @@
 #include "base/strings.h"
 #include "storage/temporary_folder.h"
 
-namespace smdebug::storage {
+namespace smdebug::storage::local_listing_test {
 namespace {
 
 using testing::Contains;
@@ -247,4 +247,4 @@ TEST_F(WatchedListingTest, WhatWasToldIsNotLostWhenReadingFails) {
 #endif
 
 }  // namespace
-}  // namespace smdebug::storage
+}  // namespace smdebug::storage::local_listing_test

@@ -13,7 +13,7 @@
 #include "base/strings.h"
 #include "storage/temporary_folder.h"
 
-namespace smdebug::storage {
+namespace smdebug::storage::local_store_test {
 namespace {
 
 using testing::ElementsAre;
@@ -319,4 +319,4 @@ TEST_F(LocalStoreTest, TheClaimOfAProcessThatWasKilledIsTakenOver) {
 }
 
 }  // namespace
-}  // namespace smdebug::storage
+}  // namespace smdebug::storage::local_store_test

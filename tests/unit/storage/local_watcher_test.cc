@@ -8,7 +8,7 @@
 
 #include "storage/temporary_folder.h"
 
-namespace smdebug::storage {
+namespace smdebug::storage::local_watcher_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -114,4 +114,4 @@ TEST_F(LocalWatcherTest, IsWokenFromAnotherThread) {
 }
 
 }  // namespace
-}  // namespace smdebug::storage
+}  // namespace smdebug::storage::local_watcher_test

@@ -8,7 +8,7 @@
 #include <deque>
 #include <string>
 
-namespace smdebug::storage {
+namespace smdebug::storage::range_groups_test {
 namespace {
 
 using testing::ElementsAre;
@@ -93,4 +93,4 @@ TEST_F(RangeGroupsTest, ASinkThatRefusesKeepsNobodyElseFromTheirs) {
 TEST_F(RangeGroupsTest, NothingIsNoGroup) { EXPECT_THAT(GroupRanges(ranges_), SizeIs(0)); }
 
 }  // namespace
-}  // namespace smdebug::storage
+}  // namespace smdebug::storage::range_groups_test

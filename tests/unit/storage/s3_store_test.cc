@@ -5,7 +5,7 @@
 #include "aws/s3_fixture.h"
 #include "storage/aws_environment.h"
 
-namespace smdebug::storage {
+namespace smdebug::storage::s3_store_test {
 namespace {
 
 using aws::Answer;
@@ -340,4 +340,4 @@ TEST_F(S3OpeningTest, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace smdebug::storage
+}  // namespace smdebug::storage::s3_store_test

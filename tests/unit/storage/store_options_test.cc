@@ -5,7 +5,7 @@
 
 #include "storage/aws_environment.h"
 
-namespace smdebug::storage {
+namespace smdebug::storage::store_options_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -150,4 +150,4 @@ TEST_F(StoreOptionsTest, NamesTheVariableThatIsWrong) {
 }
 
 }  // namespace
-}  // namespace smdebug::storage
+}  // namespace smdebug::storage::store_options_test

@@ -5,7 +5,7 @@
 
 #include "storage/memory_store.h"
 
-namespace smdebug::storage {
+namespace smdebug::storage::store_test {
 namespace {
 
 using testing::HasSubstr;
@@ -50,4 +50,4 @@ TEST(Store, RefusesATextLargerThanItMayBe) {
 }
 
 }  // namespace
-}  // namespace smdebug::storage
+}  // namespace smdebug::storage::store_test

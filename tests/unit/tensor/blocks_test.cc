@@ -7,7 +7,7 @@
 
 #include "tensor/tensors.h"
 
-namespace smdebug::tensor {
+namespace smdebug::tensor::blocks_test {
 namespace {
 
 struct Seen {
@@ -36,7 +36,7 @@ class ForEachBlockTest : public testing::Test {
 
   Seen Visit(const std::vector<int64_t> &shape, const std::vector<int64_t> &strides) {
     const View view{memory_.data(), shape, strides, DType::kInt32};
-    Seen seen = tensor::Visit(view);
+    Seen seen = blocks_test::Visit(view);
     std::vector<int32_t> expected;
     for (const double number : NumbersOf(view)) expected.push_back(static_cast<int32_t>(number));
     std::sort(expected.begin(), expected.end());
@@ -71,7 +71,7 @@ TEST_F(ForEachBlockTest, UnalignedElementsAreGathered) {
   std::vector<std::byte> bytes(5000 * sizeof(int32_t) + 1);
   std::memcpy(bytes.data() + 1, memory_.data(), bytes.size() - 1);
   const int64_t shape[] = {5000};
-  const Seen seen = tensor::Visit({bytes.data() + 1, shape, {}, DType::kInt32});
+  const Seen seen = blocks_test::Visit({bytes.data() + 1, shape, {}, DType::kInt32});
   EXPECT_TRUE(std::equal(seen.elements.begin(), seen.elements.end(), memory_.begin()));
   EXPECT_EQ(seen.elements.size(), 5000U);
 }
@@ -105,4 +105,4 @@ TEST(NumberBlocks, OfComplexNumbersArePartsOrMagnitudes) {
 }
 
 }  // namespace
-}  // namespace smdebug::tensor
+}  // namespace smdebug::tensor::blocks_test

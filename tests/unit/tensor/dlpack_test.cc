@@ -9,7 +9,7 @@
 #include "tensor/dlpack_abi.h"
 #include "tensor/tensors.h"
 
-namespace smdebug::tensor {
+namespace smdebug::tensor::dlpack_test {
 namespace {
 
 // A tensor as another framework would lend it; counts how often it is given back.
@@ -195,4 +195,4 @@ TEST(ToDlpack, TextHasNoForm) {
 }
 
 }  // namespace
-}  // namespace smdebug::tensor
+}  // namespace smdebug::tensor::dlpack_test

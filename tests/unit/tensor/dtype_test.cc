@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace smdebug::tensor {
+namespace smdebug::tensor::dtype_test {
 namespace {
 
 struct Row {
@@ -90,4 +90,4 @@ TEST(DType, EachIsOfOneKindAtMost) {
 }
 
 }  // namespace
-}  // namespace smdebug::tensor
+}  // namespace smdebug::tensor::dtype_test

@@ -10,7 +10,7 @@
 
 #include "tensor/tensors.h"
 
-namespace smdebug::tensor {
+namespace smdebug::tensor::histogram_test {
 namespace {
 
 using testing::ElementsAre;
@@ -82,4 +82,4 @@ TEST(HistogramTest, OfEveryTypeOfNumberButBoolAndComplex) {
 }
 
 }  // namespace
-}  // namespace smdebug::tensor
+}  // namespace smdebug::tensor::histogram_test

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace smdebug::tensor {
+namespace smdebug::tensor::layout_test {
 namespace {
 
 using Sizes = std::vector<std::pair<int64_t, int64_t>>;  // size and stride in bytes
@@ -72,4 +72,4 @@ TEST(Odometer, OfNoDimensionsIsOnePlace) {
 }
 
 }  // namespace
-}  // namespace smdebug::tensor
+}  // namespace smdebug::tensor::layout_test

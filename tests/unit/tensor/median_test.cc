@@ -8,7 +8,7 @@
 
 #include "tensor/tensors.h"
 
-namespace smdebug::tensor {
+namespace smdebug::tensor::median_test {
 namespace {
 
 double SlowMedian(std::vector<double> numbers) {
@@ -64,4 +64,4 @@ TEST(Median, InfinitiesAreNumbers) {
 }
 
 }  // namespace
-}  // namespace smdebug::tensor
+}  // namespace smdebug::tensor::median_test

@@ -8,7 +8,7 @@
 #include "tensor/statistics.h"
 #include "tensor/tensors.h"
 
-namespace smdebug::tensor {
+namespace smdebug::tensor::reducer_test {
 namespace {
 
 using enum ReductionKind;
@@ -267,4 +267,4 @@ TEST(Reducer, WorksOnStridedViews) {
 }
 
 }  // namespace
-}  // namespace smdebug::tensor
+}  // namespace smdebug::tensor::reducer_test

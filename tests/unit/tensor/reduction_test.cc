@@ -4,7 +4,7 @@
 
 #include <set>
 
-namespace smdebug::tensor {
+namespace smdebug::tensor::reduction_test {
 namespace {
 
 constexpr Reduction kAbsMean = {ReductionKind::kMean, true};
@@ -86,4 +86,4 @@ TEST(ParseReductionTensorName, OtherNamesAreTensors) {
 }
 
 }  // namespace
-}  // namespace smdebug::tensor
+}  // namespace smdebug::tensor::reduction_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace smdebug::tensor {
+namespace smdebug::tensor::small_float_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -65,4 +65,4 @@ TEST(SmallFloat, TooSmallBecomesZeroOfThatSign) {
 }
 
 }  // namespace
-}  // namespace smdebug::tensor
+}  // namespace smdebug::tensor::small_float_test

@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-namespace smdebug::tensor {
+namespace smdebug::tensor::spread_test {
 namespace {
 
 using testing::ElementsAre;
@@ -104,4 +104,4 @@ TEST(SpreadElementsTest, EveryRowIsMetThatIsAsLongAsTwoShares) {
 }
 
 }  // namespace
-}  // namespace smdebug::tensor
+}  // namespace smdebug::tensor::spread_test

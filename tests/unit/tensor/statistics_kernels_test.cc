@@ -8,7 +8,7 @@
 #include "tensor/statistics.h"
 #include "tensor/tensors.h"
 
-namespace smdebug::tensor {
+namespace smdebug::tensor::statistics_kernels_test {
 namespace {
 
 // Runs with one instruction set after the other, all that this machine has.
@@ -206,4 +206,4 @@ TEST_F(EveryInstructionSet, MeasuresDistances) {
 }
 
 }  // namespace
-}  // namespace smdebug::tensor
+}  // namespace smdebug::tensor::statistics_kernels_test

@@ -9,7 +9,7 @@
 #include "tensor/product.h"
 #include "tensor/tensors.h"
 
-namespace smdebug::tensor {
+namespace smdebug::tensor::statistics_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -310,4 +310,4 @@ TEST(Statistics, OnlyInfinities) {
 }
 
 }  // namespace
-}  // namespace smdebug::tensor
+}  // namespace smdebug::tensor::statistics_test

@@ -6,7 +6,7 @@
 
 #include "tensor/tensors.h"
 
-namespace smdebug::tensor {
+namespace smdebug::tensor::value_test {
 namespace {
 
 TEST(Value, CopyOfIsAlignedAndItsOwn) {
@@ -61,4 +61,4 @@ TEST(ToDouble, RefusesAllButOneNumber) {
 }
 
 }  // namespace
-}  // namespace smdebug::tensor
+}  // namespace smdebug::tensor::value_test
