@@ -1,7 +1,13 @@
 #include "format/scalar_record.h"
 
+#include <charconv>
 #include <cstring>
+#include <string_view>
+#include <system_error>
 
+#include "base/mode.h"
+#include "base/strings.h"
+#include "format/plain_text.h"
 #include "format/tfrecord.h"
 #include "format/wire_format.h"
 #include "tensor/dtype.h"
@@ -99,6 +105,24 @@ std::optional<double> NumberOf(ByteSpan tensor) {
   return std::nullopt;
 }
 
+// The number that comes next under this name; -1 if there is none.
+int64_t NextNumber(Fields &plugins, std::string_view name) {
+  Fields plugin(plugins.Bytes(metadata_field::kPlugin));
+  const bool has_name = AsText(plugin.Bytes(plugin_field::kName)) == name;
+  const std::string_view text = AsText(plugin.Bytes(plugin_field::kContent));
+  if (!has_name || !plugin.IsAtEnd()) return -1;
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() ? number : -1;
+}
+
+bool IsOfMode(ByteSpan metadata) {
+  Fields plugins(metadata);
+  const int64_t mode_step = NextNumber(plugins, "mode_step");
+  const int64_t mode = NextNumber(plugins, "mode");
+  return plugins.IsAtEnd() && mode_step >= 0 && ModeFromNumber(mode);
+}
+
 }  // namespace
 
 std::optional<double> ReadScalarRecord(ByteSpan record) {
@@ -116,10 +140,11 @@ std::optional<double> ReadScalarRecord(ByteSpan record) {
   if (event.NextIs(event_field::kStep, WireType::kVarint)) event.Number(event_field::kStep);
   Fields summary(event.Bytes(event_field::kSummary));
   Fields value(summary.Bytes(summary_field::kValue));
-  value.Bytes(value_field::kTag);
+  const std::string_view name = AsText(value.Bytes(value_field::kTag));
   const ByteSpan tensor = value.Bytes(value_field::kTensor);
-  value.Bytes(value_field::kMetadata);
+  const ByteSpan metadata = value.Bytes(value_field::kMetadata);
   if (!event.IsAtEnd() || !summary.IsAtEnd() || !value.IsAtEnd()) return std::nullopt;
+  if (!IsOfMode(metadata) || !(IsAscii(name) || IsUtf8(name))) return std::nullopt;
   return NumberOf(tensor);
 }
 

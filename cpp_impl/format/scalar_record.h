@@ -8,8 +8,7 @@
 namespace smdebug::format {
 
 // The number in a record that this library wrote for a float32 or float64 tensor of shape (1).
-// Nothing for any other record, also a damaged one: that is ParseRecord()'s.  What the record
-// says of its step and name is not looked at.
+// Nothing for any other record, also one that ParseRecord() finds damaged.
 std::optional<double> ReadScalarRecord(ByteSpan record);
 
 }  // namespace smdebug::format

@@ -57,19 +57,20 @@ TEST(ScalarRecordTest, TrueChecksumsAreLeftToOthers) {
   EXPECT_EQ(Read(Record(value, {7, Mode::kTrain, 3, 1.5}, Checksum::kTrue)), std::nullopt);
 }
 
-// Whatever it says of damaged records it does not say of other numbers than ParseRecord().
+// Whatever damage it does not see, ParseRecord() does not see either, and reads the same.
 TEST(ScalarRecordTest, DamagedRecordsAreReadAsByParseRecord) {
   const std::string record = Record(Value::Scalar(DType::kFloat64, 2.0, {1}));
   for (size_t size = 0; size < record.size(); ++size) {
     EXPECT_EQ(Read(std::string_view(record).substr(0, size)), std::nullopt) << size;
   }
   for (size_t at = 0; at < record.size(); ++at) {
-    for (const int bit : {0, 3, 7}) {
+    for (int bit = 0; bit < 8; ++bit) {
       std::string damaged = record;
       damaged[at] = static_cast<char>(damaged[at] ^ (1 << bit));
       const std::optional<double> number = Read(damaged);
       const auto parsed = ParseWhole(damaged);
-      if (!number || !parsed.IsOk() || !*parsed) continue;
+      if (!number) continue;
+      ASSERT_TRUE(parsed.IsOk() && *parsed) << at;
       double whole = 0;
       ASSERT_EQ((*parsed)->content.size(), sizeof whole);
       std::memcpy(&whole, (*parsed)->content.data(), sizeof whole);
