@@ -112,7 +112,7 @@ coverage:
 	@tools/venv.sh $(CACHE)/gcovr tests/coverage.txt
 	@cmake --preset coverage > /dev/null
 	@cmake --build build/coverage -j $(JOBS)
-	@ctest --test-dir build/coverage --output-on-failure --progress -j $(JOBS) -LE lint -E 'leak|cpp_memory' > build/coverage/tests.log
+	@ctest --test-dir build/coverage --output-on-failure -j $(JOBS) -LE lint -E 'leak|cpp_memory' > build/coverage/tests.log
 	@tools/coverage.sh build/coverage $(CACHE)/gcovr/bin/gcovr
 
 # A release: the sources, what the library is made of, checksums.

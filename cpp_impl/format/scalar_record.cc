@@ -106,6 +106,7 @@ std::optional<double> NumberOf(ByteSpan tensor) {
 }
 
 // The number that comes next under this name; -1 if there is none.
+// Not by ParseInt(), which takes spaces that ParseRecord() does not.
 int64_t NextNumber(Fields &plugins, std::string_view name) {
   Fields plugin(plugins.Bytes(metadata_field::kPlugin));
   const bool has_name = AsText(plugin.Bytes(plugin_field::kName)) == name;
