@@ -26,6 +26,12 @@ Result<rules::Action> ActionFromC(smd_action action) {
   return InvalidArgument(StrCat("there is no action ", action));
 }
 
+Status HasNotJudged(const rules::SharedPanel &shared, std::string_view what)
+    SMD_REQUIRES(shared.mutex) {
+  if (shared.last_shown < 0) return Status::Ok();
+  return WrongState(StrCat("the panel has judged steps; ", what, " before that"));
+}
+
 std::string RulesToJson() {
   JsonWriter json;
   json.BeginArray();
@@ -81,6 +87,19 @@ smd_error *smd_panel_new(const char *profile, smd_panel **out) noexcept {
   });
 }
 
+smd_error *smd_panel_set_interval(smd_panel *panel, int64_t interval) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(NotNull(panel, "panel"));
+    if (interval < 1) {
+      return InvalidArgument(StrCat("the interval is ", interval, "; it must be 1 or more"));
+    }
+    const MutexLock lock(panel->shared->mutex);
+    SMD_RETURN_IF_ERROR(HasNotJudged(*panel->shared, "its interval is set"));
+    panel->shared->panel.SetInterval(interval);
+    return Status::Ok();
+  });
+}
+
 smd_error *smd_panel_add(smd_panel *panel, const char *rule, const char *parameters,
                          smd_action action) noexcept {
   return Guard([&]() -> Status {
@@ -92,9 +111,7 @@ smd_error *smd_panel_add(smd_panel *panel, const char *rule, const char *paramet
     SMD_ASSIGN_OR_RETURN(auto detector, rules::MakeDetector(name, std::move(given), panel->profile,
                                                             analyze::TrialSource::Open));
     const MutexLock lock(panel->shared->mutex);
-    if (panel->shared->last_shown >= 0) {
-      return WrongState("the panel has judged steps; rules are added before that");
-    }
+    SMD_RETURN_IF_ERROR(HasNotJudged(*panel->shared, "rules are added"));
     panel->shared->panel.Add(std::move(detector), asked);
     return Status::Ok();
   });

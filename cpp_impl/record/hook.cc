@@ -213,8 +213,8 @@ Result<int64_t> Hook::OpenStep() {
   is_step_open_ = true;
   if (plan_.SavesAnything() && (is_recording_ || options_.is_dry_run)) StartSaving(mode_);
   if (live_rules_ && (is_recording_ || options_.is_dry_run)) {
-    live_rules_->BeginStep({global_step, mode_, mode_step, options_.clock->WallSeconds()});
-    watches_now_ = true;
+    watches_now_ =
+        live_rules_->BeginStep({global_step, mode_, mode_step, options_.clock->WallSeconds()});
   }
   // The step counts even where its surroundings failed: training goes on.
   if (!noted.IsOk()) options_.logger.Error(noted.Message());
@@ -257,7 +257,11 @@ Status Hook::CloseStep() {
   is_step_open_ = false;
   const Status status = saves_now_.exchange(false) ? CloseSavedStep() : Status::Ok();
   // What was kept for the step is shown to the rules as it is written.
-  if (watches_now_.exchange(false)) live_rules_->EndStep();
+  if (watches_now_.exchange(false)) {
+    live_rules_->EndStep();
+  } else if (live_rules_) {
+    live_rules_->PassStep();
+  }
   return status;
 }
 

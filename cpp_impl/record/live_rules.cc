@@ -1,6 +1,7 @@
 #include "record/live_rules.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace smdebug::record {
 namespace {
@@ -25,13 +26,13 @@ LiveRules::LiveRules(std::shared_ptr<rules::SharedPanel> panel,
                      const config::CollectionSet &collections, std::string worker)
     : panel_(std::move(panel)), collections_(collections), worker_(std::move(worker)) {}
 
-void LiveRules::BeginStep(const rules::StepPlace &place) {
-  place_ = place;
+bool LiveRules::BeginStep(const rules::StepPlace &place) {
   const uint64_t version = collections_.Version();
-  if (version == version_) return;
-  version_ = version;
   const MutexLock lock(panel_->mutex);
-  panel_->panel.ForgetNames();
+  if (!panel_->panel.LooksAt(place)) return false;
+  place_ = place;
+  if (std::exchange(version_, version) != version) panel_->panel.ForgetNames();
+  return true;
 }
 
 bool LiveRules::Wants(std::string_view tensor) {

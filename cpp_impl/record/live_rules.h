@@ -21,11 +21,14 @@ class LiveRules final : private rules::Membership {
   LiveRules(std::shared_ptr<rules::SharedPanel> panel, const config::CollectionSet &collections,
             std::string worker);
 
-  void BeginStep(const rules::StepPlace &place);
+  // Whether rules look at the step; if not, it only ends.
+  bool BeginStep(const rules::StepPlace &place);
   bool Wants(std::string_view tensor);
   // A tensor of the step, saved or not.
   void Observe(std::string_view tensor, const tensor::View &view);
   void EndStep();
+  // Ends a step that rules do not look at.
+  void PassStep() { advice_ = rules::Action::kContinue; }
 
   // What is to be done about the findings of the last step.
   rules::Action Advice() const { return advice_; }

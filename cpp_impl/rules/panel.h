@@ -20,6 +20,11 @@ class Panel {
   void Add(std::unique_ptr<Detector> detector, Action action = Action::kWarn);
   bool IsEmpty() const { return seats_.empty(); }
 
+  // It is only to be shown every so many steps of each mode, from 0 on: as if no other had been
+  // saved.  At least 1, which is every step.
+  void SetInterval(int64_t steps) { interval_ = steps; }
+  bool LooksAt(const StepPlace &place) const { return place.mode_step % interval_ == 0; }
+
   // Whether any of them looks at the tensor.  Names are remembered until Forget().
   bool Wants(std::string_view tensor, const Membership &membership);
   // To be called when collections have changed.
@@ -58,6 +63,7 @@ class Panel {
   void Note(Seat &seat, Findings &findings, std::vector<Verdict> *out);
 
   std::vector<Seat> seats_;
+  int64_t interval_ = 1;
   std::vector<Findings> open_;  // of the step under way, a seat each; empty before it
   StepPlace last_place_{-1, Mode::kGlobal, -1};
   std::unordered_map<std::string, std::vector<size_t>, Hash, std::equal_to<>> names_;

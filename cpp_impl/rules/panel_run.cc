@@ -25,6 +25,10 @@ Status Tell(const std::vector<Verdict> &verdicts, const RunRange &range,
 
 Result<std::vector<Verdict>> PanelRun::Show(int64_t step, bool is_reported) {
   SMD_ASSIGN_OR_RETURN(StepPlace place, source_.PlaceOf(step));
+  if (!panel_.LooksAt(place)) {
+    last_shown_ = step;
+    return std::vector<Verdict>();
+  }
   if (panel_.NeedsTimes()) place.wall_seconds = source_.WallSecondsOf(step);
   const Membership &collections = source_.Collections();
   const Status visited = source_.VisitStep(

@@ -16,8 +16,8 @@ enum class Reach {
   kKnown,     // all steps that are there
 };
 
-// Shows the panel every step in turn, once: what comes before a range is shown, so that
-// rules know it, but not reported.  For one thread.
+// Shows the panel every step that it looks at in turn, once: what comes before a range is
+// shown, so that rules know it, but not reported.  For one thread.
 class PanelRun {
  public:
   using Report = std::function<void(const Verdict &verdict)>;

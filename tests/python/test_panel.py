@@ -63,6 +63,29 @@ def test_a_stored_trial_is_judged(out_dir):
     assert outcome.message.startswith("2 findings, first: ")
 
 
+def test_the_interval_counts_each_mode_by_itself(out_dir):
+    with Hook(out_dir, save_all=True, save_config=SaveConfig(save_interval=1)) as hook:
+        hook.watch(Panel(interval=3).add("VanishingGradient"))
+        for step in range(14):
+            with hook.step(modes.TRAIN if step % 2 == 0 else modes.EVAL):
+                hook.save("gradient/w", np.zeros(3, "float32"))
+        live = hook.take_verdicts()
+    assert [(each.mode, each.mode_step) for each in live] == [
+        (mode, step) for step in (0, 3, 6) for mode in (modes.TRAIN, modes.EVAL)
+    ]
+    panel = Panel(interval=3).add("VanishingGradient")
+    assert list(map(repr, panel.run(create_trial(out_dir)))) == list(map(repr, live))
+
+
+@pytest.mark.parametrize(
+    "interval, error",
+    [(0, SMDebugValueError), (-4, SMDebugValueError), ("4", SMDebugTypeError)],
+)
+def test_an_interval_must_make_sense(interval, error):
+    with pytest.raises(error, match="interval"):
+        Panel(interval=interval)
+
+
 def test_steps_before_the_first_are_not_reported(out_dir):
     recorded(out_dir, [1e-9] * 4).close()
     panel = Panel().add("VanishingGradient")

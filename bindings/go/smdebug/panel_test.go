@@ -241,6 +241,22 @@ func TestAHookWatches(t *testing.T) {
 	mustFail(t, hook.Watch(other), smdebug.ErrWrongState)
 }
 
+func TestAPanelLooksAtTheStepsOfItsInterval(t *testing.T) {
+	hook := newHook(t, filepath.Join(t.TempDir(), "run"), gradients())
+	panel := got(newPanel("1e-6", smdebug.ActionStop))(t)
+	mustFail(t, panel.SetInterval(0), smdebug.ErrInvalidArgument)
+	must(t, panel.SetInterval(9))
+	must(t, hook.Watch(panel))
+	for range 10 {
+		recordStep(t, hook, gradient)
+	}
+	// Steps 7 and 8 would be found too.
+	if steps := foundAt(got(hook.TakeVerdicts())(t)); !slices.Equal(steps, []int64{9}) {
+		t.Error(steps)
+	}
+	mustFail(t, panel.SetInterval(1), smdebug.ErrWrongState)
+}
+
 func TestLiveAndStoredVerdictsAreEqual(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run")
 	hook := newHook(t, path, gradients())

@@ -98,7 +98,8 @@ final class Runner {
 
   private static Panel panel(Map<String, Object> settings) {
     String profile = ((String) settings.get("profile")).toUpperCase();
-    Panel panel = new Panel(Panel.Profile.valueOf(profile));
+    long interval = ((Number) settings.get("interval")).longValue();
+    Panel panel = new Panel(Panel.Profile.valueOf(profile)).setInterval(interval);
     for (Map<String, Object> rule : maps(settings, "rules")) {
       panel.add(
           (String) rule.get("rule"),

@@ -68,3 +68,13 @@ def test_who_does_not_catch_it_gets_a_sentence(out_dir: str) -> None:
     with pytest.raises(TrainingStopped, match="the training is to stop: VanishingGradient at"):
         model(torch.ones(1, 3))
     hook.close()
+
+
+def test_rules_look_at_the_steps_of_their_interval(out_dir: str) -> None:
+    model = torch.nn.Linear(3, 1)
+    hook = smd.Hook(out_dir)
+    hook.register_module(model)
+    hook.watch(Panel(interval=3).add("VanishingGradient", {"threshold": 1e9}))
+    assert train(model, 8) == 8
+    hook.close()
+    assert sorted({each.mode_step for each in hook.take_verdicts()}) == [0, 3, 6]

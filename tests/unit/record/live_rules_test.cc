@@ -48,6 +48,29 @@ TEST_F(LiveRulesTest, JudgeEveryStepWhateverIsSaved) {
   EXPECT_THAT(TheHook().TakeVerdicts(), IsEmpty());
 }
 
+TEST_F(LiveRulesTest, JudgeTheStepsOfTheirInterval) {
+  SaveEvery(100);
+  const auto shared = PanelOf(rules::Action::kStop);
+  {
+    const MutexLock lock(shared->mutex);
+    shared->panel.SetInterval(3);
+  }
+  Expect(TheHook().Watch(shared));
+  std::vector<rules::Action> advice;
+  for (int step = 0; step < 5; ++step) {
+    Begin();
+    EXPECT_EQ(TheHook().SavesStep(), step % 3 == 0) << step;
+    EXPECT_EQ(TheHook().Wants("gradient/w"), step % 3 == 0) << step;
+    Save("gradient/w", Floats({0}));
+    End();
+    advice.push_back(TheHook().Advice());
+  }
+  constexpr auto kContinue = rules::Action::kContinue;
+  constexpr auto kStop = rules::Action::kStop;
+  EXPECT_THAT(advice, ElementsAre(kStop, kContinue, kContinue, kStop, kContinue));
+  EXPECT_THAT(TheHook().TakeVerdicts(), SizeIs(2));
+}
+
 TEST_F(LiveRulesTest, TheHookWantsWhatTheyLookAt) {
   SaveEvery(100);
   Expect(TheHook().Watch(PanelOf(rules::Action::kWarn)));

@@ -10,8 +10,9 @@ import (
 
 // panel is a panel of rules of the scenario.
 type panel struct {
-	Profile smdebug.Profile
-	Rules   []struct {
+	Profile  smdebug.Profile
+	Interval int64
+	Rules    []struct {
 		Rule       string
 		Parameters map[string]string
 		Action     string
@@ -23,17 +24,27 @@ func (p *panel) make() (*smdebug.Panel, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, rule := range p.Rules {
-		action, err := actionNamed(rule.Action)
-		if err == nil {
-			err = made.Add(rule.Rule, rule.Parameters, action)
-		}
-		if err != nil {
-			made.Close()
-			return nil, err
-		}
+	if err := p.fill(made); err != nil {
+		made.Close()
+		return nil, err
 	}
 	return made, nil
+}
+
+func (p *panel) fill(made *smdebug.Panel) error {
+	if err := made.SetInterval(p.Interval); err != nil {
+		return err
+	}
+	for _, rule := range p.Rules {
+		action, err := actionNamed(rule.Action)
+		if err != nil {
+			return err
+		}
+		if err := made.Add(rule.Rule, rule.Parameters, action); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func actionNamed(name string) (smdebug.Action, error) {

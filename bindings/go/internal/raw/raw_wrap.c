@@ -4629,6 +4629,21 @@ struct smd_error *_wrap_smd_panel_add_raw_57428f978a1a71a2(struct smd_panel *_sw
 }
 
 
+struct smd_error *_wrap_smd_panel_set_interval_raw_57428f978a1a71a2(struct smd_panel *_swig_go_0, long long _swig_go_1) {
+  smd_panel *arg1 = 0 ;
+  int64_t arg2 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_panel **)&_swig_go_0; 
+  arg2 = (int64_t)_swig_go_1; 
+  
+  result = (struct smd_error *)smd_panel_set_interval(arg1,arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
 struct smd_error *_wrap_smd_panel_run_raw_57428f978a1a71a2(struct smd_panel *_swig_go_0, struct smd_trial *_swig_go_1, long long _swig_go_2, long long _swig_go_3, intgo _swig_go_4, struct smd_verdicts **_swig_go_5) {
   smd_panel *arg1 = 0 ;
   smd_trial *arg2 = 0 ;

@@ -167,7 +167,8 @@ class Hook {
   }
   void ExportCollections() { detail::Check(smd_hook_export_collections(Get())); }
 
-  // From the next step on, has the panel judge every step as it ends.  smd_hook_watch().
+  // From the next step on, has the panel judge every step, or those of its interval, as it ends.
+  // smd_hook_watch().
   void Watch(const Panel &panel) { detail::Check(smd_hook_watch(Get(), panel.Get())); }
 
   // What the findings of the last step that ended ask for.  smd_hook_advice().

@@ -36,6 +36,12 @@ class Panel {
     return *this;
   }
 
+  // Looks at every `interval`-th step of each mode only.  smd_panel_set_interval().
+  Panel &SetInterval(int64_t interval) {
+    detail::Check(smd_panel_set_interval(Get(), interval));
+    return *this;
+  }
+
   // Judges the global steps first <= s < end (-1: all) that all workers have written and that
   // were not judged yet; returns the findings.  smd_panel_run().
   std::vector<Verdict> Run(const Trial &trial, int64_t first = 0, int64_t end = -1) {

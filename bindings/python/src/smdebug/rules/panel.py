@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Union
 
 from smdebug import _raw
@@ -28,6 +29,9 @@ class Panel:
     profile : str
         Which defaults the rules' parameters have: "aws", as the training service
         documents them, or "calibrated", which leave healthy runs alone.
+    interval : int
+        Which steps of each mode it looks at: every so many, from 0 on, as if the job had
+        been saved at that interval.  Other steps cost a job next to nothing.
 
     Examples
     --------
@@ -36,8 +40,9 @@ class Panel:
     ...     print(verdict)
     """
 
-    def __init__(self, profile: str = "aws") -> None:
+    def __init__(self, profile: str = "aws", interval: int = 1) -> None:
         self._handle = PanelHandle(out("panel", _raw.smd_panel_new, text(profile, "profile")))
+        check(_raw.smd_panel_set_interval(self._handle, _whole(interval, "interval")))
         self._last = -1  # of the steps that were judged
 
     def add(
@@ -119,6 +124,13 @@ class Panel:
         """The built-in rules, each with "name", "summary" and "parameters"."""
         rules: List[Dict[str, Any]] = json.loads(out_text(_raw.smd_panel_rules))
         return rules
+
+
+def _whole(number: int, what: str) -> int:
+    try:
+        return operator.index(number)
+    except TypeError as error:
+        raise SMDebugTypeError(f"{what}={number!r} is not a whole number") from error
 
 
 def _action(action: Union[Action, str]) -> Action:

@@ -337,9 +337,9 @@ public final class Hook extends TensorSink implements AutoCloseable {
   }
 
   /**
-   * Has a panel judge every step as it ends, from the next one on, whatever is saved of it; {@link
-   * #wants} is then true for what its rules look at, too. Another panel takes the place of the
-   * first.
+   * Has a panel judge every step, or those of its interval, as it ends, from the next one on,
+   * whatever is saved of it; {@link #wants} is then true for what its rules look at, too. Another
+   * panel takes the place of the first.
    *
    * @param panel the rules; it may be closed meanwhile
    * @throws IllegalStateException if a step is open

@@ -73,6 +73,20 @@ public final class Panel implements AutoCloseable {
   }
 
   /**
+   * Looks at every so many steps of each mode only, from step 0 on, as if the job had been saved at
+   * that interval: other steps cost a job no more than its hook does.
+   *
+   * @param interval how many; 1, every step, unless this is called
+   * @return this
+   * @throws IllegalArgumentException if it is below 1
+   * @throws IllegalStateException if a step was judged
+   */
+  public Panel setInterval(long interval) {
+    handle.run(panel -> Raw.smd_panel_set_interval(panel, interval));
+    return this;
+  }
+
+  /**
    * Judges the steps of a trial that are there and were not judged yet.
    *
    * @param trial the trial
