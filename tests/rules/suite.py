@@ -111,9 +111,9 @@ class Outcome:
         return [finding for finding in self.findings if finding.is_wanted]
 
 
-def panel_of(profile: str) -> Panel:
+def panel_of(profile: str, interval: int) -> Panel:
     """All rules with their defaults."""
-    panel = Panel(profile)
+    panel = Panel(profile, interval)
     for rule in (each["name"] for each in Panel.rules()):
         if rule in NOT_ASKED:
             continue
@@ -135,7 +135,9 @@ def cases_of(
                     yield case
 
 
-def run(case: Case, folder: Path, profiles: Sequence[str] = PROFILES) -> List[Outcome]:
+def run(
+    case: Case, folder: Path, profiles: Sequence[str] = PROFILES, interval: int = 1
+) -> List[Outcome]:
     """Trains, unless the folder holds that training, and judges it."""
     culprits = folder / f"{case}.json"
     trial = folder / str(case)
@@ -143,20 +145,29 @@ def run(case: Case, folder: Path, profiles: Sequence[str] = PROFILES) -> List[Ou
     if not culprits.exists():
         training = Training(case.architecture, case.seed)
         patterns = case.kind.inject(training) if case.is_fault else case.kind.vary(training)
-        live = training.run(trial, panel_of("calibrated") if training.workers == 1 else None)
-        live = live if training.workers == 1 else None
+        is_watched = training.workers == 1
+        live = training.run(trial, panel_of("calibrated", interval) if is_watched else None)
+        live = live if is_watched else None
         evaluations = training.evaluates_every, training.batches_of_evaluation
         culprits.write_text(json.dumps([patterns or [], *evaluations]))
-    return [judge(case, trial, culprits, profile, live) for profile in profiles]
+    return [
+        judge(case, trial, culprits, profile, panel_of(profile, interval), live)
+        for profile in profiles
+    ]
 
 
 def judge(
-    case: Case, trial: Path, culprits: Path, profile: str, live: Optional[List[Verdict]]
+    case: Case,
+    trial: Path,
+    culprits: Path,
+    profile: str,
+    panel: Panel,
+    live: Optional[List[Verdict]],
 ) -> Outcome:
     kind = case.kind
     architecture = case.architecture.name
     outcome = Outcome(str(case), kind.name, architecture, case.seed, case.is_fault, profile)
-    stored = list(panel_of(profile).run(create_trial(str(trial)), wait=False))
+    stored = list(panel.run(create_trial(str(trial)), wait=False))
     if live is not None and profile == "calibrated":
         outcome.live_is_stored = [repr(each) for each in live] == [repr(each) for each in stored]
     patterns, evaluates_every, batches = json.loads(culprits.read_text())
@@ -332,7 +343,7 @@ def print_mistakes(outcomes: Sequence[Outcome], profile: str) -> None:
             print(f"live differs: {outcome.case}")
 
 
-def run_all(cases: Iterable[Case], keep: Optional[Path]) -> List[Outcome]:
+def run_all(cases: Iterable[Case], keep: Optional[Path], interval: int) -> List[Outcome]:
     """Runs them one after the other; trials are kept only in the folder `keep`."""
     memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
     folder = keep or Path(tempfile.mkdtemp(prefix="smdebug-rules-", dir=memory))
@@ -340,7 +351,7 @@ def run_all(cases: Iterable[Case], keep: Optional[Path]) -> List[Outcome]:
     outcomes: List[Outcome] = []
     try:
         for case in cases:
-            outcomes += run(case, folder)
+            outcomes += run(case, folder, interval=interval)
             if keep is None:
                 shutil.rmtree(folder / str(case))
             if sys.stderr.isatty():
@@ -362,6 +373,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--set", choices=SETS, default="held-out")
     parser.add_argument("--only", default="", help="an expression for kind-architecture-seed")
+    parser.add_argument("--interval", type=int, default=1, help="at which steps rules look")
     parser.add_argument("--keep", type=Path, help="folder of trials, to be judged again")
     parser.add_argument("--json", type=Path, help="where to write all outcomes")
     parser.add_argument("--read", type=Path, help="print what --json wrote, and train nothing")
@@ -371,7 +383,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     if options.read:
         outcomes = read_outcomes(options.read)
     else:
-        outcomes = run_all(cases_of(*SETS[options.set], options.only), options.keep)
+        cases = cases_of(*SETS[options.set], options.only)
+        outcomes = run_all(cases, options.keep, options.interval)
     print_figures(outcomes)
     print_kinds(outcomes)
     if options.mistakes:
