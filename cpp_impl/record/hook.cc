@@ -255,7 +255,7 @@ Status Hook::AddToStep(const std::vector<std::string> &collections) {
 
 Status Hook::CloseStep() {
   is_step_open_ = false;
-  const Status status = saves_now_.exchange(false) ? CloseSavedStep() : Status::Ok();
+  Status status = saves_now_.exchange(false) ? CloseSavedStep() : Status::Ok();
   // What was kept for the step is shown to the rules as it is written.
   if (watches_now_.exchange(false)) {
     live_rules_->EndStep();
