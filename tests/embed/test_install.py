@@ -178,13 +178,13 @@ def test_as_a_subproject(way, tmp_path):
     # Names that a project may well use itself.
     lists += "add_custom_target(uninstall)\nadd_custom_target(lint)\n"
     (tmp_path / "CMakeLists.txt").write_text(lists, encoding="utf-8")
-    launcher = shutil.which("ccache")
-    options = [f"-DCMAKE_{kind}_COMPILER_LAUNCHER={launcher}" for kind in ("C", "CXX") if launcher]
-    configure = ["cmake", "-S", ".", "-B", "build", "-G", "Ninja", *options]
+    # Where the library's own builds are, and with their settings, so that the objects are the same.
+    build = sources / "build"
+    configure = ["cmake", "-S", ".", "-B", build, "-G", "Ninja", "-DSMDEBUG_DEVELOPER=ON"]
     run([*configure, "-DCMAKE_BUILD_TYPE=RelWithDebInfo"], tmp_path)
-    compile_library(tmp_path / "build", tmp_path, "--target", "first")
-    assert expected in run([tmp_path / "build/first"], tmp_path)
-    assert not list((tmp_path / "build").rglob("*_test"))
+    compile_library(build, sources, "--target", "first")
+    assert expected in run([build / "first"], tmp_path)
+    assert not list(build.rglob("*_test"))
 
 
 # ---- the headers for C++ ----
