@@ -63,6 +63,7 @@ std::string Sentence(std::string what) {
 [[noreturn]] void RefuseCommand(const std::string &word,
                                 const std::vector<std::unique_ptr<Command>> &commands) {
   std::vector<std::string> names;
+  names.reserve(commands.size());
   for (const auto &command : commands) names.emplace_back(command->Name());
   throw UsageError("there is no command '" + Printable(word) + "'; there are " + Join(names, ", "));
 }
@@ -149,7 +150,8 @@ std::string Arguments::Help(const Command &command) const {
   return out + kEnd;
 }
 
-ExitCode RunCommandLine(int count, char **words, std::vector<std::unique_ptr<Command>> commands) {
+ExitCode RunCommandLine(int count, char **words,
+                        const std::vector<std::unique_ptr<Command>> &commands) {
   CLI::App app("", "smdebug");
   app.set_version_flag("--version", "smdebug " + Version());
   app.require_subcommand(0, 1);

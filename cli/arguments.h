@@ -53,6 +53,7 @@ class Arguments {
 
 // Runs the command that the arguments name, or prints help or the version.  Fails as
 // Command::Run().
-ExitCode RunCommandLine(int count, char **words, std::vector<std::unique_ptr<Command>> commands);
+ExitCode RunCommandLine(int count, char **words,
+                        const std::vector<std::unique_ptr<Command>> &commands);
 
 }  // namespace smdebug::cli

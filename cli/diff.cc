@@ -242,7 +242,7 @@ class Diff final : public Command {
     const Mode mode = ModeOf(mode_name_);
     if (mode != Mode::kGlobal) return ModeName(mode) + (" step " + std::to_string(step));
     const auto [of, number] = trial.ModeStep(step);
-    const std::string text = "step " + std::to_string(step);
+    std::string text = "step " + std::to_string(step);
     if (of == Mode::kGlobal || of == Mode::kAny) return text;
     return text + " (" + ModeName(of) + " " + std::to_string(number) + ")";
   }

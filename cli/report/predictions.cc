@@ -150,6 +150,7 @@ void CompareScores(const std::vector<double> &labels, const std::vector<double> 
       std::all_of(scores.begin(), scores.end(), [](double x) { return x >= 0 && x <= 1; });
   const double threshold = are_probabilities ? 0.5 : 0;
   std::vector<double> predicted;
+  predicted.reserve(scores.size());
   for (const double score : scores) predicted.push_back(score > threshold ? 1 : 0);
   report->confusion = Confuse(labels, predicted);
   if (std::set<double>(labels.begin(), labels.end()).size() == 2) {

@@ -65,6 +65,7 @@ std::vector<const RecordedTensor *> ChooseLayers(const Inventory &inventory,
   }
   for (const size_t i : EvenPlaces(layers.size(), kMostLayers - chosen.size())) chosen.insert(i);
   std::vector<const RecordedTensor *> some;
+  some.reserve(chosen.size());
   for (const size_t i : chosen) some.push_back(layers[i]);
   return some;
 }

@@ -391,12 +391,12 @@ void WriteQueue::Core::Finish(Lane &lane, const Status &status) {
     queued_bytes_ -= std::exchange(item.weight, 0);
     const bool is_sealed = item.kind == Item::Kind::kSeal;
     const bool is_last = !lane.step || item.kind == Item::Kind::kIndex;
-    // Without the collections file no step can be read, so one failure is not the end.
-    if (item.kind == Item::Kind::kPut && !status.IsOk()) Keep(std::move(item));
     if (item.kind == Item::Kind::kIndex && status.IsOk()) RetryPutsIfPossible();
     if (is_sealed) {
       item.kind = Item::Kind::kIndex;
     } else {
+      // Without the collections file no step can be read, so one failure is not the end.
+      if (item.kind == Item::Kind::kPut && !status.IsOk()) Keep(std::move(item));
       lane.items.pop_front();
     }
     lanes_.GiveBack(lane, is_last);

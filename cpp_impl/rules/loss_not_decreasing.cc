@@ -37,7 +37,8 @@ struct Comparison {
   double first;
 };
 
-double MedianOf(std::deque<std::pair<int64_t, double>>::const_iterator begin, int64_t count) {
+double MedianOf(const std::deque<std::pair<int64_t, double>>::const_iterator &begin,
+                int64_t count) {
   std::vector<double> values;
   for (int64_t i = 0; i < count; ++i) values.push_back((begin + i)->second);
   std::sort(values.begin(), values.end());

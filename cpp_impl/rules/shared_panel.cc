@@ -30,7 +30,7 @@ Status Wait(SharedPanel &shared, Source &source, int64_t step, const RunRange &r
   }
   if (!needs_times) return source.WaitForStep(step);
   while (true) {
-    const Status status = source.WaitForStepUntil(step, Deadline::After(clock, kLookAtTheClock));
+    Status status = source.WaitForStepUntil(step, Deadline::After(clock, kLookAtTheClock));
     if (status.GetCode() != Code::kTimeout) return status;
     const MutexLock lock(shared.mutex);
     SMD_RETURN_IF_ERROR(Tell(shared.panel.NoteTime(clock.WallSeconds()), range, report));

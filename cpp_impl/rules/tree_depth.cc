@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <tuple>
 
 #include "base/strings.h"
 #include "rules/builtin.h"
@@ -18,7 +19,10 @@ constexpr std::string_view kNo = "trees/No";
 struct Node {
   int64_t tree;
   int64_t number;
-  auto operator<=>(const Node &) const = default;
+
+  bool operator<(const Node &other) const {
+    return std::tie(tree, number) < std::tie(other.tree, other.number);
+  }
 };
 
 std::optional<Node> ReadNode(std::string_view id) {

@@ -25,7 +25,7 @@ constexpr uint64_t Mix(uint64_t bits) {
 // Of the elements, whatever their order: workers may lay out the same tensor differently.
 uint64_t ChecksumOf(const tensor::View &view) {
   const size_t size = tensor::DTypeSize(view.dtype);
-  uint64_t sum = static_cast<uint64_t>(view.ElementCount());
+  auto sum = static_cast<uint64_t>(view.ElementCount());
   tensor::ForEachBlock(view, [&](const std::byte *elements, size_t count) {
     for (size_t i = 0; i < count; ++i) {
       uint64_t parts[2] = {};

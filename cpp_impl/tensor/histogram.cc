@@ -18,7 +18,11 @@ constexpr double kGrowth = 1.1;
 // How many magnitudes from kLeast on are below kEnd.
 consteval size_t CountMagnitudes() {
   size_t count = 0;
-  for (double magnitude = kLeast; magnitude < kEnd; magnitude *= kGrowth) ++count;
+  double magnitude = kLeast;
+  while (magnitude < kEnd) {
+    magnitude *= kGrowth;
+    ++count;
+  }
   return count;
 }
 constexpr size_t kMagnitudes = CountMagnitudes();
