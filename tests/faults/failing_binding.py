@@ -14,6 +14,7 @@ import os
 import shutil
 import signal
 import sys
+import time
 import traceback
 from typing import List, Tuple
 
@@ -23,7 +24,8 @@ from smdebug.exceptions import SMDebugError
 
 MEMORY, CALLS = 1, 2
 DONE, FAULTY, NOT_REACHED = range(3)
-SECONDS, STEPS, ROUNDS = 30, 2, 4
+SECONDS, STEPS, ROUNDS = 30, 2, 8
+SECONDS_TO_END = 2.0  # for a thread whose work is done
 MOST_FAULTS = 20  # where every job is faulty, none tells that there are no more calls
 TENSORS = {"bias": np.arange(3.0), "kernel": np.arange(12000, dtype=np.float32).reshape(120, 100)}
 EVERY_STEP = SaveConfig(save_interval=1)
@@ -119,13 +121,16 @@ def perform(folder: str, group: int, number: int, error: int) -> int:
 
 
 def holding() -> Tuple[int, int]:
-    """What the process holds of the library's: open files, allocations."""
+    """What the process holds: open files, allocations; of threads that are ending, nothing."""
     gc.collect()
+    deadline = time.monotonic() + SECONDS_TO_END
+    while len(os.listdir("/proc/self/task")) > 1 and time.monotonic() < deadline:
+        time.sleep(0.001)
     return len(os.listdir("/proc/self/fd")), calls.fault_allocations()
 
 
 def perform_without_leak(folder: str, group: int, number: int, error: int) -> int:
-    """More than once if something is left behind: a first job makes what later ones use again."""
+    """Anew while something is left behind: Python and first jobs keep what later ones use."""
     for _ in range(ROUNDS):
         before = holding()
         outcome = perform(folder, group, number, error)
