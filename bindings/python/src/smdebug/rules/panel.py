@@ -33,6 +33,11 @@ class Panel:
         Which steps of each mode it looks at: every so many, from 0 on, as if the job had
         been saved at that interval.  Other steps cost a job next to nothing.
 
+    Raises
+    ------
+    SMDebugValueError
+        If there is no such profile, or the interval is below 1.
+
     Examples
     --------
     >>> panel = Panel("calibrated").add("VanishingGradient").add("ExplodingTensor")
