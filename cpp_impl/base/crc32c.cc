@@ -58,11 +58,6 @@ uint32_t ExtendByTables(uint32_t crc, ByteSpan bytes) {
   return crc;
 }
 
-#if defined(__x86_64__)
-
-#define SMD_CRC_TARGET __attribute__((target("sse4.2,pclmul")))
-#define SMD_FOLD_TARGET __attribute__((target("sse4.2,pclmul,avx2,vpclmulqdq")))
-
 // The product of two remainders.
 constexpr uint32_t Multiply(uint32_t a, uint32_t b) {
   uint32_t product = 0;
@@ -83,6 +78,11 @@ constexpr uint32_t PowerOfX(size_t power) {
   }
   return remainder;
 }
+
+#if defined(__x86_64__)
+
+#define SMD_CRC_TARGET __attribute__((target("sse4.2,pclmul")))
+#define SMD_FOLD_TARGET __attribute__((target("sse4.2,pclmul,avx2,vpclmulqdq")))
 
 // The factor that moves a CRC, or what Fold() is given, `bytes` ahead: reflected
 // products come out one power low, and 32 bits in a word of 64 stand 32 powers high.
@@ -247,6 +247,10 @@ std::span<const ExtendCrc32cFunction> Crc32cImplementations() {
 uint32_t ExtendCrc32c(uint32_t crc, ByteSpan bytes) {
   static const ExtendCrc32cFunction kExtend = Crc32cImplementations().front();
   return ~kExtend(~crc, bytes);
+}
+
+uint32_t JoinCrc32c(uint32_t first, uint32_t second, uint64_t size) {
+  return Multiply(PowerOfX(8 * size), first) ^ second;
 }
 
 }  // namespace smdebug

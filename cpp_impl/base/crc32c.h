@@ -13,6 +13,9 @@ uint32_t ExtendCrc32c(uint32_t crc, ByteSpan bytes);
 
 inline uint32_t Crc32c(ByteSpan bytes) { return ExtendCrc32c(0, bytes); }
 
+// The CRC of the bytes that gave `first` followed by the `size` bytes that gave `second`.
+uint32_t JoinCrc32c(uint32_t first, uint32_t second, uint64_t size);
+
 // The form in which record frames store a CRC.
 inline uint32_t MaskedCrc32c(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xA282EAD8U; }
 

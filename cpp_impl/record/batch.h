@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/crc32c.h"
 #include "base/mode.h"
 #include "format/index_json.h"
 #include "record/step_file.h"
@@ -17,11 +18,16 @@ namespace smdebug::record {
 struct Batch {
   std::vector<Piece> pieces;
   std::vector<RecordMark> records;
+  std::vector<uint32_t> checksums;  // CRC-32C of each piece, or empty
   uint64_t bytes = 0;
 
   void Add(Piece piece) {
     bytes += piece.bytes.size();
     pieces.push_back(std::move(piece));
+  }
+  void ChecksumPieces() {
+    checksums.reserve(pieces.size());
+    for (const Piece &piece : pieces) checksums.push_back(Crc32c(piece.bytes));
   }
   bool IsEmpty() const { return pieces.empty() && records.empty(); }
 };

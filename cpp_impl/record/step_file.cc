@@ -44,10 +44,15 @@ void StepFile::Announce(RecordMark mark) {
   announced_ += mark.length;
 }
 
-Status StepFile::Append(std::span<const Piece> pieces) {
+Status StepFile::Append(std::span<const Piece> pieces, std::span<const uint32_t> checksums) {
   if (!events_) {
     SMD_RETURN_IF_ERROR(ChooseEventName());
     SMD_ASSIGN_OR_RETURN(events_, store_->Create(event_name_));
+  }
+  if (!checksums.empty()) {
+    SMD_RETURN_IF_ERROR(events_->Append(pieces));
+    for (size_t i = 0; i < pieces.size(); ++i) Checksum(pieces[i].bytes, checksums[i]);
+    return Status::Ok();
   }
   const uint64_t size =
       std::transform_reduce(pieces.begin(), pieces.end(), uint64_t{0}, std::plus<>(),
@@ -68,12 +73,14 @@ Status StepFile::Append(std::span<const Piece> pieces) {
   return Status::Ok();
 }
 
-void StepFile::Checksum(ByteSpan bytes) {
+void StepFile::Checksum(ByteSpan bytes, std::optional<uint32_t> known) {
+  const size_t whole = bytes.size();
   while (!bytes.empty()) {
     format::TensorLocation &record = index_.tensors[current_];
     const uint64_t left = record.start + record.length - written_;
     const ByteSpan part = bytes.first(std::min<uint64_t>(left, bytes.size()));
-    current_crc32c_ = ExtendCrc32c(current_crc32c_, part);
+    current_crc32c_ = known && part.size() == whole ? JoinCrc32c(current_crc32c_, *known, whole)
+                                                    : ExtendCrc32c(current_crc32c_, part);
     written_ += part.size();
     bytes = bytes.subspan(part.size());
     if (part.size() == left) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,7 +39,8 @@ class StepFile {
   // are this record.
   void Announce(RecordMark mark);
   // Appends bytes of announced records, in order; pieces need not end where records do.
-  Status Append(std::span<const Piece> pieces);
+  // `checksums` are those of the pieces, CRC-32C, or empty if nobody knows them yet.
+  Status Append(std::span<const Piece> pieces, std::span<const uint32_t> checksums = {});
   void AddShape(format::SavedShape shape) { index_.shapes.push_back(std::move(shape)); }
 
   bool IsEmpty() const { return index_.tensors.empty() && index_.shapes.empty(); }
@@ -52,7 +54,7 @@ class StepFile {
 
  private:
   Status ChooseEventName();
-  void Checksum(ByteSpan bytes);
+  void Checksum(ByteSpan bytes, std::optional<uint32_t> known = std::nullopt);
 
   std::shared_ptr<storage::Store> store_;
   const int64_t step_;

@@ -23,13 +23,13 @@ struct Item {
     kOffer,  // one that nothing depends on
   };
   Kind kind = Kind::kBatch;
-  Batch batch;
-  std::string spilled;  // where the batch's bytes are, if not in memory
-  uint64_t weight = 0;  // bytes it counts for in the queue
+  Batch batch{};
+  std::string spilled{};  // where the batch's bytes are, if not in memory
+  uint64_t weight = 0;    // bytes it counts for in the queue
   // kPut, kOffer; for kOffer where it goes.
-  std::shared_ptr<storage::Store> store;
-  std::string name;
-  std::string text;
+  std::shared_ptr<storage::Store> store{};
+  std::string name{};
+  std::string text{};
   uint64_t sequence = 0;
 };
 

@@ -53,6 +53,7 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
   uint64_t WeightOf(const Item &item) const;
   bool HasRoom(uint64_t bytes) const SMD_REQUIRES(mutex_);
   bool WaitForRoom(uint64_t bytes) SMD_REQUIRES(mutex_);
+  void HelpIfBehind(Batch *batch) SMD_EXCLUDES(mutex_);
   bool Spill(Item *item) SMD_REQUIRES(mutex_);
   Status DropStep(Step &step) SMD_REQUIRES(mutex_);
   // Whether there is one.
@@ -139,6 +140,16 @@ bool WriteQueue::Core::WaitForRoom(uint64_t bytes) {
   return HasRoom(bytes);
 }
 
+// A thread that is about to wait for the writers may as well do a part of their work.
+void WriteQueue::Core::HelpIfBehind(Batch *batch) {
+  if (options_.policy != QueuePolicy::kBlock) return;
+  {
+    const MutexLock lock(mutex_);
+    if (queued_bytes_ < options_.capacity / 4 * 3) return;
+  }
+  batch->ChecksumPieces();
+}
+
 bool WriteQueue::Core::Spill(Item *item) {
   if (options_.policy != QueuePolicy::kSpill) return false;
   if (!spill_) {
@@ -181,6 +192,7 @@ Status WriteQueue::Core::DropStep(Step &step) {
 
 Status WriteQueue::Core::Push(const std::shared_ptr<Step> &step, Item item) {
   if (step->is_given_up) return Status::Ok();
+  HelpIfBehind(&item.batch);
   Status dropped;
   {
     const MutexLock lock(mutex_);
@@ -463,7 +475,8 @@ Status WriteQueue::Core::Append(Lane &lane, Item &item) {
   }
   SMD_RETURN_IF_ERROR(Fetch(&item));
   for (RecordMark &record : item.batch.records) lane.file->Announce(std::move(record));
-  return item.batch.pieces.empty() ? Status::Ok() : lane.file->Append(item.batch.pieces);
+  return item.batch.pieces.empty() ? Status::Ok()
+                                   : lane.file->Append(item.batch.pieces, item.batch.checksums);
 }
 
 Status WriteQueue::Core::CommitStep(Lane &lane) {
@@ -551,17 +564,11 @@ WriteQueue::WriteQueue(std::shared_ptr<storage::Store> store, std::string worker
 WriteQueue::~WriteQueue() { core_->Abandon(); }
 
 Status WriteQueue::Push(const std::shared_ptr<Step> &step, Batch batch) {
-  Item item;
-  item.kind = Item::Kind::kBatch;
-  item.batch = std::move(batch);
-  return core_->Push(step, std::move(item));
+  return core_->Push(step, {.kind = Item::Kind::kBatch, .batch = std::move(batch)});
 }
 
 Status WriteQueue::Seal(const std::shared_ptr<Step> &step, Batch rest) {
-  Item item;
-  item.kind = Item::Kind::kSeal;
-  item.batch = std::move(rest);
-  return core_->Push(step, std::move(item));
+  return core_->Push(step, {.kind = Item::Kind::kSeal, .batch = std::move(rest)});
 }
 
 void WriteQueue::GiveUp(Step &step) { core_->GiveUp(step); }
@@ -571,20 +578,14 @@ void WriteQueue::Put(std::string name, std::string text) {
 }
 
 void WriteQueue::PutBefore(const std::shared_ptr<Step> &step, std::string name, std::string text) {
-  Item item;
-  item.kind = Item::Kind::kPut;
-  item.name = std::move(name);
-  item.text = std::move(text);
-  core_->Put(step, std::move(item));
+  core_->Put(step, {.kind = Item::Kind::kPut, .name = std::move(name), .text = std::move(text)});
 }
 
 void WriteQueue::Offer(std::shared_ptr<storage::Store> store, std::string name, std::string text) {
-  Item item;
-  item.kind = Item::Kind::kOffer;
-  item.store = std::move(store);
-  item.name = std::move(name);
-  item.text = std::move(text);
-  core_->Offer(std::move(item));
+  core_->Offer({.kind = Item::Kind::kOffer,
+                .store = std::move(store),
+                .name = std::move(name),
+                .text = std::move(text)});
 }
 
 Status WriteQueue::Flush(Deadline deadline) { return core_->Flush(deadline); }

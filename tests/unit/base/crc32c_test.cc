@@ -58,6 +58,16 @@ TEST(Crc32c, ExtendsOverAnySplit) {
   }
 }
 
+TEST(Crc32c, JoinsThoseOfAnySplit) {
+  const std::vector<std::byte> bytes = SomeBytes(20000);
+  const ByteSpan all = bytes;
+  for (const size_t split : {0U, 1U, 7U, 8U, 4096U, 14337U, 20000U}) {
+    const ByteSpan rest = all.subspan(split);
+    EXPECT_EQ(JoinCrc32c(Crc32c(all.first(split)), Crc32c(rest), rest.size()), Crc32c(all))
+        << split;
+  }
+}
+
 class Crc32cImplementation : public testing::TestWithParam<size_t> {
  protected:
   static uint32_t Extend(uint32_t crc, ByteSpan bytes) {

@@ -86,6 +86,23 @@ TEST_F(StepFileTest, AChecksumIsOfAllPartsOfALargeRecord) {
   EXPECT_EQ(store_->Files().at(kEvents), "s" + large);
 }
 
+TEST_F(StepFileTest, ChecksumsOfPiecesMayBeKnown) {
+  const std::array<std::string, 4> texts = {"aa", "aabb", "", "bbb"};
+  std::vector<Piece> pieces;
+  std::vector<uint32_t> checksums;
+  for (const std::string &text : texts) {
+    pieces.push_back({nullptr, AsBytes(text)});
+    checksums.push_back(Crc32c(AsBytes(text)));
+  }
+  file_.Announce({"a", 4});
+  file_.Announce({"b", 5});
+  ASSERT_TRUE(file_.Append(pieces, checksums).IsOk());
+  ASSERT_TRUE(file_.Commit(Mode::kGlobal, 12, false).IsOk());
+  EXPECT_EQ(Index().tensors[0].crc32c, Crc32c(AsBytes("aaaa")));
+  EXPECT_EQ(Index().tensors[1].crc32c, Crc32c(AsBytes("bbbbb")));
+  EXPECT_EQ(store_->Files().at(kEvents), "aaaabbbbb");
+}
+
 TEST_F(StepFileTest, TheEventFileIsMadeWithTheFirstBytes) {
   bool is_made = false;
   store_->SetFault([&](MemoryStore::Call call, const std::string &) {

@@ -153,6 +153,30 @@ TEST_F(WriteQueueTest, AStepMayComeInManyBatches) {
   EXPECT_EQ(store_->Files().at(format::EventFileName(0, "worker_0")), "aaabbc");
 }
 
+TEST_F(WriteQueueTest, WhoeverComputesAChecksumItIsTheSame) {
+  options_.capacity = 1000;
+  HoldUpTheStore();
+  const auto step = NewStep(4);
+  std::string text;
+  Batch first;
+  first.records.push_back({"tensor", 950});
+  for (const auto &[size, letter] : {std::pair{800, 'a'}, {100, 'b'}, {50, 'c'}}) {
+    text += std::string(static_cast<size_t>(size), letter);
+    const auto bytes = std::make_shared<const std::string>(size, letter);
+    Batch batch = std::exchange(first, {});
+    batch.Add({bytes, AsBytes(*bytes)});
+    ASSERT_TRUE(Queue().Push(step, std::move(batch)).IsOk());
+  }
+  gate_->Open();
+  ASSERT_TRUE(Queue().Seal(step, {}).IsOk());
+  FlushReally();
+  const std::string name = format::IndexFileName(4, "worker_0");
+  const auto index = format::IndexFromJson(store_->Files().at(name), name);
+  ASSERT_TRUE(index.IsOk());
+  EXPECT_EQ(index->tensors[0].crc32c, Crc32c(AsBytes(text)));
+  EXPECT_EQ(store_->Files().at(format::EventFileName(4, "worker_0")), text);
+}
+
 TEST_F(WriteQueueTest, ASmallFileThatFailedIsTriedAgainAfterTheNextStep) {
   bool fails = true;
   store_->SetFault([&](Call call, const std::string &name) {
