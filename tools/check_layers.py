@@ -17,7 +17,7 @@ ALLOWED = {
     "aws": {"base", "net"},
     "storage": {"base", "net", "aws"},
     "config": {"base", "tensor"},
-    "rules": {"base", "tensor"},
+    "rules": {"base", "tensor", "config"},
     "record": {"base", "tensor", "format", "storage", "config", "rules"},
     "analyze": {"base", "tensor", "format", "storage", "config", "rules"},
 }

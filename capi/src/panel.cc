@@ -87,15 +87,12 @@ smd_error *smd_panel_new(const char *profile, smd_panel **out) noexcept {
   });
 }
 
-smd_error *smd_panel_set_interval(smd_panel *panel, int64_t interval) noexcept {
+smd_error *smd_panel_set_save_config(smd_panel *panel, const smd_save_config *config) noexcept {
   return Guard([&]() -> Status {
     SMD_RETURN_IF_ERROR(NotNull(panel, "panel"));
-    if (interval < 1) {
-      return InvalidArgument(StrCat("the interval is ", interval, "; it must be 1 or more"));
-    }
     const MutexLock lock(panel->shared->mutex);
-    SMD_RETURN_IF_ERROR(HasNotJudged(*panel->shared, "its interval is set"));
-    panel->shared->panel.SetInterval(interval);
+    SMD_RETURN_IF_ERROR(HasNotJudged(*panel->shared, "its save config is set"));
+    panel->shared->panel.SetSaveConfig(config == nullptr ? config::SaveConfig() : config->config);
     return Status::Ok();
   });
 }

@@ -3,11 +3,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "config/save_config.h"
 #include "rules/detector.h"
 #include "rules/sample.h"
 #include "rules/verdict.h"
@@ -20,10 +23,13 @@ class Panel {
   void Add(std::unique_ptr<Detector> detector, Action action = Action::kWarn);
   bool IsEmpty() const { return seats_.empty(); }
 
-  // It is only to be shown every so many steps of each mode, from 0 on: as if no other had been
-  // saved.  At least 1, which is every step.
-  void SetInterval(int64_t steps) { interval_ = steps; }
-  bool LooksAt(const StepPlace &place) const { return place.mode_step % interval_ == 0; }
+  // It is only to be shown the steps that are saved by this, as if there were no others.  A mode
+  // without settings is one of which all steps are shown.
+  void SetSaveConfig(config::SaveConfig saves) { saves_ = std::move(saves); }
+  bool LooksAt(const StepPlace &place) const {
+    const std::optional<config::SaveConfigMode> &settings = saves_.Of(place.mode);
+    return !settings || settings->Wants(place.mode_step);
+  }
 
   // Whether any of them looks at the tensor.  Names are remembered until Forget().
   bool Wants(std::string_view tensor, const Membership &membership);
@@ -63,7 +69,7 @@ class Panel {
   void Note(Seat &seat, Findings &findings, std::vector<Verdict> *out);
 
   std::vector<Seat> seats_;
-  int64_t interval_ = 1;
+  config::SaveConfig saves_;
   std::vector<Findings> open_;  // of the step under way, a seat each; empty before it
   StepPlace last_place_{-1, Mode::kGlobal, -1};
   std::unordered_map<std::string, std::vector<size_t>, Hash, std::equal_to<>> names_;

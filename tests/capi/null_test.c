@@ -39,7 +39,7 @@ static void hook(void) {
   REFUSED(smd_hook_options_new(NULL));
   REFUSED(smd_hook_options_set(NULL, NULL, NULL));
   REFUSED(smd_panel_new(NULL, NULL));
-  REFUSED(smd_panel_set_interval(NULL, 1));
+  REFUSED(smd_panel_set_save_config(NULL, NULL));
   REFUSED(smd_panel_add(NULL, NULL, NULL, SMD_ACTION_WARN));
   REFUSED(smd_panel_run(NULL, NULL, 0, -1, 0, NULL));
   REFUSED(smd_panel_outcomes(NULL, NULL));

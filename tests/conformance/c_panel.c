@@ -20,7 +20,9 @@ cJSON *name_of_action(smd_action action) { return cJSON_CreateString(kActions[ac
 smd_error *panel_of(const cJSON *settings, smd_panel **panel) {
   const cJSON *rule;
   smd_error *error = smd_panel_new(member_text(settings, "profile"), panel);
-  if (error == NULL) error = smd_panel_set_interval(*panel, member_number(settings, "interval"));
+  smd_save_config *saves = save_config_of(cJSON_GetObjectItem(settings, "save_every"));
+  if (error == NULL) error = smd_panel_set_save_config(*panel, saves);
+  smd_save_config_free(saves);
   cJSON_ArrayForEach(rule, member(settings, "rules")) {
     char *parameters = cJSON_PrintUnformatted(member(rule, "parameters"));
     if (error == NULL) {

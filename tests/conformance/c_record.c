@@ -5,7 +5,7 @@
 
 #include "c_runner.h"
 
-static smd_save_config *save_config_of(const cJSON *every) {
+smd_save_config *save_config_of(const cJSON *every) {
   smd_save_config *config = NULL;
   const cJSON *mode;
   must(smd_save_config_new(&config));

@@ -11,6 +11,9 @@ void must(smd_error *error);
 smd_mode mode_named(const char *name);
 smd_dtype dtype_named(const char *name);
 
+/* Of intervals by mode; the caller's to free. */
+smd_save_config *save_config_of(const cJSON *every);
+
 /* A panel of the scenario; *panel is to be freed also after a failure. */
 smd_error *panel_of(const cJSON *settings, smd_panel **panel);
 cJSON *name_of_action(smd_action action);

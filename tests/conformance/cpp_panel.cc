@@ -61,7 +61,7 @@ Json Described(const Verdict &verdict) {
 smdebug::Panel PanelOf(const cJSON *settings) {
   const bool is_aws = TextOf(Member(settings, "profile")) == "aws";
   smdebug::Panel panel(is_aws ? smdebug::Profile::kAws : smdebug::Profile::kCalibrated);
-  panel.SetInterval(NumberOf(Member(settings, "interval")));
+  panel.SetSaveConfig(SaveConfigOf(Member(settings, "save_every")));
   for (const cJSON *rule : Items(Member(settings, "rules"))) {
     panel.Add(TextOf(Member(rule, "rule")), Printed(Member(rule, "parameters")),
               ActionNamed(TextOf(Member(rule, "action"))));

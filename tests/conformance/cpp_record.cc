@@ -10,6 +10,12 @@ Mode ModeNamed(const std::string &name) {
   throw std::runtime_error("no mode is named " + name);
 }
 
+smdebug::SaveConfig SaveConfigOf(const cJSON *every) {
+  smdebug::SaveConfig config;
+  for (const cJSON *mode : Items(every)) config.Set(ModeNamed(mode->string), NumberOf(mode));
+  return config;
+}
+
 namespace {
 
 DType DTypeNamed(const std::string &name) {
@@ -17,12 +23,6 @@ DType DTypeNamed(const std::string &name) {
     if (name == smd_dtype_name(dtype)) return static_cast<DType>(dtype);
   }
   throw std::runtime_error("no element type is named " + name);
-}
-
-smdebug::SaveConfig SaveConfigOf(const cJSON *every) {
-  smdebug::SaveConfig config;
-  for (const cJSON *mode : Items(every)) config.Set(ModeNamed(mode->string), NumberOf(mode));
-  return config;
 }
 
 smdebug::Collection CollectionOf(const cJSON *settings) {

@@ -9,6 +9,9 @@
 
 smdebug::Mode ModeNamed(const std::string &name);
 
+// Of intervals by mode; NULL has none.
+smdebug::SaveConfig SaveConfigOf(const cJSON *every);
+
 smdebug::Panel PanelOf(const cJSON *settings);
 const char *NameOf(smdebug::Action action);
 // Appends the verdicts to a list.

@@ -66,7 +66,7 @@ def hook_for(scenario: Mapping[str, Any], out_dir: str, worker: str) -> smd.Hook
 
 
 def panel_of(settings: Mapping[str, Any]) -> Panel:
-    panel = Panel(settings["profile"], settings["interval"])
+    panel = Panel(settings["profile"], save_config(settings.get("save_every", {})))
     for rule in settings["rules"]:
         panel.add(rule["rule"], rule["parameters"], rule["action"])
     return panel

@@ -109,7 +109,6 @@ def test_the_errors_are_those_of_the_scenario(recorded):
         "not saved at this step": "VALUE_UNAVAILABLE",
         "only reductions": "VALUE_UNAVAILABLE",
         "no such worker": "WORKER_UNKNOWN",
-        "no such interval": "INVALID_ARGUMENT",
         "no such rule": "INVALID_ARGUMENT",
         "bad expression": "INVALID_CONFIG",
         "bad option": "INVALID_CONFIG",

@@ -33,9 +33,11 @@ WITHOUT_FINDING = {
     "WorkerDivergence": VerdictStatus.NOT_ENOUGH_DATA,
 }
 
+EVERY_STEP = SaveConfig(save_interval=1)
 
-def panel_of(profile: str, other: str, interval: int = 1) -> Panel:
-    panel = Panel(profile, interval)
+
+def panel_of(profile: str, other: str, saves: Optional[SaveConfig] = None) -> Panel:
+    panel = Panel(profile, saves)
     for rule in (each["name"] for each in Panel.rules()):
         given = {"other_trials": other} if rule == "SimilarAcrossRuns" else {}
         panel.add(rule, {**given, **GIVEN.get(rule, {})})
@@ -82,10 +84,10 @@ def save_step(hook: Hook, random: np.random.Generator, step: int, is_eval: bool)
 
 
 def record(
-    path: str, seed: int, panel: Optional[Panel] = None, save_interval: int = 1
+    path: str, seed: int, panel: Optional[Panel] = None, saves: SaveConfig = EVERY_STEP
 ) -> List[Verdict]:
     random = np.random.default_rng(seed)
-    with Hook(path, save_all=True, save_config=SaveConfig(save_interval=save_interval)) as hook:
+    with Hook(path, save_all=True, save_config=saves) as hook:
         for name, pattern in COLLECTIONS.items():
             hook.get_collection(name).include(pattern)
         if panel is not None:
@@ -115,12 +117,13 @@ def test_verdicts_and_outcomes_of_all_rules(tmp_path, profile):
     assert {each.rule: each.status for each in outcomes} == expected
 
 
-def test_a_panel_with_an_interval_is_one_of_a_job_saved_at_it(tmp_path):
+def test_a_panel_with_a_save_config_is_one_of_a_job_saved_so(tmp_path):
     whole, some, other = (str(tmp_path / name) for name in ("whole", "some", "other"))
+    saves = SaveConfig(save_interval=4, save_steps=list(range(9)))
     record(other, seed=2)
-    live = record(whole, seed=1, panel=panel_of("calibrated", other, interval=4))
-    record(some, seed=1, save_interval=4)
-    of_whole = list(panel_of("calibrated", other, interval=4).run(create_trial(whole)))
+    live = record(whole, seed=1, panel=panel_of("calibrated", other, saves))
+    record(some, seed=1, saves=saves)
+    of_whole = list(panel_of("calibrated", other, saves).run(create_trial(whole)))
     of_some = list(panel_of("calibrated", other).run(create_trial(some)))
     assert len(live) > 20
     assert list(map(repr, live)) == list(map(repr, of_whole)) == list(map(repr, of_some))

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from smdebug import Hook, SaveConfig, create_trial, modes
+from smdebug import Hook, SaveConfig, SaveConfigMode, create_trial, modes
 from smdebug.core.framework_hook import FrameworkHook
 from smdebug.core.singleton_utils import del_hook
 from smdebug.exceptions import (
@@ -63,27 +63,24 @@ def test_a_stored_trial_is_judged(out_dir):
     assert outcome.message.startswith("2 findings, first: ")
 
 
-def test_the_interval_counts_each_mode_by_itself(out_dir):
+def test_a_save_config_counts_each_mode_by_itself(out_dir):
+    saves = SaveConfig({modes.TRAIN: SaveConfigMode(3, save_steps=[1])})
     with Hook(out_dir, save_all=True, save_config=SaveConfig(save_interval=1)) as hook:
-        hook.watch(Panel(interval=3).add("VanishingGradient"))
+        hook.watch(Panel(save_config=saves).add("VanishingGradient"))
         for step in range(14):
             with hook.step(modes.TRAIN if step % 2 == 0 else modes.EVAL):
                 hook.save("gradient/w", np.zeros(3, "float32"))
         live = hook.take_verdicts()
-    assert [(each.mode, each.mode_step) for each in live] == [
-        (mode, step) for step in (0, 3, 6) for mode in (modes.TRAIN, modes.EVAL)
-    ]
-    panel = Panel(interval=3).add("VanishingGradient")
+    found = {mode: [each.mode_step for each in live if each.mode == mode] for mode in modes}
+    assert found[modes.TRAIN] == [0, 1, 3, 6]
+    assert found[modes.EVAL] == list(range(7))
+    panel = Panel(save_config=saves).add("VanishingGradient")
     assert list(map(repr, panel.run(create_trial(out_dir)))) == list(map(repr, live))
 
 
-@pytest.mark.parametrize(
-    "interval, error",
-    [(0, SMDebugValueError), (-4, SMDebugValueError), ("4", SMDebugTypeError)],
-)
-def test_an_interval_must_make_sense(interval, error):
-    with pytest.raises(error, match="interval"):
-        Panel(interval=interval)
+def test_a_save_config_must_be_one():
+    with pytest.raises(SMDebugTypeError, match="5 does not stand for a SaveConfig"):
+        Panel(save_config=5)
 
 
 def test_steps_before_the_first_are_not_reported(out_dir):

@@ -31,6 +31,7 @@ from faults import FAULTS, Fault
 from healthy import HEALTHY, Healthy
 from trainer import Training
 
+from smdebug import SaveConfig
 from smdebug.exceptions import SMDebugValueError
 from smdebug.rules import Panel, Verdict
 from smdebug.trials import create_trial
@@ -111,9 +112,9 @@ class Outcome:
         return [finding for finding in self.findings if finding.is_wanted]
 
 
-def panel_of(profile: str, interval: int) -> Panel:
+def panel_of(profile: str, saves: Optional[SaveConfig]) -> Panel:
     """All rules with their defaults."""
-    panel = Panel(profile, interval)
+    panel = Panel(profile, saves)
     for rule in (each["name"] for each in Panel.rules()):
         if rule in NOT_ASKED:
             continue
@@ -136,7 +137,7 @@ def cases_of(
 
 
 def run(
-    case: Case, folder: Path, profiles: Sequence[str] = PROFILES, interval: int = 1
+    case: Case, folder: Path, profiles: Sequence[str] = PROFILES, saves: Optional[SaveConfig] = None
 ) -> List[Outcome]:
     """Trains, unless the folder holds that training, and judges it."""
     culprits = folder / f"{case}.json"
@@ -146,12 +147,12 @@ def run(
         training = Training(case.architecture, case.seed)
         patterns = case.kind.inject(training) if case.is_fault else case.kind.vary(training)
         is_watched = training.workers == 1
-        live = training.run(trial, panel_of("calibrated", interval) if is_watched else None)
+        live = training.run(trial, panel_of("calibrated", saves) if is_watched else None)
         live = live if is_watched else None
         evaluations = training.evaluates_every, training.batches_of_evaluation
         culprits.write_text(json.dumps([patterns or [], *evaluations]))
     return [
-        judge(case, trial, culprits, profile, panel_of(profile, interval), live)
+        judge(case, trial, culprits, profile, panel_of(profile, saves), live)
         for profile in profiles
     ]
 
@@ -343,7 +344,7 @@ def print_mistakes(outcomes: Sequence[Outcome], profile: str) -> None:
             print(f"live differs: {outcome.case}")
 
 
-def run_all(cases: Iterable[Case], keep: Optional[Path], interval: int) -> List[Outcome]:
+def run_all(cases: Iterable[Case], keep: Optional[Path], saves: SaveConfig) -> List[Outcome]:
     """Runs them one after the other; trials are kept only in the folder `keep`."""
     memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
     folder = keep or Path(tempfile.mkdtemp(prefix="smdebug-rules-", dir=memory))
@@ -351,7 +352,7 @@ def run_all(cases: Iterable[Case], keep: Optional[Path], interval: int) -> List[
     outcomes: List[Outcome] = []
     try:
         for case in cases:
-            outcomes += run(case, folder, interval=interval)
+            outcomes += run(case, folder, saves=saves)
             if keep is None:
                 shutil.rmtree(folder / str(case))
             if sys.stderr.isatty():
@@ -374,6 +375,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser.add_argument("--set", choices=SETS, default="held-out")
     parser.add_argument("--only", default="", help="an expression for kind-architecture-seed")
     parser.add_argument("--interval", type=int, default=1, help="at which steps rules look")
+    parser.add_argument("--first", type=int, default=0, help="how many steps they look at before")
     parser.add_argument("--keep", type=Path, help="folder of trials, to be judged again")
     parser.add_argument("--json", type=Path, help="where to write all outcomes")
     parser.add_argument("--read", type=Path, help="print what --json wrote, and train nothing")
@@ -384,7 +386,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         outcomes = read_outcomes(options.read)
     else:
         cases = cases_of(*SETS[options.set], options.only)
-        outcomes = run_all(cases, options.keep, options.interval)
+        saves = SaveConfig(save_interval=options.interval, save_steps=list(range(options.first)))
+        outcomes = run_all(cases, options.keep, saves)
     print_figures(outcomes)
     print_kinds(outcomes)
     if options.mistakes:

@@ -287,7 +287,7 @@ func (h *Hook) Collections() ([]string, error) {
 // step, and all that waits before it.
 func (h *Hook) ExportCollections() error { return h.call(raw.Smd_hook_export_collections) }
 
-// Watch has a panel judge every step, or those of its interval, as it ends, from the next
+// Watch has a panel judge every step, or those it looks at, as it ends, from the next
 // one on, whatever is saved of it; [Hook.Wants] is then true for what its rules look at,
 // too.  Another panel takes the place of the first.
 func (h *Hook) Watch(panel *Panel) error {

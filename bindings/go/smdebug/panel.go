@@ -73,16 +73,21 @@ func (p *Panel) Add(rule string, parameters map[string]string, action Action) er
 	return take(raw.Smd_panel_add(handle, rule, given, int(action)))
 }
 
-// SetInterval has the panel look at every interval-th step of each mode only, from step 0
-// on, as if the job had been saved at that interval: other steps cost a job no more than
-// its hook does.  It is set before the first step is judged; 1 is every step.
-func (p *Panel) SetInterval(interval int64) error {
+// SetSaveConfig has the panel look only at the steps that the config saves, as if the job
+// had been saved so: other steps cost a job no more than its hook does. Of a mode that it
+// does not hold, the panel looks at every step. It is set before the first step is judged.
+func (p *Panel) SetSaveConfig(config SaveConfig) error {
 	handle, err := p.handle.acquire()
 	if err != nil {
 		return err
 	}
 	defer p.handle.release()
-	return take(raw.Smd_panel_set_interval(handle, interval))
+	saves, err := config.toRaw()
+	if err != nil {
+		return err
+	}
+	defer raw.Smd_save_config_free(saves)
+	return take(raw.Smd_panel_set_save_config(handle, saves))
 }
 
 // StepRange is the global steps First <= s < End; End 0: all from First on.

@@ -241,11 +241,11 @@ func TestAHookWatches(t *testing.T) {
 	mustFail(t, hook.Watch(other), smdebug.ErrWrongState)
 }
 
-func TestAPanelLooksAtTheStepsOfItsInterval(t *testing.T) {
+func TestAPanelLooksAtTheStepsThatItsConfigSaves(t *testing.T) {
 	hook := newHook(t, filepath.Join(t.TempDir(), "run"), gradients())
 	panel := got(newPanel("1e-6", smdebug.ActionStop))(t)
-	mustFail(t, panel.SetInterval(0), smdebug.ErrInvalidArgument)
-	must(t, panel.SetInterval(9))
+	mustFail(t, panel.SetSaveConfig(smdebug.SaveEvery(-1)), smdebug.ErrInvalidConfig)
+	must(t, panel.SetSaveConfig(smdebug.SaveEvery(9)))
 	must(t, hook.Watch(panel))
 	for range 10 {
 		recordStep(t, hook, gradient)
@@ -254,7 +254,7 @@ func TestAPanelLooksAtTheStepsOfItsInterval(t *testing.T) {
 	if steps := foundAt(got(hook.TakeVerdicts())(t)); !slices.Equal(steps, []int64{9}) {
 		t.Error(steps)
 	}
-	mustFail(t, panel.SetInterval(1), smdebug.ErrWrongState)
+	mustFail(t, panel.SetSaveConfig(nil), smdebug.ErrWrongState)
 }
 
 func TestLiveAndStoredVerdictsAreEqual(t *testing.T) {

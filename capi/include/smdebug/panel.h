@@ -49,13 +49,15 @@ SMD_FALLIBLE smd_panel_new(const char *profile, smd_panel **out) SMD_NOEXCEPT;
 SMD_FALLIBLE smd_panel_add(smd_panel *panel, const char *rule, const char *parameters,
                            smd_action action) SMD_NOEXCEPT;
 
-/* Has the panel look at every `interval`-th step of each mode only, from its step 0 on, before
- * the first step is judged: as if a job had been saved at that interval.  1, as it is without
- * the call: at every step.  A step that it does not look at costs a job no more than a hook.
+/* Has the panel look only at the steps that `config` (a copy) saves, before the first step is
+ * judged: as if a job had been saved so.  Of a mode without settings it looks at every step, as
+ * it does of all without the call or with NULL.  A step that it does not look at costs a job no
+ * more than a hook does.
  *
- * Fails: INVALID_ARGUMENT (interval below 1), WRONG_STATE (a step was judged).
+ * Fails: INVALID_ARGUMENT, WRONG_STATE (a step was judged).
  * Thread: any.   Since: 1.0 */
-SMD_FALLIBLE smd_panel_set_interval(smd_panel *panel, int64_t interval) SMD_NOEXCEPT;
+SMD_FALLIBLE smd_panel_set_save_config(smd_panel *panel,
+                                       const smd_save_config *config) SMD_NOEXCEPT;
 
 /* Judges the global steps first <= s < end (end -1: all) that were not judged yet.  Earlier
  * steps are shown to the rules and not reported.  If `waits` is not 0, waits for each step
@@ -87,8 +89,8 @@ SMD_FALLIBLE smd_panel_rules(smd_text **out) SMD_NOEXCEPT;
 
 /* ---- rules in the training process ---------------------------------------- */
 
-/* From the next step on, has the panel judge every step of the job as it ends, or those of its
- * interval, whatever is saved of them.  smd_hook_wants() is then 1 for what the rules look at too.
+/* From the next step on, has the panel judge every step of the job as it ends, or those that it
+ * looks at, whatever is saved of them.  smd_hook_wants() is then 1 for what the rules look at too.
  * Another panel takes the place of the first, whose findings can still be taken.
  *
  * Fails: INVALID_ARGUMENT, WRONG_STATE (a step is open), AFTER_FORK.

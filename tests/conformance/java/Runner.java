@@ -98,8 +98,10 @@ final class Runner {
 
   private static Panel panel(Map<String, Object> settings) {
     String profile = ((String) settings.get("profile")).toUpperCase();
-    long interval = ((Number) settings.get("interval")).longValue();
-    Panel panel = new Panel(Panel.Profile.valueOf(profile)).setInterval(interval);
+    Panel panel = new Panel(Panel.Profile.valueOf(profile));
+    if (settings.containsKey("save_every")) {
+      panel.saveConfig(saveConfig(settings));
+    }
     for (Map<String, Object> rule : maps(settings, "rules")) {
       panel.add(
           (String) rule.get("rule"),

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 import smdebug.pytorch as smd
+from smdebug import SaveConfig
 from smdebug.exceptions import TrainingStopped
 from smdebug.rules import Panel
 
@@ -70,11 +71,12 @@ def test_who_does_not_catch_it_gets_a_sentence(out_dir: str) -> None:
     hook.close()
 
 
-def test_rules_look_at_the_steps_of_their_interval(out_dir: str) -> None:
+def test_rules_look_at_the_steps_that_their_config_saves(out_dir: str) -> None:
     model = torch.nn.Linear(3, 1)
     hook = smd.Hook(out_dir)
     hook.register_module(model)
-    hook.watch(Panel(interval=3).add("VanishingGradient", {"threshold": 1e9}))
+    panel = Panel(save_config=SaveConfig(save_interval=3))
+    hook.watch(panel.add("VanishingGradient", {"threshold": 1e9}))
     assert train(model, 8) == 8
     hook.close()
     assert sorted({each.mode_step for each in hook.take_verdicts()}) == [0, 3, 6]

@@ -48,27 +48,30 @@ TEST_F(LiveRulesTest, JudgeEveryStepWhateverIsSaved) {
   EXPECT_THAT(TheHook().TakeVerdicts(), IsEmpty());
 }
 
-TEST_F(LiveRulesTest, JudgeTheStepsOfTheirInterval) {
+TEST_F(LiveRulesTest, JudgeTheStepsThatTheirConfigSaves) {
   SaveEvery(100);
   const auto shared = PanelOf(rules::Action::kStop);
   {
     const MutexLock lock(shared->mutex);
-    shared->panel.SetInterval(3);
+    config::SaveConfig saves;
+    saves.SetAll({.interval = 3, .end = {}, .steps = {1}});
+    shared->panel.SetSaveConfig(saves);
   }
   Expect(TheHook().Watch(shared));
   std::vector<rules::Action> advice;
   for (int step = 0; step < 5; ++step) {
     Begin();
-    EXPECT_EQ(TheHook().SavesStep(), step % 3 == 0) << step;
-    EXPECT_EQ(TheHook().Wants("gradient/w"), step % 3 == 0) << step;
+    const bool is_looked_at = step % 3 == 0 || step == 1;
+    EXPECT_EQ(TheHook().SavesStep(), is_looked_at) << step;
+    EXPECT_EQ(TheHook().Wants("gradient/w"), is_looked_at) << step;
     Save("gradient/w", Floats({0}));
     End();
     advice.push_back(TheHook().Advice());
   }
   constexpr auto kContinue = rules::Action::kContinue;
   constexpr auto kStop = rules::Action::kStop;
-  EXPECT_THAT(advice, ElementsAre(kStop, kContinue, kContinue, kStop, kContinue));
-  EXPECT_THAT(TheHook().TakeVerdicts(), SizeIs(2));
+  EXPECT_THAT(advice, ElementsAre(kStop, kStop, kContinue, kStop, kContinue));
+  EXPECT_THAT(TheHook().TakeVerdicts(), SizeIs(3));
 }
 
 TEST_F(LiveRulesTest, TheHookWantsWhatTheyLookAt) {

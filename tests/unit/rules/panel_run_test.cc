@@ -65,9 +65,11 @@ TEST_F(PanelRunTest, WhatIsNotReportedDoesNotCount) {
   EXPECT_EQ(panel_.Outcomes()[0].message, "1 finding: it is negative");
 }
 
-TEST_F(PanelRunTest, LooksAtTheStepsOfItsInterval) {
+TEST_F(PanelRunTest, LooksAtTheStepsThatItsConfigSaves) {
   for (const int64_t step : {0, 1, 2, 3, 4, 5, 6}) source_.Step(step).Save("w", {-1});
-  panel_.SetInterval(3);
+  config::SaveConfig saves;
+  EXPECT_TRUE(saves.Set(Mode::kGlobal, {.interval = 3, .end = {}, .steps = {}}).IsOk());
+  panel_.SetSaveConfig(saves);
   EXPECT_TRUE(Run({0, 5, false}).IsOk());
   EXPECT_THAT(shown_, ElementsAre(0, 3));
   EXPECT_TRUE(Run({0, {}, false}).IsOk());

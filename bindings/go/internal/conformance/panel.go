@@ -10,9 +10,9 @@ import (
 
 // panel is a panel of rules of the scenario.
 type panel struct {
-	Profile  smdebug.Profile
-	Interval int64
-	Rules    []struct {
+	Profile   smdebug.Profile
+	SaveEvery map[string]int64 `json:"save_every"`
+	Rules     []struct {
 		Rule       string
 		Parameters map[string]string
 		Action     string
@@ -32,7 +32,7 @@ func (p *panel) make() (*smdebug.Panel, error) {
 }
 
 func (p *panel) fill(made *smdebug.Panel) error {
-	if err := made.SetInterval(p.Interval); err != nil {
+	if err := made.SetSaveConfig(saveConfig(p.SaveEvery)); err != nil {
 		return err
 	}
 	for _, rule := range p.Rules {

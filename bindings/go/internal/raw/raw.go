@@ -131,8 +131,8 @@ typedef _gostring_ swig_type_99;
 typedef long long swig_type_100;
 typedef long long swig_type_101;
 typedef long long swig_type_102;
-typedef long long swig_type_103;
-typedef _gostring_ swig_type_104;
+typedef _gostring_ swig_type_103;
+typedef long long swig_type_104;
 typedef long long swig_type_105;
 typedef long long swig_type_106;
 typedef long long swig_type_107;
@@ -140,36 +140,35 @@ typedef long long swig_type_108;
 typedef long long swig_type_109;
 typedef long long swig_type_110;
 typedef long long swig_type_111;
-typedef long long swig_type_112;
-typedef _gostring_ swig_type_113;
-typedef long long swig_type_114;
-typedef _gostring_ swig_type_115;
+typedef _gostring_ swig_type_112;
+typedef long long swig_type_113;
+typedef _gostring_ swig_type_114;
+typedef long long swig_type_115;
 typedef long long swig_type_116;
 typedef long long swig_type_117;
-typedef long long swig_type_118;
-typedef _gostring_ swig_type_119;
-typedef long long swig_type_120;
-typedef _gostring_ swig_type_121;
-typedef long long swig_type_122;
-typedef _gostring_ swig_type_123;
-typedef long long swig_type_124;
+typedef _gostring_ swig_type_118;
+typedef long long swig_type_119;
+typedef _gostring_ swig_type_120;
+typedef long long swig_type_121;
+typedef _gostring_ swig_type_122;
+typedef long long swig_type_123;
+typedef _gostring_ swig_type_124;
 typedef _gostring_ swig_type_125;
-typedef _gostring_ swig_type_126;
-typedef long long swig_type_127;
+typedef long long swig_type_126;
+typedef _gostring_ swig_type_127;
 typedef _gostring_ swig_type_128;
 typedef _gostring_ swig_type_129;
 typedef _gostring_ swig_type_130;
-typedef _gostring_ swig_type_131;
+typedef long long swig_type_131;
 typedef long long swig_type_132;
 typedef long long swig_type_133;
-typedef long long swig_type_134;
-typedef _gostring_ swig_type_135;
-typedef long long swig_type_136;
-typedef _gostring_ swig_type_137;
+typedef _gostring_ swig_type_134;
+typedef long long swig_type_135;
+typedef _gostring_ swig_type_136;
+typedef long long swig_type_137;
 typedef long long swig_type_138;
-typedef long long swig_type_139;
-typedef _gostring_ swig_type_140;
-typedef long long swig_type_141;
+typedef _gostring_ swig_type_139;
+typedef long long swig_type_140;
 extern void _wrap_Swig_free_raw_57428f978a1a71a2(uintptr_t arg1);
 extern uintptr_t _wrap_Swig_malloc_raw_57428f978a1a71a2(swig_intgo arg1);
 extern uintptr_t _wrap_new_smd_text_slot_raw_57428f978a1a71a2(void);
@@ -433,48 +432,48 @@ extern swig_type_95 _wrap_smd_verdict_status_name_raw_57428f978a1a71a2(swig_intg
 extern swig_type_96 _wrap_smd_action_name_raw_57428f978a1a71a2(swig_intgo arg1);
 extern uintptr_t _wrap_smd_panel_new_raw_57428f978a1a71a2(swig_type_97 arg1, uintptr_t arg2);
 extern uintptr_t _wrap_smd_panel_add_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_98 arg2, swig_type_99 arg3, swig_intgo arg4);
-extern uintptr_t _wrap_smd_panel_set_interval_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_100 arg2);
-extern uintptr_t _wrap_smd_panel_run_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2, swig_type_101 arg3, swig_type_102 arg4, swig_intgo arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_panel_set_save_config_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_panel_run_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2, swig_type_100 arg3, swig_type_101 arg4, swig_intgo arg5, uintptr_t arg6);
 extern uintptr_t _wrap_smd_panel_outcomes_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
 extern void _wrap_smd_panel_free_raw_57428f978a1a71a2(uintptr_t arg1);
 extern uintptr_t _wrap_smd_panel_rules_raw_57428f978a1a71a2(uintptr_t arg1);
 extern uintptr_t _wrap_smd_hook_watch_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
 extern swig_intgo _wrap_smd_hook_advice_raw_57428f978a1a71a2(uintptr_t arg1);
 extern uintptr_t _wrap_smd_hook_take_verdicts_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern swig_type_103 _wrap_smd_verdicts_count_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_type_104 _wrap_smd_verdicts_rule_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_105 arg2);
-extern swig_intgo _wrap_smd_verdicts_status_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_106 arg2);
-extern swig_intgo _wrap_smd_verdicts_action_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_107 arg2);
-extern swig_type_108 _wrap_smd_verdicts_step_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_109 arg2);
-extern swig_intgo _wrap_smd_verdicts_mode_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_110 arg2);
-extern swig_type_111 _wrap_smd_verdicts_mode_step_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_112 arg2);
-extern swig_type_113 _wrap_smd_verdicts_worker_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_114 arg2);
-extern swig_type_115 _wrap_smd_verdicts_tensor_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_116 arg2);
-extern double _wrap_smd_verdicts_value_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_117 arg2);
-extern double _wrap_smd_verdicts_limit_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_118 arg2);
-extern swig_type_119 _wrap_smd_verdicts_label_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_120 arg2);
-extern swig_type_121 _wrap_smd_verdicts_message_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_122 arg2);
+extern swig_type_102 _wrap_smd_verdicts_count_raw_57428f978a1a71a2(uintptr_t arg1);
+extern swig_type_103 _wrap_smd_verdicts_rule_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_104 arg2);
+extern swig_intgo _wrap_smd_verdicts_status_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_105 arg2);
+extern swig_intgo _wrap_smd_verdicts_action_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_106 arg2);
+extern swig_type_107 _wrap_smd_verdicts_step_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_108 arg2);
+extern swig_intgo _wrap_smd_verdicts_mode_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_109 arg2);
+extern swig_type_110 _wrap_smd_verdicts_mode_step_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_111 arg2);
+extern swig_type_112 _wrap_smd_verdicts_worker_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_113 arg2);
+extern swig_type_114 _wrap_smd_verdicts_tensor_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_115 arg2);
+extern double _wrap_smd_verdicts_value_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_116 arg2);
+extern double _wrap_smd_verdicts_limit_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_117 arg2);
+extern swig_type_118 _wrap_smd_verdicts_label_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_119 arg2);
+extern swig_type_120 _wrap_smd_verdicts_message_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_121 arg2);
 extern void _wrap_smd_verdicts_free_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_step_file_open_raw_57428f978a1a71a2(swig_type_123 arg1, swig_type_124 arg2, swig_type_125 arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_step_file_add_shape_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_126 arg2, swig_voidp arg3, swig_intgo arg4, swig_intgo arg5, swig_type_127 arg6, swig_type_128 arg7);
-extern swig_type_129 _wrap_smd_step_file_path_raw_57428f978a1a71a2(uintptr_t arg1);
+extern uintptr_t _wrap_smd_step_file_open_raw_57428f978a1a71a2(swig_type_122 arg1, swig_type_123 arg2, swig_type_124 arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_step_file_add_shape_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_125 arg2, swig_voidp arg3, swig_intgo arg4, swig_intgo arg5, swig_type_126 arg6, swig_type_127 arg7);
+extern swig_type_128 _wrap_smd_step_file_path_raw_57428f978a1a71a2(uintptr_t arg1);
 extern uintptr_t _wrap_smd_step_file_close_raw_57428f978a1a71a2(uintptr_t arg1);
 extern void _wrap_smd_step_file_free_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_event_file_open_raw_57428f978a1a71a2(swig_type_130 arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_event_file_open_raw_57428f978a1a71a2(swig_type_129 arg1, uintptr_t arg2);
 extern uintptr_t _wrap_smd_event_file_next_raw_57428f978a1a71a2(uintptr_t arg1, swig_voidp arg2);
-extern swig_type_131 _wrap_smd_event_file_tensor_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_type_132 _wrap_smd_event_file_step_raw_57428f978a1a71a2(uintptr_t arg1);
+extern swig_type_130 _wrap_smd_event_file_tensor_raw_57428f978a1a71a2(uintptr_t arg1);
+extern swig_type_131 _wrap_smd_event_file_step_raw_57428f978a1a71a2(uintptr_t arg1);
 extern swig_intgo _wrap_smd_event_file_mode_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_type_133 _wrap_smd_event_file_mode_step_raw_57428f978a1a71a2(uintptr_t arg1);
+extern swig_type_132 _wrap_smd_event_file_mode_step_raw_57428f978a1a71a2(uintptr_t arg1);
 extern double _wrap_smd_event_file_timestamp_raw_57428f978a1a71a2(uintptr_t arg1);
 extern uintptr_t _wrap_smd_event_file_value_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
 extern void _wrap_smd_event_file_free_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collections_to_json_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_134 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_store_check_raw_57428f978a1a71a2(swig_type_135 arg1, uintptr_t arg2, uintptr_t arg3);
-extern swig_type_136 _wrap_smd_store_report_count_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_type_137 _wrap_smd_store_report_name_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_138 arg2);
-extern swig_intgo _wrap_smd_store_report_code_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_139 arg2);
-extern swig_type_140 _wrap_smd_store_report_message_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_141 arg2);
+extern uintptr_t _wrap_smd_collections_to_json_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_133 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_store_check_raw_57428f978a1a71a2(swig_type_134 arg1, uintptr_t arg2, uintptr_t arg3);
+extern swig_type_135 _wrap_smd_store_report_count_raw_57428f978a1a71a2(uintptr_t arg1);
+extern swig_type_136 _wrap_smd_store_report_name_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_137 arg2);
+extern swig_intgo _wrap_smd_store_report_code_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_138 arg2);
+extern swig_type_139 _wrap_smd_store_report_message_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_140 arg2);
 extern void _wrap_smd_store_report_free_raw_57428f978a1a71a2(uintptr_t arg1);
 #undef intgo
 */
@@ -2823,11 +2822,11 @@ func Smd_panel_add(arg1 Smd_panel, arg2 string, arg3 string, arg4 int) (_swig_re
 	return swig_r
 }
 
-func Smd_panel_set_interval(arg1 Smd_panel, arg2 int64) (_swig_ret Smd_error) {
+func Smd_panel_set_save_config(arg1 Smd_panel, arg2 Smd_save_config) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_panel_set_interval_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_100(_swig_i_1))))
+	_swig_i_1 := getSwigcptr(arg2)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_panel_set_save_config_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2839,7 +2838,7 @@ func Smd_panel_run(arg1 Smd_panel, arg2 Smd_trial, arg3 int64, arg4 int64, arg5 
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_panel_run_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_101(_swig_i_2), C.swig_type_102(_swig_i_3), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_panel_run_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_100(_swig_i_2), C.swig_type_101(_swig_i_3), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	return swig_r
 }
 
@@ -2897,7 +2896,7 @@ func Smd_verdicts_rule(arg1 Smd_verdicts, arg2 int64) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_verdicts_rule_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_105(_swig_i_1))
+	swig_r_p := C._wrap_smd_verdicts_rule_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_104(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2908,7 +2907,7 @@ func Smd_verdicts_status(arg1 Smd_verdicts, arg2 int64) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_verdicts_status_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_106(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_verdicts_status_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_105(_swig_i_1)))
 	return swig_r
 }
 
@@ -2916,7 +2915,7 @@ func Smd_verdicts_action(arg1 Smd_verdicts, arg2 int64) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_verdicts_action_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_107(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_verdicts_action_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_106(_swig_i_1)))
 	return swig_r
 }
 
@@ -2924,7 +2923,7 @@ func Smd_verdicts_step(arg1 Smd_verdicts, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_verdicts_step_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_109(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_verdicts_step_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_108(_swig_i_1)))
 	return swig_r
 }
 
@@ -2932,7 +2931,7 @@ func Smd_verdicts_mode(arg1 Smd_verdicts, arg2 int64) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_verdicts_mode_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_110(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_verdicts_mode_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_109(_swig_i_1)))
 	return swig_r
 }
 
@@ -2940,7 +2939,7 @@ func Smd_verdicts_mode_step(arg1 Smd_verdicts, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_verdicts_mode_step_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_112(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_verdicts_mode_step_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_111(_swig_i_1)))
 	return swig_r
 }
 
@@ -2948,7 +2947,7 @@ func Smd_verdicts_worker(arg1 Smd_verdicts, arg2 int64) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_verdicts_worker_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_114(_swig_i_1))
+	swig_r_p := C._wrap_smd_verdicts_worker_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_113(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2959,7 +2958,7 @@ func Smd_verdicts_tensor(arg1 Smd_verdicts, arg2 int64) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_verdicts_tensor_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_116(_swig_i_1))
+	swig_r_p := C._wrap_smd_verdicts_tensor_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_115(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2970,7 +2969,7 @@ func Smd_verdicts_value(arg1 Smd_verdicts, arg2 int64) (_swig_ret float64) {
 	var swig_r float64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (float64)(C._wrap_smd_verdicts_value_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_117(_swig_i_1)))
+	swig_r = (float64)(C._wrap_smd_verdicts_value_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_116(_swig_i_1)))
 	return swig_r
 }
 
@@ -2978,7 +2977,7 @@ func Smd_verdicts_limit(arg1 Smd_verdicts, arg2 int64) (_swig_ret float64) {
 	var swig_r float64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (float64)(C._wrap_smd_verdicts_limit_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_118(_swig_i_1)))
+	swig_r = (float64)(C._wrap_smd_verdicts_limit_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_117(_swig_i_1)))
 	return swig_r
 }
 
@@ -2986,7 +2985,7 @@ func Smd_verdicts_label(arg1 Smd_verdicts, arg2 int64) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_verdicts_label_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_120(_swig_i_1))
+	swig_r_p := C._wrap_smd_verdicts_label_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_119(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2997,7 +2996,7 @@ func Smd_verdicts_message(arg1 Smd_verdicts, arg2 int64) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_verdicts_message_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_122(_swig_i_1))
+	swig_r_p := C._wrap_smd_verdicts_message_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_121(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3015,7 +3014,7 @@ func Smd_step_file_open(arg1 string, arg2 int64, arg3 string, arg4 Smd_step_file
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_open_raw_57428f978a1a71a2(*(*C.swig_type_123)(unsafe.Pointer(&_swig_i_0)), C.swig_type_124(_swig_i_1), *(*C.swig_type_125)(unsafe.Pointer(&_swig_i_2)), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_open_raw_57428f978a1a71a2(*(*C.swig_type_122)(unsafe.Pointer(&_swig_i_0)), C.swig_type_123(_swig_i_1), *(*C.swig_type_124)(unsafe.Pointer(&_swig_i_2)), C.uintptr_t(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3034,7 +3033,7 @@ func Smd_step_file_add_shape(arg1 Smd_step_file, arg2 string, arg3 *int64, arg4 
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := arg7
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_add_shape_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), *(*C.swig_type_126)(unsafe.Pointer(&_swig_i_1)), C.swig_voidp(_swig_i_2), C.swig_intgo(_swig_i_3), C.swig_intgo(_swig_i_4), C.swig_type_127(_swig_i_5), *(*C.swig_type_128)(unsafe.Pointer(&_swig_i_6)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_add_shape_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), *(*C.swig_type_125)(unsafe.Pointer(&_swig_i_1)), C.swig_voidp(_swig_i_2), C.swig_intgo(_swig_i_3), C.swig_intgo(_swig_i_4), C.swig_type_126(_swig_i_5), *(*C.swig_type_127)(unsafe.Pointer(&_swig_i_6)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3070,7 +3069,7 @@ func Smd_event_file_open(arg1 string, arg2 Smd_event_file) (_swig_ret Smd_error)
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_open_raw_57428f978a1a71a2(*(*C.swig_type_130)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_open_raw_57428f978a1a71a2(*(*C.swig_type_129)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3142,7 +3141,7 @@ func Smd_collections_to_json(arg1 uintptr, arg2 int64, arg3 int, arg4 Smd_text) 
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collections_to_json_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_134(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collections_to_json_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_133(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3151,7 +3150,7 @@ func Smd_store_check(arg1 string, arg2 Smd_hook_options, arg3 Smd_store_report) 
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_store_check_raw_57428f978a1a71a2(*(*C.swig_type_135)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_store_check_raw_57428f978a1a71a2(*(*C.swig_type_134)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3169,7 +3168,7 @@ func Smd_store_report_name(arg1 Smd_store_report, arg2 int64) (_swig_ret string)
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_store_report_name_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_138(_swig_i_1))
+	swig_r_p := C._wrap_smd_store_report_name_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_137(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3180,7 +3179,7 @@ func Smd_store_report_code(arg1 Smd_store_report, arg2 int64) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_store_report_code_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_139(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_store_report_code_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_138(_swig_i_1)))
 	return swig_r
 }
 
@@ -3188,7 +3187,7 @@ func Smd_store_report_message(arg1 Smd_store_report, arg2 int64) (_swig_ret stri
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_store_report_message_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_141(_swig_i_1))
+	swig_r_p := C._wrap_smd_store_report_message_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_140(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 

@@ -4629,16 +4629,16 @@ struct smd_error *_wrap_smd_panel_add_raw_57428f978a1a71a2(struct smd_panel *_sw
 }
 
 
-struct smd_error *_wrap_smd_panel_set_interval_raw_57428f978a1a71a2(struct smd_panel *_swig_go_0, long long _swig_go_1) {
+struct smd_error *_wrap_smd_panel_set_save_config_raw_57428f978a1a71a2(struct smd_panel *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_panel *arg1 = 0 ;
-  int64_t arg2 ;
+  smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
   
   arg1 = *(smd_panel **)&_swig_go_0; 
-  arg2 = (int64_t)_swig_go_1; 
+  arg2 = *(smd_save_config **)&_swig_go_1; 
   
-  result = (struct smd_error *)smd_panel_set_interval(arg1,arg2);
+  result = (struct smd_error *)smd_panel_set_save_config(arg1,(struct smd_save_config const *)arg2);
   *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
   return _swig_go_result;
 }

@@ -167,7 +167,7 @@ class Hook {
   }
   void ExportCollections() { detail::Check(smd_hook_export_collections(Get())); }
 
-  // From the next step on, has the panel judge every step, or those of its interval, as it ends.
+  // From the next step on, has the panel judge every step, or those it looks at, as it ends.
   // smd_hook_watch().
   void Watch(const Panel &panel) { detail::Check(smd_hook_watch(Get(), panel.Get())); }
 

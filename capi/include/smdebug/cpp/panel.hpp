@@ -36,9 +36,9 @@ class Panel {
     return *this;
   }
 
-  // Looks at every `interval`-th step of each mode only.  smd_panel_set_interval().
-  Panel &SetInterval(int64_t interval) {
-    detail::Check(smd_panel_set_interval(Get(), interval));
+  // Looks only at the steps that `config` (a copy) saves.  smd_panel_set_save_config().
+  Panel &SetSaveConfig(const SaveConfig &config) {
+    detail::Check(smd_panel_set_save_config(Get(), config.Get()));
     return *this;
   }
 

@@ -8,9 +8,10 @@ from smdebug import _raw
 from smdebug.core.collection import SM_METRIC_COLLECTIONS
 from smdebug.core.config_constants import DEFAULT_SAVED_COLLECTIONS, DEFAULT_WORKER_NAME
 from smdebug.core.error_policy import guarded, raises_by_default
-from smdebug.core.hook import Hook, Regexes, SaveSettings
+from smdebug.core.hook import Hook, Regexes
 from smdebug.core.metrics import MetricsFile
 from smdebug.core.reduction_config import ReductionConfig
+from smdebug.core.save_config import SaveSettings
 from smdebug.core.singleton_utils import set_hook
 from smdebug.core.verdict import Action, Verdict
 from smdebug.exceptions import SMDebugTypeError, TrainingStopped

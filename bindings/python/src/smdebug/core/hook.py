@@ -41,7 +41,12 @@ from smdebug.core.logger import get_logger
 from smdebug.core.modes import ModeKeys
 from smdebug.core.open_hooks import close_at_exit, forget
 from smdebug.core.reduction_config import ReductionConfig
-from smdebug.core.save_config import DEFAULT_SAVE_CONFIG_INTERVAL, SaveConfig, SaveConfigMode
+from smdebug.core.save_config import (
+    DEFAULT_SAVE_CONFIG_INTERVAL,
+    SaveConfig,
+    SaveConfigMode,
+    SaveSettings,
+)
 from smdebug.core.step_number import StepNumber
 from smdebug.core.tensor import mode_number
 from smdebug.core.utils import flatten, match_inc
@@ -56,7 +61,6 @@ from smdebug.exceptions import (
 
 __all__ = ["Hook"]
 
-SaveSettings = Union[SaveConfig, SaveConfigMode, Mapping[Any, Any], None]
 Regexes = Union[str, List[Any], None]
 AnyHook = TypeVar("AnyHook", bound="Hook")
 

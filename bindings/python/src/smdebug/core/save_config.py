@@ -291,6 +291,10 @@ class SaveConfig:
         return f"SaveConfig({self.mode_save_configs})"
 
 
+# What stands for a save config.
+SaveSettings = Union[SaveConfig, SaveConfigMode, Mapping[Any, Any], None]
+
+
 def _loads(text: str) -> Any:
     try:
         return json.loads(text)

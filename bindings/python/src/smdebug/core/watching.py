@@ -24,7 +24,7 @@ class Watching:
     _is_watched = False
 
     def watch(self, panel: Panel) -> None:
-        """Has a panel judge each step, or those of its interval, as it ends, from the next one on.
+        """Has a panel judge each step, or those it looks at, as it ends, from the next one on.
 
         The rules see every tensor of the job, whatever is saved: `wants` says yes to what
         they look at too.

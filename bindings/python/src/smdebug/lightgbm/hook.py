@@ -8,8 +8,9 @@ from smdebug.core import singleton_utils
 from smdebug.core.boosting_hook import BoostingHook
 from smdebug.core.collection import CollectionKeys
 from smdebug.core.error_policy import guarded
-from smdebug.core.hook import Regexes, SaveSettings
+from smdebug.core.hook import Regexes
 from smdebug.core.reduction_config import ReductionConfig
+from smdebug.core.save_config import SaveSettings
 from smdebug.core.utils import import_framework
 from smdebug.lightgbm.trees import COLUMNS, tree_columns
 

@@ -8,6 +8,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Union
 
 from smdebug import _raw
 from smdebug._handles import PanelHandle, check, out, out_text, text
+from smdebug.core.save_config import SaveConfig, SaveSettings
 from smdebug.core.verdict import Action, Verdict, take_verdicts
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 from smdebug.rules.following import new_steps
@@ -29,14 +30,14 @@ class Panel:
     profile : str
         Which defaults the rules' parameters have: "aws", as the training service
         documents them, or "calibrated", which leave healthy runs alone.
-    interval : int
-        Which steps of each mode it looks at: every so many, from 0 on, as if the job had
-        been saved at that interval.  Other steps cost a job next to nothing.
+    save_config : SaveConfig, SaveConfigMode or dict, optional
+        At which steps it looks, as if the job had been saved so: at all, if not given, or
+        where a dict does not say it of a mode.  Other steps cost a job next to nothing.
 
     Raises
     ------
     SMDebugValueError
-        If there is no such profile, or the interval is below 1.
+        If there is no such profile.
 
     Examples
     --------
@@ -45,9 +46,11 @@ class Panel:
     ...     print(verdict)
     """
 
-    def __init__(self, profile: str = "aws", interval: int = 1) -> None:
+    def __init__(self, profile: str = "aws", save_config: SaveSettings = None) -> None:
         self._handle = PanelHandle(out("panel", _raw.smd_panel_new, text(profile, "profile")))
-        check(_raw.smd_panel_set_interval(self._handle, _whole(interval, "interval")))
+        if save_config is not None:
+            settings = SaveConfig.parse(save_config)
+            check(_raw.smd_panel_set_save_config(self._handle, settings._handle()))
         self._last = -1  # of the steps that were judged
 
     def add(

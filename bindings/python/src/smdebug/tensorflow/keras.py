@@ -7,9 +7,10 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Set
 
 from smdebug.core.collection import CollectionKeys
 from smdebug.core.error_policy import guarded
-from smdebug.core.hook import Regexes, SaveSettings
+from smdebug.core.hook import Regexes
 from smdebug.core.modes import ModeKeys
 from smdebug.core.reduction_config import ReductionConfig
+from smdebug.core.save_config import SaveSettings
 from smdebug.tensorflow.inside import InsideHook
 from smdebug.tensorflow.tape import recording_tape_class
 from smdebug.tensorflow.utils import (

@@ -9,8 +9,9 @@ from typing import Any, Iterable, List, Mapping, Optional, Tuple
 from smdebug.core.boosting_hook import BoostingHook
 from smdebug.core.collection import CollectionKeys
 from smdebug.core.error_policy import guarded
-from smdebug.core.hook import Regexes, SaveSettings
+from smdebug.core.hook import Regexes
 from smdebug.core.reduction_config import ReductionConfig
+from smdebug.core.save_config import SaveSettings
 from smdebug.core.utils import import_framework
 from smdebug.exceptions import SMDebugError
 from smdebug.xgboost.collection import COLLECTIONS

@@ -337,7 +337,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
   }
 
   /**
-   * Has a panel judge every step, or those of its interval, as it ends, from the next one on,
+   * Has a panel judge every step, or those it looks at, as it ends, from the next one on,
    * whatever is saved of it; {@link #wants} is then true for what its rules look at, too. Another
    * panel takes the place of the first.
    *

@@ -73,16 +73,15 @@ public final class Panel implements AutoCloseable {
   }
 
   /**
-   * Looks at every so many steps of each mode only, from step 0 on, as if the job had been saved at
-   * that interval: other steps cost a job no more than its hook does.
+   * Looks only at the steps that a config saves, as if the job had been saved so: other steps cost
+   * a job no more than its hook does. Of a mode without settings it looks at every step.
    *
-   * @param interval how many; 1, every step, unless this is called
+   * @param config the config
    * @return this
-   * @throws IllegalArgumentException if it is below 1
    * @throws IllegalStateException if a step was judged
    */
-  public Panel setInterval(long interval) {
-    handle.run(panel -> Raw.smd_panel_set_interval(panel, interval));
+  public Panel saveConfig(SaveConfig config) {
+    handle.run(panel -> config.use(saves -> Raw.smd_panel_set_save_config(panel, saves)));
     return this;
   }
 

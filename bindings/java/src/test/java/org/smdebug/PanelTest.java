@@ -186,17 +186,16 @@ class PanelTest {
   }
 
   @Test
-  void aPanelLooksAtTheStepsOfItsInterval() {
+  void aPanelLooksAtTheStepsThatItsConfigSaves() {
     try (Hook hook = Hook.builder(folder.toString()).saveConfig(SaveConfig.every(100)).build();
         Panel panel = panel()) {
-      assertThrows(IllegalArgumentException.class, () -> panel.setInterval(0));
-      hook.watch(panel.setInterval(8));
+      hook.watch(panel.saveConfig(SaveConfig.every(8)));
       for (int step = 0; step < 10; ++step) {
         Runs.saveStep(hook, step);
       }
       // Steps 6, 7 and 9 would be found too.
       assertEquals(List.of(8L), steps(hook.takeVerdicts()));
-      assertThrows(IllegalStateException.class, () -> panel.setInterval(1));
+      assertThrows(IllegalStateException.class, () -> panel.saveConfig(SaveConfig.unset()));
     }
   }
 
