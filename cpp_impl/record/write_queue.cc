@@ -11,6 +11,7 @@
 #include "base/mutex.h"
 #include "base/strings.h"
 #include "base/thread.h"
+#include "record/fault_log.h"
 #include "record/spill_folder.h"
 #include "record/step_lanes.h"
 
@@ -60,10 +61,9 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
   bool StartWriter() SMD_REQUIRES(mutex_);
   Status TryToStart() SMD_REQUIRES(mutex_);
   void WakeWriter() SMD_REQUIRES(mutex_);
-  void Note(const std::string &line) SMD_REQUIRES(mutex_);
+  void KeepError(const Status &error) SMD_REQUIRES(mutex_);
   void NoteError(const Status &error) SMD_REQUIRES(mutex_);
   void NoteFailed(Step &step) SMD_REQUIRES(mutex_);
-  void NoteLeftOut(const Item &item, std::string_view why) SMD_REQUIRES(mutex_);
   void GiveUpLanes() SMD_REQUIRES(mutex_);
   void Keep(Item put) SMD_REQUIRES(mutex_);
   void RetryPuts(const std::shared_ptr<Step> &before) SMD_REQUIRES(mutex_);
@@ -111,11 +111,8 @@ class WriteQueue::Core : public std::enable_shared_from_this<Core> {
   std::vector<std::shared_ptr<Lane>> given_up_ SMD_GUARDED_BY(mutex_);
   uint64_t queued_bytes_ SMD_GUARDED_BY(mutex_) = 0;
   QueueCounts counts_ SMD_GUARDED_BY(mutex_);
-  Status error_ SMD_GUARDED_BY(mutex_);
+  FaultLog faults_ SMD_GUARDED_BY(mutex_);
   std::atomic<bool> has_error_{false};  // spares the lock where all is well
-  Code last_logged_ SMD_GUARDED_BY(mutex_) = Code::kOk;
-  std::vector<std::string> notes_ SMD_GUARDED_BY(mutex_);
-  bool leaves_out_ SMD_GUARDED_BY(mutex_) = false;  // the last file that was offered
   bool must_end_ SMD_GUARDED_BY(mutex_) = false;
   std::unique_ptr<SpillFolder> spill_ SMD_GUARDED_BY(mutex_);
 };
@@ -174,19 +171,16 @@ bool WriteQueue::Core::Spill(Item *item) {
 Status WriteQueue::Core::DropStep(Step &step) {
   step.is_given_up = true;
   ++counts_.steps_dropped;
-  const Status dropped(Code::kStepDropped,
-                       StrCat("step ", step.global_step, " is not recorded: the queue to ",
-                              store_->Location(), " is full (", queued_bytes_,
-                              " bytes wait); save less, or use a faster disk or a larger "
-                              "queue_bytes"));
-  // A slow disk drops many; one line says it until one is written again.
-  if (last_logged_ != Code::kStepDropped) Note(dropped.Message());
-  last_logged_ = Code::kStepDropped;
-  Status error =
-      dropped.With("step", std::to_string(step.global_step)).With("path", store_->Location());
-  if (!options_.reports_late) return error;
-  if (error_.IsOk()) error_ = std::move(error);
-  has_error_ = true;
+  const Status dropped =
+      Status(Code::kStepDropped,
+             StrCat("step ", step.global_step, " is not recorded: the queue to ",
+                    store_->Location(), " is full (", queued_bytes_,
+                    " bytes wait); save less, or use a faster disk or a larger queue_bytes"))
+          .With("step", std::to_string(step.global_step))
+          .With("path", store_->Location());
+  faults_.Log(dropped);
+  if (!options_.reports_late) return dropped;
+  KeepError(dropped);
   return Status::Ok();
 }
 
@@ -225,7 +219,7 @@ void WriteQueue::Core::Offer(Item item) {
   {
     const MutexLock lock(mutex_);
     if (!HasRoom(item.text.size())) {
-      NoteLeftOut(item, "the queue is full");
+      faults_.LogLeftOut(*item.store, item.name, "the queue is full");
     } else if (StartWriter()) {
       item.weight = item.text.size();
       const uint64_t weight = item.weight;
@@ -235,21 +229,6 @@ void WriteQueue::Core::Offer(Item item) {
     }
   }
   PassOn();
-}
-
-// One line says it until it works again.
-void WriteQueue::Core::NoteLeftOut(const Item &item, std::string_view why) try {
-  if (std::exchange(leaves_out_, true)) return;
-  Note(StrCat(item.store->Location(), "/", item.name, " is left out: ", why));
-} catch (const std::bad_alloc &) {
-  leaves_out_ = false;  // not said so far
-}
-
-// A line that there is no memory for is not worth a job.
-void WriteQueue::Core::Note(const std::string &line) try {
-  notes_.push_back(line);
-} catch (const std::bad_alloc &) {
-  return;
 }
 
 void WriteQueue::Core::GiveUp(Step &step) {
@@ -316,13 +295,14 @@ void WriteQueue::Core::WakeWriter() {
   if (idle_ > 0 && lanes_.HasWork()) work_.NotifyOne();
 }
 
-void WriteQueue::Core::NoteError(const Status &error) {
-  if (error_.IsOk()) error_ = error;
+void WriteQueue::Core::KeepError(const Status &error) {
+  faults_.Keep(error);
   has_error_ = true;
-  // A full disk fails every step alike; one line says it.
-  if (error.GetCode() == last_logged_) return;
-  last_logged_ = error.GetCode();
-  Note(error.Message());
+}
+
+void WriteQueue::Core::NoteError(const Status &error) {
+  KeepError(error);
+  faults_.Log(error);
 }
 
 void WriteQueue::Core::GiveUpLanes() {
@@ -338,14 +318,14 @@ void WriteQueue::Core::GiveUpLanes() {
 }
 
 void WriteQueue::Core::PassOn() {
-  std::vector<std::string> notes;
+  std::vector<std::string> lines;
   std::vector<std::shared_ptr<Lane>> given_up;
   {
     const MutexLock lock(mutex_);
-    notes.swap(notes_);
+    lines = faults_.TakeLines();
     given_up.swap(given_up_);
   }
-  for (const std::string &note : notes) logger_.Error(note);
+  for (const std::string &line : lines) logger_.Error(line);
 }
 
 void WriteQueue::Core::Run() {
@@ -392,9 +372,9 @@ void WriteQueue::Core::Finish(Lane &lane, const Status &status) {
     Item &item = lane.items.front();
     if (item.kind == Item::Kind::kOffer) {
       if (status.IsOk()) {
-        leaves_out_ = false;
+        faults_.NoteNotLeftOut();
       } else {
-        NoteLeftOut(item, status.Message());
+        faults_.LogLeftOut(*item.store, item.name, status.Message());
       }
     } else if (!status.IsOk()) {
       NoteError(status);
@@ -485,7 +465,7 @@ Status WriteQueue::Core::CommitStep(Lane &lane) {
   if (lane.file->IsEmpty()) return Status::Ok();
   SMD_RETURN_IF_ERROR(lane.file->Commit(step.mode, step.mode_step, options_.is_durable));
   const MutexLock lock(mutex_);
-  last_logged_ = Code::kOk;  // it works again; the next failure is news
+  faults_.NoteWritten();
   ++counts_.steps_written;
   counts_.tensors_written += static_cast<int64_t>(lane.file->TensorCount());
   counts_.bytes_written += static_cast<int64_t>(lane.file->BytesWritten());
@@ -546,7 +526,7 @@ Status WriteQueue::Core::TakeError() {
   if (!has_error_) return Status::Ok();
   const MutexLock lock(mutex_);
   has_error_ = false;
-  return std::exchange(error_, Status::Ok());
+  return faults_.TakeError();
 }
 
 QueueCounts WriteQueue::Core::Counts() {

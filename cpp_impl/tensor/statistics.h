@@ -13,8 +13,8 @@ namespace smdebug::tensor {
 
 enum class Part : uint8_t;  // of an element, see blocks.h
 
-// Computed in double from elements read in place.  Of 16-bit floats, sums may be off by 2^-21
-// of the magnitudes added up, and variances by 2^-14 of themselves.  Not a number anywhere
+// Computed in double from elements read in place.  Of 16-bit floats, sums may be off by 2^-20
+// of the magnitudes added up, and variances by 2^-13 of themselves.  Not a number anywhere
 // makes every figure that depends on it not a number, as in NumPy.
 struct Statistics {
   int64_t count = 0;

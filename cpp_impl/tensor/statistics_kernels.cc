@@ -243,28 +243,58 @@ HWY_INLINE void WidenHalves(const Narrow *from, K v, F &first, F &second) {
   }
 }
 
-// The bits of a 16-bit float if it is not negative, else with all but the sign turned over: so
-// their order as integers is that of the numbers.
-using Key = int16_t;
-using Keys = hn::ScalableTag<Key>;
+using Signed = hn::ScalableTag<int16_t>;
+using Unsigned = hn::ScalableTag<uint16_t>;
 
-template <class K>
-HWY_INLINE K KeysOf(K bits) {
-  const auto magnitude = hn::Set(Keys(), Key{0x7FFF});
-  return hn::Xor(bits, hn::And(hn::ShiftRight<15>(bits), magnitude));
-}
+// Of the bits of 16-bit floats.  As integers with a sign, numbers that are not negative keep their
+// order and come after the negative ones, which are in order of their magnitudes; without a sign
+// these come last.
+class BitBounds {
+ public:
+  // Not defaulted, as that would not be for the instruction set.
+  HWY_INLINE BitBounds()
+      : least_(hn::Set(Signed(), std::numeric_limits<int16_t>::max())),
+        greatest_(hn::Not(least_)),
+        unsigned_least_(hn::Set(Unsigned(), std::numeric_limits<uint16_t>::max())),
+        unsigned_greatest_(hn::Zero(Unsigned())) {}
 
-template <class Narrow>
-void SetBounds(Key min, Key max, Key abs_min, BlockSums *sums) {
-  HWY_ALIGN Key bits[hn::MaxLanes(Keys())] = {min, max, abs_min};
-  HWY_ALIGN float numbers[hn::MaxLanes(Floats())];
-  const auto keys = hn::Load(Keys(), bits);
-  hn::Store(KeysOf(keys), Keys(), bits);
-  hn::Store(LoadAs<float>(reinterpret_cast<const Narrow *>(bits)), Floats(), numbers);
-  sums->min = static_cast<double>(numbers[0]);
-  sums->max = static_cast<double>(numbers[1]);
-  sums->abs_min = static_cast<double>(numbers[2]);
-}
+  HWY_INLINE void Add(hn::Vec<Unsigned> bits) {
+    const auto with_sign = hn::BitCast(Signed(), bits);
+    least_ = hn::Min(least_, with_sign);
+    greatest_ = hn::Max(greatest_, with_sign);
+    unsigned_least_ = hn::Min(unsigned_least_, bits);
+    unsigned_greatest_ = hn::Max(unsigned_greatest_, bits);
+  }
+
+  // The numbers' bounds, of at least one.
+  template <class Narrow>
+  void Tell(BlockSums *sums) const {
+    const auto least = static_cast<uint16_t>(hn::GetLane(hn::MinOfLanes(Signed(), least_)));
+    const auto greatest = static_cast<uint16_t>(hn::GetLane(hn::MaxOfLanes(Signed(), greatest_)));
+    const uint16_t first = hn::GetLane(hn::MinOfLanes(Unsigned(), unsigned_least_));
+    const uint16_t last = hn::GetLane(hn::MaxOfLanes(Unsigned(), unsigned_greatest_));
+    const bool has_negative = last >= kSign, has_other = greatest < kSign;
+    const auto magnitude = static_cast<uint16_t>(least & ~kSign);
+    HWY_ALIGN uint16_t bits[hn::MaxLanes(Unsigned())] = {has_negative ? last : least,
+                                                         has_other ? greatest : least,
+                                                         !has_negative ? first
+                                                         : has_other   ? std::min(first, magnitude)
+                                                                       : magnitude};
+    HWY_ALIGN float numbers[hn::MaxLanes(Floats())];
+    hn::Store(LoadAs<float>(reinterpret_cast<const Narrow *>(bits)), Floats(), numbers);
+    sums->min = static_cast<double>(numbers[0]);
+    sums->max = static_cast<double>(numbers[1]);
+    sums->abs_min = static_cast<double>(numbers[2]);
+  }
+
+ private:
+  static constexpr uint16_t kSign = 0x8000;
+
+  hn::Vec<Signed> least_;
+  hn::Vec<Signed> greatest_;
+  hn::Vec<Unsigned> unsigned_least_;
+  hn::Vec<Unsigned> unsigned_greatest_;
+};
 
 template <class V>
 HWY_INLINE void AddInDouble(V floats, DoubleVector &sum) {
@@ -275,27 +305,24 @@ HWY_INLINE void AddInDouble(V floats, DoubleVector &sum) {
 }
 
 // As many vectors of 16-bit floats are added up in float before they are in double.
-constexpr size_t kHalvesASum = 4;
+constexpr size_t kHalvesASum = 8;
 
-// Of whole steps of kHalvesASum vectors, at least one.  A partial sum has eight numbers of 11 or
-// 8 bits, of which float's 24 bits lose nothing unless some are a thousand times greater than
-// others.  It is off by at most 2^-21 of the magnitudes that it adds up, also of squares.
+// Of whole steps of kHalvesASum vectors, at least one.  A partial sum has sixteen numbers of 11
+// or 8 bits, of which float's 24 bits lose nothing unless some are hundreds of times greater than
+// others.  It is off by at most 2^-20 of the magnitudes that it adds up, also of squares.
 template <class Narrow>
 BlockSums SumsOfSteps(const Narrow *from, size_t steps) {
-  const Keys keys;
+  const Unsigned bits;
   const Floats floats;
-  const auto magnitude = hn::Set(keys, 0x7FFF);
   auto sum = hn::Zero(Doubles()), abs_sum = sum, squares = sum;
-  auto min = magnitude, max = hn::Not(min), abs_min = min, signs = hn::Zero(keys);
+  auto signs = hn::Zero(bits);
+  BitBounds bounds;
   for (; steps > 0; --steps) {
-    FetchAhead(from, kHalvesASum * hn::Lanes(keys) * sizeof(Narrow));
+    FetchAhead(from, kHalvesASum * hn::Lanes(bits) * sizeof(Narrow));
     auto part = hn::Zero(floats), abs_part = part, squares0 = part, squares1 = part;
-    for (size_t i = 0; i < kHalvesASum; ++i, from += hn::Lanes(keys)) {
-      const auto v = hn::LoadU(keys, reinterpret_cast<const int16_t *>(from));
-      const auto key = KeysOf(v);
-      min = hn::Min(min, key);
-      max = hn::Max(max, key);
-      abs_min = hn::Min(abs_min, hn::And(v, magnitude));
+    for (size_t i = 0; i < kHalvesASum; ++i, from += hn::Lanes(bits)) {
+      const auto v = hn::LoadU(bits, reinterpret_cast<const uint16_t *>(from));
+      bounds.Add(v);
       signs = hn::Xor(signs, v);
       auto first = part, second = part;
       WidenHalves(from, v, first, second);
@@ -308,9 +335,8 @@ BlockSums SumsOfSteps(const Narrow *from, size_t steps) {
     AddInDouble(abs_part, abs_sum);
     AddInDouble(hn::Add(squares0, squares1), squares);
   }
-  BlockSums sums{SumOf(sum), SumOf(abs_sum), SumOf(squares), 0, 0, 0, IsOdd(keys, signs)};
-  SetBounds<Narrow>(hn::GetLane(hn::MinOfLanes(keys, min)), hn::GetLane(hn::MaxOfLanes(keys, max)),
-                    hn::GetLane(hn::MinOfLanes(keys, abs_min)), &sums);
+  BlockSums sums{SumOf(sum), SumOf(abs_sum), SumOf(squares), 0, 0, 0, IsOdd(bits, signs)};
+  bounds.template Tell<Narrow>(&sums);
   return sums;
 }
 
@@ -319,7 +345,7 @@ BlockSums SumsOfSteps(const Narrow *from, size_t steps) {
 template <class Narrow>
 BlockSums SumsOfHalves(const std::byte *elements, size_t count) {
   constexpr double kLeast = 0x1p-50, kGreatest = 0x1p60;
-  const size_t step = kHalvesASum * hn::Lanes(Keys());
+  const size_t step = kHalvesASum * hn::Lanes(Unsigned());
   const size_t steps = count / step;
   if (steps == 0) return SumsOf<Narrow, float>(elements, count);
   BlockSums sums = SumsOfSteps(reinterpret_cast<const Narrow *>(elements), steps);

@@ -16,8 +16,8 @@ struct WideProduct {
 };
 
 // If there is an infinity or what is not a number, so is `abs_sum`, and the rest may be
-// anything.  Added in double; of 16-bit floats eight at a time in float first, by which both
-// sums are off by at most 2^-21 of `abs_sum`, and `squares` by as much of itself.
+// anything.  Added in double; of 16-bit floats sixteen at a time in float first, by which both
+// sums are off by at most 2^-20 of `abs_sum`, and `squares` by as much of itself.
 struct BlockSums {
   double sum;
   double abs_sum;

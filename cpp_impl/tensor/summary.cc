@@ -132,7 +132,7 @@ bool Accumulator::AddNonFinite(NumberBlock<T> &block) {
 }
 
 // From the sums alone if the mean is not so large that their difference would have lost its
-// digits, of which squares of 16-bit floats have 21 bits; else by a second look at the block,
+// digits, of which squares of 16-bit floats have 20 bits; else by a second look at the block,
 // which is in the cache.
 template <class T>
 Spread SpreadOf(NumberBlock<T> &block, double sum, double squares, bool absolute) {

@@ -119,8 +119,8 @@ TEST_F(EveryInstructionSet, SumsHalvesNearlyAsInDouble) {
   }
   Run([&] {
     for (const auto &numbers : {alike, far_apart}) {
-      ExpectSumsOfHalves(GetKernels().of_float16, kFloat16Format, numbers, 0x1p-21);
-      ExpectSumsOfHalves(GetKernels().of_bfloat16, kBFloat16Format, numbers, 0x1p-21);
+      ExpectSumsOfHalves(GetKernels().of_float16, kFloat16Format, numbers, 0x1p-20);
+      ExpectSumsOfHalves(GetKernels().of_bfloat16, kBFloat16Format, numbers, 0x1p-20);
     }
   });
 }
