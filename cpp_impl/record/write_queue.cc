@@ -171,7 +171,7 @@ bool WriteQueue::Core::Spill(Item *item) {
 Status WriteQueue::Core::DropStep(Step &step) {
   step.is_given_up = true;
   ++counts_.steps_dropped;
-  const Status dropped =
+  Status dropped =
       Status(Code::kStepDropped,
              StrCat("step ", step.global_step, " is not recorded: the queue to ",
                     store_->Location(), " is full (", queued_bytes_,
