@@ -65,6 +65,23 @@ TEST(Panel, JudgesWhatIsStored) {
   EXPECT_THAT(outcomes[0].message, HasSubstr("3 findings"));
 }
 
+TEST(Panel, LooksAtTheStepsThatItsConfigSaves) {
+  const Folder folder;
+  RecordGradients(folder / "run", 10);
+  const Trial trial(folder / "run");
+  SaveConfig every_third;
+  every_third.Set(Mode::kTrain, 3);
+  Panel some;
+  some.SetSaveConfig(every_third).Add("VanishingGradient", kOneMillionth);
+  EXPECT_THAT(StepsOf(some.Run(trial)), ElementsAre(7, 9));  // of EVAL; TRAIN's are 0 and 6
+  EXPECT_EQ(CodeOf([&] { some.SetSaveConfig(every_third); }), SMD_WRONG_STATE);
+
+  Panel all;
+  all.SetSaveConfig(every_third).Add("VanishingGradient", kOneMillionth);
+  EXPECT_EQ(smd_panel_set_save_config(all.Get(), nullptr), nullptr);
+  EXPECT_THAT(StepsOf(all.Run(trial)), ElementsAre(7, 8, 9));
+}
+
 TEST(Panel, SaysWhyNothingWasFound) {
   const Folder folder;
   RecordSteps(folder / "run", 2);
