@@ -1,4 +1,4 @@
-# `make` builds, `make demo` shows, `make test` tests.  Each does its own set-up.
+# `make` builds, `make demo` runs the demo, `make test` tests.  Each installs what it needs first.
 PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc)
@@ -9,12 +9,12 @@ ONLY ?=
 
 export PYTHONPATH := $(CURDIR)/build/python
 export SMDEBUG_ORIGINAL_PYTHON := $(ORIGINAL)/bin/python
-# What one checkout has compiled serves another.
+# One checkout reuses objects that another has compiled.
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 export PIP_CACHE_DIR ?= $(CACHE)/pip
 export SMDEBUG_SERVERS := $(CACHE)/servers
-# Found by CMake and by the scripts of the bindings.
+# CMake and the scripts of the bindings read this.
 export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
@@ -64,12 +64,12 @@ test-python: all environment original servers
 	@tools/setup.sh browser
 	@$(PYTEST) tests/python tests/cli tests/s3 tests/interop tests/faults
 
-# All of what tests do a share of: kills, losses of power, calls that fail, in each language.
+# Runs all kills, power losses and failing calls, in each language; `make test` runs a subset.
 torture: export SMDEBUG_TORTURE := 1
 torture: all environment servers test-go test-java
 	@$(PYTEST) -s tests/faults
 
-# What all languages have a part in; those of Go and Java are made where they are tested.
+# The tests that span all languages; those of Go and Java are built with their own tests.
 test-docs: all environment servers test-go test-java
 	@$(PYTEST) tests/conformance tests/docs
 
@@ -80,16 +80,16 @@ test-packages: all environment servers
 framework-environments:
 	@tools/framework_environments.sh $(CACHE) $(FRAMEWORKS)
 
-# Real trainings; FRAMEWORKS="pytorch jax" names some.
+# Real trainings; FRAMEWORKS="pytorch jax" selects some.
 test-frameworks: python
 	@tools/test_frameworks.sh $(CACHE) $(FRAMEWORKS)
 
-# A second opinion on the S3 client, of another server.
+# Tests the S3 client against a second server.
 test-s3-minio: python environment original
 	@tools/servers.sh $(SMDEBUG_SERVERS) minio
 	@SMDEBUG_TEST_S3=minio $(PYTEST) tests/s3/test_server.py tests/s3/test_interop.py
 
-# The C and C++ tests once more, under sanitizers that end the run at the first fault.
+# Runs the C and C++ tests again under sanitizers, which stop at the first error.
 build-asan build-tsan: build-%:
 	@tools/setup.sh
 	@cmake --preset $* > /dev/null
@@ -98,7 +98,7 @@ build-asan build-tsan: build-%:
 test-asan test-tsan: test-%: build-%
 	@ctest --test-dir build/$* --output-on-failure --progress -j $(JOBS) -LE lint
 
-# Each parser of what comes from outside for SECONDS_EACH with libFuzzer; what is found is kept in build/fuzz.
+# Fuzzes each parser of outside input for SECONDS_EACH with libFuzzer; keeps findings in build/fuzz.
 SECONDS_EACH ?= 60
 fuzz:
 	@tools/setup.sh fuzz
@@ -106,7 +106,7 @@ fuzz:
 	@cmake --build build/fuzz -j $(JOBS) --target fuzz
 	@tools/fuzz.sh build/fuzz $(SECONDS_EACH) $(TARGETS)
 
-# Which lines and branches the C and C++ tests reach.
+# Reports which lines and branches the C and C++ tests cover.
 coverage:
 	@tools/setup.sh
 	@tools/venv.sh $(CACHE)/gcovr tests/coverage.txt
@@ -115,11 +115,11 @@ coverage:
 	@ctest --test-dir build/coverage --output-on-failure -j $(JOBS) -LE lint -E 'leak|cpp_memory' > build/coverage/tests.log
 	@tools/coverage.sh build/coverage $(CACHE)/gcovr/bin/gcovr
 
-# A release: the sources, what the library is made of, checksums.
+# Creates a release: the sources, the SBOM, checksums.
 dist:
 	@tools/dist.sh dist
 
-# Whether two builds of this commit, in two folders, are the same byte for byte.
+# Checks that two builds of this commit, in two folders, are byte-identical.
 reproducible:
 	@tools/setup.sh
 	@tools/reproducible.sh build/reproducible
@@ -139,7 +139,7 @@ bench: environment original servers test-java
 	  $(CACHE)/frameworks/pytorch/bin/python tests/bench/bench_pytorch.py
 	@$(CACHE)/frameworks/pytorch/bin/python tests/bench/bench_rules.py
 
-# Whether something has become a quarter slower than docs/performance.md says.
+# Checks that nothing has become 25 % slower than docs/performance.md states.
 bench-check: environment original
 	@tools/venv.sh .venv examples/demo/requirements.txt tests/requirements.txt tests/bench/requirements.txt
 	@tools/setup.sh bench

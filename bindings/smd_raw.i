@@ -1,6 +1,6 @@
 /* The raw layer of the Python, Go and Java bindings: every public function under
- * its C name, handles as typed pointers, out-parameters as one-element slots.
- * Nothing here owns anything: one hand-written class per handle frees it.
+ * its C name, handles as typed pointers, outputs as one-element slots.  Nothing
+ * here owns a handle: one hand-written class per handle frees it.
  *
  *   smd_strings **out   ->  s = new_smd_strings_slot(); f(..., s);
  *                           smd_strings_slot_value(s); delete_smd_strings_slot(s)
@@ -8,8 +8,7 @@
  *   tensor view         ->  raw_view_new(address, dtype, shape, strides, ndim)
  *   value's elements    ->  raw_value_address(value), valid until the value is freed
  *
- * Callbacks, DLPack and release functions stay out: each language does these by
- * its own means, or not at all. */
+ * Callbacks, DLPack and release functions are left to each language. */
 %module(package="smdebug") raw
 
 %{
@@ -17,6 +16,8 @@
 #include <string.h>
 
 #include "smdebug.h"
+#include "smdebug/sys/bucket.h"
+#include "smdebug/sys/files.h"
 %}
 
 #ifdef SWIGGO
@@ -27,7 +28,20 @@
 #endif
 
 #ifdef SWIGPYTHON
-/* A slot that there is no memory for. */
+/* Any bytes-like object. */
+%typemap(in) (const void *data, size_t size) (Py_buffer held) %{
+  if (PyObject_GetBuffer($input, &held, PyBUF_SIMPLE) < 0) SWIG_fail;
+  $1 = held.buf;
+  $2 = (size_t)held.len;
+%}
+%typemap(arginit) (const void *data, size_t size) %{
+  held$argnum.obj = NULL;
+%}
+%typemap(freearg) (const void *data, size_t size) %{
+  if (held$argnum.obj != NULL) PyBuffer_Release(&held$argnum);
+%}
+
+/* Memory ran out for a slot. */
 %typemap(out) SWIGTYPE **, int32_t *new_int32_slot, int64_t *new_int64_slot,
     double *new_double_slot %{
   if ($1 == NULL) {
@@ -51,7 +65,13 @@ struct T {};
 
 %ignore smd_tensor_view;
 %ignore smd_rule_ops;
-%ignore smd_rule_new;
+%ignore smd_rule_set_add_function;
+%ignore smd_finding;
+%ignore smd_findings_add;
+%ignore smd_rule_result;
+%ignore smd_rule_parameter;
+%ignore smd_rule_info;
+%ignore SMD_FINDING_INIT;
 %ignore smd_hook_options_set_log;
 %ignore smd_trial_options_set_log;
 %ignore smd_hook_save_owned;
@@ -63,7 +83,7 @@ struct T {};
 
 HANDLE(smd_text)
 HANDLE(smd_strings)
-HANDLE(smd_steps)
+HANDLE(smd_integers)
 HANDLE(smd_save_config)
 HANDLE(smd_reduction_config)
 HANDLE(smd_collection)
@@ -73,12 +93,13 @@ HANDLE(smd_trial_options)
 HANDLE(smd_trial)
 HANDLE(smd_tensor)
 HANDLE(smd_value)
-HANDLE(smd_rule)
+HANDLE(smd_rule_set)
 HANDLE(smd_step_file)
 HANDLE(smd_event_file)
 HANDLE(smd_store_report)
-HANDLE(smd_panel)
-HANDLE(smd_verdicts)
+HANDLE(smd_findings)
+HANDLE(smd_rule_results)
+HANDLE(smd_bucket)
 %nodefaultctor smd_error;
 %nodefaultdtor smd_error;
 struct smd_error {};
@@ -97,18 +118,18 @@ struct smd_error {};
 %include "smdebug/config.h"
 %include "smdebug/log.h"
 %include "smdebug/hook_options.h"
+%include "smdebug/rule_set.h"
 %include "smdebug/hook.h"
 %include "smdebug/trial_options.h"
 %include "smdebug/trial.h"
-%include "smdebug/rule.h"
-%include "smdebug/panel.h"
-%include "smdebug/files.h"
+%include "smdebug/sys/files.h"
 %include "smdebug/store.h"
+%include "smdebug/sys/bucket.h"
 
 %inline %{
-/* A view of the memory at `address`, which must outlive it.  `shape` and `strides`
- * (in elements; NULL: compact) are copied.  NULL if `ndim` is out of range or
- * without memory.  To be freed with raw_view_free(). */
+/* Makes a view of the memory at `address`, which must outlive it.  Copies `shape` and
+ * `strides` (in elements; NULL: compact).  Returns NULL if `ndim` is out of range or
+ * memory runs out.  Free it with raw_view_free(). */
 static smd_tensor_view *raw_view_new(int64_t address, smd_dtype dtype, const int64_t *shape,
                                      const int64_t *strides, int32_t ndim) {
   const smd_tensor_view empty = SMD_TENSOR_VIEW_INIT;
@@ -138,6 +159,40 @@ static int64_t raw_value_address(const smd_value *value) {
   return (int64_t)(intptr_t)smd_value_data(value);
 }
 %}
+
+#ifdef SWIGJAVA
+/* Fields of structures; `field` counts those of the type in their order. */
+%inline %{
+static const char *raw_finding_text(const smd_finding *finding, int32_t field) {
+  const char *const texts[] = {finding->rule, finding->check, finding->tensor, finding->worker,
+                               finding->message};
+  return texts[field];
+}
+static int64_t raw_finding_number(const smd_finding *finding, int32_t field) {
+  const int64_t numbers[] = {finding->step, finding->mode_step, finding->mode, finding->action};
+  return numbers[field];
+}
+static double raw_finding_value(const smd_finding *finding) { return finding->value; }
+static double raw_finding_limit(const smd_finding *finding) { return finding->limit; }
+
+static const char *raw_result_rule(const smd_rule_result *result) { return result->rule; }
+static const char *raw_result_message(const smd_rule_result *result) { return result->message; }
+static int32_t raw_result_status(const smd_rule_result *result) { return result->status; }
+static int64_t raw_result_count(const smd_rule_result *result) { return result->finding_count; }
+static const smd_finding *raw_result_first(const smd_rule_result *result) { return result->first; }
+
+static const char *raw_rule_name(size_t rule) { return smd_builtin_rule(rule)->name; }
+static const char *raw_rule_summary(size_t rule) { return smd_builtin_rule(rule)->summary; }
+static size_t raw_rule_parameter_count(size_t rule) {
+  return smd_builtin_rule(rule)->parameter_count;
+}
+static const char *raw_rule_parameter(size_t rule, size_t parameter, int32_t field) {
+  const smd_rule_parameter *each = smd_builtin_rule(rule)->parameters[parameter];
+  const char *const texts[] = {each->name, each->aws, each->calibrated, each->meaning};
+  return texts[field];
+}
+%}
+#endif
 
 #ifdef SWIGPYTHON
 %include "python/src/native/native.i"

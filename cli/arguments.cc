@@ -17,7 +17,7 @@ constexpr const char *kEnd =
     "\nExit codes: 0 no findings, 10 findings, 2 usage, 3 not there, 4 damaged data,\n"
     "5 files, 6 network, 7 credentials, 8 not supported, 1 other failures.\n";
 
-// `left`, and beside it `help` in lines of its own.
+// Returns `left`, and next to it the lines of `help`.
 std::string HelpLine(const std::string &left, const std::string &help) {
   std::string out = "  " + left;
   const std::string indent(kHelpColumn, ' ');
@@ -38,7 +38,7 @@ std::string HelpLine(const std::string &left, const std::string &help) {
 std::string ProgramHelp(const std::vector<std::unique_ptr<Command>> &commands) {
   std::string out =
       "smdebug " + Version() +
-      ": reads and judges what training jobs have recorded\n\n"
+      ": reads what training jobs have recorded, and evaluates rules\n\n"
       "usage: smdebug COMMAND ...\n\n"
       "A trial is the folder, or s3://bucket/prefix, that a job recorded into.\n\ncommands:\n";
   for (const auto &command : commands) out += HelpLine(command->Name(), command->Summary());
@@ -52,8 +52,8 @@ std::string ProgramHelp(const std::vector<std::unique_ptr<Command>> &commands) {
   return out + kEnd;
 }
 
-// What CLI11 says, as the rest of a sentence: it begins some with a capital and ends some with
-// a stop.
+// Converts a message of CLI11 to the rest of a sentence: some messages begin with a capital letter,
+// and some end with a full stop.
 std::string Sentence(std::string what) {
   what.resize(what.find_last_not_of("\n. ") + 1);
   if (what.starts_with("The ")) what[0] = 't';
@@ -65,7 +65,7 @@ std::string Sentence(std::string what) {
   std::vector<std::string> names;
   names.reserve(commands.size());
   for (const auto &command : commands) names.emplace_back(command->Name());
-  throw UsageError("there is no command '" + Printable(word) + "'; there are " + Join(names, ", "));
+  throw UsageError("unknown command '" + Printable(word) + "'; use " + Join(names, ", "));
 }
 
 }  // namespace

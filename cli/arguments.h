@@ -1,4 +1,4 @@
-// The command line: what each command takes, and which of them is called.
+// The command line: the arguments of each command, and the choice of the command to run.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,27 @@ class App;
 
 namespace smdebug::cli {
 
-// What one command takes.  `names` are as "-r,--rule"; what is bound must live until the command
-// has run, and keeps its value where the option is not given.
+// The arguments of one command.  `names` have the form "-r,--rule".  Bound variables must live
+// until the command has run, and keep their values if the option is missing.
 class Arguments {
  public:
-  // Adds to `app`, which outlives this.
+  // Adds the arguments to `app`, which must outlive this object.
   explicit Arguments(CLI::App &app) : app_(app) {}
 
   void Positional(const char *name, const char *help, std::string *out);
   void OptionalPositional(const char *name, const char *help, std::string *out);
   void Flag(const char *names, const char *help, bool *out);
   void Text(const char *names, const char *value, const char *help, std::string *out);
-  // May be given several times.
+  // The option may be repeated.
   void Texts(const char *names, const char *value, const char *help, std::vector<std::string> *out);
-  // One of `choices`.
+  // The value must be one of `choices`.
   void Choice(const char *names, const char *help, std::vector<std::string> choices,
               std::string *out);
-  // At least 0.
+  // The value must be at least 0.
   void Whole(const char *names, const char *value, const char *help, std::optional<int64_t> *out);
   void Number(const char *names, const char *value, const char *help, double *out);
 
-  // What `smdebug COMMAND --help` prints.
+  // Returns the output of `smdebug COMMAND --help`.
   std::string Help(const Command &command) const;
 
  private:
@@ -51,8 +51,7 @@ class Arguments {
   std::vector<Line> options_;
 };
 
-// Runs the command that the arguments name, or prints help or the version.  Fails as
-// Command::Run().
+// Runs the command in the arguments, or prints help or the version.  Fails as Command::Run().
 ExitCode RunCommandLine(int count, char **words,
                         const std::vector<std::unique_ptr<Command>> &commands);
 

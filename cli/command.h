@@ -1,4 +1,4 @@
-// A command of the program, as `ls`.
+// A command of the program, such as `ls`.
 #pragma once
 
 #include <memory>
@@ -18,10 +18,10 @@ class Command {
 
   virtual const char *Name() const = 0;
   virtual const char *Summary() const = 0;   // one line
-  virtual const char *Details() const = 0;   // what the list of options does not say; may be ""
-  virtual const char *Examples() const = 0;  // lines for a shell, each ending the line
+  virtual const char *Details() const = 0;   // further explanation; may be ""
+  virtual const char *Examples() const = 0;  // shell commands, each ending in a newline
 
-  // Says what it takes; Run() finds it filled in.
+  // Declares the arguments, which are filled in before Run().
   virtual void Declare(Arguments &arguments) = 0;
 
   // Fails by throwing smdebug::Error, UsageError or std::bad_alloc.

@@ -15,24 +15,24 @@
 namespace smdebug::cli {
 namespace {
 
-constexpr size_t kReadAtOnce = 32;  // steps, where each is a request
+constexpr size_t kReadAtOnce = 32;  // steps, if each needs a request
 
-// Where a tensor differs first.
+// A place where a tensor differs.
 struct Place {
   int64_t step = -1;
   std::string worker;
-  std::string what;  // "value", or a reduction
+  std::string what;  // "value", or a reduction's name
   std::vector<int64_t> shape;
   Difference difference;
 };
 
 struct Compared {
   std::string tensor;
-  size_t steps = 0;      // both have
-  size_t different = 0;  // of these
-  double largest = 0;    // of all differences
+  size_t steps = 0;      // the number of steps that both trials have
+  size_t different = 0;  // the number of these steps that differ
+  double largest = 0;    // the largest of all differences
   std::optional<Place> first;
-  size_t only_in_a = 0;  // steps
+  size_t only_in_a = 0;  // the number of steps that only one trial has
   size_t only_in_b = 0;
 
   bool IsSame() const { return !first && only_in_a == 0 && only_in_b == 0; }
@@ -56,9 +56,10 @@ std::vector<T> Shared(const std::vector<T> &a, const std::vector<T> &b) {
 // Compares a tensor of both trials at every step.
 class TensorComparison {
  public:
-  TensorComparison(const Trial &a, const Trial &b, const std::string &name, Mode mode,
-                   const Tolerance &tolerance)
-      : trial_a_(a),
+  TensorComparison(const TrialArguments &arguments, const Trial &a, const Trial &b,
+                   const std::string &name, Mode mode, const Tolerance &tolerance)
+      : arguments_(arguments),
+        trial_a_(a),
         trial_b_(b),
         a_(a.Tensor(name)),
         b_(b.Tensor(name)),
@@ -104,8 +105,12 @@ class TensorComparison {
   }
 
   bool IsSameOf(int64_t step, const std::string &worker) {
-    const Saved a = SavedAt(a_, step, mode_, worker);
-    const Saved b = SavedAt(b_, step, mode_, worker);
+    // Damaged data is neither equal nor different.
+    Saved a;
+    Saved b;
+    const bool is_whole = arguments_.Try(trial_a_, [&] { a = SavedAt(a_, step, mode_, worker); }) &&
+                          arguments_.Try(trial_b_, [&] { b = SavedAt(b_, step, mode_, worker); });
+    if (!is_whole) return true;
     Place place{step, worker, "value", {}, {}};
     if (a.Kinds() != b.Kinds()) {
       place.what = "what was saved";
@@ -125,14 +130,21 @@ class TensorComparison {
       const auto [plain, is_absolute] = ReductionOf(name);
       place.what = name;
       place.shape.clear();
-      place.difference = Compare(a_.Reduction(step, plain, is_absolute, mode_, worker),
-                                 b_.Reduction(step, plain, is_absolute, mode_, worker), tolerance_);
+      const auto read = [&, plain = plain, is_absolute = is_absolute](const Tensor &tensor) {
+        return tensor.Reduction(step, plain, is_absolute, mode_, worker);
+      };
+      std::optional<Value> of_a;
+      std::optional<Value> of_b;
+      const bool are_whole = arguments_.Try(trial_a_, [&] { of_a = read(a_); }) &&
+                             arguments_.Try(trial_b_, [&] { of_b = read(b_); });
+      if (!are_whole) continue;
+      place.difference = Compare(*of_a, *of_b, tolerance_);
       if (!place.difference.IsNone()) return Note(place);
     }
     return true;
   }
 
-  // Always false.
+  // Notes a difference.  Always returns false.
   bool Note(const Place &place) {
     if (!compared_.first) compared_.first = place;
     const double largest = place.difference.largest;
@@ -140,6 +152,7 @@ class TensorComparison {
     return false;
   }
 
+  const TrialArguments &arguments_;
   const Trial &trial_a_;
   const Trial &trial_b_;
   const Tensor a_;
@@ -208,7 +221,7 @@ class Diff final : public Command {
     only_in_b_ = Without(in_b, in_a);
     CompareAll(a, b, Shared(in_a, in_b));
     as_json_ ? PrintJson() : PrintText(a, b);
-    return IsSame() ? ExitCode::kNoFindings : ExitCode::kFindings;
+    return options_.Conclude(IsSame() ? ExitCode::kNoFindings : ExitCode::kFindings);
   }
 
  private:
@@ -218,7 +231,8 @@ class Diff final : public Command {
                               is_exact};
     Progress progress("Comparing", names.size());
     for (const std::string &name : names) {
-      compared_.push_back(TensorComparison(a, b, name, ModeOf(mode_name_), tolerance).Run());
+      compared_.push_back(
+          TensorComparison(options_, a, b, name, ModeOf(mode_name_), tolerance).Run());
       progress.Advance();
     }
   }
@@ -229,7 +243,7 @@ class Diff final : public Command {
                        [](const Compared &item) { return item.IsSame(); });
   }
 
-  // The tensor that differs at the earliest step; NULL if none does.
+  // Returns the tensor that differs at the earliest step, or NULL if none does.
   const Compared *First() const {
     const Compared *first = nullptr;
     for (const Compared &item : compared_) {
@@ -241,7 +255,7 @@ class Diff final : public Command {
   std::string StepText(const Trial &trial, int64_t step) const {
     const Mode mode = ModeOf(mode_name_);
     if (mode != Mode::kGlobal) return ModeName(mode) + (" step " + std::to_string(step));
-    const auto [of, number] = trial.ModeStep(step);
+    const auto [number, of] = trial.ModeStep(step);
     std::string text = "step " + std::to_string(step);
     if (of == Mode::kGlobal || of == Mode::kAny) return text;
     return text + " (" + ModeName(of) + " " + std::to_string(number) + ")";

@@ -1,4 +1,4 @@
-// `smdebug diff`: where two trials differ.
+// `smdebug diff`: reports where two trials differ.
 #pragma once
 
 #include <memory>

@@ -19,14 +19,14 @@ bool IsWithin(long double a, long double b, const Tolerance &tolerance) {
   return std::abs(a - b) <= tolerance.atol + tolerance.rtol * std::abs(b);
 }
 
-// What is compared of one element: an infinite or missing number stays one.
+// Returns the absolute difference of one element.  It is infinite or NaN if an element is.
 long double Distance(const ElementReader &a, const ElementReader &b, size_t i) {
   if (a.AreTexts()) return a.Text(i) == b.Text(i) ? 0 : NAN;
   const long double real = a.Number(i) - b.Number(i);
   return a.AreComplex() ? std::hypot(real, a.Imaginary(i) - b.Imaginary(i)) : std::abs(real);
 }
 
-// Bits that differ although the numbers do not: signs of zeros, payloads of NaNs.
+// Compares the bits, since equal numbers may differ in them: signs of zeros, payloads of NaNs.
 bool HasSameBits(const Value &a, const Value &b, size_t i) {
   const size_t size = DTypeSize(a.GetDType());
   const auto *const in_a = static_cast<const unsigned char *>(a.Data());

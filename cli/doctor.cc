@@ -39,6 +39,22 @@ std::vector<Fact> Facts() {
           {"processors", std::to_string(std::thread::hardware_concurrency())}};
 }
 
+// Loads a hook's configuration as a job would, and returns the warnings that the job would log.
+std::vector<StoreFinding> CheckConfiguration(const std::string &file) {
+  std::vector<StoreFinding> findings;
+  HookOptions options;
+  options.SetLog(LogLevel::kWarning, [&](LogLevel, std::string_view line) {
+    findings.push_back({"config", SMD_INVALID_CONFIG, std::string(line)});
+  });
+  try {
+    options.Load(file);
+  } catch (const Error &error) {
+    findings.push_back({"config", error.Code(), error.what()});
+  }
+  if (findings.empty()) findings.push_back({"config", SMD_OK, file});
+  return findings;
+}
+
 class Doctor final : public Command {
  public:
   const char *Name() const override { return "doctor"; }
@@ -48,16 +64,20 @@ class Doctor final : public Command {
   const char *Details() const override {
     return "Without PATH: what is known of the library and the machine. With it: also tries each "
            "thing that recording and reading need, up to the first that fails; writes, reads and "
-           "removes one small file. The exit code is then that of the failure.";
+           "removes one small file. The exit code is then that of the failure. With --config: also "
+           "lists the unknown keys and bad values of a hook's configuration file, which a job "
+           "ignores with a warning.";
   }
   const char *Examples() const override {
     return "smdebug doctor\n"
            "smdebug doctor run\n"
-           "smdebug doctor s3://my-bucket/jobs --set s3_region=us-east-1\n";
+           "smdebug doctor s3://my-bucket/jobs --set s3_region=us-east-1\n"
+           "smdebug doctor --config hook.json\n";
   }
 
   void Declare(Arguments &arguments) override {
     arguments.OptionalPositional("PATH", "a folder, or s3://bucket/prefix", &path_);
+    arguments.Text("--config", "FILE", "also check a hook's configuration", &config_);
     arguments.Flag("--json", "one object, for programs", &as_json_);
     options_.DeclareOptions(arguments);
   }
@@ -66,7 +86,11 @@ class Doctor final : public Command {
     HookOptions options;
     options_.ApplyTo(&options);
     std::vector<StoreFinding> findings;
-    if (!path_.empty()) findings = CheckStore(path_, &options);
+    if (!config_.empty()) findings = CheckConfiguration(config_);
+    const bool is_config_good = findings.empty() || findings.back().code == SMD_OK;
+    if (!path_.empty() && is_config_good) {
+      for (StoreFinding &tried : CheckStore(path_, &options)) findings.push_back(std::move(tried));
+    }
     if (as_json_) {
       PrintJson(findings);
     } else {
@@ -111,6 +135,7 @@ class Doctor final : public Command {
 
   TrialArguments options_;
   std::string path_;
+  std::string config_;
   bool as_json_ = false;
 };
 

@@ -1,4 +1,4 @@
-// `smdebug doctor`: whether a place and this machine can be worked with.
+// `smdebug doctor`: checks that trials can be recorded to and read from a place.
 #pragma once
 
 #include <memory>

@@ -17,7 +17,7 @@ T Load(const unsigned char *data, size_t index) {
   return element;
 }
 
-// A number of IEEE 754's layout with so many bits of exponent and mantissa.
+// Decodes a number in the layout of IEEE 754 with these numbers of exponent and mantissa bits.
 double SmallFloat(uint32_t bits, int exponent_bits, int mantissa_bits) {
   const uint32_t mantissa = bits & ((1U << mantissa_bits) - 1);
   const uint32_t all_ones = (1U << exponent_bits) - 1;
@@ -35,7 +35,8 @@ double SmallFloat(uint32_t bits, int exponent_bits, int mantissa_bits) {
   return (bits >> (exponent_bits + mantissa_bits)) != 0 ? -number : number;
 }
 
-// Without infinities: the largest exponent is one like the others, but for its last mantissa.
+// Decodes a format without infinities: the largest exponent encodes numbers too, and only the
+// largest mantissa with it is NaN.
 double Float8E4M3Fn(uint8_t bits) {
   if ((bits & 0x7FU) == 0x7F) return std::nan("");
   if ((bits & 0x78U) != 0x78) return SmallFloat(bits, 4, 3);
@@ -57,7 +58,7 @@ ElementReader::ElementReader(const Value &value)
       texts_(dtype_ == DType::kString ? value.Strings() : std::vector<std::string>()),
       count_(CountOf(value)) {}
 
-// Of complex numbers, each counts as two.
+// Returns the number at an index; a complex number counts as two.
 long double ElementReader::Part(size_t index) const {
   switch (dtype_) {
     case DType::kFloat16: return SmallFloat(Load<uint16_t>(data_, index), 5, 10);
@@ -107,7 +108,7 @@ std::string ElementReader::Text(size_t index) const {
 
 void ElementReader::ToJson(size_t index, JsonWriter *json) const {
   const auto part = [&](long double number) {
-    // As few digits as the type needs: 0.1, not what 0.1f is as a double.
+    // The fewest digits for the type: 0.1, not the digits of 0.1f as a double.
     const bool is_double = dtype_ == DType::kFloat64 || dtype_ == DType::kComplex128;
     json->Raw(is_double ? JsonNumber(static_cast<double>(number))
                         : JsonNumber(static_cast<float>(number)));

@@ -1,4 +1,4 @@
-// The elements of a value one by one, whatever their type.
+// Reads the elements of a value one by one, for all types.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace smdebug::cli {
 
-// Reads a value, which must outlive it.  Any threads at once.
+// Reads a value, which must outlive the reader.  Safe from any thread.
 class ElementReader {
  public:
   explicit ElementReader(const Value &value);
@@ -19,14 +19,15 @@ class ElementReader {
   bool AreTexts() const { return dtype_ == DType::kString; }
   bool AreComplex() const { return dtype_ == DType::kComplex64 || dtype_ == DType::kComplex128; }
 
-  // The number, or a complex number's real part; 0 for texts.  A long double holds each integer.
+  // Returns the number, or the real part of a complex number; 0 for texts.  A long double holds
+  // all 64-bit integers exactly.
   long double Number(size_t index) const;
-  // A complex number's imaginary part; 0 for others.
+  // Returns the imaginary part of a complex number; 0 for others.
   long double Imaginary(size_t index) const;
 
-  // For people: four digits, whole numbers in full, texts with quotes.
+  // Returns a form for people: four digits, whole numbers in full, texts with quotes.
   std::string Text(size_t index) const;
-  // Exactly; complex numbers are arrays of two.
+  // Writes the exact value; complex numbers become arrays of two.
   void ToJson(size_t index, JsonWriter *json) const;
 
  private:
@@ -39,13 +40,14 @@ class ElementReader {
   size_t count_;
 };
 
-// "64 x 32", "scalar".
+// Returns "64 x 32" or "scalar".
 std::string ShapeText(const std::vector<int64_t> &shape);
 
-// The elements as NumPy prints them, long ones with their ends alone unless `all`.
+// Returns the elements as NumPy prints them.  Unless `all` is true, shows only both ends of long
+// dimensions.
 std::string ElementsText(const Value &value, bool all);
 
-// The elements as nested arrays.
+// Writes the elements as nested arrays.
 void ElementsToJson(const Value &value, JsonWriter *json);
 
 }  // namespace smdebug::cli

@@ -1,4 +1,4 @@
-// Elements in brackets and columns.
+// Prints elements in brackets and columns.
 #include <algorithm>
 
 #include "elements.h"
@@ -9,7 +9,7 @@ namespace smdebug::cli {
 namespace {
 
 constexpr size_t kMostInFull = 200;  // elements
-constexpr int64_t kEnds = 3;         // of a long dimension, at each end
+constexpr int64_t kEnds = 3;         // elements shown at each end of a long dimension
 constexpr size_t kWidthInPipes = 80;
 
 class Layout {
@@ -86,7 +86,7 @@ class Layout {
   const ElementReader reader_;
   const std::vector<int64_t> shape_;
   const bool is_cut_;
-  size_t width_ = 0;   // of each element
+  size_t width_ = 0;   // characters of each element
   size_t column_ = 0;  // characters on the line so far
   std::string out_;
 };

@@ -1,4 +1,4 @@
-// How the program ends; docs/cli.md lists the numbers for scripts.
+// The exit codes of the program; docs/cli.md lists them for scripts.
 #pragma once
 
 #include <stdexcept>
@@ -20,10 +20,10 @@ enum class ExitCode : int {
   kFindings = 10,
 };
 
-// The code of the class that an error belongs to.
+// Returns the exit code for an error.
 ExitCode ExitCodeOf(smd_code code);
 
-// The command line makes no sense; what() says why, without the program's name.
+// Reports an invalid command line; what() is the reason, without the program's name.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

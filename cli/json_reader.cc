@@ -31,7 +31,7 @@ class Parser {
 
  private:
   [[noreturn]] static void Fail() {
-    throw Error(SMD_INTERNAL, "the library's JSON is not readable");
+    throw Error(SMD_INTERNAL, "the library returned invalid JSON");
   }
 
   char Peek() {
@@ -94,7 +94,7 @@ class Parser {
     return text;
   }
 
-  // Surrogates do not come: the library escapes control characters alone.
+  // Surrogates cannot occur: the library escapes only control characters.
   void Escape(std::string *text) {
     if (rest_.size() < 2) Fail();
     const char kind = rest_[1];

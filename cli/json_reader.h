@@ -1,4 +1,4 @@
-// Reads JSON that the library has written.
+// Reads JSON that the library wrote.
 #pragma once
 
 #include <string>
@@ -11,17 +11,17 @@ struct Json {
   enum class Kind { kText, kArray, kObject, kOther };  // kOther: numbers, true, false and null
 
   Kind kind = Kind::kOther;
-  std::string text;               // of a text; of a kOther its characters
-  std::vector<std::string> keys;  // of an object's items
+  std::string text;               // the text; for kOther the characters in the JSON
+  std::vector<std::string> keys;  // the keys of an object's items
   std::vector<Json> items;
 
-  // The text of a field; "" if there is none.
+  // Returns the text of a field; "" if it is missing.
   std::string TextOf(std::string_view key) const;
-  // The field; an empty one if there is none.
+  // Returns a field; an empty one if it is missing.
   const Json &Of(std::string_view key) const;
 };
 
-// Fails: INTERNAL, where it is no JSON.
+// Fails: INTERNAL (`json` is not JSON).
 Json ParseJson(std::string_view json);
 
 }  // namespace smdebug::cli

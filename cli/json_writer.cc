@@ -9,8 +9,8 @@
 namespace smdebug::cli {
 namespace {
 
-// Bytes that are not UTF-8 do not come from the library but as elements of texts; JSON cannot
-// hold them.
+// JSON cannot contain bytes that are not UTF-8.  The library returns them only as elements of text
+// tensors.
 std::string Escaped(std::string_view text) {
   std::string out = "\"";
   for (const char byte : text) {

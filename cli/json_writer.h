@@ -1,4 +1,4 @@
-// JSON on one line, spaced as Python's json.dumps.
+// Writes JSON on one line, with the spaces of Python's json.dumps.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace smdebug::cli {
 
-// Numbers that JSON does not know are the texts "NaN", "Infinity" and "-Infinity".
+// Non-finite numbers, which JSON cannot represent, become the texts "NaN", "Infinity" and
+// "-Infinity".
 class JsonWriter {
  public:
   JsonWriter &BeginObject() { return Begin('{'); }
@@ -22,13 +23,13 @@ class JsonWriter {
   JsonWriter &Number(double number);
   JsonWriter &Bool(bool is_true) { return Raw(is_true ? "true" : "false"); }
   JsonWriter &Null() { return Raw("null"); }
-  // What is JSON already.
+  // Appends text that already is JSON.
   JsonWriter &Raw(std::string_view json);
 
   JsonWriter &Texts(const std::vector<std::string> &texts);
   JsonWriter &Wholes(const std::vector<int64_t> &numbers);
 
-  // What was written, and begins anew.
+  // Returns the JSON and starts again.
   std::string Take();
 
  private:

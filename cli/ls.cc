@@ -14,7 +14,7 @@
 namespace smdebug::cli {
 namespace {
 
-constexpr size_t kMostNamed = 8;  // workers, in the summary
+constexpr size_t kMostNamed = 8;  // the most workers that the summary names
 
 struct Listed {
   std::string name;
@@ -56,7 +56,7 @@ class Ls final : public Command {
     const std::vector<std::string> names = Names(trial);
     if (only_names_) {
       for (const std::string &name : names) Print(Printable(name) + "\n");
-      return ExitCode::kNoFindings;
+      return trial_.Conclude(ExitCode::kNoFindings);
     }
     const std::vector<Listed> tensors = List(trial, names);
     if (as_json_) {
@@ -65,7 +65,7 @@ class Ls final : public Command {
       PrintSummary(trial);
       PrintTensors(trial, tensors);
     }
-    return ExitCode::kNoFindings;
+    return trial_.Conclude(ExitCode::kNoFindings);
   }
 
  private:
@@ -86,7 +86,7 @@ class Ls final : public Command {
     return trial.TensorNames(wanted);
   }
 
-  static std::vector<Listed> List(const Trial &trial, const std::vector<std::string> &names) {
+  std::vector<Listed> List(const Trial &trial, const std::vector<std::string> &names) const {
     std::vector<Collection> collections;
     for (const std::string &name : trial.Collections()) {
       if (name != "all") collections.push_back(trial.Collection(name));
@@ -103,12 +103,27 @@ class Ls final : public Command {
         if (!tensor.Steps(mode, true).empty()) item.modes.emplace_back(ModeName(mode));
       }
       for (const Collection &collection : collections) {
-        if (collection.Has(name)) item.collections.push_back(collection.Name());
+        if (Has(collection, trial, name)) item.collections.push_back(collection.Name());
       }
-      if (!steps.empty()) item.saved = SavedAt(tensor, steps.back());
+      if (!steps.empty()) trial_.Try(trial, [&] { item.saved = SavedAt(tensor, steps.back()); });
       progress.Advance();
     }
     return listed;
+  }
+
+  // If an expression of the trial cannot be searched for, that counts as damage.
+  bool Has(const Collection &collection, const Trial &trial, const std::string &name) const {
+    bool has = false;
+    trial_.Try(trial, [&] {
+      try {
+        has = collection.Has(name);
+      } catch (const Error &error) {
+        if (error.Code() != SMD_INVALID_CONFIG) throw;
+        throw Error(SMD_CORRUPT_DATA,
+                    trial.Path() + ": collection '" + collection.Name() + "': " + error.what());
+      }
+    });
+    return has;
   }
 
   static std::string Workers(const Trial &trial) {

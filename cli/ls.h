@@ -1,4 +1,4 @@
-// `smdebug ls`: what a trial holds.
+// `smdebug ls`: lists a trial's contents.
 #pragma once
 
 #include <memory>

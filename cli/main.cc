@@ -43,7 +43,7 @@ ExitCode Run(int count, char **words) {
     Complain(Printable(error.what()));
     return ExitCodeOf(error.Code());
   } catch (const std::bad_alloc &) {
-    Complain("there is no memory left");
+    Complain("out of memory");
   } catch (const std::exception &error) {
     Complain(Printable(error.what()));
   }
@@ -54,7 +54,8 @@ ExitCode Run(int count, char **words) {
 }  // namespace smdebug::cli
 
 int main(int count, char **words) {
-  // A reader that has gone ends the program without a word, whoever started it with what.
+  // If the reader of stdout is gone, the program stops silently, even if its parent ignores
+  // SIGPIPE.
   static_cast<void>(std::signal(SIGPIPE, SIG_DFL));
   return static_cast<int>(smdebug::cli::Run(count, words));
 }

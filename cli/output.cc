@@ -35,7 +35,7 @@ Terminal Examine() {
 
 [[noreturn]] void FailToPrint() {
   const smd_code code = errno == ENOSPC || errno == EDQUOT ? SMD_NO_SPACE : SMD_IO;
-  throw Error(code, std::string("the output cannot be written: ") + std::strerror(errno));
+  throw Error(code, std::string("cannot write the output: ") + std::strerror(errno));
 }
 
 const char *CodeOf(Style style) {

@@ -1,4 +1,4 @@
-// Where the program writes: answers to stdout, progress and failures to stderr.
+// The program's output: answers go to stdout, progress and failures to stderr.
 #pragma once
 
 #include <string>
@@ -6,26 +6,26 @@
 
 namespace smdebug::cli {
 
-// What is known of stdout.  Nothing of what is said depends on it, only how it looks.
+// The properties of stdout.  They affect only the layout of the output, not its contents.
 struct Terminal {
   bool is_terminal = false;
-  bool has_colours = false;  // a terminal that knows them, and no NO_COLOR
-  size_t width = 0;          // of the terminal, in characters; 0: without end
+  bool has_colours = false;  // a terminal with colours, and NO_COLOR is not set
+  size_t width = 0;          // in characters; 0: unlimited
 };
 const Terminal &Stdout();
 
-// Writes to stdout.  Throws IO or NO_SPACE where that fails; where nobody reads any more, the
-// program ends.
+// Writes to stdout.  Throws IO or NO_SPACE if that fails.  If the reader of stdout is gone, SIGPIPE
+// terminates the program.
 void Print(std::string_view text);
-// What Print() wrote reaches its reader.  Fails as Print().
+// Flushes what Print() wrote.  Fails as Print().
 void FlushOutput();
 
-// One line on stderr, with the program's name before it.
+// Writes one line to stderr, after the program's name.
 void Complain(std::string_view sentence);
 
 enum class Style { kPlain, kHeading, kGood, kBad, kWarning, kFaint };
 
-// The text in a style, where stdout has colours.
+// Returns the text in a style if stdout has colours.
 std::string Styled(std::string_view text, Style style);
 
 }  // namespace smdebug::cli

@@ -1,4 +1,4 @@
-// A bar on stderr while something takes its time.
+// A progress bar on stderr.
 #pragma once
 
 #include <chrono>
@@ -7,21 +7,22 @@
 
 namespace smdebug::cli {
 
-// Shown where stderr is a terminal and the work takes longer than an instant; gone without a trace
-// when this is.  One at a time, on the main thread.
+// Shows a progress bar if stderr is a terminal and the work takes longer than an instant.  The
+// destructor removes it.  Only the main thread may use it, and only one may exist at a time.
 class Progress {
  public:
-  // `what` is done, as "Reading"; in `total` parts, or 0 if that is not known.
+  // `what` is the activity, such as "Reading".  `total` is the number of its parts, or 0 if that is
+  // unknown.
   Progress(std::string what, size_t total);
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
   ~Progress();
 
-  // So many parts more are done.
+  // Reports that further parts are done.
   void Advance(size_t parts = 1);
   void SetTotal(size_t total) { total_ = total; }
 
-  // Takes the bar away until it is drawn again, so that a line can be printed.
+  // Removes the bar until it is drawn again, so that a line can be printed.
   static void Wipe();
 
  private:
@@ -32,7 +33,7 @@ class Progress {
   const std::string what_;
   size_t total_;
   size_t done_ = 0;
-  bool is_seen_ = false;  // whether stderr is a terminal
+  bool is_seen_ = false;  // stderr is a terminal
   bool is_drawn_ = false;
   Clock::time_point next_;
 };

@@ -1,12 +1,9 @@
 #include "report.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iostream>
 #include <sstream>
 
 #include "output.h"
+#include "replace_file.h"
 #include "report/request.h"
 #include "text.h"
 #include "trial_arguments.h"
@@ -18,7 +15,7 @@ class Report final : public Command {
  public:
   const char *Name() const override { return "report"; }
   const char *Summary() const override {
-    return "writes a page about a trial: verdicts, curves, layers";
+    return "writes a page about a trial: rules, curves, layers";
   }
   const char *Details() const override {
     return "The page is one HTML file that needs no other and no network. What a large trial holds "
@@ -37,7 +34,7 @@ class Report final : public Command {
     arguments.Text("-o,--output", "FILE", "where the page is written; -: to stdout (report.html)",
                    &output_);
     arguments.Texts("-r,--rule", "NAME[,PARAMETER=VALUE...]",
-                    "judge by this rule; may be given several times; else by all of them", &rules_);
+                    "evaluate this rule; may be given several times; else by all of them", &rules_);
     arguments.Choice("--profile",
                      "what parameters are that are not given: as the training service "
                      "documents them, or as they leave healthy runs alone (aws)",
@@ -46,18 +43,18 @@ class Report final : public Command {
   }
 
   ExitCode Run() override {
-    std::vector<std::string> damages;
-    const Trial trial =
-        trial_.Open(trial_.Path(), [&](const Error &error) { damages.emplace_back(error.what()); });
+    // May lead to a regular file, which must not be replaced by name.
+    if (output_ == "/dev/stdout") output_ = "-";
+    const Trial trial = trial_.Open();
     std::ostringstream page;
     const report::ReportSummary summary =
-        report::WriteReport({trial, Requests(), profile_, std::move(damages)}, page);
+        report::WriteReport({trial, Requests(), profile_, trial_.TheDamage()}, page);
     Write(page.str());
     if (output_ != "-") {
       Print("wrote " + Printable(output_) + ": " + Count(summary.findings, "finding") + " of " +
             Count(summary.rules_with_findings, "rule") + "\n");
     }
-    return summary.findings == 0 ? ExitCode::kNoFindings : ExitCode::kFindings;
+    return trial_.Conclude(summary.findings == 0 ? ExitCode::kNoFindings : ExitCode::kFindings);
   }
 
  private:
@@ -69,15 +66,7 @@ class Report final : public Command {
 
   void Write(const std::string &page) const {
     if (output_ == "-") return Print(page);
-    errno = 0;
-    std::ofstream file(output_, std::ios::binary);
-    file << page;
-    file.close();
-    if (file) return;
-    const smd_code code = errno == ENOSPC   ? SMD_NO_SPACE
-                          : errno == EACCES ? SMD_PERMISSION
-                                            : SMD_IO;
-    throw Error(code, output_ + ": the page cannot be written: " + std::strerror(errno));
+    ReplaceFile(output_, page);
   }
 
   TrialArguments trial_;

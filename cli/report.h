@@ -1,4 +1,4 @@
-// `smdebug report`: a page about a trial.
+// `smdebug report`: writes a page about a trial.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,7 @@
-// The built-in rules, and which of them a command line asks for.
+// The built-in rules that a command line requests.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -8,22 +9,10 @@
 
 namespace smdebug::cli {
 
-struct RuleInfo {
-  struct Parameter {
-    std::string name;
-    std::string aws;
-    std::string calibrated;
-    std::string meaning;
-  };
-  std::string name;
-  std::string summary;
-  std::vector<Parameter> parameters;
-};
+// Returns the exclusive end of a range whose last step is `step`; -1 after the largest number.
+inline int64_t EndAfter(int64_t step) { return step == INT64_MAX ? -1 : step + 1; }
 
-// smd_panel_rules().
-std::vector<RuleInfo> BuiltinRules();
-
-// "NAME", "NAME,k=v,...", or "NAME,{JSON}", as --rule takes it.
+// The value of --rule: "NAME", "NAME,k=v,..." or "NAME,{JSON}".
 struct RuleRequest {
   std::string name;
   std::string parameters;  // a JSON object
@@ -31,14 +20,14 @@ struct RuleRequest {
 // Fails: UsageError.
 RuleRequest ParseRule(const std::string &text);
 
-// A rule that cannot judge unless more is said, and what.
-struct UnaskedRule {
+// A rule whose required parameters are missing.
+struct SkippedRule {
   std::string name;
   std::string message;  // begins with the name
 };
 
-// Adds the rules that are requested; if there are none, all that need nothing said, and returns the
-// others.  Fails as Panel::Add().
-std::vector<UnaskedRule> AddRules(const std::vector<RuleRequest> &requests, Panel *panel);
+// Adds the requested rules.  Without requests, adds all rules whose defaults suffice, and returns
+// the others.  Fails as RuleSet::Add().
+std::vector<SkippedRule> AddRules(const std::vector<RuleRequest> &requests, RuleSet *set);
 
 }  // namespace smdebug::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <thread>
 
 #include "json_writer.h"
 #include "progress.h"
@@ -16,19 +17,19 @@ namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks{500};
 constexpr size_t kWidthInPipes = 80;
-constexpr size_t kIndent = 8;     // of what a parameter means
-constexpr size_t kMostShown = 5;  // findings of a rule, for people
+constexpr size_t kIndent = 8;     // for the description of a parameter
+constexpr size_t kMostShown = 5;  // the most findings of a rule that the text output shows
 
-Style StyleOf(VerdictStatus status) {
+Style StyleOf(RuleStatus status) {
   switch (status) {
-    case VerdictStatus::kFinding: return Style::kBad;
-    case VerdictStatus::kNoIssue: return Style::kGood;
+    case RuleStatus::kHasFindings: return Style::kBad;
+    case RuleStatus::kPassed: return Style::kGood;
     default: return Style::kWarning;
   }
 }
 
-// In words.
-std::string StatusText(VerdictStatus status) {
+// Returns the status in words.
+std::string StatusText(RuleStatus status) {
   std::string text = Name(status);
   std::replace(text.begin(), text.end(), '_', ' ');
   return text;
@@ -42,31 +43,55 @@ void TextOrNull(const std::string &text, JsonWriter *json) {
   text.empty() ? json->Null() : json->Text(text);
 }
 
-std::string ToJson(const Verdict &verdict) {
+std::string ToJson(const Finding &finding) {
   JsonWriter json;
-  json.BeginObject().Key("rule").Text(verdict.rule).Key("status").Text(Name(verdict.status));
-  json.Key("step");
-  verdict.step < 0 ? json.Null() : json.Whole(verdict.step);
-  json.Key("mode");
-  verdict.step < 0 ? json.Null() : json.Text(ModeName(verdict.mode));
-  json.Key("mode_step");
-  verdict.step < 0 ? json.Null() : json.Whole(verdict.mode_step);
-  TextOrNull(verdict.worker, &json.Key("worker"));
-  TextOrNull(verdict.tensor, &json.Key("tensor"));
-  NumberOrNull(verdict.value, &json.Key("value"));
-  NumberOrNull(verdict.limit, &json.Key("limit"));
-  TextOrNull(verdict.label, &json.Key("label"));
-  return json.Key("message").Text(verdict.message).EndObject().Take();
+  json.BeginObject().Key("rule").Text(finding.rule).Key("status").Text("finding");
+  json.Key("step").Whole(finding.step).Key("mode").Text(ModeName(finding.mode));
+  json.Key("mode_step").Whole(finding.mode_step);
+  TextOrNull(finding.worker, &json.Key("worker"));
+  TextOrNull(finding.tensor, &json.Key("tensor"));
+  NumberOrNull(finding.value, &json.Key("value"));
+  NumberOrNull(finding.limit, &json.Key("limit"));
+  TextOrNull(finding.check, &json.Key("check"));
+  json.Key("action").Text(Name(finding.action));
+  return json.Key("message").Text(finding.message).EndObject().Take();
 }
 
-std::string PlaceText(const Verdict &verdict) {
-  std::string text = "step " + std::to_string(verdict.step);
-  if (verdict.mode == Mode::kGlobal || verdict.mode == Mode::kAny) return text;
-  return text + " (" + ModeName(verdict.mode) + " " + std::to_string(verdict.mode_step) + ")";
+// Returns the JSON of a rule without findings, which has the same fields.
+std::string ToJson(const RuleResult &result) {
+  JsonWriter json;
+  json.BeginObject().Key("rule").Text(result.rule).Key("status").Text(Name(result.status));
+  for (const char *field :
+       {"step", "mode", "mode_step", "worker", "tensor", "value", "limit", "check", "action"}) {
+    json.Key(field).Null();
+  }
+  return json.Key("message").Text(result.message).EndObject().Take();
 }
 
-// " = 1e-7 (calibrated: 1e-10)"; "" where there is no default.
-std::string DefaultsOf(const RuleInfo::Parameter &parameter) {
+std::string ToJson(const std::vector<RuleInfo> &rules) {
+  JsonWriter json;
+  json.BeginArray();
+  for (const RuleInfo &rule : rules) {
+    json.BeginObject().Key("name").Text(rule.name).Key("summary").Text(rule.summary);
+    json.Key("parameters").BeginArray();
+    for (const RuleParameter &parameter : rule.parameters) {
+      json.BeginObject().Key("name").Text(parameter.name).Key("aws").Text(parameter.aws);
+      json.Key("calibrated").Text(parameter.calibrated);
+      json.Key("meaning").Text(parameter.meaning).EndObject();
+    }
+    json.EndArray().EndObject();
+  }
+  return json.EndArray().Take();
+}
+
+std::string PlaceText(const Finding &finding) {
+  std::string text = "step " + std::to_string(finding.step);
+  if (finding.mode == Mode::kGlobal || finding.mode == Mode::kAny) return text;
+  return text + " (" + ModeName(finding.mode) + " " + std::to_string(finding.mode_step) + ")";
+}
+
+// Returns, for example, " = 1e-7 (calibrated: 1e-10)", or "" if there is no default.
+std::string DefaultsOf(const RuleParameter &parameter) {
   std::string text = parameter.aws.empty() ? "" : " = " + parameter.aws;
   if (parameter.aws == parameter.calibrated) return text;
   return text + " (calibrated: " + (parameter.calibrated.empty() ? "none" : parameter.calibrated) +
@@ -82,12 +107,12 @@ void PrintIndented(const std::string &text, size_t indent, size_t width) {
 class Rules final : public Command {
  public:
   const char *Name() const override { return "rules"; }
-  const char *Summary() const override { return "judges a trial by the built-in rules"; }
+  const char *Summary() const override { return "evaluates the built-in rules over a trial"; }
   const char *Details() const override {
-    return "Without --rule, all that need no parameter. A value of a parameter may hold commas: "
-           "what has no '=' "
-           "belongs to the value before it. A rule that found no tensor to look at, or not enough "
-           "steps, says so; that is no finding.";
+    return "Without --rule, evaluates all rules that need no parameter. A value of a parameter may "
+           "hold commas: a piece without '=' belongs to the value before it. A rule without "
+           "matching tensors, or without enough steps, reports so; that is no finding. Steps that "
+           "cannot be read are skipped and listed.";
   }
   const char *Examples() const override {
     return "smdebug rules run --profile calibrated\n"
@@ -100,20 +125,19 @@ class Rules final : public Command {
   void Declare(Arguments &arguments) override {
     arguments.OptionalPositional("TRIAL", "the folder of a trial, or s3://bucket/prefix", &path_);
     arguments.Texts("-r,--rule", "NAME[,PARAMETER=VALUE...]",
-                    "judge by this rule; may be given "
-                    "several times",
-                    &rules_);
-    arguments.Choice("--profile",
-                     "what parameters are that are not given: as the training service "
-                     "documents them, or as they leave healthy runs alone (aws)",
-                     {"aws", "calibrated"}, &profile_);
-    arguments.Flag("-f,--follow", "go on until the job ends, and say each finding as it comes",
+                    "evaluate this rule; may be given several times", &rules_);
+    arguments.Choice(
+        "--profile",
+        "the defaults of parameters: those that the training service documents, or ours, "
+        "which rarely report anything on a healthy run (aws)",
+        {"aws", "calibrated"}, &profile_);
+    arguments.Flag("-f,--follow", "continue until the job ends, and print each finding as it comes",
                    &follows_);
     arguments.Flag("--all", "every finding, not only the first of each rule", &all_);
-    arguments.Flag("--list", "the rules there are, and their parameters", &lists_);
+    arguments.Flag("--list", "list the rules and their parameters", &lists_);
     arguments.Flag("--json",
-                   "an object a finding, one for each rule without, and one that sums "
-                   "up, for programs",
+                   "for programs: one object for each finding, one for each rule without, and a "
+                   "summary",
                    &as_json_);
     options_.DeclareOptions(arguments);
   }
@@ -121,45 +145,44 @@ class Rules final : public Command {
   ExitCode Run() override {
     if (lists_) return List();
     if (path_.empty()) throw UsageError("TRIAL is required; see smdebug rules --help");
-    Panel panel(profile_ == "aws" ? Profile::kAws : Profile::kCalibrated);
-    Seat(&panel);
+    RuleSet set(profile_ == "aws" ? Profile::kAws : Profile::kCalibrated);
+    AddRequested(&set);
     if (follows_) {
-      Follow(&panel);
+      Follow(&set);
     } else {
-      Judge(&panel);
+      Evaluate(&set);
     }
-    return Conclude(panel.Outcomes());
+    return options_.Conclude(Conclude(set.Results()));
   }
 
  private:
-  // Adds the rules that were named; else all that need nothing said.
-  void Seat(Panel *panel) {
+  void AddRequested(RuleSet *set) {
     std::vector<RuleRequest> requests;
     for (const std::string &text : rules_) requests.push_back(ParseRule(text));
-    for (const UnaskedRule &rule : AddRules(requests, panel)) left_out_.push_back(rule.message);
+    for (const SkippedRule &rule : AddRules(requests, set)) skipped_.push_back(rule.message);
   }
 
-  void Judge(Panel *panel) {
+  void Evaluate(RuleSet *set) {
     const Trial trial = options_.Open(path_);
     const std::vector<int64_t> steps = trial.Steps();
-    Progress progress("Judging", steps.size());
+    Progress progress("Evaluating", steps.size());
     for (const int64_t step : steps) {
-      JudgeStep(panel, trial, step);
+      EvaluateStep(set, trial, step);
       progress.Advance();
     }
   }
 
-  void Follow(Panel *panel) {
+  void Follow(RuleSet *set) {
     const Trial trial = options_.OpenLive(path_);
     trial.SetAutoRefresh(false);
-    Progress progress("Waiting for steps; judged", 0);
+    Progress progress("Waiting for steps; evaluated", 0);
     int64_t last = -1;
     while (true) {
-      trial.Refresh();
+      options_.Refresh(trial);
       const bool has_ended = trial.HasEnded();
       for (const int64_t step : trial.Steps()) {
         if (step <= last) continue;
-        JudgeStep(panel, trial, step);
+        EvaluateStep(set, trial, step);
         last = step;
         progress.Advance();
       }
@@ -169,17 +192,24 @@ class Rules final : public Command {
     }
   }
 
-  // One step a call, so that what was found before a failure is said before it.
-  void JudgeStep(Panel *panel, const Trial &trial, int64_t step) {
-    for (const Verdict &finding : panel->Run(trial, 0, step + 1)) Report(finding);
+  // Evaluates one step per call, so that a finding is printed before a failure, and a damaged step
+  // is skipped.
+  void EvaluateStep(RuleSet *set, const Trial &trial, int64_t step) {
     ++steps_;
+    options_.Try(trial, [&] {
+      for (const Finding &finding : set->Evaluate(trial, 0, EndAfter(step))) Report(finding);
+    });
   }
 
-  static void AwaitNews(const Trial &trial) {
+  void AwaitNews(const Trial &trial) const {
     try {
-      trial.WaitForStep(trial.LastCompleteStep() + 1, Mode::kGlobal, kBetweenLooks);
+      const int64_t next = EndAfter(trial.LastCompleteStep());
+      if (next < 0) return std::this_thread::sleep_for(kBetweenLooks);
+      trial.WaitForStep(next, Mode::kGlobal, kBetweenLooks);
     } catch (const Error &error) {
-      // Steps that were not saved are passed over, and the end is seen by the caller.
+      // The trial has logged it.
+      if (Damage::Is(error)) return options_.TheDamage().Note(trial.Path(), error.what(), true);
+      // Steps that were not saved are skipped, and the caller detects the end.
       const smd_code code = error.Code();
       const bool is_expected =
           code == SMD_TIMEOUT || code == SMD_STEP_UNAVAILABLE || code == SMD_NO_MORE_DATA;
@@ -187,7 +217,7 @@ class Rules final : public Command {
     }
   }
 
-  void Report(const Verdict &finding) {
+  void Report(const Finding &finding) {
     const size_t count = ++findings_[finding.rule];
     if (as_json_) return Print(ToJson(finding) + "\n");
     if (count > kMostShown && !follows_ && !all_) return;
@@ -196,53 +226,51 @@ class Rules final : public Command {
           "  " + Printable(finding.message) + "\n");
   }
 
-  ExitCode Conclude(const std::vector<Verdict> &outcomes) const {
-    as_json_ ? ConcludeInJson(outcomes) : ConcludeInText(outcomes);
+  ExitCode Conclude(const std::vector<RuleResult> &results) const {
+    as_json_ ? ConcludeInJson(results) : ConcludeInText(results);
     return findings_.empty() ? ExitCode::kNoFindings : ExitCode::kFindings;
   }
 
-  void ConcludeInText(const std::vector<Verdict> &outcomes) const {
+  void ConcludeInText(const std::vector<RuleResult> &results) const {
     size_t hidden = 0;
     for (const auto &[rule, count] : findings_) {
       if (!follows_ && !all_ && count > kMostShown) hidden += count - kMostShown;
     }
-    if (hidden > 0) Print("(" + Count(hidden, "further finding") + "; --all shows each)\n");
+    if (hidden > 0) Print("(" + Count(hidden, "further finding") + "; --all prints each)\n");
     if (!findings_.empty()) Print("\n");
     Table table({{"STATUS", Table::Kind::kWord},
                  {"RULE", Table::Kind::kWord},
                  {"FINDINGS", Table::Kind::kNumber},
                  {"FIRST STEP", Table::Kind::kNumber},
                  {"TENSOR OR REASON", Table::Kind::kText}});
-    for (const Verdict &outcome : outcomes) {
-      const bool is_finding = outcome.status == VerdictStatus::kFinding;
-      const auto found = findings_.find(outcome.rule);
-      table.Add({StatusText(outcome.status), outcome.rule,
-                 is_finding && found != findings_.end() ? std::to_string(found->second) : "-",
-                 is_finding ? std::to_string(outcome.step) : "-",
-                 is_finding ? outcome.tensor : outcome.message},
-                StyleOf(outcome.status));
+    for (const RuleResult &result : results) {
+      table.Add({StatusText(result.status), result.rule,
+                 result.first ? std::to_string(result.finding_count) : "-",
+                 result.first ? std::to_string(result.first->step) : "-",
+                 result.first ? result.first->tensor : result.message},
+                StyleOf(result.status));
     }
     table.Print();
-    for (const std::string &why : left_out_) Print("not asked: " + Printable(why) + "\n");
-    Print("\n" + Count(steps_, "step") + " judged by " + Count(outcomes.size(), "rule") + "\n");
+    for (const std::string &why : skipped_) Print("skipped: " + Printable(why) + "\n");
+    Print("\n" + Count(results.size(), "rule") + " evaluated over " + Count(steps_, "step") + "\n");
   }
 
-  void ConcludeInJson(const std::vector<Verdict> &outcomes) const {
-    std::map<VerdictStatus, int64_t> by_status;
+  void ConcludeInJson(const std::vector<RuleResult> &results) const {
+    std::map<RuleStatus, int64_t> by_status;
     int64_t findings = 0;
     for (const auto &[rule, count] : findings_) findings += static_cast<int64_t>(count);
-    for (const Verdict &outcome : outcomes) {
-      ++by_status[outcome.status];
-      if (outcome.status != VerdictStatus::kFinding) Print(ToJson(outcome) + "\n");
+    for (const RuleResult &result : results) {
+      ++by_status[result.status];
+      if (result.status != RuleStatus::kHasFindings) Print(ToJson(result) + "\n");
     }
     JsonWriter json;
     json.BeginObject().Key("summary").BeginObject().Key("trial").Text(path_);
     json.Key("profile").Text(profile_).Key("steps").Whole(static_cast<int64_t>(steps_));
-    json.Key("rules").Whole(static_cast<int64_t>(outcomes.size()));
-    json.Key("not_asked").Texts(left_out_);
+    json.Key("rules").Whole(static_cast<int64_t>(results.size()));
+    json.Key("skipped").Texts(skipped_).Key("not_read").Texts(options_.TheDamage().Sentences());
     json.Key("findings").Whole(findings).Key("rules_by_status").BeginObject();
-    for (const VerdictStatus status : {VerdictStatus::kFinding, VerdictStatus::kNoIssue,
-                                       VerdictStatus::kNoTensor, VerdictStatus::kNotEnoughData}) {
+    for (const RuleStatus status : {RuleStatus::kHasFindings, RuleStatus::kPassed,
+                                    RuleStatus::kNoTensors, RuleStatus::kNotEnoughData}) {
       json.Key(smdebug::Name(status)).Whole(by_status[status]);
     }
     Print(json.EndObject().EndObject().EndObject().Take() + "\n");
@@ -251,7 +279,7 @@ class Rules final : public Command {
   ExitCode List() const {
     const std::vector<RuleInfo> rules = BuiltinRules();
     if (as_json_) {
-      Print(Panel::RulesToJson() + "\n");
+      Print(ToJson(rules) + "\n");
       return ExitCode::kNoFindings;
     }
     const size_t width =
@@ -275,9 +303,9 @@ class Rules final : public Command {
   bool all_ = false;
   bool lists_ = false;
   bool as_json_ = false;
-  std::vector<std::string> left_out_;  // why rules could not be asked
+  std::vector<std::string> skipped_;  // rules, with the reason
   size_t steps_ = 0;
-  std::map<std::string, size_t> findings_;  // by rule
+  std::map<std::string, size_t> findings_;  // keyed by rule
 };
 
 }  // namespace

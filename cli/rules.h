@@ -1,4 +1,4 @@
-// `smdebug rules`: judges a trial by the built-in rules.
+// `smdebug rules`: evaluates the built-in rules over a trial.
 #pragma once
 
 #include <memory>

@@ -5,7 +5,7 @@
 namespace smdebug::cli {
 namespace {
 
-// What `get` gives; nothing if it was not saved.
+// Returns the result of `get`, or nothing if it was not saved.
 template <class Get>
 auto IfSaved(const Get &get) -> std::optional<decltype(get())> {
   try {
@@ -49,7 +49,7 @@ void Fetch(const Trial &trial, const std::string &tensor, const std::vector<int6
   if (IsLocal(trial.Path())) return;
   try {
     trial.Prefetch({tensor}, steps, mode);
-  } catch (const Error &) {  // NOLINT(bugprone-empty-catch): said again where it is read
+  } catch (const Error &) {  // NOLINT(bugprone-empty-catch): reading it reports the error again
   }
 }
 
@@ -65,7 +65,7 @@ std::optional<double> NumberAt(const Tensor &tensor, int64_t step, const std::st
   try {
     return tensor.Reduction(step, name, is_absolute, mode, worker).ToDouble();
   } catch (const Error &error) {
-    // INVALID_ARGUMENT: there are no elements.
+    // INVALID_ARGUMENT: the value has no elements.
     const smd_code code = error.Code();
     const bool is_absent =
         code == SMD_VALUE_UNAVAILABLE || code == SMD_INVALID_ARGUMENT || code == SMD_UNSUPPORTED;

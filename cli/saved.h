@@ -1,4 +1,4 @@
-// What was saved of a tensor at a step, and numbers about it.
+// Reads the data saved for a tensor at a step, and its reductions.
 #pragma once
 
 #include <optional>
@@ -9,36 +9,37 @@
 
 namespace smdebug::cli {
 
-// What there is at one step.
+// The data saved at one step.
 struct Saved {
   std::optional<Value> value;
   std::optional<std::vector<int64_t>> shape;
-  std::string dtype;  // "" without a value
+  std::string dtype;  // "" if no value was saved
   std::vector<std::string> reductions;
 
-  // "value", "shape", and the reductions.
+  // Returns "value", "shape" and the names of the reductions, as far as they were saved.
   std::vector<std::string> Kinds() const;
 };
 
-// `worker` "": the first that has it.  Fails as smdebug::Tensor::Value(), but for what was not
-// saved.
+// Reads what was saved.  If `worker` is "", uses the first worker that saved the tensor.  Fails as
+// smdebug::Tensor::Value(), except for parts that were not saved.
 Saved SavedAt(const Tensor &tensor, int64_t step, Mode mode = Mode::kGlobal,
               const std::string &worker = "");
 
-// Has the values of several steps read side by side where each is a request, for SavedAt() to find.
-// What cannot be read is left to that.
+// Prefetches the values of several steps concurrently if each needs a request; SavedAt() then finds
+// them in memory.  Ignores failures: SavedAt() reports them.
 void Fetch(const Trial &trial, const std::string &tensor, const std::vector<int64_t> &steps,
            Mode mode = Mode::kGlobal);
 
-// A reduction's name taken apart: "abs_mean" is the mean of absolute values.
+// The parts of a reduction's name: "abs_mean" is the mean of absolute values.
 struct Reduction {
   std::string name;
   bool is_absolute = false;
 };
 Reduction ReductionOf(const std::string &name);
 
-// The reduction at a step, saved or computed; nothing where there is neither, nor elements to
-// compute it of.  Fails as smdebug::Tensor::Reduction() otherwise.
+// Returns the reduction at a step, saved or computed.  Returns nothing if it was not saved and
+// cannot be computed, because there is no value or it has no elements.  Otherwise fails as
+// smdebug::Tensor::Reduction().
 std::optional<double> NumberAt(const Tensor &tensor, int64_t step, const std::string &reduction,
                                Mode mode = Mode::kGlobal, const std::string &worker = "");
 

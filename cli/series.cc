@@ -14,7 +14,7 @@ namespace smdebug::cli {
 namespace {
 
 constexpr size_t kWidestPicture = 60;
-constexpr size_t kReadAtOnce = 32;  // steps, where each is a request
+constexpr size_t kReadAtOnce = 32;  // steps, if each needs a request
 
 Series::Odd CountOdd(const Value &value) {
   Series::Odd odd;
@@ -30,7 +30,8 @@ Series::Odd CountOdd(const Value &value) {
   return odd;
 }
 
-// Whether all is well at a glance: a sum is finite only if all its terms are.
+// Returns true if an element may be non-finite.  Costs only one sum, which is finite only if all
+// elements are.
 bool HasOddElement(const Value &value) {
   if (value.GetDType() == DType::kString || value.Bytes() == 0) return false;
   return !std::isfinite(value.Reduce("sum", true).ToDouble());
@@ -41,7 +42,7 @@ std::optional<double> NumberOf(const Value &value, const std::string &reduction)
   try {
     return value.Reduce(name, is_absolute).ToDouble();
   } catch (const Error &error) {
-    // There are no elements, or texts.
+    // The value has no elements, or its elements are texts.
     if (error.Code() != SMD_INVALID_ARGUMENT && error.Code() != SMD_UNSUPPORTED) throw;
     return std::nullopt;
   }
@@ -71,7 +72,8 @@ void Series::ChooseColumns() {
     try {
       saved = SavedAt(tensor_, step, mode_, worker_);
     } catch (const Error &error) {
-      if (error.Code() != SMD_WORKER_UNKNOWN) throw;
+      // The caller reads a damaged step again, and reports the damage then.
+      if (error.Code() != SMD_WORKER_UNKNOWN && !Damage::Is(error)) throw;
       continue;
     }
     if (!saved.value) {
@@ -104,8 +106,8 @@ std::vector<std::optional<double>> Series::NumbersOf(const Saved &saved, int64_t
 Series::Point Series::Read(int64_t step) const {
   Point point;
   point.step = step;
-  const int64_t global = mode_ == Mode::kGlobal ? step : trial_.GlobalStep(mode_, step);
-  std::tie(point.mode, point.mode_step) = trial_.ModeStep(global);
+  const int64_t global = mode_ == Mode::kGlobal ? step : trial_.GlobalStep(step, mode_);
+  std::tie(point.mode_step, point.mode) = trial_.ModeStep(global);
   point.saved = SavedAt(tensor_, step, mode_, worker_);
   point.worker = worker_.empty() ? tensor_.Workers(step, mode_).front() : worker_;
   point.numbers = NumbersOf(point.saved, step);
@@ -118,7 +120,7 @@ Series::Point Series::Read(int64_t step) const {
   return point;
 }
 
-std::vector<Series::Point> Series::ReadAll() const {
+std::vector<Series::Point> Series::ReadAll(const TrialArguments &arguments) const {
   Progress progress("Reading", steps_.size());
   std::vector<Point> points;
   for (size_t i = 0; i < steps_.size(); ++i) {
@@ -130,8 +132,10 @@ std::vector<Series::Point> Series::ReadAll() const {
             mode_);
     }
     try {
-      points.push_back(Read(steps_[i]));
-      points.back().saved.value.reset();
+      arguments.Try(trial_, [&] {
+        points.push_back(Read(steps_[i]));
+        points.back().saved.value.reset();
+      });
     } catch (const Error &error) {
       if (error.Code() != SMD_WORKER_UNKNOWN) throw;
     }
@@ -186,7 +190,7 @@ std::vector<std::string> Series::Row(const Point &point) const {
 std::string Series::ToJson(const Point &point, bool with_values) const {
   JsonWriter json;
   json.BeginObject().Key("tensor").Text(tensor_.Name());
-  const int64_t global = mode_ == Mode::kGlobal ? point.step : trial_.GlobalStep(mode_, point.step);
+  const int64_t global = mode_ == Mode::kGlobal ? point.step : trial_.GlobalStep(point.step, mode_);
   json.Key("step").Whole(global).Key("mode").Text(ModeName(point.mode));
   json.Key("mode_step").Whole(point.mode_step).Key("worker").Text(point.worker);
   json.Key("dtype");
@@ -227,7 +231,7 @@ void Series::PrintSparklines(const std::vector<Point> &points) const {
       range = Short(*least) + " to " + Short(*most);
     }
     const size_t limit = Stdout().width > 0 ? Stdout().width : 80;
-    constexpr size_t kRange = 34;  // room for the numbers beside it
+    constexpr size_t kRange = 34;  // room for the numbers next to it
     const size_t width = limit > longest + kRange ? limit - longest - kRange : 8;
     const Sparkline line = DrawSparkline(numbers, std::min(width, kWidestPicture));
     Print(Padded(columns_[i], longest) + "  " + line.picture + "  " + range +

@@ -1,4 +1,4 @@
-// A tensor at one step after another, in numbers.
+// The numbers of a tensor over the steps.
 #pragma once
 
 #include <optional>
@@ -8,46 +8,48 @@
 #include "saved.h"
 #include "smdebug.hpp"
 #include "table.h"
+#include "trial_arguments.h"
 
 namespace smdebug::cli {
 
-// "0.001234", "-" where there is none.
+// Returns "0.001234", or "-" if there is no number.
 std::string NumberText(const std::optional<double> &number);
 
 class Series {
  public:
-  // Elements that are not finite.
+  // Counts of non-finite elements.
   struct Odd {
     size_t nans = 0;
     size_t infinities = 0;
   };
   struct Point {
-    int64_t step = -1;  // of the series' mode
+    int64_t step = -1;  // the step number in the mode of the series
     Mode mode = Mode::kGlobal;
     int64_t mode_step = -1;
     std::string worker;
-    Saved saved;                                 // in a row of points: without the value
-    std::vector<std::optional<double>> numbers;  // a column each
+    Saved saved;                                 // without the value if ReadAll() read it
+    std::vector<std::optional<double>> numbers;  // one for each column
     Odd odd;
-    std::string text;  // the element of a tensor with one text
+    std::string text;  // the first element of a text tensor
   };
 
-  // `worker` "": the first; `reductions` empty: those that suit.  Both others outlive this.
+  // If `worker` is "", uses the first; if `reductions` is empty, chooses suitable ones.  `trial`
+  // and `tensor` must outlive the series.
   Series(const Trial &trial, const Tensor &tensor, Mode mode, std::string worker,
          std::vector<std::string> reductions);
 
-  // Fails as smdebug::Tensor::Value(), but for values that were not saved.
+  // Fails as smdebug::Tensor::Value(), except for values that were not saved.
   Point Read(int64_t step) const;
-  // All steps, those without this worker passed over; with progress.
-  std::vector<Point> ReadAll() const;
+  // All steps but those without this worker, and those that are damaged; with progress.
+  std::vector<Point> ReadAll(const TrialArguments &arguments) const;
 
-  // What numbers there are of each point.
+  // Returns the names of the numbers of each point.
   const std::vector<std::string> &Columns() const { return columns_; }
-  // Whether the tensor has one element, which is the only number.
+  // Returns true if the tensor has one element, which is then the only number.
   bool IsSingle() const { return is_single_; }
 
   std::string WorkerText() const;
-  // "step 7 (TRAIN 3)".
+  // Returns "step 7 (TRAIN 3)".
   std::string PlaceText(const Point &point) const;
   std::vector<Table::Column> Headings() const;
   std::vector<std::string> Row(const Point &point) const;

@@ -58,11 +58,11 @@ class Show final : public Command {
     } else {
       ShowSteps(&series);
     }
-    return ExitCode::kNoFindings;
+    return trial_.Conclude(ExitCode::kNoFindings);
   }
 
  private:
-  // "l2,abs_max" and further ones.
+  // Returns the reductions in all arguments, such as "l2,abs_max".
   std::vector<std::string> Reductions() const {
     static const std::vector<std::string> kKnown = {"min",      "max", "median", "mean", "std",
                                                     "variance", "sum", "prod",   "l1",   "l2"};
@@ -105,8 +105,8 @@ class Show final : public Command {
   }
 
   void ShowSteps(Series *series) const {
-    const std::vector<Series::Point> points = series->ReadAll();
-    if (points.empty()) {
+    const std::vector<Series::Point> points = series->ReadAll(trial_);
+    if (points.empty() && trial_.TheDamage().Sentences().empty()) {
       throw Error(SMD_VALUE_UNAVAILABLE, "tensor '" + name_ + "' was saved at no step" +
                                              (mode_name_.empty() ? "" : " of mode " + mode_name_) +
                                              (worker_.empty() ? "" : " by " + worker_));

@@ -1,4 +1,4 @@
-// `smdebug show`: a tensor over the steps, or at one.
+// `smdebug show`: shows a tensor over the steps, or at one step.
 #pragma once
 
 #include <memory>

@@ -9,7 +9,7 @@ namespace smdebug::cli {
 namespace {
 
 constexpr std::array kLevels = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-constexpr double kFarApart = 1000;  // the largest by the smallest
+constexpr double kFarApart = 1000;  // the ratio of the largest to the smallest
 
 struct Range {
   double least_positive = std::numeric_limits<double>::infinity();
@@ -50,7 +50,7 @@ Sparkline DrawSparkline(const std::vector<double> &numbers, size_t width) {
   drawn.is_logarithmic = given.least >= 0 && given.most / given.least_positive >= kFarApart;
   std::vector<double> scaled = numbers;
   if (drawn.is_logarithmic) {
-    // Zeros lie where the smallest does.
+    // Zeros are drawn at the level of the smallest number.
     for (double &number : scaled) {
       if (number < given.least_positive) number = given.least_positive;
       number = std::log(number);

@@ -1,4 +1,4 @@
-// A row of numbers as a small picture.
+// Draws a row of numbers as a small picture.
 #pragma once
 
 #include <string>
@@ -6,8 +6,9 @@
 
 namespace smdebug::cli {
 
-// At most `width` characters, each the mean of as many neighbours as must share one; "!" where one
-// of them is not finite.  The scale is logarithmic where none is negative and they are far apart.
+// A picture of at most `width` characters.  Each shows the mean of one or more adjacent numbers, or
+// "!" if one of them is not finite.  The scale is logarithmic if no number is negative and they
+// differ by orders of magnitude.
 struct Sparkline {
   std::string picture;
   bool is_logarithmic = false;

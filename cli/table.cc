@@ -10,8 +10,8 @@ namespace smdebug::cli {
 namespace {
 
 constexpr size_t kBetween = 2;          // blanks between columns
-constexpr size_t kNarrowest = 6;        // a text is not shortened below
-constexpr size_t kNarrowestFirst = 16;  // nor what the rows are about
+constexpr size_t kNarrowest = 6;        // the least width of a shortened text
+constexpr size_t kNarrowestFirst = 16;  // the same for the first column
 
 }  // namespace
 
@@ -34,7 +34,7 @@ std::vector<size_t> Table::Widths(size_t limit) const {
     for (const Row &row : rows_) width = std::max(width, WidthOf(row.cells[i]));
     widths.push_back(width);
   }
-  // Columns at the right give way altogether where shortening is not enough.
+  // If shortening is not enough, columns at the right are omitted.
   const auto least = [&](size_t count) {
     size_t sum = kBetween * (count - 1);
     for (size_t i = 0; i < count; ++i) sum += std::min(widths[i], NarrowestOf(i));
@@ -44,7 +44,7 @@ std::vector<size_t> Table::Widths(size_t limit) const {
 
   size_t needed = std::accumulate(widths.begin(), widths.end(), kBetween * (widths.size() - 1));
   for (; needed > limit; --needed) {
-    // The widest text loses one character at a time.
+    // Shortens the widest text by one character at a time.
     size_t *widest = nullptr;
     for (size_t i = 0; i < widths.size(); ++i) {
       if (widths[i] <= NarrowestOf(i)) continue;

@@ -1,4 +1,4 @@
-// Rows in columns that are as wide as they must be, and fit the terminal.
+// Prints rows in columns that fit their contents and the terminal.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ namespace smdebug::cli {
 class Table {
  public:
   enum class Kind {
-    kText,    // at the left; gives way where the terminal is too narrow
-    kWord,    // at the left
-    kNumber,  // at the right
+    kText,    // left-aligned; shortened if the terminal is too narrow
+    kWord,    // left-aligned
+    kNumber,  // right-aligned
   };
   struct Column {
     std::string heading;
@@ -22,11 +22,11 @@ class Table {
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  // One text a column; `style` is that of the first.
+  // Adds a row with one text per column; `style` applies to the first.
   void Add(std::vector<std::string> cells, Style style = Style::kPlain);
   bool IsEmpty() const { return rows_.empty(); }
 
-  // Prints it, with `indent` blanks before each row.
+  // Prints the table, with `indent` blanks before each row.
   void Print(size_t indent = 0) const;
 
  private:
@@ -34,9 +34,9 @@ class Table {
     std::vector<std::string> cells;
     Style style;
   };
-  // Below which a column is not shortened.
+  // Returns the width below which a column is not shortened.
   size_t NarrowestOf(size_t column) const;
-  // Of the columns that are shown, so that rows have at most `limit` characters.
+  // Returns the widths of the visible columns, such that rows have at most `limit` characters.
   std::vector<size_t> Widths(size_t limit) const;
   std::string Line(const std::vector<std::string> &cells, const std::vector<size_t> &widths,
                    size_t limit) const;

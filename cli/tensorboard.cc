@@ -31,7 +31,7 @@ class Tensorboard final : public Command {
     trial.ExportTensorboard(out_);
     Print("wrote " + Count(trial.Steps().size(), "step") + " of " + NameOf(trial) + " to " +
           Printable(out_) + "\n");
-    return ExitCode::kNoFindings;
+    return trial_.Conclude(ExitCode::kNoFindings);
   }
 
  private:

@@ -1,4 +1,4 @@
-// `smdebug tensorboard`: a trial's files for stock TensorBoard.
+// `smdebug tensorboard`: exports a trial to files for stock TensorBoard.
 #pragma once
 
 #include <memory>

@@ -9,7 +9,7 @@ namespace {
 
 bool IsContinuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80; }
 
-// The length of the UTF-8 character that `text` begins with; 0 if it begins with none.
+// Returns the length of the UTF-8 character at the start of `text`; 0 if there is none.
 size_t CharacterSize(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text.front());
   if (lead < 0x80) return 1;
@@ -30,8 +30,9 @@ bool IsControl(std::string_view character) {
   return lead == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
 }
 
-// Of lines (U+2028, U+2029), or of the direction that texts run in (U+061C, U+200E, U+200F, U+202A
-// to U+202E, U+2066 to U+2069), which would make names look like others.
+// Returns true for characters that break lines (U+2028, U+2029) or change the text direction
+// (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069): they can make a name look like
+// another.
 bool IsLayoutControl(std::string_view character) {
   if (character == "\xD8\x9C") return true;
   if (!character.starts_with("\xE2\x80") && !character.starts_with("\xE2\x81")) return false;
@@ -40,7 +41,7 @@ bool IsLayoutControl(std::string_view character) {
   return last == 0x8E || last == 0x8F || (last >= 0xA8 && last <= 0xAE);
 }
 
-// The place in `text` after `count` characters.
+// Returns the offset in `text` after `count` characters.
 size_t Skip(std::string_view text, size_t count) {
   size_t at = 0;
   for (; at < text.size(); ++at) {

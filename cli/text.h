@@ -1,4 +1,4 @@
-// Texts as people see them: UTF-8, in columns of a terminal.
+// Formats UTF-8 text for people, in the columns of a terminal.
 #pragma once
 
 #include <string>
@@ -7,34 +7,35 @@
 
 namespace smdebug::cli {
 
-// The text with control characters, those of direction too, and bytes that are not UTF-8 written
-// out, as \x1b: names come from files, and must neither command a terminal nor look like others.
+// Escapes control characters (those of text direction too) and bytes that are not UTF-8, as \x1b.
+// Names come from files, and must neither control a terminal nor look like other names.
 std::string Printable(std::string_view text);
 
-// How many characters there are, each taken to be one column wide.
+// Returns the number of characters; each counts as one column.
 size_t WidthOf(std::string_view text);
 
-// At most `width` characters; the middle gives way to "…", since names differ at both ends.
+// Returns at most `width` characters, with "…" instead of the middle: names differ at both ends.
 std::string Shortened(std::string_view text, size_t width);
 
-// With blanks after it (or before it) to `width` characters.
+// Pads the text with blanks after (or before) it to `width` characters.
 std::string Padded(std::string_view text, size_t width, bool to_the_right = false);
 
 std::string Join(const std::vector<std::string> &texts, std::string_view between);
 
-// The pieces between the separators.
+// Returns the pieces between the separators.
 std::vector<std::string> Split(std::string_view text, char separator);
 
-// The lines, without their ends.
+// Returns the lines without their newlines.
 std::vector<std::string> Lines(std::string_view text);
 
-// Broken between words into lines of at most `width` characters, where words allow it.
+// Breaks the text between words into lines of at most `width` characters; a longer word gets a
+// line of its own.
 std::vector<std::string> Wrap(std::string_view text, size_t width);
 
-// "1 step", "2 steps".
+// Returns "1 step" or "2 steps".
 std::string Count(size_t count, std::string_view noun);
 
-// "3.2 MB".
+// Returns "3.2 MB".
 std::string BytesText(uint64_t bytes);
 
 }  // namespace smdebug::cli

@@ -1,5 +1,6 @@
 #include "trial_arguments.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "output.h"
@@ -13,23 +14,45 @@ void RefuseMissingFolder(const std::string &path) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (status.type() == std::filesystem::file_type::not_found) {
-    throw Error(SMD_NOT_FOUND, Printable(path) + ": there is no such folder");
+    throw Error(SMD_NOT_FOUND, Printable(path) + ": the folder does not exist");
   }
   if (status.type() == std::filesystem::file_type::regular) {
     throw Error(SMD_NOT_FOUND, Printable(path) + ": it is a file; give the folder of a trial");
   }
 }
 
-// Each refresh tells of one file that it could not read, once; the last tells of none.
-void RefreshAll(const Trial &trial, const TrialArguments::OnDamage &on_damage) {
-  while (true) {
-    try {
-      return trial.Refresh();
-    } catch (const Error &error) {
-      if (error.Code() != SMD_CORRUPT_DATA) throw;
-      if (on_damage != nullptr) on_damage(error);
+constexpr int kDeepest = 3;         // levels below a folder that are searched for trials
+constexpr size_t kMostSeen = 1000;  // folders
+constexpr size_t kMostNamed = 10;   // trials
+
+// The trials below a folder, as many as a message can name.
+void FindTrials(const std::filesystem::path &folder, int depth, size_t *seen,
+                std::vector<std::string> *found) {
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    if (found->size() > kMostNamed || ++*seen > kMostSeen) return;
+    std::error_code ignored;
+    if (entry->is_symlink(ignored) || !entry->is_directory(ignored)) continue;
+    if (std::filesystem::is_directory(entry->path() / "collections", ignored)) {
+      found->push_back(entry->path().string());
+    } else if (depth < kDeepest) {
+      FindTrials(entry->path(), depth + 1, seen, found);
     }
   }
+}
+
+// Reports that a folder is not a trial, and names the trials below it.
+[[noreturn]] void FailWithoutTrial(const std::string &path, const Error &error) {
+  std::vector<std::string> found;
+  size_t seen = 0;
+  if (IsLocal(path) && !path.starts_with("~")) FindTrials(path, 1, &seen, &found);
+  if (found.empty()) throw Error(error.Code(), error.what());
+  std::sort(found.begin(), found.end());
+  const bool are_more = found.size() > kMostNamed;
+  if (are_more) found.resize(kMostNamed);
+  throw Error(error.Code(), path + ": is not a trial; the trials below it are " +
+                                Join(found, ", ") + (are_more ? ", and others" : ""));
 }
 
 }  // namespace
@@ -50,33 +73,68 @@ void TrialArguments::DeclareOptions(Arguments &arguments) {
 std::pair<std::string, std::string> TrialArguments::Split(const std::string &setting) {
   const size_t equals = setting.find('=');
   if (equals == std::string::npos || equals == 0) {
-    throw UsageError("--set wants NAME=VALUE, not '" + Printable(setting) + "'");
+    throw UsageError("--set needs NAME=VALUE, not '" + Printable(setting) + "'");
   }
   return {setting.substr(0, equals), setting.substr(equals + 1)};
 }
 
-TrialOptions TrialArguments::Options(bool logs) {
+// A trial logs damage that it skips as errors.
+TrialOptions TrialArguments::Options(const std::string &path, bool logs) const {
   TrialOptions options;
-  const LogLevel level = logs ? LogLevel::kWarning : LogLevel::kOff;
-  options.SetLog(level,
-                 [](LogLevel, std::string_view line) { Complain("warning: " + Printable(line)); });
+  const LogLevel least = logs ? LogLevel::kWarning : LogLevel::kOff;
+  options.SetLog(least, [path, damage = damage_](LogLevel level, std::string_view line) {
+    if (level == LogLevel::kError) {
+      damage->Note(path, std::string(line));
+    } else {
+      Complain("warning: " + Printable(line));
+    }
+  });
   return options;
 }
 
+// Each refresh fails for one index file that cannot be read, once; the last one succeeds.
+void TrialArguments::RefreshAll(const Trial &trial, const OnDamage &on_damage) const {
+  std::string last;
+  while (true) {
+    try {
+      return trial.Refresh();
+    } catch (const Error &error) {
+      const bool goes_on = on_damage == nullptr ? Damage::Is(error) : Damage::IsOfTrial(error);
+      if (!goes_on) throw;
+      if (error.what() == last) return;  // it fails for ever
+      last = error.what();
+      if (on_damage != nullptr) {
+        on_damage(error);
+      } else {
+        damage_->Note(trial.Path(), error.what(), true);  // the log said it
+      }
+    }
+  }
+}
+
 Trial TrialArguments::Open(const std::string &path, const OnDamage &on_damage) const {
-  TrialOptions options = Options(on_damage == nullptr);
+  TrialOptions options = Options(path, on_damage == nullptr);
   options.Set("wait_seconds", "0").Set("end_delay_seconds", "0").Set("missing_file_retries", "0");
   ApplyTo(&options);
   RefuseMissingFolder(path);
-  Trial trial = Trial::Open(path, options);
-  trial.SetAutoRefresh(false);
-  RefreshAll(trial, on_damage);
-  return trial;
+  try {
+    Trial trial = Trial::Open(path, options);
+    trial.SetAutoRefresh(false);
+    RefreshAll(trial, on_damage);
+    return trial;
+  } catch (const Error &error) {
+    if (error.Code() != SMD_MISSING_COLLECTIONS) throw;
+    FailWithoutTrial(path, error);
+  }
 }
 
 Trial TrialArguments::OpenLive(const std::string &path) const {
-  TrialOptions options = Options(true);
+  TrialOptions options = Options(path, true);
   ApplyTo(&options);
+  std::error_code error;
+  if (IsLocal(path) && !path.starts_with("~") && !std::filesystem::exists(path, error)) {
+    Complain("warning: " + Printable(path) + ": there is no such folder yet; waiting for it");
+  }
   return Trial::Open(path, options);
 }
 

@@ -1,38 +1,52 @@
-// What every command that reads a trial takes, and the trial opened by it.
+// The arguments of all commands that read a trial, and how they open it.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "arguments.h"
+#include "damage.h"
 #include "smdebug.hpp"
 
 namespace smdebug::cli {
 
 class TrialArguments {
  public:
-  // TRIAL, which a command may also name itself.
+  // Declares TRIAL.  A command may declare it under another name instead.
   void DeclareTrial(Arguments &arguments);
-  // --set, the last of the options.
+  // Declares --set, which is the last option.
   void DeclareOptions(Arguments &arguments);
 
   const std::string &Path() const { return path_; }
 
-  // Takes what is wrong with an index file.
+  // Receives the error of an index file.
   using OnDamage = std::function<void(const Error &)>;
 
   // Opens what is there now: waits neither for a job to begin nor for late files, and does not look
-  // for more by itself.  Index files that cannot be read are complained of by its log, or go to
-  // `on_damage`. Fails as smdebug::Trial::Open(); NOT_FOUND if there is no such folder.
+  // for more by itself.  Index files that cannot be read are damage; `on_damage` gets each, and
+  // then nothing is logged.  Fails as smdebug::Trial::Open(); NOT_FOUND if there is no such
+  // folder, and where there is no trial the message names those below.
   Trial Open() const { return Open(path_); }
   Trial Open(const std::string &path, const OnDamage &on_damage = nullptr) const;
 
-  // Opens it as a job that may still record, or not have begun.
+  // Opens the trial of a job that may be running, or may not have started.
   Trial OpenLive(const std::string &path) const;
+  // Reads what was recorded since; damage is skipped.
+  void Refresh(const Trial &trial) const { RefreshAll(trial, nullptr); }
 
-  // "name=value" of --set, one after the other.  Fails: UsageError.
+  // Calls `read` and returns true; false if something is damaged, which is said and counted.
+  template <class Read>
+  bool Try(const Trial &trial, const Read &read) const {
+    return damage_->Try(trial.Path(), read);
+  }
+  Damage &TheDamage() const { return *damage_; }
+  // The code to end with where a command did its work, but for damage that it skipped.
+  ExitCode Conclude(ExitCode code) const { return damage_->Conclude(code); }
+
+  // Applies each "name=value" of --set, in order.  Fails: UsageError.
   template <class Options>
   void ApplyTo(Options *options) const {
     for (const std::string &setting : settings_) {
@@ -43,21 +57,23 @@ class TrialArguments {
 
  private:
   static std::pair<std::string, std::string> Split(const std::string &setting);
-  static TrialOptions Options(bool logs);
+  TrialOptions Options(const std::string &path, bool logs) const;
+  void RefreshAll(const Trial &trial, const OnDamage &on_damage) const;
 
   std::string path_;
   std::vector<std::string> settings_;
+  std::shared_ptr<Damage> damage_ = std::make_shared<Damage>();  // also of the trials' logs
 };
 
-// The mode that --mode names, "" being all.
+// Returns the mode for the value of --mode; "" selects all.
 Mode ModeOf(const std::string &name);
-// The choices of --mode.
+// Returns the choices of --mode.
 std::vector<std::string> ModeChoices();
 
-// "run" or "s3://bucket/run": with what a shell or terminal would take for a command written out.
+// Returns "run" or "s3://bucket/run", with unprintable characters escaped.
 std::string NameOf(const Trial &trial);
 
-// Whether the path is a folder's and not a bucket's.
+// Returns true if the path is a folder and not a bucket.
 bool IsLocal(const std::string &path);
 
 }  // namespace smdebug::cli

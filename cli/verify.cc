@@ -7,18 +7,19 @@
 #include "output.h"
 #include "progress.h"
 #include "saved.h"
+#include "smdebug/cpp/sys/files.hpp"
 #include "text.h"
 #include "trial_arguments.h"
 
 namespace smdebug::cli {
 namespace {
 
-constexpr size_t kReadAtOnce = 32;  // steps, where each is a request
+constexpr size_t kReadAtOnce = 32;  // steps, if each needs a request
 
 struct Fault {
   std::string code;
   std::string message;
-  std::string path;  // "" where it is not known
+  std::string path;  // "" if it is unknown
   std::string tensor;
   std::string worker;
   int64_t step = -1;
@@ -27,7 +28,7 @@ struct Fault {
 struct Counts {
   size_t records = 0;
   uint64_t bytes = 0;
-  size_t files = 0;  // event files read from end to end
+  size_t files = 0;  // the number of event files read from end to end
 };
 
 // Reads a trial by its index.
@@ -39,10 +40,14 @@ class TrialReader {
   void Read() {
     const std::vector<std::string> names = trial_.TensorNames();
     size_t total = 0;
-    for (const std::string &name : names)
-      total += trial_.Tensor(name).Steps(Mode::kGlobal, true).size();
+    for (const std::string &name : names) {
+      Guarded(name, -1, "",
+              [&] { total += trial_.Tensor(name).Steps(Mode::kGlobal, true).size(); });
+    }
     Progress progress("Reading tensors", total);
-    for (const std::string &name : names) ReadTensor(trial_.Tensor(name), &progress);
+    for (const std::string &name : names) {
+      Guarded(name, -1, "", [&] { ReadTensor(trial_.Tensor(name), &progress); });
+    }
   }
 
  private:
@@ -54,18 +59,21 @@ class TrialReader {
         const size_t count = std::min(kReadAtOnce, steps.size() - i);
         Fetch(trial_, tensor.Name(), {first, first + static_cast<ptrdiff_t>(count)});
       }
-      for (const std::string &worker : tensor.Workers(steps[i])) {
-        ReadStep(tensor, steps[i], worker);
-      }
+      Guarded(tensor.Name(), steps[i], "", [&] {
+        for (const std::string &worker : tensor.Workers(steps[i])) {
+          ReadStep(tensor, steps[i], worker);
+        }
+      });
       progress->Advance();
     }
   }
 
   void ReadStep(const Tensor &tensor, int64_t step, const std::string &worker) {
-    Guarded(tensor, step, worker, [&] { Take(tensor.Value(step, Mode::kGlobal, worker)); });
+    const std::string &of = tensor.Name();
+    Guarded(of, step, worker, [&] { Take(tensor.Value(step, Mode::kGlobal, worker)); });
     for (const std::string &name : tensor.Reductions(step, Mode::kGlobal, worker)) {
       const auto [plain, is_absolute] = ReductionOf(name);
-      Guarded(tensor, step, worker, [&, plain = plain, is_absolute = is_absolute] {
+      Guarded(of, step, worker, [&, plain = plain, is_absolute = is_absolute] {
         Take(tensor.Reduction(step, plain, is_absolute, Mode::kGlobal, worker));
       });
     }
@@ -77,22 +85,20 @@ class TrialReader {
   }
 
   template <class Do>
-  void Guarded(const Tensor &tensor, int64_t step, const std::string &worker, const Do &read) {
+  void Guarded(const std::string &tensor, int64_t step, const std::string &worker, const Do &read) {
     try {
       read();
     } catch (const Error &error) {
       const std::string path = error.Detail("path").value_or("");
       const smd_code code = error.Code();
-      // Without a path: there is no value, only reductions or a shape.
+      // No path means that no value was saved, only reductions or a shape.
       if (code == SMD_VALUE_UNAVAILABLE && path.empty()) return;
-      const bool is_fault = code == SMD_CORRUPT_DATA || code == SMD_VALUE_UNAVAILABLE ||
-                            code == SMD_NOT_FOUND || code == SMD_IO || code == SMD_PERMISSION;
-      if (!is_fault) throw;
+      if (!Damage::IsOfTrial(error)) throw;
       const std::string message =
           code == SMD_VALUE_UNAVAILABLE
               ? trial_.Path() + "/" + path + ": the index names this file, but it is not there"
               : error.what();
-      faults_->push_back({error.CodeName(), message, path, tensor.Name(), worker, step});
+      faults_->push_back({error.CodeName(), message, path, tensor, worker, step});
     }
   }
 
@@ -101,7 +107,7 @@ class TrialReader {
   std::vector<Fault> *const faults_;
 };
 
-// Reads the event files of a folder from end to end, whatever the index says of them.
+// Reads the event files of a folder from end to end, independent of the index.
 class FileReader {
  public:
   FileReader(const std::string &folder, Counts *counts, std::vector<Fault> *faults)
@@ -121,7 +127,7 @@ class FileReader {
     }
   }
 
-  // Event files without an index file: of a job that was cut off there.
+  // Returns the event files without an index file: the job was cut off there.
   const std::vector<std::string> &WithoutIndex() const { return without_index_; }
 
  private:
@@ -133,9 +139,19 @@ class FileReader {
     std::vector<std::filesystem::path> files;
     const std::filesystem::path events = std::filesystem::path(folder_) / "events";
     std::error_code error;
-    const std::filesystem::recursive_directory_iterator all(events, error);
-    for (const auto &entry : all) {
-      if (entry.path().extension() == ".tfevents") files.push_back(entry.path());
+    // The iterator does not follow links.
+    std::filesystem::recursive_directory_iterator entry(events, error);
+    const std::filesystem::recursive_directory_iterator end;
+    while (!error && entry != end) {
+      if (entry->path().extension() == ".tfevents") files.push_back(entry->path());
+      entry.increment(error);
+    }
+    const bool is_missing = error == std::errc::no_such_file_or_directory;
+    if (error && !is_missing) {
+      faults_->push_back(
+          {smd_code_name(SMD_IO),
+           events.string() + ": it cannot be searched for event files: " + error.message(),
+           "events", "", "", -1});
     }
     std::sort(files.begin(), files.end());
     return files;
@@ -150,7 +166,8 @@ class FileReader {
       if (error.Code() == SMD_NOT_FOUND) return;  // removed meanwhile
       faults_->push_back({error.CodeName(), error.what(), name, "", "", -1});
     }
-    if (!std::filesystem::exists(IndexOf(path))) without_index_.push_back(name);
+    std::error_code error;
+    if (!std::filesystem::exists(IndexOf(path), error)) without_index_.push_back(name);
   }
 
   std::filesystem::path IndexOf(const std::filesystem::path &event_file) const {
@@ -164,7 +181,7 @@ class FileReader {
   const std::string folder_;
   Counts *const counts_;
   std::vector<Fault> *const faults_;
-  std::set<std::string> known_;  // event files with a fault
+  std::set<std::string> known_;  // event files with damage
   std::vector<std::string> without_index_;
 };
 
@@ -216,9 +233,18 @@ class Verify final : public Command {
       const Trial trial = trial_.Open(trial_.Path(), [this](const Error &error) { Note(error); });
       TrialReader(trial, &counts_, &faults_).Read();
     } catch (const Error &error) {
-      if (error.Code() != SMD_CORRUPT_DATA) throw;
-      Note(error);  // a collections file, without which nothing can be said of the others
+      // Without collections the other checks cannot run, but the event files are still read.
+      const bool is_no_trial = error.Code() == SMD_MISSING_COLLECTIONS && !HasEvents();
+      if (is_no_trial || error.Code() == SMD_NOT_FOUND || !Damage::IsOfTrial(error)) throw;
+      if (!IsLocal(trial_.Path()) && error.Code() != SMD_CORRUPT_DATA) throw;
+      Note(error);
     }
+  }
+
+  bool HasEvents() const {
+    std::error_code error;
+    return IsLocal(trial_.Path()) &&
+           std::filesystem::is_directory(trial_.Path() + "/events", error);
   }
 
   std::string Sum() const {

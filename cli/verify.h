@@ -1,4 +1,4 @@
-// `smdebug verify`: reads everything, and reports what is damaged.
+// `smdebug verify`: reads everything, and reports damage.
 #pragma once
 
 #include <memory>

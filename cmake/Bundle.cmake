@@ -1,5 +1,5 @@
-# SMDEBUG_BUNDLE: libsmdebug.so holds all it needs but the C and C++ runtime.  Linked in are
-# Debian's static libraries, and what tools/static_libraries.sh made for Debian has none.
+# SMDEBUG_BUNDLE: libsmdebug.so depends only on the C and C++ runtime.  It links Debian's static
+# libraries, and those built by tools/static_libraries.sh if Debian lacks them.
 set(SMDEBUG_STATIC_LIBRARIES "$ENV{SMDEBUG_STATIC_LIBRARIES}" CACHE PATH
   "The folder that tools/static_libraries.sh has filled")
 if(NOT EXISTS ${SMDEBUG_STATIC_LIBRARIES}/made_from)

@@ -1,11 +1,11 @@
-# The Debian packages libsmdebug1, libsmdebug-dev and smdebug, by CPack in a build for the prefix /usr.
+# The Debian packages libsmdebug1, libsmdebug-dev and smdebug, built by CPack for the prefix /usr.
 set(SMDEBUG_MAINTAINER "libsmdebug developers <libsmdebug@example.org>" CACHE STRING
   "Who answers for the Debian packages")
 set(runtime_package libsmdebug${PROJECT_VERSION_MAJOR})
 set(development_package libsmdebug-dev)
 set(tools_package smdebug)
 
-# Debian wants the licence in each package, and a history.
+# Debian requires the license and a changelog in each package.
 find_program(GZIP gzip)
 if(NOT CMAKE_INSTALL_PREFIX STREQUAL "/usr" OR NOT GZIP)
   return()
@@ -36,7 +36,7 @@ set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME ${runtime_package})
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
-# CPack also makes scripts that call ldconfig; the trigger is what Debian asks for.
+# CPack also adds scripts that call ldconfig; Debian requires the trigger.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/debian/triggers)
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "recorder of the tensors of a training run - library
 Records the tensors of a training run while it runs, into folders or buckets,
@@ -59,7 +59,7 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME ${tools_package})
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "${runtime_package} (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
-# Where the library lies while the packages are made.
+# The location of the library while the packages are built.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib)
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION "recorder of the tensors of a training run - command line
 Records the tensors of a training run while it runs, into folders or buckets,

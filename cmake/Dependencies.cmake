@@ -1,4 +1,4 @@
-# The libraries the engine is built from; each has its reason in docs/adr.
+# The libraries that the engine uses; docs/adr gives the reason for each.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_path(RAPIDJSON_INCLUDE_DIR rapidjson/reader.h REQUIRED)
@@ -21,7 +21,7 @@ if(SMDEBUG_BUNDLE)
   return()
 endif()
 
-# Linked in where there is a static library, so that a host's own copy cannot clash with it.
+# Link the static library if there is one, so that a copy in the host process cannot clash.
 find_library(PCRE2_STATIC libpcre2-8.a)
 if(PCRE2_STATIC)
   set_property(TARGET PkgConfig::PCRE2 PROPERTY INTERFACE_LINK_LIBRARIES ${PCRE2_STATIC})

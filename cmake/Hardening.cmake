@@ -1,5 +1,5 @@
-# Target smdebug_hardening: what makes a fault in memory harder to misuse (not with sanitizers,
-# which find it), and no path of this machine in what is built.
+# Target smdebug_hardening: makes memory bugs harder to exploit (not with sanitizers, which find
+# them), and keeps paths of this machine out of the binaries.
 add_library(smdebug_hardening INTERFACE)
 target_compile_options(smdebug_hardening INTERFACE -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(NOT SMDEBUG_SANITIZE)

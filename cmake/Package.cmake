@@ -1,7 +1,7 @@
-# Installing: library, headers, CMake package, pkg-config file; and taking it back.
+# Installs and uninstalls the library, headers, CMake package and pkg-config file.
 include(CMakePackageConfigHelpers)
 
-# `runtime` is what programs run with, `development` what they are built with.
+# Component `runtime` is for running programs, `development` for building them.
 install(TARGETS smdebug EXPORT smdebugTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development
   FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
@@ -16,20 +16,20 @@ install(FILES ${PROJECT_BINARY_DIR}/smdebugConfig.cmake
   ${PROJECT_BINARY_DIR}/smdebugConfigVersion.cmake DESTINATION ${package_folder}
   COMPONENT development)
 
-# Relocatable: the prefix is found from where the file lies.
+# Relocatable: the prefix is derived from the location of the file.
 file(RELATIVE_PATH to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" to_prefix ${to_prefix})
 configure_file(cmake/smdebug.pc.in smdebug.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/smdebug.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
   COMPONENT development)
 
-# Debian's packages have theirs at its own place.
+# Debian's packages install theirs at a place of Debian's.
 if(NOT CMAKE_INSTALL_PREFIX STREQUAL "/usr")
   install(FILES ${license_files} DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 endif()
 
 if(PROJECT_IS_TOP_LEVEL)
-  # What was installed where, for `uninstall`: CMake itself remembers the last place only.
+  # Record the installed files for `uninstall`: CMake remembers only the last installation.
   install(CODE "set(RECORDS \"${PROJECT_BINARY_DIR}/installed\")
     include(\"${PROJECT_SOURCE_DIR}/cmake/RecordInstall.cmake\")" ALL_COMPONENTS)
   add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -DRECORDS=${PROJECT_BINARY_DIR}/installed

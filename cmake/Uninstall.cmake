@@ -1,5 +1,5 @@
-# Takes back what was installed into PREFIX (under DESTDIR of the environment), as the folder
-# RECORDS says, and the folders of our own that are empty then.
+# Removes the files installed into PREFIX (under DESTDIR of the environment), as the folder
+# RECORDS lists them, and the project's own folders that are then empty.
 #
 # usage: cmake -DRECORDS=BUILD/installed -DPREFIX=PREFIX -P Uninstall.cmake
 get_filename_component(prefix "${PREFIX}" ABSOLUTE)
@@ -28,12 +28,12 @@ foreach(file IN LISTS files)
   list(APPEND folders "${folder}")
 endforeach()
 
-# The deepest first.  Folders that others use, as include, are not ours to remove.
+# Deepest folders first.  Shared folders such as include stay.
 list(REMOVE_DUPLICATES folders)
 list(SORT folders ORDER DESCENDING)
 foreach(folder IN LISTS folders)
   file(GLOB left LIST_DIRECTORIES true "${folder}/*" "${folder}/.*")
-  if("${folder}" MATCHES "/smdebug(/cpp)?$" AND "${left}" STREQUAL "")
+  if("${folder}" MATCHES "/smdebug(/cpp)?(/sys)?$" AND "${left}" STREQUAL "")
     file(REMOVE_RECURSE "${folder}")
   endif()
 endforeach()

@@ -1,4 +1,4 @@
-# Target smdebug_warnings: the warnings of all C++ code; errors only for developers.
+# Target smdebug_warnings: the warnings for all C++ code; they are errors only for developers.
 add_library(smdebug_warnings INTERFACE)
 target_compile_options(smdebug_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion

@@ -1,16 +1,16 @@
-/* Prints what a trial holds, and how one number of each tensor went.
+/* Prints the content of a trial, and the course of one number of each tensor.
  *
  * usage: c_read TRIAL */
 #include "example.h"
 
 static void print_tensor(smd_trial *trial, const char *name) {
   smd_tensor *tensor = NULL;
-  smd_steps *steps = NULL;
+  smd_integers *steps = NULL;
   check(smd_trial_tensor(trial, name, &tensor));
   check(smd_tensor_steps(tensor, SMD_MODE_GLOBAL, 0, &steps));
-  printf("%-24s %3zu steps, mean of the absolute values", name, smd_steps_count(steps));
-  for (size_t i = 0; i < smd_steps_count(steps); ++i) {
-    const int64_t step = smd_steps_get(steps, i);
+  printf("%-24s %3zu steps, mean of the absolute values", name, smd_integers_count(steps));
+  for (size_t i = 0; i < smd_integers_count(steps); ++i) {
+    const int64_t step = smd_integers_get(steps, i);
     smd_value *mean = NULL;
     double number = 0;
     check(smd_tensor_reduction(tensor, step, SMD_MODE_GLOBAL, NULL, "mean", 1, &mean));
@@ -19,7 +19,7 @@ static void print_tensor(smd_trial *trial, const char *name) {
     smd_value_free(mean);
   }
   printf(" ...\n");
-  smd_steps_free(steps);
+  smd_integers_free(steps);
   smd_tensor_free(tensor);
 }
 

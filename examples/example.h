@@ -1,4 +1,4 @@
-/* What the C examples share: an error ends the program with its message. */
+/* Shared by the C examples: an error ends the program with its message. */
 #ifndef EXAMPLE_H
 #define EXAMPLE_H
 

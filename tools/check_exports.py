@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails unless the library exports the functions of its headers, and nothing else.
+"""Fails unless the library exports exactly the functions of its headers.
 
 usage: check_exports.py libsmdebug.so
 """
@@ -7,19 +7,12 @@ usage: check_exports.py libsmdebug.so
 import re
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-FUNCTION = re.compile(r"^SMD_(?:API|FALLIBLE)\b[^;]*?\b(smd_\w+)\(", re.MULTILINE)
-
-
-def declared() -> set[str]:
-    headers = (ROOT / "capi/include/smdebug").glob("*.h")
-    return {name for header in headers for name in FUNCTION.findall(header.read_text())}
+from c_headers import ROOT, functions
 
 
 def exported(library: str) -> dict[str, str]:
-    """Version nodes by symbol."""
+    """Returns the version node of each symbol."""
     command = ["nm", "--dynamic", "--defined-only", "--with-symbol-versions", library]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")
     symbols = [line.split()[-1] for line in lines if line.strip()]
@@ -27,7 +20,7 @@ def exported(library: str) -> dict[str, str]:
 
 
 def main() -> int:
-    wanted = declared()
+    wanted = {function.name for function in functions()}
     found = exported(sys.argv[1])
     nodes = set(re.findall(r"^(SMD_\S+)\s*\{", (ROOT / "capi/smdebug.map").read_text(), re.MULTILINE))
     faults = [f"{name}: declared, not exported" for name in sorted(wanted - found.keys())]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Fails on an include that leads upward or sideways between the folders, or on a library
-used outside the one place that may know it."""
+"""Fails if an include leads upward or sideways between the folders, or if a file uses a
+library that is reserved for another file."""
 
 import re
 import sys
@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Each folder of cpp_impl, and those it may include besides itself.
+# Each folder of cpp_impl, and the other folders that it may include.
 ALLOWED = {
     "base": set(),
     "tensor": {"base"},
@@ -20,6 +20,13 @@ ALLOWED = {
     "rules": {"base", "tensor", "config"},
     "record": {"base", "tensor", "format", "storage", "config", "rules"},
     "analyze": {"base", "tensor", "format", "storage", "config", "rules"},
+}
+
+# Rules inside a layer: the files of its own layer that a subfolder may not include.
+RULES = {
+    "rules/support": r"rules/(builtin/|rule_set|evaluation|registry)",
+    "rules/builtin": r"rules/(rule_set|evaluation|registry)",
+    "rules": r"rules/builtin/(?!builtin_rules\.h)",
 }
 
 # Headers of other projects, and the files that may include them.
@@ -49,6 +56,8 @@ def faults(path: Path) -> list[str]:
                 found.append(f"{name}: the engine does not know the C interface ({header})")
             if layer in ALLOWED and layer != parts[1] and layer not in ALLOWED[parts[1]]:
                 found.append(f"{name}: {parts[1]} may not include {header}")
+            if re.match(RULES.get("/".join(parts[1:-1]), "$"), header):
+                found.append(f"{name}: {'/'.join(parts[1:-1])} may not include {header}")
         elif parts[0] in ("examples", "cli", "bindings") and layer in ALLOWED:
             found.append(f"{name}: only the C interface is known here, not {header}")
         elif name.startswith("capi/include") and not re.match(r"smdebug/|std(def|int)\.h", header):

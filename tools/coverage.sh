@@ -1,6 +1,6 @@
 #!/bin/sh
-# What share of each layer's lines and branches the tests of a build reached: coverage.sh BUILD GCOVR.
-# Fails where one of the layers that read what comes from outside has less than 90 % of its lines.
+# Reports the line and branch coverage of each layer by a build's tests: coverage.sh BUILD GCOVR.
+# Fails if a layer that reads input from outside has less than 90 % of its lines covered.
 set -eu
 build="$(cd "$1" && pwd)"
 gcovr="$2"
@@ -19,7 +19,7 @@ reached_lines, reached_branches = collections.Counter(), collections.Counter()
 worst = []
 for file in json.load(open(sys.argv[1]))["files"]:
     layer = file["file"].split("/")[1] if file["file"].startswith("cpp_impl/") else "capi"
-    # A line of a template is there once for each of its functions.
+    # gcov lists a line of a template once for each instantiation.
     hits, ways = collections.Counter(), collections.Counter()
     for line in file["lines"]:
         hits[line["line_number"]] += line["count"]

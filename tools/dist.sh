@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes a release's source archive, the list of what it is made of, and their checksums:
-# dist.sh FOLDER.  The same commit gives the same bytes.
+# Creates a release's source archive, its SBOM, and their checksums: dist.sh FOLDER.
+# The same commit always produces the same bytes.
 set -eu
 mkdir -p "$1"
 to="$(cd "$1" && pwd)"

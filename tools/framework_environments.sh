@@ -1,10 +1,10 @@
 #!/bin/sh
-# Makes the environments that hooks of frameworks are tested in:
+# Creates the Python environments in which the framework hooks are tested:
 # framework_environments.sh CACHE [FRAMEWORK...]
 #
-# One is made from tests/frameworks/<framework>/requirements.txt, and from original.txt one
-# that the original runs in, if there is that file.  A first line "# system: GROUP" asks for
-# a group of packages of setup.sh, and for Debian's Python.
+# Each is created from tests/frameworks/<framework>/requirements.txt.  If there is an
+# original.txt, a second one is created from it, in which the original runs.  A first line
+# "# system: GROUP" selects a group of packages of setup.sh, and Debian's Python.
 set -eu
 
 cache=$1/frameworks

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the fuzzer on each parser, or on those named: fuzz.sh BUILD SECONDS [TARGET...].
-# New inputs go into BUILD/corpus, those that break something into BUILD/found; fails then.
+# Runs the fuzzer on each parser, or on the given ones: fuzz.sh BUILD SECONDS [TARGET...].
+# New inputs go into BUILD/corpus, failing inputs into BUILD/found.  Fails if there are any.
 set -eu
 build="$1"
 seconds="$2"
@@ -16,9 +16,9 @@ for target in "$@"; do
     -artifact_prefix="$build/found/$target-" \
     "$build/corpus/$target" "$corpora/$target" > "$build/found/$target.log" 2>&1; then
     runs="$(sed -n 's/^stat::number_of_executed_units: //p' "$build/found/$target.log")"
-    echo "$target: $runs inputs, no fault"
+    echo "$target: $runs inputs, no bug"
   else
-    echo "$target: FAULT, see $build/found/$target.log"
+    echo "$target: BUG, see $build/found/$target.log"
     failed="$failed $target"
   fi
 done

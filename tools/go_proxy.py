@@ -1,6 +1,6 @@
-"""Makes a Go module proxy in a folder: go_proxy.py PROXY MODULE_FOLDER VERSION.
+"""Creates a Go module proxy in a folder: go_proxy.py PROXY MODULE_FOLDER VERSION.
 
-It holds the one module as `go get` would find it on a server; GOPROXY=file://PROXY.
+The proxy serves this one module to `go get`; use it with GOPROXY=file://PROXY.
 """
 
 import json

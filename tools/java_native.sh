@@ -11,7 +11,7 @@ if [ -z "${SMDEBUG_SWIG:-}" ]; then
   "$here/tools/venv.sh" "$cache/swig" "$here/bindings/requirements.txt"
   export SMDEBUG_SWIG="$cache/swig/bin/swig"
 fi
-# A folder that was configured before keeps its settings.
+# A folder that is already configured keeps its settings.
 if [ -e "$build/CMakeCache.txt" ]; then
   cmake -S "$here" -B "$build" -DSMDEBUG_JAVA=ON >/dev/null
 else

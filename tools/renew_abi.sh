@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes the ABI baseline anew from the built library.  A change of it needs a line under
-# "ABI" in CHANGELOG.md.
+# Writes the ABI baseline again from the built library.  A change needs a line under "ABI" in
+# CHANGELOG.md.
 set -eu
 baseline="capi/abi/$(uname -m)-linux/libsmdebug.abi"
 mkdir -p "$(dirname "$baseline")"

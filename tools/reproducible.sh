@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds what is installed twice, of the same commit, in folders of different names and without
-# a cache, and fails where the files differ: reproducible.sh FOLDER.
+# Builds the installed files twice from one commit, in folders of different names and without
+# a cache.  Fails if the files differ: reproducible.sh FOLDER.
 set -eu
 mkdir -p "$1"
 folder="$(cd "$1" && pwd)"

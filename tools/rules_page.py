@@ -1,6 +1,6 @@
 """Writes the tables of rules and parameters in docs/rules.md: rules_page.py [--check]
 
-With --check it writes nothing, and exits with 1 if they are not as they should be.
+With --check it writes nothing, and exits with 1 if the tables are out of date.
 """
 
 from __future__ import annotations
@@ -8,12 +8,11 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import Any, Dict
 
-from smdebug.rules import Panel
+from smdebug.rules import RuleInfo, builtin_rules
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "rules.md"
-# Each table follows its mark, to the next empty line.
+# Each table follows its marker and ends at the next empty line.
 MARK = re.compile(r"(<!-- parameters of (\w+) -->\n)(?:\|.*\n)*")
 
 
@@ -25,17 +24,17 @@ def value(text: str) -> str:
     return f"`{cell(text)}`" if text not in ("", "None") else ""
 
 
-def table(rule: Dict[str, Any]) -> str:
+def table(rule: RuleInfo) -> str:
     rows = ["| parameter | aws | calibrated | |", "|---|---|---|---|"]
-    for each in rule["parameters"]:
-        aws, ours = value(each["aws"]), value(each["calibrated"])
+    for each in rule.parameters:
+        aws, ours = value(each.aws), value(each.calibrated)
         ours = "same" if ours == aws and len(ours) > 20 else ours
-        rows.append(f"| `{each['name']}` | {aws} | {ours} | {cell(each['meaning'])} |")
+        rows.append(f"| `{each.name}` | {aws} | {ours} | {cell(each.meaning)} |")
     return "\n".join(rows) + "\n"
 
 
 def renewed(page: str) -> str:
-    rules = {rule["name"]: rule for rule in Panel.rules()}
+    rules = {rule.name: rule for rule in builtin_rules()}
     there = {match.group(2) for match in MARK.finditer(page)}
     if there != set(rules):
         raise SystemExit(f"{PAGE.name}: sections and rules differ: {sorted(there ^ set(rules))}")

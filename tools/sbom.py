@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes which software the library is made of, as SPDX 2.3: sbom.py VERSION TIMESTAMP.
+"""Writes the software bill of materials of the library as SPDX 2.3: sbom.py VERSION TIMESTAMP.
 
-Versions are those that pkg-config knows on this machine; where a library is found by its header
-alone, its package's.
+Versions come from pkg-config on this machine, or from the package of a library that is found
+only by its header.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 
 class Part(NamedTuple):
-    """Something that the library is linked with or compiled from."""
+    """Software that the library links or compiles in."""
 
     name: str
     license: str

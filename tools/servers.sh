@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the servers that tests talk to, each once, into the folder of the first argument:
-# versitygw, minio (S3) and toxiproxy (faults).
+# Builds the servers for tests, each only once, into the folder of the first argument:
+# versitygw, minio (S3) and toxiproxy (injected faults).
 set -eu
 
 folder="$1"
@@ -13,11 +13,11 @@ build() {
   name="$1"
   package="$2"
   [ -x "$folder/$name" ] && return
-  # Debian's Go is too old for the servers.
+  # Debian's Go is too old for these servers.
   go="$("$here/tools/go.sh" "$folder/go")"
   echo "Building $name"
   scratch="$(mktemp -d "$folder/build.XXXXXX")"
-  # An interrupted build leaves no half of a program behind.
+  # An interrupted build must not leave a partial program.
   CGO_ENABLED=0 GOBIN="$scratch" "$go" install -trimpath -ldflags='-s -w' "$package"
   mv "$scratch"/* "$folder/$name"
   rmdir "$scratch"
@@ -28,6 +28,6 @@ for server in "$@"; do
     versitygw) build versitygw github.com/versity/versitygw/cmd/versitygw@v1.8.0 ;;
     minio) build minio github.com/minio/minio@latest ;;
     toxiproxy) build toxiproxy github.com/Shopify/toxiproxy/v2/cmd/server@v2.12.0 ;;
-    *) echo "servers.sh: no server is called '$server'" >&2; exit 2 ;;
+    *) echo "servers.sh: unknown server '$server'" >&2; exit 2 ;;
   esac
 done

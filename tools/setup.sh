@@ -1,7 +1,6 @@
 #!/bin/sh
-# Installs the Debian packages that are missing; says what it does.  Groups of packages
-# are named by the arguments: build (always), lint, fuzz, bench, embed, java, torch,
-# pytorch, wheel, browser.
+# Installs missing Debian packages and prints their names.  The arguments select groups of
+# packages: build (always), lint, fuzz, bench, embed, java, torch, pytorch, wheel, browser.
 set -eu
 
 build="g++ make cmake ninja-build ccache pkg-config libprotobuf-c-dev protobuf-c-compiler
@@ -10,7 +9,7 @@ build="g++ make cmake ninja-build ccache pkg-config libprotobuf-c-dev protobuf-c
 lint="clang clang-format clang-tidy abigail-tools"
 fuzz="clang libclang-rt-14-dev"
 bench="libbenchmark-dev"
-# What tests/embed runs; node and rustc may also come from elsewhere.
+# Packages for tests/embed; node and rustc may also come from elsewhere.
 embed="clang luajit ruby dpkg-dev lintian"
 command -v npm >/dev/null || embed="$embed nodejs npm"
 command -v rustc >/dev/null || embed="$embed rustc"
@@ -18,7 +17,7 @@ java="default-jdk-headless maven unzip"
 torch="libtorch-dev"
 pytorch="python3-torch python3-venv"
 wheel="dpkg-dev binutils"
-# For tests of pages.
+# Packages for tests of HTML pages.
 browser="chromium chromium-driver"
 
 wanted="$build"
@@ -33,7 +32,7 @@ for group in "$@"; do
     pytorch) wanted="$wanted $pytorch" ;;
     wheel) wanted="$wanted $wheel" ;;
     browser) wanted="$wanted $browser" ;;
-    *) echo "setup.sh: no group of packages is called '$group'" >&2; exit 2 ;;
+    *) echo "setup.sh: unknown group of packages '$group'" >&2; exit 2 ;;
   esac
 done
 
@@ -45,7 +44,7 @@ done
 [ -n "$missing" ] || exit 0
 
 if ! command -v apt-get >/dev/null; then
-  echo "setup.sh: needs these packages, and apt-get to install them is not here:$missing" >&2
+  echo "setup.sh: apt-get is missing; install these packages:$missing" >&2
   exit 1
 fi
 as_root=""

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Builds the static libraries that Debian has not, for packages that bring all they need:
+# Builds the static libraries that Debian lacks, for packages without dependencies:
 # static_libraries.sh FOLDER.  FOLDER gets include/ and lib/ with curl (HTTP and HTTPS only),
-# cJSON and Highway, of Debian's sources with Debian's patches, and licenses/ with those of
-# all that such packages hold.  Nothing of the system is
-# changed and no rights are needed.  A folder that holds them already is left alone.
+# cJSON and Highway, built from Debian's sources with Debian's patches.  FOLDER/licenses gets
+# the licenses of everything in such packages.  The script changes nothing on the system and
+# needs no privileges.  It does nothing if the folder is complete.
 set -eu
 
 mkdir -p "$1"
@@ -27,7 +27,7 @@ fail() {
   exit 1
 }
 
-# The sources of the packages that are configured, in a list of their own.
+# Lists the sources of the configured packages in a list of our own.
 prepare_apt() {
   keys=/usr/share/keyrings/debian-archive-keyring.gpg
   [ -e "$keys" ] && signed="[signed-by=$keys] " || signed=""
@@ -35,7 +35,7 @@ prepare_apt() {
   apt-get indextargets --format "deb-src $signed\$(REPO_URI) \$(RELEASE) \$(COMPONENT)" \
     'Created-By: Packages' 'Origin: Debian' | sort -u > "$scratch/sources.list"
   [ -s "$scratch/sources.list" ] ||
-    fail "apt knows no packages of Debian, whose sources are needed; run apt-get update first"
+    fail "apt lists no Debian packages, whose sources are needed; run apt-get update first"
   quietly "the lists of Debian's source packages cannot be fetched" own_apt update
 }
 
@@ -51,7 +51,7 @@ quietly() {
   "$@" > "$log" 2>&1 || { tail -n 20 "$log" >&2; fail "$message"; }
 }
 
-# Unpacks and patches a source package into $scratch/<package>.
+# Unpacks and patches a source package in $scratch/<package>.
 fetch() {
   mkdir "$scratch/$1.source"
   cd "$scratch/$1.source"
@@ -60,7 +60,7 @@ fetch() {
   cd "$scratch/$1"
 }
 
-# What is not called leaves no trace in the library, nor do the paths of this build.
+# Drop unused code, and the paths of this build.
 CFLAGS="-O2 -g0 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
   -ffile-prefix-map=$scratch=."
 CFLAGS=$(echo $CFLAGS)
@@ -68,7 +68,7 @@ export CFLAGS CXXFLAGS="$CFLAGS -fvisibility-inlines-hidden"
 
 build_curl() {
   fetch curl
-  # Where the certificates are is found at run time: it differs from system to system.
+  # The path of the certificates is found at run time, because it differs between systems.
   quietly "curl cannot be configured" ./configure --prefix="$folder" \
     --disable-shared --enable-static --with-openssl --enable-threaded-resolver --enable-ipv6 \
     --without-ca-bundle --without-ca-path --disable-openssl-auto-load-config \
@@ -97,7 +97,7 @@ build_highway() {
   ar rcs "$folder/lib/libhwy.a" targets.o
 }
 
-# Of everything that a package has linked in, or compiled in.
+# The licenses of all code that a package links or compiles in.
 copy_licenses() {
   mkdir -p "$folder/licenses"
   for package in $packages; do
@@ -106,7 +106,7 @@ copy_licenses() {
 }
 
 for program in apt-get dpkg-source cc c++ make; do
-  command -v "$program" >/dev/null || fail "the program $program is needed, and is not here"
+  command -v "$program" >/dev/null || fail "the program $program is missing; install it"
 done
 echo "Building curl, cJSON and Highway as static libraries in $folder"
 prepare_apt

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tests the hooks of frameworks, each in an environment of its own (see
-# framework_environments.sh), two at a time: test_frameworks.sh CACHE [FRAMEWORK...]
+# Tests the framework hooks, each in its own environment (see framework_environments.sh), two
+# at a time: test_frameworks.sh CACHE [FRAMEWORK...]
 set -eu
 
 cache=$1/frameworks
@@ -13,7 +13,7 @@ for original in "$cache"/*-original; do
   export "SMDEBUG_${framework}_ORIGINAL_PYTHON=$original/bin/python"
 done
 
-# One framework's tests, their output in one piece.
+# Prints the output of one framework's tests as a whole.
 printf '%s\n' "$@" | cache=$cache xargs -P 2 -I{} sh -c '
   output=$("$cache/{}/bin/python" -m pytest -q -p no:cacheprovider --timeout 120 \
     tests/frameworks/{} 2>&1) && status=0 || status=$?

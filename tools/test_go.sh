@@ -1,7 +1,7 @@
 #!/bin/sh
 # Tests the Go binding with the library of a build folder: test_go.sh BUILD [STEP...].
-# Without steps, all but bench; BUILD/go keeps the installed library and what is built.
-# SMDEBUG_SWIG names the SWIG program, SMDEBUG_GO a folder for a Go, if there is none.
+# Without steps it runs all but bench.  BUILD/go keeps the installed library and the build.
+# SMDEBUG_SWIG names the SWIG program.  If Go is missing, it is installed into SMDEBUG_GO.
 set -eu
 
 here="$(cd "$(dirname "$0")/.." && pwd)"
@@ -10,18 +10,18 @@ shift
 module="$here/bindings/go"
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
-# An older one has other headers.
+# An older installation has other headers.
 rm -rf "$build/go/prefix"
 . "$here/tools/go_env.sh"
 
 in_module() { (cd "$module" && timeout 600 "$@"); }
 
-# What is committed is what SWIG makes.
+# Checks that the committed files equal SWIG's output.
 generated() {
   timeout 60 "$here/tools/go_generate.sh" "$scratch"
   for file in raw.go raw_wrap.c; do
     cmp "$scratch/$file" "$module/internal/raw/$file" || {
-      echo "$file is not what SWIG makes of the headers: run tools/go_generate.sh" >&2
+      echo "$file differs from SWIG's output for the headers: run tools/go_generate.sh" >&2
       return 1
     }
   done
@@ -32,19 +32,19 @@ lint() {
     "$here/tests/faults/go" | grep -v internal/raw/raw.go || true)"
   [ -z "$badly" ] || { echo "gofmt would change $badly" >&2; return 1; }
   in_module "$go" vet ./smdebug ./internal/conformance
-  # SWIG keeps addresses as numbers.
+  # SWIG stores addresses as integers.
   in_module "$go" vet -unsafeptr=false ./internal/raw
   in_module "$go" run honnef.co/go/tools/cmd/staticcheck@v0.8.1 ./smdebug ./internal/conformance
 }
 
 unit() { in_module "$go" test -timeout 300s ./...; }
 
-# Memory is not measured under the race detector, which keeps its own.
+# The race detector has memory of its own, so the leak tests are skipped.
 race() { in_module "$go" test -timeout 500s -race -skip DoNotLeak ./...; }
 
 conformance() { in_module "$go" build -o "$place/conformance" ./internal/conformance; }
 
-# A module elsewhere gets this one from a proxy, and needs no SWIG.
+# A module elsewhere gets this one from a proxy and does not need SWIG.
 consumer() {
   python3 "$here/tools/go_proxy.py" "$scratch/proxy" "$module" v1.0.0
   mkdir "$scratch/consumer" "$scratch/bin"
@@ -60,7 +60,7 @@ consumer() {
     timeout 300 "$go" build -o consumer .
     timeout 60 ./consumer run | grep -F '[loss]'
 
-    # Built for a later library than it finds, it says so.
+    # A program built for a later library must report that.
     cp -r "$prefix" "$scratch/later"
     sed -i 's/^#define SMD_VERSION_MINOR .*/#define SMD_VERSION_MINOR 99/' \
       "$scratch/later/include/smdebug/version.h"
@@ -70,7 +70,7 @@ consumer() {
   )
 }
 
-# Calls that fail under the library: errors of Go, and nothing lost.
+# Failing calls below the library become Go errors, and no data is lost.
 faults() {
   (
     cd "$here/tests/faults/go"
@@ -86,7 +86,7 @@ faults() {
 
 bench() { in_module "$go" test -run '^$' -bench Save16Floats ./smdebug; }
 
-# The example trains, and says what is expected of it.
+# The example trains and prints the expected lines.
 example() {
   (
     cd "$here/examples/go"

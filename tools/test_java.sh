@@ -1,7 +1,7 @@
 #!/bin/sh
-# Builds the Java package from the native parts in BUILD, tests it, and runs what is made with it:
-# test_java.sh BUILD.  Maven's downloads are kept in the cache folder; once they are there, no
-# network is needed.
+# Builds the Java package from the native parts in BUILD, tests it, and runs its users:
+# test_java.sh BUILD.  Maven's downloads are kept in the cache folder.  Once they are
+# complete, no network is needed.
 set -eu
 
 build="$(mkdir -p "$1" && cd "$1" && pwd)"
@@ -14,7 +14,7 @@ trap 'rm -rf "$scratch" "$memory"' EXIT
 
 say() { echo "== $*"; }
 
-# Without the network, unless something is missing.
+# Use the network only if something is missing.
 maven() {
   seconds="$1"
   shift
@@ -72,7 +72,7 @@ say "a user's project, as modules"
 cp -r "$here/bindings/java/src/it" "$scratch/user"
 cd "$scratch/user"
 maven 120 compile exec:java
-grep -q 'reads Value(float32 \[3\])$' "$scratch/maven.log" || fail "the user's program says nothing"
+grep -q 'reads Value(float32 \[3\])$' "$scratch/maven.log" || fail "the user's program logs nothing"
 timeout 60 java -p "$scratch/user/target/classes:$jar" -m user/com.example.User >"$scratch/user.txt"
 grep -q '^module org.smdebug reads Value(float32 \[3\])$' "$scratch/user.txt" ||
   { cat "$scratch/user.txt"; fail "the user's program printed something else"; }
@@ -90,13 +90,14 @@ for line in '^sound network: tells 9[0-9] %' '^ill network' \
   "gradient 'gradient/01Linear_[a-z]*' has a mean absolute value of .*, below the limit of"; do
   grep -q "$line" "$scratch/iris.txt" || {
     cat "$scratch/iris.txt"
-    fail "the example does not say: $line"
+    fail "the example does not print: $line"
   }
 done
 
-# Under the library and its JNI part; the virtual machine's own calls do not fail.  It is told to
-# interpret, for then it allocates next to nothing itself.  libstdc++ comes with the program, as it
-# does in C: glibc ends a process that has no memory for what a library loaded later keeps of a thread.
+# Calls fail below the library and its JNI part; the virtual machine's own calls do not fail.
+# The virtual machine interprets, because then it allocates almost nothing itself.  The
+# program links libstdc++, as in C: glibc aborts a process that lacks memory for the
+# thread-local data of a library loaded later.
 say "failing calls"
 calls="$build/java/failing-calls"
 rm -rf "$calls"

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Makes or completes a Python environment: venv.sh FOLDER REQUIREMENTS...
-# A folder that already holds exactly these requirements is left alone.  VENV_PYTHON is the
-# Python it is made of, VENV_OPTIONS are those of its module venv.
+# Creates or completes a Python environment: venv.sh FOLDER REQUIREMENTS...
+# It does nothing if the folder already holds exactly these requirements.  VENV_PYTHON is the
+# Python to use; VENV_OPTIONS are options of its module venv.
 set -eu
 
 folder=$1
 shift
-# Who comes while another makes it waits.
+# A second process waits while the first one creates the environment.
 mkdir -p "$(dirname "$folder")"
 exec 9> "$folder.lock"
 flock 9

@@ -40,7 +40,7 @@ int32_t smd_save_config_is_set(const smd_save_config *config, smd_mode mode) noe
   return config != nullptr && known && config->config.Of(*known).has_value() ? 1 : 0;
 }
 
-int32_t smd_save_config_wants(const smd_save_config *config, smd_mode mode, int64_t step) noexcept {
+int32_t smd_save_config_saves(const smd_save_config *config, int64_t step, smd_mode mode) noexcept {
   const std::optional<Mode> known = ModeFromNumber(mode);
   return config != nullptr && known && config->config.Wants(*known, step) ? 1 : 0;
 }
@@ -120,8 +120,8 @@ int32_t smd_reduction_config_shape(const smd_reduction_config *config) noexcept 
   return config != nullptr && config->config.SavesShape() ? 1 : 0;
 }
 
-smd_error *smd_reduction_config_names(const smd_reduction_config *config,
-                                      smd_strings **out) noexcept {
+smd_error *smd_reduction_config_reductions(const smd_reduction_config *config,
+                                           smd_strings **out) noexcept {
   return Guard([&]() -> Status {
     SMD_CLEAR_OUT(out);
     SMD_RETURN_IF_ERROR(NotNull(config, "config"));

@@ -1,4 +1,4 @@
-#include "smdebug/files.h"
+#include "smdebug/sys/files.h"
 
 #include "analyze/event_stream.h"
 #include "guard.h"
@@ -9,11 +9,21 @@ using namespace smdebug::capi;
 
 struct smd_step_file {
   std::unique_ptr<record::StepWriter> writer;
+  ProcessMark mark = {};
+
+  const ProcessMark &Mark() const { return mark; }
 };
 
 struct smd_event_file {
   analyze::EventStream stream;
   std::optional<analyze::ReadTensor> current;
+  ProcessMark mark = {};
+
+  const ProcessMark &Mark() const { return mark; }
+  // Returns NULL if there is no current tensor.
+  static const analyze::ReadTensor *CurrentOf(const smd_event_file *file) noexcept {
+    return IsUsable(file) && file->current ? &*file->current : nullptr;
+  }
 };
 
 smd_error *smd_step_file_open(const char *out_dir, int64_t step, const char *worker,
@@ -28,10 +38,10 @@ smd_error *smd_step_file_open(const char *out_dir, int64_t step, const char *wor
 }
 
 smd_error *smd_step_file_add_tensor(smd_step_file *file, const char *tensor,
-                                    const smd_tensor_view *view, smd_mode mode, int64_t mode_step,
+                                    const smd_tensor_view *view, int64_t mode_step, smd_mode mode,
                                     double timestamp) noexcept {
   return Guard([&]() -> Status {
-    SMD_RETURN_IF_ERROR(NotNull(file, "file"));
+    SMD_RETURN_IF_ERROR(CheckUsable(file, "file"));
     SMD_ASSIGN_OR_RETURN(const std::string_view name, RequiredText(tensor, "tensor"));
     SMD_ASSIGN_OR_RETURN(const tensor::View checked, ViewFromC(view));
     SMD_ASSIGN_OR_RETURN(const Mode known, ModeFromC(mode));
@@ -40,10 +50,10 @@ smd_error *smd_step_file_add_tensor(smd_step_file *file, const char *tensor,
 }
 
 smd_error *smd_step_file_add_shape(smd_step_file *file, const char *tensor, const int64_t *shape,
-                                   int32_t ndim, smd_mode mode, int64_t mode_step,
+                                   int32_t ndim, int64_t mode_step, smd_mode mode,
                                    const char *original_name) noexcept {
   return Guard([&]() -> Status {
-    SMD_RETURN_IF_ERROR(NotNull(file, "file"));
+    SMD_RETURN_IF_ERROR(CheckUsable(file, "file"));
     SMD_ASSIGN_OR_RETURN(const std::string_view name, RequiredText(tensor, "tensor"));
     SMD_ASSIGN_OR_RETURN(const Mode known, ModeFromC(mode));
     if (ndim < 0 || ndim > SMD_MAX_RANK) {
@@ -58,17 +68,17 @@ smd_error *smd_step_file_add_shape(smd_step_file *file, const char *tensor, cons
 }
 
 const char *smd_step_file_path(const smd_step_file *file) noexcept {
-  return file == nullptr ? "" : file->writer->Path().c_str();
+  return IsUsable(file) ? file->writer->Path().c_str() : "";
 }
 
 smd_error *smd_step_file_close(smd_step_file *file) noexcept {
   return Guard([&]() -> Status {
-    SMD_RETURN_IF_ERROR(NotNull(file, "file"));
+    SMD_RETURN_IF_ERROR(CheckUsable(file, "file"));
     return file->writer->Close();
   });
 }
 
-void smd_step_file_free(smd_step_file *file) noexcept { delete file; }
+void smd_step_file_free(smd_step_file *file) noexcept { Free(file); }
 
 smd_error *smd_event_file_open(const char *path, smd_event_file **out) noexcept {
   return Guard([&]() -> Status {
@@ -76,51 +86,55 @@ smd_error *smd_event_file_open(const char *path, smd_event_file **out) noexcept 
     SMD_ASSIGN_OR_RETURN(const std::string_view text, RequiredText(path, "path"));
     SMD_ASSIGN_OR_RETURN(analyze::EventStream stream,
                          analyze::EventStream::Open(std::string(text)));
-    *out = new smd_event_file{std::move(stream), {}};
+    *out = new smd_event_file{std::move(stream), {}, {}};
     return Status::Ok();
   });
 }
 
-smd_error *smd_event_file_next(smd_event_file *file, int32_t *found) noexcept {
+smd_error *smd_event_file_next(smd_event_file *file, int32_t *out) noexcept {
   return Guard([&]() -> Status {
-    SMD_CLEAR_OUT(found);
-    SMD_RETURN_IF_ERROR(NotNull(file, "file"));
+    SMD_CLEAR_OUT(out);
+    SMD_RETURN_IF_ERROR(CheckUsable(file, "file"));
     file->current.reset();
     SMD_ASSIGN_OR_RETURN(file->current, file->stream.Next());
-    *found = file->current ? 1 : 0;
+    *out = file->current ? 1 : 0;
     return Status::Ok();
   });
 }
 
 const char *smd_event_file_tensor(const smd_event_file *file) noexcept {
-  return file == nullptr || !file->current ? "" : file->current->name.c_str();
+  const analyze::ReadTensor *current = smd_event_file::CurrentOf(file);
+  return current == nullptr ? "" : current->name.c_str();
 }
 
 int64_t smd_event_file_step(const smd_event_file *file) noexcept {
-  return file == nullptr || !file->current ? -1 : file->current->context.step;
+  const analyze::ReadTensor *current = smd_event_file::CurrentOf(file);
+  return current == nullptr ? -1 : current->context.step;
 }
 
 smd_mode smd_event_file_mode(const smd_event_file *file) noexcept {
-  if (file == nullptr || !file->current) return SMD_MODE_GLOBAL;
-  return static_cast<smd_mode>(file->current->context.mode);
+  const analyze::ReadTensor *current = smd_event_file::CurrentOf(file);
+  return current == nullptr ? SMD_MODE_GLOBAL : static_cast<smd_mode>(current->context.mode);
 }
 
 int64_t smd_event_file_mode_step(const smd_event_file *file) noexcept {
-  return file == nullptr || !file->current ? -1 : file->current->context.mode_step;
+  const analyze::ReadTensor *current = smd_event_file::CurrentOf(file);
+  return current == nullptr ? -1 : current->context.mode_step;
 }
 
 double smd_event_file_timestamp(const smd_event_file *file) noexcept {
-  return file == nullptr || !file->current ? 0 : file->current->context.wall_time;
+  const analyze::ReadTensor *current = smd_event_file::CurrentOf(file);
+  return current == nullptr ? 0 : current->context.wall_time;
 }
 
 smd_error *smd_event_file_value(const smd_event_file *file, smd_value **out) noexcept {
   return Guard([&]() -> Status {
     SMD_CLEAR_OUT(out);
-    SMD_RETURN_IF_ERROR(NotNull(file, "file"));
+    SMD_RETURN_IF_ERROR(CheckUsable(file, "file"));
     if (!file->current) return WrongState("there is no current tensor; move to the next first");
     *out = new smd_value{file->current->value};
     return Status::Ok();
   });
 }
 
-void smd_event_file_free(smd_event_file *file) noexcept { delete file; }
+void smd_event_file_free(smd_event_file *file) noexcept { Free(file); }

@@ -1,15 +1,30 @@
 #include "guard.h"
 
 #include <cstring>
+#include <new>
+
+#include "base/deferral.h"
 
 namespace smdebug::capi {
 namespace {
 
 constexpr size_t kLargestStruct = 4096;
 
+class Release final : public OutsideCall {
+ public:
+  Release(smd_release_fn release, void *user_data) : release_(release), user_data_(user_data) {}
+  void Run() noexcept override {
+    if (release_ != nullptr) release_(user_data_);
+  }
+
+ private:
+  const smd_release_fn release_;
+  void *const user_data_;
+};
+
 }  // namespace
 
-// Made when first asked for, and so at the latest by the first handle; never destroyed.
+// The error is created on first use and never destroyed.
 smd_error *OutOfMemory() noexcept {
   static smd_error *error = [] {
     alignas(smd_error) static std::byte place[sizeof(smd_error)];
@@ -26,7 +41,7 @@ smd_error *ToC(const Status &status) noexcept {
 
 smd_error *InternalError(const char *what) noexcept {
   try {
-    return ToC(Status(Code::kInternal, StrCat("a fault inside the library: ", what)));
+    return ToC(Status(Code::kInternal, StrCat("a bug in the library: ", what)));
   } catch (...) {
     return OutOfMemory();
   }
@@ -40,17 +55,28 @@ Result<std::string_view> RequiredText(const char *text, const char *name) {
   return found;
 }
 
+std::unique_ptr<OutsideCall> ReleaseCall(smd_release_fn release, void *user_data) {
+  return std::unique_ptr<OutsideCall>(new (std::nothrow) Release(release, user_data));
+}
+
+std::shared_ptr<const void> OwnerOf(std::unique_ptr<OutsideCall> call) {
+  return {call.release(),
+          [](OutsideCall *owned) { RunOutside(std::unique_ptr<OutsideCall>(owned)); }};
+}
+
 std::shared_ptr<const void> OwnerFromC(smd_release_fn release, void *user_data) {
-  static const char kSomething = 0;  // a deleter is not run for NULL
-  return {&kSomething, [release, user_data](const void *) {
-            if (release != nullptr) release(user_data);
-          }};
+  auto call = ReleaseCall(release, user_data);
+  if (!call) {
+    if (release != nullptr) release(user_data);
+    throw std::bad_alloc();
+  }
+  return OwnerOf(std::move(call));
 }
 
 Result<Mode> ModeFromC(smd_mode mode) {
   const std::optional<Mode> known = ModeFromNumber(mode);
   if (!known) {
-    return InvalidArgument(StrCat(mode, " is no mode; TRAIN is 1, EVAL 2, PREDICT 3, GLOBAL 4"));
+    return InvalidArgument(StrCat(mode, " is not a mode; TRAIN is 1, EVAL 2, PREDICT 3, GLOBAL 4"));
   }
   return *known;
 }
@@ -59,7 +85,7 @@ Result<tensor::Reduction> ReductionFromC(const char *name, int32_t absolute) {
   SMD_ASSIGN_OR_RETURN(const std::string_view text, RequiredText(name, "reduction"));
   const auto kind = tensor::ReductionKindFromName(text);
   if (!kind) {
-    return InvalidArgument(StrCat("there is no reduction '", text.substr(0, 64), "'",
+    return InvalidArgument(StrCat("unknown reduction '", text.substr(0, 64), "'",
                                   DidYouMean(text, {"min", "max", "median", "mean", "std",
                                                     "variance", "sum", "prod", "l1", "l2"})));
   }
@@ -74,7 +100,11 @@ Result<tensor::View> ViewFromC(const smd_tensor_view *view) {
         StrCat("view->struct_size is ", size, "; begin with SMD_TENSOR_VIEW_INIT"));
   }
   const auto dtype = tensor::DTypeFromNumber(view->dtype);
-  if (!dtype) return InvalidArgument(StrCat("view->dtype is ", view->dtype, ", no known dtype"));
+  if (!dtype) {
+    return InvalidArgument(
+        StrCat("view->dtype is ", view->dtype,
+               ", which is not a dtype; use a value of smd_dtype such as SMD_FLOAT32"));
+  }
   return tensor::View::Check(view->data, view->shape, view->strides, view->ndim, *dtype);
 }
 

@@ -1,5 +1,5 @@
-// The wall between the engine and C: nothing is thrown through it, and what comes from
-// outside is checked at it.
+// The boundary between the engine and C.  It checks all arguments of the caller, and no
+// exception crosses it.
 #pragma once
 
 #include <exception>
@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/deferral.h"
 #include "base/mode.h"
 #include "base/result.h"
 #include "base/strings.h"
@@ -16,15 +17,15 @@
 
 namespace smdebug::capi {
 
-// The error that needs no memory; freeing it does nothing.
+// Returns an error that needs no memory; freeing it has no effect.
 smd_error *OutOfMemory() noexcept;
 
-// NULL for success.
+// Returns NULL for success.
 smd_error *ToC(const Status &status) noexcept;
 smd_error *InternalError(const char *what) noexcept;
 
-// Runs `body`, which returns a Status, and turns what it returns or throws into an
-// error object.  Every fallible function is one call of this.
+// Runs `body`, which returns a Status, and converts the Status or an exception to an error
+// object.  The body of each fallible function is one call of Guard().
 template <class Body>
 smd_error *Guard(Body &&body) noexcept {
   try {
@@ -38,7 +39,8 @@ smd_error *Guard(Body &&body) noexcept {
   }
 }
 
-// The same for functions that cannot say why: `otherwise` is their answer then.
+// Does the same for functions that cannot report errors: on an exception they return
+// `otherwise`.
 template <class T, class Body>
 T GuardValue(T otherwise, Body &&body) noexcept {
   try {
@@ -48,27 +50,56 @@ T GuardValue(T otherwise, Body &&body) noexcept {
   }
 }
 
-// INVALID_ARGUMENT that names what is NULL.
+// Fails with INVALID_ARGUMENT if `pointer` is NULL; the message contains `name`.
 inline Status NotNull(const void *pointer, const char *name) {
   if (pointer != nullptr) return Status::Ok();
   return InvalidArgument(StrCat(name, " is NULL"));
 }
 
-// The text of a required string: not NULL, not empty, UTF-8.
+// Returns true if a handle is not NULL and belongs to this process.
+template <class Handle>
+bool IsUsable(const Handle *handle) noexcept {
+  return handle != nullptr && handle->Mark().IsSameProcess();
+}
+
+// Fails with INVALID_ARGUMENT if the handle is NULL, and with AFTER_FORK if it belongs to
+// another process.
+template <class Handle>
+Status CheckUsable(const Handle *handle, const char *name) {
+  SMD_RETURN_IF_ERROR(NotNull(handle, name));
+  return handle->Mark().Check();
+}
+
+// Deletes a handle of this process.  A forked child does not delete handles of its parent: their
+// locks may be held forever, and their files belong to the parent.
+template <class Handle>
+void Free(Handle *handle) noexcept {
+  if (IsUsable(handle)) delete handle;
+}
+
+// Checks that a required text is not NULL, not empty, and UTF-8.
 Result<std::string_view> RequiredText(const char *text, const char *name);
 
-// The text of an optional one; NULL is "".
+// Returns an optional text; NULL becomes "".
 inline std::string OptionalText(const char *text) { return text == nullptr ? "" : text; }
 
-// Calls `release`, which may be NULL, once: when the last owner lets go, or at once if
-// there is no memory.
+// Returns a call of `release`, which may be NULL; or NULL, without a call, if memory runs out.
+std::unique_ptr<OutsideCall> ReleaseCall(smd_release_fn release, void *user_data);
+
+// Makes the call once: after the last owner is destroyed, while the thread holds no lock.  If
+// memory runs out, makes it so too, and throws.
+std::shared_ptr<const void> OwnerOf(std::unique_ptr<OutsideCall> call);
+
+// Calls `release`, which may be NULL, once: after the last owner is destroyed, while the thread
+// holds no lock (base/deferral.h), or at once if memory runs out.
 std::shared_ptr<const void> OwnerFromC(smd_release_fn release, void *user_data);
 
 Result<Mode> ModeFromC(smd_mode mode);
 Result<tensor::Reduction> ReductionFromC(const char *name, int32_t absolute);
+Result<rules::Action> ActionFromC(smd_action action);
 Result<tensor::View> ViewFromC(const smd_tensor_view *view);
 
-// Hands a new handle of the value, or nothing but the reason, to the caller.
+// Stores a new handle of the value in `*out`, or returns the failure.
 template <class Handle, class T>
 Status Give(Result<T> result, Handle **out) {
   if (!result.IsOk()) return result.GetStatus();
@@ -78,8 +109,7 @@ Status Give(Result<T> result, Handle **out) {
 
 }  // namespace smdebug::capi
 
-// The first statement of a function with an output: checks the pointer, clears the
-// output.
+// The first statement of a function with an output: checks the pointer and clears the output.
 #define SMD_CLEAR_OUT(out)                                    \
   do {                                                        \
     SMD_RETURN_IF_ERROR(::smdebug::capi::NotNull(out, #out)); \

@@ -1,4 +1,5 @@
-// The handles of the C interface: each shares what it needs.
+// The handles of the C interface.  Each shares ownership of the objects it needs.  A handle with a
+// Mark() belongs to the process that created it; the others are plain data.
 #pragma once
 
 #include <memory>
@@ -8,17 +9,16 @@
 #include "analyze/event_files.h"
 #include "analyze/tensor.h"
 #include "analyze/trial.h"
+#include "base/fork.h"
 #include "base/status.h"
 #include "config/collection.h"
 #include "config/reduction_config.h"
 #include "config/save_config.h"
 #include "record/hook.h"
 #include "record/hook_options.h"
-#include "record/live_rules.h"
 #include "record/step_file.h"
-#include "rules/parameters.h"
-#include "rules/rule.h"
-#include "rules/verdict.h"
+#include "rules/rule_set.h"
+#include "rules/support/parameters.h"
 #include "smdebug.h"
 #include "tensor/value.h"
 
@@ -34,7 +34,7 @@ struct smd_strings {
   std::vector<std::string> items;
 };
 
-struct smd_steps {
+struct smd_integers {
   std::vector<int64_t> items;
 };
 
@@ -52,14 +52,24 @@ struct smd_reduction_config {
 
 struct smd_collection {
   smdebug::config::CollectionPtr collection;
+
+  const smdebug::ProcessMark &Mark() const { return collection->Mark(); }
 };
 
 struct smd_hook_options {
   smdebug::record::HookOptions options;
+
+  // Fails with AFTER_FORK if a collection belongs to a process that forked this one.
+  smdebug::Status CheckCollections() const {
+    for (const auto &each : options.collections) SMD_RETURN_IF_ERROR(each->Mark().Check());
+    return smdebug::Status::Ok();
+  }
 };
 
 struct smd_hook {
   std::shared_ptr<smdebug::record::Hook> hook;
+
+  const smdebug::ProcessMark &Mark() const { return hook->Mark(); }
 };
 
 struct smd_trial_options {
@@ -68,22 +78,35 @@ struct smd_trial_options {
 
 struct smd_trial {
   std::shared_ptr<smdebug::analyze::Trial> trial;
+
+  const smdebug::ProcessMark &Mark() const { return trial->Mark(); }
 };
 
 struct smd_tensor {
   smdebug::analyze::Tensor tensor;
+
+  const smdebug::ProcessMark &Mark() const { return tensor.GetTrial()->Mark(); }
 };
 
-struct smd_panel {
+struct smd_rule_set {
   smdebug::rules::Profile profile;
-  std::shared_ptr<smdebug::rules::SharedPanel> shared;
+  std::shared_ptr<smdebug::rules::RuleSet> set;
+  smdebug::ProcessMark mark;
 };
 
-struct smd_verdicts {
-  std::vector<smdebug::rules::Verdict> items;
+// `views` point into `items`.
+struct smd_findings {
+  explicit smd_findings(std::vector<smdebug::rules::Finding> list);
+
+  const std::vector<smdebug::rules::Finding> items;
+  std::vector<smd_finding> views;
+  smdebug::rules::Findings *open = nullptr;  // where a rule's function adds findings; else NULL
 };
 
-struct smd_rule {
-  std::unique_ptr<smdebug::rules::Rule> rule;
-  std::string last_finding;
+struct smd_rule_results {
+  explicit smd_rule_results(std::vector<smdebug::rules::RuleResult> list);
+
+  const std::vector<smdebug::rules::RuleResult> items;
+  std::vector<smd_finding> firsts;
+  std::vector<smd_rule_result> views;
 };

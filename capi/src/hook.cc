@@ -1,5 +1,6 @@
 #include "smdebug/hook.h"
 
+#include "base/deferral.h"
 #include "guard.h"
 #include "tensor/dlpack.h"
 
@@ -18,13 +19,43 @@ Deadline DeadlineFromC(Clock &clock, int32_t timeout_ms) {
                         : Deadline::After(clock, std::chrono::milliseconds(timeout_ms));
 }
 
-// A step must not lack a tensor for want of memory without it being seen.
+// A step that lacks a tensor for want of memory is dropped as a whole.
 template <class Body>
 smd_error *GuardSaving(smd_hook *hook, Body &&body) noexcept {
   smd_error *error = Guard(std::forward<Body>(body));
-  if (hook != nullptr && smd_error_code(error) == SMD_OUT_OF_MEMORY) hook->hook->GiveUpStep();
+  if (hook != nullptr && smd_error_code(error) == SMD_OUT_OF_MEMORY) hook->hook->DropStep();
   return error;
 }
+
+// Releases the memory at its end, unless that was shared.
+class ReleaseOwner final : public record::Owner {
+ public:
+  ReleaseOwner(smd_release_fn release, void *user_data)
+      : release_(release), user_data_(user_data) {}
+  ~ReleaseOwner() override {
+    if (release_ != nullptr) release_(user_data_);
+  }
+  std::shared_ptr<const void> Share() override {
+    if (shared_) return shared_;
+    auto call = ReleaseCall(release_, user_data_);
+    // The hook's lock is held: the destructor releases the memory after it.
+    if (!call) throw std::bad_alloc();
+    release_ = nullptr;
+    shared_ = OwnerOf(std::move(call));
+    return shared_;
+  }
+
+ private:
+  smd_release_fn release_;
+  void *const user_data_;
+  std::shared_ptr<const void> shared_;
+};
+
+// A DLPack tensor whose deleter is called while the thread holds no lock.
+struct HeldDlpack final : OutsideCall {
+  explicit HeldDlpack(tensor::DlpackTensor held) : tensor(std::move(held)) {}
+  const tensor::DlpackTensor tensor;
+};
 
 }  // namespace
 
@@ -32,6 +63,7 @@ smd_error *smd_hook_new(const smd_hook_options *options, smd_hook **out) noexcep
   return Guard([&]() -> Status {
     SMD_CLEAR_OUT(out);
     SMD_RETURN_IF_ERROR(NotNull(options, "options"));
+    SMD_RETURN_IF_ERROR(options->CheckCollections());
     return Give(record::Hook::Open(options->options), out);
   });
 }
@@ -52,8 +84,8 @@ smd_error *smd_hook_close(smd_hook *hook) noexcept {
 
 void smd_hook_free(smd_hook *hook) noexcept {
   if (hook == nullptr) return;
-  // In a forked child the writer's thread does not exist and its locks may be held for
-  // ever, so the child leaves the memory alone.
+  // In a forked child the writer threads do not exist and locks may be held for ever, so the
+  // child leaves the memory alone.
   if (!hook->hook->Mark().IsSameProcess()) return;
   delete hook;
 }
@@ -71,12 +103,12 @@ smd_mode smd_hook_mode(const smd_hook *hook) noexcept {
   return static_cast<smd_mode>(hook->hook->GetMode());
 }
 
-smd_error *smd_hook_begin_step(smd_hook *hook, int64_t *global_step) noexcept {
+smd_error *smd_hook_begin_step(smd_hook *hook, int64_t *global_step_out) noexcept {
   return Guard([&]() -> Status {
-    if (global_step != nullptr) *global_step = 0;
+    if (global_step_out != nullptr) *global_step_out = 0;
     SMD_RETURN_IF_ERROR(CheckHook(hook));
     SMD_ASSIGN_OR_RETURN(const int64_t begun, hook->hook->BeginStep());
-    if (global_step != nullptr) *global_step = begun;
+    if (global_step_out != nullptr) *global_step_out = begun;
     return Status::Ok();
   });
 }
@@ -85,6 +117,13 @@ smd_error *smd_hook_end_step(smd_hook *hook) noexcept {
   return Guard([&]() -> Status {
     SMD_RETURN_IF_ERROR(CheckHook(hook));
     return hook->hook->EndStep();
+  });
+}
+
+smd_error *smd_hook_discard_step(smd_hook *hook) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(CheckHook(hook));
+    return hook->hook->DiscardStep();
   });
 }
 
@@ -103,11 +142,11 @@ int64_t smd_hook_step(const smd_hook *hook, smd_mode mode) noexcept {
 }
 
 int32_t smd_hook_saves_step(const smd_hook *hook) noexcept {
-  return hook != nullptr && hook->hook->SavesStep() ? 1 : 0;
+  return IsUsable(hook) && hook->hook->SavesStep() ? 1 : 0;
 }
 
 int32_t smd_hook_wants(const smd_hook *hook, const char *tensor) noexcept {
-  if (hook == nullptr || tensor == nullptr) return 0;
+  if (!IsUsable(hook) || tensor == nullptr) return 0;
   return GuardValue(0, [&] { return hook->hook->Wants(tensor) ? 1 : 0; });
 }
 
@@ -123,12 +162,12 @@ smd_error *smd_hook_save(smd_hook *hook, const char *tensor, const smd_tensor_vi
 smd_error *smd_hook_save_owned(smd_hook *hook, const char *tensor, const smd_tensor_view *view,
                                smd_release_fn release, void *user_data) noexcept {
   return GuardSaving(hook, [&]() -> Status {
-    // Before any check: the memory is given back however this ends.
-    std::shared_ptr<const void> owner = OwnerFromC(release, user_data);
+    // Before any check: the memory is released however this ends.
+    ReleaseOwner owner(release, user_data);
     SMD_RETURN_IF_ERROR(CheckHook(hook));
     SMD_ASSIGN_OR_RETURN(const std::string_view name, RequiredText(tensor, "tensor"));
     SMD_ASSIGN_OR_RETURN(const tensor::View checked, ViewFromC(view));
-    return hook->hook->Save(name, checked, std::move(owner));
+    return hook->hook->Save(name, checked, &owner);
   });
 }
 
@@ -136,10 +175,12 @@ smd_error *smd_hook_save_dlpack(smd_hook *hook, const char *tensor,
                                 DLManagedTensorVersioned *dlpack) noexcept {
   return GuardSaving(hook, [&]() -> Status {
     tensor::DlpackTensor taken(dlpack);
-    const auto owner = std::make_shared<const tensor::DlpackTensor>(std::move(taken));
+    const std::shared_ptr<HeldDlpack> owner(new HeldDlpack(std::move(taken)), [](HeldDlpack *held) {
+      RunOutside(std::unique_ptr<OutsideCall>(held));
+    });
     SMD_RETURN_IF_ERROR(CheckHook(hook));
     SMD_ASSIGN_OR_RETURN(const std::string_view name, RequiredText(tensor, "tensor"));
-    SMD_ASSIGN_OR_RETURN(const tensor::View view, owner->AsView());
+    SMD_ASSIGN_OR_RETURN(const tensor::View view, owner->tensor.AsView());
     return hook->hook->Save(name, view, owner);
   });
 }
@@ -171,6 +212,19 @@ smd_error *smd_hook_collection(smd_hook *hook, const char *name, smd_collection 
     SMD_CLEAR_OUT(out);
     SMD_RETURN_IF_ERROR(CheckHook(hook));
     SMD_ASSIGN_OR_RETURN(const std::string_view text, RequiredText(name, "name"));
+    const config::CollectionPtr found = hook->hook->Collections().Find(text);
+    if (!found) return Status(Code::kNotFound, StrCat("the hook has no collection '", text, "'"));
+    *out = new smd_collection{found};
+    return Status::Ok();
+  });
+}
+
+smd_error *smd_hook_ensure_collection(smd_hook *hook, const char *name,
+                                      smd_collection **out) noexcept {
+  return Guard([&]() -> Status {
+    SMD_CLEAR_OUT(out);
+    SMD_RETURN_IF_ERROR(CheckHook(hook));
+    SMD_ASSIGN_OR_RETURN(const std::string_view text, RequiredText(name, "name"));
     *out = new smd_collection{hook->hook->Collections().GetOrCreate(text)};
     return Status::Ok();
   });
@@ -179,7 +233,7 @@ smd_error *smd_hook_collection(smd_hook *hook, const char *name, smd_collection 
 smd_error *smd_hook_add_collection(smd_hook *hook, smd_collection *collection) noexcept {
   return Guard([&]() -> Status {
     SMD_RETURN_IF_ERROR(CheckHook(hook));
-    SMD_RETURN_IF_ERROR(NotNull(collection, "collection"));
+    SMD_RETURN_IF_ERROR(CheckUsable(collection, "collection"));
     hook->hook->Collections().Add(collection->collection);
     return Status::Ok();
   });

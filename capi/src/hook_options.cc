@@ -28,6 +28,7 @@ smd_error *smd_hook_options_set(smd_hook_options *options, const char *name,
 smd_error *smd_hook_options_load(smd_hook_options *options, const char *path) noexcept {
   return Guard([&]() -> Status {
     SMD_RETURN_IF_ERROR(NotNull(options, "options"));
+    SMD_RETURN_IF_ERROR(options->CheckCollections());
     return options->options.Load(std::string(OptionalText(path)));
   });
 }
@@ -136,7 +137,7 @@ smd_error *smd_hook_options_add_collection(smd_hook_options *options,
                                            smd_collection *collection) noexcept {
   return Guard([&]() -> Status {
     SMD_RETURN_IF_ERROR(NotNull(options, "options"));
-    SMD_RETURN_IF_ERROR(NotNull(collection, "collection"));
+    SMD_RETURN_IF_ERROR(CheckUsable(collection, "collection"));
     options->options.collections.push_back(collection->collection);
     return Status::Ok();
   });

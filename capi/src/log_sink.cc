@@ -9,7 +9,7 @@ Result<Logger> LoggerFromC(smd_log_level level, smd_log_fn log, void *user_data,
   const std::shared_ptr<const void> owned = OwnerFromC(destroy, user_data);
   if (log == nullptr) return InvalidArgument("log is NULL");
   if (level < SMD_LOG_OFF || level > SMD_LOG_DEBUG) {
-    return InvalidArgument(StrCat(level, " is no log level; give 0 (off) to 4 (debug)"));
+    return InvalidArgument(StrCat(level, " is not a log level; use 0 (off) to 4 (debug)"));
   }
   return Logger(static_cast<LogLevel>(level),
                 [log, user_data, owned](LogLevel at, const std::string &message) {

@@ -1,4 +1,4 @@
-// Log functions of the caller.
+// Loggers that call a log function of the caller.
 #pragma once
 
 #include "base/log.h"
@@ -8,8 +8,8 @@
 
 namespace smdebug::capi {
 
-// A logger that calls `log`; `destroy` runs when the last copy is gone, or at once if
-// this fails.
+// Returns a logger that calls `log`.  `destroy` runs when the last copy is destroyed, or
+// immediately if this fails.
 Result<Logger> LoggerFromC(smd_log_level level, smd_log_fn log, void *user_data,
                            smd_release_fn destroy);
 

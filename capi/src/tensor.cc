@@ -49,7 +49,7 @@ smd_error *smd_value_strings(const smd_value *value, smd_strings **out) noexcept
     SMD_RETURN_IF_ERROR(NotNull(value, "value"));
     if (!value->value.strings) {
       return Unsupported(
-          StrCat("the tensor holds ", tensor::DTypeName(value->value.dtype), ", not text"));
+          StrCat("the tensor contains ", tensor::DTypeName(value->value.dtype), ", not text"));
     }
     *out = new smd_strings{*value->value.strings};
     return Status::Ok();

@@ -9,7 +9,7 @@ using namespace smdebug::capi;
 
 namespace {
 
-Status CheckTrial(const smd_trial *trial) { return NotNull(trial, "trial"); }
+Status CheckTrial(const smd_trial *trial) { return CheckUsable(trial, "trial"); }
 
 Result<std::shared_ptr<analyze::Trial>> MakeTrial(const char *path,
                                                   const smd_trial_options *options) {
@@ -82,17 +82,17 @@ smd_error *smd_trial_open(const char *path, const smd_trial_options *options,
 }
 
 void smd_trial_cancel(smd_trial *trial) noexcept {
-  if (trial != nullptr && trial->trial->Mark().IsSameProcess()) trial->trial->Cancel();
+  if (IsUsable(trial)) trial->trial->Cancel();
 }
 
-void smd_trial_free(smd_trial *trial) noexcept { delete trial; }
+void smd_trial_free(smd_trial *trial) noexcept { Free(trial); }
 
 const char *smd_trial_path(const smd_trial *trial) noexcept {
-  return trial == nullptr ? "" : trial->trial->Path().c_str();
+  return IsUsable(trial) ? trial->trial->Path().c_str() : "";
 }
 
 const char *smd_trial_name(const smd_trial *trial) noexcept {
-  return trial == nullptr ? "" : trial->trial->Name().c_str();
+  return IsUsable(trial) ? trial->trial->Name().c_str() : "";
 }
 
 smd_error *smd_trial_refresh(smd_trial *trial) noexcept {
@@ -103,22 +103,21 @@ smd_error *smd_trial_refresh(smd_trial *trial) noexcept {
 }
 
 int32_t smd_trial_set_auto_refresh(smd_trial *trial, int32_t on) noexcept {
-  return trial != nullptr && trial->trial->SetAutoRefresh(on != 0) ? 1 : 0;
+  return IsUsable(trial) && trial->trial->SetAutoRefresh(on != 0) ? 1 : 0;
 }
 
 int32_t smd_trial_has_ended(const smd_trial *trial) noexcept {
-  return trial != nullptr && trial->trial->HasEnded() ? 1 : 0;
+  return IsUsable(trial) && trial->trial->HasEnded() ? 1 : 0;
 }
 
 int64_t smd_trial_last_complete_step(const smd_trial *trial) noexcept {
-  if (trial == nullptr || !trial->trial->Mark().IsSameProcess()) return -1;
-  return trial->trial->LastCompleteStep();
+  return IsUsable(trial) ? trial->trial->LastCompleteStep() : -1;
 }
 
 // ---- steps -------------------------------------------------------------------------------
 
 smd_error *smd_trial_steps(smd_trial *trial, smd_mode mode, int32_t incomplete_too,
-                           smd_steps **out) noexcept {
+                           smd_integers **out) noexcept {
   return Guard([&]() -> Status {
     SMD_CLEAR_OUT(out);
     SMD_RETURN_IF_ERROR(CheckTrial(trial));
@@ -127,40 +126,36 @@ smd_error *smd_trial_steps(smd_trial *trial, smd_mode mode, int32_t incomplete_t
   });
 }
 
-smd_error *smd_trial_modes(smd_trial *trial, smd_steps **out) noexcept {
+smd_error *smd_trial_modes(smd_trial *trial, smd_integers **out) noexcept {
   return Guard([&]() -> Status {
     SMD_CLEAR_OUT(out);
     SMD_RETURN_IF_ERROR(CheckTrial(trial));
     SMD_ASSIGN_OR_RETURN(const std::vector<Mode> modes, trial->trial->Modes());
-    auto numbers = std::make_unique<smd_steps>();
+    auto numbers = std::make_unique<smd_integers>();
     for (const Mode mode : modes) numbers->items.push_back(static_cast<int64_t>(mode));
     *out = numbers.release();
     return Status::Ok();
   });
 }
 
-smd_error *smd_trial_mode_step(smd_trial *trial, int64_t global_step, smd_mode *mode_out,
-                               int64_t *step_out) noexcept {
+smd_error *smd_trial_mode_step(smd_trial *trial, int64_t global_step, int64_t *step_out,
+                               smd_mode *mode_out) noexcept {
   return Guard([&]() -> Status {
-    if (mode_out != nullptr) *mode_out = SMD_MODE_ANY;
-    if (step_out != nullptr) *step_out = -1;
-    SMD_RETURN_IF_ERROR(NotNull(mode_out, "mode_out"));
+    if (step_out != nullptr) *step_out = 0;
+    SMD_CLEAR_OUT(mode_out);
     SMD_RETURN_IF_ERROR(NotNull(step_out, "step_out"));
     SMD_RETURN_IF_ERROR(CheckTrial(trial));
     SMD_ASSIGN_OR_RETURN(const auto found, trial->trial->ModeStepOf(global_step));
-    if (found) {
-      *mode_out = static_cast<smd_mode>(found->mode);
-      *step_out = found->step;
-    }
+    *step_out = found ? found->step : -1;
+    *mode_out = found ? static_cast<smd_mode>(found->mode) : SMD_MODE_ANY;
     return Status::Ok();
   });
 }
 
-smd_error *smd_trial_global_step(smd_trial *trial, smd_mode mode, int64_t mode_step,
+smd_error *smd_trial_global_step(smd_trial *trial, int64_t mode_step, smd_mode mode,
                                  int64_t *out) noexcept {
   return Guard([&]() -> Status {
-    if (out != nullptr) *out = -1;
-    SMD_RETURN_IF_ERROR(NotNull(out, "out"));
+    SMD_CLEAR_OUT(out);
     SMD_RETURN_IF_ERROR(CheckTrial(trial));
     SMD_ASSIGN_OR_RETURN(const Mode known, ModeFromC(mode));
     SMD_ASSIGN_OR_RETURN(const auto found, trial->trial->GlobalStepOf(known, mode_step));
@@ -231,7 +226,10 @@ smd_error *smd_trial_tensor_names(smd_trial *trial, int64_t step, smd_mode mode,
     SMD_ASSIGN_OR_RETURN(query.mode, ModeFromC(mode));
     if (step >= 0) query.step = step;
     if (regexes != nullptr) query.regexes = regexes->items;
-    if (collection != nullptr) query.collection = collection->collection;
+    if (collection != nullptr) {
+      SMD_RETURN_IF_ERROR(CheckUsable(collection, "collection"));
+      query.collection = collection->collection;
+    }
     return Give(trial->trial->TensorNames(query), out);
   });
 }

@@ -7,12 +7,12 @@ using namespace smdebug::capi;
 
 namespace {
 
-Status CheckTensor(const smd_tensor *tensor) { return NotNull(tensor, "tensor"); }
+Status CheckTensor(const smd_tensor *tensor) { return CheckUsable(tensor, "tensor"); }
 
 }  // namespace
 
 const char *smd_tensor_name(const smd_tensor *tensor) noexcept {
-  return tensor == nullptr ? "" : tensor->tensor.Name().c_str();
+  return IsUsable(tensor) ? tensor->tensor.Name().c_str() : "";
 }
 
 smd_error *smd_tensor_original_name(smd_tensor *tensor, smd_text **out) noexcept {
@@ -24,7 +24,7 @@ smd_error *smd_tensor_original_name(smd_tensor *tensor, smd_text **out) noexcept
 }
 
 smd_error *smd_tensor_steps(smd_tensor *tensor, smd_mode mode, int32_t incomplete_too,
-                            smd_steps **out) noexcept {
+                            smd_integers **out) noexcept {
   return Guard([&]() -> Status {
     SMD_CLEAR_OUT(out);
     SMD_RETURN_IF_ERROR(CheckTensor(tensor));
@@ -33,8 +33,8 @@ smd_error *smd_tensor_steps(smd_tensor *tensor, smd_mode mode, int32_t incomplet
   });
 }
 
-smd_error *smd_tensor_prev_steps(smd_tensor *tensor, int64_t step, int64_t count, smd_mode mode,
-                                 smd_steps **out) noexcept {
+smd_error *smd_tensor_prev_steps(smd_tensor *tensor, int64_t step, smd_mode mode, int64_t count,
+                                 smd_integers **out) noexcept {
   return Guard([&]() -> Status {
     SMD_CLEAR_OUT(out);
     SMD_RETURN_IF_ERROR(CheckTensor(tensor));
@@ -66,7 +66,7 @@ smd_error *smd_tensor_value(smd_tensor *tensor, int64_t step, smd_mode mode, con
 smd_error *smd_trial_prefetch(smd_trial *trial, const smd_strings *tensors, const int64_t *steps,
                               size_t step_count, smd_mode mode) noexcept {
   return Guard([&]() -> Status {
-    SMD_RETURN_IF_ERROR(NotNull(trial, "trial"));
+    SMD_RETURN_IF_ERROR(CheckUsable(trial, "trial"));
     SMD_RETURN_IF_ERROR(NotNull(tensors, "tensors"));
     if (step_count > 0) SMD_RETURN_IF_ERROR(NotNull(steps, "steps"));
     SMD_ASSIGN_OR_RETURN(const Mode known, ModeFromC(mode));
@@ -83,7 +83,7 @@ smd_error *smd_trial_prefetch(smd_trial *trial, const smd_strings *tensors, cons
 }
 
 smd_error *smd_tensor_shape(smd_tensor *tensor, int64_t step, smd_mode mode, const char *worker,
-                            smd_steps **out) noexcept {
+                            smd_integers **out) noexcept {
   return Guard([&]() -> Status {
     SMD_CLEAR_OUT(out);
     SMD_RETURN_IF_ERROR(CheckTensor(tensor));
@@ -120,4 +120,4 @@ smd_error *smd_tensor_reductions(smd_tensor *tensor, int64_t step, smd_mode mode
   });
 }
 
-void smd_tensor_free(smd_tensor *tensor) noexcept { delete tensor; }
+void smd_tensor_free(smd_tensor *tensor) noexcept { Free(tensor); }

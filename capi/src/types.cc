@@ -62,16 +62,16 @@ size_t smd_strings_size(const smd_strings *list, size_t index) noexcept {
 
 void smd_strings_free(smd_strings *list) noexcept { delete list; }
 
-size_t smd_steps_count(const smd_steps *list) noexcept {
+size_t smd_integers_count(const smd_integers *list) noexcept {
   return list == nullptr ? 0 : list->items.size();
 }
 
-const int64_t *smd_steps_data(const smd_steps *list) noexcept {
-  return smd_steps_count(list) == 0 ? nullptr : list->items.data();
+const int64_t *smd_integers_data(const smd_integers *list) noexcept {
+  return smd_integers_count(list) == 0 ? nullptr : list->items.data();
 }
 
-int64_t smd_steps_get(const smd_steps *list, size_t index) noexcept {
-  return index < smd_steps_count(list) ? list->items[index] : -1;
+int64_t smd_integers_get(const smd_integers *list, size_t index) noexcept {
+  return index < smd_integers_count(list) ? list->items[index] : -1;
 }
 
-void smd_steps_free(smd_steps *list) noexcept { delete list; }
+void smd_integers_free(smd_integers *list) noexcept { delete list; }

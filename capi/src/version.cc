@@ -15,10 +15,10 @@ const char *smd_version_string(void) noexcept {
   return SMD_VERSION_TEXT(SMD_VERSION_MAJOR, SMD_VERSION_MINOR, SMD_VERSION_PATCH);
 }
 
-smd_error *smd_require_abi(uint32_t wanted) noexcept {
+smd_error *smd_require_abi(uint32_t level) noexcept {
   return Guard([&] {
-    const uint32_t major = wanted >> 16;
-    const uint32_t minor = wanted & 0xFFFF;
+    const uint32_t major = level >> 16;
+    const uint32_t minor = level & 0xFFFF;
     if (major == SMD_VERSION_MAJOR && minor <= SMD_VERSION_MINOR) return Status::Ok();
     return Status(Code::kAbiMismatch,
                   StrCat("this library offers ABI ", SMD_VERSION_MAJOR, ".", SMD_VERSION_MINOR,

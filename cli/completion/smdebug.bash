@@ -17,7 +17,7 @@ _smdebug() {
     -r | --rule)
       COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" rules --list 2>/dev/null | sed -n '/^[A-Z]/p')" -- "$current"))
       return ;;
-    -o | --output) COMPREPLY=($(compgen -f -- "$current")); return ;;
+    -o | --output | --config) COMPREPLY=($(compgen -f -- "$current")); return ;;
     --set | --step | --last | --worker | --collection | --regex | --atol | --rtol) return ;;
   esac
   if [[ $current == -* ]]; then
@@ -28,7 +28,8 @@ _smdebug() {
       report) options+=" --output --rule --profile" ;;
       rules) options+=" --rule --profile --follow --all --list --json" ;;
       diff) options+=" --atol --rtol --regex --mode --all --json" ;;
-      verify | doctor) options+=" --json" ;;
+      verify) options+=" --json" ;;
+      doctor) options+=" --config --json" ;;
     esac
     COMPREPLY=($(compgen -W "$options" -- "$current"))
     return

@@ -17,7 +17,7 @@ struct Feature {
   double value;
 };
 
-// What "feature_importance/gain/age" and "average_shap/age" are about.
+// The parts of "feature_importance/gain/age" and "average_shap/age".
 struct FeatureName {
   std::string kind;
   std::string feature;
@@ -58,7 +58,7 @@ std::vector<Importance> ReadImportances(const Inventory &inventory, Problems *pr
     for (const RecordedTensor *recorded : tensors) last = std::max(last, recorded->steps.back());
     std::vector<Feature> features;
     for (const RecordedTensor *recorded : tensors) {
-      // Features that no tree uses have no importance at that step.
+      // A feature that no tree uses has no importance at that step.
       if (recorded->steps.back() != last) continue;
       problems->Try([&] {
         const double value = recorded->tensor.Value(last).ToDouble();

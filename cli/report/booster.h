@@ -1,4 +1,4 @@
-// What a booster of trees learned: which features it uses, and how deep its trees are.
+// The features and trees of a tree booster.
 #pragma once
 
 #include <string>
@@ -9,20 +9,20 @@
 
 namespace smdebug::cli::report {
 
-// How important features are, by one measure, the most important first.
+// The importance of features by one measure, the most important first.
 struct Importance {
-  std::string kind;  // as "gain"
-  int64_t step;      // the last that was saved
-  size_t all = 0;    // features, of which these are the most important
+  std::string kind;  // such as "gain"
+  int64_t step;      // the last saved step
+  size_t all = 0;    // the number of all features; `features` has the most important ones
   std::vector<std::string> features;
   std::vector<MaybeNumber> values;
 };
 
-// The trees of each round that was saved.
+// The trees of each saved round.
 struct Trees {
   std::vector<int64_t> steps;
-  std::vector<MaybeNumber> depths;  // of the deepest; one node has depth 0
-  std::vector<MaybeNumber> nodes;   // of all
+  std::vector<MaybeNumber> depths;  // of the deepest tree; a single node has depth 0
+  std::vector<MaybeNumber> nodes;   // of all trees
 };
 
 struct Booster {
@@ -30,7 +30,7 @@ struct Booster {
   Trees trees;
 };
 
-// What cannot be read is left out.
+// Omits what cannot be read.
 Booster ReadBooster(const Inventory &inventory, Problems *problems);
 
 void ToJson(const Booster &booster, JsonWriter *json);

@@ -1,4 +1,4 @@
-// Numbers and texts as the page's data holds them: as few characters as the eye can use.
+// Writes numbers and texts for the page's data, with only the digits that a reader can see.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace smdebug::cli::report {
 
-// Four digits; what is not finite is a text, what is not there is null.
+// Written with four digits; a non-finite number becomes a text, a missing number null.
 using MaybeNumber = std::optional<double>;
 void AddNumber(const MaybeNumber &number, JsonWriter *json);
 void AddNumbers(const std::vector<MaybeNumber> &numbers, JsonWriter *json);
 void AddWholes(const std::vector<int64_t> &numbers, JsonWriter *json);
 void AddCounts(const std::vector<size_t> &numbers, JsonWriter *json);
 
-// A text that may be long, or hold anything.
+// Shortens a text that may be long or contain anything.
 std::string Brief(std::string_view text);
 void AddTexts(const std::vector<std::string> &texts, JsonWriter *json);
 

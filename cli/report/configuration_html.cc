@@ -21,7 +21,7 @@ std::string StepsText(const std::vector<int64_t> &steps) {
   return count + " (" + std::to_string(steps.front()) + " to " + std::to_string(steps.back()) + ")";
 }
 
-// The first names, and how many more there are.
+// Returns the first names and the number of further names.
 std::string NamesHtml(const std::vector<std::string> &names) {
   std::string html;
   for (size_t i = 0; i < std::min(names.size(), kMostNames); ++i) {
@@ -43,7 +43,7 @@ std::string NumbersIn(const Json &array) {
   return Join(numbers, ", ");
 }
 
-// "every 10th step from 100", of one mode of a save config.
+// Returns "every 10th step from 100" for one mode of a save config.
 std::string WhenText(const Json &mode) {
   const std::string every = mode.Of("save_interval").text;
   const std::string start = mode.Of("start_step").text;
@@ -76,14 +76,14 @@ std::string SaveConfigHtml(const std::optional<SaveConfig> &config) {
 }
 
 std::string ReductionConfigText(const ReductionConfig &config) {
-  std::vector<std::string> parts = config.Names();
+  std::vector<std::string> parts = config.Reductions();
   if (config.SavesShape()) parts.insert(parts.begin(), "shapes");
   if (config.SavesRaw() || parts.empty()) parts.insert(parts.begin(), "values");
   return Join(parts, ", ");
 }
 
-// What the collection says, else what of its first tensor there is: not all trials hold what their
-// hooks were told of all collections.
+// Returns the collection's reduction config, else what was saved for its first tensor: a trial may
+// lack the configs that its hook had.
 std::string WhatIsSaved(const Collection &collection, const std::vector<std::string> &tensors,
                         const Inventory &inventory) {
   if (const auto own = collection.OwnReductionConfig()) return ReductionConfigText(*own);
@@ -175,7 +175,7 @@ std::string RulesHtml(const ReportRequest &request, size_t count) {
             "rules\"><table><thead><tr><th>Rule</th><th>Parameter</th><th>Value</th></tr>"
             "</thead><tbody>\n" +
                 rows + "</tbody></table></div>";
-  return "<div class=\"card\"><h3>Rules</h3><p>Judged by " + Count(count, "rule") +
+  return "<div class=\"card\"><h3>Rules</h3><p>Evaluated by " + Count(count, "rule") +
          "; parameters that were not given are those of " + defaults + ".</p>" + table + "</div>\n";
 }
 

@@ -1,4 +1,4 @@
-// How a trial was recorded and judged, as HTML that needs no script.
+// The configuration of a trial and its rules, as HTML without scripts.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace smdebug::cli::report {
 
-// Path, steps, modes, workers, tensors.
+// Returns the path, steps, modes, workers and tensors.
 std::string TrialFactsHtml(const Trial &trial, const Inventory &inventory);
 
-// Collections with their save and reduction configs, hyperparameters, and the parameters of rules,
-// of which `rules` judged.  What cannot be read is left out.
+// Returns collections with their save and reduction configs, hyperparameters, and the parameters of
+// rules.  `rules` is the number of evaluated rules.  Omits what cannot be read.
 std::string ConfigurationHtml(const ReportRequest &request, const Inventory &inventory,
                               size_t rules, Problems *problems);
 
-// What could not be read; "" if that is nothing.
+// Returns what could not be read; "" if everything could.
 std::string ProblemsHtml(const Problems &problems);
 
 }  // namespace smdebug::cli::report

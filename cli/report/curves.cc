@@ -12,7 +12,7 @@
 namespace smdebug::cli::report {
 namespace {
 
-// What is measured, without the data that it is measured on: "auc" of "train-auc", "val_auc".
+// Returns the measure without the data set: "auc" for "train-auc" and "val_auc".
 std::string MeasureOf(const RecordedTensor &recorded) {
   constexpr std::string_view kScalar = "scalar/";
   constexpr std::string_view kValidation = "val_";
@@ -28,7 +28,7 @@ bool IsLoss(const RecordedTensor &recorded) {
   return recorded.IsIn("losses") || recorded.name.find("loss") != std::string::npos;
 }
 
-// Tensors that share a chart.
+// A group of tensors that share a chart.
 struct Group {
   std::string title;
   bool is_loss = false;
@@ -56,12 +56,12 @@ std::vector<Group> GroupTensors(const Inventory &inventory) {
   return groups;
 }
 
-// The number that stands for the tensor at a step: of several elements, the mean.
+// Returns the number for the tensor at a step; the mean if there are several elements.
 MaybeNumber ValueAt(const RecordedTensor &recorded, int64_t step, const std::string &worker) {
   return NumberAt(recorded.tensor, step, "mean", Mode::kGlobal, worker);
 }
 
-// Keeps of each stretch of a long line the least, the greatest, and what is not finite.
+// Thins a long line: of each stretch, keeps the least, the greatest and all non-finite numbers.
 void Thin(Line *line) {
   const size_t count = line->steps.size();
   if (count <= kMostPoints) return;
@@ -114,7 +114,7 @@ class ChartReader {
   }
 
  private:
-  // A line for each mode.
+  // Adds a line for each mode.
   void AddLines(const RecordedTensor &recorded, const std::string &worker, Chart *chart) {
     const std::vector<int64_t> steps =
         SampleSteps(recorded.steps, (recorded.steps.size() + every_ - 1) / every_, {});

@@ -23,8 +23,8 @@ struct Chart {
   std::vector<Line> lines;
 };
 
-// Losses first.  Tensors that measure the same of several data, as "train-auc" and "test-auc",
-// share a chart.  What cannot be read is left out.
+// Reads the charts, losses first.  Tensors with the same measure for several data sets, such as
+// "train-auc" and "test-auc", share a chart.  Omits what cannot be read.
 std::vector<Chart> ReadCharts(const Trial &trial, const Inventory &inventory, Problems *problems);
 
 void ToJson(const std::vector<Chart> &charts, JsonWriter *json);

@@ -12,7 +12,7 @@
 namespace smdebug::cli::report {
 namespace {
 
-// The elements of a step that are finite, at most kMostElements of them.
+// The finite elements of a step, at most kMostElements.
 struct Sample {
   int64_t step;
   std::vector<double> elements;
@@ -39,8 +39,8 @@ double Quantile(std::vector<double> *elements, double share) {
   return (*elements)[static_cast<size_t>(place)];
 }
 
-// A scale on which both small and large elements can be told apart: linear about 0, and
-// logarithmic away from it if they are of many sizes.
+// A scale that shows both small and large elements: linear around 0, and logarithmic away from 0 if
+// the elements span orders of magnitude.
 class Scale {
  public:
   explicit Scale(const std::vector<Sample> &samples) {
@@ -90,7 +90,7 @@ class Scale {
 
   double least_ = 0;
   double most_ = 1;
-  double unit_ = 0;  // below which it is linear; 0: everywhere
+  double unit_ = 0;  // linear below this; 0: linear everywhere
 };
 
 Histograms Count(const std::string &tensor, const std::vector<Sample> &samples) {
@@ -106,13 +106,13 @@ Histograms Count(const std::string &tensor, const std::vector<Sample> &samples) 
   return histograms;
 }
 
-void MarkFindings(const Judgement &judgement, Histograms *histograms) {
+void MarkFindings(const RuleReport &report, Histograms *histograms) {
   for (Histograms::Row &row : histograms->rows) {
-    row.is_found = judgement.HasFinding(histograms->tensor, row.step);
+    row.is_found = report.HasFinding(histograms->tensor, row.step);
   }
 }
 
-// The culprits, and an even choice of the rest.
+// Returns the culprits and an even selection of the rest.
 std::vector<const RecordedTensor *> Choose(const Inventory &inventory,
                                            const std::vector<std::string> &culprits) {
   std::vector<const RecordedTensor *> chosen;
@@ -143,9 +143,9 @@ size_t CountSteps(const RecordedTensor &recorded) {
 }  // namespace
 
 std::vector<Histograms> ReadHistograms(const Trial &trial, const Inventory &inventory,
-                                       const Judgement &judgement, Problems *problems) {
-  const auto tensors = Choose(inventory, judgement.CulpritTensors());
-  const std::vector<int64_t> culprits = judgement.CulpritSteps();
+                                       const RuleReport &report, Problems *problems) {
+  const auto tensors = Choose(inventory, report.CulpritTensors());
+  const std::vector<int64_t> culprits = report.CulpritSteps();
   std::vector<Histograms> all;
   Progress progress("Reading histograms", tensors.size());
   for (const RecordedTensor *recorded : tensors) {
@@ -157,7 +157,7 @@ std::vector<Histograms> ReadHistograms(const Trial &trial, const Inventory &inve
     }
     if (!samples.empty()) {
       all.push_back(Count(recorded->name, samples));
-      MarkFindings(judgement, &all.back());
+      MarkFindings(report, &all.back());
     }
     progress.Advance();
   }

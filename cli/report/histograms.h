@@ -1,4 +1,4 @@
-// How the elements of chosen tensors were spread, step by step.
+// Histograms of selected tensors over the steps.
 #pragma once
 
 #include <string>
@@ -6,28 +6,28 @@
 
 #include "compact.h"
 #include "inventory.h"
-#include "judgement.h"
+#include "rule_report.h"
 
 namespace smdebug::cli::report {
 
-// Of one tensor, as its first worker saved it.
+// The histograms of one tensor, as its first worker saved it.
 struct Histograms {
   struct Row {
     int64_t step;
-    std::vector<size_t> counts;  // a bin each; what is beyond the edges is in the outer ones
-    size_t odd = 0;              // elements that are not finite
-    bool is_found = false;       // by a rule
+    std::vector<size_t> counts;  // one per bin; the outer bins include elements beyond the edges
+    size_t odd = 0;              // the number of non-finite elements
+    bool is_found = false;       // a rule found something
   };
   std::string tensor;
-  size_t elements = 0;  // looked at, of each step
+  size_t elements = 0;  // the number of elements sampled at each step
   std::vector<MaybeNumber> edges;
   std::vector<Row> rows;
 };
 
-// Of culprits, then of weights, gradients and others evenly; only where values were saved.  What
-// cannot be read is left out.
+// Reads the histograms of culprits, then of an even selection of weights, gradients and others, as
+// far as their values were saved.  Omits what cannot be read.
 std::vector<Histograms> ReadHistograms(const Trial &trial, const Inventory &inventory,
-                                       const Judgement &judgement, Problems *problems);
+                                       const RuleReport &report, Problems *problems);
 
 void ToJson(const std::vector<Histograms> &all, JsonWriter *json);
 

@@ -22,7 +22,7 @@ std::string Html(std::string_view text) {
 std::string JsonInHtml(std::string_view json) {
   std::string out;
   out.reserve(json.size());
-  // In JSON it stands in texts alone.
+  // In JSON, '<' occurs only in texts.
   for (const char character : json) character == '<' ? out += "\\u003c" : out += character;
   return out;
 }

@@ -1,4 +1,4 @@
-// Texts in HTML.
+// Escapes texts for HTML.
 #pragma once
 
 #include <map>
@@ -7,14 +7,14 @@
 
 namespace smdebug::cli::report {
 
-// The text as HTML, in an element or an attribute with quotes.  A text that may be long, or hold
-// anything, is cut, and control characters are written out.
+// Escapes a text for an element or a quoted attribute.  Cuts long texts, and escapes control
+// characters.
 std::string Html(std::string_view text);
 
-// JSON as the content of a script element: nothing in it ends that.
+// Escapes JSON for the content of a script element, so that nothing in it ends the element.
 std::string JsonInHtml(std::string_view json);
 
-// The template with each {{name}} replaced; what is put in is not looked at again.
+// Returns the template with each {{name}} replaced.  Does not replace names in inserted texts.
 std::string FillIn(std::string_view page, const std::map<std::string, std::string> &texts);
 
 }  // namespace smdebug::cli::report

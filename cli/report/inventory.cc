@@ -27,7 +27,7 @@ bool IsInAny(const RecordedTensor &recorded, const std::array<std::string_view, 
 
 bool IsDigit(char character) { return character >= '0' && character <= '9'; }
 
-// The digits that `text` begins with, without zeros before them.
+// Removes the digits at the start of `text` and returns them without leading zeros.
 std::string_view TakeNumber(std::string_view *text) {
   size_t end = 0;
   while (end < text->size() && IsDigit((*text)[end])) ++end;
@@ -76,7 +76,7 @@ std::map<std::string, std::vector<std::string>> CollectionsByTensor(const Trial 
 void ReadSteps(const Trial &trial, Inventory *inventory) {
   inventory->steps = trial.Steps();
   for (const int64_t step : inventory->steps) {
-    const auto [mode, mode_step] = trial.ModeStep(step);
+    const auto [mode_step, mode] = trial.ModeStep(step);
     inventory->places[step] = {mode, mode_step};
     ++inventory->modes[mode];
   }

@@ -1,4 +1,4 @@
-// What a trial holds, as far as a report shows it.
+// The contents of a trial, as far as a report shows them.
 #pragma once
 
 #include <map>
@@ -11,21 +11,21 @@
 namespace smdebug::cli::report {
 
 enum class Kind {
-  kCurve,  // a number a step: losses, metrics, scalars
-  kLayer,  // of the network: weights, gradients, activations
-  kOther,  // what a booster records, texts
+  kCurve,  // one number per step: losses, metrics, scalars
+  kLayer,  // weights, gradients and activations of the network
+  kOther,  // texts, and what a booster records
 };
 
 struct RecordedTensor {
   std::string name;
   Tensor tensor;
   Kind kind = Kind::kLayer;
-  bool has_values = false;               // at its first step; of layers: that are numbers
-  uint64_t bytes = 0;                    // of that value
-  std::vector<std::string> collections;  // but "all" and "default"
+  bool has_values = false;               // at its first step; for layers: numeric values
+  uint64_t bytes = 0;                    // the size of that value
+  std::vector<std::string> collections;  // without "all" and "default"
   std::vector<int64_t> steps;            // global numbers
-  std::vector<std::string> workers;      // the first of them
-  std::vector<std::string> saved = {};   // at its first step, as Saved::Kinds() says
+  std::vector<std::string> workers;      // only the first ones
+  std::vector<std::string> saved = {};   // Saved::Kinds() at its first step
 
   bool IsIn(const std::string &collection) const;
 };
@@ -37,22 +37,21 @@ struct StepPlace {
 
 struct Inventory {
   std::vector<int64_t> steps;
-  std::map<int64_t, StepPlace> places;  // of the steps
-  std::map<Mode, size_t> modes;         // the number of their steps
+  std::map<int64_t, StepPlace> places;  // the modes of the steps
+  std::map<Mode, size_t> modes;         // the number of steps in each mode
   std::vector<std::string> workers;     // all
-  std::vector<RecordedTensor> tensors;  // by name, numbers in names by their values
+  std::vector<RecordedTensor> tensors;  // sorted by ComesBefore()
 
-  // The mode with most steps, TRAIN if there are any of it.
+  // Returns TRAIN if it has steps, else the mode with the most steps.
   Mode MainMode() const;
-  // NULL if there is none of that name.
+  // Returns NULL if there is no tensor with this name.
   const RecordedTensor *Find(const std::string &name) const;
 };
 
-// Reads a value of each tensor.  What cannot be read is left out.  Fails as
-// smdebug::Trial::Steps().
+// Reads a value of each tensor.  Omits what cannot be read.  Fails as smdebug::Trial::Steps().
 Inventory TakeInventory(const Trial &trial, Problems *problems);
 
-// Whether a name comes before another, where "fc2" comes before "fc10".
+// Returns true if `a` sorts before `b`; numbers sort by value, so "fc2" precedes "fc10".
 bool ComesBefore(std::string_view a, std::string_view b);
 
 }  // namespace smdebug::cli::report

@@ -1,4 +1,4 @@
-// How much of a trial a report shows: what keeps its size, and the time it takes, within bounds.
+// Limits on the contents of a report, which bound its size and the time to write it.
 #pragma once
 
 #include <cstddef>
@@ -8,30 +8,30 @@ namespace smdebug::cli::report {
 
 constexpr size_t kMostFindingsOfRule = 50;
 constexpr size_t kMostWorkers = 8;
-constexpr size_t kMostNames = 24;        // of a list, as a collection's tensors
-constexpr size_t kMostCharacters = 300;  // of a name or sentence
+constexpr size_t kMostNames = 24;        // in a list, such as the tensors of a collection
+constexpr size_t kMostCharacters = 300;  // in a name or sentence
 
-// Curves: so many charts, values read, and points drawn of a line.
+// Curves: the number of charts, lines in a chart, values read, and points drawn in a line.
 constexpr size_t kMostCharts = 40;
-constexpr size_t kMostLines = 16;  // of a chart
+constexpr size_t kMostLines = 16;
 constexpr size_t kMostCurveReads = 60'000;
 constexpr size_t kMostPoints = 400;
 
-// Statistics of layers: so many tensors, steps, and numbers; and bytes of values to compute them
-// of.
+// Statistics of layers: the number of tensors, steps and numbers, and the bytes of the values that
+// they are computed from.
 constexpr size_t kMostLayers = 300;
 constexpr size_t kMostColumns = 160;
 constexpr size_t kFewestColumns = 16;
 constexpr size_t kMostNumbers = 150'000;
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;
 
-// Histograms: so many tensors, steps, bins, and elements looked at.
+// Histograms: the number of tensors, steps, bins and sampled elements.
 constexpr size_t kMostHistograms = 12;
 constexpr size_t kMostHistogramSteps = 28;
 constexpr size_t kBins = 40;
 constexpr size_t kMostElements = 20'000;
 
-// What a booster learned.
+// Boosters and predictions.
 constexpr size_t kMostFeatures = 25;
 constexpr size_t kMostClasses = 20;
 constexpr size_t kMostRocPoints = 200;

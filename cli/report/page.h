@@ -1,12 +1,12 @@
-// The page's own parts, as they are in page/; put into the program when it is built.
+// The parts of the page in page/, which the build embeds in the program.
 #pragma once
 
 #include <string_view>
 
 namespace smdebug::cli::report {
 
-extern const std::string_view kPage;    // with {{name}} where something is put in
+extern const std::string_view kPage;    // page.html, with {{name}} for each text to insert
 extern const std::string_view kStyle;   // style.css
-extern const std::string_view kScript;  // all scripts, in the order in which they need each other
+extern const std::string_view kScript;  // all scripts, in the order of their dependencies
 
 }  // namespace smdebug::cli::report

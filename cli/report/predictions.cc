@@ -13,7 +13,7 @@
 namespace smdebug::cli::report {
 namespace {
 
-// Numbers of whole rows, one for each sample.
+// Numbers in rows, one row per sample.
 struct Matrix {
   std::vector<double> elements;
   size_t columns = 1;
@@ -34,7 +34,7 @@ Matrix ReadMatrix(const Tensor &tensor, int64_t step) {
   return matrix;
 }
 
-// The tensor of a collection, if there is one and it was saved.
+// Returns the saved tensor of a collection, or NULL.
 const RecordedTensor *TensorOf(const Inventory &inventory, const std::string &collection) {
   const RecordedTensor *found = inventory.Find(collection);
   for (const RecordedTensor &recorded : inventory.tensors) {
@@ -47,7 +47,7 @@ bool AreFinite(const std::vector<double> &numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
 }
 
-// The classes that the numbers name; nothing if they are no classes.
+// Returns the classes in the numbers; empty if the numbers are not classes.
 std::set<double> ClassesOf(const std::vector<double> &numbers) {
   std::set<double> classes;
   for (const double number : numbers) {
@@ -84,7 +84,7 @@ RocCurve MakeRoc(const std::vector<double> &labels, const std::vector<double> &s
   double hits = 0;
   for (size_t i = 0; i < order.size(); ++i) {
     hits += labels[order[i]] == positive ? 1 : 0;
-    // Equal scores are one point of the curve.
+    // Equal scores share one point of the curve.
     if (i + 1 < order.size() && scores[order[i]] == scores[order[i + 1]]) continue;
     x.push_back((static_cast<double>(i + 1) - hits) / (all - positives));
     y.push_back(hits / positives);
@@ -114,7 +114,7 @@ Residuals MakeResiduals(const std::vector<double> &labels, const std::vector<dou
   return residuals;
 }
 
-// Column `column`, of one score a class.
+// Returns the scores of one class, which are a column.
 std::vector<double> ColumnOf(const Matrix &matrix, size_t column) {
   std::vector<double> scores;
   for (size_t row = 0; row < matrix.Rows(); ++row) {
@@ -143,7 +143,7 @@ void CompareScoresOfClasses(const std::vector<double> &labels, const Matrix &sco
   }
 }
 
-// One score a sample, which is the second class's probability, or its log-odds.
+// Evaluates one score per sample: the probability of the second class, or its log-odds.
 void CompareScores(const std::vector<double> &labels, const std::vector<double> &scores,
                    PredictionReport *report) {
   const bool are_probabilities =

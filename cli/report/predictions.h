@@ -1,4 +1,4 @@
-// How good predictions were: a confusion matrix and ROC curves, or residuals.
+// The quality of predictions: a confusion matrix and ROC curves, or residuals.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@
 
 namespace smdebug::cli::report {
 
-// How often a label was predicted as which; [label][prediction].
+// Counts how often each label was predicted as each class: [label][prediction].
 struct ConfusionMatrix {
   std::vector<double> classes;
   std::vector<std::vector<size_t>> counts;
 };
 
-// How well scores tell a class from the others.
+// How well scores separate a class from the others.
 struct RocCurve {
   double positive;  // the class
   double area;
@@ -24,25 +24,25 @@ struct RocCurve {
   std::vector<MaybeNumber> true_positives;
 };
 
-// Numbers that were to be predicted, and what was.
+// True numbers and their predictions.
 struct Residuals {
   double root_mean_square;
   double mean_absolute;
-  double bias;                      // the mean of prediction less label
-  std::vector<MaybeNumber> labels;  // some of them
+  double bias;                      // the mean of prediction minus label
+  std::vector<MaybeNumber> labels;  // a sample
   std::vector<MaybeNumber> predictions;
 };
 
 struct PredictionReport {
   int64_t step;
-  size_t count;  // of predictions
+  size_t count;  // the number of predictions
   std::optional<ConfusionMatrix> confusion;
   std::vector<RocCurve> roc;
   std::optional<Residuals> residuals;
 };
 
-// Of the last step that has both predictions and labels; nothing if there is none.  Fails as
-// smdebug::Tensor::Value().
+// Reads the last step that has both predictions and labels; returns nothing if there is none. Fails
+// as smdebug::Tensor::Value().
 std::optional<PredictionReport> ReadPredictions(const Inventory &inventory);
 
 void ToJson(const PredictionReport &report, JsonWriter *json);

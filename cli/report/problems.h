@@ -1,17 +1,18 @@
-// What of a trial could not be read.
+// Collects the parts of a trial that could not be read.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "exit_code.h"
+#include "damage.h"
 #include "smdebug.hpp"
 
 namespace smdebug::cli::report {
 
 class Problems {
  public:
-  explicit Problems(std::vector<std::string> sentences) : sentences_(std::move(sentences)) {}
+  // Both outlive this; damage is also counted in `damage`.
+  Problems(const Trial &trial, Damage &damage) : trial_(trial), damage_(damage) {}
 
   void Add(const std::string &sentence) {
     if (sentences_.size() < kMost) {
@@ -21,30 +22,34 @@ class Problems {
     }
   }
 
-  // Calls `read`; what is damaged or not there is noted.  Whether it could be read.  Fails as
-  // `read` otherwise: where a server does not answer, all that follows would wait for it too.
+  // Calls `read` and returns true if it succeeds.  If the data is damaged or missing, adds the
+  // problem and returns false.  Otherwise fails as `read`: if a server does not answer, all later
+  // reads would wait for it too.
   template <class Read>
   bool Try(const Read &read) {
     try {
       read();
       return true;
     } catch (const Error &error) {
-      const ExitCode kind = ExitCodeOf(error.Code());
-      const bool is_of_trial = kind != ExitCode::kNetwork && kind != ExitCode::kCredentials &&
-                               kind != ExitCode::kInternal;
-      if (!is_of_trial) throw;
+      if (!Damage::IsOfTrial(error)) throw;
+      // A page of what could not be read must not look like one without findings.
+      if (Damage::Is(error) || ExitCodeOf(error.Code()) == ExitCode::kFiles) {
+        damage_.Note(trial_.Path(), error.what(), true);
+      }
       Add(error.what());
       return false;
     }
   }
 
   const std::vector<std::string> &Sentences() const { return sentences_; }
-  // How many more there were.
+  // Returns the number of further problems.
   size_t Others() const { return others_; }
 
  private:
   static constexpr size_t kMost = 10;
 
+  const Trial &trial_;
+  Damage &damage_;
   std::vector<std::string> sentences_;
   size_t others_ = 0;
 };

@@ -1,10 +1,11 @@
-// A page about a trial.
+// Writes a page about a trial.
 #pragma once
 
 #include <iosfwd>
 #include <string>
 #include <vector>
 
+#include "damage.h"
 #include "rule_list.h"
 #include "smdebug.hpp"
 
@@ -12,9 +13,9 @@ namespace smdebug::cli::report {
 
 struct ReportRequest {
   const Trial &trial;
-  std::vector<RuleRequest> rules;    // as AddRules() takes them
-  std::string profile;               // "aws" or "calibrated"
-  std::vector<std::string> damages;  // what was wrong with the trial's files so far, for people
+  std::vector<RuleRequest> rules;  // as AddRules() takes them
+  std::string profile;             // "aws" or "calibrated"
+  Damage &damage;                  // of the trial, so far
 };
 
 struct ReportSummary {
@@ -22,9 +23,9 @@ struct ReportSummary {
   size_t rules_with_findings = 0;
 };
 
-// Writes one HTML file that needs no other and no network.  What of the trial cannot be read is
-// said in the page and left out.  Fails: as smdebug::Panel::Add(), as smdebug::Trial::Steps(), and
-// where a server does not answer.
+// Writes one self-contained HTML file, which needs no network.  Omits what cannot be read, and
+// lists it in the page.  Fails as smdebug::RuleSet::Add() and smdebug::Trial::Steps(), and if a
+// server does not answer.
 ReportSummary WriteReport(const ReportRequest &request, std::ostream &out);
 
 }  // namespace smdebug::cli::report

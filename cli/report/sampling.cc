@@ -22,7 +22,7 @@ std::vector<int64_t> SampleSteps(const std::vector<int64_t> &steps, size_t most,
   if (steps.size() <= most) return steps;
   std::set<int64_t> chosen;
   for (const int64_t step : wanted) {
-    // At least half of the places are left for an even view.
+    // At least half of the sample remains for evenly spaced steps.
     if (chosen.size() >= most / 2) break;
     if (std::binary_search(steps.begin(), steps.end(), step)) chosen.insert(step);
   }

@@ -1,4 +1,4 @@
-// Fewer of many, evenly.
+// Selects even samples.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,11 @@
 
 namespace smdebug::cli::report {
 
-// At most `most` of `count` places: the first, the last, and evenly between.
+// Returns at most `most` of `count` indices: the first, the last, and evenly spaced ones between.
 std::vector<size_t> EvenPlaces(size_t count, size_t most);
 
-// At most `most` of `steps`, which ascend: those of `wanted` first, then evenly.
+// Returns at most `most` of `steps`, which are ascending: first those in `wanted`, then evenly
+// spaced ones.
 std::vector<int64_t> SampleSteps(const std::vector<int64_t> &steps, size_t most,
                                  const std::vector<int64_t> &wanted);
 

@@ -15,16 +15,16 @@ namespace smdebug::cli::report {
 namespace {
 
 constexpr size_t kMostStatistics = 3;
-// By how much they tell.
+// Statistics, the most informative first.
 constexpr std::array<const char *, 13> kPreferred = {
     "l2",  "abs_mean", "abs_max", "std", "l1",     "abs_l1",    "variance",
     "max", "min",      "mean",    "sum", "median", "abs_median"};
 
-// A layer whose numbers are read.
+// A selected layer.
 struct Wanted {
   const RecordedTensor *recorded;
-  std::set<std::string> names;  // of statistics, as at its first step
-  bool has_abs_max;             // saved; else it comes of the least and the greatest
+  std::set<std::string> names;  // statistics at its first step
+  bool has_abs_max;             // "abs_max" was saved; else it is computed from "min" and "max"
   LayerStatistics *layer;
 };
 
@@ -48,7 +48,7 @@ std::vector<std::string> ChooseNames(const std::vector<Wanted> &wanted) {
   return names;
 }
 
-// The culprits, and of the others an even choice.
+// Returns the culprits and an even selection of the others.
 std::vector<const RecordedTensor *> ChooseLayers(const Inventory &inventory,
                                                  const std::vector<std::string> &culprits,
                                                  size_t *all) {
@@ -70,7 +70,7 @@ std::vector<const RecordedTensor *> ChooseLayers(const Inventory &inventory,
   return some;
 }
 
-// The steps at which layers were saved: of the main mode, if there are any.
+// Returns the steps at which layers were saved; only those of the main mode, if there are any.
 std::vector<int64_t> StepsOfLayers(const Inventory &inventory,
                                    const std::vector<const RecordedTensor *> &layers) {
   const Mode mode = inventory.MainMode();
@@ -87,7 +87,7 @@ std::vector<int64_t> StepsOfLayers(const Inventory &inventory,
   return {chosen.begin(), chosen.end()};
 }
 
-// The greatest absolute value, of the least and the greatest.
+// Returns the greatest absolute value, from the least and the greatest value.
 MaybeNumber Magnitude(const MaybeNumber &least, const MaybeNumber &greatest) {
   if (!least || !greatest) return std::nullopt;
   if (std::isnan(*least) || std::isnan(*greatest)) return NAN;
@@ -99,7 +99,7 @@ MaybeNumber Computed(const Value &value, const std::string &statistic) {
   try {
     return value.Reduce(name, is_absolute).ToDouble();
   } catch (const Error &error) {
-    // There are no elements, or no numbers.
+    // The value has no elements, or they are not numbers.
     if (error.Code() != SMD_INVALID_ARGUMENT && error.Code() != SMD_UNSUPPORTED) throw;
     return std::nullopt;
   }
@@ -111,7 +111,7 @@ class StatisticsReader {
   StatisticsReader(const Trial &trial, const std::vector<std::string> &names, Problems *problems)
       : trial_(trial), names_(names), problems_(problems) {}
 
-  // Into column `column` of worker `w`.
+  // Reads the numbers into column `column` of worker `w`.
   void Read(const Wanted &wanted, int64_t step, const std::string &worker, size_t w,
             size_t column) {
     auto &numbers = wanted.layer->numbers[w];
@@ -126,7 +126,7 @@ class StatisticsReader {
     });
   }
 
-  // Has what a step holds read side by side, where each is a request.
+  // Prefetches the values of a step concurrently if each needs a request.
   void Prefetch(const std::vector<Wanted> &layers, int64_t step) {
     if (IsLocal(trial_.Path())) return;
     std::vector<std::string> names;
@@ -137,7 +137,7 @@ class StatisticsReader {
     }
     try {
       trial_.Prefetch(names, {step});
-    } catch (const Error &) {  // NOLINT(bugprone-empty-catch): said again where it is read
+    } catch (const Error &) {  // NOLINT(bugprone-empty-catch): reading it reports the error again
     }
   }
 
@@ -169,7 +169,7 @@ class StatisticsReader {
   Problems *const problems_;
 };
 
-// So that neither numbers nor bytes get too many.
+// Returns the number of columns that keeps both numbers and bytes within their limits.
 size_t CountColumns(const std::vector<Wanted> &layers, size_t statistics) {
   size_t rows = 0;
   uint64_t bytes = 0;
@@ -182,7 +182,7 @@ size_t CountColumns(const std::vector<Wanted> &layers, size_t statistics) {
   return std::clamp<size_t>(columns, kFewestColumns, kMostColumns);
 }
 
-// The steps of culprits, and those beside them.
+// Returns the steps of culprits and the steps next to them.
 std::vector<int64_t> StepsOfInterest(const std::vector<int64_t> &steps,
                                      const std::vector<int64_t> &culprits) {
   std::vector<int64_t> wanted;
@@ -232,10 +232,10 @@ void ReadAll(const Trial &trial, const std::vector<Wanted> &wanted, Statistics *
 
 }  // namespace
 
-Statistics ReadStatistics(const Trial &trial, const Inventory &inventory,
-                          const Judgement &judgement, Problems *problems) {
+Statistics ReadStatistics(const Trial &trial, const Inventory &inventory, const RuleReport &report,
+                          Problems *problems) {
   Statistics statistics;
-  const auto layers = ChooseLayers(inventory, judgement.CulpritTensors(), &statistics.all_layers);
+  const auto layers = ChooseLayers(inventory, report.CulpritTensors(), &statistics.all_layers);
   std::vector<Wanted> wanted;
   std::set<std::string> workers;
   for (const RecordedTensor *layer : layers) {
@@ -252,7 +252,7 @@ Statistics ReadStatistics(const Trial &trial, const Inventory &inventory,
   const std::vector<int64_t> steps = StepsOfLayers(inventory, layers);
   statistics.all_steps = steps.size();
   statistics.steps = SampleSteps(steps, CountColumns(wanted, statistics.names.size()),
-                                 StepsOfInterest(steps, judgement.CulpritSteps()));
+                                 StepsOfInterest(steps, report.CulpritSteps()));
   for (const int64_t step : statistics.steps) {
     const auto place = inventory.places.find(step);
     statistics.places.push_back(place == inventory.places.end() ? StepPlace{Mode::kGlobal, step}
@@ -260,7 +260,7 @@ Statistics ReadStatistics(const Trial &trial, const Inventory &inventory,
   }
   for (LayerStatistics &layer : statistics.layers) {
     for (size_t column = 0; column < statistics.steps.size(); ++column) {
-      const bool is_found = judgement.HasFinding(layer.tensor, statistics.steps[column]);
+      const bool is_found = report.HasFinding(layer.tensor, statistics.steps[column]);
       if (is_found) layer.found.push_back(column);
     }
   }

@@ -1,4 +1,4 @@
-// How large the tensors of layers were, step by step.
+// Statistics of layers over the steps.
 #pragma once
 
 #include <string>
@@ -6,33 +6,33 @@
 
 #include "compact.h"
 #include "inventory.h"
-#include "judgement.h"
+#include "rule_report.h"
 
 namespace smdebug::cli::report {
 
-// Of one tensor.
+// The statistics of one tensor.
 struct LayerStatistics {
   std::string tensor;
   std::vector<std::string> collections;
   std::vector<size_t> found;  // columns at which a rule found something
-  // [worker][statistic][step]; a worker that did not save it has no statistics.
+  // [worker][statistic][step]; empty for a worker that did not save the tensor.
   std::vector<std::vector<std::vector<MaybeNumber>>> numbers;
 };
 
 struct Statistics {
-  std::vector<int64_t> steps;      // global numbers; of one mode, where layers were saved in it
-  std::vector<StepPlace> places;   // of these steps
-  size_t all_steps = 0;            // of which these are a sample
-  std::vector<std::string> names;  // as "l2"
+  std::vector<int64_t> steps;      // global numbers; only of the main mode if it has layers
+  std::vector<StepPlace> places;   // the modes of these steps
+  size_t all_steps = 0;            // the number of all steps; `steps` is a sample
+  std::vector<std::string> names;  // such as "l2"
   std::vector<std::string> workers;
   std::vector<LayerStatistics> layers;
-  size_t all_layers = 0;  // of which these are some
+  size_t all_layers = 0;  // the number of all layers; `layers` is a selection
 };
 
-// Statistics that were saved, or computed of values that were; three at most, of which everything
-// is measured by the same.  What cannot be read is left out.
-Statistics ReadStatistics(const Trial &trial, const Inventory &inventory,
-                          const Judgement &judgement, Problems *problems);
+// Reads saved statistics, or computes them from saved values.  Chooses at most three statistics,
+// the same for all layers.  Omits what cannot be read.
+Statistics ReadStatistics(const Trial &trial, const Inventory &inventory, const RuleReport &report,
+                          Problems *problems);
 
 void ToJson(const Statistics &statistics, JsonWriter *json);
 

@@ -11,16 +11,16 @@
 #include "page.h"
 #include "predictions.h"
 #include "request.h"
+#include "rules_html.h"
 #include "statistics.h"
 #include "text.h"
-#include "verdicts_html.h"
 
 namespace smdebug::cli::report {
 namespace {
 
-// All that the page shows.
+// All contents of the page.
 struct Contents {
-  Judgement judgement;
+  RuleReport rules;
   Inventory inventory;
   std::vector<Chart> charts;
   Statistics statistics;
@@ -32,19 +32,19 @@ struct Contents {
 Contents Gather(const ReportRequest &request, Problems *problems) {
   const Trial &trial = request.trial;
   Contents contents;
-  contents.judgement = Judge(request, problems);
+  contents.rules = EvaluateRules(request, problems);
   contents.inventory = TakeInventory(trial, problems);
   const Inventory &inventory = contents.inventory;
   contents.charts = ReadCharts(trial, inventory, problems);
-  contents.statistics = ReadStatistics(trial, inventory, contents.judgement, problems);
-  contents.histograms = ReadHistograms(trial, inventory, contents.judgement, problems);
+  contents.statistics = ReadStatistics(trial, inventory, contents.rules, problems);
+  contents.histograms = ReadHistograms(trial, inventory, contents.rules, problems);
   contents.booster = ReadBooster(inventory, problems);
   problems->Try([&] { contents.predictions = ReadPredictions(inventory); });
   return contents;
 }
 
-// The first of them, with what each has saved, and what was found there.
-void WorkersToJson(const Inventory &inventory, const Judgement &judgement, JsonWriter *json) {
+// Writes the first workers, with the number of tensors and findings of each.
+void WorkersToJson(const Inventory &inventory, const RuleReport &report, JsonWriter *json) {
   json->BeginArray();
   for (size_t i = 0; i < std::min(inventory.workers.size(), kMostWorkers); ++i) {
     const std::string &worker = inventory.workers[i];
@@ -53,8 +53,8 @@ void WorkersToJson(const Inventory &inventory, const Judgement &judgement, JsonW
       count += std::count(recorded.workers.begin(), recorded.workers.end(), worker);
     }
     json->BeginObject().Key("name").Text(Brief(worker)).Key("tensors").Whole(count);
-    const auto findings = judgement.count_by_worker.find(worker);
-    const bool has_findings = findings != judgement.count_by_worker.end();
+    const auto findings = report.count_by_worker.find(worker);
+    const bool has_findings = findings != report.count_by_worker.end();
     json->Key("findings").Whole(has_findings ? static_cast<int64_t>(findings->second) : 0);
     json->EndObject();
   }
@@ -67,8 +67,8 @@ std::string DataJson(const Contents &contents) {
   json.BeginObject().Key("steps").BeginObject();
   json.Key("first").Whole(inventory.steps.empty() ? 0 : inventory.steps.front());
   json.Key("last").Whole(inventory.steps.empty() ? 0 : inventory.steps.back()).EndObject();
-  WorkersToJson(inventory, contents.judgement, &json.Key("workers"));
-  ToJson(contents.judgement, &json.Key("rules"));
+  WorkersToJson(inventory, contents.rules, &json.Key("workers"));
+  ToJson(contents.rules, &json.Key("rules"));
   ToJson(contents.charts, &json.Key("charts"));
   ToJson(contents.statistics, &json.Key("statistics"));
   ToJson(contents.histograms, &json.Key("histograms"));
@@ -78,7 +78,7 @@ std::string DataJson(const Contents &contents) {
   return json.EndObject().Take();
 }
 
-// A part of the page that scripts fill, and its entry in the table of contents.
+// A part of the page that scripts fill, with its entry in the table of contents.
 struct Section {
   const char *id;
   const char *title;
@@ -135,16 +135,21 @@ std::string TimeText() {
 }  // namespace
 
 ReportSummary WriteReport(const ReportRequest &request, std::ostream &out) {
-  Problems problems(request.damages);
+  Problems problems(request.trial, request.damage);
   const Contents contents = Gather(request, &problems);
-  const std::string configuration = ConfigurationHtml(
-      request, contents.inventory,
-      contents.judgement.found.size() + contents.judgement.outcomes.size(), &problems);
+  const std::string configuration =
+      ConfigurationHtml(request, contents.inventory,
+                        contents.rules.found.size() + contents.rules.others.size(), &problems);
 
-  std::string links = LinkHtml("verdicts", "Verdicts");
-  std::string sections =
-      SectionHtml("verdicts", "What the rules say",
-                  "<div id=\"timeline\"></div>\n" + VerdictsHtml(contents.judgement));
+  // Messages that the trial logged meanwhile, for example that rules skipped a tensor.
+  const std::vector<std::string> &told = problems.Sentences();
+  for (const std::string &sentence : request.damage.Sentences()) {
+    if (std::find(told.begin(), told.end(), sentence) == told.end()) problems.Add(sentence);
+  }
+
+  std::string links = LinkHtml("rules", "Rules");
+  std::string sections = SectionHtml("rules", "What the rules found",
+                                     "<div id=\"timeline\"></div>\n" + RulesHtml(contents.rules));
   for (const Section &section : SectionsOf(contents)) {
     if (!section.is_there) continue;
     links += LinkHtml(section.id, section.title);
@@ -157,19 +162,18 @@ ReportSummary WriteReport(const ReportRequest &request, std::ostream &out) {
   links += LinkHtml("configuration", "Configuration");
   sections += SectionHtml("configuration", "Configuration", configuration);
 
-  out << FillIn(kPage,
-                {{"title", Html(TitleText(contents.judgement) + " · " + request.trial.Name())},
-                 {"style", std::string(kStyle)},
-                 {"name", Html(request.trial.Name())},
-                 {"headline", HeadlineHtml(contents.judgement)},
-                 {"problems", ProblemsHtml(problems)},
-                 {"facts", TrialFactsHtml(request.trial, contents.inventory)},
-                 {"links", links},
-                 {"sections", sections},
-                 {"made", "smdebug " + Version() + ", " + TimeText()},
-                 {"data", JsonInHtml(DataJson(contents))},
-                 {"script", std::string(kScript)}});
-  return {contents.judgement.CountFindings(), contents.judgement.found.size()};
+  out << FillIn(kPage, {{"title", Html(TitleText(contents.rules) + " · " + request.trial.Name())},
+                        {"style", std::string(kStyle)},
+                        {"name", Html(request.trial.Name())},
+                        {"headline", HeadlineHtml(contents.rules)},
+                        {"problems", ProblemsHtml(problems)},
+                        {"facts", TrialFactsHtml(request.trial, contents.inventory)},
+                        {"links", links},
+                        {"sections", sections},
+                        {"made", "smdebug " + Version() + ", " + TimeText()},
+                        {"data", JsonInHtml(DataJson(contents))},
+                        {"script", std::string(kScript)}});
+  return {contents.rules.CountFindings(), contents.rules.found.size()};
 }
 
 }  // namespace smdebug::cli::report

@@ -13,12 +13,12 @@ namespace {
 
 constexpr size_t kMostOpen = 64;
 
-// A record up to this size is read in one go and its payload copied; the envelope of a
-// larger one is found in its first bytes.
+// A record up to this size is read in one call, and its payload is copied.  The envelope of a
+// larger record is found in its first bytes.
 constexpr size_t kSmallRecord = 16 << 10;
 constexpr size_t kEnvelope = 4 << 10;
 
-// Larger reads are checksummed in such parts, while the cache still holds them.
+// Larger reads are checksummed in parts of this size, while the cache still holds them.
 constexpr size_t kReadPart = 128 << 10;
 
 bool IsTooShort(const RecordPlace &place) {
@@ -27,7 +27,8 @@ bool IsTooShort(const RecordPlace &place) {
 
 Status CutRecord(std::string_view what) { return {Code::kCorruptData, std::string(what)}; }
 
-// `content` is either in `kept`, which then becomes the value's memory, or is copied.
+// Parses a record.  `content` either lies in `kept`, which then becomes the value's memory, or is
+// copied.
 Result<std::optional<ReadTensor>> Parse(const format::RecordParts &parts,
                                         std::shared_ptr<AlignedBuffer> kept) {
   SMD_ASSIGN_OR_RETURN(std::optional<format::TensorEvent> event, format::ParseRecord(parts));
@@ -50,8 +51,8 @@ Result<std::optional<ReadTensor>> Parse(const format::RecordParts &parts,
   return std::optional<ReadTensor>(std::move(read));
 }
 
-// Takes the bytes of one record in the order in which they come, its elements into the
-// memory of the value to be.
+// Receives the bytes of one record in order, and writes its elements into the future value's
+// memory.
 class RecordSink final : public ByteSink {
  public:
   explicit RecordSink(const RecordPlace &place)
@@ -68,10 +69,10 @@ class RecordSink final : public ByteSink {
     received_ += count;
   }
 
-  // Success unless what came so far shows that this is no record.
+  // Returns success unless the bytes so far prove that this is not a record.
   const Status &State() const { return state_; }
 
-  // For when all bytes are there.
+  // Returns the tensor.  Requires that all bytes have arrived.
   Result<std::optional<ReadTensor>> Finish() {
     if (place_.crc32c && crc32c_ != *place_.crc32c) {
       return CutRecord("the record's bytes do not have the checksum that its index says");
@@ -99,7 +100,7 @@ class RecordSink final : public ByteSink {
                            : Tail().subspan(received_ - end);
   }
 
-  // Decides where what follows the first bytes goes.
+  // Decides where the bytes after the first ones go.
   Status PlaceRest() {
     SMD_ASSIGN_OR_RETURN(const auto payload, format::LocatePayload(first_, place_.length));
     const uint64_t after = payload ? place_.length - payload->offset - payload->size : 0;
@@ -116,14 +117,14 @@ class RecordSink final : public ByteSink {
   }
 
   const RecordPlace &place_;
-  std::array<std::byte, kSmallRecord> small_;  // first bytes and, of large records, the last
+  std::array<std::byte, kSmallRecord> small_;  // the first bytes and, for large records, the last
   const MutableByteSpan first_;
   MutableByteSpan room_;
   uint64_t received_ = 0;
   uint32_t crc32c_ = 0;
   format::PayloadSpan payload_{};
   std::shared_ptr<AlignedBuffer> content_;
-  std::unique_ptr<AlignedBuffer> whole_;  // where the form is an unusual one
+  std::unique_ptr<AlignedBuffer> whole_;  // for records with an unusual layout
   Status state_;
 };
 
@@ -195,7 +196,7 @@ void EventFiles::Prefetch(std::span<const RecordPlace> places) {
   std::deque<RecordSink> sinks;
   std::vector<storage::RangeRead> ranges;
   uint64_t bytes = 0;
-  wanted.reserve(places.size());  // the sinks refer to what is in it
+  wanted.reserve(places.size());  // the sinks refer to its elements
   for (const RecordPlace &place : places) {
     bytes += place.length;
     if (bytes > kMostKept || IsTooShort(place) || IsKept(place)) continue;

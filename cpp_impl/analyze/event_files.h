@@ -1,4 +1,4 @@
-// Reads tensors out of event files.
+// Reads tensors from event files.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@
 
 namespace smdebug::analyze {
 
-// A record in an event file.
+// The position of a record in an event file.
 struct RecordPlace {
   std::string file;  // relative to the trial
   uint64_t start = 0;
   uint64_t length = 0;
-  std::optional<uint32_t> crc32c;  // checked where it is known
+  std::optional<uint32_t> crc32c;  // checked if it is known
 };
 
 // A tensor read from a record.
@@ -34,24 +34,25 @@ struct ReadTensor {
   tensor::Value value;
 };
 
-// Keeps the files used last open.  Safe from any thread.
+// Keeps the most recently used files open.  Safe from any thread.
 class EventFiles {
  public:
   explicit EventFiles(std::shared_ptr<storage::Store> store) : store_(std::move(store)) {}
 
-  // The elements land in the value's own memory as they are read.  Fails: NOT_FOUND (no
-  // such file), CORRUPT_DATA (path and offset in the message), IO.
+  // Reads the elements directly into the value's own memory.  Fails: NOT_FOUND (no such file),
+  // CORRUPT_DATA (path and offset in the message), IO.
   Result<ReadTensor> Read(const RecordPlace &place);
 
-  // A part of a file, as it is.  Fails as Read().
+  // Reads raw bytes of a file.  Fails as Read().
   Result<AlignedBuffer> ReadBytes(const std::string &file, uint64_t offset, uint64_t length);
 
-  // Where the store can read several side by side, does so, and keeps each until Read() gives it
-  // out, or many others have come since.  What cannot be read now is left to Read().
+  // If the store can read several records concurrently, reads them and keeps each until Read()
+  // returns it, or until many later records displace it.  Ignores failures: Read() tries those
+  // records again.
   void Prefetch(std::span<const RecordPlace> places);
 
  private:
-  // Of what is kept: so much and no more.
+  // The most bytes that Prefetch() keeps.
   static constexpr uint64_t kMostKept = uint64_t{256} << 20;
   struct Kept {
     RecordPlace place;
@@ -70,15 +71,15 @@ class EventFiles {
 
   const std::shared_ptr<storage::Store> store_;
   Mutex mutex_;
-  std::list<Opened> opened_ SMD_GUARDED_BY(mutex_);  // the one used last in front
+  std::list<Opened> opened_ SMD_GUARDED_BY(mutex_);  // the most recently used in front
   std::list<Kept> kept_ SMD_GUARDED_BY(mutex_);      // the oldest in front
   std::map<std::pair<std::string, uint64_t>, std::list<Kept>::iterator> kept_at_
       SMD_GUARDED_BY(mutex_);  // by file and start
   uint64_t kept_bytes_ SMD_GUARDED_BY(mutex_) = 0;
 };
 
-// Reads the record at `place` from an open file.  Nothing if it holds no tensor.  Fails
-// as EventFiles::Read(); messages do not name the file.
+// Reads the record at `place` from an open file.  Returns nothing if the record holds no tensor.
+// Fails as EventFiles::Read(); messages do not name the file.
 Result<std::optional<ReadTensor>> ReadRecord(const storage::FileReader &file,
                                              const RecordPlace &place);
 

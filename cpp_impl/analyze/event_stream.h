@@ -1,4 +1,4 @@
-// The tensors of one event file, one after the other.
+// Reads the tensors of one event file in sequence.
 #pragma once
 
 #include <memory>
@@ -14,11 +14,11 @@ namespace smdebug::analyze {
 // For one thread.
 class EventStream {
  public:
-  // `path` is the file's own, not one inside a trial.
+  // `path` is the path of the file itself, not a name inside a trial.
   static Result<EventStream> Open(const std::string &path);
 
-  // The next tensor; nothing at the end.  Events that hold none are passed over.  Fails
-  // with CORRUPT_DATA where the file does; what came before is right.
+  // Returns the next tensor, or nothing at the end.  Skips events that hold no tensor.  Fails with
+  // CORRUPT_DATA at the first damage; the tensors before it are valid.
   Result<std::optional<ReadTensor>> Next();
 
  private:

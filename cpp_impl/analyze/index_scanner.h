@@ -16,7 +16,7 @@
 
 namespace smdebug::analyze {
 
-// Global steps first <= s < end.
+// A range of global steps: first <= s < end.
 struct StepRange {
   int64_t first = 0;
   std::optional<int64_t> end;
@@ -33,41 +33,41 @@ class IndexScanner {
     format::IndexFile index;
   };
   using IsKnown = std::function<bool(int64_t step, const std::string &worker)>;
-  // May take out of it what it keeps.
+  // May move out of it the parts that it keeps.
   using Take = std::function<void(Found &)>;
 
   IndexScanner(std::shared_ptr<storage::Store> store, StepRange range);
 
-  // Reads the index files of steps in range that are not known, and gives each to `take`
-  // in the order of their names: many would not fit into memory side by side.  One that
-  // cannot be read, or holds something else, is tried again at every call until it can;
-  // `failure` gets the first one's status the first time that it fails.
-  Status Next(const IsKnown &is_known, const Take &take, Status *failure);
+  // Reads the index files of unknown steps in range, and passes each to `take` in the order of
+  // their steps: many would not fit into memory together.  If a file cannot be read, or is not an
+  // index, every later call tries it again until it can be read.  `failures` gets its status the
+  // first time that it fails this way.
+  Status Next(const IsKnown &is_known, const Take &take, std::vector<Status> *failures);
 
-  // Says that no file of an earlier step is of interest any more, but those that
-  // could not be read so far.
+  // Declares that files of earlier steps are no longer of interest, except those that could not be
+  // read so far.
   void Settle(int64_t step);
 
-  // Has the next call look at every file again: what the last one found was lost.
+  // Makes the next call check every file again: the last call's findings were lost.
   void StartOver() { must_start_over_ = true; }
 
-  // Says that there will be no further call.
+  // Declares that no further call will follow.
   void Finish() { listing_.reset(); }
 
  private:
   Result<format::IndexFile> Parse(const std::string &name, const Result<std::string> &text,
                                   format::IndexFile spare) const;
-  // Leaves only the files of steps in range that are not known, each once, sorted; returns
-  // what their names say.
-  std::vector<format::StepFile> Choose(std::vector<std::string> *names,
-                                       const IsKnown &is_known) const;
-  void NoteFailure(const std::string &name, const Status &status, Status *failure);
+  // Keeps only the files of unknown steps in range, each once, sorted by step and worker.  Returns
+  // the steps and workers in their names.
+  std::vector<format::StepFile> Choose(std::vector<std::string> *names, const IsKnown &is_known,
+                                       std::vector<Status> *failures);
+  void NoteFailure(const std::string &name, const Status &status, std::vector<Status> *failures);
 
   const std::shared_ptr<storage::Store> store_;
   const StepRange range_;
   std::unique_ptr<storage::Listing> listing_;
   bool must_start_over_ = false;
-  std::map<std::string, Code> failed_;  // files to be tried again, and why
+  std::map<std::string, Code> failed_;  // files to be tried again, with the last error
 };
 
 }  // namespace smdebug::analyze

@@ -5,13 +5,13 @@
 
 #include "base/crc32c.h"
 #include "format/scalar_record.h"
-#include "rules/rule.h"
+#include "rules/source.h"
 #include "tensor/statistics.h"
 
 namespace smdebug::analyze {
 namespace {
 
-// A file's wanted records are read in one go if no more than so much is read for nothing.
+// A file's selected records are read in one call if it reads at most this many unselected bytes.
 constexpr uint64_t kMostUnwanted = uint64_t{1} << 20;
 constexpr uint64_t kLargestPart = uint64_t{64} << 20;
 
@@ -54,7 +54,7 @@ StepReader::FilePart StepReader::ReadPart(std::span<const Recorded> recorded) {
     }
   }
   if (last <= first || last - first > std::min(wanted + kMostUnwanted, kLargestPart)) return {};
-  // What goes wrong here is told where single records are read.
+  // Failures are reported when single records are read.
   const std::string *file = recorded.front().records.front().file;
   auto bytes = trial_.ReadBytes(*file, first, last - first);
   return bytes.IsOk() ? FilePart{file, first, *std::move(bytes)} : FilePart{};
@@ -93,7 +93,7 @@ Status StepReader::VisitTensor(const Recorded &recorded, const FilePart &part,
   rules::Sample sample(place_, recorded.Worker(), recorded.records.front().tensor);
   const auto raw = std::find_if(recorded.records.begin(), recorded.records.end(), IsRaw);
   if (raw != recorded.records.end()) {
-    // Every reduction can be had of the elements.
+    // Every reduction can be computed from the elements.
     return Read(
         *raw, part,
         [&](const tensor::View &view) {
@@ -128,9 +128,14 @@ Status StepReader::VisitWorker(std::span<const Recorded> recorded,
                                const rules::Source::Visit &visit) {
   const FilePart part = ReadPart(recorded);
   for (const Recorded &each : recorded) {
-    Status visited = VisitTensor(each, part, visit);
-    // One whose file is gone says nothing about the others.
-    if (!visited.IsOk() && !rules::IsMissingData(visited)) return visited;
+    const Status visited = VisitTensor(each, part, visit);
+    if (visited.IsOk()) continue;
+    // A tensor that is damaged, or whose file is missing, does not affect the others.
+    if (visited.GetCode() == Code::kCorruptData) {
+      trial_.NoteSkipped(visited);
+    } else if (!rules::IsMissingData(visited)) {
+      return visited;
+    }
   }
   return Status::Ok();
 }

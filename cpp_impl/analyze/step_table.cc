@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace smdebug::analyze {
 namespace {
@@ -12,6 +13,10 @@ auto LowerBound(Steps &steps, int64_t step) {
                           [](const auto &entry, int64_t wanted) { return entry.step < wanted; });
 }
 
+bool Holds(const std::vector<uint32_t> &workers, uint32_t worker) {
+  return std::binary_search(workers.begin(), workers.end(), worker);
+}
+
 }  // namespace
 
 bool StepTable::Add(int64_t global_step, uint32_t worker, ModeStep as) {
@@ -20,14 +25,10 @@ bool StepTable::Add(int64_t global_step, uint32_t worker, ModeStep as) {
     entry = steps_.insert(entry, {global_step, as, {}});
   }
   auto &workers = entry->workers;
-  if (std::find(workers.begin(), workers.end(), worker) != workers.end()) return false;
-  if (as.mode != Mode::kGlobal) {
-    auto &numbered = by_mode_[ModeIndex(as.mode)];
-    const auto at = LowerBound(numbered, as.step);
-    if (at == numbered.end() || at->step != as.step) numbered.insert(at, {as.step, global_step});
-  }
-  // Last: without memory for all of it, it is not noted.
-  workers.push_back(worker);
+  if (Holds(workers, worker)) return false;
+  if (as.mode != Mode::kGlobal) by_mode_[ModeIndex(as.mode)].Add({as.step, global_step});
+  // This is last: if memory for the rest runs out, the step is not noted.
+  workers.insert(std::lower_bound(workers.begin(), workers.end(), worker), worker);
   if (workers.size() == num_workers_) last_complete_ = std::max(last_complete_, global_step);
   return true;
 }
@@ -39,23 +40,23 @@ const StepTable::GlobalStep *StepTable::Find(int64_t global_step) const {
 
 bool StepTable::Has(int64_t global_step, uint32_t worker) const {
   const GlobalStep *step = Find(global_step);
-  return step != nullptr &&
-         std::find(step->workers.begin(), step->workers.end(), worker) != step->workers.end();
+  return step != nullptr && Holds(step->workers, worker);
 }
 
 bool StepTable::HasAfter(int64_t global_step, uint32_t worker) const {
-  return std::any_of(LowerBound(steps_, global_step + 1), steps_.end(), [&](const auto &step) {
-    return std::find(step.workers.begin(), step.workers.end(), worker) != step.workers.end();
-  });
+  return std::any_of(LowerBound(steps_, global_step + 1), steps_.end(),
+                     [&](const auto &step) { return Holds(step.workers, worker); });
 }
 
 void StepTable::ApplyWindow() {
   auto first_after = LowerBound(steps_, last_complete_ + 1);
   const int64_t half = std::max<int64_t>(window_ / 2, 1);
-  // A trial that is opened late may have many windows to catch up with.
   while (steps_.end() - first_after > window_) {
     first_after += half;
     last_complete_ = std::prev(first_after)->step;
+    // The original drops half a window at each refresh.  A trial that is opened late may have to
+    // catch up with many windows, so only the first refresh does as the original.
+    if (!std::exchange(has_given_up_, true)) return;
   }
 }
 
@@ -81,7 +82,7 @@ std::vector<int64_t> StepTable::Steps(Mode mode, bool incomplete_too) const {
     }
     return found;
   }
-  for (const NumberedStep &step : by_mode_[ModeIndex(mode)]) {
+  for (const NumberedStep &step : by_mode_[ModeIndex(mode)].All()) {
     if (incomplete_too || IsComplete(step.global_step)) found.push_back(step.step);
   }
   return found;
@@ -98,7 +99,7 @@ std::optional<int64_t> StepTable::LastStep(Mode mode) const {
     if (steps_.empty()) return {};
     return steps_.back().step;
   }
-  const auto &numbered = by_mode_[ModeIndex(mode)];
+  const auto &numbered = by_mode_[ModeIndex(mode)].All();
   if (numbered.empty()) return {};
   return numbered.back().step;
 }
@@ -106,7 +107,7 @@ std::optional<int64_t> StepTable::LastStep(Mode mode) const {
 std::vector<Mode> StepTable::Modes() const {
   std::vector<Mode> modes;
   for (const Mode mode : kModes) {
-    if (!by_mode_[ModeIndex(mode)].empty()) modes.push_back(mode);
+    if (!by_mode_[ModeIndex(mode)].IsEmpty()) modes.push_back(mode);
   }
   return modes;
 }
@@ -119,20 +120,20 @@ std::optional<ModeStep> StepTable::ModeStepOf(int64_t global_step) const {
 
 std::optional<int64_t> StepTable::GlobalStepOf(Mode mode, int64_t step) const {
   if (mode == Mode::kGlobal) return step;
-  const auto &numbered = by_mode_[ModeIndex(mode)];
+  const auto &numbered = by_mode_[ModeIndex(mode)].All();
   const auto at = LowerBound(numbered, step);
   if (at == numbered.end() || at->step != step) return {};
   return at->global_step;
 }
 
 StepState StepTable::StateOf(int64_t step, Mode mode) const {
-  // The first known step of the mode that is not before `step`, by both its numbers.
+  // The first known step of the mode at or after `step`, with both its numbers.
   std::optional<NumberedStep> next;
   if (mode == Mode::kGlobal) {
     const auto at = LowerBound(steps_, step);
     if (at != steps_.end()) next = {at->step, at->step};
   } else {
-    const auto &numbered = by_mode_[ModeIndex(mode)];
+    const auto &numbered = by_mode_[ModeIndex(mode)].All();
     const auto at = LowerBound(numbered, step);
     if (at != numbered.end()) next = *at;
   }

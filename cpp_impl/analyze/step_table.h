@@ -1,4 +1,4 @@
-// Which steps are there, which will never be, and which may still come.  No I/O.
+// Keeps track of which steps are available, which will never be, and which may still come.  No I/O.
 #pragma once
 
 #include <array>
@@ -6,11 +6,12 @@
 #include <optional>
 #include <vector>
 
+#include "analyze/sorted_entries.h"
 #include "base/mode.h"
 
 namespace smdebug::analyze {
 
-// The numbers are those of smd_step_state.
+// The values are those of smd_step_state.
 enum class StepState : int32_t { kUnavailable = 0, kAvailable = 1, kNotYet = 2 };
 
 struct ModeStep {
@@ -20,42 +21,44 @@ struct ModeStep {
 
 // For one thread at a time.
 //
-// A step is complete when every worker wrote it, or when some later step is complete
-// (workers write in order, so it will never be filled), or when the job has ended.
+// A step is complete if every worker wrote it, a later step is complete, or the job has stopped.
+// Workers write in order, so a gap before a complete step is never filled.
 class StepTable {
  public:
-  // `window`: how many known steps may follow the last complete one; of more, the first
-  // half a window is given up as complete, until no more follow.
+  // `window`: how many known steps may follow the last complete step.  If more follow, half a
+  // window of them counts as complete.
   explicit StepTable(int64_t window) : window_(window) {}
 
   void SetNumWorkers(size_t count) { num_workers_ = count; }
 
-  // Notes that a worker wrote a step; the first to write a global step says what step
-  // of which mode it was.  False if that worker's step was noted before.
+  // Notes that a worker wrote a step.  The first worker to write a global step defines its mode and
+  // its step of that mode.  Returns false if that worker's step was noted before.
   bool Add(int64_t global_step, uint32_t worker, ModeStep as);
   bool Has(int64_t global_step, uint32_t worker) const;
-  // Whether the worker wrote a later step.
+  // Returns true if the worker wrote a later step.
   bool HasAfter(int64_t global_step, uint32_t worker) const;
 
-  // To be called when all that a refresh found has been added.
+  // The caller calls this after it has added everything that a refresh found.  The first time that
+  // too many steps follow, drops half a window; later, as many halves as necessary.
   void ApplyWindow();
-  // Nothing more will come.
+  // Declares that no more steps will come.
   void End();
 
   bool HasEnded() const { return has_ended_; }
   int64_t LastComplete() const { return last_complete_; }
 
-  // Steps of a mode, ascending; for kGlobal all, by their global numbers.
+  // Returns the steps of a mode, ascending.  For kGlobal, returns all steps by their global
+  // numbers.
   std::vector<int64_t> Steps(Mode mode, bool incomplete_too) const;
-  // The first known step of all modes that is not before this one.
+  // Returns the first known step of any mode at or after this one.
   std::optional<int64_t> NextStep(int64_t global_step) const;
-  // The largest of them (complete or not), or nothing.
+  // Returns the mode's largest step (complete or not), or nothing.
   std::optional<int64_t> LastStep(Mode mode) const;
-  // Modes other than kGlobal that have steps.
+  // Returns the modes other than kGlobal that have steps.
   std::vector<Mode> Modes() const;
 
   std::optional<ModeStep> ModeStepOf(int64_t global_step) const;
-  // For kGlobal the step itself, known or not.
+  // For kGlobal, returns the step itself, known or not.
   std::optional<int64_t> GlobalStepOf(Mode mode, int64_t step) const;
 
   bool IsComplete(int64_t global_step) const;
@@ -65,21 +68,26 @@ class StepTable {
   struct GlobalStep {
     int64_t step;
     ModeStep as;
-    std::vector<uint32_t> workers;
+    std::vector<uint32_t> workers;  // ascending
   };
   struct NumberedStep {
-    int64_t step;         // of the mode
-    int64_t global_step;  // the first one that was this step
+    int64_t step;         // the step of the mode
+    int64_t global_step;  // the first global step with this number
   };
+  struct NumberOf {
+    int64_t operator()(const NumberedStep &step) const { return step.step; }
+  };
+  using NumberedSteps = SortedEntries<NumberedStep, NumberOf, Kept::kFirst>;
 
   const GlobalStep *Find(int64_t global_step) const;
   bool IsComplete(const GlobalStep &step) const;
 
   const int64_t window_;
   size_t num_workers_ = 1;
-  std::vector<GlobalStep> steps_;                                 // ascending
-  std::array<std::vector<NumberedStep>, kModes.size()> by_mode_;  // ascending; not kGlobal
+  std::vector<GlobalStep> steps_;                     // ascending
+  std::array<NumberedSteps, kModes.size()> by_mode_;  // without kGlobal
   int64_t last_complete_ = -1;
+  bool has_given_up_ = false;
   bool has_ended_ = false;
 };
 

@@ -110,8 +110,10 @@ Result<std::vector<int64_t>> Tensor::Shape(int64_t step, Mode mode,
   SMD_ASSIGN_OR_RETURN(const Items items, At(step, mode, worker));
   if (const StepEntries::Item *shape = FindKind(items, EntryKind::Shape())) return shape->shape;
   if (const StepEntries::Item *raw = FindKind(items, EntryKind::Raw())) {
-    SMD_ASSIGN_OR_RETURN(const tensor::Value value, Read(*raw));
-    return value.shape;
+    const Result<tensor::Value> value = Read(*raw);
+    if (value.IsOk()) return value->shape;
+    // Without its event file the tensor has no shape here, and the caller requested one.
+    if (value.GetStatus().GetCode() != Code::kValueUnavailable) return value.GetStatus();
   }
   return Status(Code::kShapeUnavailable,
                 StrCat("tensor '", name_, "' has neither shape nor value at ", ModeName(mode),

@@ -1,4 +1,4 @@
-// A trial's tensor, by name.
+// Reads a trial's tensor by name.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 namespace smdebug::analyze {
 
 // Safe from any thread.  The contract of each function is that of smd_tensor_... in
-// smdebug/trial.h; an empty worker means the first that has it.
+// smdebug/trial.h.  An empty worker means the first worker that has the tensor.
 class Tensor {
  public:
-  // TENSOR_UNAVAILABLE if it was not saved so far.
+  // Fails with TENSOR_UNAVAILABLE if the tensor was not saved so far.
   static Result<Tensor> Find(std::shared_ptr<Trial> trial, std::string name);
 
   const std::string &Name() const { return name_; }
@@ -29,13 +29,13 @@ class Tensor {
   Result<std::vector<int64_t>> PreviousSteps(int64_t step, int64_t count, Mode mode) const;
   Result<std::vector<std::string>> Workers(int64_t step, Mode mode) const;
   Result<tensor::Value> Value(int64_t step, Mode mode, const std::string &worker) const;
-  // Adds where the value lies.  Fails as Value(), but for what only reading shows.
+  // Adds the position of the value.  Fails as Value(), except for errors that only reading reveals.
   Status AddPlace(int64_t step, Mode mode, const std::string &worker,
                   std::vector<RecordPlace> *places) const;
   Result<std::vector<int64_t>> Shape(int64_t step, Mode mode, const std::string &worker) const;
   Result<tensor::Value> Reduction(int64_t step, Mode mode, const std::string &worker,
                                   tensor::Reduction reduction) const;
-  // Those that were saved.
+  // Returns the saved reductions.
   Result<std::vector<tensor::Reduction>> Reductions(int64_t step, Mode mode,
                                                     const std::string &worker) const;
 
@@ -43,7 +43,7 @@ class Tensor {
   Tensor(std::shared_ptr<Trial> trial, std::string name)
       : trial_(std::move(trial)), name_(std::move(name)) {}
 
-  // What one worker has at the step, by kind; never empty.
+  // Returns the entries of one worker at the step, by kind; never empty.
   Result<std::vector<StepEntries::Item>> At(int64_t step, Mode mode,
                                             const std::string &worker) const;
   Result<tensor::Value> Read(const StepEntries::Item &item) const;

@@ -1,29 +1,8 @@
 #include "analyze/tensor_table.h"
 
 #include <algorithm>
-#include <tuple>
 
 namespace smdebug::analyze {
-namespace {
-
-auto Key(const Entry &entry) { return std::tuple(entry.step, entry.worker, entry.kind); }
-
-}  // namespace
-
-void TensorEntries::Add(Mode mode, const Entry &entry) {
-  std::vector<Entry> &entries = entries_[ModeIndex(mode)];
-  if (entries.empty() || Key(entries.back()) < Key(entry)) {
-    entries.push_back(entry);
-    return;
-  }
-  const auto at = std::lower_bound(entries.begin(), entries.end(), entry,
-                                   [](const Entry &a, const Entry &b) { return Key(a) < Key(b); });
-  if (at != entries.end() && Key(*at) == Key(entry)) {
-    *at = entry;
-  } else {
-    entries.insert(at, entry);
-  }
-}
 
 void TensorEntries::AddShape(Mode mode, Entry entry, const format::SavedShape &shape) {
   entry.start = shapes_.size();
@@ -33,16 +12,22 @@ void TensorEntries::AddShape(Mode mode, Entry entry, const format::SavedShape &s
 }
 
 std::span<const Entry> TensorEntries::At(Mode mode, int64_t step) const {
-  const std::vector<Entry> &entries = entries_[ModeIndex(mode)];
+  const std::vector<Entry> &entries = Of(mode);
   const auto begin = std::lower_bound(entries.begin(), entries.end(), step,
                                       [](const Entry &a, int64_t b) { return a.step < b; });
+  // Usually there are only a few.
+  constexpr std::ptrdiff_t kFew = 8;
   auto end = begin;
-  while (end != entries.end() && end->step == step) ++end;
+  while (end != entries.end() && end->step == step && end - begin < kFew) ++end;
+  if (end - begin == kFew) {
+    end = std::upper_bound(end, entries.end(), step,
+                           [](int64_t a, const Entry &b) { return a < b.step; });
+  }
   return {begin, end};
 }
 
-// A job lists its tensors in the same order at every step, and each one's reductions side by
-// side: then nothing is looked for.
+// A job lists its tensors in the same order at every step, and each tensor's reductions together.
+// Then no lookup is necessary.
 TensorEntries &TensorTable::GetOrCreate(std::string_view name) {
   for (Tensor *expected : {last_, last_ == nullptr ? nullptr : last_->next}) {
     if (expected == nullptr || expected->entries.Name() != name) continue;
@@ -72,7 +57,8 @@ void TensorTable::Add(int64_t global_step, uint16_t worker, const format::IndexF
                 EntryKind::Raw(),
                 location.crc32c.has_value()};
     std::string_view name = location.name;
-    if (const auto saved = tensor::ParseReductionTensorName(name)) {
+    const auto saved = tensor::ParseReductionTensorName(name);
+    if (saved && !saved->tensor.empty()) {
       entry.kind = EntryKind::Of(saved->reduction);
       name = saved->tensor;
     }

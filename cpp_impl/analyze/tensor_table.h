@@ -1,4 +1,4 @@
-// Where each tensor's records are.  No I/O.
+// Keeps the positions of each tensor's records.  No I/O.
 #pragma once
 
 #include <array>
@@ -8,9 +8,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
+#include "analyze/sorted_entries.h"
 #include "analyze/step_table.h"
 #include "base/mode.h"
 #include "format/index_json.h"
@@ -18,7 +20,7 @@
 
 namespace smdebug::analyze {
 
-// What an entry is: the tensor, its shape, or one of its reductions.
+// The kind of an entry: the tensor, its shape, or one of its reductions.
 class EntryKind {
  public:
   static EntryKind Raw() { return EntryKind(0); }
@@ -38,11 +40,11 @@ class EntryKind {
   uint8_t number_;
 };
 
-// One record, or one saved shape, of a tensor.  There are very many of these.
+// One record, or one saved shape, of a tensor.  A trial has very many of these.
 struct Entry {
-  int64_t step;  // of the mode that the entry is filed under
+  int64_t step;  // of the mode that the entry is stored under
   int64_t global_step;
-  uint64_t start;  // of the record; for a shape, which of the tensor's shapes
+  uint64_t start;  // the record's start; for a shape, its index among the tensor's shapes
   uint32_t length;
   uint32_t crc32c;
   uint16_t worker;
@@ -50,7 +52,13 @@ struct Entry {
   bool has_crc32c;
 };
 
-// All of one tensor.
+struct EntryKey {
+  auto operator()(const Entry &entry) const {
+    return std::tuple(entry.step, entry.worker, entry.kind);
+  }
+};
+
+// The entries of one tensor.
 class TensorEntries {
  public:
   explicit TensorEntries(std::string name) : name_(std::move(name)) {}
@@ -58,45 +66,45 @@ class TensorEntries {
   const std::string &Name() const { return name_; }
   const std::string &OriginalName() const { return original_name_; }
 
-  // Takes the place of an entry of the same step, worker and kind.
-  void Add(Mode mode, const Entry &entry);
+  // Replaces an entry of the same step, worker and kind.
+  void Add(Mode mode, const Entry &entry) { entries_[ModeIndex(mode)].Add(entry); }
   void AddShape(Mode mode, Entry entry, const format::SavedShape &shape);
   const std::vector<int64_t> &ShapeOf(const Entry &entry) const { return shapes_[entry.start]; }
 
-  // Every entry of a mode's step, by worker and kind.
+  // Returns every entry of a mode's step, by worker and kind.
   std::span<const Entry> At(Mode mode, int64_t step) const;
-  // Every entry of a mode, by step.
-  const std::vector<Entry> &Of(Mode mode) const { return entries_[ModeIndex(mode)]; }
+  // Returns every entry of a mode, by step.
+  const std::vector<Entry> &Of(Mode mode) const { return entries_[ModeIndex(mode)].All(); }
 
  private:
   const std::string name_;
   std::string original_name_;
-  std::array<std::vector<Entry>, kModes.size()> entries_;
+  std::array<SortedEntries<Entry, EntryKey, Kept::kLast>, kModes.size()> entries_;
   std::vector<std::vector<int64_t>> shapes_;
 };
 
 // For one thread at a time.
 class TensorTable {
  public:
-  // Files all that an index file of that worker and step lists.
+  // Stores all entries of the index file of that worker and step.
   void Add(int64_t global_step, uint16_t worker, const format::IndexFile &index);
 
-  // NULL if there is none of that name.  Stays valid as the table grows.
+  // Returns NULL if no tensor has that name.  The pointer stays valid as the table grows.
   const TensorEntries *Find(std::string_view name) const;
-  // Sorted.
+  // Returns all tensors, sorted by name.
   const std::vector<const TensorEntries *> &Sorted() const;
 
  private:
   struct Tensor {
     explicit Tensor(std::string_view name) : entries(std::string(name)) {}
     TensorEntries entries;
-    Tensor *next = nullptr;  // the other one that followed last time
+    Tensor *next = nullptr;  // the tensor that followed last time
   };
   TensorEntries &GetOrCreate(std::string_view name);
 
   std::unordered_map<std::string_view, std::unique_ptr<Tensor>> tensors_;  // by name
-  Tensor *last_ = nullptr;                                                 // got or made
-  mutable std::vector<const TensorEntries *> sorted_;                      // empty: to be made
+  Tensor *last_ = nullptr;                             // the last tensor found or created
+  mutable std::vector<const TensorEntries *> sorted_;  // empty if it must be rebuilt
 };
 
 }  // namespace smdebug::analyze

@@ -14,11 +14,11 @@
 namespace smdebug::analyze {
 namespace {
 
-// Bytes of a file that are gathered before they are written.
+// The number of bytes of a file that are buffered before they are written.
 constexpr size_t kWorthWriting = size_t{1} << 20;
 
-// Statistics of whole tensors are shown under these reductions' names; where both are there,
-// the tensor's count.
+// Statistics of whole tensors appear under the names of these reductions.  If both exist, the
+// tensor's statistics win.
 bool IsShownOfTensors(tensor::Reduction reduction) {
   using tensor::ReductionKind;
   switch (reduction.kind) {
@@ -31,7 +31,7 @@ bool IsShownOfTensors(tensor::Reduction reduction) {
   }
 }
 
-// One file: a mode's steps of one worker.
+// One file: the steps of one mode and worker.
 class Run {
  public:
   explicit Run(std::unique_ptr<storage::FileWriter> file) : file_(std::move(file)) {}
@@ -100,7 +100,7 @@ class Exporter {
     return Status::Ok();
   }
 
-  // Whether a saved reduction shows what the whole tensor shows too.
+  // Returns true if a saved reduction duplicates a statistic of the whole tensor.
   static bool IsDouble(const StepEntries::Item &item, const StepEntries &entries) {
     const std::optional<tensor::Reduction> reduction = item.entry.kind.AsReduction();
     if (!reduction || !IsShownOfTensors(*reduction)) return false;
@@ -112,9 +112,10 @@ class Exporter {
   Status ExportItem(const std::string &name, const StepEntries::Item &item, int64_t step,
                     Run &run) {
     const std::optional<tensor::Reduction> reduction = item.entry.kind.AsReduction();
-    SMD_ASSIGN_OR_RETURN(const ReadTensor read, trial_.ReadTensorAt(name, item));
-    const double at = read.context.wall_time;
-    const tensor::View view = read.value.AsView();
+    const auto found = trial_.ReadTensorAt(name, item);
+    if (!found.IsOk()) return SkipIfDamaged(found.GetStatus());
+    const double at = found->context.wall_time;
+    const tensor::View view = found->value.AsView();
     const auto statistics = tensor::ComputeStatistics(view);
     if (!statistics.IsOk()) return Status::Ok();
     if (reduction) {
@@ -125,6 +126,14 @@ class Exporter {
     } else if (statistics->count > 1) {
       ExportSpread(name, view, *statistics, step, at, run);
     }
+    return Status::Ok();
+  }
+
+  // Returns success for a record that is damaged or whose file is missing: the others are exported.
+  Status SkipIfDamaged(const Status &failure) {
+    if (failure.GetCode() == Code::kValueUnavailable) return Status::Ok();  // already logged
+    if (failure.GetCode() != Code::kCorruptData) return failure;
+    trial_.NoteSkipped(failure);
     return Status::Ok();
   }
 
@@ -141,7 +150,7 @@ class Exporter {
     run.Scalar(step, at, StrCat(name, "/l2"), statistics.l2);
   }
 
-  // The file of a mode and worker, made when it is first needed.
+  // Returns the file of a mode and worker, and creates it on first use.
   Result<Run *> RunOf(Mode mode, const std::string &worker) {
     std::string name(ModeName(mode));
     if (has_several_workers_) name += "/" + format::WorkerToFile(worker);

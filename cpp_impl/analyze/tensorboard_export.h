@@ -1,4 +1,4 @@
-// A stored trial as files that stock TensorBoard shows.
+// Exports a stored trial to files for stock TensorBoard.
 #pragma once
 
 #include <memory>
@@ -10,12 +10,14 @@
 
 namespace smdebug::analyze {
 
-// Writes into `folder` a file for each mode (and worker, if there are several) of what the
-// trial holds now, by global steps: tensors of one element as scalars; of others a histogram
-// and <tensor>/min, max, mean, std and l2; saved reductions as <tensor>/<reduction>.  Files
-// of an earlier call are overwritten.  Text, complex numbers and shapes are left out.
+// Writes the trial's current contents into `folder`, by global steps.  Each mode gets a file.  If
+// there are several workers, each mode and worker gets one.  A tensor of one element becomes a
+// scalar.  Any other tensor becomes a histogram and <tensor>/min, max, mean, std and l2.  A saved
+// reduction becomes <tensor>/<reduction>. Overwrites files of an earlier call.  Omits text, complex
+// numbers and shapes.  Skips a record that is damaged or missing, and logs an error.
 //
-// Fails as reading the trial and writing files do; then files already whole stay.
+// Fails as reading the trial's index and writing files do.  Files that are already complete then
+// stay.
 Status ExportTensorboard(Trial &trial, storage::Store &folder);
 
 }  // namespace smdebug::analyze

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "base/deferral.h"
 #include "base/regex.h"
 #include "base/strings.h"
 #include "format/paths.h"
@@ -12,6 +13,10 @@ namespace {
 
 constexpr Clock::Duration kShortestPause = std::chrono::milliseconds(50);
 constexpr Clock::Duration kLongestPause = std::chrono::seconds(2);
+// A wait is not logged before this time.
+constexpr Clock::Duration kSilence = std::chrono::seconds(1);
+// The most unreadable index files that one refresh logs with a line each.
+constexpr size_t kMostLogged = 10;
 
 Clock::Duration Longer(Clock::Duration pause) { return std::min(pause * 2, kLongestPause); }
 
@@ -32,7 +37,7 @@ Status AboutStep(Code code, int64_t step, Mode mode, std::string message) {
 
 }  // namespace
 
-// A watcher that Cancel() can reach.
+// A watcher that Cancel() can wake.
 class Trial::Waiting {
  public:
   explicit Waiting(Trial &trial) : trial_(trial), watcher_(trial.store_->Watch()) {
@@ -58,6 +63,7 @@ Trial::Trial(std::string path, TrialOptions options, std::shared_ptr<storage::St
     : path_(std::move(path)),
       options_(std::move(options)),
       store_(std::move(store)),
+      once_log_(options_.logger),
       event_files_(store_),
       scanner_(store_, options_.range),
       steps_(options_.incomplete_window) {}
@@ -105,7 +111,7 @@ Status Trial::MissingCollections(std::string_view why) const {
       .With("path", path_);
 }
 
-// Whether those of all workers are there.
+// Returns true if the collections of all workers exist.
 Result<bool> Trial::LoadCollections() {
   SMD_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                        store_->List(std::string(format::kCollectionsFolder)));
@@ -135,50 +141,76 @@ Result<bool> Trial::LoadCollections() {
   return is_complete;
 }
 
-Status Trial::Load() {
-  if (is_loaded_) return CheckUsable();
-  SMD_RETURN_IF_ERROR(CheckUsable());
-  const MutexLock lock(refresh_mutex_);
-  return LoadLocked();
+Result<bool> Trial::TryLoad() {
+  const DeferringLock lock(refresh_mutex_);
+  return TryLoadLocked();
 }
 
-Status Trial::LoadLocked() {
+Result<bool> Trial::TryLoadLocked() {
+  if (is_loaded_) return true;
+  // The marker is checked first: the job wrote everything else before it.
+  SMD_ASSIGN_OR_RETURN(const bool has_marker, store_->Exists(std::string(format::kEndMarker)));
+  SMD_ASSIGN_OR_RETURN(const bool is_complete, LoadCollections());
+  if (!is_complete && has_marker) return MissingCollections("the job has ended");
+  is_loaded_ = is_complete;
+  return is_complete;
+}
+
+Status Trial::Load() {
+  SMD_RETURN_IF_ERROR(CheckUsable());
   if (is_loaded_) return Status::Ok();
   const Deadline deadline = Deadline::After(*options_.clock, options_.wait);
+  const Deadline silence = Deadline::After(*options_.clock, kSilence);
   Clock::Duration pause = kShortestPause;
   std::unique_ptr<Waiting> waiting;
   while (true) {
-    // Looked at first: what the job wrote, it wrote before this marker.
-    SMD_ASSIGN_OR_RETURN(const bool has_marker, store_->Exists(std::string(format::kEndMarker)));
-    SMD_ASSIGN_OR_RETURN(const bool is_complete, LoadCollections());
-    if (is_complete) break;
-    if (has_marker) return MissingCollections("the job has ended");
-    if (deadline.IsOver(*options_.clock)) return MissingCollections("waited in vain");
+    SMD_ASSIGN_OR_RETURN(const bool is_loaded, TryLoad());
+    if (is_loaded) return Status::Ok();
+    if (deadline.IsOver(*options_.clock)) return MissingCollections("they did not appear in time");
     if (!waiting) {
       options_.logger.Info(StrCat(path_, ": waiting for collection files"));
       waiting = std::make_unique<Waiting>(*this);
     }
-    SMD_RETURN_IF_ERROR(Pause(**waiting, pause, deadline));
+    const bool is_silent = !silence.IsOver(*options_.clock);
+    if (!is_silent && !has_told_of_waiting_.exchange(true)) {
+      options_.logger.Warning(StrCat(
+          path_, ": waiting for a job to record here, for up to ",
+          std::chrono::duration_cast<std::chrono::seconds>(options_.wait).count(),
+          " seconds in all: there are no collection files of all workers yet. Is this the folder "
+          "given to the hook as out_dir?"));
+    }
+    const Clock::Duration next = is_silent ? std::min(pause, silence.Left(*options_.clock)) : pause;
+    SMD_RETURN_IF_ERROR(Pause(**waiting, next, deadline));
     pause = Longer(pause);
   }
-  is_loaded_ = true;
-  return Status::Ok();
 }
 
 Status Trial::MaybeRefresh() {
   SMD_RETURN_IF_ERROR(Load());
-  return auto_refresh_ && holds_ == 0 ? Refresh() : Status::Ok();
+  return auto_refresh_ && holds_ == 0 ? Look() : Status::Ok();
 }
 
 Status Trial::Refresh() {
   SMD_RETURN_IF_ERROR(CheckUsable());
-  if (has_ended_) return Status::Ok();
-  const MutexLock lock(refresh_mutex_);
-  SMD_RETURN_IF_ERROR(LoadLocked());
-  return has_ended_ ? Status::Ok() : RefreshLocked();
+  {
+    const MutexLock lock(mutex_);
+    if (!untold_.empty()) {
+      Status failure = std::move(untold_.front());
+      untold_.pop_front();
+      return failure;
+    }
+  }
+  return Look();
 }
 
-Status Trial::RefreshLocked() {
+Status Trial::Look() {
+  SMD_RETURN_IF_ERROR(Load());
+  if (has_ended_) return Status::Ok();
+  const DeferringLock lock(refresh_mutex_);
+  return has_ended_ ? Status::Ok() : LookLocked();
+}
+
+Status Trial::LookLocked() {
   SMD_ASSIGN_OR_RETURN(const std::optional<double> ended_at,
                        store_->ModifiedAt(std::string(format::kEndMarker)));
   Status scanned = Scan();
@@ -192,10 +224,16 @@ Status Trial::RefreshLocked() {
       SMD_RETURN_IF_ERROR(Pause(*waiting, kLongestPause, deadline));
     }
     Status late = Scan();
-    if (!late.IsOk() && scanned.IsOk()) return late;
+    if (!late.IsOk()) {  // a later call ends the trial
+      if (!scanned.IsOk()) {
+        const MutexLock lock(mutex_);
+        untold_.push_front(std::move(scanned));
+      }
+      return late;
+    }
   }
-  // Nothing is looked for after this, so what could not be read for want of something,
-  // as of file descriptors, gets one more chance first.
+  // No search follows this one.  So files that failed for lack of a resource, such as file
+  // descriptors, get another chance first.
   if (!scanned.IsOk() && scanned.GetCode() != Code::kCorruptData) return scanned;
   // The job may have written its final collections when it closed.
   SMD_ASSIGN_OR_RETURN([[maybe_unused]] const bool is_complete, LoadCollections());
@@ -207,7 +245,7 @@ Status Trial::RefreshLocked() {
 }
 
 Status Trial::Scan() try {
-  Status failure;
+  std::vector<Status> failures;
   bool has_news = false;
   const auto is_known = [this](int64_t step, const std::string &worker) {
     const MutexLock lock(mutex_);
@@ -217,19 +255,39 @@ Status Trial::Scan() try {
     has_news = true;
     Take(file);
   };
-  SMD_RETURN_IF_ERROR(scanner_.Next(is_known, take, &failure));
-  if (!failure.IsOk()) options_.logger.Warning(failure.Message());
-  const MutexLock lock(mutex_);
-  if (has_news) {
+  SMD_RETURN_IF_ERROR(scanner_.Next(is_known, take, &failures));
+  {
+    const MutexLock lock(mutex_);
     steps_.ApplyWindow();
-    look_pause_ = {};
-    next_look_ = {};
+    if (has_news) {
+      look_pause_ = {};
+      next_look_ = {};
+    }
+    if (const int64_t complete = steps_.LastComplete(); complete >= 0) scanner_.Settle(complete);
   }
-  if (const int64_t complete = steps_.LastComplete(); complete >= 0) scanner_.Settle(complete);
-  return failure;
+  return NoteFailures(std::move(failures));
 } catch (const std::bad_alloc &) {
   scanner_.StartOver();
   throw;
+}
+
+Status Trial::NoteFailures(std::vector<Status> failures) {
+  if (failures.empty()) return Status::Ok();
+  // Failures of files that may become readable come first: the trial does not end while there are
+  // any.
+  std::stable_partition(failures.begin(), failures.end(), [](const Status &failure) {
+    return failure.GetCode() != Code::kCorruptData;
+  });
+  for (size_t i = 0; i < std::min(failures.size(), kMostLogged); ++i) {
+    options_.logger.Warning(failures[i].Message());
+  }
+  if (failures.size() > kMostLogged) {
+    options_.logger.Warning(
+        StrCat(path_, ": ", failures.size() - kMostLogged, " further index files cannot be read"));
+  }
+  const MutexLock lock(mutex_);
+  untold_.insert(untold_.end(), failures.begin() + 1, failures.end());
+  return std::move(failures.front());
 }
 
 void Trial::Take(IndexScanner::Found &file) {
@@ -244,7 +302,7 @@ void Trial::Take(IndexScanner::Found &file) {
   steps_.Add(file.step, worker, as);
 }
 
-// Numbers beyond the last share it: no job has as many workers.
+// Workers beyond the last number share it: no job has that many workers.
 uint16_t Trial::WorkerNumber(const std::string &name) {
   if (const auto found = worker_numbers_.find(name); found != worker_numbers_.end()) {
     return found->second;
@@ -300,7 +358,7 @@ Result<StepState> Trial::StateOf(int64_t step, Mode mode) {
   return steps_.StateOf(step, mode);
 }
 
-// For a step that is unavailable: was it passed over, or is it after the job's end?
+// Returns why a step is unavailable: it was skipped, or it is after the job's end.
 Status Trial::Gone(int64_t step, Mode mode) const {
   const int64_t last = steps_.LastStep(mode).value_or(-1);
   if (!steps_.HasEnded() || step < last) {
@@ -314,7 +372,7 @@ Status Trial::Gone(int64_t step, Mode mode) const {
 }
 
 Status Trial::LookForNews() {
-  if (!store_->IsMetered()) return Refresh();
+  if (!store_->IsMetered()) return Look();
   {
     const MutexLock lock(mutex_);
     const Clock::Duration now = options_.clock->Monotonic();
@@ -322,7 +380,7 @@ Status Trial::LookForNews() {
     look_pause_ = std::max(Longer(look_pause_), kShortestPause);
     next_look_ = now + look_pause_;
   }
-  return Refresh();
+  return Look();
 }
 
 Clock::Duration Trial::UntilNextLook(Clock::Duration pause) const {
@@ -372,7 +430,10 @@ Result<std::vector<std::string>> Trial::CollectionNames() {
 
 Result<config::CollectionPtr> Trial::Collection(std::string_view name) {
   SMD_RETURN_IF_ERROR(Load());
-  return collections_.GetOrCreate(name);
+  config::CollectionPtr found = collections_.Find(name);
+  if (found) return found;
+  return Status(Code::kNotFound, StrCat("the trial has no collection '", name, "'"))
+      .With("collection", std::string(name));
 }
 
 Result<bool> Trial::IsNamed(const NameQuery &query, const TensorEntries &tensor) const {
@@ -398,13 +459,14 @@ Result<std::vector<std::string>> Trial::TensorNames(const NameQuery &query) {
   }
   SMD_RETURN_IF_ERROR(MaybeRefresh());
   std::vector<std::string> names;
+  RegexBudget budget;  // not the collections': neither may use up the other's
   const MutexLock lock(mutex_);
   for (const TensorEntries *tensor : tensors_.Sorted()) {
     SMD_ASSIGN_OR_RETURN(bool is_named, IsNamed(query, *tensor));
     if (is_named && !regexes.empty()) {
       is_named = false;
       for (const Regex &regex : regexes) {
-        SMD_ASSIGN_OR_RETURN(const bool is_found, regex.IsFoundIn(tensor->Name()));
+        SMD_ASSIGN_OR_RETURN(const bool is_found, budget.IsFoundIn(regex, tensor->Name()));
         is_named = is_named || is_found;
       }
     }

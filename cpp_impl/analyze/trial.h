@@ -1,8 +1,9 @@
-// Reading: what a job recorded, or is still recording.
+// Reads the data that a job recorded or is still recording.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 
 #include "analyze/event_files.h"
 #include "analyze/index_scanner.h"
+#include "analyze/once_log.h"
 #include "analyze/step_table.h"
 #include "analyze/tensor_table.h"
 #include "analyze/trial_options.h"
@@ -23,22 +25,23 @@
 #include "base/mode.h"
 #include "base/mutex.h"
 #include "base/result.h"
+#include "base/strings.h"
 #include "config/collection_set.h"
 #include "storage/store.h"
 
 namespace smdebug::analyze {
 
-// Which names TensorNames() returns.
+// Selects the names that TensorNames() returns.
 struct NameQuery {
   std::optional<int64_t> step;  // of `mode`
   Mode mode = Mode::kGlobal;
-  std::vector<std::string> regexes;  // any of them is found in the name
-  config::CollectionPtr collection;  // the name belongs to it; not with regexes
+  std::vector<std::string> regexes;  // at least one is found in the name
+  config::CollectionPtr collection;  // contains the name; not with regexes
 };
 
-// What a tensor has at one step.
+// The entries of a tensor at one step.
 struct StepEntries {
-  // By worker's name, then kind.
+  // Sorted by worker's name, then by kind.
   struct Item {
     Entry entry;
     std::string worker;
@@ -50,7 +53,7 @@ struct StepEntries {
 
 RecordPlace PlaceOf(const StepEntries::Item &item);
 
-// All records of one step.
+// The records of one step.
 struct StepRecords {
   struct Record {
     std::string_view tensor;  // lives as long as the trial
@@ -60,16 +63,15 @@ struct StepRecords {
 
     StepEntries::Item AsItem() const { return {entry, *worker, *file, {}}; }
   };
-  // Those of a tensor side by side, and among them those of a worker, by kind.
+  // Grouped by tensor, then by worker, then sorted by kind.
   std::vector<Record> records;
 
-  // Where `worker` and `file` point, by their numbers and, for a file, the step it is of.
+  // `worker` and `file` point to these, keyed by number.  Files are also keyed by their step.
   std::map<uint16_t, std::string> workers;
   std::map<std::pair<int64_t, uint16_t>, std::string> files;
 };
 
-// Safe from any thread.  The contract of each function is that of smd_trial_... in
-// smdebug/trial.h.
+// Safe from any thread.  The contract of each function is that of smd_trial_... in smdebug/trial.h.
 class Trial {
  public:
   // Reads nothing yet.
@@ -81,9 +83,11 @@ class Trial {
   Clock &GetClock() const { return *options_.clock; }
 
   Status Load();
+  // Returns one failure per call, and each file's failure once.  If a search finds several
+  // failures, the next calls return the others without searching again.
   Status Refresh();
   bool SetAutoRefresh(bool on) { return auto_refresh_.exchange(on); }
-  // Between as many calls of each, queries do not refresh either.
+  // Suppresses the refresh by queries until Release() was called as often as Hold().
   void Hold() { ++holds_; }
   void Release() { --holds_; }
   void Cancel();
@@ -91,7 +95,7 @@ class Trial {
   int64_t LastCompleteStep() const;
 
   Result<std::vector<int64_t>> Steps(Mode mode, bool incomplete_too);
-  // The first known global step that is not before this one.
+  // Returns the first known global step at or after this one.
   Result<std::optional<int64_t>> NextStep(int64_t global_step);
   Result<std::vector<Mode>> Modes();
   Result<std::optional<ModeStep>> ModeStepOf(int64_t global_step);
@@ -106,49 +110,57 @@ class Trial {
 
   // ---- for analyze::Tensor ----
 
-  // TENSOR_UNAVAILABLE if it was not saved so far.
+  // Fails with TENSOR_UNAVAILABLE if the tensor was not saved so far.
   Status CheckTensor(const std::string &name);
   Result<std::string> OriginalName(const std::string &name);
   Result<std::vector<int64_t>> TensorSteps(const std::string &name, Mode mode, bool incomplete_too);
-  // What the tensor has at a step; empty if it has nothing there.  Does not refresh.
+  // Returns the tensor's entries at a step, or none.  Does not refresh.
   StepEntries EntriesAt(const std::string &name, int64_t step, Mode mode) const;
-  // Those of one worker; for "" of the first that has any.
+  // Returns the entries of one worker; for "", of the first worker that has any.
   StepEntries EntriesAt(const std::string &name, int64_t step, Mode mode,
                         const std::string &worker) const;
-  // What every tensor has at a global step but for shapes.  Does not refresh.
+  // Returns the records of every tensor at a global step, without shapes.  Does not refresh.
   StepRecords RecordsAt(int64_t global_step) const;
-  // A part of an event file.  Fails as reading records does.
+  // Reads a part of an event file.  Fails as reading records does.
   Result<AlignedBuffer> ReadBytes(const std::string &file, uint64_t offset, uint64_t length) {
     return event_files_.ReadBytes(file, offset, length);
   }
-  // Those that the trial knows so far.
+  // Returns the collections that the trial knows so far.
   const config::CollectionSet &Collections() const { return collections_; }
-  // Why there is nothing: one of the errors of smd_tensor_value().
+  // Returns the reason that no value exists: one of the errors of smd_tensor_value().
   Status WhyNothing(const std::string &name, int64_t step, Mode mode);
-  // Reads a record; waits for an event file that its index names but that is not there
-  // yet.
+  // Reads a record.  If the index names an event file that does not exist yet, waits for it.
   Result<ReadTensor> ReadTensorAt(const std::string &name, const StepEntries::Item &item);
-  // Reads several records at once, for ReadTensorAt() to give out.
+  // Reads several records at once, for ReadTensorAt() to return.
   void Prefetch(const std::vector<RecordPlace> &places) { event_files_.Prefetch(places); }
-  // Load(), then Refresh() where queries refresh.
+  // Logs once that a reader of whole steps continued without a record.
+  void NoteSkipped(const Status &damage) { once_log_.Error(StrCat(damage.Message(), "; skipped")); }
+  // Calls Load(), then searches for new data if queries refresh.
   Status MaybeRefresh();
 
  private:
   Trial(std::string path, TrialOptions options, std::shared_ptr<storage::Store> store);
 
-  Status LoadLocked() SMD_REQUIRES(refresh_mutex_);
+  // Returns true if all collections files exist.  Fails with MISSING_COLLECTIONS if they will not
+  // come.
+  Result<bool> TryLoad() SMD_EXCLUDES(refresh_mutex_);
+  Result<bool> TryLoadLocked() SMD_REQUIRES(refresh_mutex_);
   Result<bool> LoadCollections() SMD_REQUIRES(refresh_mutex_);
   Status MissingCollections(std::string_view why) const;
-  Status RefreshLocked() SMD_REQUIRES(refresh_mutex_);
+  // Reads the data that was recorded since.
+  Status Look() SMD_EXCLUDES(refresh_mutex_);
+  Status LookLocked() SMD_REQUIRES(refresh_mutex_);
   Status Scan() SMD_REQUIRES(refresh_mutex_);
+  // Logs the failures.  Returns one, and keeps the others for Refresh().
+  Status NoteFailures(std::vector<Status> failures) SMD_EXCLUDES(mutex_);
   void Take(IndexScanner::Found &file) SMD_EXCLUDES(mutex_);
   Status CheckUsable() const;
-  // Waits for a change, at most `pause`; CANCELLED.
+  // Waits for a change, at most `pause`.  Fails with CANCELLED.
   Status Pause(storage::Watcher &watcher, Clock::Duration pause, const Deadline &deadline);
   Status PauseOnce(Clock::Duration pause);
-  // For waiting: refreshes, but where looking is paid for not before it is time to.
+  // Searches for new data during a wait.  If a search is billed, does nothing until it is due.
   Status LookForNews();
-  // Until it is time to look, or a short while where looking is free.
+  // Returns the time until the next search is due, or a short time if a search is free.
   Clock::Duration UntilNextLook(Clock::Duration pause) const;
   class Waiting;
   uint16_t WorkerNumber(const std::string &name) SMD_REQUIRES(mutex_);
@@ -168,24 +180,27 @@ class Trial {
   const TrialOptions options_;
   const ProcessMark mark_;
   const std::shared_ptr<storage::Store> store_;
+  OnceLog once_log_;
   EventFiles event_files_;
   std::atomic<bool> auto_refresh_{true};
   std::atomic<int> holds_{0};
   std::atomic<bool> is_loaded_{false};
+  std::atomic<bool> has_told_of_waiting_{false};
   std::atomic<bool> has_ended_{false};
   std::atomic<bool> is_cancelled_{false};
 
-  Mutex refresh_mutex_;  // taken before mutex_
+  Mutex refresh_mutex_;  // acquired before mutex_
   IndexScanner scanner_ SMD_GUARDED_BY(refresh_mutex_);
 
   mutable Mutex mutex_;
   StepTable steps_ SMD_GUARDED_BY(mutex_);
   TensorTable tensors_ SMD_GUARDED_BY(mutex_);
   config::CollectionSet collections_;
-  std::set<std::string> recording_workers_ SMD_GUARDED_BY(mutex_);  // of collections files
+  std::set<std::string> recording_workers_ SMD_GUARDED_BY(mutex_);  // from collections files
   std::vector<std::string> worker_names_ SMD_GUARDED_BY(mutex_);    // by number
   std::unordered_map<std::string, uint16_t> worker_numbers_ SMD_GUARDED_BY(mutex_);
   std::map<std::pair<int64_t, uint16_t>, std::string> odd_event_files_ SMD_GUARDED_BY(mutex_);
+  std::deque<Status> untold_ SMD_GUARDED_BY(mutex_);  // failures that Refresh() has yet to return
   std::set<storage::Watcher *> watchers_ SMD_GUARDED_BY(mutex_);
   // Kept from one wait to the next: a host may wait in many short slices.
   Clock::Duration next_look_ SMD_GUARDED_BY(mutex_){};

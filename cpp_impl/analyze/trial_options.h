@@ -1,4 +1,4 @@
-// How a trial is opened, as its user says it.
+// The user's settings for opening a trial.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 namespace smdebug::analyze {
 
 struct TrialOptions {
-  // The defaults, those of the environment first.  INVALID_CONFIG names a variable that
-  // is no number.
+  // Returns the defaults; the environment's values take precedence.  Fails with INVALID_CONFIG if a
+  // variable is not a number, and names it.
   static Result<TrialOptions> FromEnvironment();
 
   std::string name;  // empty: the last part of the path
@@ -29,15 +29,15 @@ struct TrialOptions {
   storage::StoreOptions store_options;
   Logger logger;
 
-  // Seams for tests: the store that the path would open, and the time.
+  // Substitutes for tests: the store that the path would open, and the clock.
   std::shared_ptr<storage::Store> store;
   Clock *clock = &Clock::System();
 
-  // Sets one option from text, by the names in smdebug/trial.h.  INVALID_ARGUMENT for an
-  // unknown name (and the nearest known), INVALID_CONFIG for a bad value.
+  // Sets one option from text, by the names in smdebug/trial.h.  Fails with INVALID_ARGUMENT for an
+  // unknown name (and suggests the nearest known one), INVALID_CONFIG for a bad value.
   Status Set(std::string_view option, std::string_view value);
 
-  // INVALID_CONFIG if settings contradict each other.
+  // Fails with INVALID_CONFIG if settings contradict each other.
   Status Check() const;
 };
 

@@ -23,7 +23,7 @@ Status TrialSource::WaitForStepUntil(int64_t step, const Deadline &deadline) {
 }
 
 double TrialSource::WallSecondsOf(int64_t step) {
-  // Every record says when it was made; the smallest one is read.
+  // Every record holds the time at which it was created, so the smallest one is read.
   const StepRecords found = trial_->RecordsAt(step);
   const auto smallest = std::min_element(
       found.records.begin(), found.records.end(),
@@ -57,6 +57,7 @@ bool TrialSource::IsIn(std::string_view collection, std::string_view tensor) con
   const config::CollectionPtr found = trial_->Collections().Find(collection);
   if (!found) return false;
   const auto has = found->Has(tensor);
+  if (!has.IsOk()) trial_->NoteSkipped(has.GetStatus());
   return has.IsOk() && *has;
 }
 

@@ -1,4 +1,4 @@
-// A stored trial, as rules see it.
+// Presents a stored trial to rules.
 #pragma once
 
 #include <memory>
@@ -9,11 +9,11 @@
 
 namespace smdebug::analyze {
 
-class TrialSource final : public rules::Source, private rules::Membership {
+class TrialSource : public rules::Source, private rules::Membership {
  public:
   explicit TrialSource(std::shared_ptr<Trial> trial) : trial_(std::move(trial)) {}
 
-  // A trial that a rule names, which must be there; with the options of the environment.
+  // Opens a trial that a rule names.  The trial must exist.  Uses the options of the environment.
   // Fails as Trial does.
   static Result<std::shared_ptr<rules::Source>> Open(const std::string &path);
 

@@ -1,4 +1,4 @@
-// The part of Trial that serves analyze::Tensor.
+// Implements the part of Trial that serves analyze::Tensor.
 #include <algorithm>
 
 #include "analyze/trial.h"
@@ -51,7 +51,7 @@ Result<std::vector<int64_t>> Trial::TensorSteps(const std::string &name, Mode mo
   for (const Mode filed : kModes) {
     if (mode != Mode::kGlobal && mode != filed) continue;
     for (const Entry &entry : tensor->Of(filed)) {
-      // The first global step that was this step stands for it, whoever wrote it.
+      // The first global step with this number represents it, whichever worker wrote it.
       const int64_t global = steps_.GlobalStepOf(filed, entry.step).value_or(entry.global_step);
       const int64_t number = mode == Mode::kGlobal ? global : entry.step;
       if (!found.empty() && found.back() == number) continue;
@@ -63,8 +63,8 @@ Result<std::vector<int64_t>> Trial::TensorSteps(const std::string &name, Mode mo
   return found;
 }
 
-// Where the entries of a step are filed: under GLOBAL if it was saved so, else under the
-// mode that the global step was.
+// Returns the key that the entries of a step are stored under: GLOBAL if the step was saved so,
+// else the mode of the global step.
 std::optional<ModeStep> Trial::KeyOf(const TensorEntries &tensor, int64_t step, Mode mode) const {
   if (mode != Mode::kGlobal || !tensor.At(Mode::kGlobal, step).empty()) return ModeStep{mode, step};
   return steps_.ModeStepOf(step);
@@ -105,10 +105,15 @@ StepEntries Trial::EntriesAt(const std::string &name, int64_t step, Mode mode,
   const auto is_before = [this](const Entry &a, const Entry &b) SMD_REQUIRES(mutex_) {
     return a.worker != b.worker && worker_names_[a.worker] < worker_names_[b.worker];
   };
-  const auto is_wanted = [&](const Entry &entry)
-                             SMD_REQUIRES(mutex_) { return worker_names_[entry.worker] == worker; };
-  const auto first = worker.empty() ? std::min_element(entries.begin(), entries.end(), is_before)
-                                    : std::find_if(entries.begin(), entries.end(), is_wanted);
+  auto first = entries.end();
+  if (worker.empty()) {
+    first = std::min_element(entries.begin(), entries.end(), is_before);
+  } else if (const auto number = worker_numbers_.find(worker); number != worker_numbers_.end()) {
+    // The entries of a step are sorted by their workers' numbers.
+    first = std::lower_bound(entries.begin(), entries.end(), number->second,
+                             [](const Entry &a, uint16_t b) { return a.worker < b; });
+    if (first != entries.end() && worker_names_[first->worker] != worker) first = entries.end();
+  }
   for (auto entry = first; entry != entries.end() && entry->worker == first->worker; ++entry) {
     found.items.push_back(ItemOf(*tensor, *entry));
   }
@@ -167,8 +172,8 @@ Status Trial::WhyNothing(const std::string &name, int64_t step, Mode mode) {
                                          " was not seen yet; the training job may still save it"));
 }
 
-// Whether the worker has written an event file after the missing one: it will not come
-// back to it.
+// Returns true if the worker has written an event file after the missing one: it will not return to
+// it.
 bool Trial::HasLaterEventFile(const StepEntries::Item &item) {
   const MutexLock lock(mutex_);
   return steps_.HasAfter(item.entry.global_step, item.entry.worker);
@@ -188,8 +193,8 @@ Result<ReadTensor> Trial::ReadTensorAt(const std::string &name, const StepEntrie
     SMD_RETURN_IF_ERROR(CheckUsable());
     SMD_ASSIGN_OR_RETURN(const bool has_ended, store_->Exists(std::string(format::kEndMarker)));
     if (has_ended || attempt >= options_.missing_file_retries || HasLaterEventFile(item)) {
-      options_.logger.Warning(StrCat(store_->Location(), "/", item.file,
-                                     ": the index names this file, but it is not there"));
+      once_log_.Error(StrCat(store_->Location(), "/", item.file,
+                             ": the index names this file, but it is not there"));
       return NotAtStep(name, item.entry.global_step, Mode::kGlobal).With("path", item.file);
     }
     SMD_RETURN_IF_ERROR(PauseOnce(kMissingFilePause));

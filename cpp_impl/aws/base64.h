@@ -1,4 +1,4 @@
-// Base64 (RFC 4648), as S3 writes checksums.
+// Base64 (RFC 4648), which S3 uses for checksums.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace smdebug::aws {
 
 std::string ToBase64(ByteSpan bytes);
 
-// A CRC-32C as x-amz-checksum-crc32c has it: its four bytes, the highest first.
+// Returns a CRC-32C in the form of x-amz-checksum-crc32c: Base64 of its four bytes, big-endian.
 std::string ChecksumText(uint32_t crc32c);
 
 }  // namespace smdebug::aws

@@ -1,4 +1,4 @@
-// Who asks: keys, and where they come from.
+// AWS keys, and the providers that find them.
 #pragma once
 
 #include <memory>
@@ -9,29 +9,29 @@
 
 namespace smdebug::aws {
 
-// Never printed: no stream operator, no message holds one.
+// Must never be printed: there is no stream operator, and no message contains a key.
 struct Credentials {
   std::string access_key;
   std::string secret_key;
-  std::string session_token;           // empty: none
-  std::optional<double> expires_at{};  // seconds since 1970; never, if empty
+  std::string session_token;           // empty if there is none
+  std::optional<double> expires_at{};  // seconds since 1970; empty: never
   std::string source{};                // "environment", "profile default", ...; for messages
-  // Better than none when they have expired and no others can be had: while a machine's
-  // metadata service is down, AWS goes on to accept what it gave.
+  // Use these after their expiry if they cannot be renewed.  While a machine's metadata
+  // service is down, AWS continues to accept the credentials that it returned.
   bool may_outlive_expiry = false;
 };
 
-// One place to look, or several, or one that remembers.  Safe from any thread.
+// Finds credentials in one place, in several, or in a cache.  Safe from any thread.
 class CredentialsProvider {
  public:
   virtual ~CredentialsProvider() = default;
 
-  // Fails with NOT_FOUND where this source has none and the next is to be asked, with
-  // CREDENTIALS (the message says which file, variable or server, and what to do)
-  // where it should have some and does not.
+  // Fails with NOT_FOUND if this source has no credentials and the next one should be tried.
+  // Fails with CREDENTIALS if this source should have credentials but they are missing or
+  // unusable; the message names the file, variable or server, and says what to do.
   virtual Result<Credentials> Get() = 0;
 
-  // The server refused what Get() gave as expired: the next Get() asks anew.
+  // Reports that the server refused these credentials as expired; the next Get() renews them.
   virtual void Refuse(const Credentials &refused) { (void)refused; }
 };
 

@@ -8,25 +8,25 @@
 namespace smdebug::aws {
 namespace {
 
-// The text at `key`; empty if there is none.
+// Returns the text at `key`; empty if there is none.
 Result<std::string> TextAt(const JsonValue &object, std::string_view key,
                            const std::string &source) {
   const std::optional<JsonValue> value = object.Find(key);
   if (!value || value->IsNull()) return std::string();
-  // What JsonValue says of a wrong value may quote it.
+  // JsonValue's own message may quote the value.
   if (!value->IsText()) return Unusable(source, StrCat("'", key, "' is no text"));
   return value->Text();
 }
 
 Result<JsonDocument> ParseObject(std::string_view text, const std::string &source) {
   auto document = JsonDocument::Parse(text);
-  // What the parser says may quote the text.
+  // The parser's message may quote the text.
   if (!document.IsOk()) return Unusable(source, "the answer is no JSON");
   if (!document->Root().IsObject()) return Unusable(source, "the answer is no JSON object");
   return document;
 }
 
-// Machines answer {"Code": "AssumeRoleUnauthorizedAccess", ...} with status 200.
+// Metadata services answer {"Code": "AssumeRoleUnauthorizedAccess", ...} with status 200.
 Status CheckCode(const JsonValue &root, const std::string &source) {
   SMD_ASSIGN_OR_RETURN(const std::string code, TextAt(root, "Code", source));
   if (code.empty() || code == "Success") return Status::Ok();

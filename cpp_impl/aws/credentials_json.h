@@ -1,4 +1,4 @@
-// The document in which containers, machines and programs hand out credentials.
+// Parses the JSON document in which containers, machines and programs return credentials.
 #pragma once
 
 #include <string>
@@ -9,13 +9,14 @@
 
 namespace smdebug::aws {
 
-// {"AccessKeyId": ..., "SecretAccessKey": ..., `token_key`: ..., "Expiration": ...}; the
-// last two may be missing.  `source` is the credentials' and begins messages, which never
-// hold a part of the document but its "Code" and "Message".  Fails with CREDENTIALS.
+// Parses {"AccessKeyId": ..., "SecretAccessKey": ..., `token_key`: ..., "Expiration": ...};
+// the last two may be missing.  `source` becomes the source of the credentials, and begins
+// messages.  Messages quote only "Code" and "Message" of the document.
+// Fails with CREDENTIALS.
 Result<Credentials> ParseCredentialsJson(std::string_view text, std::string_view token_key,
                                          const std::string &source);
 
-// The same from a program, which says "Version": 1 too.
+// Parses the same document from a program, which must also have "Version": 1.
 Result<Credentials> ParseProcessJson(std::string_view text, const std::string &source);
 
 }  // namespace smdebug::aws

@@ -13,7 +13,7 @@ std::vector<ProviderPtr> Places(const ProviderContext &context) {
   places.push_back(MakeCredentialsFileProvider(context));
   places.push_back(MakeProcessProvider(context));
   places.push_back(MakeConfigFileProvider(context));
-  // Behind the keys: programs that sign on for others leave keys beside SSO's settings.
+  // After the keys: programs that sign on for the user store keys next to SSO settings.
   places.push_back(MakeSsoRefusal(context));
   places.push_back(MakeContainerProvider(context));
   places.push_back(MakeInstanceProvider(context));

@@ -1,4 +1,4 @@
-// Credentials as the AWS command line would find them.
+// Finds the credentials that the AWS command line would find.
 #pragma once
 
 #include <memory>
@@ -12,21 +12,22 @@
 
 namespace smdebug::aws {
 
-// What the program itself says; all may be empty.
+// What the program sets itself; all may be empty.
 struct CredentialsOptions {
   std::string access_key{};
   std::string secret_key{};
   std::string session_token{};
   std::string profile{};
-  std::string region{};  // of STS
+  std::string region{};  // for STS
 };
 
-// Looks, in this order, at: the options' keys; the environment (not if the options name a
-// profile); the profile's role; web identity; the shared credentials file;
-// credential_process; the config file; the container's server; the machine's.  Remembers
-// what it finds until shortly before that expires.  Asks nobody before the first Get().
-// Fails with INVALID_ARGUMENT for half a pair of keys, and with INVALID_CONFIG for a wrong
-// AWS_MAX_ATTEMPTS.
+// Returns a provider that searches, in this order: the keys in `options`; the environment
+// (unless `options` names a profile); the profile's role; web identity; the shared
+// credentials file; credential_process; the config file; the container's credentials server;
+// the machine's metadata service.  Caches the credentials until shortly before they expire.
+// Sends no request before the first Get().
+// Fails with INVALID_ARGUMENT if only one of the two keys is set, and with INVALID_CONFIG if
+// AWS_MAX_ATTEMPTS is wrong.
 Result<std::shared_ptr<CredentialsProvider>> MakeDefaultProvider(const CredentialsOptions &options,
                                                                  const Variables &variables,
                                                                  std::shared_ptr<net::Http> http,

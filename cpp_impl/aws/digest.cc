@@ -11,19 +11,19 @@
 namespace smdebug::aws {
 namespace {
 
-constexpr size_t kBlockSize = 64;  // SHA-256's, which HMAC pads its key to
+constexpr size_t kBlockSize = 64;  // of SHA-256; HMAC pads its key to this size
 
 Status NoSha256() {
   return {Code::kInternal,
           "OpenSSL offers no SHA-256; check its configuration (OPENSSL_CONF, FIPS module)"};
 }
 
-// Fetching searches OpenSSL's providers and costs more than a short digest.
-// NULL where there is none; it is never freed.
+// Returns the cached SHA-256, or NULL if there is none; it is never freed.  Fetching searches
+// OpenSSL's providers and costs more than a short digest.
 const EVP_MD *FetchedSha256() {
   static std::atomic<EVP_MD *> fetched{nullptr};
   EVP_MD *sha256 = fetched;
-  // OpenSSL does not say whether it has none or lacked the memory to find it.
+  // Tries twice: OpenSSL does not report whether SHA-256 is missing or memory was short.
   for (int i = 0; i < 2 && sha256 == nullptr; ++i) {
     sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
     EVP_MD *other = nullptr;
@@ -35,7 +35,8 @@ const EVP_MD *FetchedSha256() {
   return sha256;
 }
 
-// What OpenSSL notes of a failure in this thread would pass for the host's, and is memory.
+// Removes the errors that OpenSSL queues in this thread: they use memory, and the host would
+// take them for its own.
 class OwnErrors {
  public:
   OwnErrors() { ERR_set_mark(); }
@@ -70,7 +71,7 @@ Result<Sha256Digest> Sha256(std::string_view text) {
   return Sha256(pieces);
 }
 
-// Built from the digest: EVP_MAC would be fetched, and its context set up, for every one.
+// Built from the digest: EVP_MAC would need a fetch and a new context for each call.
 Result<Sha256Digest> HmacSha256(ByteSpan key, std::string_view text) {
   Sha256Digest short_key;
   if (key.size() > kBlockSize) {

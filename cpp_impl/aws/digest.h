@@ -14,17 +14,17 @@ namespace smdebug::aws {
 
 using Sha256Digest = std::array<std::byte, 32>;
 
-// Both fail with INTERNAL where the machine's OpenSSL offers no SHA-256.  Safe from any
-// thread.
+// These functions fail with INTERNAL if the machine's OpenSSL offers no SHA-256.  Safe from
+// any thread.
 
-// Of all pieces in a row.
+// Computes the digest of the concatenated pieces.
 Result<Sha256Digest> Sha256(std::span<const ByteSpan> pieces);
 Result<Sha256Digest> Sha256(std::string_view text);
 
-// RFC 2104.
+// Computes the HMAC of RFC 2104.
 Result<Sha256Digest> HmacSha256(ByteSpan key, std::string_view text);
 
-// In lower case.
+// Returns lower-case hexadecimal digits.
 std::string ToHex(ByteSpan bytes);
 
 }  // namespace smdebug::aws

@@ -41,7 +41,7 @@ std::string UpperCase(std::string_view text) {
   return out;
 }
 
-// The server that serves all buckets.
+// Returns the server of all buckets in a region.
 Result<net::Uri> ServerOf(const S3Settings &settings, std::string_view region) {
   if (settings.endpoint.empty()) {
     return net::ParseUri(StrCat("https://s3.", region, ".", DnsSuffix(region)));

@@ -1,4 +1,4 @@
-// Where a bucket is reached.
+// Finds the host and path of a bucket.
 #pragma once
 
 #include <string>
@@ -10,61 +10,61 @@
 
 namespace smdebug::aws {
 
-// "s3://bucket/a/b".
+// The parts of "s3://bucket/a/b".
 struct S3Location {
   std::string bucket;
-  std::string prefix;  // without slashes at its ends; may be empty
+  std::string prefix;  // without leading and trailing slashes; may be empty
 };
 
-// INVALID_ARGUMENT if it is no such URL, or CheckBucketName() refuses the bucket.
+// Fails with INVALID_ARGUMENT if it is not such a URL, or as CheckBucketName().
 Result<S3Location> ParseS3Url(std::string_view url);
 
-// INVALID_ARGUMENT, with the rule that is broken, for what S3 lets nobody call a bucket;
-// UNSUPPORTED for access points and directory buckets.
+// Fails with INVALID_ARGUMENT if S3 does not allow the name; the message states the rule.
+// Fails with UNSUPPORTED for access points and directory buckets.
 Status CheckBucketName(std::string_view bucket);
 
-// Virtual host: bucket.host/key.  Path: host/bucket/key.  Automatic: virtual host, but
-// path for an endpoint of one's own, and for a bucket with dots over TLS, which no
-// certificate covers.
+// kVirtualHost: bucket.host/key.  kPath: host/bucket/key.  kAutomatic: a virtual host, except
+// for a custom endpoint, and for a bucket with dots over TLS, which no certificate covers.
 enum class Addressing { kAutomatic, kVirtualHost, kPath };
 
 struct S3Settings {
-  std::string region;    // empty: not known; the bucket's own answer tells
-  std::string endpoint;  // "https://host:port"; empty: AWS's own
+  std::string region;    // empty: unknown; an answer for the bucket contains it
+  std::string endpoint;  // "https://host:port"; empty: that of AWS
   Addressing addressing = Addressing::kAutomatic;
-  std::string ca_bundle;  // a file; empty: the system's
+  std::string ca_bundle;  // a file; empty: that of the system
 };
 
-// Fills in what `given` leaves open.
+// Returns `given`, with each unset member filled in from these sources:
 //   region     AWS_REGION, AWS_DEFAULT_REGION, profile
 //   endpoint   AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, the profile's [services], profile;
-//              none of them if AWS_IGNORE_CONFIGURED_ENDPOINT_URLS or the profile says so
+//              none of them if AWS_IGNORE_CONFIGURED_ENDPOINT_URLS or the profile disables them
 //   addressing the profile's s3 section
 //   ca_bundle  AWS_CA_BUNDLE, profile
-// INVALID_CONFIG for a region that cannot be part of a host name or an addressing style
-// that is none.
+// Fails with INVALID_CONFIG if the region cannot be part of a host name, or the addressing
+// style is unknown.
 Result<S3Settings> FindS3Settings(const S3Settings &given, const Variables &variables,
                                   const Profiles &profiles);
 
-// An endpoint that the environment or the profile sets for a service ("s3", "sts"), or "".
+// Returns the endpoint that the environment or the profile sets for a service ("s3", "sts"),
+// or "".
 std::string ConfiguredEndpoint(std::string_view service, const Variables &variables,
                                const Profiles &profiles);
 
-// AWS_REGION, AWS_DEFAULT_REGION, the profile's, or "".
+// Returns AWS_REGION, else AWS_DEFAULT_REGION, else the profile's region, else "".
 std::string ConfiguredRegion(const Variables &variables, const Profiles &profiles);
 
-// INVALID_CONFIG for what cannot be part of a host name.
+// Fails with INVALID_CONFIG if `region` cannot be part of a host name.
 Status CheckRegion(std::string_view region);
 
-// Of the region's partition: "amazonaws.com" or "amazonaws.com.cn".
+// Returns the suffix of the region's partition: "amazonaws.com" or "amazonaws.com.cn".
 std::string_view DnsSuffix(std::string_view region);
 
 struct S3Endpoint {
   std::string scheme;  // "http" or "https"
-  std::string host;    // with the port, unless it is the scheme's own: the Host header
-  // Before "/" and the encoded key: "" or "/bucket", behind the path of the endpoint.
+  std::string host;    // the Host header: with the port, unless it is the scheme's default
+  // Precedes "/" and the encoded key: the path of the endpoint, then "" or "/bucket".
   std::string path_prefix;
-  std::string region;  // to sign for; us-east-1 where none is known
+  std::string region;  // the region of signatures; us-east-1 if unknown
   bool is_aws = false;
 
   bool IsTls() const { return scheme == "https"; }
@@ -72,9 +72,9 @@ struct S3Endpoint {
   std::string Base() const { return scheme + "://" + host + path_prefix; }
 };
 
-// Of a bucket that CheckBucketName() accepts.  INVALID_CONFIG for an endpoint that is no
-// http or https URL or has user information or a query, for a region that cannot be, and
-// for virtual hosts below an IP address.
+// Returns the endpoint of a bucket that CheckBucketName() accepts.  Fails with INVALID_CONFIG
+// if the configured endpoint is not an http or https URL or has user information or a query,
+// if the region is invalid, and if the virtual host would be below an IP address.
 Result<S3Endpoint> ResolveS3Endpoint(std::string_view bucket, const S3Settings &settings);
 
 }  // namespace smdebug::aws

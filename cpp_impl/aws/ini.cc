@@ -64,8 +64,8 @@ class Parser {
 
   IniFile file_;
   IniSection *section_ = nullptr;
-  IniValue *value_ = nullptr;  // the last one read: indented lines belong to it
-  size_t indent_ = 0;          // of its first line
+  IniValue *value_ = nullptr;  // the last value read, which indented lines continue
+  size_t indent_ = 0;          // the indent of its first line
   int line_number_ = 0;
 };
 

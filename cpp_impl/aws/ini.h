@@ -1,4 +1,4 @@
-// The configuration files of the AWS command line, read as it reads them.
+// Reads the configuration files of the AWS command line, by the same rules.
 #pragma once
 
 #include <map>
@@ -10,8 +10,8 @@
 namespace smdebug::aws {
 
 struct IniValue {
-  std::string text;  // of several lines if it was continued
-  // Instead of a text: `s3 =` and, indented below it, `addressing_style = path`.
+  std::string text;  // has several lines if it was continued
+  // Set instead of `text` for `s3 =` with `addressing_style = path` indented below it.
   std::map<std::string, std::string, std::less<>> nested{};
 };
 
@@ -29,12 +29,12 @@ struct IniFile {
   const IniSection *Find(std::string_view section) const;
 };
 
-// Comments are whole lines that begin with # or ;.  A section or key given twice is
-// merged, the last value counts.  Fails with INVALID_CONFIG; the message names `path`
+// Comments are whole lines that begin with # or ;.  Sections with the same name are merged,
+// and the last value of a key counts.  Fails with INVALID_CONFIG; the message contains `path`
 // and the line, never a value.
 Result<IniFile> ParseIni(std::string_view text, std::string path);
 
-// A file that is not there, or an empty path, is an empty file.  Fails as ParseIni() and
+// A missing file and an empty path both count as an empty file.  Fails as ParseIni() and
 // ReadSmallFile() do.
 Result<IniFile> ReadIni(const std::string &path);
 

@@ -53,8 +53,8 @@ struct SpawnSettings {
   posix_spawnattr_t attributes{};
 };
 
-// Our threads block all signals, and the host may ignore some: neither is for the child.
-// In a group of its own it can be killed with all it has started.
+// Resets signals: library threads block all of them, the host may ignore some, and the child
+// must inherit neither.  Its own process group lets us kill it with all its children.
 void SetSignalsAndGroup(posix_spawnattr_t *attributes) {
   sigset_t none;
   sigset_t all;
@@ -68,7 +68,7 @@ void SetSignalsAndGroup(posix_spawnattr_t *attributes) {
       static_cast<int16_t>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP));
 }
 
-// A running child, killed and buried with this.
+// A running child.  The destructor kills and reaps it.
 class Child {
  public:
   explicit Child(std::string name) : name_(std::move(name)) {}
@@ -106,7 +106,7 @@ class Child {
       const pid_t ended = waitpid(process_, &state, WNOHANG);
       if (ended < 0 && errno == EINTR) continue;
       if (ended != 0) process_ = -1;
-      // A host that collects all children has the state; then the output must do.
+      // The host reaped the child and has its state, so only the output counts.
       if (ended < 0) return Status::Ok();
       if (ended > 0) return CheckState(state);
       if (deadline.IsOver(clock)) return TooLong();
@@ -152,7 +152,7 @@ Result<std::string> ReadToEnd(int file, const Child &child, const std::string &n
   }
 }
 
-// The end of a quoted text that begins at `begin`, whose letters are appended.
+// Appends the quoted text that begins at `begin` to `word`, and returns where it ends.
 std::optional<size_t> ReadQuoted(std::string_view text, size_t begin, std::string *word) {
   const char quote = text[begin];
   for (size_t i = begin + 1; i < text.size(); ++i) {
@@ -201,7 +201,7 @@ Result<std::string> RunProcess(const std::vector<std::string> &words, const Proc
   File input(ends[1]);
   Child child(name);
   SMD_RETURN_IF_ERROR(child.Start(words, input.Number()));
-  input.Close();  // else the end of the output would never be seen
+  input.Close();  // otherwise reading would never reach the end of the output
   auto text = ReadToEnd(output.Number(), child, name, limits, deadline);
   if (!text.IsOk()) return text.GetStatus();
   SMD_RETURN_IF_ERROR(child.WaitForExit(deadline));

@@ -1,4 +1,4 @@
-// Programs that hand out credentials.
+// Runs programs that return credentials.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace smdebug::aws {
 
-// The words of a command as a POSIX shell would split them; quotes and backslashes count,
-// nothing is expanded or run.  INVALID_CONFIG for an open quote or no words at all; the
-// message does not hold the command, which may hold secrets.
+// Splits a command into words as a POSIX shell does: with quotes and backslashes, but without
+// expansion.  Fails with INVALID_CONFIG if a quote is not closed or there is no word.  The
+// message does not contain the command, which may contain secrets.
 Result<std::vector<std::string>> SplitCommand(std::string_view command);
 
 struct ProcessLimits {
@@ -20,10 +20,10 @@ struct ProcessLimits {
   size_t output = size_t{64} << 10;
 };
 
-// What the program writes to its standard output.  It gets no input, and its standard
-// error goes nowhere.  Killed, with its children, when it exceeds a limit.  Fails with IO
-// (cannot be started, exits with a failure), TIMEOUT or CORRUPT_DATA (too much output);
-// messages name the program, not its arguments.  Safe from any thread.
+// Runs a program and returns its standard output.  Its input is empty, and its standard error
+// is discarded.  If the program exceeds a limit, it is killed with its children.  Fails with
+// IO (it cannot be started, or exits with a failure), TIMEOUT or CORRUPT_DATA (too much
+// output).  Messages contain the program's name, not its arguments.  Safe from any thread.
 Result<std::string> RunProcess(const std::vector<std::string> &words,
                                const ProcessLimits &limits = {});
 

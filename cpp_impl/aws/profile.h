@@ -1,4 +1,4 @@
-// Named profiles: what the files of the AWS command line say about one of them.
+// Named profiles in the configuration files of the AWS command line.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace smdebug::aws {
 
-// Both files as they were read.
+// The contents of both files.
 class Profiles {
  public:
   Profiles(IniFile credentials, IniFile config, std::string selected)
@@ -19,23 +19,24 @@ class Profiles {
         config_(std::move(config)),
         selected_(std::move(selected)) {}
 
-  // The profile that is used: the one asked for, else AWS_PROFILE, else "default".
+  // Returns the profile in use: the requested one, else AWS_PROFILE, else "default".
   const std::string &Selected() const { return selected_; }
 
-  // The profile's section of a file, or nullptr.
+  // Return the profile's section of a file, or nullptr.
   const IniSection *InCredentials(std::string_view profile) const;
   const IniSection *InConfig(std::string_view profile) const;
 
   bool Has(std::string_view profile) const;
-  // INVALID_CONFIG, with both paths and the nearest name, if there is no such profile;
-  // "default" need not be there.
+  // Fails with INVALID_CONFIG if the profile does not exist, except for "default"; the message
+  // has both paths and the most similar name.
   Status Check(std::string_view profile) const;
 
-  // A setting of either file; the credentials file counts first.
+  // Returns a setting of either file; the credentials file takes precedence.
   std::optional<std::string> Find(std::string_view profile, std::string_view key) const;
-  // Of the selected profile: `s3 =` and below it `addressing_style = path`.
+  // Returns a nested setting of the selected profile: for `s3 =` with `addressing_style =
+  // path` below it, these are `key` and `nested_key`.
   std::optional<std::string> FindNested(std::string_view key, std::string_view nested_key) const;
-  // Of the section [services x] that the selected profile names.
+  // Returns a setting of the section [services x] that the selected profile refers to.
   std::optional<std::string> FindForService(std::string_view service, std::string_view key) const;
 
   const std::string &CredentialsPath() const { return credentials_.path; }
@@ -47,16 +48,16 @@ class Profiles {
   std::string selected_;
 };
 
-// Where the files are, to be read whenever credentials are wanted: other programs renew
-// keys in them.
+// The paths of both files.  They are read each time credentials are needed, since other
+// programs renew the keys in them.
 class ProfileFiles {
  public:
-  // AWS_SHARED_CREDENTIALS_FILE and AWS_CONFIG_FILE, else credentials and config in
-  // ~/.aws.  `profile` may be empty.
+  // The paths are AWS_SHARED_CREDENTIALS_FILE and AWS_CONFIG_FILE, else credentials and
+  // config in ~/.aws.  `profile` may be empty.
   ProfileFiles(const Variables &variables, std::string_view profile);
 
-  // Missing files are empty ones.  Fails with INVALID_CONFIG, PERMISSION or IO; messages
-  // name the file and line, never a value.
+  // A missing file counts as empty.  Fails with INVALID_CONFIG, PERMISSION or IO; messages
+  // contain the file and line, never a value.
   Result<Profiles> Read() const;
 
   const std::string &Selected() const { return selected_; }
@@ -64,7 +65,7 @@ class ProfileFiles {
   const std::string &ConfigPath() const { return config_path_; }
 
  private:
-  std::string credentials_path_;  // empty if HOME is not known
+  std::string credentials_path_;  // empty if HOME is unknown
   std::string config_path_;
   std::string selected_;
 };

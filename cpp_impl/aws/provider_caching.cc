@@ -9,10 +9,10 @@
 namespace smdebug::aws {
 namespace {
 
-// Seconds before expiry; those of AWS's own libraries.
+// Seconds before expiry, as in the libraries of AWS.
 constexpr double kOneRefreshes = 15 * 60;
 constexpr double kAllWait = 10 * 60;
-// Between two attempts while the old credentials are still good.
+// Between two attempts while the old credentials are still valid.
 constexpr Clock::Duration kPause = std::chrono::seconds(10);
 
 class CachingProvider final : public CredentialsProvider {
@@ -51,7 +51,7 @@ class CachingProvider final : public CredentialsProvider {
   }
 
  private:
-  // Until the credentials expire; below zero if there are none to be given.
+  // Returns the seconds until the credentials expire; negative if there are none to return.
   double SecondsLeft() const SMD_REQUIRES(mutex_) {
     if (!current_ || is_refused_) return -1;
     if (!current_->expires_at) return std::numeric_limits<double>::infinity();
@@ -84,7 +84,7 @@ class CachingProvider final : public CredentialsProvider {
     refreshed_.NotifyAll();
   }
 
-  // Whoever waits for the end of a refresh must be told of it, whatever happens.
+  // Never throws: threads that wait for this refresh must be notified in any case.
   Result<Credentials> Ask() {
     try {
       auto fresh = source_->Get();

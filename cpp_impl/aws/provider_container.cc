@@ -18,7 +18,7 @@ constexpr uint64_t kAnswerLimit = uint64_t{1} << 20;
 constexpr Clock::Duration kConnectTime = std::chrono::seconds(2);
 constexpr Clock::Duration kAnswerTime = std::chrono::seconds(5);
 
-// Exact bytes, not spellings: of "127.1" or "0x7f.0.0.1" nobody can say where it leads.
+// Accepts only four decimal numbers: resolvers disagree on "127.1" or "0x7f.0.0.1".
 bool IsTrustedIpv4(const std::string &host) {
   in_addr address{};
   if (inet_pton(AF_INET, host.c_str(), &address) != 1) return false;
@@ -69,7 +69,7 @@ class ContainerProvider final : public CredentialsProvider {
   Result<std::string> Url() const {
     const auto relative = context_.variables.Find("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
     if (relative) {
-      // Without the slash, "@host" would make the server a user's name.
+      // Without the slash, "@host" would turn the server into a user name.
       if (!relative->starts_with('/')) {
         return Unusable("container",
                         "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI does not begin with '/'");
@@ -86,7 +86,7 @@ class ContainerProvider final : public CredentialsProvider {
     return Unusable("container, AWS_CONTAINER_CREDENTIALS_FULL_URI", allowed);
   }
 
-  // The file is read each time: its owner renews it.
+  // Reads the file each time, since its owner renews it.
   Result<std::string> Token(const std::string &place) const {
     std::string token = context_.variables.Find("AWS_CONTAINER_AUTHORIZATION_TOKEN").value_or("");
     const auto file = context_.variables.Find("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");

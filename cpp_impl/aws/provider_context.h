@@ -1,4 +1,4 @@
-// What the providers of credentials ask, and how they fail.
+// What all credentials providers share: their inputs, their requests and their errors.
 #pragma once
 
 #include <memory>
@@ -18,36 +18,37 @@ struct ProviderContext {
   std::shared_ptr<net::Http> http;
   Variables variables;
   ProfileFiles files;
-  std::string region{};  // empty: as ConfiguredRegion()
-  // The profile was chosen by the program, which counts more than keys that happen to be
-  // in the environment.
+  std::string region{};  // empty: the result of ConfiguredRegion()
+  // The program selected the profile, so it takes precedence over keys in the environment.
   bool is_profile_given = false;
   RetryPolicy retry{};
   Clock *clock = &Clock::System();
   RandomSource random = SystemRandom();
 };
 
-// Says that a place holds nothing: `place` in a few words, as a list of them can hold it.
+// Returns NOT_FOUND for a place without credentials.  `place` is a few words, suitable for a
+// list of places.
 Status NothingAt(std::string place);
 
-// Says that a place holds something that is no use.
+// Returns CREDENTIALS for a place whose contents cannot be used.
 Status Unusable(std::string_view place, std::string_view what);
-// The same because of another failure, whose message must hold no secret and whose code
-// becomes the detail "cause".  AFTER_FORK stays what it is.
+// Returns the same error because of another failure.  The message of `cause` must not contain
+// a secret; its code becomes the detail "cause".  Returns AFTER_FORK unchanged.
 Status Unusable(std::string_view place, const Status &cause);
 
-// Both files, with the selected profile in one of them; else as Unusable().
+// Reads both files and checks that one of them has the selected profile.  Fails as
+// Unusable().
 Result<Profiles> ReadProfiles(const ProviderContext &context);
 
-// The <Code> of a refusal, or empty.
+// Returns the <Code> of an error answer, or an empty string.
 using ServiceCode = std::string (*)(const net::Response &response);
 
-// Tries again as the context's policy says what cannot be had for now; then gives the last
+// Sends a request, and retries transient failures by the context's policy.  Returns the last
 // answer or failure.
 Result<net::Response> SendWithRetries(const ProviderContext &context, const net::Request &request,
                                       ServiceCode service_code = nullptr);
 
-// A header can carry it: no control characters.
+// Returns true if a header can contain the text: it has no control characters.
 bool IsHeaderText(std::string_view text);
 
 }  // namespace smdebug::aws

@@ -12,13 +12,14 @@ constexpr std::string_view kUsualServer = "http://169.254.169.254";
 constexpr std::string_view kUsualServerIpv6 = "http://[fd00:ec2::254]";
 constexpr std::string_view kTokenPath = "/latest/api/token";
 constexpr std::string_view kRolePath = "/latest/meta-data/iam/security-credentials/";
-constexpr const char *kTokenLifetime = "21600";  // seconds, the longest there is
+constexpr const char *kTokenLifetime = "21600";  // seconds, the longest allowed
 constexpr uint64_t kAnswerLimit = uint64_t{1} << 20;
-// The service is on the machine itself; elsewhere nobody answers, and that must not take long.
+// The service is local to the machine.  Outside AWS there is no answer, and that must be found
+// out quickly.
 constexpr Clock::Duration kConnectTime = std::chrono::seconds(1);
 constexpr Clock::Duration kAnswerTime = std::chrono::seconds(1);
 
-// Nobody there, as opposed to somebody who answers badly.
+// Returns true if there is no server, as opposed to a server with a bad answer.
 bool IsAbsent(const Status &failure) {
   const std::string *cause = failure.Detail("cause");
   return cause != nullptr && (*cause == "connect" || *cause == "resolve");
@@ -75,14 +76,14 @@ class InstanceProvider final : public CredentialsProvider {
     net::Request request = Ask(server, kTokenPath);
     request.method = "PUT";
     request.headers = {{"x-aws-ec2-metadata-token-ttl-seconds", kTokenLifetime}};
-    // Asked once before it is asked in earnest: outside AWS each attempt costs a second.
+    // One attempt without retries first: outside AWS each attempt takes a second.
     auto response = context_.http->Send(request);
     if (!response.IsOk() && IsAbsent(response.GetStatus())) {
       return NothingAt(StrCat(place, " (not reachable)"));
     }
     if (!response.IsOk() || response->status >= 500) response = SendWithRetries(context_, request);
     if (!response.IsOk()) return Unusable(place, response.GetStatus());
-    // What else answers at that address, or a metadata service that is switched off.
+    // Another kind of server at that address, or a disabled metadata service.
     if (response->status == 403 || response->status == 404 || response->status == 405) {
       return NothingAt(StrCat(place, " (status ", response->status, " for a session token)"));
     }

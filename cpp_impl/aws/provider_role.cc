@@ -8,7 +8,8 @@
 namespace smdebug::aws {
 namespace {
 
-// One walk from the selected profile to the one that has keys, and back role by role.
+// Follows source_profile from the selected profile to a profile with keys, then assumes the
+// roles on the way back.
 class RoleWalk {
  public:
   RoleWalk(const ProviderContext &context, const Profiles &profiles)
@@ -76,7 +77,7 @@ class RoleWalk {
     return MustHave(provider->Get(), place);
   }
 
-  // Its own keys count before its own role, so that a profile may be its own source.
+  // The profile's own keys take precedence over its role, so a profile may be its own source.
   Result<Credentials> OfSourceProfile(const std::string &profile) {
     for (const bool in_credentials : {true, false}) {
       const IniSection *section =
@@ -98,7 +99,7 @@ class RoleWalk {
                     "is a source_profile but has no keys, role or credential_process");
   }
 
-  // Elsewhere there would be other places to look at; not here.
+  // Turns NOT_FOUND into an error: here no other place remains to search.
   static Result<Credentials> MustHave(Result<Credentials> found, const std::string &place) {
     if (found.IsOk() || found.GetStatus().GetCode() != Code::kNotFound) return found;
     return Unusable(place, StrCat("its credential_source has none: ", found.GetStatus().Message()));

@@ -34,7 +34,7 @@ class WebIdentityProvider final : public CredentialsProvider {
       return Unusable("web identity",
                       "AWS_WEB_IDENTITY_TOKEN_FILE is set but AWS_ROLE_ARN is not; set both");
     }
-    // The files may have the region; no profile of that name need be in them.
+    // The files may contain the region; the selected profile need not exist.
     const auto profiles = context_.files.Read();
     if (!profiles.IsOk()) return Unusable("web identity", profiles.GetStatus());
     const Role role{*arn, variables.Find("AWS_ROLE_SESSION_NAME").value_or("")};

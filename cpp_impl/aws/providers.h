@@ -1,4 +1,4 @@
-// The places where credentials are looked for.
+// One provider for each place that may have credentials.
 #pragma once
 
 #include <functional>
@@ -16,69 +16,71 @@ namespace smdebug::aws {
 
 using ProviderPtr = std::shared_ptr<CredentialsProvider>;
 
-// Always the same.
+// Always returns `credentials`.
 ProviderPtr MakeStaticProvider(Credentials credentials);
 
-// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN.
+// Reads AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.
 ProviderPtr MakeEnvironmentProvider(const Variables &variables);
 
-// The selected profile's role_arn, with credentials of its source_profile (which may have
-// a role itself) or of its credential_source.  A loop of profiles fails with a message
-// that shows it; mfa_serial is not supported.
+// Assumes role_arn of the selected profile, with the credentials of its source_profile (which
+// may have a role itself) or of its credential_source.  If the profiles form a loop, the
+// message shows it.  mfa_serial is not supported.
 ProviderPtr MakeRoleProvider(const ProviderContext &context);
 
-// AWS_WEB_IDENTITY_TOKEN_FILE, AWS_ROLE_ARN, AWS_ROLE_SESSION_NAME, or the settings of
-// those names in the selected profile.  The token file is read each time.
+// Uses AWS_WEB_IDENTITY_TOKEN_FILE, AWS_ROLE_ARN and AWS_ROLE_SESSION_NAME, or the equivalent
+// settings of the selected profile.  Reads the token file each time.
 ProviderPtr MakeWebIdentityProvider(const ProviderContext &context);
 
-// Keys in the shared credentials file, and in the config file.
+// Read the keys in the shared credentials file, and in the config file.
 ProviderPtr MakeCredentialsFileProvider(const ProviderContext &context);
 ProviderPtr MakeConfigFileProvider(const ProviderContext &context);
 
-// The selected profile's credential_process.
+// Runs credential_process of the selected profile.
 ProviderPtr MakeProcessProvider(const ProviderContext &context, const ProcessLimits &limits = {});
 
-// Has none ever, and fails with CREDENTIALS if the selected profile wants a sign-on in a
-// browser (SSO, `aws login`).
+// Never finds credentials.  Fails with CREDENTIALS if the selected profile requires a sign-on
+// in a browser (SSO, `aws login`).
 ProviderPtr MakeSsoRefusal(const ProviderContext &context);
 
-// AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI, with the token of
+// Requests AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI, with the token of
 // AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE or _TOKEN.
 ProviderPtr MakeContainerProvider(const ProviderContext &context);
 
-// The machine's metadata service, version 2.  NOT_FOUND if there is none, or the machine
-// has no role; its credentials may outlive their expiry.
+// Requests credentials from the machine's metadata service, version 2.  Fails with NOT_FOUND
+// if there is no service, or the machine has no role.  The credentials may outlive their
+// expiry.
 ProviderPtr MakeInstanceProvider(const ProviderContext &context);
 
-// The first that does not fail with NOT_FOUND.  If all do: CREDENTIALS, with all the
-// places and what to do.
+// Returns the result of the first provider that does not fail with NOT_FOUND.  If all do,
+// fails with CREDENTIALS; the message lists all places and says what to do.
 ProviderPtr MakeChain(std::vector<ProviderPtr> providers);
 
-// Remembers what `source` gave until shortly before it expires.
-//   15 min before   one thread asks anew, the others go on with the old ones
-//   10 min before   all wait for the new ones
-//   refused         all wait for the new ones, once for each refusal
-// If none can be had, the old ones are given until they expire, and beyond that if they
-// may outlive it; asked for again after some seconds.
+// Caches the credentials of `source` until shortly before they expire.
+//   15 min before   one thread renews them, the others continue with the old credentials
+//   10 min before   all threads wait for the new credentials
+//   refused         all threads wait for the new credentials, once for each refusal
+// If they cannot be renewed, returns the old credentials until they expire, and longer if
+// they may outlive their expiry.  Retries the renewal after some seconds.
 ProviderPtr MakeCachingProvider(ProviderPtr source, Clock &clock);
 
-// Parts of several providers.  All fail as Get() does, with `profile` in the message.
+// Parts shared by several providers.  All fail as Get() does, with `profile` in the message.
 
-// The static keys in a section; `section` may be nullptr.
+// Returns the static keys in a section; `section` may be nullptr.
 Result<Credentials> KeysIn(const IniSection *section, const std::string &profile,
                            const std::string &path);
-// Of the profile's credential_process.
+// Returns the credentials from the profile's credential_process.
 Result<Credentials> ByProcess(const Profiles &profiles, const std::string &profile,
                               const ProcessLimits &limits);
-// Of the profile's web_identity_token_file and role_arn.
+// Returns the credentials for the profile's web_identity_token_file and role_arn.
 Result<Credentials> ByWebIdentity(const ProviderContext &context, const Profiles &profiles,
                                   const std::string &profile);
-// CREDENTIALS if the profile wants a sign-on in a browser.
+// Fails with CREDENTIALS if the profile requires a sign-on in a browser.
 Status CheckNeedsNoSso(const Profiles &profiles, const std::string &profile);
 
-// Whether credentials, or the token for them, may be sent to such a server of one's own:
-// over https any; over http only loopback and the addresses that AWS sets aside.
-// UNSUPPORTED, or INVALID_ARGUMENT for what is no URL; the message does not hold it.
+// Checks that credentials, or the token for them, may be sent to this server: any over https;
+// over http only loopback and the addresses that AWS reserves for this.  Fails with
+// UNSUPPORTED, or with INVALID_ARGUMENT if `url` is not a URL.  The message does not contain
+// the URL.
 Status CheckContainerUrl(std::string_view url);
 
 }  // namespace smdebug::aws

@@ -126,7 +126,7 @@ std::optional<Clock::Duration> Retries::Next(RetryKind kind, std::optional<Clock
   if (!budget_.Take(kind)) return {};
   const Clock::Duration base =
       kind == RetryKind::kThrottling ? policy_.throttling_base : policy_.transient_base;
-  // Doubled so often, any base is beyond the longest delay; more would overflow.
+  // After 20 doublings any base exceeds the longest delay; more would overflow.
   const int doublings = std::min(attempts_ - 1, 20);
   const Clock::Duration most = std::min(base * (int64_t{1} << doublings), policy_.longest);
   const auto delay = std::chrono::duration_cast<Clock::Duration>(

@@ -1,4 +1,4 @@
-// When to try again, and after how long: AWS's "standard" retry mode.
+// Decides whether and when to retry: the "standard" retry mode of AWS.
 // Source: AWS SDKs and Tools Reference Guide, "Retry behavior".
 #pragma once
 
@@ -16,24 +16,24 @@ namespace smdebug::aws {
 
 enum class RetryKind { kNone, kTransient, kThrottling };
 
-// Of an answer; `service_code` is the <Code> of its body, or empty.
+// Classifies an answer; `service_code` is the <Code> of its body, or empty.
 RetryKind Classify(int http_status, std::string_view service_code);
-// Of an exchange that gave no answer, or of an answer made into a Status.
+// Classifies an exchange without an answer, or an answer converted to a Status.
 RetryKind Classify(const Status &status);
 
-// What the server asks for in x-amz-retry-after, if it does.
+// Returns the delay that the server requests in x-amz-retry-after, if any.
 std::optional<Clock::Duration> RetryAfter(const net::Response &response);
 
-// How many retries all requests of one client may make together.  When a service is
-// down, the budget is soon used up and its clients stop adding to the load.  Safe from
-// any thread.
+// Limits the retries of all requests of one client together.  When a service is down, the
+// budget is soon used up, and its clients stop adding to the load.  Safe from any thread.
 class RetryBudget {
  public:
   static constexpr int kCapacity = 500;
 
-  // False if too little is left.
+  // Returns false if too little is left.
   bool Take(RetryKind kind);
-  // After a success: gives back what its last retry took; a little, if it had none.
+  // Call after a success.  Returns to the budget the cost of the request's last retry, or a
+  // small amount if it had no retry.
   void Refund(RetryKind last_retry);
   int Left() const;
 
@@ -49,26 +49,28 @@ struct RetryPolicy {
   Clock::Duration longest = std::chrono::seconds(20);
 };
 
-// With AWS_MAX_ATTEMPTS.  Fails with INVALID_CONFIG if that is no number from 1 to 100.
+// Returns the policy with AWS_MAX_ATTEMPTS applied.  Fails with INVALID_CONFIG if that is not
+// a number from 1 to 100.
 Result<RetryPolicy> RetryPolicyFrom(const Variables &variables);
 
-// Numbers in [0, 1), from any thread.
+// Returns numbers in [0, 1).  Safe from any thread.
 using RandomSource = std::function<double()>;
 RandomSource SystemRandom();
 
-// The attempts of one request.  For one thread; what it is given must outlive it.
+// The attempts of one request.  Only one thread may use it.  The constructor's arguments must
+// outlive it.
 class Retries {
  public:
   Retries(const RetryPolicy &policy, RetryBudget &budget, const RandomSource &random)
       : policy_(policy), budget_(budget), random_(random) {}
 
-  // After a failed attempt: how long to wait before the next, or nothing if there shall
-  // be none.  The delay of retry i (from 0) is random * min(base * 2^i, longest); what
-  // the server asked for makes it longer, by at most 5 s.
+  // Call after a failed attempt.  Returns the delay before the next attempt, or nothing if
+  // there must be none.  The delay of retry i (from 0) is random * min(base * 2^i, longest).
+  // A delay that the server `asked` for extends it, by at most 5 s.
   std::optional<Clock::Duration> Next(RetryKind kind, std::optional<Clock::Duration> asked = {});
   void Succeeded() { budget_.Refund(last_); }
 
-  int Attempts() const { return attempts_; }  // begun so far
+  int Attempts() const { return attempts_; }  // started so far
 
  private:
   const RetryPolicy &policy_;
@@ -78,7 +80,7 @@ class Retries {
   int attempts_ = 1;
 };
 
-// Blocks for so long.
+// Blocks the thread for `time`.
 void Pause(Clock &clock, Clock::Duration time);
 
 }  // namespace smdebug::aws

@@ -11,15 +11,17 @@
 namespace smdebug::aws {
 namespace {
 
-// What S3 tolerates between its clock and ours.
+// The difference in seconds that S3 tolerates between its clock and ours.
 constexpr double kToleratedSkew = 900;
+// No clock is wrong by more than a century: then the service's date is.
+constexpr double kMostSkew = 100 * 365.25 * 86400;
 
 std::string HeaderOr(const net::Response &response, std::string_view name) {
   const std::string *found = response.Find(name);
   return found == nullptr ? std::string() : *found;
 }
 
-// Of a body that is an <Error>; the rest stays as it was.
+// Fills in the error from a body that is an <Error>; otherwise leaves it unchanged.
 void ReadErrorBody(const Result<net::Element> &document, S3Error *error) {
   if (!document.IsOk() || document->name != "Error") return;
   error->code = document->TextOf("Code");
@@ -30,9 +32,9 @@ void ReadErrorBody(const Result<net::Element> &document, S3Error *error) {
 
 bool IsSuccess(int http_status) { return http_status >= 200 && http_status < 300; }
 
-// What repeats a secret is not quoted, whoever says it.
+// Clears every part of the answer that contains a secret, so that no message quotes it.
 void Censor(const Credentials &credentials, S3Error *error) {
-  constexpr size_t kShortest = 8;  // what is shorter is in many words by chance
+  constexpr size_t kShortest = 8;  // shorter texts are part of many words by chance
   for (const std::string *secret : {&credentials.secret_key, &credentials.session_token}) {
     if (secret->size() < kShortest) continue;
     for (std::string *said : {&error->code, &error->message, &error->region, &error->request_id}) {
@@ -49,7 +51,7 @@ S3Call::S3Call(S3Client &client, S3Request request)
       progress_(request_.sink, request_.range_length),
       headers_(request_.headers),
       retries_(client.Parts().retry, client.Budget(), client.Parts().random) {
-  // With a POST it would be the checksum of the object to be.
+  // Only for PUT: with a POST this header is the checksum of the future object.
   if (request_.method == "PUT") {
     uint32_t crc32c = 0;
     for (const ByteSpan piece : request_.body) crc32c = ExtendCrc32c(crc32c, piece);
@@ -92,7 +94,7 @@ Status S3Call::AddRange() {
   return Status::Ok();
 }
 
-// Of an answer that claims to be the range that was asked for.
+// Checks that the answer is the requested range.
 Status S3Call::CheckRange(const net::Response &response) const {
   const std::string location = client_.LocationOf(request_.key);
   if (response.status != 206) {
@@ -124,7 +126,7 @@ S3Error S3Call::Read(const net::Response &response) const {
   const auto document = net::ParseXml(response.body);
   ReadErrorBody(document, &error);
   Censor(credentials_, &error);
-  // The 200 was sent before the work began, so without a result it means nothing.
+  // The service sent status 200 before it did the work, so without a result it means nothing.
   const bool is_done = document.IsOk() && document->name.ends_with("Result");
   if (IsSuccess(response.status) && !is_done && error.code.empty()) {
     error.code = "InternalError";
@@ -140,19 +142,20 @@ bool S3Call::CorrectRegion(const S3Error &error) {
                         (request_.method == "HEAD" && error.http_status == 400);
   if (!is_asked || has_moved_ || error.region.empty()) return false;
   has_moved_ = true;
-  // Another call may have moved the client meanwhile, which is as good.
+  // Another call may have moved the client in the meantime, which also corrects the region.
   return client_.MoveTo(error.region) || client_.Endpoint().region == error.region;
 }
 
 bool S3Call::CorrectClock(const S3Error &error, const net::Response &response) {
   const bool is_said = error.code == "RequestTimeTooSkewed" || error.code == "RequestExpired";
-  // A HEAD's answer has no body to say so.
+  // The answer to a HEAD has no body that could report it.
   const bool may_be = request_.method == "HEAD" && error.http_status == 403;
   if ((!is_said && !may_be) || has_set_clock_) return false;
   const std::optional<double> date = net::ParseHttpDate(HeaderOr(response, "date"));
   if (!date) return false;
   const double ours = client_.Parts().clock->WallSeconds() + client_.Skew();
-  if (!is_said && std::abs(*date - ours) < kToleratedSkew) return false;
+  const double skew = std::abs(*date - ours);
+  if (skew > kMostSkew || (!is_said && skew < kToleratedSkew)) return false;
   has_set_clock_ = true;
   if (client_.SetTime(*date)) {
     client_.Parts().logger.Warning(StrCat(client_.LocationOf(""),
@@ -217,7 +220,7 @@ Result<net::Response> S3Call::Wait() {
       asked = RetryAfter(*response);
     } else {
       kind = Classify(failure);
-      // Only the end of the connection or of its last chunk was lost.
+      // The whole range arrived; only the end of the connection or of the last chunk is lost.
       if (kind != RetryKind::kNone && HasWholeRange()) return net::Response{206, {}, {}, 0};
     }
     const std::optional<Clock::Duration> delay = retries_.Next(kind, asked);

@@ -1,4 +1,4 @@
-// One request to S3 from its first attempt to its last.
+// One request to S3, from its first attempt to its last.
 #pragma once
 
 #include <algorithm>
@@ -13,27 +13,27 @@
 
 namespace smdebug::aws {
 
-// For one thread.  What the request points to must outlive it.
+// Only one thread may use a call.  What the request points to must outlive the call.
 class S3Call {
  public:
-  // The first attempt is under way when this returns.
+  // Starts the first attempt.
   S3Call(S3Client &client, S3Request request);
   S3Call(const S3Call &) = delete;
   S3Call &operator=(const S3Call &) = delete;
 
-  // An answer that is a success.  Tries again, within the client's policy and budget,
-  // what is worth it: what the network or the service could not do for now, a wrong
-  // region, a wrong clock, expired credentials; the latter three once each.  A body that
-  // broke off is asked for from there on.  Fails as S3Failure(), net::Exchange::Wait() or
-  // the credentials' provider; CORRUPT_DATA for an answer that does not fit the request,
+  // Waits for the answer and returns it if it is a success.  Retries, within the client's
+  // policy and budget, after a transient failure of the network or the service, a wrong
+  // region, a wrong clock, or expired credentials; the last three once each.  If a body is cut
+  // off, requests only the rest.  Fails as S3Failure(), net::Exchange::Wait() or the
+  // credentials provider.  Fails with CORRUPT_DATA if the answer does not match the request,
   // and for a range that no object can have.
   Result<net::Response> Wait();
 
-  // Begun so far; corrections do not count.
+  // Returns the number of attempts started so far, without corrections.
   int Attempts() const { return retries_.Attempts(); }
 
  private:
-  // Counts what came, and takes no more than was asked for.
+  // Counts the received bytes, and accepts no more than were requested.
   class Progress final : public ByteSink {
    public:
     Progress(ByteSink *sink, uint64_t size) : sink_(sink), size_(size) {}
@@ -58,9 +58,9 @@ class S3Call {
   Status AddRange();
   Status CheckRange(const net::Response &response) const;
   bool HasWholeRange() const;
-  // What a failed answer says.
+  // Returns the error that a failed answer reports.
   S3Error Read(const net::Response &response) const;
-  // Whether something was put right, so that the same request may succeed at once.
+  // Returns true if it corrected the cause, so that the same request may succeed now.
   bool Correct(const S3Error &error, const net::Response &response);
   bool CorrectRegion(const S3Error &error);
   bool CorrectClock(const S3Error &error, const net::Response &response);
@@ -70,20 +70,20 @@ class S3Call {
   S3Client &client_;
   S3Request request_;
   Progress progress_;
-  uint64_t attempt_begin_ = 0;  // bytes that had come before this attempt
+  uint64_t attempt_begin_ = 0;  // bytes received before this attempt
   std::string payload_hash_;
-  std::vector<net::Header> headers_;  // the caller's
+  std::vector<net::Header> headers_;  // those of the caller
   Retries retries_;
   Credentials credentials_;
   Status not_begun_;
-  // Destroyed first: until then it may use the sink.
+  // Destroyed first, since it may use the sink until then.
   std::unique_ptr<net::Exchange> exchange_;
   bool has_moved_ = false;
   bool has_set_clock_ = false;
   bool has_renewed_ = false;
 };
 
-// Sends it and waits.
+// Sends a request and waits for the answer.
 Result<net::Response> Call(S3Client &client, S3Request request);
 
 }  // namespace smdebug::aws

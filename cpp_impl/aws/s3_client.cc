@@ -8,7 +8,7 @@
 namespace smdebug::aws {
 namespace {
 
-// Less than this may be the time that a request takes.
+// A smaller difference may be the duration of a request.
 constexpr double kLeastSkew = 60;
 
 }  // namespace

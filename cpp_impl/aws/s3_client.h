@@ -1,4 +1,4 @@
-// One bucket, asked over HTTP.
+// A client of one bucket, over HTTP.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,12 @@
 
 namespace smdebug::aws {
 
-// What a client is made from.
+// The parts of a client.
 struct S3Parts {
   std::string bucket;
   S3Settings settings;
-  // Over TLS the payload may go unsigned, which spares its SHA-256.  Never over http.
+  // If false, payloads are not signed over TLS, which saves their SHA-256.  Over http they are
+  // always signed.
   bool signs_payload = true;
   RetryPolicy retry;
   net::Timeouts timeouts;
@@ -35,7 +36,7 @@ struct S3Parts {
   RandomSource random = SystemRandom();
 };
 
-// One request as S3 means it; what it points to is lent until its call has ended.
+// One S3 request.  What it points to is borrowed until its call is destroyed.
 struct S3Request {
   std::string_view action;  // for messages: "reading", "writing", "listing"
   std::string method = "GET";
@@ -43,12 +44,12 @@ struct S3Request {
   std::vector<QueryParameter> query{};
   std::vector<net::Header> headers{};  // names in lower case
   std::vector<ByteSpan> body{};
-  // Where the body of a 206 answer goes: `range_length` bytes from `range_offset` on.
+  // Receives the body of a 206 answer: `range_length` bytes from `range_offset` on.
   ByteSink *sink = nullptr;
   uint64_t range_offset = 0;
   uint64_t range_length = 0;
   uint64_t body_limit = uint64_t{64} << 20;
-  // Answers with 200 may hold an <Error> all the same.
+  // An answer with status 200 may contain an <Error>.
   bool may_fail_late = false;
 };
 
@@ -62,23 +63,23 @@ class S3Client {
   // "s3://bucket/key"
   std::string LocationOf(std::string_view key) const;
 
-  // What a call needs.
+  // A signed request, and the credentials that signed it.
   struct Signed {
     net::Request request;
     Credentials credentials;
   };
-  // Fails as the credentials' provider.
+  // Fails as the credentials provider.
   Result<Signed> Sign(const S3Request &request, std::string_view payload_hash);
-  // UNSIGNED-PAYLOAD where that is allowed.
+  // Returns the payload hash, or UNSIGNED-PAYLOAD if that is allowed.
   Result<std::string> HashPayload(const std::vector<ByteSpan> &body);
   const S3Parts &Parts() const { return parts_; }
   RetryBudget &Budget() { return budget_; }
 
-  // The bucket lies there; false if that is where it was looked for.
+  // Sets the bucket's region.  Returns false if that is already the region in use.
   bool MoveTo(const std::string &region) SMD_EXCLUDES(mutex_);
-  // The service's time is that; false if it was thought so before.
+  // Sets the service's time.  Returns false if the known skew already matches it.
   bool SetTime(double service_time) SMD_EXCLUDES(mutex_);
-  // Seconds that this machine's clock is behind the service's.
+  // Returns how many seconds this machine's clock is behind that of the service.
   double Skew() SMD_EXCLUDES(mutex_);
   S3Endpoint Endpoint() SMD_EXCLUDES(mutex_);
 
@@ -94,7 +95,7 @@ class S3Client {
   Mutex mutex_;
   S3Endpoint endpoint_ SMD_GUARDED_BY(mutex_);
   double skew_ SMD_GUARDED_BY(mutex_) = 0;
-  // The key derived last, and what it is for.
+  // The last derived key, and its scope.
   std::string key_scope_ SMD_GUARDED_BY(mutex_);
   Sha256Digest key_ SMD_GUARDED_BY(mutex_){};
 };

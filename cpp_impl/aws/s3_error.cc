@@ -26,6 +26,7 @@ constexpr Meaning kMeanings[] = {
     {"InvalidToken", Code::kCredentialsRefused},
     {"NoSuchBucket", Code::kBucketNotFound},
     {"NoSuchKey", Code::kNotFound},
+    {"NotSignedUp", Code::kCredentialsRefused},
     {"PermanentRedirect", Code::kWrongRegion},
     {"RequestExpired", Code::kClockSkewed},
     {"RequestTimeTooSkewed", Code::kClockSkewed},
@@ -77,7 +78,7 @@ std::string Advice(Code code, const S3Error &error, std::string_view source) {
   }
 }
 
-// At most so many bytes, and no part of a character at their end.
+// Cuts the text to at most `longest` bytes, without splitting a character.
 std::string_view Cut(std::string_view text, size_t longest) {
   if (text.size() <= longest) return text;
   const auto is_within = [&] {
@@ -95,7 +96,7 @@ S3Error Shortened(const S3Error &error) {
           name(error.region), name(error.request_id)};
 }
 
-// One line, without what a hostile service may put into it.
+// Returns one line for a message; the service may be hostile.
 std::string Sentence(const S3Error &error) {
   std::string text = error.code.empty() ? StrCat("HTTP ", error.http_status)
                                         : StrCat(error.code, " (HTTP ", error.http_status, ")");

@@ -1,4 +1,4 @@
-// What an S3 service says when it refuses, as a Status that says what to do.
+// Converts the error answers of an S3 service to a Status that says what to do.
 #pragma once
 
 #include <string>
@@ -8,17 +8,18 @@
 
 namespace smdebug::aws {
 
-// The parts of an error answer; those that were not sent are empty.
+// The parts of an error answer; missing parts are empty.
 struct S3Error {
   int http_status = 0;
   std::string code{};     // "NoSuchKey"
   std::string message{};  // the service's sentence
-  std::string region{};   // where the bucket lies, if the service says so
+  std::string region{};   // the bucket's region, if the service reports it
   std::string request_id{};
 };
 
-// `action` is a verb ("reading"), `location` the object or bucket as s3://..., and
-// `source` where the credentials came from.  Codes: PERMISSION, NOT_FOUND,
+// Returns the error for a failed answer.  `action` is a verb ("reading"), `location` the
+// object or bucket as s3://..., and `source` that of the credentials.  Codes: PERMISSION,
+// NOT_FOUND,
 // CREDENTIALS_REFUSED, CREDENTIALS_EXPIRED, CLOCK_SKEWED, WRONG_REGION,
 // BUCKET_NOT_FOUND, THROTTLED, NETWORK (the service failed), TIMEOUT or IO.  Details:
 // "path", "http_status", "s3_code", "region", "request_id".

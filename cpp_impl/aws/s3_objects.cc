@@ -5,6 +5,7 @@
 #include "aws/base64.h"
 #include "aws/s3_call.h"
 #include "base/crc32c.h"
+#include "base/json.h"
 #include "base/strings.h"
 #include "net/http_date.h"
 #include "net/uri.h"
@@ -13,10 +14,10 @@
 namespace smdebug::aws {
 namespace {
 
-// As S3 gives them, and more than anybody keeps in one place.
+// S3's own page size, and more pages than any real listing has.
 constexpr uint32_t kPageSize = 1000;
 constexpr int kMostPages = 100'000;
-// In a row: keys that were removed may leave some.
+// Consecutive empty pages, which removed keys may leave.
 constexpr int kMostEmptyPages = 1000;
 
 S3Request TextRequest(const std::string &key, uint64_t limit) {
@@ -46,7 +47,7 @@ Status FinishRange(const S3Client &client, const ObjectRange &range, S3Call &cal
                                                           " lie beyond the object's end"));
 }
 
-// Checksums of the parts of an object have a "-" and their number.
+// The checksum of a multipart object ends in "-" and the number of parts; it is skipped.
 Status CheckText(const S3Client &client, const std::string &key, const net::Response &response) {
   const std::string *checksum = response.Find("x-amz-checksum-crc32c");
   if (checksum == nullptr || checksum->find('-') != std::string::npos) return Status::Ok();
@@ -57,7 +58,7 @@ Status CheckText(const S3Client &client, const std::string &key, const net::Resp
 Result<std::string> FinishText(S3Client &client, const std::string &key, uint64_t limit,
                                S3Call &call) {
   auto answer = call.Wait();
-  // The only such failure of a body that goes to no sink.
+  // Without a sink, an oversized body is the only cause of CORRUPT_DATA.
   if (answer.GetStatus().GetCode() == Code::kCorruptData) {
     const std::string location = client.LocationOf(key);
     return Unsupported(StrCat(location, ": it has more bytes than this kind of file may have (",
@@ -66,7 +67,7 @@ Result<std::string> FinishText(S3Client &client, const std::string &key, uint64_
   }
   SMD_ASSIGN_OR_RETURN(net::Response response, std::move(answer));
   if (!CheckText(client, key, response).IsOk()) {
-    // Once more: it may have been damaged on its way only.
+    // Reads it again: it may have been damaged only in transit.
     SMD_ASSIGN_OR_RETURN(response, Call(client, TextRequest(key, limit)));
     SMD_RETURN_IF_ERROR(CheckText(client, key, response));
   }
@@ -79,21 +80,22 @@ S3Request HeadRequest(const std::string &key) {
   return request;
 }
 
-// The answer to a HEAD has no body, and so no reason for a refusal.
+// Returns true if a refusal has no reason: the answer to a HEAD has no body.
 bool IsUnexplained(const Status &failure) {
   const std::string *status = failure.Detail("http_status");
   return status != nullptr && (*status == "400" || *status == "403") &&
          failure.Detail("s3_code") == nullptr;
 }
 
-// Success if the reason is gone, as when expired credentials were renewed.
+// Sends a GET to learn the reason.  Succeeds if the reason is gone, for example because
+// expired credentials were renewed.
 Status AskForReason(S3Client &client, const std::string &key) {
   S3Request request = TextRequest(key, 4096);
   request.headers = {{"range", "bytes=0-0"}};
   const Status answer = Call(client, std::move(request)).GetStatus();
   const std::string *status = answer.Detail("http_status");
   const bool is_empty = status != nullptr && *status == "416";
-  // More than was asked for, and so an answer.
+  // The service sent more than requested, so it does answer.
   const bool is_whole = answer.GetCode() == Code::kCorruptData;
   return is_empty || is_whole ? Status::Ok() : answer;
 }
@@ -103,19 +105,29 @@ struct Page {
   std::string next;  // token; empty at the end
 };
 
-Result<Page> ParsePage(std::string_view body) {
+Status AddKeys(const net::Element &list, std::string_view group, std::string_view name,
+               std::vector<std::string> *keys) {
+  const bool is_encoded = list.TextOf("EncodingType") == "url";
+  for (const net::Element *object : list.FindAll(group)) {
+    std::string key(object->TextOf(name));
+    if (is_encoded) {
+      SMD_ASSIGN_OR_RETURN(key, net::PercentDecode(key, net::Pluses::kAreSpaces));
+    }
+    keys->push_back(std::move(key));
+  }
+  return Status::Ok();
+}
+
+Result<Page> ParsePage(std::string_view body, bool has_groups) {
   SMD_ASSIGN_OR_RETURN(const net::Element list, net::ParseXml(body));
   if (list.name != "ListBucketResult") {
     return CorruptData("the answer", StrCat("is a <", list.name, ">, not a <ListBucketResult>"));
   }
-  const bool is_encoded = list.TextOf("EncodingType") == "url";
   Page page;
-  for (const net::Element *object : list.FindAll("Contents")) {
-    std::string key(object->TextOf("Key"));
-    if (is_encoded) {
-      SMD_ASSIGN_OR_RETURN(key, net::PercentDecode(key, net::Pluses::kAreSpaces));
-    }
-    page.keys.push_back(std::move(key));
+  SMD_RETURN_IF_ERROR(AddKeys(list, "Contents", "Key", &page.keys));
+  if (has_groups) {
+    SMD_RETURN_IF_ERROR(AddKeys(list, "CommonPrefixes", "Prefix", &page.keys));
+    std::sort(page.keys.begin(), page.keys.end());
   }
   if (list.TextOf("IsTruncated") == "true") {
     page.next = list.TextOf("NextContinuationToken");
@@ -133,14 +145,15 @@ Result<Page> GetPage(S3Client &client, const ListQuery &query, const std::string
                    {"encoding-type", "url"},
                    {"max-keys", std::to_string(size)},
                    {"prefix", query.prefix}};
-  if (query.is_flat) request.query.push_back({"delimiter", "/"});
+  const std::string delimiter = query.is_flat ? "/" : query.delimiter;
+  if (!delimiter.empty()) request.query.push_back({"delimiter", delimiter});
   if (!token.empty()) {
     request.query.push_back({"continuation-token", token});
   } else if (!query.start_after.empty()) {
     request.query.push_back({"start-after", query.start_after});
   }
   SMD_ASSIGN_OR_RETURN(const net::Response response, Call(client, std::move(request)));
-  auto page = ParsePage(response.body);
+  auto page = ParsePage(response.body, !query.delimiter.empty());
   if (page.IsOk()) return page;
   const std::string location = client.LocationOf(query.prefix);
   return Status(Code::kCorruptData,
@@ -222,6 +235,7 @@ Status DeleteObject(S3Client &client, const std::string &key) {
 }
 
 Result<std::vector<std::string>> ListKeys(S3Client &client, const ListQuery &query) {
+  const std::string location = client.LocationOf(query.prefix);
   std::vector<std::string> keys;
   std::string token;
   int empty_pages = 0;
@@ -231,14 +245,17 @@ Result<std::vector<std::string>> ListKeys(S3Client &client, const ListQuery &que
     if (!is_new || (!token.empty() && page.next == token)) break;
     const size_t before = keys.size();
     for (std::string &key : page.keys) {
-      if (key.starts_with(query.prefix)) keys.push_back(std::move(key));
+      if (!key.starts_with(query.prefix)) {
+        return CorruptData(location, StrCat("listing it failed: the service lists '", Excerpt(key),
+                                            "', which was not asked for"));
+      }
+      keys.push_back(std::move(key));
     }
     empty_pages = keys.size() == before ? empty_pages + 1 : 0;
     const bool is_enough = query.most != 0 && keys.size() >= query.most;
     if (page.next.empty() || is_enough) return keys;
     token = std::move(page.next);
   }
-  const std::string location = client.LocationOf(query.prefix);
   return CorruptData(location, "listing it does not come to an end: the service repeats a page");
 }
 

@@ -1,4 +1,4 @@
-// What is done with the objects of a bucket.
+// Operations on the objects of a bucket.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace smdebug::aws {
 
-// All fail as S3Call::Wait().
+// All functions fail as S3Call::Wait().
 
 struct ObjectInfo {
   uint64_t size = 0;
   double modified_at = 0;  // seconds since 1970
 };
 
-// Nothing if there is no such object.
+// Returns nothing if the object does not exist.
 Result<std::optional<ObjectInfo>> HeadObject(S3Client &client, const std::string &key);
 
 struct ObjectRange {
@@ -32,14 +32,14 @@ struct ObjectRange {
   ByteSink *sink = nullptr;
 };
 
-// Gives the sink the bytes of the range, by one request.
+// Reads a range into its sink, with one request.
 Status GetRange(S3Client &client, const ObjectRange &range);
 
-// The same for each of several, all asked for at once.
+// Reads several ranges, with concurrent requests.
 std::vector<Status> GetRanges(S3Client &client, std::span<const ObjectRange> ranges);
 
-// Whole objects of at most `limit` bytes, all asked for at once; a checksum that the
-// service keeps is verified.  UNSUPPORTED for a larger one.
+// Reads whole objects of at most `limit` bytes, with concurrent requests.  Verifies the
+// checksum if the service has one.  Fails with UNSUPPORTED for a larger object.
 std::vector<Result<std::string>> GetTexts(S3Client &client, const std::vector<std::string> &keys,
                                           uint64_t limit);
 
@@ -50,12 +50,14 @@ Status DeleteObject(S3Client &client, const std::string &key);
 
 struct ListQuery {
   std::string prefix;
-  std::string start_after{};  // keys up to this one are left out; may be empty
-  bool is_flat = false;       // without keys that have a "/" behind the prefix
-  uint32_t most = 0;          // keys; 0: all
+  std::string start_after{};  // omits the keys up to this one; may be empty
+  bool is_flat = false;       // omits the keys with a "/" after the prefix
+  // If set, keys that contain this text after the prefix are listed as one, up to its end.
+  std::string delimiter{};
+  uint32_t most = 0;  // keys; 0: all
 };
 
-// In order.  CORRUPT_DATA for a service whose pages do not come to an end.
+// Returns the keys in order.  Fails with CORRUPT_DATA if the service's pages never end.
 Result<std::vector<std::string>> ListKeys(S3Client &client, const ListQuery &query);
 
 }  // namespace smdebug::aws

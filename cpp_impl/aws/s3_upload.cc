@@ -13,9 +13,9 @@
 namespace smdebug::aws {
 namespace {
 
-constexpr int kMostParts = 10'000;  // S3's own limit
+constexpr int kMostParts = 10'000;  // the limit of S3
 
-// Of the service's dates, in seconds.
+// The resolution of the service's dates, in seconds.
 constexpr double kClockResolution = 1;
 
 Piece Kept(const Piece &piece) {
@@ -26,7 +26,7 @@ Piece Kept(const Piece &piece) {
   return {std::move(copy), bytes};
 }
 
-// An ETag is in quotes.
+// Escapes text for XML: an ETag contains quotes.
 std::string Escaped(std::string_view text) {
   std::string escaped;
   for (const char letter : text) {
@@ -54,7 +54,7 @@ S3Upload::~S3Upload() {
   try {
     Abort();
   } catch (const std::bad_alloc &) {
-    // The bucket's own rule for unfinished uploads removes it.
+    // The bucket's lifecycle rule for unfinished uploads removes it.
   }
 }
 
@@ -149,8 +149,8 @@ Status S3Upload::Complete() {
   request.may_fail_late = true;
   S3Call call(*client_, std::move(request));
   Status completed = call.Wait().GetStatus();
-  // An attempt whose answer was lost may have done it; libcurl makes one more by itself
-  // where a kept connection breaks.  An older object of the same size is none of it.
+  // An attempt whose answer was lost may have completed the upload; libcurl retries by itself
+  // if a reused connection breaks.  An older object of equal size must not count.
   const std::string *code = completed.Detail("s3_code");
   if (code != nullptr && *code == "NoSuchUpload") {
     SMD_ASSIGN_OR_RETURN(const auto info, HeadObject(*client_, key_));

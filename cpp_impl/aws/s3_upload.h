@@ -1,4 +1,4 @@
-// An object written little by little.
+// Writes an object piece by piece.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,14 @@
 
 namespace smdebug::aws {
 
-// A small object is put at the end, whole; a larger one is sent in parts as it comes.
-// Without Finish() nothing of it is left.  For one thread.
+// Finish() writes a small object with one request; a larger object is sent in parts as data
+// arrives.  Without Finish() nothing remains of the object.  Only one thread may use it.
 class S3Upload {
  public:
-  // What is smaller is put whole; S3 takes no smaller part but the last.
+  // Smaller objects are written with one request.  S3 accepts parts from 5 MiB; the last may be
+  // smaller.
   static constexpr uint64_t kPartSize = uint64_t{8} << 20;
-  // Parts under way at a time, besides the one that fills.
+  // The number of parts sent concurrently, in addition to the part being filled.
   static constexpr size_t kPartsUnderWay = 2;
 
   S3Upload(std::shared_ptr<S3Client> client, std::string key)
@@ -31,10 +32,10 @@ class S3Upload {
   S3Upload(const S3Upload &) = delete;
   S3Upload &operator=(const S3Upload &) = delete;
 
-  // Keeps the pieces by their owners, and copies those without one.  Fails as
-  // S3Call::Wait(), maybe for what was appended before; then all that follows fails so.
+  // Shares ownership of the pieces, and copies pieces without an owner.  Fails as
+  // S3Call::Wait(), possibly because of earlier pieces; all later calls then fail equally.
   Status Append(std::span<const Piece> pieces);
-  // The object is there when this returns.
+  // Completes the object: after success it exists.
   Status Finish();
 
  private:
@@ -50,7 +51,7 @@ class S3Upload {
     std::string checksum;
   };
 
-  // What stays of a call that an exception ends: from there on bytes are missing.
+  // Sets the failure that remains if an exception leaves the call: bytes would be missing.
   void ExpectNoMemory();
   Status Take(std::span<const Piece> pieces);
   Status Begin();

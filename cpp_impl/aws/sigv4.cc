@@ -14,13 +14,13 @@ constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
 constexpr std::string_view kBlanks = " \t\r\n";
 constexpr size_t kDayLength = 8;
 
-// Changed or added on the way to the service.
+// Headers that proxies and clients change or add.
 constexpr std::string_view kUnsignedHeaders[] = {
     "authorization", "connection", "expect", "transfer-encoding", "user-agent", "x-amzn-trace-id"};
 
 using NameValue = std::pair<std::string, std::string>;
 
-// RFC 3986 section 5.2.4, and neighbouring slashes become one.
+// Removes dot segments by RFC 3986 section 5.2.4, and merges adjacent slashes.
 std::string WithoutDots(std::string_view path) {
   std::vector<std::string_view> kept;
   for (size_t begin = 0; begin < path.size();) {
@@ -61,7 +61,7 @@ std::vector<NameValue> EncodedQuery(std::span<const QueryParameter> query) {
   return encoded;
 }
 
-// Neighbouring blanks become one, those at the ends go.
+// Merges adjacent blanks into one, and removes leading and trailing blanks.
 std::string CanonicalValue(std::string_view value) {
   std::string out;
   out.reserve(value.size());
@@ -92,7 +92,7 @@ CanonicalHeaders Canonical(std::span<const net::Header> given, std::span<const n
       headers.emplace_back(std::move(name), CanonicalValue(header.value));
     }
   }
-  // Stable: the values of a header given twice stay in their order.
+  // Stable, so that the values of a repeated header stay in order.
   std::stable_sort(headers.begin(), headers.end(),
                    [](const NameValue &a, const NameValue &b) { return a.first < b.first; });
   CanonicalHeaders out;
@@ -125,7 +125,7 @@ Status CheckCarriable(const Credentials &credentials) {
                  " is empty or holds blanks or control characters; was it cut or quoted wrongly?")};
 }
 
-// The last steps, alike for headers and URLs.
+// The last steps, which are the same for headers and URLs.
 class Signer {
  public:
   Signer(const SigningRequest &request, const Credentials &credentials,

@@ -1,4 +1,4 @@
-// Signature Version 4: what must be added to a request so that AWS believes who sent it.
+// Signature Version 4, which authenticates requests to AWS.
 // Source: "AWS Signature Version 4 for API requests", IAM user guide, and its test suite.
 #pragma once
 
@@ -16,7 +16,7 @@
 namespace smdebug::aws {
 
 inline constexpr std::string_view kUnsignedPayload = "UNSIGNED-PAYLOAD";
-// Of no bytes at all.
+// The hash of an empty payload.
 inline constexpr std::string_view kEmptyPayloadHash =
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
@@ -25,14 +25,14 @@ struct QueryParameter {
   std::string value;
 };
 
-// What is signed; all lent.
+// The parts of a request that SigV4 signs.  All members are borrowed.
 struct SigningRequest {
   std::string_view method{};
-  std::string_view path{};  // encoded, as it is sent
+  std::string_view path{};  // encoded, as sent
   std::span<const QueryParameter> query{};
-  std::string_view host{};  // with the port, unless it is the scheme's own
-  // All are signed but those that proxies and clients change (user-agent, connection,
-  // ...).  Must not hold one that signing adds.
+  std::string_view host{};  // with the port, unless it is the scheme's default
+  // All are signed except those that proxies and clients change (user-agent, connection,
+  // ...).  Must not include a header that signing adds.
   std::span<const net::Header> headers{};
   std::string_view payload_hash = kEmptyPayloadHash;  // hex, or kUnsignedPayload
 };
@@ -41,40 +41,42 @@ struct SigningOptions {
   std::string_view region;
   std::string_view service;
   double time = 0;  // seconds since 1970
-  // As DeriveSigningKey() gave it for that day, region, service and secret; else derived.
+  // The result of DeriveSigningKey() for this day, region, service and secret; nullptr:
+  // derived.
   const Sha256Digest *key = nullptr;
-  // As S3 wants it: the path is signed as it is sent.  Other services normalise and
-  // encode it once more.
+  // The defaults are for S3, which signs the path as sent.  Other services normalise it and
+  // encode it again.
   bool normalize_path = false;
   bool encode_path_again = false;
-  bool add_content_hash = true;  // x-amz-content-sha256; in headers only
+  bool add_content_hash = true;  // x-amz-content-sha256; for SignHeaders() only
   bool sign_session_token = true;
 };
 
 struct Signature {
-  // To add, names in lower case: host, x-amz-date, x-amz-content-sha256,
+  // The headers to add, with names in lower case: host, x-amz-date, x-amz-content-sha256,
   // x-amz-security-token, authorization.  Empty for a presigned URL.
   std::vector<net::Header> headers;
-  // Encoded and sorted, without '?': what must be sent.
+  // The query to send: encoded and sorted, without '?'.
   std::string query;
   std::string hex;
   std::string canonical_request;
   std::string string_to_sign;
 };
 
-// "20130524T000000Z"; the first eight characters are the day of a signing key.
+// Returns "20130524T000000Z"; the first eight characters are the day of a signing key.
 std::string SigningTime(double seconds);
 
 // Fails as Sha256() does.
 Result<Sha256Digest> DeriveSigningKey(std::string_view secret_key, std::string_view day,
                                       std::string_view region, std::string_view service);
 
-// Fails with CREDENTIALS for a key or token that no header can carry (it holds control
-// characters or, in the key, blanks), and as Sha256() does.  Pure.
+// Signs a request by headers.  Fails with CREDENTIALS if no header can contain the key or
+// token (control characters or, in the key, blanks), and as Sha256() does.  Has no side
+// effects.
 Result<Signature> SignHeaders(const SigningRequest &request, const Credentials &credentials,
                               const SigningOptions &options);
 
-// The same for a URL that anybody may use for `lifetime` seconds.
+// Signs a URL that anyone may use for `lifetime` seconds.  Fails as SignHeaders().
 Result<Signature> SignQuery(const SigningRequest &request, const Credentials &credentials,
                             const SigningOptions &options, int64_t lifetime);
 

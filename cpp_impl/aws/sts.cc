@@ -86,7 +86,7 @@ StsError ErrorIn(const net::Response &response) {
   return {std::string(error->TextOf("Code")), std::string(error->TextOf("Message"))};
 }
 
-// `secret` must not come back in a message, whatever the server says.
+// Returns the error of a refusal.  A hostile server may echo `secret`; the message omits it.
 Status Refused(const net::Response &response, std::string_view secret, const std::string &source) {
   const StsError error = ErrorIn(response);
   const bool is_safe = error.message.find(secret) == std::string::npos &&

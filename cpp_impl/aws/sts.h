@@ -1,4 +1,4 @@
-// Roles, from the Security Token Service.
+// Assumes roles through the Security Token Service.
 #pragma once
 
 #include <optional>
@@ -14,14 +14,15 @@ namespace smdebug::aws {
 
 struct Role {
   std::string arn;
-  std::string session_name{};  // empty: one of our own
+  std::string session_name{};  // empty: a default name
   std::string external_id{};
   std::optional<int64_t> duration_seconds{};
 };
 
-// Both ask https://sts.<region>.amazonaws.com, or the endpoint that is configured for
-// "sts".  They fail with CREDENTIALS; the message holds the service's, but neither secrets
-// nor tokens, and the detail "sts_code" its code.  `source` is that of the credentials.
+// Both functions send a request to https://sts.<region>.amazonaws.com, or to the endpoint that
+// is configured for "sts".  They fail with CREDENTIALS.  The message includes the service's
+// message, but no secret or token; the detail "sts_code" is the service's code.  `source`
+// becomes the source of the credentials.
 
 Result<Credentials> AssumeRole(const ProviderContext &context, const Profiles &profiles,
                                const Role &role, const Credentials &caller,

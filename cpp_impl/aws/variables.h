@@ -1,5 +1,5 @@
-// The environment as it was when a handle was made: it is not read again later, when
-// another thread of the host may be changing it.
+// A copy of the environment from when a handle was created.  Reading it later would race with
+// host threads that change it.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@ namespace smdebug::aws {
 
 class Variables {
  public:
-  // HOME and all whose names begin with AWS_.
+  // Copies HOME and all variables whose names begin with AWS_.
   static Variables OfProcess();
 
   using Values = std::map<std::string, std::string, std::less<>>;
@@ -19,12 +19,12 @@ class Variables {
 
   Variables() = default;
 
-  // The variable's text, or nothing if it is not set or empty.
+  // Returns the variable's text, or nothing if it is unset or empty.
   std::optional<std::string> Find(std::string_view name) const;
-  // Whether it is "true" in any case, as AWS's own switches are written.
+  // Returns true if the variable is "true", in upper or lower case, as AWS defines switches.
   bool IsTrue(std::string_view name) const;
 
-  // The path with a leading "~/" replaced by the home folder.
+  // Returns the path with a leading "~/" replaced by the home folder.
   std::string ExpandHome(std::string_view path) const;
 
  private:

@@ -1,19 +1,19 @@
-// Where bytes go that come little by little.
+// Receives bytes piece by piece.
 #pragma once
 
 #include "base/bytes.h"
 
 namespace smdebug {
 
-// For one thread at a time, which need not be the one that made it.
+// Only one thread at a time may use a sink; it need not be the thread that created it.
 class ByteSink {
  public:
   virtual ~ByteSink() = default;
 
-  // Where the next bytes go; empty if no more are taken.
+  // Returns the memory for the next bytes; empty if the sink accepts no more.
   virtual MutableByteSpan Room() = 0;
 
-  // Says that the first `count` bytes of what Room() gave last are there.
+  // Reports that the first `count` bytes of the last Room() are filled.
   virtual void Advance(size_t count) = 0;
 };
 

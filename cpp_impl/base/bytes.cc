@@ -10,7 +10,7 @@ namespace smdebug {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
-// Smaller memory is mostly taken again while it is warm.
+// Smaller buffers mostly reuse memory that is already mapped.
 constexpr size_t kHugeFrom = 2 * kHugePage;
 
 }  // namespace
@@ -22,8 +22,8 @@ AlignedBuffer::AlignedBuffer(size_t size) : size_(size) {
   void *data = nullptr;
   if (size > PTRDIFF_MAX || posix_memalign(&data, alignment, size) != 0) throw std::bad_alloc();
   data_.reset(static_cast<std::byte *>(data));
-  // Being given fresh memory page by page costs more than filling it.  What is left at the end
-  // stays in small pages, so that no more is taken than is asked for.
+  // Faulting in pages one by one costs more than filling them.  The rest at the end stays in
+  // small pages, so that no more memory is used than requested.
   if (is_huge) madvise(data, size / kHugePage * kHugePage, MADV_HUGEPAGE);
 }
 

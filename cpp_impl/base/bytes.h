@@ -20,7 +20,7 @@ inline std::string_view AsText(ByteSpan bytes) {
   return {reinterpret_cast<const char *>(bytes.data()), bytes.size()};
 }
 
-// Bytes, and what keeps them; without an owner they are only lent.
+// Bytes and their owner; without an owner the bytes are borrowed.
 struct Piece {
   std::shared_ptr<const void> owner;
   ByteSpan bytes;

@@ -3,7 +3,7 @@
 namespace smdebug {
 namespace {
 
-// Far enough to be "never", near enough that adding it to now cannot overflow.
+// Long enough to mean "never", short enough that adding it to the current time cannot overflow.
 constexpr Clock::Duration kVeryLong = std::chrono::hours(24 * 365);
 
 class SystemClock final : public Clock {
@@ -21,7 +21,7 @@ class SystemClock final : public Clock {
 }  // namespace
 
 Clock &Clock::System() {
-  static auto *clock = new SystemClock;  // lives until the process ends, on purpose
+  static auto *clock = new SystemClock;  // never freed, on purpose
   return *clock;
 }
 

@@ -1,4 +1,4 @@
-// Time, injected so that tests need not wait for it.
+// A clock that tests can replace, so that they need not wait.
 #pragma once
 
 #include <chrono>
@@ -13,27 +13,27 @@ class Clock {
 
   virtual ~Clock() = default;
 
-  // Seconds since 1970, UTC.
+  // Returns the seconds since 1970, UTC.
   virtual double WallSeconds() = 0;
 
-  // Since some fixed moment; never goes back.
+  // Returns the time since a fixed moment.  Never decreases.
   virtual Duration Monotonic() = 0;
 
   // Waits on `condition` until notified or `time` has passed.
   virtual void WaitFor(CondVar &condition, Mutex &mutex, Duration time) SMD_REQUIRES(mutex) = 0;
 
-  // The machine's own clock.  Lives for ever.
+  // Returns the clock of the machine, which is never destroyed.
   static Clock &System();
 };
 
-// A moment until which something may take; may be never.
+// The moment at which an operation times out; may be never.
 class Deadline {
  public:
   static Deadline Never() { return {}; }
   static Deadline After(Clock &clock, Clock::Duration time);
 
   bool IsOver(Clock &clock) const { return Left(clock) <= Clock::Duration::zero(); }
-  // What is left; a very long time if there is no end.
+  // Returns the time left; a very long time if the deadline is never.
   Clock::Duration Left(Clock &clock) const;
 
  private:

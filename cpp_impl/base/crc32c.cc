@@ -14,8 +14,8 @@
 namespace smdebug {
 namespace {
 
-// Everywhere below a CRC is the register's content, without the two inversions, and
-// bytes are polynomials with the highest power in the lowest bit.
+// In this file a CRC is the contents of the register, without the two inversions, and bytes are
+// polynomials with the highest power in the lowest bit.
 constexpr uint32_t kPolynomial = 0x82F63B78;
 
 static_assert(std::endian::native == std::endian::little);
@@ -58,7 +58,7 @@ uint32_t ExtendByTables(uint32_t crc, ByteSpan bytes) {
   return crc;
 }
 
-// The product of two remainders.
+// Returns the product of two remainders.
 constexpr uint32_t Multiply(uint32_t a, uint32_t b) {
   uint32_t product = 0;
   for (; a != 0; a <<= 1) {
@@ -68,7 +68,7 @@ constexpr uint32_t Multiply(uint32_t a, uint32_t b) {
   return product;
 }
 
-// x^power modulo the polynomial.
+// Returns x^power modulo the polynomial.
 constexpr uint32_t PowerOfX(size_t power) {
   uint32_t square = 0x40000000;
   uint32_t remainder = 0x80000000;
@@ -84,12 +84,12 @@ constexpr uint32_t PowerOfX(size_t power) {
 #define SMD_CRC_TARGET __attribute__((target("sse4.2,pclmul")))
 #define SMD_FOLD_TARGET __attribute__((target("sse4.2,pclmul,avx2,vpclmulqdq")))
 
-// The factor that moves a CRC, or what Fold() is given, `bytes` ahead: reflected
-// products come out one power low, and 32 bits in a word of 64 stand 32 powers high.
+// The factor that moves a CRC, or the lanes of Fold(), `bytes` ahead.  It compensates that
+// reflected products are one power too low, and 32 bits in a word of 64 are 32 powers too high.
 template <size_t bytes>
 constexpr uint32_t kShiftFactor = PowerOfX(8 * bytes - 33);
 
-// The CRC after so many zero bytes.
+// Returns the CRC after `bytes` further zero bytes.
 template <size_t bytes>
 SMD_CRC_TARGET inline uint32_t Shift(uint64_t crc) {
   const __m128i product =
@@ -103,8 +103,8 @@ SMD_CRC_TARGET inline uint64_t Step(uint64_t crc, const std::byte *data) {
   return _mm_crc32_u64(crc, LoadWord(data));
 }
 
-// The instruction takes a word a cycle but answers after three: three streams, one
-// behind the other in memory, keep it busy.
+// The instruction has a throughput of one word a cycle, but a latency of three.  Three streams,
+// from consecutive parts of the memory, keep it busy.
 template <size_t kStream>
 SMD_CRC_TARGET uint32_t ExtendByStreams(uint32_t crc, ByteSpan &bytes) {
   for (; bytes.size() >= 3 * kStream; bytes = bytes.subspan(3 * kStream)) {
@@ -132,7 +132,8 @@ SMD_CRC_TARGET uint32_t ExtendByInstruction(uint32_t crc, ByteSpan bytes) {
   return crc;
 }
 
-// For both 128-bit lanes; the lower half of a lane stands 8 bytes before the upper.
+// Returns the factors for both 128-bit lanes; the lower half of a lane is 8 bytes before the
+// upper half.
 template <size_t bytes>
 SMD_FOLD_TARGET inline __m256i FoldFactors() {
   constexpr int64_t kLower = kShiftFactor<bytes + 8>;
@@ -140,7 +141,7 @@ SMD_FOLD_TARGET inline __m256i FoldFactors() {
   return _mm256_set_epi64x(kUpper, kLower, kUpper, kLower);
 }
 
-// `lanes` moved by what the factors are for, and `data` added.
+// Moves `lanes` ahead by the distance of `factors`, and adds `data`.
 SMD_FOLD_TARGET inline __m256i Fold(__m256i lanes, __m256i factors, __m256i data) {
   const __m256i low = _mm256_clmulepi64_epi128(lanes, factors, 0x00);
   const __m256i high = _mm256_clmulepi64_epi128(lanes, factors, 0x11);
@@ -151,7 +152,7 @@ SMD_FOLD_TARGET inline __m256i LoadLanes(const std::byte *data) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(data));
 }
 
-// The CRC of the 128 bytes in four registers.
+// Returns the CRC of the 128 bytes in four registers.
 SMD_FOLD_TARGET inline uint32_t CrcOfLanes(const __m256i (&lanes)[4]) {
   const __m256i by_32 = FoldFactors<32>();
   const __m256i second = Fold(lanes[0], by_32, lanes[1]);
@@ -164,9 +165,9 @@ SMD_FOLD_TARGET inline uint32_t CrcOfLanes(const __m256i (&lanes)[4]) {
   return static_cast<uint32_t>(Step(Step(0, bytes), bytes + 8));
 }
 
-// The CRC instruction and the vector unit's carry-less multiplication work side by
-// side: the first part of a chunk is folded, the rest goes through three streams.  The
-// widths are what each does in the same number of cycles.
+// The CRC instruction and the vector unit's carry-less multiplication run in parallel: the first
+// part of a chunk is folded, and the rest is read in three streams.  Each width is what its unit
+// processes in the same number of cycles.
 constexpr size_t kFoldWidth = 128;
 constexpr size_t kStreamWidth = 32;
 constexpr size_t kRounds = 64;
@@ -186,7 +187,7 @@ SMD_FOLD_TARGET uint32_t ExtendByChunk(uint32_t crc, const std::byte *folded) {
   uint64_t second = 0;
   uint64_t third = 0;
   for (size_t round = 0; round < kRounds; ++round, streams += kStreamWidth) {
-    // The first round's bytes are in the lanes already.
+    // The lanes already contain the bytes of the first round.
     if (round > 0) {
       folded += kFoldWidth;
 #pragma GCC unroll 8

@@ -1,4 +1,4 @@
-// Environment variables, read only where a handle is made.
+// Environment variables, which are read only while a handle is created.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace smdebug {
 
-// The variable's text, or nothing if it is not set or empty.
+// Returns the variable's text, or nothing if it is unset or empty.
 std::optional<std::string> Environment(const char *name);
 
-// The variable as a whole number >= 0, or `fallback` if it is not set.  Fails with
-// INVALID_CONFIG and the variable's name for any other text.
+// Returns the variable as a whole number >= 0, or `fallback` if it is unset.  Fails with
+// INVALID_CONFIG for any other text; the message contains the variable's name.
 Result<int64_t> EnvironmentNumber(const char *name, int64_t fallback);
 
 }  // namespace smdebug

@@ -11,8 +11,8 @@ std::atomic<uint64_t> generation{1};
 
 extern "C" void CountFork() { generation.fetch_add(1, std::memory_order_relaxed); }
 
-// Registered with the first handle, not at load time.  Handlers cannot be taken
-// back; the library stays resident after dlclose for this reason too.
+// Registers the handler with the first handle, not at load time.  A handler cannot be
+// unregistered, which is one reason why the library stays loaded after dlclose().
 uint64_t CurrentGeneration() {
   static const bool kRegistered = pthread_atfork(nullptr, nullptr, CountFork) == 0;
   (void)kRegistered;

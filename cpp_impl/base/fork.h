@@ -1,4 +1,4 @@
-// Telling a process from the one that forked it.
+// Detects use in a forked process.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,15 @@
 
 namespace smdebug {
 
-// Remembers the process it was made in.
+// Remembers the process that created it.
 class ProcessMark {
  public:
   ProcessMark();
 
-  // False in a child forked since; touches no lock.
+  // Returns false in a child that was forked later.  Takes no lock.
   bool IsSameProcess() const;
 
-  // AFTER_FORK in a child forked since.
+  // Fails with AFTER_FORK in a child that was forked later.
   Status Check() const;
 
  private:

@@ -25,7 +25,7 @@ struct Character {
   bool is_valid = false;
 };
 
-// The first character of `text`; a byte that begins none stands for itself.
+// Returns the first character of `text`.  A byte that begins none counts as a character.
 Character Decode(std::string_view text) {
   const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = at(0);
@@ -47,8 +47,8 @@ Status Fault(std::string_view text, size_t offset, std::string_view what) {
       .With("offset", std::to_string(offset));
 }
 
-// Finds what cJSON lets pass (control characters, texts with NUL in them, which it would
-// cut short) or would not survive (nesting, number of values), before cJSON sees it.
+// Checks a text before cJSON parses it.  cJSON accepts control characters, and texts with NUL,
+// which it would truncate.  It would not survive deep nesting or too many values.
 class Screening {
  public:
   explicit Screening(std::string_view text) : text_(text) {}
@@ -115,7 +115,8 @@ size_t FirstMalformed(std::string_view text) {
   return at;
 }
 
-// Writes to `place` the keys that lead from `from` to `target`, if it is in there.
+// Appends the path from `from` to `target` to `place`.  Returns false if `target` is not below
+// `from`.
 bool TracePlace(const cJSON *from, const cJSON *target, std::string &place) {
   if (from == target) return true;
   const size_t length = place.size();
@@ -138,7 +139,7 @@ void AppendEscaped(std::string &out, char32_t unit) {
   for (int shift = 12; shift >= 0; shift -= 4) out += kDigits[(unit >> shift) & 0xFU];
 }
 
-// The letter behind the backslash in the short escape of `code`, or 0.
+// Returns the letter after the backslash in the short escape of `code`, or 0.
 char ShortEscape(char32_t code) {
   switch (code) {
     case '"': return '"';
@@ -264,7 +265,7 @@ Status JsonValue::Wrong(std::string_view what) const {
 
 Result<JsonDocument> JsonDocument::Parse(std::string_view text) {
   if (text.size() > kMaxText) {
-    return InvalidConfig(StrCat("JSON of ", text.size(), " bytes is more than ", kMaxText));
+    return InvalidConfig(StrCat("JSON of ", text.size(), " bytes exceeds the limit of ", kMaxText));
   }
   if (Trim(text).empty()) return InvalidConfig("empty text where JSON is expected");
   if (!IsUtf8(text)) return Fault(text, FirstMalformed(text), "a byte that is not UTF-8");
@@ -272,12 +273,12 @@ Result<JsonDocument> JsonDocument::Parse(std::string_view text) {
   const char *end = nullptr;
   const auto parse = [&] { return cJSON_ParseWithLengthOpts(text.data(), text.size(), &end, 0); };
   JsonDocument document(parse());
-  // It does not say whether the text or a want of memory is to blame.
+  // Tries twice: cJSON does not report whether the text is wrong or memory was short.
   if (!document.root_) document = JsonDocument(parse());
   const size_t offset = end == nullptr ? 0 : static_cast<size_t>(end - text.data());
-  if (!document.root_) return Fault(text, offset, "a value is missing, faulty or cut off");
+  if (!document.root_) return Fault(text, offset, "a value is missing, invalid or cut off");
   if (!Trim(text.substr(offset)).empty()) {
-    return Fault(text, offset, "something follows the document's end");
+    return Fault(text, offset, "text follows the end of the document");
   }
   return document;
 }

@@ -1,4 +1,4 @@
-// JSON documents: the only place that knows cJSON.
+// Reads and writes JSON.  Only json.cc uses cJSON.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ struct cJSON;
 
 namespace smdebug {
 
-// `text` as a message can carry it: at most 100 bytes of it, cut between characters;
-// "?" stands for control characters and for bytes that are not UTF-8.
+// Returns `text` in a form for messages: at most 100 bytes, cut between characters, with "?"
+// for control characters and for bytes that are not UTF-8.
 std::string Excerpt(std::string_view text);
 
-// A value inside a JsonDocument, which must outlive it.  The getters fail with
-// INVALID_CONFIG and a message that names the place ("CollectionName: expected
-// text, found a number"), unless there is nothing to find fault with.
+// A value inside a JsonDocument, which must outlive it.  If a value has the wrong kind, getters
+// fail with INVALID_CONFIG; the message contains the place ("CollectionName: expected text,
+// found a number").
 class JsonValue {
  public:
   bool IsNull() const;
@@ -30,24 +30,25 @@ class JsonValue {
   bool IsText() const;
   bool IsNumber() const;
   bool IsBool() const;
-  // "an object", "text", ...
+  // Returns "an object", "text", ...
   const char *Kind() const;
-  // Where the value is: the keys that lead to it, as "a.b[3]"; for the outermost value
-  // "the document".  Searches the whole document: for messages only.
+  // Returns the path to the value, such as "a.b[3]", or "the document" for the outermost value.
+  // Searches the whole document, so it is for messages only.
   std::string Place() const;
 
-  // The value of `key` in an object, or nothing.  Of a key given twice, the last value.
+  // Returns the value of `key` in an object, or nothing.  If the key is repeated, returns the
+  // last value.
   std::optional<JsonValue> Find(std::string_view key) const;
-  // All keys and values of an object, in order and each key once, with the last value
-  // it is given; empty for anything else.
+  // Returns all keys and values of an object, in order.  A repeated key appears once, with its
+  // last value.  Returns nothing for other kinds.
   std::vector<std::pair<std::string, JsonValue>> Members() const;
-  // All values of an array, in order; empty for anything else.
+  // Returns all values of an array, in order.  Returns nothing for other kinds.
   std::vector<JsonValue> Items() const;
 
   Result<std::string> Text() const;
-  // A whole number below 2^53 and above -2^53, beyond which a double would round it.
+  // Returns a whole number between -2^53 and 2^53, exclusive; a double would round others.
   Result<int64_t> Int() const;
-  // A finite number.
+  // Returns a finite number.
   Result<double> Number() const;
   Result<bool> Bool() const;
 
@@ -61,11 +62,11 @@ class JsonValue {
   const cJSON *root_;
 };
 
-// A parsed document: one value and nothing behind it, in UTF-8, without NUL in texts.
-// At most 64 levels, 256 MiB and 8 million values, since a file may be hostile.
+// A parsed document: one value and nothing after it, in UTF-8, without NUL in texts.  Since a
+// file may be hostile, the limits are 64 levels, 256 MiB and 8 million values.
 class JsonDocument {
  public:
-  // Fails with INVALID_CONFIG; the message and the detail "offset" say where.
+  // Fails with INVALID_CONFIG; the message and the detail "offset" contain the position.
   static Result<JsonDocument> Parse(std::string_view text);
 
   JsonValue Root() const { return {root_.get(), root_.get()}; }
@@ -79,8 +80,9 @@ class JsonDocument {
   std::unique_ptr<cJSON, Delete> root_;
 };
 
-// Writes JSON as Python's json.dumps does: ", " and ": " between, other than ASCII
-// escaped, in the order of the calls.  A byte that is not UTF-8 becomes \ufffd.
+// Writes JSON as Python's json.dumps does: with ", " and ": " as separators, with characters
+// beyond ASCII escaped, and in the order of the calls.  A byte that is not UTF-8 becomes
+// \ufffd.
 class JsonWriter {
  public:
   void BeginObject();

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <new>
 
+#include "base/deferral.h"
 #include "base/environment.h"
 #include "base/strings.h"
 
@@ -30,10 +31,28 @@ LogLevel LevelFromEnvironment() {
 }
 
 void WriteToStderr(LogLevel level, const std::string &message) {
-  // One write call, so that lines of several processes stay whole.
+  // A single write, so that lines of several processes do not interleave.
   const std::string line = StrCat("smdebug ", LevelName(level), ": ", message, "\n");
   static_cast<void>(std::fwrite(line.data(), 1, line.size(), stderr));
 }
+
+class LogLine final : public OutsideCall {
+ public:
+  LogLine(std::shared_ptr<const Logger::Sink> sink, LogLevel level, std::string message)
+      : sink_(std::move(sink)), level_(level), message_(std::move(message)) {}
+  void Run() noexcept override {
+    try {
+      (*sink_)(level_, message_);
+    } catch (const std::bad_alloc &) {
+      return;  // a line that there is no memory for is not worth a job
+    }
+  }
+
+ private:
+  const std::shared_ptr<const Logger::Sink> sink_;
+  const LogLevel level_;
+  const std::string message_;
+};
 
 }  // namespace
 
@@ -42,9 +61,9 @@ Logger::Logger() : Logger(LevelFromEnvironment(), WriteToStderr) {}
 Logger::Logger(LogLevel level, Sink sink)
     : level_(level), sink_(std::make_shared<const Sink>(std::move(sink))) {}
 
-// A line that there is no memory for is not worth a job.
+// If there is no memory for a line, drops the line rather than fail the job.
 void Logger::Log(LogLevel level, const std::string &message) const try {
-  if (Logs(level) && *sink_) (*sink_)(level, message);
+  if (Logs(level) && *sink_) RunOutside(std::make_unique<LogLine>(sink_, level, message));
 } catch (const std::bad_alloc &) {
   return;
 }

@@ -1,4 +1,4 @@
-// What a step was done for.
+// The modes of a step.
 #pragma once
 
 #include <array>
@@ -8,22 +8,22 @@
 
 namespace smdebug {
 
-// The numbers are those of the files and of smd_mode.
+// The purpose of a step.  The numbers are those in files and in smd_mode.
 enum class Mode : int32_t { kTrain = 1, kEval = 2, kPredict = 3, kGlobal = 4 };
 
 inline constexpr std::array<Mode, 4> kModes = {Mode::kTrain, Mode::kEval, Mode::kPredict,
                                                Mode::kGlobal};
 
-// 0 to 3, for tables with one entry a mode.
+// Returns 0 to 3, for tables with one entry per mode.
 inline constexpr size_t ModeIndex(Mode mode) { return static_cast<size_t>(mode) - 1; }
 
-// "TRAIN", "EVAL", "PREDICT" or "GLOBAL".
+// Returns "TRAIN", "EVAL", "PREDICT" or "GLOBAL".
 std::string_view ModeName(Mode mode);
 
-// Of such a name, or nothing.
+// Returns the mode with this name, or nothing.
 std::optional<Mode> ModeFromName(std::string_view name);
 
-// Of such a number, or nothing.
+// Returns the mode with this number, or nothing.
 std::optional<Mode> ModeFromNumber(int64_t number);
 
 }  // namespace smdebug

@@ -39,8 +39,8 @@ class SMD_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
   Mutex &mutex_;
 };
 
-// Waits return when notified, when time is up, and now and then for no reason: test
-// the condition again.
+// Waits return when notified, when the time is up, and sometimes spuriously: always test the
+// condition again.
 class CondVar {
  public:
   void Wait(Mutex &mutex) SMD_REQUIRES(mutex) {

@@ -35,8 +35,8 @@ Status Wrong(std::string_view expression, size_t offset, std::string_view what) 
       .With("offset", std::to_string(offset));
 }
 
-// Writes a Python expression as PCRE2 spells it.  It knows just enough of the syntax to
-// tell classes and comments from the rest; what is wrong otherwise, PCRE2 finds.
+// Translates a Python expression to PCRE2's syntax.  It parses only enough to recognise classes
+// and comments; PCRE2 finds other errors.
 class Translation {
  public:
   explicit Translation(std::string_view expression) : in_(expression) {}
@@ -50,7 +50,7 @@ class Translation {
 
   const std::string &Translated() const { return out_; }
 
-  // Where in the Python expression that place of the translated one comes from.
+  // Returns the offset in the Python expression for an offset in the translated one.
   size_t OffsetBefore(size_t translated) const {
     const auto after =
         std::upper_bound(origins_.begin(), origins_.end(), translated,
@@ -61,7 +61,7 @@ class Translation {
   }
 
  private:
-  // The letter `ahead` of the current one, or NUL behind the end.
+  // Returns the letter `ahead` of the current one, or NUL beyond the end.
   char Peek(size_t ahead = 0) const { return at_ + ahead < in_.size() ? in_[at_ + ahead] : '\0'; }
   Status Refuse(std::string_view what) const { return Wrong(in_, at_, what); }
 
@@ -76,7 +76,7 @@ class Translation {
     origins_.emplace_back(out_.size(), at_);
     return Status::Ok();
   }
-  // Up to and with `last`, or to the end.
+  // Copies up to and including `last`, or to the end.
   Status CopyThrough(char last) {
     const size_t end = in_.find(last, at_);
     return Copy(end == std::string_view::npos ? in_.size() : end + 1 - at_);
@@ -85,7 +85,7 @@ class Translation {
   Status PassInClass() {
     switch (Peek()) {
       case '\\': return PassEscape();
-      case '[': return Replace(1, "\\[");  // PCRE2 would read [:alpha:] in it
+      case '[': return Replace(1, "\\[");  // PCRE2 would parse [:alpha:] in it
       case ']': is_in_class_ = false; return Copy(1);
       default: return Copy(1);
     }
@@ -107,13 +107,13 @@ class Translation {
     const size_t opening = Peek(1) == '^' ? 2 : 1;
     const char first = Peek(opening);
     if (first == ']') return Copy(opening + 1);
-    // PCRE2 takes [:...:] for a misplaced name of a class.
+    // PCRE2 would reject [:...:] as a misplaced name of a class.
     const bool is_special = first == ':' || first == '.' || first == '=';
     if (!is_special) return Copy(opening);
     return Replace(opening, StrCat(in_.substr(at_, opening), "\\"));
   }
 
-  // {2}, {2,}, {2,3} and {,3} repeat; any other brace is a letter.
+  // {2}, {2,}, {2,3} and {,3} are repetitions; any other brace is a letter.
   Status PassBrace() {
     size_t length = 1;
     while (IsDigit(Peek(length))) ++length;
@@ -150,7 +150,7 @@ class Translation {
     return Refuse(StrCat("unknown extension (", Excerpt(in_.substr(at_ + 1, 2))));
   }
 
-  // (?(1)..) or (?(name)..): PCRE2 gives some bare names a meaning of its own.
+  // (?(1)..) or (?(name)..): some bare names have a special meaning in PCRE2.
   Status PassCondition() {
     const size_t start = at_ + 3;
     const std::string_view name = in_.substr(start, in_.find(')', start) - start);
@@ -162,7 +162,7 @@ class Translation {
     return Replace(3 + name.size(), StrCat("(?(<", name, ">"));
   }
 
-  // (?i), at the very start only, or (?i:..); u is how texts are matched anyway.
+  // (?i), only at the very start, or (?i:..); u is always on.
   Status PassFlags() {
     size_t length = 2;
     std::string kept;
@@ -186,7 +186,7 @@ class Translation {
   Status PassEscape() {
     const char letter = Peek(1);
     switch (letter) {
-      case 'v': return Replace(2, "\\x0b");  // in PCRE2 a class
+      case 'v': return Replace(2, "\\x0b");  // a class in PCRE2
       case 'x': return PassHex(2);
       case 'u': return PassHex(4);
       case 'U': return PassHex(8);
@@ -261,11 +261,20 @@ Owned<T> Own(T *made) {
   return Owned<T>(made);
 }
 
+Owned<pcre2_match_context> Limit(uint32_t steps) {
+  auto context = Own(pcre2_match_context_create(nullptr));
+  pcre2_set_match_limit(context.get(), steps);
+  pcre2_set_heap_limit(context.get(), kHeapLimitKiB);
+  return context;
+}
+
 }  // namespace
 
 struct Regex::Program {
   Owned<pcre2_code> code;
-  Owned<pcre2_match_context> limits;  // only read while matching, so threads may share it
+  // Only read while matching, so threads may share them.
+  Owned<pcre2_match_context> few_steps;
+  Owned<pcre2_match_context> most_steps;
 };
 
 Result<Regex> Regex::Compile(std::string_view expression) {
@@ -291,39 +300,83 @@ Result<Regex> Regex::Compile(std::string_view expression) {
                     &offset, syntax.get()));
   if (!code && error == PCRE2_ERROR_HEAP_FAILED) throw std::bad_alloc();
   if (!code) return Wrong(expression, translation.OffsetBefore(offset), Pcre2Message(error));
-  // Where no executable memory is to be had, the interpreter does the same more slowly.
+  // Without executable memory, the interpreter does the same more slowly.
   (void)pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);
-  auto limits = Own(pcre2_match_context_create(nullptr));
-  pcre2_set_match_limit(limits.get(), kMatchLimit);
-  pcre2_set_heap_limit(limits.get(), kHeapLimitKiB);
   return Regex(std::string(expression),
-               std::make_shared<const Program>(Program{std::move(code), std::move(limits)}));
+               std::make_shared<const Program>(
+                   Program{std::move(code), Limit(RegexBudget::kFreeSteps), Limit(kMatchLimit)}));
 }
 
-Result<bool> Regex::IsFoundIn(std::string_view text) const {
+Status Regex::TooLong(std::string_view text) const {
+  return InvalidConfig(StrCat("regular expression '", Excerpt(expression_), "' takes too long on '",
+                              Excerpt(text), "'; write it without nested repetitions"))
+      .With("expression", Excerpt(expression_));
+}
+
+Result<std::optional<bool>> Regex::SearchWithin(uint32_t limit, std::string_view text) const {
   const auto found = Own(pcre2_match_data_create(1, nullptr));
+  Owned<pcre2_match_context> made;
+  if (limit != RegexBudget::kFreeSteps && limit != kMatchLimit) made = Limit(limit);
+  pcre2_match_context *const context = made                   ? made.get()
+                                       : limit == kMatchLimit ? program_->most_steps.get()
+                                                              : program_->few_steps.get();
   const auto search = [&](uint32_t options) {
     return pcre2_match(program_->code.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
-                       0, options, found.get(), program_->limits.get());
+                       0, options, found.get(), context);
   };
   int outcome = search(0);
-  // Compiled code has a small stack; the interpreter's is bounded by the heap limit.
+  // JIT-compiled code has a small stack; that of the interpreter is bounded by the heap limit.
   if (outcome == PCRE2_ERROR_JIT_STACKLIMIT) outcome = search(PCRE2_NO_JIT);
-  if (outcome >= 0) return true;
+  if (outcome >= 0) return std::optional(true);
   switch (outcome) {
-    case PCRE2_ERROR_NOMATCH: return false;
+    case PCRE2_ERROR_NOMATCH: return std::optional(false);
     case PCRE2_ERROR_NOMEMORY: throw std::bad_alloc();
     case PCRE2_ERROR_MATCHLIMIT:
-    case PCRE2_ERROR_DEPTHLIMIT:
-    case PCRE2_ERROR_HEAPLIMIT:
-      return InvalidConfig(StrCat("regular expression '", Excerpt(expression_),
-                                  "' takes too long on '", Excerpt(text),
-                                  "'; write it without nested repetitions"))
-          .With("expression", Excerpt(expression_));
+    case PCRE2_ERROR_DEPTHLIMIT: return std::optional<bool>();
+    case PCRE2_ERROR_HEAPLIMIT: return TooLong(text);
     default:
       return Status(Code::kInternal, StrCat("regular expression '", Excerpt(expression_),
                                             "': ", Pcre2Message(outcome)));
   }
+}
+
+Result<bool> Regex::IsFoundIn(std::string_view text) const {
+  SMD_ASSIGN_OR_RETURN(const std::optional<bool> found, SearchWithin(kMatchLimit, text));
+  if (!found) return TooLong(text);
+  return *found;
+}
+
+Result<bool> RegexBudget::IsFoundIn(const Regex &regex, std::string_view text) {
+  SMD_ASSIGN_OR_RETURN(const std::optional<bool> found, regex.SearchWithin(kFreeSteps, text));
+  if (found) return *found;
+  const MutexLock lock(mutex_);
+  return SearchOnBudget(regex, text);
+}
+
+// With ever more steps, since how many a search took cannot be asked.
+Result<bool> RegexBudget::SearchOnBudget(const Regex &regex, std::string_view text) {
+  Outcomes &outcomes = known_[regex.Expression()];
+  if (const auto known = outcomes.find(text); known != outcomes.end()) return known->second;
+  constexpr uint32_t kGrowth = 4;
+  uint32_t limit = kFreeSteps;
+  while (limit < kMatchLimit) {
+    limit = std::min(limit * kGrowth, kMatchLimit);
+    if (left_ < limit) {
+      left_ = 0;
+      return InvalidConfig(
+                 StrCat("regular expressions: their searches take too long together, the last one "
+                        "that of '",
+                        Excerpt(regex.Expression()), "' in '", Excerpt(text),
+                        "'; write them without nested repetitions"))
+          .With("expression", Excerpt(regex.Expression()));
+    }
+    left_ -= limit;
+    SMD_ASSIGN_OR_RETURN(const std::optional<bool> found, regex.SearchWithin(limit, text));
+    if (!found) continue;
+    outcomes.emplace(text, *found);
+    return *found;
+  }
+  return regex.TooLong(text);
 }
 
 }  // namespace smdebug

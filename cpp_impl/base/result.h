@@ -1,4 +1,4 @@
-// A value, or the reason why there is none.
+// A value or an error.
 #pragma once
 
 #include <utility>
@@ -11,7 +11,7 @@ namespace smdebug {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  // A failed status; passing success is a fault of the program and is reported as such.
+  // Takes a failed status.  Passing success is a bug, which becomes an INTERNAL error.
   Result(Status status) : state_(std::move(status)) {  // NOLINT(google-explicit-constructor)
     if (std::get<Status>(state_).IsOk()) {
       state_ = Status(Code::kInternal, "a result was made from success without a value");
@@ -22,7 +22,7 @@ class [[nodiscard]] Result {
   bool IsOk() const { return state_.index() == 1; }
   Status GetStatus() const { return IsOk() ? Status::Ok() : std::get<Status>(state_); }
 
-  // Only where IsOk().
+  // Only if IsOk().
   T &operator*() & { return std::get<T>(state_); }
   const T &operator*() const & { return std::get<T>(state_); }
   T &&operator*() && { return std::get<T>(std::move(state_)); }

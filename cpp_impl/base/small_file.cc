@@ -16,9 +16,9 @@ constexpr size_t kReadSize = 16384;
 Result<std::string> ReadAll(int file, const std::string &path, size_t limit) {
   struct stat facts {};
   if (fstat(file, &facts) != 0) return SystemError("reading", path, errno);
-  // /dev/null is a usual way to say "no file".
+  // /dev/null is a common way to specify "no file".
   if (!S_ISREG(facts.st_mode) && !S_ISCHR(facts.st_mode)) {
-    return InvalidConfig(StrCat(path, ": is no regular file"));
+    return InvalidConfig(StrCat(path, ": is not a regular file"));
   }
   std::string text;
   while (true) {
@@ -40,7 +40,7 @@ Result<std::string> ReadAll(int file, const std::string &path, size_t limit) {
 }  // namespace
 
 Result<std::string> ReadSmallFile(const std::string &path, size_t limit) {
-  // A pipe in place of a file must not block.
+  // O_NONBLOCK: a pipe instead of a file must not block.
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return SystemError("opening", path, errno);
   auto text = ReadAll(file, path, limit);

@@ -1,4 +1,4 @@
-// Files that hold settings, keys or tokens.
+// Reads files that contain settings, keys or tokens.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@ namespace smdebug {
 
 inline constexpr size_t kSmallFileLimit = size_t{1} << 20;
 
-// The whole file.  Fails with NOT_FOUND, PERMISSION or IO as the system says, with
-// INVALID_CONFIG if it is longer than `limit` or is a folder, a pipe or the like.
-// Messages begin with the path.
+// Returns the contents of a file.  Fails with NOT_FOUND, PERMISSION or IO, depending on the
+// system's error.  Fails with INVALID_CONFIG if the file is longer than `limit`, or is a
+// folder, a pipe or another special file.  Messages begin with the path.
 Result<std::string> ReadSmallFile(const std::string &path, size_t limit = kSmallFileLimit);
 
 }  // namespace smdebug

@@ -1,4 +1,4 @@
-// Expected failures without exceptions.
+// Reports expected failures without exceptions.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace smdebug {
 
-// The numbers are those of smd_code in the C interface.
+// Each value equals that of the same code in smd_code.
 enum class Code : int32_t {
   kOk = 0,
   kInvalidArgument = 1,
@@ -51,11 +51,11 @@ enum class Code : int32_t {
   kRuleConditionMet = 80,
 };
 
-// The constant's name in the C interface without its prefix, or "UNKNOWN".
+// Returns the constant's name in the C interface without its prefix, or "UNKNOWN".
 const char *CodeName(Code code);
 
-// Success, or a code with a one-line message and named details.  Copies share
-// what they hold; success holds nothing.
+// Success, or a code with a one-line message and named details.  Copies share their contents;
+// success needs no memory.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -67,14 +67,14 @@ class [[nodiscard]] Status {
   Code GetCode() const { return rep_ ? rep_->code : Code::kOk; }
   const std::string &Message() const;
 
-  // The detail of that name, or nullptr.
+  // Returns the detail with this name, or nullptr.
   const std::string *Detail(std::string_view key) const;
 
-  // This status with one more detail; a success stays one.
+  // Returns this status with another detail; success stays unchanged.
   Status With(std::string key, std::string value) const &;
   Status With(std::string key, std::string value) &&;
 
-  // Whether the same call may succeed later with nothing changed by the caller.
+  // Returns true if the same call may succeed later without a change by the caller.
   bool IsRetryable() const;
 
  private:
@@ -91,11 +91,11 @@ Status InvalidConfig(std::string message);
 Status WrongState(std::string message);
 Status Unsupported(std::string message);
 
-// A file does not hold what it should; the message begins with `path`.
+// Returns the error for a file with invalid contents; the message begins with `path`.
 Status CorruptData(std::string_view path, std::string_view what);
 
-// A failed system call `action` ("rename", "read", ...) on `path`: the code fits
-// `error_number`, the message says what to do where that is known.
+// Returns the error for a system call `action` ("rename", "read", ...) that failed on `path`.
+// The code follows from `error_number`; the message says what to do if that is known.
 Status SystemError(std::string_view action, std::string_view path, int error_number);
 
 }  // namespace smdebug

@@ -27,7 +27,7 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 
 bool IsContinuation(unsigned char byte) { return (byte & 0xC0U) == 0x80U; }
 
-// The length of the well-formed sequence at the start of `text`, or 0.
+// Returns the length of the well-formed sequence at the start of `text`, or 0.
 size_t Utf8Length(std::string_view text) {
   const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = at(0);
@@ -110,7 +110,7 @@ std::string ZeroPadded(int64_t number, int width) {
 }
 
 std::string DidYouMean(std::string_view text, const std::vector<std::string_view> &candidates) {
-  // A hostile name may be huge; nothing that long resembles a candidate.
+  // A hostile name may be huge, and no candidate is that long.
   if (candidates.empty() || text.size() > 64) return {};
   const auto nearest = std::min_element(candidates.begin(), candidates.end(),
                                         [&](std::string_view a, std::string_view b) {
@@ -122,7 +122,7 @@ std::string DidYouMean(std::string_view text, const std::vector<std::string_view
 }
 
 bool IsUtf8(std::string_view text) {
-  // Names are plain letters nearly always, and are checked on the recording path.
+  // This is on the recording path, and nearly all names are ASCII.
   constexpr uint64_t kHighBits = 0x8080808080808080U;
   for (uint64_t word = 0; text.size() >= sizeof word; text.remove_prefix(sizeof word)) {
     std::memcpy(&word, text.data(), sizeof word);

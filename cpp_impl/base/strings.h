@@ -1,4 +1,4 @@
-// Small helpers on text.
+// Small helpers for text.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ void Append(std::string &out, Number number) { out.append(std::to_string(number)
 inline void Append(std::string &out, char letter) { out.push_back(letter); }
 }  // namespace strings_internal
 
-// The pieces (texts, characters, numbers) in a row.
+// Concatenates texts, characters and numbers.
 template <class... Pieces>
 std::string StrCat(const Pieces &...pieces) {
   std::string out;
@@ -26,30 +26,31 @@ std::string StrCat(const Pieces &...pieces) {
   return out;
 }
 
-// Without white space at both ends.
+// Returns the text without leading and trailing white space.
 std::string_view Trim(std::string_view text);
 
-// The parts between `separator`s, trimmed; empty parts are left out.
+// Returns the trimmed parts between separators; omits empty parts.
 std::vector<std::string> SplitList(std::string_view text, char separator = ',');
 
 std::string Join(const std::vector<std::string> &parts, std::string_view separator);
 
 std::string ToLower(std::string_view text);
 
-// The whole (trimmed) text as a decimal number, or nothing.
+// Return the whole (trimmed) text as a decimal number, or nothing.
 std::optional<int64_t> ParseInt(std::string_view text);
 std::optional<double> ParseDouble(std::string_view text);
 
-// "true", "1", "yes", "on" or their opposites in any case, or nothing.
+// Parses "true", "1", "yes", "on" or their opposites in any case; else returns nothing.
 std::optional<bool> ParseBool(std::string_view text);
 
-// The decimal number with at least `width` digits, zeros in front.
+// Returns the decimal number with at least `width` digits, padded with leading zeros.
 std::string ZeroPadded(int64_t number, int width);
 
-// "; did you mean 'x'?" for the candidate nearest to `text`, or "" if none is near.
+// Returns "; did you mean 'x'?" for the candidate most similar to `text`, or "" if none is
+// similar.
 std::string DidYouMean(std::string_view text, const std::vector<std::string_view> &candidates);
 
-// Whether the bytes are well-formed UTF-8 (no surrogates, no overlong forms).
+// Returns true if the bytes are well-formed UTF-8 (no surrogates, no overlong forms).
 bool IsUtf8(std::string_view text);
 
 }  // namespace smdebug

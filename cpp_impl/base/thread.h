@@ -1,4 +1,4 @@
-// A worker thread that is a good guest in its host's process.
+// A worker thread that does not disturb the host process.
 #pragma once
 
 #include <pthread.h>
@@ -10,8 +10,8 @@
 
 namespace smdebug {
 
-// Runs one function with all signals blocked, so that the host's handlers run on the
-// host's own threads.  Join() before it is destroyed, or Detach().
+// Runs one function with all signals blocked, so that the host's handlers run on the host's
+// own threads.  The destructor joins the thread unless Join() or Detach() was called.
 class Thread {
  public:
   Thread() = default;
@@ -19,7 +19,7 @@ class Thread {
   Thread(const Thread &) = delete;
   Thread &operator=(const Thread &) = delete;
 
-  // `name` is shown by tools such as top; at most 15 bytes.
+  // Tools such as top show `name`, which has at most 15 bytes.
   Status Start(const std::string &name, std::function<void()> body);
   bool IsRunning() const { return is_running_; }
   void Join();

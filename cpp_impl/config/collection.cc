@@ -34,7 +34,7 @@ Result<std::optional<Config>> ReadConfig(const JsonValue &json, std::string_view
 
 Result<std::vector<std::string>> ReadTexts(const JsonValue &json, std::string_view key) {
   const std::optional<JsonValue> given = FindGiven(json, key);
-  // The original writes false for the expressions of a collection it read without any.
+  // If the original read a collection without expressions, it writes false for them.
   if (!given || (given->IsBool() && !*given->Bool())) return std::vector<std::string>();
   return Texts(*given);
 }
@@ -99,17 +99,24 @@ void Collection::NoteMatch(std::string_view tensor) {
 
 Result<bool> Collection::Has(std::string_view tensor) const {
   std::shared_ptr<const Inclusions> inclusions;
+  std::shared_ptr<RegexBudget> budget;
   {
     const MutexLock lock(mutex_);
     if (tensors_.contains(tensor)) return true;
     inclusions = inclusions_;
+    budget = budget_;
   }
   for (const auto &inclusion : *inclusions) {
     if (!inclusion->regex.IsOk()) return inclusion->regex.GetStatus();
-    SMD_ASSIGN_OR_RETURN(const bool is_found, inclusion->regex->IsFoundIn(tensor));
+    SMD_ASSIGN_OR_RETURN(const bool is_found, budget->IsFoundIn(*inclusion->regex, tensor));
     if (is_found) return true;
   }
   return false;
+}
+
+void Collection::SetBudget(std::shared_ptr<RegexBudget> budget) {
+  const MutexLock lock(mutex_);
+  budget_ = std::move(budget);
 }
 
 bool Collection::IsEmpty() const {

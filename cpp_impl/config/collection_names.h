@@ -1,4 +1,4 @@
-// The names of collections that mean something to the library.
+// The collection names with a special meaning.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ inline constexpr std::string_view kAllCollection = "all";
 inline constexpr std::string_view kLossesCollection = "losses";
 inline constexpr std::string_view kGradientsCollection = "gradients";
 
-// Every name the original knows; one that is not among them is the user's.
+// All names that the original knows.  Any other name is the user's.
 inline constexpr std::array<std::string_view, 20> kKnownCollections = {
     "default",
     "all",
@@ -37,10 +37,12 @@ inline constexpr std::array<std::string_view, 20> kKnownCollections = {
 
 bool IsKnownCollection(std::string_view name);
 
-// Saved raw whatever the reduction config says: losses, metrics and their kin.
+// Returns true for losses, metrics and similar collections, which are saved raw regardless of
+// the reduction config.
 bool IsScalarCollection(std::string_view name);
 
-// Saved in TRAIN and GLOBAL steps only: gradients, optimizer variables.
+// Returns true for gradients and optimizer variables, which are saved only in TRAIN and GLOBAL
+// steps.
 bool IsTrainingCollection(std::string_view name);
 
 }  // namespace smdebug::config

@@ -88,13 +88,14 @@ void CollectionSet::Add(CollectionPtr collection) {
 
 void CollectionSet::AddLocked(CollectionPtr collection) {
   ++additions_;
+  collection->SetBudget(budget_);
   const auto [place, is_new] = places_.emplace(collection->Name(), collections_.size());
   if (is_new) {
     collections_.push_back(std::move(collection));
     return;
   }
   CollectionPtr &replaced = collections_[place->second];
-  // Or the new one's lower version would bring the sum back to what it was before.
+  // Without this, the new collection's lower version could restore an earlier sum.
   additions_ += replaced->Version();
   replaced = std::move(collection);
 }

@@ -1,4 +1,4 @@
-// The collections of one hook or trial, by name, in the order they were made.
+// The collections of one hook or trial, by name, in order of creation.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,18 @@ namespace smdebug::config {
 // Safe from any thread.
 class CollectionSet {
  public:
-  // The collections a framework-neutral hook begins with: all, default, weights,
-  // biases, gradients, losses, with expressions that fit common tensor names.
+  // Returns the initial collections of a framework-neutral hook: all, default, weights,
+  // biases, gradients and losses, with expressions for common tensor names.
   static std::vector<CollectionPtr> Defaults();
 
-  // Adds, or replaces the one of the same name in its place.
+  // Adds a collection, or replaces the collection with the same name in place.
   void Add(CollectionPtr collection);
-  // NULL if there is none of that name.
+  // Returns NULL if there is no collection with this name.
   CollectionPtr Find(std::string_view name) const;
   CollectionPtr GetOrCreate(std::string_view name);
   std::vector<CollectionPtr> List() const;
+
+  // What all expressions of these collections are searched for on.
 
   // Changes whenever a collection is added or one of them changes its Version().
   uint64_t Version() const;
@@ -34,13 +36,14 @@ class CollectionSet {
  private:
   void AddLocked(CollectionPtr collection) SMD_REQUIRES(mutex_);
 
+  const std::shared_ptr<RegexBudget> budget_ = std::make_shared<RegexBudget>();
   mutable Mutex mutex_;
   std::vector<CollectionPtr> collections_ SMD_GUARDED_BY(mutex_);
   std::map<std::string, size_t, std::less<>> places_ SMD_GUARDED_BY(mutex_);
   uint64_t additions_ SMD_GUARDED_BY(mutex_) = 0;
 };
 
-// The text of a collections file.
+// Returns the text of a collections file.
 std::string CollectionsToJson(const std::vector<CollectionPtr> &collections, int64_t num_workers);
 
 struct CollectionsFile {
@@ -48,8 +51,8 @@ struct CollectionsFile {
   int64_t num_workers = 1;
 };
 
-// Reads such a text; `path` is for messages.  Every key of a collection but its name
-// may be missing, and unknown ones are passed over.  Fails with CORRUPT_DATA.
+// Reads such a text; `path` is for messages.  All keys of a collection except its name are
+// optional; unknown keys are ignored.  Fails with CORRUPT_DATA.
 Result<CollectionsFile> CollectionsFromJson(std::string_view text, std::string_view path);
 
 }  // namespace smdebug::config

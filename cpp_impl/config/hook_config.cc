@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/regex.h"
 #include "base/strings.h"
-#include "config/json_settings.h"
 #include "config/save_parameters.h"
 
 namespace smdebug::config {
@@ -30,35 +30,18 @@ Names CollectionNames() {
   return names;
 }
 
-Result<std::optional<bool>> OptionalSwitch(const JsonValue &parameters, std::string_view key) {
-  const std::optional<JsonValue> given = FindGiven(parameters, key);
-  if (!given) return std::optional<bool>();
-  SMD_ASSIGN_OR_RETURN(const bool is_on, Switch(*given));
-  return std::optional<bool>(is_on);
-}
-
-Result<std::vector<std::string>> List(const JsonValue &parameters, std::string_view key) {
-  const std::optional<JsonValue> given = FindGiven(parameters, key);
-  if (!given) return std::vector<std::string>();
-  if (given->IsArray()) return Texts(*given);
-  SMD_ASSIGN_OR_RETURN(const std::string text, given->Text());
-  return SplitList(text);
-}
-
 // Reads one document.
 class HookConfigReader {
  public:
   explicit HookConfigReader(const HookConfigContext &context) : context_(context) {}
 
-  Result<HookConfig> Read(const JsonValue &root);
+  HookConfig Read(const JsonValue &root);
 
  private:
-  // INVALID_CONFIG if `object` has a key that is not among `known`.
-  Status CheckKeys(const JsonValue &object, const Names &known) const;
-  Status ReadHook(const JsonValue &parameters);
-  Status ReadIncludeWorkers(const JsonValue &parameters);
-  Status ReadCollection(const JsonValue &json);
-  Status ReadParameters(const JsonValue &parameters, Collection *collection) const;
+  void ReadHook(SettingsReader *settings);
+  void ReadCollection(const JsonValue &json);
+  void ReadParameters(SettingsReader *settings, Collection *collection) const;
+  // Returns the collection with this name, from the document or the context.
   CollectionPtr Named(const std::string &name) const;
 
   const HookConfigContext &context_;
@@ -66,117 +49,111 @@ class HookConfigReader {
   HookConfig config_;
 };
 
-Status HookConfigReader::CheckKeys(const JsonValue &object, const Names &known) const {
-  SMD_RETURN_IF_ERROR(CheckIsObject(object));
-  if (!context_.is_strict) return Status::Ok();
-  for (const auto &[key, value] : object.Members()) {
-    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    return InvalidConfig(StrCat(object.Place(), " has the unknown key '", Excerpt(key), "'",
-                                DidYouMean(key, {known.begin(), known.end()})))
-        .With("key", key);
+// Returns nothing if all three settings are missing.
+std::optional<ReductionConfig> ReadReductions(SettingsReader *settings) {
+  const bool is_given = settings->Has("reductions") || settings->Has("save_raw_tensor") ||
+                        settings->Has("save_shape");
+  if (!is_given) return {};
+  ReductionConfig config;
+  for (const std::string &name : settings->Texts("reductions")) {
+    if (settings->IsFull()) break;
+    if (const Status status = config.AddList(name); !status.IsOk()) {
+      settings->Ignore(StrCat("reductions: ", status.Message()));
+    }
   }
-  return Status::Ok();
+  const std::optional<bool> saves_raw = settings->Switch("save_raw_tensor");
+  // A config with only save_shape still saves the tensor.
+  config.SetSavesRaw(saves_raw.value_or(config.Reductions().empty()));
+  config.SetSavesShape(settings->Switch("save_shape").value_or(false));
+  return config;
 }
 
-// Nothing if none of the three settings is given.
-Result<std::optional<ReductionConfig>> ReadReductions(const JsonValue &parameters) {
-  const bool is_given = FindGiven(parameters, "reductions") ||
-                        FindGiven(parameters, "save_raw_tensor") ||
-                        FindGiven(parameters, "save_shape");
-  if (!is_given) return std::optional<ReductionConfig>();
-  SMD_ASSIGN_OR_RETURN(ReductionConfig config, ReductionConfig::FromJson(parameters));
-  // To ask for a shape alone takes nothing away.
-  if (config.Reductions().empty() && !FindGiven(parameters, "save_raw_tensor")) {
-    config.SetSavesRaw(true);
+void HookConfigReader::ReadHook(SettingsReader *settings) {
+  settings->CheckKeys(HookNames());
+  config_.saves_all = settings->Switch("save_all");
+  config_.is_dry_run = settings->Switch("dry_run");
+  config_.exports_tensorboard = settings->Switch("export_tensorboard");
+  if (const auto which = settings->Text("include_workers")) {
+    if (*which == "one" || *which == "all") {
+      config_.includes_all_workers = *which == "all";
+    } else {
+      settings->Ignore(StrCat("HookParameters.include_workers is '", Excerpt(*which),
+                              "'; it must be 'one' or 'all'"));
+    }
   }
-  return std::optional(std::move(config));
-}
-
-Status HookConfigReader::ReadIncludeWorkers(const JsonValue &parameters) {
-  const std::optional<JsonValue> given = FindGiven(parameters, "include_workers");
-  if (!given) return Status::Ok();
-  SMD_ASSIGN_OR_RETURN(const std::string which, given->Text());
-  if (which != "one" && which != "all") {
-    return InvalidConfig(
-        StrCat(given->Place(), " is '", Excerpt(which), "'; it must be 'one' or 'all'"));
+  for (std::string &regex : settings->Texts("include_regex")) {
+    if (settings->IsFull()) break;
+    if (const Result<Regex> compiled = Regex::Compile(regex); compiled.IsOk()) {
+      config_.include_regexes.push_back(std::move(regex));
+    } else {
+      settings->Ignore(StrCat("include_regex: ", compiled.GetStatus().Message()));
+    }
   }
-  config_.includes_all_workers = which == "all";
-  return Status::Ok();
-}
-
-Status HookConfigReader::ReadHook(const JsonValue &parameters) {
-  SMD_RETURN_IF_ERROR(CheckKeys(parameters, HookNames()));
-  SMD_ASSIGN_OR_RETURN(config_.saves_all, OptionalSwitch(parameters, "save_all"));
-  SMD_ASSIGN_OR_RETURN(config_.is_dry_run, OptionalSwitch(parameters, "dry_run"));
-  SMD_ASSIGN_OR_RETURN(config_.exports_tensorboard,
-                       OptionalSwitch(parameters, "export_tensorboard"));
-  SMD_RETURN_IF_ERROR(ReadIncludeWorkers(parameters));
-  SMD_ASSIGN_OR_RETURN(config_.include_regexes, List(parameters, "include_regex"));
-  SMD_ASSIGN_OR_RETURN(config_.reduction_config, ReadReductions(parameters));
-  SMD_ASSIGN_OR_RETURN(save_parameters_, SaveParameters::Read(parameters));
-  if (const auto folder = FindGiven(parameters, "tensorboard_dir")) {
-    SMD_ASSIGN_OR_RETURN(config_.tensorboard_dir, folder->Text());
-  }
-  return Status::Ok();
+  config_.reduction_config = ReadReductions(settings);
+  save_parameters_ = SaveParameters::Read(settings);
+  config_.tensorboard_dir = settings->Text("tensorboard_dir");
 }
 
 CollectionPtr HookConfigReader::Named(const std::string &name) const {
-  const auto found =
-      std::find_if(context_.collections.begin(), context_.collections.end(),
-                   [&](const CollectionPtr &collection) { return collection->Name() == name; });
-  return found == context_.collections.end() ? std::make_shared<Collection>(name) : *found;
-}
-
-Status HookConfigReader::ReadParameters(const JsonValue &parameters, Collection *collection) const {
-  SMD_RETURN_IF_ERROR(CheckKeys(parameters, CollectionNames()));
-  SMD_ASSIGN_OR_RETURN(const std::vector<std::string> regexes, List(parameters, "include_regex"));
-  for (const std::string &regex : regexes) SMD_RETURN_IF_ERROR(collection->Include(regex));
-  SMD_ASSIGN_OR_RETURN(const std::optional<bool> saves_histogram,
-                       OptionalSwitch(parameters, "save_histogram"));
-  if (saves_histogram) collection->SetSavesHistogram(*saves_histogram);
-  SMD_ASSIGN_OR_RETURN(std::optional<ReductionConfig> reductions, ReadReductions(parameters));
-  if (reductions) collection->SetReductionConfig(std::move(reductions));
-  SMD_ASSIGN_OR_RETURN(const SaveParameters own, SaveParameters::Read(parameters));
-  if (own.IsEmpty()) return Status::Ok();
-  SMD_ASSIGN_OR_RETURN(SaveConfig save_config, own.Over(save_parameters_, context_.save_config));
-  collection->SetSaveConfig(std::move(save_config));
-  return Status::Ok();
-}
-
-Status HookConfigReader::ReadCollection(const JsonValue &json) {
-  SMD_RETURN_IF_ERROR(CheckKeys(json, {kCollectionName, kCollectionParameters}));
-  const std::optional<JsonValue> given = FindGiven(json, kCollectionName);
-  if (!given) return InvalidConfig(StrCat(json.Place(), ": '", kCollectionName, "' is missing"));
-  SMD_ASSIGN_OR_RETURN(const std::string name, given->Text());
-  if (name.empty()) return InvalidConfig(StrCat(given->Place(), " is empty"));
-  CollectionPtr collection = Named(name);
-  if (const auto parameters = FindGiven(json, kCollectionParameters)) {
-    if (const Status read = ReadParameters(*parameters, collection.get()); !read.IsOk()) {
-      return InvalidConfig(StrCat("collection '", Excerpt(name), "': ", read.Message()))
-          .With("collection", name);
+  for (const auto *known : {&config_.collections, &context_.collections}) {
+    for (const CollectionPtr &collection : *known) {
+      if (collection->Name() == name) return collection;
     }
   }
-  config_.collections.push_back(std::move(collection));
-  return Status::Ok();
+  return std::make_shared<Collection>(name);
 }
 
-Result<HookConfig> HookConfigReader::Read(const JsonValue &root) {
-  SMD_RETURN_IF_ERROR(
-      CheckKeys(root, {"S3OutputPath", "LocalPath", kHookParameters, kCollectionConfigurations}));
-  if (const auto folder = FindGiven(root, "LocalPath")) {
-    SMD_ASSIGN_OR_RETURN(config_.out_dir, folder->Text());
-  }
-  if (const auto parameters = FindGiven(root, kHookParameters)) {
-    SMD_RETURN_IF_ERROR(ReadHook(*parameters));
-  }
-  SMD_ASSIGN_OR_RETURN(config_.save_config,
-                       save_parameters_.Over(SaveParameters(), context_.save_config));
-  if (const auto collections = FindGiven(root, kCollectionConfigurations)) {
-    if (!collections->IsArray()) {
-      return InvalidConfig(StrCat(collections->Place(), ": expected a list of collections, found ",
-                                  collections->Kind()));
+void HookConfigReader::ReadParameters(SettingsReader *settings, Collection *collection) const {
+  settings->CheckKeys(CollectionNames());
+  for (const std::string &regex : settings->Texts("include_regex")) {
+    if (settings->IsFull()) break;
+    if (const Status status = collection->Include(regex); !status.IsOk()) {
+      settings->Ignore(StrCat("include_regex: ", status.Message()));
     }
-    for (const JsonValue &each : collections->Items()) SMD_RETURN_IF_ERROR(ReadCollection(each));
+  }
+  if (const auto on = settings->Switch("save_histogram")) collection->SetSavesHistogram(*on);
+  if (auto reductions = ReadReductions(settings)) {
+    collection->SetReductionConfig(std::move(reductions));
+  }
+  const SaveParameters own = SaveParameters::Read(settings);
+  if (own.IsEmpty()) return;
+  collection->SetSaveConfig(own.Over(save_parameters_, context_.save_config));
+}
+
+void HookConfigReader::ReadCollection(const JsonValue &json) {
+  SettingsReader entry(json, &config_.problems);
+  if (!json.IsObject()) return;
+  entry.CheckKeys({kCollectionName, kCollectionParameters});
+  if (!entry.Has(kCollectionName)) {
+    return entry.Ignore(StrCat(json.Place(), ": '", kCollectionName, "' is missing"));
+  }
+  const std::optional<std::string> name = entry.Text(kCollectionName);
+  if (!name) return;
+  if (name->empty()) return entry.Ignore(StrCat(json.Place(), ".", kCollectionName, " is empty"));
+  CollectionPtr collection = Named(*name);
+  if (const auto parameters = entry.Object(kCollectionParameters)) {
+    SettingsReader settings(*parameters, &config_.problems,
+                            StrCat("collection '", Excerpt(*name), "': "));
+    ReadParameters(&settings, collection.get());
+  }
+  auto &listed = config_.collections;
+  if (std::find(listed.begin(), listed.end(), collection) == listed.end()) {
+    listed.push_back(std::move(collection));
+  }
+}
+
+HookConfig HookConfigReader::Read(const JsonValue &root) {
+  SettingsReader document(root, &config_.problems);
+  document.CheckKeys({"S3OutputPath", "LocalPath", kHookParameters, kCollectionConfigurations});
+  config_.out_dir = document.Text("LocalPath");
+  if (const auto parameters = document.Object(kHookParameters)) {
+    SettingsReader settings(*parameters, &config_.problems);
+    ReadHook(&settings);
+  }
+  config_.save_config = save_parameters_.Over(SaveParameters(), context_.save_config);
+  for (const JsonValue &each : document.Items(kCollectionConfigurations)) {
+    if (document.IsFull()) break;
+    ReadCollection(each);
   }
   return std::move(config_);
 }
@@ -186,6 +163,7 @@ Result<HookConfig> HookConfigReader::Read(const JsonValue &root) {
 Result<HookConfig> ParseHookConfig(std::string_view json, const HookConfigContext &context) {
   Result<HookConfig> config = [&]() -> Result<HookConfig> {
     SMD_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(json));
+    SMD_RETURN_IF_ERROR(CheckIsObject(document.Root()));
     return HookConfigReader(context).Read(document.Root());
   }();
   if (config.IsOk() || context.path.empty()) return config;

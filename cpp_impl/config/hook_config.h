@@ -1,4 +1,4 @@
-// A hook's configuration as the training service hands it to a job.
+// A hook's configuration, in the form that the training service passes to a job.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,11 @@
 #include "config/collection.h"
 #include "config/reduction_config.h"
 #include "config/save_config.h"
+#include "config/settings_reader.h"
 
 namespace smdebug::config {
 
-// What is not given is nothing, or empty.
+// The configuration that was read.  Missing settings are nothing, or empty.
 struct HookConfig {
   std::optional<std::string> out_dir;
   std::optional<bool> saves_all;
@@ -21,30 +22,33 @@ struct HookConfig {
   std::optional<bool> includes_all_workers;
   std::vector<std::string> include_regexes;
   std::optional<ReductionConfig> reduction_config;
-  SaveConfig save_config;  // of every mode
+  SaveConfig save_config;  // has settings for all modes
   std::vector<CollectionPtr> collections;
   std::optional<bool> exports_tensorboard;
   std::optional<std::string> tensorboard_dir;
+  Problems problems;  // in the order of the document
 };
 
 struct HookConfigContext {
   // For messages.
   std::string path;
-  // What the configuration builds on: settings for what it leaves open, and the
-  // collections that it may add to by their names.
+  // The defaults of save settings, and the existing collections that the configuration can
+  // extend by name.
   SaveConfig save_config;
   std::vector<CollectionPtr> collections;
-  // Whether a key that means nothing is an error; else it is passed over.
-  bool is_strict = true;
 };
 
 // Reads {"S3OutputPath", "LocalPath", "HookParameters": {...}, "CollectionConfigurations":
 // [{"CollectionName", "CollectionParameters": {...}}]}.  Numbers and switches may be texts,
-// and lists are texts with commas or JSON lists.  A save setting of a mode is, of those that
-// are given, the collection's for the mode ("train.save_interval"), the collection's, the
-// hook's for the mode, the hook's.
+// and lists are texts with commas or JSON lists.  For each mode, the first of these save
+// settings counts: the collection's for the mode ("train.save_interval"), the collection's,
+// the hook's for the mode, the hook's.
 //
-// INVALID_CONFIG names the path, the key, and for an unknown one the nearest known.
+// Entries with the same collection name are merged: the collection includes the expressions
+// of both, and the later settings count.
+//
+// Unknown keys and bad values are ignored and listed in `problems`.  Fails with
+// INVALID_CONFIG, which names the path, if `json` is not a JSON object.
 Result<HookConfig> ParseHookConfig(std::string_view json, const HookConfigContext &context);
 
 }  // namespace smdebug::config

@@ -1,4 +1,4 @@
-// Reading settings out of JSON objects.
+// Reads settings from JSON objects.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,25 @@
 
 namespace smdebug::config {
 
-// What a user writes must make sense.  A file was written by some version of the
-// original or of this library: what this one would refuse to make (an empty range of
-// steps, an expression that does not compile) must not keep the rest from being read.
+// Who wrote the settings.  Those of a user must be valid.  A file was written by some version
+// of the original or of this library.  Settings that this version would refuse to write (an
+// empty range of steps, an expression that does not compile) must not prevent reading the
+// rest.
 enum class Origin { kUser, kFile };
 
-// The value of `key`, or nothing if it is missing or null.
+// Returns the value of `key`, or nothing if it is missing or null.
 std::optional<JsonValue> FindGiven(const JsonValue &object, std::string_view key);
 
 // Fails with INVALID_CONFIG unless `json` is an object.
 Status CheckIsObject(const JsonValue &json);
 
-// A whole number, or the text of one.
+// Reads a whole number, or a text that contains one.
 Result<int64_t> WholeNumber(const JsonValue &json);
 
-// true or false, or the text of one in any case.
+// Reads true or false, or the text of either in any case.
 Result<bool> Switch(const JsonValue &json);
 
-// A list of texts.
+// Reads a list of texts.
 Result<std::vector<std::string>> Texts(const JsonValue &json);
 
 // Reads `text` with `T::FromJson(JsonValue)`.

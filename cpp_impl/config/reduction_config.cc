@@ -12,14 +12,15 @@ namespace {
 using tensor::Reduction;
 using tensor::ReductionKind;
 
-// The original refuses to open a trial whose "reductions" hold a name that it does not
-// know, but passes over other keys.
+// The original refuses to open a trial if "reductions" contains an unknown name, but ignores
+// unknown keys.
 constexpr const char *kReductionsKey = "reductions";
 constexpr const char *kOwnReductionsKey = "extra_reductions";
 
 bool IsKnownToOriginal(Reduction reduction) { return reduction.kind != ReductionKind::kMedian; }
 
-// The original's order: reductions, norms, then both of absolute values.
+// Returns the position in the original's order: reductions, norms, then both for absolute
+// values.
 int Group(Reduction reduction) {
   return (reduction.absolute ? 2 : 0) + (reduction.IsNorm() ? 1 : 0);
 }
@@ -48,11 +49,11 @@ Status UnknownReduction(std::string_view name) {
     known.push_back(ReductionConfigName(Reduction::FromIndex(index)));
   }
   const std::string advice = DidYouMean(name, {known.begin(), known.end()});
-  return InvalidConfig(StrCat(
-      "'", Excerpt(name), "' is no reduction",
-      advice.empty() ? "; there are min, max, median, mean, std, variance, sum, prod, l1 and l2, "
-                       "and each with abs_ in front"
-                     : advice));
+  return InvalidConfig(
+      StrCat("'", Excerpt(name), "' is not a reduction",
+             advice.empty() ? "; use min, max, median, mean, std, variance, sum, prod, l1 or l2, "
+                              "or one of these with abs_ in front"
+                            : advice));
 }
 
 Status ReadList(const JsonValue &json, const char *key, Origin origin, ReductionConfig &config) {

@@ -1,4 +1,4 @@
-// What is saved of a tensor: itself, its shape, its reductions.
+// Selects what a collection saves of each tensor: the tensor itself, its shape, its reductions.
 #pragma once
 
 #include <string>
@@ -14,32 +14,33 @@ namespace smdebug::config {
 
 class ReductionConfig {
  public:
-  // Saves nothing but the tensor itself.
+  // Returns a config that saves only the tensor itself.
   static ReductionConfig Raw();
 
-  // The same reductions (in any order) and switches.
+  // Returns true if the reductions (in any order) and the switches are equal.
   bool operator==(const ReductionConfig &other) const;
 
-  // In the order they were added, each once.
+  // Returns the reductions in the order they were added, without repetitions.
   const std::vector<tensor::Reduction> &Reductions() const { return reductions_; }
   bool SavesRaw() const { return saves_raw_; }
   bool SavesShape() const { return saves_shape_; }
 
   void Add(tensor::Reduction reduction);
-  // Adds from "min,abs_mean,l1_norm,abs_l2".  INVALID_CONFIG names an unknown one and
-  // the nearest known; nothing is added then.
+  // Adds the reductions of a list such as "min,abs_mean,l1_norm,abs_l2".  Fails with
+  // INVALID_CONFIG, and adds nothing, if a name is unknown; the message suggests the most
+  // similar name.
   Status AddList(std::string_view names);
   void SetSavesRaw(bool on) { saves_raw_ = on; }
   void SetSavesShape(bool on) { saves_shape_ = on; }
 
-  // "min,l1_norm,abs_mean,abs_l2_norm": as the original writes them, grouped as
-  // reductions, norms, absolute reductions, absolute norms.
+  // Returns "min,l1_norm,abs_mean,abs_l2_norm".  Like the original, groups them as reductions,
+  // norms, absolute reductions and absolute norms.
   std::string List() const;
 
-  // {"save_raw_tensor": ..., "reductions": "min,l1_norm", "save_shape": ...}, and only
-  // with a median {"extra_reductions": "median"}, since the original opens no trial with
-  // that among the others.  The switches are also read from the texts "true" and "false"
-  // in any case; other keys are passed over, and so is an unknown reduction of a file.
+  // Writes {"save_raw_tensor": ..., "reductions": "min,l1_norm", "save_shape": ...}.  If there
+  // is a median, adds "extra_reductions": "median": the original refuses to open a trial with
+  // "median" in "reductions".  FromJson() also reads the switches from the texts "true" and
+  // "false" in any case.  It ignores other keys, and unknown reductions in a file.
   void WriteJson(JsonWriter &json) const;
   std::string ToJson() const;
   static Result<ReductionConfig> FromJson(const JsonValue &json, Origin origin = Origin::kUser);
@@ -51,7 +52,7 @@ class ReductionConfig {
   bool saves_shape_ = false;
 };
 
-// "min", "abs_l1_norm": a reduction's name in configurations.
+// Returns a reduction's name in configurations: "min", "abs_l1_norm".
 std::string ReductionConfigName(tensor::Reduction reduction);
 
 }  // namespace smdebug::config

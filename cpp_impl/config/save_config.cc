@@ -7,7 +7,7 @@
 namespace smdebug::config {
 namespace {
 
-// Reads the setting `key` into `setting`, which keeps its value if there is none.
+// Reads the setting `key` into `setting`, which keeps its value if the key is missing.
 template <class Number>
 Status ReadNumber(const JsonValue &json, std::string_view key, Number &setting) {
   const std::optional<JsonValue> given = FindGiven(json, key);
@@ -70,12 +70,8 @@ Status SaveConfigMode::Check() const {
     return InvalidConfig(StrCat("save_interval is ", interval, "; it must be 1 or more"));
   }
   if (start < 0) return InvalidConfig(StrCat("start_step is ", start, "; it must be 0 or more"));
-  if (end && *end <= start) {
-    return InvalidConfig(
-        StrCat("end_step is ", *end, "; it must be greater than start_step, which is ", start));
-  }
   for (const int64_t step : steps) {
-    if (step < 0) return InvalidConfig(StrCat("save_steps holds ", step, "; steps begin at 0"));
+    if (step < 0) return InvalidConfig(StrCat("save_steps contains ", step, "; steps begin at 0"));
   }
   return Status::Ok();
 }
@@ -87,10 +83,19 @@ bool SaveConfigMode::Wants(int64_t mode_step) const {
   return is_in_range && interval >= 1 && mode_step % interval == 0;
 }
 
+bool SaveConfigMode::WantsNothing() const {
+  const bool has_multiple = interval >= 1 && (!end || start < *end);
+  return steps.empty() && !has_multiple;
+}
+
 Status SaveConfig::Set(Mode mode, SaveConfigMode settings) {
   SMD_RETURN_IF_ERROR(settings.Check());
-  modes_[ModeIndex(mode)] = std::move(settings);
+  SetChecked(mode, std::move(settings));
   return Status::Ok();
+}
+
+void SaveConfig::SetChecked(Mode mode, SaveConfigMode settings) {
+  modes_[ModeIndex(mode)] = std::move(settings);
 }
 
 void SaveConfig::SetAll(const SaveConfigMode &settings) { modes_.fill(settings); }
@@ -134,7 +139,7 @@ Result<SaveConfig> SaveConfig::FromJson(const JsonValue &json, Origin origin) {
     const std::optional<Mode> mode = ModeFromName(name);
     if (!mode && origin == Origin::kUser) {
       return InvalidConfig(StrCat(json.Place(), ": '", Excerpt(name),
-                                  "' is no mode; there are TRAIN, EVAL, PREDICT and GLOBAL"));
+                                  "' is not a mode; use TRAIN, EVAL, PREDICT or GLOBAL"));
     }
     if (!mode || settings.IsNull()) continue;
     SMD_ASSIGN_OR_RETURN(config.modes_[ModeIndex(*mode)], ReadMode(settings, origin));

@@ -1,4 +1,4 @@
-// When to save, as the flat parameters of a hook's configuration say it.
+// The save settings in the flat parameters of a hook's configuration.
 #pragma once
 
 #include <array>
@@ -7,24 +7,23 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
 #include "base/mode.h"
-#include "base/result.h"
 #include "config/save_config.h"
+#include "config/settings_reader.h"
 
 namespace smdebug::config {
 
-// "save_interval", "start_step", "end_step", "save_steps", each also for one mode alone
+// "save_interval", "start_step", "end_step" and "save_steps", each also for one mode
 // ("train.save_interval").
 class SaveParameters {
  public:
-  static Result<SaveParameters> Read(const JsonValue &parameters);
+  static SaveParameters Read(SettingsReader *settings);
 
   bool IsEmpty() const;
 
-  // The settings of every mode; what is given neither here nor there is as in `defaults`.
-  // INVALID_CONFIG if together they make no sense.
-  Result<SaveConfig> Over(const SaveParameters &outer, const SaveConfig &defaults) const;
+  // Returns settings for all modes.  Settings that neither these parameters nor `outer` have
+  // are those of `defaults`.
+  SaveConfig Over(const SaveParameters &outer, const SaveConfig &defaults) const;
 
   static std::vector<std::string> Names();
 
@@ -36,7 +35,7 @@ class SaveParameters {
     std::optional<std::vector<int64_t>> steps;
 
     bool operator==(const Given &) const = default;
-    static Result<Given> Read(const JsonValue &parameters, const std::string &prefix);
+    static Given Read(SettingsReader *settings, const std::string &prefix);
     void ApplyTo(SaveConfigMode *settings) const;
   };
 

@@ -1,4 +1,4 @@
-// Folders that the training service names in files of their own.
+// Folders that the training service states in files.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace smdebug::config {
 
-// The folder in {"LocalPath": folder} of the file that the environment variable names,
-// else of `default_path`; nothing if there is no such file or no such key.
-// INVALID_CONFIG names the file.
+// Returns the folder in {"LocalPath": folder} of the file that the environment variable names,
+// else of `default_path`.  Returns nothing if the file or the key does not exist.
+// Fails with INVALID_CONFIG; the message contains the path of the file.
 Result<std::optional<std::string>> ServiceFolder(const char *variable, const char *default_path);
 
 }  // namespace smdebug::config

@@ -23,22 +23,21 @@ constexpr uint64_t kFrameSize = kRecordHeaderSize + kRecordFooterSize;
 
 Status Corrupt(std::string what) { return {Code::kCorruptData, std::move(what)}; }
 
-// The fields of event.proto with lists of numbers, and how each keeps them in
-// `converted`.
+// The fields of event.proto with lists of numbers, and how `converted` stores each.
 struct TypedField {
   uint32_t number;
   WireType wire;
-  uint8_t size;  // of an element as collected
+  uint8_t size;  // bytes of an element that is collected
 };
 constexpr std::array<TypedField, 8> kTypedFields = {{
     {tensor_field::kFloats, WireType::kFixed32, 4},
     {tensor_field::kDoubles, WireType::kFixed64, 8},
     {tensor_field::kInts, WireType::kVarint, 4},
-    {tensor_field::kComplexFloats, WireType::kFixed32, 4},  // two an element
+    {tensor_field::kComplexFloats, WireType::kFixed32, 4},  // two per element
     {tensor_field::kInt64s, WireType::kVarint, 8},
     {tensor_field::kBools, WireType::kVarint, 1},
-    {tensor_field::kComplexDoubles, WireType::kFixed64, 8},  // two an element
-    {tensor_field::kHalves, WireType::kVarint, 4},           // the bits, as whole numbers
+    {tensor_field::kComplexDoubles, WireType::kFixed64, 8},  // two per element
+    {tensor_field::kHalves, WireType::kVarint, 4},           // the bits, as integers
 }};
 
 const TypedField *FindTypedField(uint32_t number) {
@@ -48,7 +47,7 @@ const TypedField *FindTypedField(uint32_t number) {
   return nullptr;
 }
 
-// The field that holds elements of `dtype` where there is no content, or 0.
+// Returns the field that holds elements of `dtype` if there is no content, or 0.
 uint32_t TypedFieldOf(tensor::DType dtype) {
   switch (dtype) {
     case tensor::DType::kFloat32: return tensor_field::kFloats;
@@ -68,7 +67,7 @@ uint32_t TypedFieldOf(tensor::DType dtype) {
   }
 }
 
-// Whether a collected whole number is one of `dtype`'s.
+// Returns true if `dtype` can represent a collected integer.
 bool Fits(int32_t number, tensor::DType dtype) {
   switch (dtype) {
     case tensor::DType::kInt8: return std::in_range<int8_t>(number);
@@ -79,8 +78,8 @@ bool Fits(int32_t number, tensor::DType dtype) {
   }
 }
 
-// Takes an event apart.  A message that may be there once and is there twice is refused:
-// readers of protobuf do not agree on whether the two are one.
+// Parses an event.  Rejects a singular message that appears twice: protobuf readers disagree on
+// whether to merge the two.
 class EventParser {
  public:
   EventParser(const RecordParts &parts, uint64_t end)
@@ -100,11 +99,12 @@ class EventParser {
   bool ReadTypedNumbers(WireField field, const TypedField &typed);
   bool ReadTypedNumber(WireField field, const TypedField &typed);
   bool ReadString(WireField field);
-  // For a field that may be there once.
+  // Returns true the first time.  If a singular field appears again, stops the walk and returns
+  // false.
   bool IsFirst(bool *seen);
   void Collect(const void *bytes, size_t size);
 
-  // All of them once the walk is over, in this order.
+  // These run in this order once the walk is over.
   Status SetContext();
   Status SetElements();
   Status SetStrings();
@@ -328,7 +328,7 @@ Status EventParser::SetStrings() {
   return Status::Ok();
 }
 
-// Elements of smaller whole numbers were collected as int32.
+// Elements of smaller integer types were collected as int32.
 Status EventParser::SetConverted() {
   std::vector<std::byte> &bytes = event_.converted;
   const size_t size = tensor::DTypeSize(event_.dtype);
@@ -384,7 +384,7 @@ Result<std::optional<TensorEvent>> EventParser::Parse() {
   return std::optional<TensorEvent>(std::move(event_));
 }
 
-// Copies bytes of the record, wherever they lie; it has that many.
+// Copies bytes of the record across its parts.  The caller checks that the record has enough bytes.
 template <size_t size>
 std::array<std::byte, size> BytesAt(const RecordParts &parts, uint64_t offset) {
   std::array<std::byte, size> bytes;
@@ -398,7 +398,7 @@ std::array<std::byte, size> BytesAt(const RecordParts &parts, uint64_t offset) {
   return bytes;
 }
 
-// The CRC of the bytes between `begin` and `end` of the record.
+// Returns the CRC of the record's bytes from `begin` to `end`.
 uint32_t CrcBetween(const RecordParts &parts, uint64_t begin, uint64_t end) {
   uint32_t crc = 0;
   for (const ByteSpan part : {parts.before, parts.payload, parts.after}) {
@@ -411,7 +411,7 @@ uint32_t CrcBetween(const RecordParts &parts, uint64_t begin, uint64_t end) {
   return crc;
 }
 
-// A record's frame around `record_size` bytes; the end of its payload.
+// Checks a record's frame against `record_size`.  Returns the end of its payload.
 Result<uint64_t> CheckHeader(ByteSpan header, uint64_t record_size) {
   SMD_ASSIGN_OR_RETURN(const uint64_t payload_size, ParseRecordHeader(header));
   if (payload_size != record_size - kFrameSize) {

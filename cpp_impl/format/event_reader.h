@@ -1,4 +1,4 @@
-// Records of an event file as tensors.
+// Decodes records of an event file as tensors.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,27 @@
 
 namespace smdebug::format {
 
-// A record with a hole where its payload is: the three parts in a row are the record.
+// A record split around its payload: the three parts in a row form the record.
 struct RecordParts {
-  ByteSpan before;   // header and everything up to the payload
+  ByteSpan before;   // header and everything before the payload
   ByteSpan payload;  // the tensor's elements; may be empty
-  ByteSpan after;    // the rest, footer included
+  ByteSpan after;    // the rest, including the footer
   uint64_t Size() const { return before.size() + payload.size() + after.size(); }
 };
 
-// Where a record's payload lies, counted from the record's first byte.
+// The position of a record's payload, relative to the record's first byte.
 struct PayloadSpan {
   uint64_t offset;
   uint64_t size;
 };
 
-// Finds the payload (tensor_content) from the first bytes of a record of
-// `record_size` bytes, without needing the rest; nothing if these bytes do not reach
-// it or hold none, so that the whole record must be read first.  Fails with
-// CORRUPT_DATA (no path) if they contradict `record_size`.
+// Finds the payload (tensor_content) from the first bytes of a record of `record_size` bytes,
+// without needing the rest.  Returns nothing if these bytes do not reach the payload or hold none:
+// then the whole record must be read first.  Fails with CORRUPT_DATA (no path) if they contradict
+// `record_size`.
 Result<std::optional<PayloadSpan>> LocatePayload(ByteSpan first_bytes, uint64_t record_size);
 
-// A tensor in a record; `content` points into the parts.
+// A tensor in a record.  `content` points into the parts.
 struct TensorEvent {
   std::string name;
   EventContext context;
@@ -42,14 +42,14 @@ struct TensorEvent {
   std::vector<int64_t> shape;
   ByteSpan content;                  // row-major, little-endian
   std::vector<std::string> strings;  // if dtype is kString
-  std::vector<std::byte> converted;  // what typed fields (float_val, ...) held, where
-                                     // there was no content; `content` points here
+  std::vector<std::byte> converted;  // the values of typed fields (float_val, ...) if the record
+                                     // has no content; then `content` points here
 };
 
-// Decodes a record.  Nothing if the event holds no tensor (a scalar or histogram for
-// TensorBoard, a version line).  Fails with CORRUPT_DATA (no path) on anything that
-// does not fit: frame, footer (the constant and the true CRC are right), protobuf
-// structure, dtype, shape against content.
+// Decodes a record.  Returns nothing if the event holds no tensor (a scalar or histogram for
+// TensorBoard, a version line).  Fails with CORRUPT_DATA (no path) if any part is invalid: frame,
+// footer (the constant and the true CRC are valid), protobuf structure, dtype, shape against
+// content.
 Result<std::optional<TensorEvent>> ParseRecord(const RecordParts &parts);
 
 }  // namespace smdebug::format

@@ -10,10 +10,10 @@
 #include "format/plain_text.h"
 #include "format/wire_writer.h"
 
-// The bytes are written here and not by protobuf-c: packing to a buffer, the only way to
-// leave the payload out, takes it 1,450 ns for a small matrix (it computes the size of
-// every message again on each level), which is more than all the rest of recording.  The
-// tests hold these bytes against protobuf-c's and the original's.
+// This file writes the bytes itself instead of using protobuf-c.  Packing to a buffer, the only way
+// to omit the payload, takes protobuf-c 1,450 ns for a small matrix, because it recomputes the size
+// of every message on each level.  That is more than all the rest of recording.  The tests compare
+// these bytes with those of protobuf-c and the original.
 
 namespace smdebug::format {
 namespace {
@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kModeStep = "mode_step";
 constexpr std::string_view kMode = "mode";
 
-// A number as decimal text.
+// Formats a number as decimal text.
 class Decimal {
  public:
   explicit Decimal(int64_t number) {
@@ -32,11 +32,11 @@ class Decimal {
   std::string_view Text() const { return {digits_.data(), size_}; }
 
  private:
-  std::array<char, std::numeric_limits<int64_t>::digits10 + 2> digits_;  // and a sign
+  std::array<char, std::numeric_limits<int64_t>::digits10 + 2> digits_;  // plus a sign
   size_t size_;
 };
 
-// A tensor's event with the lengths of its nested messages, which precede their bytes.
+// Computes a tensor's event and the lengths of its nested messages, which precede their bytes.
 class Layout {
  public:
   Layout(std::string_view name, const tensor::View &view, const EventContext &context,
@@ -59,7 +59,7 @@ class Layout {
 
   uint64_t EventSize() const { return event_; }
   uint64_t TailSize() const { return BytesSize(metadata_); }
-  // The event up to the payload, and from its end on.
+  // WriteHead() writes the event up to the payload, and WriteTail() the rest after it.
   void WriteHead(char *out) const;
   void WriteTail(char *out) const;
 

@@ -1,4 +1,4 @@
-// Tensors as records of an event file.
+// Encodes tensors as records of an event file.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace smdebug::format {
 
-// What is recorded with a tensor.
+// The metadata that is recorded with a tensor.
 struct EventContext {
   int64_t step = 0;  // global
   Mode mode = Mode::kGlobal;
@@ -20,19 +20,18 @@ struct EventContext {
   double wall_time = 0;  // seconds since 1970
 };
 
-// A record is head, the view's compact bytes, tail, in this order.  Text elements are
-// in the head.
+// A record is the head, the view's compact bytes and the tail, in this order.  Text elements are in
+// the head.
 struct EncodedEvent {
   std::string head;
   std::string tail;
   uint64_t Size(size_t payload) const { return head.size() + payload + tail.size(); }
 };
 
-// Encodes the envelope of a tensor; the payload is neither copied nor, unless its true
-// checksum is asked for, read.  `view` is compact.  The bytes are those the original
-// writes.  `out` is overwritten; keep it to spare allocations.
-// Fails: UNSUPPORTED (a record of 2 GiB or more), INVALID_ARGUMENT (a name or text that
-// is not UTF-8).
+// Encodes the envelope of a tensor.  `view` is compact.  The bytes are those that the original
+// writes.  Does not copy the payload, and reads it only if its true checksum is requested.
+// Overwrites `out`; keep it to spare allocations.  Fails: UNSUPPORTED (a record of 2 GiB or more),
+// INVALID_ARGUMENT (a name or text that is not UTF-8).
 Status EncodeTensorEvent(std::string_view name, const tensor::View &view,
                          const EventContext &context, Checksum checksum, EncodedEvent *out);
 

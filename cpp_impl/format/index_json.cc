@@ -11,10 +11,10 @@
 namespace smdebug::format {
 namespace {
 
-// More than the bytes of an entry besides its names.
+// An upper bound for the bytes of an entry without its names.
 constexpr size_t kEntryOverhead = 160;
 
-// A short piece of text with numbers, put together before it is appended.
+// Composes a short piece of text with numbers before it is appended.
 class Piece {
  public:
   template <size_t size>

@@ -1,4 +1,4 @@
-// Index files: which tensors a step's event file holds, and where.
+// Writes and reads index files, which list the tensors in a step's event file and their positions.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace smdebug::format {
 
-// A record in the event file.
+// The position of a record in the event file.
 struct TensorLocation {
   std::string name;
   uint64_t start = 0;
@@ -26,7 +26,7 @@ struct SavedShape {
   std::vector<int64_t> shape;
 };
 
-// One step and worker.
+// The index of one step and worker.
 struct IndexFile {
   Mode mode = Mode::kGlobal;
   int64_t mode_step = 0;
@@ -35,13 +35,13 @@ struct IndexFile {
   std::vector<SavedShape> shapes;
 };
 
-// The text the original writes for it, and "crc32c" where it is known.
+// Returns the text that the original writes, plus "crc32c" where it is known.
 std::string IndexToJson(const IndexFile &index);
 
-// Reads such a text (at most 256 MiB); unknown keys are passed over, in any order.
-// Fails with CORRUPT_DATA, `path` and the reason: no JSON, no meta, no payload, a
-// number that is none, an event file outside the trial.  `spare` is one that is needed no
-// more, whose memory is used again.
+// Reads index text (at most 256 MiB).  Accepts keys in any order, and ignores unknown keys.  Fails
+// with CORRUPT_DATA, `path` and the reason: invalid JSON, no meta, no payload, an invalid number, a
+// name that is empty or has a NUL, an event file outside the trial.  `spare` is an index that is no
+// longer needed; its memory is reused.
 Result<IndexFile> IndexFromJson(std::string_view text, std::string_view path, IndexFile spare = {});
 
 }  // namespace smdebug::format

@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "base/step.h"
 #include "base/strings.h"
 #include "format/index_json.h"
 #include "format/index_json_scan.h"
@@ -19,7 +20,7 @@ namespace {
 constexpr size_t kMaxText = size_t{256} << 20;
 constexpr int kMaxDepth = 64;
 
-// The keys that mean something.
+// The known keys.
 enum class Field : uint8_t {
   kUnknown,
   kMeta,
@@ -44,9 +45,13 @@ constexpr uint32_t kEntryFields = Bit(Field::kTensorName) | Bit(Field::kOriginal
                                   Bit(Field::kStart) | Bit(Field::kLength) | Bit(Field::kCrc32c) |
                                   Bit(Field::kShape);
 
-// Builds an IndexFile from what RapidJSON reads.  Where a key is there twice, the last one
-// counts, as in Python; so a wrong value is only held against the text at the end of the
-// object it is in.
+bool HasNul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
+
+// Returns true if callers in C, where a NUL ends a text, can request the name.
+bool CanBeNamed(std::string_view name) { return !name.empty() && !HasNul(name); }
+
+// Builds an IndexFile from RapidJSON's events.  If a key appears twice, the last one counts, as in
+// Python.  So a wrong value is reported only at the end of its object.
 class IndexBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, IndexBuilder> {
  public:
   bool Default() { return OnOther(); }  // null, booleans, fractions
@@ -66,13 +71,13 @@ class IndexBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Inde
   bool StartArray();
   bool EndArray(rapidjson::SizeType);
 
-  // Why a callback ended the parsing, or NULL.
+  // Returns why a callback stopped the parsing, or NULL.
   const char *Fault() const { return fault_; }
-  // What was read, once all of it was; else fault() is set.
+  // Moves the index to `out` once all of it was read.  Otherwise sets Fault() and returns false.
   bool Finish(IndexFile *out);
 
  private:
-  // The containers that mean something.
+  // The known containers.
   enum class Place : uint8_t { kRoot, kTop, kMeta, kTensors, kTensor, kShapes, kShape, kSizes };
 
   bool Fail(const char *fault) {
@@ -82,7 +87,7 @@ class IndexBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Inde
   bool OnOther();
   bool OnNumber(int64_t number);
   bool OnText(std::string_view text);
-  // A container that means nothing where it is.
+  // Skips a container that is unknown in its place.
   bool Pass();
   bool EndTensor();
   bool EndShape();
@@ -107,9 +112,9 @@ class IndexBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Inde
   std::string mode_;
   Place place_ = Place::kRoot;
   Field field_ = Field::kUnknown;
-  uint32_t right_ = 0;  // fields with a value of the right kind
-  uint32_t wrong_ = 0;  // fields with another value
-  int skipped_ = 0;     // open containers that mean nothing
+  uint32_t right_ = 0;  // fields with a value of the right type
+  uint32_t wrong_ = 0;  // fields with a value of the wrong type
+  int skipped_ = 0;     // open unknown containers
   const char *fault_ = nullptr;
 };
 
@@ -154,14 +159,17 @@ bool IndexBuilder::OnOther() {
 
 bool IndexBuilder::OnNumber(int64_t number) {
   if (skipped_ != 0) return true;
-  // Every number of an index counts something.
+  // Every number of an index is a count, a size or a position, so none is negative.
   if (number < 0) return OnOther();
   if (place_ == Place::kSizes) {
     index_.shapes.back().shape.push_back(number);
     return true;
   }
   switch (field_) {
-    case Field::kModeStep: index_.mode_step = number; break;
+    case Field::kModeStep:
+      if (number > kMaxStep) return OnOther();
+      index_.mode_step = number;
+      break;
     case Field::kStart: index_.tensors.back().start = static_cast<uint64_t>(number); break;
     case Field::kLength: index_.tensors.back().length = static_cast<uint64_t>(number); break;
     case Field::kCrc32c:
@@ -273,6 +281,7 @@ bool IndexBuilder::EndArray(rapidjson::SizeType) {
 bool IndexBuilder::EndTensor() {
   const TensorLocation &tensor = index_.tensors.back();
   if (!IsRight(Field::kTensorName)) return Fail("a tensor in the index has no name");
+  if (!CanBeNamed(tensor.name)) return Fail("a tensor's name in the index is empty or has a NUL");
   if (!IsRight(Field::kStart) || !IsRight(Field::kLength)) {
     return Fail("a tensor in the index has no place, or one that is no whole number");
   }
@@ -285,11 +294,13 @@ bool IndexBuilder::EndTensor() {
 bool IndexBuilder::EndShape() {
   SavedShape &shape = index_.shapes.back();
   if (!IsRight(Field::kTensorName)) return Fail("a shape in the index has no name");
+  if (!CanBeNamed(shape.name)) return Fail("a shape's name in the index is empty or has a NUL");
   if (!IsRight(Field::kShape)) return Fail("a shape in the index has no sizes");
   if (shape.shape.size() > tensor::kMaxRank) {
     return Fail("a shape in the index has more than 32 sizes");
   }
   if (IsWrong(Field::kOriginalName)) return Fail("an original name in the index is no text");
+  if (HasNul(shape.original_name)) return Fail("an original name in the index has a NUL");
   if (!IsRight(Field::kOriginalName)) shape.original_name = shape.name;
   return true;
 }
@@ -319,7 +330,7 @@ bool IndexBuilder::Finish(IndexFile *out) {
   return true;
 }
 
-// Memory for RapidJSON, which itself would go on with NULL where there is none.
+// Allocates memory for RapidJSON, which does not check for NULL itself.
 class ThrowingAllocator {
  public:
   void *Malloc(size_t size) { return Realloc(nullptr, 0, size); }
@@ -338,7 +349,7 @@ class ThrowingAllocator {
 using IndexParser =
     rapidjson::GenericReader<rapidjson::UTF8<>, rapidjson::UTF8<>, ThrowingAllocator>;
 
-// Without recursion: text may be nested as deeply as a hostile writer likes.
+// Parses without recursion: hostile text may be nested to any depth.
 constexpr unsigned kParseFlags = rapidjson::kParseIterativeFlag;
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/step.h"
 #include "format/paths.h"
 #include "format/plain_text.h"
 #include "tensor/view.h"
@@ -24,7 +25,7 @@ class Scanner {
     return true;
   }
 
-  // Text up to its closing quote, which is passed over.
+  // Reads text up to its closing quote, and skips the quote.
   bool Text(std::string_view *out) {
     const size_t size = left_.find('"');
     if (size == std::string_view::npos) return false;
@@ -39,7 +40,9 @@ class Scanner {
     return true;
   }
 
-  // JSON has no other way to write a whole number that is not negative.
+  bool Name(std::string *out) { return Text(out) && !out->empty(); }
+
+  // JSON has only one form for a non-negative integer.
   template <class Integer>
   bool Number(Integer *out) {
     const char *const end = left_.data() + left_.size();
@@ -51,7 +54,7 @@ class Scanner {
     return true;
   }
 
-  // "[", entries, "]".
+  // Reads "[", entries, "]".
   template <class ReadOne>
   bool List(ReadOne read_one) {
     if (!Literal("[")) return false;
@@ -70,6 +73,7 @@ bool ScanMeta(Scanner *scanner, IndexFile *out) {
   std::string_view mode_name;
   if (!scanner->Literal(R"({"meta": {"mode": ")") || !scanner->Text(&mode_name)) return false;
   if (!scanner->Literal(R"(, "mode_step": )") || !scanner->Number(&out->mode_step)) return false;
+  if (out->mode_step > kMaxStep) return false;
   if (scanner->Literal(R"(, "event_file_name": ")")) {
     if (!scanner->Text(&out->event_file_name)) return false;
     if (!IsInsideTrial(out->event_file_name)) return false;
@@ -82,7 +86,7 @@ bool ScanMeta(Scanner *scanner, IndexFile *out) {
 
 bool ScanTensor(Scanner *scanner, TensorLocation *out) {
   constexpr auto kMaxOffset = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
-  if (!scanner->Literal(R"({"tensorname": ")") || !scanner->Text(&out->name)) return false;
+  if (!scanner->Literal(R"({"tensorname": ")") || !scanner->Name(&out->name)) return false;
   if (!scanner->Literal(R"(, "start_idx": )") || !scanner->Number(&out->start)) return false;
   if (!scanner->Literal(R"(, "length": )") || !scanner->Number(&out->length)) return false;
   out->crc32c.reset();
@@ -94,7 +98,7 @@ bool ScanTensor(Scanner *scanner, TensorLocation *out) {
 }
 
 bool ScanShape(Scanner *scanner, SavedShape *out) {
-  if (!scanner->Literal(R"({"tensorname": ")") || !scanner->Text(&out->name)) return false;
+  if (!scanner->Literal(R"({"tensorname": ")") || !scanner->Name(&out->name)) return false;
   if (!scanner->Literal(R"(, "originalname": ")")) return false;
   if (!scanner->Text(&out->original_name) || !scanner->Literal(R"(, "shape": )")) return false;
   const bool is_list = scanner->List([&] { return scanner->Number(&out->shape.emplace_back()); });
@@ -108,7 +112,7 @@ bool ScanIndex(std::string_view text, IndexFile *out) {
   out->shapes.clear();
   Scanner scanner(text);
   if (!ScanMeta(&scanner, out) || !scanner.Literal(R"(, "tensor_payload": )")) return false;
-  // Those there, and their names' memory, are used again.
+  // Existing entries, and the memory of their names, are reused.
   size_t count = 0;
   const auto next_tensor = [&] {
     if (count == out->tensors.size()) out->tensors.emplace_back();

@@ -1,4 +1,4 @@
-// The short way to read an index file.
+// Reads index files on a fast path.
 #pragma once
 
 #include <string_view>
@@ -7,10 +7,10 @@
 
 namespace smdebug::format {
 
-// Reads a text that is in every space and order of keys as IndexToJson writes it, with
-// nothing in it that is escaped, refused or unknown; false, and `out` anything, if it is
-// not.  What is in `out` before makes no difference but to the memory used.  Then the long way must
-// be gone, which takes five times as long.
+// Reads a text that matches the output of IndexToJson in every space and in key order, without any
+// escaped, rejected or unknown part.  Otherwise returns false, and `out` is unspecified; the caller
+// then needs the slow path, which takes five times as long.  The previous content of `out` affects
+// only memory use.
 bool ScanIndex(std::string_view text, IndexFile *out);
 
 }  // namespace smdebug::format

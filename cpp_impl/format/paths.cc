@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/step.h"
 #include "base/strings.h"
 
 namespace smdebug::format {
@@ -25,12 +26,17 @@ std::string StepPrefix(int64_t step) { return ZeroPadded(step, kStepDigits); }
 
 std::string_view LastPart(std::string_view name) { return name.substr(name.rfind('/') + 1); }
 
-// The name without one of the endings of step files, or nothing.
+// Returns the name without the extension of a step file, or nothing.
 std::optional<std::string_view> WithoutEnding(std::string_view name) {
   for (const std::string_view ending : {".json", ".tfevents", ".csv"}) {
     if (name.ends_with(ending)) return name.substr(0, name.size() - ending.size());
   }
   return {};
+}
+
+// Returns true if callers can request the worker in a file name.
+bool IsWorkerInFile(std::string_view worker) {
+  return !worker.empty() && !HasControl(worker) && IsUtf8(worker);
 }
 
 std::string WorkerFromFile(std::string_view worker) {
@@ -74,21 +80,32 @@ std::optional<StepFile> ParseStepFileName(std::string_view name) {
   if (!stem) return {};
   const char *const end = stem->data() + stem->size();
   StepFile file{};
-  // Digits only: from_chars would take a sign, too.
+  // Digits only: from_chars would also accept a sign.
   if (stem->empty() || stem->front() < '0' || stem->front() > '9') return {};
   const auto [separator, error] = std::from_chars(stem->data(), end, file.step);
   if (error != std::errc{} || separator == end || *separator != '_') return {};
   const std::string_view worker(separator + 1, static_cast<size_t>(end - separator - 1));
-  if (worker.empty() || HasControl(worker)) return {};
+  if (!IsWorkerInFile(worker) || file.step > kMaxStep) return {};
   file.worker = WorkerFromFile(worker);
   return file;
+}
+
+bool HasStepBeyondLast(std::string_view name) {
+  const std::optional<std::string_view> stem = WithoutEnding(LastPart(name));
+  if (!stem) return false;
+  const std::string_view digits = stem->substr(0, stem->find_first_not_of("0123456789"));
+  const std::string_view rest = stem->substr(digits.size());
+  if (digits.empty() || rest.size() < 2 || rest.front() != '_' || HasControl(rest)) return false;
+  int64_t step = 0;
+  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), step);
+  return parsed.ec != std::errc{} || step > kMaxStep;
 }
 
 std::optional<std::string> ParseCollectionsFileName(std::string_view name) {
   const std::string_view last = LastPart(name);
   if (!last.ends_with(kCollectionsEnding)) return {};
   const std::string_view worker = last.substr(0, last.size() - kCollectionsEnding.size());
-  if (worker.empty() || HasControl(worker)) return {};
+  if (!IsWorkerInFile(worker)) return {};
   return WorkerFromFile(worker);
 }
 
@@ -110,6 +127,7 @@ Status CheckWorkerName(std::string_view worker) {
   if (HasControl(file_form)) {
     return InvalidArgument("the worker's name holds control characters");
   }
+  if (!IsUtf8(file_form)) return InvalidArgument("the worker's name is not UTF-8");
   if (file_form.find('/') != std::string::npos) {
     return InvalidArgument(StrCat("the worker's name '", worker,
                                   "' holds \"/\" and is no device name, which begins with it"));
@@ -122,7 +140,7 @@ bool IsInsideTrial(std::string_view name) {
   while (true) {
     const size_t end = name.find('/');
     const std::string_view part = name.substr(0, end);
-    // An empty first part is that of an absolute name.
+    // An absolute name has an empty first part.
     if (part.empty() || part == "." || part == "..") return false;
     if (end == std::string_view::npos) return true;
     name.remove_prefix(end + 1);

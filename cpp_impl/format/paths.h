@@ -1,4 +1,4 @@
-// Names of the files of a trial, relative to its folder, "/" between parts.
+// Builds and parses the names of a trial's files, relative to its folder, with "/" between parts.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,19 @@ inline constexpr std::string_view kClaimFile = "claim.smd";
 inline constexpr std::string_view kIndexFolder = "index";
 inline constexpr std::string_view kCollectionsFolder = "collections/000000000";
 
-// "events/000000000012/000000000012_worker_0.tfevents"
+// Returns, for example, "events/000000000012/000000000012_worker_0.tfevents".
 std::string EventFileName(int64_t step, std::string_view worker);
-// "events/000000000012/again/000000000012_worker_0.tfevents": for a step recorded once more
+// Returns the name for a step that is recorded again, for example
+// "events/000000000012/again/000000000012_worker_0.tfevents".
 std::string OtherEventFileName(int64_t step, std::string_view worker);
-// "index/000000000/000000000012_worker_0.json"
+// Returns, for example, "index/000000000/000000000012_worker_0.json".
 std::string IndexFileName(int64_t step, std::string_view worker);
-// "index/000000000/000000000012": what the names of a step's index files begin with
+// Returns the prefix of the names of a step's index files, for example
+// "index/000000000/000000000012".
 std::string IndexFilePrefix(int64_t step);
-// "index/000000000": the folder of a step's index file
+// Returns the folder of a step's index file, for example "index/000000000".
 std::string IndexBucket(int64_t step);
-// "collections/000000000/worker_0_collections.json"
+// Returns, for example, "collections/000000000/worker_0_collections.json".
 std::string CollectionsFileName(std::string_view worker);
 
 struct StepFile {
@@ -33,25 +35,27 @@ struct StepFile {
   std::string worker;  // decoded
 };
 
-// What the name of an index or event file stands for, or nothing if it is no such
-// name (temporary files among them).  Folders in front are not looked at.  A worker
-// whose name begins with "_" is a device name in its file form: decoded "_" -> "/",
-// "-" -> ":".
+// Parses the name of an index or event file.  Returns nothing for other names, temporary files
+// among them.  Ignores leading folders.  No step is larger than kMaxStep.  A worker whose name
+// begins with "_" is a device name in its file form: it is decoded "_" -> "/", "-" -> ":".
 std::optional<StepFile> ParseStepFileName(std::string_view name);
 
-// The worker of a collections file's name, decoded, or nothing.
+// Returns true if the name is that of an index or event file, except that its step is larger than
+// kMaxStep.
+bool HasStepBeyondLast(std::string_view name);
+
+// Returns the decoded worker in the name of a collections file, or nothing.
 std::optional<std::string> ParseCollectionsFileName(std::string_view name);
 
-// A worker's name as it stands in file names: a device name ("/job:worker/...") in
-// its file form, others as they are.
+// Returns a worker's name in its file form.  Only device names ("/job:worker/...") change.
 std::string WorkerToFile(std::string_view worker);
 
-// INVALID_ARGUMENT unless the worker's name, in its file form, is fit to be part of a
-// file name: not empty, at most 200 bytes, no "/", no NUL, no control characters.
+// Fails with INVALID_ARGUMENT if the worker's name, in its file form, cannot be part of a file
+// name.  It must have 1 to 200 bytes, no "/", no NUL and no control characters.
 Status CheckWorkerName(std::string_view worker);
 
-// Whether a name read from a file stays inside the trial: relative, no empty, "." or
-// ".." part, no NUL.
+// Returns true if a name read from a file stays inside the trial: it is relative, and has no empty,
+// "." or ".." part and no NUL.
 bool IsInsideTrial(std::string_view name);
 
 }  // namespace smdebug::format

@@ -1,4 +1,4 @@
-// Names that need no closer look, which is nearly all of them.
+// Recognizes names that need no full check: nearly all of them.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@ namespace smdebug::format {
 
 namespace plain_text_internal {
 
-inline constexpr uint64_t kEach = 0x0101010101010101U;  // times a byte: that byte 8 times
+inline constexpr uint64_t kEach = 0x0101010101010101U;  // times a byte: repeats the byte 8 times
 inline constexpr uint64_t kHighBits = kEach * 0x80;
 
-// Both: a word with a high bit set if one of the bytes is such.
+// Each returns a word with a high bit set if a byte has the property.
 inline constexpr uint64_t AnyIs(uint64_t bytes, uint8_t wanted) {
   const uint64_t zero_where = bytes ^ (kEach * wanted);
   return (zero_where - kEach) & ~zero_where & kHighBits;
@@ -21,8 +21,8 @@ inline constexpr uint64_t AnyBelow(uint64_t bytes, uint8_t limit) {
   return (bytes - kEach * limit) & ~bytes & kHighBits;
 }
 
-// Calls `look(word)` for 8 bytes at a time, the last ones filled up with blanks, and
-// combines what it returns.
+// Calls `look(word)` for 8 bytes at a time, and combines the results.  Pads the last word with
+// blanks.
 template <class Look>
 uint64_t ForWords(std::string_view text, Look look) {
   uint64_t seen = 0;
@@ -39,13 +39,13 @@ uint64_t ForWords(std::string_view text, Look look) {
 
 }  // namespace plain_text_internal
 
-// Whether all bytes are ASCII, and so UTF-8.
+// Returns true if all bytes are ASCII, and so UTF-8.
 inline bool IsAscii(std::string_view text) {
   using namespace plain_text_internal;
   return (ForWords(text, [](uint64_t word) { return word; }) & kHighBits) == 0;
 }
 
-// Whether JSON text holds it as it is: printable ASCII but for the quote and "\".
+// Returns true if JSON text holds `text` unescaped: printable ASCII except the quote and "\".
 inline bool IsPlainText(std::string_view text) {
   using namespace plain_text_internal;
   return ForWords(text, [](uint64_t word) {

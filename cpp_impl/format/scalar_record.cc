@@ -15,8 +15,8 @@
 namespace smdebug::format {
 namespace {
 
-// Takes fields in the order in which the writer puts them.  After a field that is not the one
-// that was asked for nothing is taken.
+// Reads fields in the order in which the writer puts them.  After a field other than the requested
+// one, it reads nothing more.
 class Fields {
  public:
   explicit Fields(ByteSpan bytes) : rest_(bytes) {}
@@ -30,7 +30,7 @@ class Fields {
 
   uint64_t Number(uint32_t number) { return Take(number, WireType::kVarint) ? Varint() : 0; }
 
-  // What a field of bytes holds.
+  // Returns the content of a field of bytes.
   ByteSpan Bytes(uint32_t number) {
     if (!Take(number, WireType::kBytes)) return {};
     return First(Varint());
@@ -41,7 +41,7 @@ class Fields {
   }
 
  private:
-  // Of the numbers up to 15, all that the format has here.
+  // All field numbers here are at most 15.
   static std::byte TagOf(uint32_t number, WireType type) {
     return static_cast<std::byte>(number << 3 | static_cast<uint32_t>(type));
   }
@@ -77,7 +77,7 @@ class Fields {
   bool is_good_ = true;
 };
 
-// Whether a shape is (1).
+// Returns true if the shape is (1).
 bool IsOfOne(ByteSpan shape) {
   Fields dims(shape);
   Fields dim(dims.Bytes(shape_field::kDim));
@@ -105,8 +105,8 @@ std::optional<double> NumberOf(ByteSpan tensor) {
   return std::nullopt;
 }
 
-// The number that comes next under this name; -1 if there is none.
-// Not by ParseInt(), which takes spaces that ParseRecord() does not.
+// Returns the number that comes next under this name, or -1 if there is none.  Does not use
+// ParseInt(), which accepts spaces that ParseRecord() rejects.
 int64_t NextNumber(Fields &plugins, std::string_view name) {
   Fields plugin(plugins.Bytes(metadata_field::kPlugin));
   const bool has_name = AsText(plugin.Bytes(plugin_field::kName)) == name;
@@ -131,7 +131,7 @@ std::optional<double> ReadScalarRecord(ByteSpan record) {
   if (record.size() < kFrame) return std::nullopt;
   const auto size = ParseRecordHeader(record.first(kRecordHeaderSize));
   if (!size.IsOk() || *size != record.size() - kFrame) return std::nullopt;
-  // Others have to be reckoned up.
+  // Any other footer needs a checksum over the payload.
   if (ParseRecordFooter(record.last(kRecordFooterSize)) != kConstantFooter) return std::nullopt;
 
   Fields event(record.subspan(kRecordHeaderSize, *size));

@@ -1,4 +1,4 @@
-// Records of saved reductions, of which trials have very many.
+// Decodes records of saved reductions: trials have very many of them.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace smdebug::format {
 
-// The number in a record that this library wrote for a float32 or float64 tensor of shape (1).
-// Nothing for any other record, also one that ParseRecord() finds damaged.
+// Returns the number in a record that this library wrote for a float32 or float64 tensor of shape
+// (1).  Returns nothing for any other record, including one that ParseRecord() reports as damaged.
 std::optional<double> ReadScalarRecord(ByteSpan record);
 
 }  // namespace smdebug::format

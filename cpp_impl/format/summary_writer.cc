@@ -14,7 +14,7 @@ constexpr std::string_view kVersion = "brain.Event:2";
 
 uint64_t ScalarFieldSize(double number) { return number == 0 ? 0 : 1 + sizeof number; }
 
-// Appends a record whose payload, of that size, `write` writes.
+// Appends a record.  `write` writes its payload of `size` bytes.
 template <class Write>
 void AppendRecord(uint64_t size, std::string *out, Write write) {
   const size_t begin = out->size() + kRecordHeaderSize;
@@ -55,7 +55,7 @@ bool IsTagLetter(char letter) {
          letter == '.' || (static_cast<unsigned char>(letter) & 0x80) != 0;
 }
 
-// One event with one value of a summary, `value_size` bytes behind its tag.
+// Appends an event with one summary value, which has `value_size` bytes after its tag.
 template <class WriteValue>
 void AppendValue(int64_t step, double wall_time, std::string_view tag, uint64_t value_size,
                  std::string *out, WriteValue write_value) {
@@ -93,7 +93,7 @@ void SummaryWriter::AddVersion(std::string *out) const {
 }
 
 void SummaryWriter::AddScalar(std::string_view tag, float value, std::string *out) const {
-  // Written also when it is 0: which member of the oneof is there says what it is.
+  // The value is written even if it is 0: the member of the oneof that is present gives its type.
   AppendValue(step_, wall_time_, tag, 1 + sizeof value, out,
               [value](WireWriter &writer) { writer.Float(value_field::kSimpleValue, value); });
 }

@@ -1,4 +1,4 @@
-// Records that TensorBoard shows: with true checksums, unlike those of tensors.
+// Writes records for TensorBoard.  Unlike tensor records, they have true checksums.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace smdebug::format {
 
-// A name as TensorBoard takes it: other letters than those of words, "-", "/" and "."
-// become "_", and leading "/" go.
+// Returns a name that TensorBoard accepts: removes leading "/", and replaces characters other than
+// word characters, "-", "/" and "." with "_".
 std::string SummaryTag(std::string_view name);
 
 // Appends records of one step to the bytes of a file.  For one thread.
 class SummaryWriter {
  public:
-  // `wall_time` in seconds since 1970.
+  // `wall_time` is in seconds since 1970.
   SummaryWriter(int64_t step, double wall_time) : step_(step), wall_time_(wall_time) {}
 
-  // What each file begins with.
+  // Appends the record that each file begins with.
   void AddVersion(std::string *out) const;
   // `tag` is a SummaryTag().
   void AddScalar(std::string_view tag, float value, std::string *out) const;

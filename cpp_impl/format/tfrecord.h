@@ -1,5 +1,4 @@
-// The frame around an event: u64 length, masked CRC of the length, payload, u32.
-// Little-endian.
+// Frames an event: u64 length, masked CRC of the length, payload, u32.  Little-endian.
 #pragma once
 
 #include <array>
@@ -14,11 +13,11 @@ namespace smdebug::format {
 inline constexpr size_t kRecordHeaderSize = 12;
 inline constexpr size_t kRecordFooterSize = 4;
 
-// What the original puts in place of the payload's CRC in events/ files, and the only
-// thing its Trial accepts there: the masked CRC of ten fixed letters.
+// The constant that the original writes instead of the payload's CRC in events/ files: the masked
+// CRC of ten fixed letters.  The original's Trial accepts nothing else there.
 inline constexpr uint32_t kConstantFooter = 0x062DC0B3;
 
-// A longer record cannot be decoded by any protobuf reader.
+// No protobuf reader can decode a longer record.
 inline constexpr uint64_t kMaxRecordPayload = (uint64_t{1} << 31) - 1;
 
 enum class Checksum { kConstant, kTrue };
@@ -26,8 +25,8 @@ enum class Checksum { kConstant, kTrue };
 std::array<std::byte, kRecordHeaderSize> RecordHeader(uint64_t payload_size);
 std::array<std::byte, kRecordFooterSize> RecordFooter(uint32_t footer);
 
-// The payload's size from a header of kRecordHeaderSize bytes.  Fails with a sentence
-// without path (CORRUPT_DATA) on a wrong CRC or an impossible size.
+// Returns the payload's size from a header of kRecordHeaderSize bytes.  Fails with CORRUPT_DATA (a
+// message without path) on a wrong CRC or an impossible size.
 Result<uint64_t> ParseRecordHeader(ByteSpan header);
 uint32_t ParseRecordFooter(ByteSpan footer);
 

@@ -1,4 +1,4 @@
-// Reading protobuf's wire form where it lies, without unpacking it.
+// Reads protobuf's wire format in place, without unpacking it.
 #pragma once
 
 #include <algorithm>
@@ -15,29 +15,30 @@ struct WireField {
   WireType type;
 };
 
-// Walks over messages in bytes that lie in up to three parts.  The first fault ends the
-// walk: every call after it fails, too.  Nothing is believed: no read goes past the
-// message it is in, whatever the lengths say.
+// Walks over messages in bytes that lie in up to three parts.  The first fault stops the walk:
+// every later call fails, too.  No input is trusted: whatever the lengths say, no read leaves its
+// message.
 class WireCursor {
  public:
   using Parts = std::array<ByteSpan, 3>;
 
-  // From offset `begin` to `end` of the parts in a row.  There may be fewer bytes than
-  // `end` says; a read that would need them fails and NeedsMore().
+  // Starts at offset `begin` of the concatenated parts and stops at `end`.  The parts may have
+  // fewer bytes than `end` says; a read that needs the missing bytes fails, and NeedsMore() becomes
+  // true.
   WireCursor(const Parts &parts, uint64_t begin, uint64_t end);
 
-  // Why the walk ended, or NULL.
+  // Returns why the walk stopped, or NULL.
   const char *Fault() const { return fault_; }
-  // Whether the fault is that the bytes at hand ended.
+  // Returns true if the fault is that the available bytes ended.
   bool NeedsMore() const { return needs_more_; }
-  // Ends the walk; always false.  `fault` is a sentence that lives for ever.
+  // Stops the walk.  Always returns false.  `fault` is a sentence with static lifetime.
   bool Fail(const char *fault);
 
-  // Of the next byte, counted from the first part's first.
+  // Returns the offset of the next byte, relative to the first part's first byte.
   uint64_t Offset() const { return run_end_offset_ - static_cast<uint64_t>(run_end_ - at_); }
 
-  // The next field of the message; false at its end or upon a fault.  The field must
-  // then be read or skipped.
+  // Reads the next field of the message.  Returns false at its end or on a fault.  The caller must
+  // then read or skip the field.
   bool Next(WireField *field) {
     uint64_t tag = 0;
     if (!ShortVarint(&tag) && !LongTag(&tag)) return false;
@@ -52,17 +53,17 @@ class WireCursor {
   }
   bool ReadFixed32(WireField field, uint32_t *value);
   bool ReadFixed64(WireField field, uint64_t *value);
-  // The bytes of a field, which must lie in one part.
+  // Reads the bytes of a field, which must lie in one part.
   bool ReadBytes(WireField field, ByteSpan *bytes);
-  // The length of a field of bytes, which start at the then Offset().
+  // Reads the length of a field of bytes.  The bytes start at the new Offset().
   bool ReadLength(WireField field, uint64_t *length) {
     return Expect(field, WireType::kBytes) && Varint(kShortVarintBytes, length) &&
            (*length <= AtHand() || *length <= Left() ||
             Fail("a field of the record is longer than what holds it"));
   }
 
-  // Walks over the message in `field`: `on_field(WireField)` reads or skips each field
-  // and returns whether to go on.
+  // Walks over the message in `field`: `on_field(WireField)` reads or skips each field, and returns
+  // whether to continue.
   template <class OnField>
   bool ReadMessage(WireField field, OnField on_field) {
     uint64_t length = 0;
@@ -78,12 +79,12 @@ class WireCursor {
     return true;
   }
 
-  // Makes the message in `field` the one that is walked over; there is no way back.
+  // Makes the message in `field` the current message; there is no way back.
   bool Descend(WireField field);
 
   bool Skip(WireField field);
 
-  // Elements of a repeated number, packed or one by one: `read_one(WireField)` is called
+  // Reads the elements of a repeated number, packed or one by one.  Calls `read_one(WireField)`
   // with the wire type `element` for each.
   template <class ReadOne>
   bool ReadRepeated(WireField field, WireType element, ReadOne read_one) {
@@ -101,7 +102,7 @@ class WireCursor {
 
  private:
   static constexpr int kVarintBytes = 10;
-  // Protobuf's own readers take tags and lengths of at most 32 bits.
+  // Protobuf's own readers accept tags and lengths of at most 32 bits.
   static constexpr int kShortVarintBytes = 5;
 
   static bool IsPossible(WireField field) {
@@ -112,11 +113,11 @@ class WireCursor {
     return field.type == type || Fail("a field of the record has a wire type that is not its own");
   }
 
-  // Up to the end of the message.
+  // Returns the number of bytes up to the end of the message.
   uint64_t Left() const { return end_ - Offset(); }
-  // What can be read before anything must be looked after.
+  // Returns how many bytes can be read before a further check.
   uint64_t AtHand() const { return static_cast<uint64_t>(stop_ - at_); }
-  // Of all the bytes there are.
+  // Returns how many bytes are left in all parts.
   uint64_t Available() const;
   void EndAt(uint64_t end) {
     end_ = end;
@@ -135,14 +136,14 @@ class WireCursor {
   bool Fixed(size_t size, uint64_t *value);
   bool Byte(uint8_t *value);
   bool Advance(uint64_t count);
-  // Moves to the next part that is not empty, once the present one is used up.
+  // Moves to the next non-empty part once the current one is used up.
   bool NextRun();
 
   const std::byte *at_ = nullptr;
   const std::byte *stop_ = nullptr;  // the end of the run or of the message
   const std::byte *run_end_ = nullptr;
   uint64_t run_end_offset_ = 0;
-  uint64_t end_;  // of the message
+  uint64_t end_;  // the end of the message
   const char *fault_ = nullptr;
   bool needs_more_ = false;
   size_t next_part_ = 0;

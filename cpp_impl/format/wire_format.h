@@ -1,4 +1,4 @@
-// The numbers of event.proto, and protobuf's wire types.
+// Defines the field numbers of event.proto, and protobuf's wire types.
 #pragma once
 
 #include <cstdint>

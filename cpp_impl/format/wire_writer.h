@@ -14,7 +14,7 @@ namespace smdebug::format {
 inline uint64_t VarintSize(uint64_t number) {
   return (static_cast<uint64_t>(std::bit_width(number | 1)) + 6) / 7;
 }
-// Of a field with its tag.  Numbers are left out when they are 0.
+// These return the size of a field with its tag.  Numbers that are 0 are omitted.
 inline uint64_t NumberSize(uint64_t number) { return number == 0 ? 0 : 1 + VarintSize(number); }
 inline uint64_t BytesSize(uint64_t length) { return 1 + VarintSize(length) + length; }
 
@@ -37,7 +37,7 @@ class WireWriter {
     Tag(field, WireType::kFixed32);
     Raw(number);
   }
-  // The beginning of a field whose bytes follow.
+  // Writes the beginning of a field whose bytes follow.
   void Header(uint32_t field, uint64_t length) {
     Tag(field, WireType::kBytes);
     Varint(length);
@@ -47,7 +47,7 @@ class WireWriter {
     Raw(bytes);
   }
   void Raw(std::string_view bytes) { at_ += bytes.copy(at_, bytes.size()); }
-  // A number's bytes.
+  // Writes a number's bytes.
   template <class Number>
   requires std::is_arithmetic_v<Number>
   void Raw(Number number) {
@@ -56,7 +56,7 @@ class WireWriter {
   }
 
  private:
-  // All fields that are written have numbers below 16: a tag is one byte.
+  // All written fields have numbers below 16, so a tag is one byte.
   void Tag(uint32_t field, WireType type) {
     *at_++ = static_cast<char>(field << 3 | static_cast<uint32_t>(type));
   }

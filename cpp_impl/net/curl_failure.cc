@@ -1,4 +1,4 @@
-// What libcurl's codes mean to a caller.
+// Converts libcurl's codes to a Status.
 #include <curl/curl.h>
 
 #include <algorithm>
@@ -15,7 +15,8 @@ bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// A connection that broke in the middle of the handshake is no fault of a certificate.
+// Returns true if the connection broke during the handshake, which says nothing about the
+// certificate.
 bool IsBrokenHandshake(std::string_view text) {
   static constexpr std::array kSigns = {"SSL_ERROR_SYSCALL", "Connection reset", "Broken pipe",
                                         "unexpected eof", "errno"};
@@ -46,9 +47,10 @@ const char *CauseOf(const Failure &failure) {
 
 std::string_view AdviceOn(std::string_view cause) {
   if (cause == "resolve") return "; check the name of the endpoint and the name server";
-  if (cause == "connect") return "; check the endpoint and that its server runs";
+  if (cause == "connect") return "; check the endpoint, and that its server is running";
   if (cause == "proxy") return "; check the proxy's environment variables";
-  if (cause == "protocol") return "; check that the endpoint speaks HTTP, or HTTPS if it is that";
+  if (cause == "protocol")
+    return "; check that the endpoint speaks HTTP, or HTTPS for an https URL";
   return "";
 }
 
@@ -92,8 +94,8 @@ Status OfCurl(const Failure &failure, const std::string &where, const Timeouts &
     return InvalidArgument(StrCat(where, ": the URL cannot be sent: ", reason));
   }
   if (IsTls(failure)) {
-    return {Code::kTls, StrCat(where, ": the TLS connection is refused: ", reason,
-                               "; give the CA bundle (PEM) of a private authority")};
+    return {Code::kTls, StrCat(where, ": the TLS connection failed: ", reason,
+                               "; for a private authority, set its CA bundle (PEM)")};
   }
   const char *cause = CauseOf(failure);
   return Status(Code::kNetwork, StrCat(where, ": ", reason, AdviceOn(cause))).With("cause", cause);
@@ -115,16 +117,16 @@ Status FailureStatus(const Failure &failure, const Uri &uri, const Timeouts &tim
                              Seconds(timeouts.stall)));
     case Ending::kWhole:
       return TimedOut(where, "whole", StrCat("not done within ", Seconds(timeouts.whole)));
-    case Ending::kGivenUp: return {Code::kCancelled, StrCat(where, ": the request was given up")};
+    case Ending::kGivenUp: return {Code::kCancelled, StrCat(where, ": the request was cancelled")};
     case Ending::kTooLong:
-      return {Code::kCorruptData, StrCat(where, ": the body is longer than there is room for")};
+      return {Code::kCorruptData, StrCat(where, ": the body is longer than expected")};
     case Ending::kManyHeaders:
       return Status(Code::kNetwork, StrCat(where, ": more headers than 512 or 64 KiB"))
           .With("cause", "protocol");
     case Ending::kOpenEnd:
       return Status(Code::kNetwork, StrCat(where,
-                                           ": the answer does not say how long it is, so "
-                                           "nobody can tell whether it was cut"))
+                                           ": the response does not state its length, so "
+                                           "it may be truncated"))
           .With("cause", "short_body");
     case Ending::kNoMemory:
       return {Code::kOutOfMemory, StrCat(where, ": no memory for the response")};

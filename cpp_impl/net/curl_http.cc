@@ -14,14 +14,14 @@
 namespace smdebug::net {
 namespace {
 
-// What the client and its exchanges share, whoever lives longest.
+// The state that a client and its exchanges share; the last owner destroys it.
 class Core {
  public:
   explicit Core(ClientSettings settings)
       : settings_(std::move(settings)),
         worker_(std::make_unique<Worker>(settings_.options.connections_per_host)) {}
-  // In a child the thread is not there, its locks may be held for ever, and its
-  // connections are the parent's.
+  // In a forked child the thread does not exist, its locks may be held forever, and the
+  // connections belong to the parent.
   ~Core() {
     if (!mark_.IsSameProcess()) static_cast<void>(worker_.release());
   }
@@ -34,7 +34,7 @@ class Core {
     SMD_RETURN_IF_ERROR(mark_.Check());
     SMD_ASSIGN_OR_RETURN(Uri uri, ParseUri(request.url));
     if (uri.has_user_info) {
-      return InvalidArgument(StrCat(uri.HostAndPort(), ": the URL holds user info; leave it out"));
+      return InvalidArgument(StrCat(uri.HostAndPort(), ": the URL contains user info; remove it"));
     }
     const std::string origin = StrCat(uri.scheme, "://", uri.HostAndPort());
     auto transfer = std::make_shared<Transfer>(std::move(request), std::move(uri));
@@ -62,7 +62,7 @@ class CurlExchange final : public Exchange {
   CurlExchange(const CurlExchange &) = delete;
   CurlExchange &operator=(const CurlExchange &) = delete;
 
-  // From here on what the request lends is used.
+  // From here on the memory that the request borrows is accessed.
   void Begin(Request request) {
     auto begun = core_->Submit(std::move(request));
     if (begun.IsOk()) {
@@ -106,7 +106,7 @@ std::string FirstOf(std::initializer_list<const char *> names) {
 }
 
 void ReadProxies(ClientSettings &settings) {
-  // In a CGI program HTTP_PROXY is a header that the client chose.
+  // In a CGI program, HTTP_PROXY is a header that an HTTP client sent.
   const bool is_cgi = Environment("REQUEST_METHOD").has_value();
   settings.http_proxy = is_cgi ? FirstOf({"http_proxy", "all_proxy", "ALL_PROXY"})
                                : FirstOf({"http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"});
@@ -122,12 +122,12 @@ Status CheckBundle(const std::string &path) {
   return Status::Ok();
 }
 
-// Thread-safe by itself since the version that the build demands.  Never undone: the
-// host may use libcurl too.
+// curl_global_init() is thread-safe since the version that the build requires.  It is never
+// undone, since the host may use libcurl too.
 Status InitialiseCurl() {
   static const CURLcode kCode = curl_global_init(CURL_GLOBAL_DEFAULT);
   if (kCode == CURLE_OK) return Status::Ok();
-  return {Code::kInternal, StrCat("libcurl does not start: ", curl_easy_strerror(kCode))};
+  return {Code::kInternal, StrCat("libcurl cannot be initialised: ", curl_easy_strerror(kCode))};
 }
 
 }  // namespace

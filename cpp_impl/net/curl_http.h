@@ -1,4 +1,4 @@
-// Http over libcurl.
+// Implements Http with libcurl.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@
 namespace smdebug::net {
 
 struct HttpOptions {
-  // A file of certificates (PEM), trusted instead of the system's.  Empty: the system's,
-  // or those that SSL_CERT_FILE and SSL_CERT_DIR name instead.
+  // A file of certificates (PEM) that replaces the system's certificates.  If empty, trusts
+  // the certificates that SSL_CERT_FILE and SSL_CERT_DIR name, else those of the system.
   std::string ca_bundle;
   std::string user_agent = "libsmdebug";
-  // Of the requests to one host, so many are under way at a time; the others wait.
+  // The limit of concurrent requests to one host; further requests wait.
   uint32_t connections_per_host = 32;
 };
 
-// Over HTTP/1.1, TLS 1.2 and later, always verified.  The proxies' environment variables
-// (http_proxy, https_proxy, all_proxy, no_proxy, in either case) are read here and never
-// later.  The one thread starts with the first request and ends with the last owner: the
-// client or an exchange of it.  A request is sent a second time if a kept connection
-// turns out to be closed before any of the response has come.
-// Fails as the CA bundle's reading does, and with INVALID_ARGUMENT.
+// Opens a client for HTTP/1.1, and TLS 1.2 or later, which always verifies certificates.
+// Reads the proxy variables (http_proxy, https_proxy, all_proxy, no_proxy, in either case)
+// now and never later.  The client's only thread starts with the first request and stops with
+// the last owner, which is the client or one of its exchanges.  If a reused connection closes
+// before any byte of the response arrives, the request is sent again.
+// Fails with INVALID_ARGUMENT, and if the CA bundle cannot be read.
 Result<std::shared_ptr<Http>> OpenCurlHttp(HttpOptions options);
 
 }  // namespace smdebug::net

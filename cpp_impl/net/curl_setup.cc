@@ -1,4 +1,4 @@
-// How a request is put to libcurl.
+// Sets the options of a request in libcurl.
 #include <curl/curl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -13,7 +13,7 @@ namespace smdebug::net {
 namespace {
 
 constexpr uint64_t kSmallBuffer = 16384;
-// Large enough that system calls do not count, small enough for the second-level cache.
+// Large enough that system calls cost little, small enough for the second-level cache.
 constexpr uint64_t kLargeBuffer = 262144;
 constexpr int kMaxUnsent = 131072;
 
@@ -34,8 +34,8 @@ class Setter {
   CURLcode code_ = CURLE_OK;
 };
 
-// Else the kernel takes megabytes at once, and over a slow line the time in which they
-// leave would pass for the server's.
+// Limits the unsent data in the kernel's buffer.  Without it the kernel accepts megabytes at
+// once, and over a slow line the time to send them would count as the server's delay.
 int LimitUnsent(void *, curl_socket_t socket, curlsocktype) noexcept {
   setsockopt(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMaxUnsent, sizeof kMaxUnsent);
   return CURL_SOCKOPT_OK;
@@ -56,7 +56,7 @@ Status Append(HeaderList &list, const std::string &line) {
   return Status::Ok();
 }
 
-// Of the body or of what is expected, in steps that let handles keep their buffers.
+// Returns the buffer size for a body of `bytes`, sent or expected.
 long BufferSize(uint64_t bytes) {
   return static_cast<long>(std::clamp(bytes, kSmallBuffer, kLargeBuffer));
 }
@@ -81,7 +81,7 @@ bool IsHeaderValue(std::string_view value) {
 }
 
 Status Transfer::MakeHeaders() {
-  // Empty: libcurl's own are left out.
+  // A header without a value makes libcurl omit its own.
   for (const char *line : {"Expect:", "Accept:"}) SMD_RETURN_IF_ERROR(Append(headers_, line));
   for (const Header &header : request_.headers) {
     if (!IsHeaderName(header.name) || !IsHeaderValue(header.value)) {
@@ -94,7 +94,7 @@ Status Transfer::MakeHeaders() {
     if (is_own) continue;
     if (name == "content-length" || name == "transfer-encoding" || name == "expect") {
       return InvalidArgument(
-          StrCat(uri_.HostAndPort(), ": the header ", name, " is not the caller's to set"));
+          StrCat(uri_.HostAndPort(), ": the header ", name, " is set by the library; remove it"));
     }
     const std::string_view separator = header.value.empty() ? ";" : ": ";
     SMD_RETURN_IF_ERROR(Append(headers_, StrCat(header.name, separator, header.value)));
@@ -134,7 +134,7 @@ int Transfer::SetLimits() {
       .Set(CURLOPT_PROTOCOLS, long{CURLPROTO_HTTP | CURLPROTO_HTTPS})
 #endif
 #if LIBCURL_VERSION_NUM >= 0x075700
-      // A name server that does not answer must not hold up the other requests.
+      // A name server that does not answer must not delay the other requests.
       .Set(CURLOPT_QUICK_EXIT, 1L)
 #endif
       .Set(CURLOPT_CONNECTTIMEOUT_MS, Milliseconds(request_.timeouts.connect))
@@ -163,8 +163,8 @@ int Transfer::SetCallbacks() {
       .Code();
 }
 
-// Both proxy options are always set, or libcurl would read the environment in the
-// worker's thread while the host may change it.
+// Always sets both proxy options.  Otherwise libcurl would read the environment in the
+// worker's thread, while the host may change it.
 int Transfer::SetTrust(const ClientSettings &settings) {
   const std::string &proxy = uri_.IsTls() ? settings.https_proxy : settings.http_proxy;
   Setter setter(easy_.get());
@@ -176,7 +176,7 @@ int Transfer::SetTrust(const ClientSettings &settings) {
       .Set(CURLOPT_USERAGENT, settings.options.user_agent.c_str());
   const char *file = OrNull(settings.trust.file);
   const char *folder = OrNull(settings.trust.folder);
-  // Both, or one that libcurl has built in would be trusted as well.
+  // Sets both: otherwise libcurl would also trust its built-in default for the other.
   if (file != nullptr || folder != nullptr) {
     setter.Set(CURLOPT_CAINFO, file).Set(CURLOPT_CAPATH, folder);
     setter.Set(CURLOPT_PROXY_CAINFO, file).Set(CURLOPT_PROXY_CAPATH, folder);
@@ -192,7 +192,7 @@ Status Transfer::SetUp(EasyHandle easy, const ClientSettings &settings) {
   for (const int code : {SetMethod(), SetLimits(), SetCallbacks(), SetTrust(settings)}) {
     if (code == CURLE_OUT_OF_MEMORY) return NoMemory();
     if (code != CURLE_OK) {
-      return Unsupported(StrCat("this libcurl cannot do what a request needs: ",
+      return Unsupported(StrCat("this libcurl lacks an option that a request needs: ",
                                 curl_easy_strerror(static_cast<CURLcode>(code))));
     }
   }

@@ -13,13 +13,13 @@ namespace {
 using std::chrono::milliseconds;
 
 static_assert(CURL_ERROR_SIZE == 256);
-// Kept small enough for what a caller may keep of many responses; S3 sends about 20.
+// Limits the memory that the headers of many kept responses use.  S3 sends about 20 headers.
 constexpr size_t kMaxHeaders = 512;
 constexpr uint64_t kMaxHeaderBytes = 65536;
 
 Clock::Duration Now() { return Clock::System().Monotonic(); }
 
-// A quarter of the shortest timeout, so that none is exceeded by much more.
+// Returns a quarter of the shortest timeout, so that none is exceeded by much more than that.
 Clock::Duration PatienceOf(const Timeouts &timeouts) {
   Clock::Duration shortest = std::min(timeouts.first_byte, timeouts.stall);
   if (timeouts.whole > Clock::Duration::zero()) shortest = std::min(shortest, timeouts.whole);
@@ -62,8 +62,8 @@ bool Transfer::IsUploaded() const {
   return Information(easy_.get(), CURLINFO_SIZE_UPLOAD_T) >= upload_size_;
 }
 
-// libcurl's own check of speed also runs while a response is computed, counts in whole
-// seconds and cannot be told from its other timeouts.
+// Replaces libcurl's own speed check, which also runs while the server computes a response,
+// counts whole seconds, and has the same error code as the other timeouts.
 bool Transfer::IsStalled(Clock::Duration now) {
   const Timeouts &timeouts = request_.timeouts;
   const double seconds = std::chrono::duration<double>(timeouts.stall).count();
@@ -82,7 +82,7 @@ std::optional<Ending> Transfer::Overdue(Clock::Duration now) {
   }
   if (phase_ == Phase::kSending && IsUploaded()) Enter(Phase::kAwaiting);
   switch (phase_) {
-    case Phase::kConnecting: break;  // libcurl watches over it
+    case Phase::kConnecting: break;  // libcurl enforces this timeout
     case Phase::kAwaiting:
       if (now - phase_began_ >= timeouts.first_byte) return Ending::kFirstByte;
       break;
@@ -135,7 +135,7 @@ size_t Transfer::OnHeader(char *line, size_t size, size_t count, void *self) noe
 
 void Transfer::TakeHeader(std::string_view line) {
   if (line.starts_with("HTTP/")) {
-    // One of the 1xx kind may have come before.
+    // A 1xx response may have preceded this one.
     response_.headers.clear();
     is_head_over_ = false;
     const size_t blank = std::min(line.find(' '), line.size());
@@ -145,7 +145,7 @@ void Transfer::TakeHeader(std::string_view line) {
   const std::string_view text = Trim(line);
   if (text.empty()) is_head_over_ = true;
   const size_t colon = text.find(':');
-  // What comes after the body must not pass for a header.
+  // A trailer after the body must not count as a header.
   if (is_head_over_ || colon == std::string_view::npos) return;
   response_.headers.push_back(
       {ToLower(Trim(text.substr(0, colon))), std::string(Trim(text.substr(colon + 1)))});
@@ -186,9 +186,9 @@ bool Transfer::FillSink(ByteSpan bytes) {
   return true;
 }
 
-// libcurl takes the end of a connection for the end of such a body, though whoever sits between
-// can end one: TLS proves it only where the peer says goodbye, which OpenSSL is told not to ask
-// for.
+// Returns true if only the end of the connection ends the body.  libcurl accepts that, but an
+// attacker in between can close a connection.  TLS proves the end only by the peer's
+// close_notify, and libcurl configures OpenSSL not to require it.
 bool Transfer::HasOpenEnd() const {
   if (!uri_.IsTls() || request_.method == "HEAD" || response_.status == 204) return false;
   const std::string *encoding = response_.Find("transfer-encoding");
@@ -198,7 +198,7 @@ bool Transfer::HasOpenEnd() const {
 
 EasyHandle Transfer::TakeEasy(Ending ending, int curl_code) {
   if (failure_.ending == Ending::kCurl) failure_.ending = ending;
-  // A connection that ends within the headers ends them as well as any, to libcurl.
+  // libcurl reports success even if the connection ends within the headers.
   if (curl_code == CURLE_OK && !is_head_over_) curl_code = CURLE_PARTIAL_FILE;
   const bool is_whole = failure_.ending == Ending::kCurl && curl_code == CURLE_OK;
   if (is_whole && HasOpenEnd()) failure_.ending = Ending::kOpenEnd;
@@ -218,7 +218,7 @@ void Transfer::Finish() {
 Result<Response> Transfer::Wait() {
   const MutexLock lock(mutex_);
   while (!is_over_) has_ended_.Wait(mutex_);
-  if (is_taken_) return WrongState("the response was taken before");
+  if (is_taken_) return WrongState("the response was already returned");
   is_taken_ = true;
   const bool is_whole = failure_.ending == Ending::kCurl && failure_.curl_code == CURLE_OK;
   if (!is_whole) return FailureStatus(failure_, uri_, request_.timeouts);

@@ -1,4 +1,4 @@
-// One request in libcurl: what it is set to, what it calls back, how it ends.
+// One request in libcurl: its options, its callbacks, and its end.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ namespace smdebug::net {
 struct FreeEasy {
   void operator()(void *easy) const;
 };
-// A CURL *, whose type only curl_*.cc may know.
+// A CURL *.  Only curl_*.cc may include its type.
 using EasyHandle = std::unique_ptr<void, FreeEasy>;
 
 struct FreeHeaderList {
@@ -30,7 +30,7 @@ struct FreeHeaderList {
 };
 using HeaderList = std::unique_ptr<curl_slist, FreeHeaderList>;
 
-// What all requests of a client have in common.
+// The settings that all requests of a client share.
 struct ClientSettings {
   HttpOptions options;
   TrustStore trust;
@@ -40,14 +40,14 @@ struct ClientSettings {
 };
 
 enum class Ending {
-  kCurl,       // as libcurl's code says
-  kFirstByte,  // the timeouts
+  kCurl,       // see Failure::curl_code
+  kFirstByte,  // this and the next two: timeouts
   kStall,
   kWhole,
   kGivenUp,
-  kTooLong,      // more than the sink or the limit takes
-  kManyHeaders,  // likewise
-  kOpenEnd,      // nothing says where the body ends
+  kTooLong,      // the body exceeds the sink or the limit
+  kManyHeaders,  // the headers exceed their limits
+  kOpenEnd,      // the response does not state the body's length
   kNoMemory,
 };
 
@@ -55,42 +55,43 @@ struct Failure {
   Ending ending = Ending::kCurl;
   int curl_code = 0;
   std::string_view curl_text;
-  int proxy_status = 0;  // of a proxy's answer to CONNECT, or 0
+  int proxy_status = 0;  // the status of a proxy's answer to CONNECT, or 0
 };
 
 Status FailureStatus(const Failure &failure, const Uri &uri, const Timeouts &timeouts);
 
-// Whether the bytes may stand in a request's head.
+// Return true if a request's head may contain the text as a name, or as a value.
 bool IsHeaderName(std::string_view name);
 bool IsHeaderValue(std::string_view value);
 
-// Its calls are for the caller's thread until it is handed to the worker, then each for
-// the thread that is named.
+// Until a transfer is submitted to the worker, only the caller's thread may use it.  After
+// that, each method belongs to the thread named above it.
 class Transfer {
  public:
   Transfer(Request request, Uri uri);
   Transfer(const Transfer &) = delete;
   Transfer &operator=(const Transfer &) = delete;
 
-  // INVALID_ARGUMENT for headers that cannot be sent.
+  // Fails with INVALID_ARGUMENT if a header cannot be sent.
   Status SetUp(EasyHandle easy, const ClientSettings &settings);
 
-  // The worker's.
+  // The worker's thread:
   void *Easy() const { return easy_.get(); }
-  // The timeout that is over, if one is.  To be asked every Patience().
+  // Returns the timeout that has expired, if any.  Call it once every Patience().
   std::optional<Ending> Overdue(Clock::Duration now);
   Clock::Duration Patience() const { return patience_; }
-  // Nothing more is called back.  The handle is for another request.
+  // Ends the transfer: no callback runs after this.  Returns the handle for another request.
   EasyHandle TakeEasy(Ending ending, int curl_code);
-  // Wakes the caller, needs no memory.
+  // Wakes the caller.  Needs no memory.
   void Finish();
 
-  // The caller's.
+  // The caller's thread:
   Result<Response> Wait();
-  // Afterwards nothing lent is touched.  False if it had ended.
+  // Cancels the transfer: borrowed memory is not accessed after this.  Returns false if the
+  // transfer had ended.
   bool GiveUp();
 
-  // Any thread's.
+  // Any thread:
   bool IsGivenUp() const;
 
  private:
@@ -128,7 +129,7 @@ class Transfer {
   EasyHandle easy_;
   std::array<char, 256> error_text_{};  // CURL_ERROR_SIZE
 
-  // The worker's until Finish, then the caller's.
+  // Belong to the worker's thread until Finish(), then to the caller's.
   Phase phase_ = Phase::kConnecting;
   Clock::Duration phase_began_{};
   Clock::Duration window_began_{};
@@ -143,7 +144,7 @@ class Transfer {
   bool is_over_ SMD_GUARDED_BY(mutex_) = false;
   bool is_given_up_ SMD_GUARDED_BY(mutex_) = false;
   bool is_taken_ SMD_GUARDED_BY(mutex_) = false;
-  // Held while what is lent is touched.
+  // Borrowed memory is only accessed while mutex_ is held.
   PieceReader upload_ SMD_GUARDED_BY(mutex_);
 };
 

@@ -31,7 +31,7 @@ TrustStore SystemTrustStore() {
       {OrEmpty(curl->cainfo), OrEmpty(curl->capath)},
       {"/etc/ssl/certs/ca-certificates.crt", ""},                 // Debian, Ubuntu, Arch
       {"/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", ""},  // Fedora, RHEL
-      {"/etc/pki/tls/certs/ca-bundle.crt", ""},                   // older ones
+      {"/etc/pki/tls/certs/ca-bundle.crt", ""},                   // older Fedora, RHEL
       {"/etc/ssl/ca-bundle.pem", ""},                             // SUSE
       {"/etc/ssl/cert.pem", ""},                                  // Alpine
       {"", "/etc/ssl/certs"},

@@ -1,4 +1,4 @@
-// The certificates that a client trusts.
+// Finds the certificates that a client trusts.
 #pragma once
 
 #include <string>
@@ -7,15 +7,17 @@
 namespace smdebug::net {
 
 struct TrustStore {
-  std::string file;    // of certificates (PEM), or ""
-  std::string folder;  // of certificates under hashed names, or ""
+  std::string file;    // a file of certificates (PEM), or ""
+  std::string folder;  // a folder of certificates under hashed names, or ""
 };
 
-// The first that has a file or a folder that can be read, without what cannot; or none.
+// Returns the first candidate with a readable file or folder, with the unreadable one of the
+// two cleared.  Returns an empty store if there is none.
 TrustStore FirstTrustStore(const std::vector<TrustStore> &candidates);
 
-// What SSL_CERT_FILE and SSL_CERT_DIR name; else what libcurl was built for; else the
-// usual places of Linux systems, since a libcurl that is linked in travels.
+// Returns the store that SSL_CERT_FILE and SSL_CERT_DIR name, else the default of libcurl's
+// build, else that of common Linux distributions: a statically linked libcurl may run on
+// another system than it was built on.
 TrustStore SystemTrustStore();
 
 }  // namespace smdebug::net

@@ -11,11 +11,12 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr size_t kMaxIdleHandles = 128;
-// No more, lest a wake that is lost hold up a request or the client's end.
+// The longest sleep, so that a lost wake-up does not delay a request or the client's end for
+// longer.
 constexpr int kIdleMilliseconds = 1000;
 constexpr int kPauseMilliseconds = 10;
 constexpr Clock::Duration kLongestPatience = milliseconds(100);
-// Connections kept: those of one busy host, and some of others.
+// Keeps the connections of one busy host, and this many for others.
 constexpr long kFurtherConnections = 32;
 
 CURLM *AsMulti(void *multi) { return static_cast<CURLM *>(multi); }
@@ -30,7 +31,7 @@ Worker::Worker(uint32_t connections_per_host)
 
 Worker::~Worker() {
   {
-    // Woken under the lock: once the thread has seen the wish it ends what wakes it.
+    // Wakes the thread under the lock: once it sees must_stop_, it frees multi_.
     const MutexLock lock(mutex_);
     must_stop_ = true;
     if (has_thread_) curl_multi_wakeup(AsMulti(multi_));
@@ -61,7 +62,7 @@ Status Worker::StartThread() {
   if (has_thread_) return Status::Ok();
   if (multi_ == nullptr) multi_ = curl_multi_init();
   if (multi_ == nullptr) return {Code::kOutOfMemory, "no memory for an HTTP client"};
-  // libcurl goes on without what it is woken by, and would sleep through every request.
+  // Without its wake-up descriptor, libcurl works but would sleep through every request.
   if (curl_multi_wakeup(AsMulti(multi_)) != CURLM_OK) {
     curl_multi_cleanup(AsMulti(multi_));
     multi_ = nullptr;
@@ -107,7 +108,7 @@ void Worker::Run() {
     Sleep(now);
   }
   EndAll();
-  // Here and not in the owner's thread, where a connection's end could raise SIGPIPE.
+  // Freed here and not in the owner's thread, where closing a connection could raise SIGPIPE.
   curl_multi_cleanup(AsMulti(multi_));
   multi_ = nullptr;
 }
@@ -161,7 +162,7 @@ void Worker::End(Entry &entry, Ending ending, int curl_code) {
   ended.splice(ended.end(), active_, entry.self);
   EasyHandle easy = entry.transfer->TakeEasy(ending, curl_code);
   curl_multi_remove_handle(AsMulti(multi_), AsEasy(easy.get()));
-  // What fails on the way may leave a handle that takes no options any more.
+  // After a failure, a handle may not accept options any more.
   if (ending == Ending::kCurl && curl_code == CURLE_OK) PutEasy(std::move(easy));
   --host.active;
   entry.transfer->Finish();
@@ -209,7 +210,7 @@ void Worker::Sleep(Clock::Duration now) {
     time = static_cast<int>(std::clamp<int64_t>(left, 0, kIdleMilliseconds));
   }
   const CURLMcode code = curl_multi_poll(AsMulti(multi_), nullptr, 0, time, nullptr);
-  // For want of memory; without a pause the thread would spin.
+  // Polling failed because there is no memory.  Without a pause the thread would spin.
   if (code != CURLM_OK) poll(nullptr, 0, kPauseMilliseconds);
 }
 

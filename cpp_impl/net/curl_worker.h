@@ -1,4 +1,4 @@
-// The thread in which all requests of a client run.
+// The thread that runs all requests of a client.
 #pragma once
 
 #include <atomic>
@@ -15,21 +15,22 @@
 
 namespace smdebug::net {
 
-// Safe from any thread.  The thread needs no memory of its own to go on: what it keeps
-// is made by those who submit.
+// Safe from any thread.  The worker's thread allocates no memory: callers of Submit()
+// allocate what it keeps.
 class Worker {
  public:
   explicit Worker(uint32_t connections_per_host);
-  // Gives up what is under way and ends the thread.
+  // Cancels the running requests and stops the thread.
   ~Worker();
   Worker(const Worker &) = delete;
   Worker &operator=(const Worker &) = delete;
 
-  // A handle to set up, or null for want of memory.
+  // Returns a handle to set up, or NULL if there is no memory.
   EasyHandle TakeEasy();
-  // Starts the thread if need be.  `origin`: scheme, host and port.
+  // Queues a transfer, and starts the thread if it is not running.  `origin` consists of
+  // scheme, host and port.
   Status Submit(std::shared_ptr<Transfer> transfer, const std::string &origin);
-  // To be called after Transfer::GiveUp.
+  // Call it after Transfer::GiveUp().
   void NoticeGivenUp();
 
  private:
@@ -39,7 +40,7 @@ class Worker {
     Host *host = nullptr;
     std::list<Entry>::iterator self;  // the entry itself, in the list that holds it
   };
-  // Entries move from list to list, which needs no memory.
+  // Entries move between lists, which needs no memory.
   using Entries = std::list<Entry>;
   struct Host {
     uint32_t active = 0;
@@ -49,7 +50,7 @@ class Worker {
   Status StartThread() SMD_REQUIRES(mutex_);
   void PutEasy(EasyHandle easy);
 
-  // The thread's.
+  // Only for the worker's thread:
   void Run();
   bool TakeInbox();
   void Admit(Host &host);
@@ -61,11 +62,11 @@ class Worker {
   void EndAll();
 
   const uint32_t connections_per_host_;
-  void *multi_ = nullptr;  // a CURLM *, made before the thread starts, ended by it
+  void *multi_ = nullptr;  // a CURLM *, created before the thread starts, freed by the thread
   Thread thread_;
   std::atomic<bool> has_given_up_{false};
 
-  // The thread's.
+  // Belong to the worker's thread.
   Entries active_;
   Clock::Duration next_look_{};
   bool is_watching_ = false;
@@ -74,7 +75,7 @@ class Worker {
   bool has_thread_ SMD_GUARDED_BY(mutex_) = false;
   bool must_stop_ SMD_GUARDED_BY(mutex_) = false;
   Entries inbox_ SMD_GUARDED_BY(mutex_);
-  std::map<std::string, Host> hosts_ SMD_GUARDED_BY(mutex_);  // what is in a Host: the thread's
+  std::map<std::string, Host> hosts_ SMD_GUARDED_BY(mutex_);  // members of Host: the thread's
   std::vector<EasyHandle> idle_ SMD_GUARDED_BY(mutex_);
 };
 

@@ -1,4 +1,4 @@
-// HTTP as the layers above need it: requests out, responses in.
+// The HTTP interface for the layers above: requests and responses.
 #pragma once
 
 #include <cstdint>
@@ -21,31 +21,32 @@ struct Header {
 
 struct Timeouts {
   Clock::Duration connect = std::chrono::seconds(3);
-  // From the request's last byte to the response's first.
+  // Between the last byte of the request and the first byte of the response.
   Clock::Duration first_byte = std::chrono::seconds(10);
-  // Given up when fewer than `least_speed` bytes a second arrive or leave over so long.
+  // The exchange fails if fewer than `least_speed` bytes a second are sent or received for
+  // this long.
   Clock::Duration stall = std::chrono::seconds(10);
   uint32_t least_speed = 1024;
-  // Of the whole exchange; zero: none.
+  // For the whole exchange; zero: no limit.
   Clock::Duration whole = Clock::Duration::zero();
 };
 
 struct Request {
   std::string method = "GET";
-  std::string url;  // absolute, encoded; sent as it is
+  std::string url;  // absolute and encoded; sent unchanged
   std::vector<Header> headers;
-  // Lent until the exchange is destroyed.
+  // Borrowed until the exchange is destroyed.
   std::vector<ByteSpan> body;
-  // Where the body of a response with `sink_status` goes, other than Response::body;
-  // lent until the exchange is destroyed, and called in a thread of the client's.  A
-  // body that it has no room for fails with CORRUPT_DATA.
+  // Receives the body of a response with `sink_status`, instead of Response::body.  It is
+  // borrowed until the exchange is destroyed, and called in the client's thread.  A body
+  // that exceeds its room fails with CORRUPT_DATA.
   ByteSink *sink = nullptr;
   int sink_status = 200;
-  uint64_t sink_size = 0;  // about so many bytes are expected there
+  uint64_t sink_size = 0;  // the approximate number of bytes expected for the sink
   // A longer Response::body fails with CORRUPT_DATA.
   uint64_t body_limit = uint64_t{64} << 20;
   Timeouts timeouts;
-  // Credentials' servers on this machine or network are never asked through a proxy.
+  // False for the credentials servers of this machine or network, which no proxy may see.
   bool may_use_proxy = true;
 };
 
@@ -53,37 +54,37 @@ struct Response {
   int status = 0;
   std::vector<Header> headers;  // names in lower case
   std::string body;
-  uint64_t received = 0;  // bytes of body, wherever they went
+  uint64_t received = 0;  // bytes of body, in `body` or in the sink
 
-  // The first header of that (lower-case) name, or nullptr.
+  // Returns the first header with this lower-case name, or nullptr.
   const std::string *Find(std::string_view name) const;
 };
 
-// A request under way.  For one thread.
+// A running request.  Only one thread may use it.
 class Exchange {
  public:
-  // Gives up what has not ended; then nothing lent is touched any more.
+  // Cancels the request if it has not ended.  Borrowed memory is not accessed after this.
   virtual ~Exchange() = default;
 
-  // Once.  Any response with a status is a success here, but for a body that ends before
-  // its announced length, or over TLS has none.  Fails with
-  //   INVALID_ARGUMENT  what cannot be sent: a URL (see ParseUri) or one with user info,
-  //              a header, a method
+  // Waits for the response; call it only once.  Any response with a status is a success,
+  // unless its body ends before the stated length or, over TLS, states no length.  Fails with
+  //   INVALID_ARGUMENT  the request cannot be sent: because of the URL (see ParseUri()), user
+  //              info in it, a header or the method
   //   NETWORK    no connection, reset, cut short; detail "cause" is one of "resolve",
   //              "connect", "reset", "short_body", "protocol" (no HTTP, or more headers
   //              than 512 or 64 KiB), "proxy", "other"
-  //   TIMEOUT    by one of the request's timeouts; detail "cause" = "connect",
+  //   TIMEOUT    one of the request's timeouts expired; detail "cause" is "connect",
   //              "first_byte", "stall" or "whole"
   //   TLS        the certificate or the handshake is refused
-  //   CORRUPT_DATA  longer than the sink or the limit
-  //   AFTER_FORK    in a child forked since the client was made
+  //   CORRUPT_DATA  the body is longer than the sink or the limit
+  //   AFTER_FORK    in a process forked after the client was created
   //   OUT_OF_MEMORY
-  // Messages name host and port, never the path, the query or a header.
+  // Messages contain host and port, never the path, the query or a header.
   virtual Result<Response> Wait() = 0;
 };
 
-// Safe from any thread.  Never follows a redirect; keeps connections for later
-// requests; never shares one with a process forked since.
+// Safe from any thread.  Never follows a redirect.  Keeps connections for later requests,
+// and never shares one with a forked process.
 class Http {
  public:
   virtual ~Http() = default;

@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr"
                                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 constexpr int64_t kSecondsInDay = 86400;
 constexpr size_t kMaxFraction = 18;
-// The beginning of the year 0 and the last second of the year 9999.
+// The first second of the year 0 and the last second of the year 9999.
 constexpr double kFirstSecond = -62167219200.0;
 constexpr double kLastSecond = 253402300799.0;
 
@@ -28,7 +28,7 @@ struct Moment {
   int64_t second = 0;
 };
 
-// Takes pieces from the start of a text until one does not fit.
+// Consumes pieces from the start of a text until one does not match.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : rest_(text) {}
@@ -42,7 +42,7 @@ class Scanner {
     return *this;
   }
 
-  // The name of a day, which is not held against the date.
+  // Skips the name of a day; it is not checked against the date.
   Scanner &Word() {
     const auto is_letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
     const auto end = std::find_if_not(rest_.begin(), rest_.end(), is_letter);
@@ -64,7 +64,7 @@ class Scanner {
     return *this;
   }
 
-  // Of two places, the first of which may be blank.
+  // Reads a day of two characters, the first of which may be blank.
   Scanner &PaddedDay(int64_t &number) {
     return rest_.starts_with(' ') ? Skip(" ").Digits(1, number) : Digits(2, number);
   }
@@ -102,7 +102,7 @@ class Scanner {
     return *this;
   }
 
-  // "Z", or the difference of the local time from UTC.
+  // Reads "Z", or the offset of the local time from UTC.
   Scanner &Zone(int64_t &difference) {
     if (!rest_.starts_with('+') && !rest_.starts_with('-')) return Skip("Z");
     const int64_t sign = rest_.front() == '+' ? 1 : -1;
@@ -140,7 +140,7 @@ std::optional<double> Seconds(const Moment &moment) {
                              moment.second);
 }
 
-// The form with two digits died out long before 2069.
+// No server writes years with two digits any more, so 70 to 99 can mean 1970 to 1999.
 int64_t FullYear(int64_t two_digits) { return two_digits + (two_digits < 70 ? 2000 : 1900); }
 
 bool ScanBasic(std::string_view text, Moment &moment) {

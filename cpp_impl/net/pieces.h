@@ -1,4 +1,4 @@
-// Bytes that lie in several pieces, taken in turn.
+// Reads bytes that are stored in several pieces.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ class PieceReader {
  public:
   explicit PieceReader(std::span<const ByteSpan> pieces) : pieces_(pieces) {}
 
-  // Copies the next bytes; fewer than `out` holds only at the end.
+  // Copies the next bytes.  Fills `out` unless the end is reached.
   size_t Read(MutableByteSpan out);
-  // Goes to that offset from the beginning; false if it lies behind the end.
+  // Moves to an offset from the beginning.  Returns false if it is beyond the end.
   bool Seek(uint64_t offset);
 
  private:

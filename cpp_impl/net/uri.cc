@@ -31,7 +31,7 @@ std::optional<unsigned> HexValue(char c) {
   return std::nullopt;
 }
 
-// The byte that the escape at the start of `text` stands for.
+// Returns the byte of the escape at the start of `text`, or nothing if there is none.
 std::optional<char> Escaped(std::string_view text) {
   if (text.size() < 3) return std::nullopt;
   const std::optional<unsigned> high = HexValue(text[1]);
@@ -87,7 +87,7 @@ bool IsBracketedIpv6(std::string_view host) {
   return inet_pton(AF_INET6, address.c_str(), &parsed) == 1;
 }
 
-// Of nothing: the scheme's own.
+// Sets the port; without digits, the scheme's default.
 Status SetPort(std::string_view digits, Uri &uri) {
   uri.port = uri.IsTls() ? kHttpsPort : kHttpPort;
   if (digits.empty()) return Status::Ok();

@@ -17,7 +17,7 @@ constexpr size_t kMaxEntity = 10;  // "&#x10FFFF;" is the longest
 constexpr std::string_view kBlanks = " \t\r\n";
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-// What may stand in a name among ASCII; beyond it, anything.
+// Returns true if a name may contain the character; all bytes beyond ASCII are accepted.
 bool IsNameCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '-' || c == '.' || c == ':' || static_cast<unsigned char>(c) >= 0x80;
@@ -56,7 +56,7 @@ std::optional<uint32_t> HexDigit(char c) {
   return std::nullopt;
 }
 
-// Of "#65" or "#x41"; nothing if that is no character of XML.
+// Returns the code point of "#65" or "#x41", or nothing if it is not an XML character.
 std::optional<uint32_t> NumericEntity(std::string_view name) {
   const bool is_hex = name.starts_with("#x");
   const std::string_view digits = name.substr(is_hex ? 2 : 1);
@@ -100,7 +100,7 @@ class Reader {
   bool Take(std::string_view what);
   void SkipBlanks();
   Status SkipPast(std::string_view end, std::string_view what);
-  // What may stand before, between and behind elements.
+  // Skips what may precede and follow the outermost element.
   Status SkipMiscellany();
   Status CheckCharacters() const;
 
@@ -114,9 +114,9 @@ class Reader {
   Status ReadEntity();
   void Close();
 
-  // An element whose end has not come; its name as written, with the prefix.
+  // An element that is not closed yet.
   struct Open {
-    std::string_view written_name;
+    std::string_view written_name;  // with the prefix
     Element element;
   };
 
@@ -288,7 +288,7 @@ Result<Element> Reader::Read() {
     }
   }
   SMD_RETURN_IF_ERROR(SkipMiscellany());
-  if (!IsAtEnd()) return Fail("something behind the outermost element");
+  if (!IsAtEnd()) return Fail("text after the outermost element");
   return *std::move(root_);
 }
 

@@ -1,4 +1,4 @@
-// Reading of XML, as far as the answers of S3 and STS need it.
+// Parses the subset of XML that the answers of S3 and STS use.
 #pragma once
 
 #include <memory>
@@ -11,22 +11,22 @@
 namespace smdebug::net {
 
 struct Element {
-  std::string name;               // without the prefix of its namespace
-  std::string text;               // all directly within it, entities resolved, in UTF-8
+  std::string name;               // without the namespace prefix
+  std::string text;               // all text directly in it, entities resolved, in UTF-8
   std::vector<Element> children;  // in order
 
-  // The first child of that name, or nullptr.
+  // Returns the first child with this name, or nullptr.
   const Element *Find(std::string_view child_name) const;
   std::vector<const Element *> FindAll(std::string_view child_name) const;
-  // The text of that child, or "".
+  // Returns the text of the first child with this name, or "".
   std::string_view TextOf(std::string_view child_name) const;
 };
 
-// The outermost element.  Attributes, comments and processing instructions are skipped,
-// and so is text of white space alone beside children.
-// At most 32 levels, 64 MiB and 1 million elements, in a time that grows as the text
-// does; DTDs and with them entities of the document's own are refused.  CORRUPT_DATA
-// says what is wrong and at which byte.
+// Returns the outermost element.  Skips attributes, comments and processing instructions, and
+// text of white space only between children.
+// Accepts at most 32 levels, 64 MiB and 1 million elements, in time linear in the text.
+// Refuses DTDs, and so entities that the document defines.  Fails with CORRUPT_DATA; the
+// message says what is wrong and at which byte.
 Result<Element> ParseXml(std::string_view text);
 
 }  // namespace smdebug::net

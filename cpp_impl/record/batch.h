@@ -1,4 +1,4 @@
-// Bytes of a step on their way from the training thread to the writer.
+// Bytes of a step on their way from the training thread to a writer.
 #pragma once
 
 #include <atomic>
@@ -32,15 +32,19 @@ struct Batch {
   bool IsEmpty() const { return pieces.empty() && records.empty(); }
 };
 
-// A step from its begin until its files are written.
-struct Step {
+// Which step of the job, and of its mode.
+struct StepPosition {
   int64_t global_step = 0;
   Mode mode = Mode::kGlobal;
   int64_t mode_step = 0;
-  // The training thread's until the step is sealed, then the writer's.
+};
+
+// A step from its begin until its files are written.
+struct Step : StepPosition {
+  // Used by the training thread until the step is sealed, then by the writer.
   std::vector<format::SavedShape> shapes;
-  // Set by whoever gives the step up; the other stops working on it.
-  std::atomic<bool> is_given_up{false};
+  // Set by either thread, for good: both stop working on the step, and nothing of it stays.
+  std::atomic<bool> is_dropped{false};
 };
 
 }  // namespace smdebug::record

@@ -3,8 +3,8 @@
 namespace smdebug::record {
 namespace {
 
-// What is kept for later: 64 MiB, so that a job that records much does not make the
-// system clear new pages at every step.
+// 64 MiB of free chunks stay, so that a job that records much does not fault in new pages at
+// every step.
 constexpr size_t kMostFree = 256;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Memory for recorded bytes on their way to the disk, used again and again.
+// Reuses the memory of recorded bytes on their way to the disk.
 #pragma once
 
 #include <memory>
@@ -9,16 +9,15 @@
 
 namespace smdebug::record {
 
-// Safe from any thread.
+// Thread safety: any thread.
 class ChunkPool {
  public:
-  // Small enough that the writer finds a chunk still in the cache, large enough that
-  // one write of it is worth the call.
+  // Small enough to be still in the cache when it is written, large enough for one call.
   static constexpr size_t kChunkSize = size_t{256} << 10;
 
   ChunkPool() : free_(std::make_shared<Free>()) {}
 
-  // kChunkSize bytes; back in the pool when the last owner lets go.  Throws
+  // Returns kChunkSize bytes, which go back to the pool with their last owner.  Throws
   // std::bad_alloc.
   std::shared_ptr<AlignedBuffer> Take();
 

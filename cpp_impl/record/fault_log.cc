@@ -7,19 +7,18 @@
 
 namespace smdebug::record {
 
-void FaultLog::Log(const Status &error) try {
+void FaultLog::Log(const Status &error) {
   if (std::exchange(last_logged_, error.GetCode()) == error.GetCode()) return;
-  lines_.push_back(error.Message());
-} catch (const std::bad_alloc &) {
-  return;
+  logger_.Error(error.Message());
 }
 
-void FaultLog::LogLeftOut(const storage::Store &place, std::string_view file,
+// A line that there is no memory for is not worth a job.
+void FaultLog::LogSkipped(const storage::Store &place, std::string_view file,
                           std::string_view why) try {
-  if (std::exchange(leaves_out_, true)) return;
-  lines_.push_back(StrCat(place.Location(), "/", file, " is left out: ", why));
+  if (std::exchange(is_skipping_, true)) return;
+  logger_.Error(StrCat(place.Location(), "/", file, ": skipped: ", why));
 } catch (const std::bad_alloc &) {
-  leaves_out_ = false;  // not said so far
+  is_skipping_ = false;
 }
 
 }  // namespace smdebug::record

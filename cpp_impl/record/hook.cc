@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
+#include "base/deferral.h"
 #include "base/environment.h"
 #include "base/strings.h"
 #include "config/collection_names.h"
 #include "format/paths.h"
-#include "tensor/statistics.h"
 
 namespace smdebug::record {
 namespace {
@@ -27,31 +28,9 @@ PlanDefaults PlanDefaultsOf(const HookOptions &options) {
   return defaults;
 }
 
-// The original's reader does not know uint64, so sums and products are saved as the
-// double nearest to them.
-tensor::Value ReadableByAll(tensor::Value value, tensor::ReductionKind kind) {
-  const bool is_total = kind == tensor::ReductionKind::kSum || kind == tensor::ReductionKind::kProd;
-  if (!is_total || value.dtype != tensor::DType::kUInt64) return value;
-  const auto element = *reinterpret_cast<const uint64_t *>(value.data.get());
-  return tensor::Value::Scalar(tensor::DType::kFloat64, static_cast<double>(element));
+void KeepFirst(Status *first, Status status) {
+  if (first->IsOk()) *first = std::move(status);
 }
-
-// Gives the step up unless it is told that all went well: a record cut off by want of
-// memory would shift all that follow it.
-class StepGuard {
- public:
-  StepGuard(WriteQueue &queue, Step &step) : queue_(queue), step_(&step) {}
-  ~StepGuard() {
-    if (step_ != nullptr) queue_.GiveUp(*step_);
-  }
-  StepGuard(const StepGuard &) = delete;
-  StepGuard &operator=(const StepGuard &) = delete;
-  void Release() { step_ = nullptr; }
-
- private:
-  WriteQueue &queue_;
-  Step *step_;
-};
 
 }  // namespace
 
@@ -59,14 +38,12 @@ Hook::Hook(HookOptions options, std::shared_ptr<storage::Store> store,
            std::shared_ptr<storage::Store> tensorboard_store)
     : options_(std::move(options)),
       store_(std::move(store)),
-      tensorboard_store_(std::move(tensorboard_store)),
       is_recording_(!options_.is_dry_run &&
                     (options_.includes_all_workers || options_.worker == kOnlyWorker)),
-      plan_(collections_, PlanDefaultsOf(options_)),
       queue_(store_, format::WorkerToFile(options_.worker), options_.queue, *options_.clock,
              options_.logger),
-      builder_([this](Batch batch)
-                   SMD_REQUIRES(mutex_) { return queue_.Push(step_, std::move(batch)); }) {}
+      plan_(collections_, PlanDefaultsOf(options_)),
+      open_(options_, std::move(tensorboard_store), queue_) {}
 
 Result<std::shared_ptr<Hook>> Hook::Open(HookOptions options) {
   std::shared_ptr<storage::Store> store = options.store;
@@ -88,9 +65,11 @@ Result<std::shared_ptr<Hook>> Hook::Open(HookOptions options) {
                       ": a finished trial is already there; choose another out_dir or remove it"))
         .With("path", store->Location());
   }
-  // Without a collections file nobody reads the steps that may be there.
+  // Without a collections file, steps that may be there cannot be read.
   SMD_ASSIGN_OR_RETURN(options.queue.is_resumed,
                        store->Exists(format::CollectionsFileName(options.worker)));
+  options.queue.out_dir = std::make_shared<OutDir>(store, format::WorkerToFile(options.worker),
+                                                   options.num_workers != 1);
   std::shared_ptr<storage::Store> tensorboard = options.tensorboard_store;
   if (const std::string folder = options.TensorboardFolder(); !tensorboard && !folder.empty()) {
     SMD_ASSIGN_OR_RETURN(tensorboard,
@@ -99,13 +78,14 @@ Result<std::shared_ptr<Hook>> Hook::Open(HookOptions options) {
   std::shared_ptr<Hook> hook(
       new Hook(std::move(options), std::move(store), std::move(tensorboard)));
   hook->AddCollections();
-  SMD_RETURN_IF_ERROR(hook->TakeUpState());
+  SMD_RETURN_IF_ERROR(hook->RestoreState());
   for (const std::string &regex : hook->options_.include_regexes) {
     SMD_RETURN_IF_ERROR(hook->collections_.GetOrCreate(config::kDefaultCollection)->Include(regex));
   }
   if (hook->options_.saves_all) {
     SMD_RETURN_IF_ERROR(hook->collections_.GetOrCreate(config::kAllCollection)->Include(".*"));
   }
+  hook->options_.LogWhatIsNeverSaved();
   return hook;
 }
 
@@ -120,62 +100,42 @@ void Hook::AddCollections() {
   }
 }
 
-Status Hook::TakeUpState() {
+Status Hook::RestoreState() {
   std::optional<std::string> folder = options_.checkpoint_dir;
   if (!folder) {
     SMD_ASSIGN_OR_RETURN(folder, StateStore::ConfiguredFolder());
   }
   if (!folder) return Status::Ok();
-  const MutexLock lock(mutex_);
+  const DeferringLock lock(mutex_);
   SMD_ASSIGN_OR_RETURN(state_store_, StateStore::Open(*folder));
   const std::optional<RunState> state = state_store_->Latest();
   if (!state) return Status::Ok();
   training_run_ = state->training_run + 1;
   last_saved_ = state->last_saved;
-  steps_.fill(state->last_seen);
-  for (const auto &[mode, step] : state->mode_steps) StepOf(mode) = step;
-  StepOf(Mode::kGlobal) = state->last_seen;
+  numbers_.Restore(*state);
   options_.logger.Info(
-      StrCat(store_->Location(), ": goes on after global step ", state->last_seen));
+      StrCat(store_->Location(), ": continues after global step ", state->last_seen));
   return Status::Ok();
 }
 
 Status Hook::NoteState() {
   if (!state_store_) return Status::Ok();
-  RunState state{training_run_, last_saved_, StepOf(Mode::kGlobal), {}};
-  for (const Mode mode : kModes) {
-    if (StepOf(mode) != -1) state.mode_steps[mode] = StepOf(mode);
-  }
+  RunState state{training_run_, last_saved_, -1, {}};
+  numbers_.Fill(&state);
   return state_store_->Update(state, options_.queue.is_durable);
 }
 
 Hook::~Hook() {
   const Status stopped = queue_.Stop(Deadline::After(*options_.clock, options_.close_time));
-  (void)stopped;  // a hook that was not closed has nobody to tell
-}
-
-Status Hook::SetMode(Mode mode) {
-  SMD_RETURN_IF_ERROR(mark_.Check());
-  const MutexLock lock(mutex_);
-  mode_ = mode;
-  return Status::Ok();
-}
-
-Mode Hook::GetMode() const {
-  const MutexLock lock(mutex_);
-  return mode_;
-}
-
-int64_t Hook::LastStep(Mode mode) const {
-  const MutexLock lock(mutex_);
-  return steps_[ModeIndex(mode)];
+  (void)stopped;  // there is no caller to report it to
 }
 
 Status Hook::AcquireClaim() {
-  if (claim_ || !is_recording_ || options_.num_workers != 1) return Status::Ok();
-  SMD_ASSIGN_OR_RETURN(claim_, store_->Acquire(std::string(format::kClaimFile)));
-  if (!claim_) {
+  if (!is_recording_) return Status::Ok();
+  SMD_ASSIGN_OR_RETURN(const bool may_record, options_.queue.out_dir->Acquire());
+  if (!may_record) {
     is_recording_ = false;
+    if (options_.queue.out_dir->IsLost()) return Status::Ok();  // which was reported
     options_.logger.Warning(StrCat(store_->Location(),
                                    ": another process already records here; this one does not. "
                                    "For several workers set num_workers and include_workers"));
@@ -183,208 +143,206 @@ Status Hook::AcquireClaim() {
   return Status::Ok();
 }
 
+// ---- steps ---------------------------------------------------------------------------------
+
+Status Hook::SetMode(Mode mode) {
+  SMD_RETURN_IF_ERROR(mark_.Check());
+  numbers_.SetMode(mode);
+  return Status::Ok();
+}
+
 Result<int64_t> Hook::BeginStep() {
   SMD_RETURN_IF_ERROR(mark_.Check());
-  const MutexLock lock(mutex_);
+  const DeferringLock lock(mutex_);
   if (is_closed_) return WrongState("the hook is closed; no step can begin");
-  if (is_step_open_) {
-    return WrongState(StrCat("step ", StepOf(Mode::kGlobal), " is open; end it first"));
+  if (open_.IsOpen()) {
+    return WrongState(StrCat("step ", open_.Position().global_step, " is open; end it first"));
   }
-  const auto steps_before = steps_;
+  const StepPosition position = numbers_.Next();
   try {
-    return OpenStep();
+    SMD_RETURN_IF_ERROR(OpenAt(position));
   } catch (const std::bad_alloc &) {
-    steps_ = steps_before;
-    is_step_open_ = false;
-    saves_now_ = false;
-    watches_now_ = false;
+    AbortStep();
     throw;
   }
+  numbers_.Advance(position);
+  return position.global_step;
 }
 
-Result<int64_t> Hook::OpenStep() {
-  const int64_t global_step = StepOf(Mode::kGlobal) + 1;
-  const int64_t mode_step = StepOf(mode_) + 1;
-  SMD_RETURN_IF_ERROR(plan_.Begin(mode_, mode_step));
-  const Status noted = NoteState();
-  StepOf(mode_) = mode_step;
-  StepOf(Mode::kGlobal) = global_step;
-  last_mode_ = mode_;
-  is_step_open_ = true;
-  if (plan_.SavesAnything() && (is_recording_ || options_.is_dry_run)) StartSaving(mode_);
-  if (live_rules_ && (is_recording_ || options_.is_dry_run)) {
-    watches_now_ =
-        live_rules_->BeginStep({global_step, mode_, mode_step, options_.clock->WallSeconds()});
+Status Hook::OpenAt(const StepPosition &position) {
+  bool saves_anything = false;
+  {
+    const MutexLock lock(plan_mutex_);
+    SMD_RETURN_IF_ERROR(plan_.Begin(position.mode, position.mode_step));
+    saves_anything = plan_.SavesAnything();
   }
-  // The step counts even where its surroundings failed: training goes on.
-  if (!noted.IsOk()) options_.logger.Error(noted.Message());
-  return global_step;
+  // The step counts even if this fails: training continues.
+  if (const Status noted = NoteState(); !noted.IsOk()) options_.logger.Error(noted.Message());
+  open_.Begin(position);
+  if (saves_anything && MayRecord()) StartRecording();
+  if (MayRecord()) {
+    rules_.BeginStep(
+        {position.global_step, position.mode, position.mode_step, options_.clock->WallSeconds()});
+  }
+  Publish();
+  return Status::Ok();
 }
 
-void Hook::StartSaving(Mode mode) {
+void Hook::StartRecording() {
   if (const Status claimed = AcquireClaim(); !claimed.IsOk()) {
     options_.logger.Error(claimed.Message());
   }
-  builder_.TakeRest();  // of a step that ended for want of memory
-  step_ = std::make_shared<Step>();
-  step_->global_step = StepOf(Mode::kGlobal);
-  step_->mode = mode;
-  step_->mode_step = StepOf(mode);
-  if (tensorboard_store_) tensorboard_.emplace(mode, step_->global_step);
-  saves_now_ = true;
+  open_.Record(is_recording_);
 }
 
-Status Hook::EndStep() {
-  SMD_RETURN_IF_ERROR(mark_.Check());
-  const MutexLock lock(mutex_);
-  if (!is_step_open_) return WrongState("no step is open");
-  const Status status = CloseStep();
-  return status.IsOk() ? EarlyError() : status;
+void Hook::Publish() noexcept {
+  const uint64_t open = open_.IsOpen() ? kOpen : 0;
+  const uint64_t records = open_.Records() ? kRecords : 0;
+  const uint64_t evaluates = rules_.Evaluates() ? kEvaluates : 0;
+  const uint64_t changes = (phase_ & ~(kOneMore - 1)) + kOneMore;
+  phase_ = changes | open | records | evaluates;
 }
 
 Status Hook::AddToStep(const std::vector<std::string> &collections) {
   SMD_RETURN_IF_ERROR(mark_.Check());
-  const MutexLock lock(mutex_);
-  if (!is_step_open_) return WrongState("no step is open");
-  plan_.Add(collections);
-  if (!saves_now_ && plan_.SavesAnything() && (is_recording_ || options_.is_dry_run)) {
-    StartSaving(*last_mode_);
+  const DeferringLock lock(mutex_);
+  if (!open_.IsOpen()) return WrongState("no step is open");
+  bool saves_anything = false;
+  {
+    const MutexLock plan_lock(plan_mutex_);
+    plan_.Add(collections);
+    saves_anything = plan_.SavesAnything();
   }
+  if (!open_.Records() && saves_anything && MayRecord()) StartRecording();
+  Publish();
   return Status::Ok();
 }
 
-Status Hook::CloseStep() {
-  is_step_open_ = false;
-  Status status = saves_now_.exchange(false) ? CloseSavedStep() : Status::Ok();
-  // What was kept for the step is shown to the rules as it is written.
-  if (watches_now_.exchange(false)) {
-    live_rules_->EndStep();
-  } else if (live_rules_) {
-    live_rules_->PassStep();
+Status Hook::EndStep() {
+  SMD_RETURN_IF_ERROR(mark_.Check());
+  const DeferringLock lock(mutex_);
+  if (!open_.IsOpen()) return WrongState("no step is open");
+  const Status status = CloseStep();
+  return status.IsOk() ? EarlyError() : status;
+}
+
+Status Hook::CloseStep() try {
+  Status status;
+  unused_.reset();
+  if (open_.Records()) {
+    status = WriteStep();
+  } else {
+    unused_ = open_.Position();
   }
+  open_.End();
+  // Pending values are evaluated as they are written.
+  rules_.EndStep();
+  Publish();
+  return status;
+} catch (const std::bad_alloc &) {
+  open_.Drop();
+  AbortStep();
+  throw;
+}
+
+Status Hook::WriteStep() {
+  Status status = WritePending();
+  if (!open_.IsWritten()) return status;
+  // Without it the step could not be read.
+  if (collections_text_.empty()) PutCollections(open_.ToQueue());
+  Status sealed = open_.Seal();
+  if (!open_.IsDropped()) last_saved_ = open_.Position().global_step;
+  KeepFirst(&status, std::move(sealed));
   return status;
 }
 
-Status Hook::CloseSavedStep() {
-  const std::shared_ptr<Step> step = step_;
-  StepGuard guard(queue_, *step);
-  Status status = WriteKept();
-  Batch rest = builder_.TakeRest();
-  step_.reset();
-  if (!is_recording_) {
-    guard.Release();
-    return status;
+Status Hook::DiscardStep() {
+  SMD_RETURN_IF_ERROR(mark_.Check());
+  const DeferringLock lock(mutex_);
+  if (!open_.IsOpen()) return WrongState("no step is open");
+  // The number stays used: pending values must not make a part of the step visible under it.
+  unused_.reset();
+  open_.Discard();
+  open_.End();
+  try {
+    rules_.DiscardStep();
+  } catch (const std::bad_alloc &) {
+    AbortStep();
+    throw;
   }
-  // Without it the step could not be read.
-  if (collections_text_.empty()) PutCollections(step);
-  const Status sealed = queue_.Seal(step, std::move(rest));
-  guard.Release();
-  if (!step->is_given_up) {
-    last_saved_ = step->global_step;
-    if (tensorboard_ && !tensorboard_->IsEmpty()) {
-      queue_.Offer(tensorboard_store_, tensorboard_->FileName(), tensorboard_->Take());
+  Publish();
+  return Status::Ok();
+}
+
+void Hook::DropStep() {
+  if (!mark_.IsSameProcess()) return;
+  const DeferringLock lock(mutex_);
+  open_.Drop();
+}
+
+void Hook::AbortStep() noexcept {
+  open_.End();
+  rules_.AbortStep();
+  Publish();
+}
+
+// ---- tensors -------------------------------------------------------------------------------
+
+Result<const Wanted *> Hook::FindToSave(std::string_view tensor) {
+  const MutexLock lock(plan_mutex_);
+  return plan_.FindToSave(tensor);
+}
+
+bool Hook::Wants(std::string_view tensor) {
+  const uint64_t phase = phase_;
+  if ((phase & (kRecords | kEvaluates)) == 0 || !mark_.IsSameProcess()) return false;
+  if (rules_.Wants(tensor)) return true;
+  if ((phase & kRecords) == 0) return false;
+  const MutexLock lock(plan_mutex_);
+  const auto wanted = plan_.Find(tensor);
+  return wanted.IsOk() && *wanted != nullptr;
+}
+
+Status Hook::Save(std::string_view tensor, const tensor::View &view, Owner *owner) {
+  SMD_RETURN_IF_ERROR(mark_.Check());
+  const uint64_t phase = phase_;
+  if ((phase & kOpen) == 0) {
+    return WrongState(StrCat("'", tensor, "': no step is open; begin one first"));
+  }
+  const Wanted *wanted = nullptr;
+  if ((phase & kRecords) != 0) {
+    SMD_ASSIGN_OR_RETURN(wanted, FindToSave(tensor));
+  }
+  if (wanted == nullptr && (phase & kEvaluates) == 0) return EarlyError();
+  return SaveSelected(tensor, view, owner, phase, wanted);
+}
+
+Status Hook::SaveSelected(std::string_view tensor, const tensor::View &view, Owner *owner,
+                          uint64_t phase, const Wanted *wanted) {
+  const DeferringLock lock(mutex_);
+  if (phase_ != phase) {
+    if (!open_.IsOpen()) {
+      return WrongState(StrCat("'", tensor, "': the step was ended meanwhile"));
+    }
+    wanted = nullptr;
+    if (open_.Records()) {
+      SMD_ASSIGN_OR_RETURN(wanted, FindToSave(tensor));
     }
   }
-  return status.IsOk() ? sealed : status;
+  rules_.Observe(tensor, view);
+  if (wanted != nullptr) SMD_RETURN_IF_ERROR(open_.Save(tensor, view, *wanted, owner));
+  return EarlyError();
 }
 
 Status Hook::EarlyError() {
   return options_.queue.reports_late ? Status::Ok() : queue_.TakeError();
 }
 
-bool Hook::Wants(std::string_view tensor) {
-  if (!SavesStep() || !mark_.IsSameProcess()) return false;
-  const MutexLock lock(mutex_);
-  if (watches_now_ && live_rules_->Wants(tensor)) return true;
-  if (!saves_now_) return false;
-  const auto wanted = plan_.Find(tensor);
-  return wanted.IsOk() && *wanted != nullptr;
-}
-
-Status Hook::Save(std::string_view tensor, const tensor::View &view,
-                  std::shared_ptr<const void> owner) {
-  SMD_RETURN_IF_ERROR(mark_.Check());
-  if (!is_step_open_) return WrongState(StrCat("'", tensor, "': no step is open; begin one first"));
-  if (SavesStep()) {
-    const MutexLock lock(mutex_);
-    if (!SavesStep()) return WrongState(StrCat("'", tensor, "': the step was ended meanwhile"));
-    if (watches_now_) live_rules_->Observe(tensor, view);
-    const Wanted *wanted = nullptr;
-    if (saves_now_) {
-      SMD_ASSIGN_OR_RETURN(wanted, plan_.Find(tensor));
-    }
-    if (wanted != nullptr) SMD_RETURN_IF_ERROR(Write(tensor, view, *wanted, std::move(owner)));
-  }
-  return EarlyError();
-}
-
-void Hook::GiveUpStep() {
-  if (!mark_.IsSameProcess()) return;
-  const MutexLock lock(mutex_);
-  if (step_) queue_.GiveUp(*step_);
-}
-
-format::EventContext Hook::ContextAt(double wall_time) const {
-  return {step_->global_step, step_->mode, step_->mode_step, wall_time};
-}
-
-Status Hook::Write(std::string_view name, const tensor::View &view, const Wanted &wanted,
-                   std::shared_ptr<const void> owner) {
-  if (!is_recording_ || step_->is_given_up) return Status::Ok();
-  StepGuard guard(queue_, *step_);
-  Status status = WriteWanted(name, view, wanted, std::move(owner));
-  guard.Release();
-  return status;
-}
-
-Status Hook::WriteWanted(std::string_view name, const tensor::View &view, const Wanted &wanted,
-                         std::shared_ptr<const void> owner) {
-  if (wanted.shape) {
-    step_->shapes.push_back(
-        {std::string(name), std::string(name), {view.shape.begin(), view.shape.end()}});
-  }
-  SMD_RETURN_IF_ERROR(WriteReductions(name, view, wanted));
-  if (tensorboard_) ShowInTensorboard(name, view, wanted);
-  if (!wanted.raw) return Status::Ok();
-  return builder_.Add(name, view, ContextAt(options_.clock->WallSeconds()), std::move(owner));
-}
-
-Status Hook::WriteReductions(std::string_view name, const tensor::View &view,
-                             const Wanted &wanted) {
-  if (wanted.reductions.empty()) return Status::Ok();
-  tensor::Reducer reducer(view);
-  const format::EventContext context = ContextAt(options_.clock->WallSeconds());
-  constexpr int64_t kShape[] = {1};
-  for (const tensor::Reduction reduction : wanted.reductions) {
-    auto computed = reducer.Compute(reduction);
-    if (!computed.IsOk()) {
-      options_.logger.Debug(StrCat("'", name, "': ", tensor::ReductionName(reduction),
-                                   " is not saved: ", computed.GetStatus().Message()));
-      continue;
-    }
-    const tensor::Value value = ReadableByAll(*std::move(computed), reduction.kind);
-    const tensor::View saved{value.data.get(), kShape, {}, value.dtype};
-    const std::string saved_name =
-        tensor::ReductionTensorName(reduction, name, options_.keeps_output_numbers);
-    SMD_RETURN_IF_ERROR(builder_.Add(saved_name, saved, context));
-  }
-  return Status::Ok();
-}
-
-void Hook::ShowInTensorboard(std::string_view name, const tensor::View &view,
-                             const Wanted &wanted) {
-  const double now = options_.clock->WallSeconds();
-  if (wanted.scalar) tensorboard_->AddScalar(name, view, now);
-  if (wanted.histogram != nullptr) {
-    tensorboard_->AddHistogram(wanted.histogram->Name(), name, view, now);
-  }
-}
-
 Status Hook::SaveCustom(std::string_view tensor, const tensor::View &view,
                         const std::vector<std::string> &collections) {
   SMD_RETURN_IF_ERROR(mark_.Check());
   SMD_ASSIGN_OR_RETURN(KeptTensor kept, KeptTensor::Of(view));
-  const MutexLock lock(mutex_);
+  const DeferringLock lock(mutex_);
   if (is_closed_) return WrongState(StrCat("'", tensor, "': the hook is closed"));
   if (!is_recording_) return Status::Ok();  // no step would ever take it
   std::vector<config::CollectionPtr> members;
@@ -394,7 +352,8 @@ Status Hook::SaveCustom(std::string_view tensor, const tensor::View &view,
   }
   if (members.empty()) members.push_back(collections_.GetOrCreate(config::kDefaultCollection));
   for (const config::CollectionPtr &collection : members) collection->NoteMatch(tensor);
-  customs_.insert_or_assign(std::string(tensor), Custom{std::move(kept), std::move(members)});
+  pending_.customs.insert_or_assign(std::string(tensor),
+                                    PendingValues::Custom{std::move(kept), std::move(members)});
   return EarlyError();
 }
 
@@ -405,84 +364,69 @@ Status Hook::SaveScalar(std::string_view name, const tensor::View &view, double 
         StrCat("scalar '", name, "' has ", view.ElementCount(), " elements; it must have one"));
   }
   SMD_ASSIGN_OR_RETURN(KeptTensor kept, KeptTensor::Of(view));
-  const MutexLock lock(mutex_);
+  const DeferringLock lock(mutex_);
   if (is_closed_) return WrongState(StrCat("scalar '", name, "': the hook is closed"));
   if (!is_recording_) return Status::Ok();  // no step would ever take it
   const double at = timestamp > 0 ? timestamp : options_.clock->WallSeconds();
-  scalars_.push_back({StrCat("scalar/", name), std::move(kept), at});
+  pending_.scalars.push_back({StrCat("scalar/", name), std::move(kept), at});
   return Status::Ok();
 }
 
-Status Hook::WriteKept() {
+Status Hook::WritePending() {
+  if (open_.IsDropped()) return Status::Ok();  // they wait for a step that is recorded
   Status first;
-  const auto note = [&first](Status status) {
-    if (first.IsOk()) first = std::move(status);
-  };
-  for (const auto &[name, custom] : customs_) {
+  for (const auto &[name, custom] : pending_.customs) {
     const tensor::View view = custom.tensor.AsView();
-    const Wanted wanted = plan_.FindCustom(custom.collections);
-    if (watches_now_ && wanted.raw) live_rules_->Observe(name, view);
-    note(Write(name, view, wanted, nullptr));
+    Wanted wanted;
+    {
+      const MutexLock lock(plan_mutex_);
+      wanted = plan_.FindCustom(custom.collections);
+    }
+    if (wanted.raw) rules_.Observe(name, view);
+    KeepFirst(&first, open_.Save(name, view, wanted, nullptr));
   }
-  for (const Scalar &scalar : scalars_) {
-    if (!is_recording_ || step_->is_given_up) break;
+  for (const PendingValues::Scalar &scalar : pending_.scalars) {
     const tensor::View view = scalar.tensor.AsView();
-    note(builder_.Add(scalar.name, view, ContextAt(scalar.timestamp)));
-    if (tensorboard_) tensorboard_->AddScalar(scalar.name, view, scalar.timestamp);
-    if (watches_now_) live_rules_->Observe(scalar.name, view);
+    KeepFirst(&first, open_.SaveScalar(scalar.name, view, scalar.timestamp));
+    rules_.Observe(scalar.name, view);
   }
-  customs_.clear();
-  scalars_.clear();
+  pending_.Clear();
   return first;
 }
 
-// What no step has taken goes into the last one, or, as that is written, into one more.
-Status Hook::WriteLeftovers() {
-  if ((scalars_.empty() && customs_.empty()) || !is_recording_) return Status::Ok();
-  if (!last_mode_ || last_saved_ == StepOf(Mode::kGlobal)) {
-    ++StepOf(Mode::kGlobal);
-    if (mode_ != Mode::kGlobal) ++StepOf(mode_);
-    last_mode_ = mode_;
-  }
-  StartSaving(*last_mode_);
-  return CloseStep();
-}
+// ---- attached rules ------------------------------------------------------------------------
 
-Status Hook::Watch(std::shared_ptr<rules::SharedPanel> panel) {
+Status Hook::Attach(rules::Evaluation evaluation) {
   SMD_RETURN_IF_ERROR(mark_.Check());
-  const MutexLock lock(mutex_);
-  if (is_step_open_) return WrongState("a step is open; rules begin to look between steps");
-  auto watching = std::make_unique<LiveRules>(std::move(panel), collections_, options_.worker);
-  if (live_rules_) watching->Inherit(live_rules_->TakeVerdicts());
-  live_rules_ = std::move(watching);
+  if (const std::string *rule = evaluation.RuleThatReads()) {
+    return InvalidArgument(StrCat("rule '", *rule,
+                                  "' is a function: it reads a trial, which a running job does not "
+                                  "have; attach a rule set of built-in rules only"));
+  }
+  const DeferringLock lock(mutex_);
+  if (open_.IsOpen()) return WrongState("a step is open; attach the rule set between steps");
+  rules_.Attach(std::make_unique<LiveRules>(std::move(evaluation), collections_, options_.worker));
   return Status::Ok();
 }
 
-rules::Action Hook::Advice() const {
-  const MutexLock lock(mutex_);
-  return live_rules_ ? live_rules_->Advice() : rules::Action::kContinue;
-}
+// ---- collections and the end ---------------------------------------------------------------
 
-std::vector<rules::Verdict> Hook::TakeVerdicts() {
-  const MutexLock lock(mutex_);
-  return live_rules_ ? live_rules_->TakeVerdicts() : std::vector<rules::Verdict>();
-}
-
-std::string Hook::CollectionsText() const {
+std::string Hook::CollectionsText() {
+  const MutexLock lock(plan_mutex_);
   return config::CollectionsToJson(plan_.FilledIn(),
                                    options_.includes_all_workers ? options_.num_workers : 1);
 }
 
 void Hook::PutCollections(const std::shared_ptr<Step> &before) {
   std::string text = CollectionsText();
-  queue_.PutBefore(before, format::CollectionsFileName(options_.worker), text);
+  queue_.PutFileBefore(before, format::CollectionsFileName(options_.worker), text);
   collections_text_ = std::move(text);
 }
 
 Status Hook::ExportCollections() {
   SMD_RETURN_IF_ERROR(mark_.Check());
   {
-    const MutexLock lock(mutex_);
+    const DeferringLock lock(mutex_);
     if (is_closed_) return WrongState("the hook is closed");
     SMD_RETURN_IF_ERROR(AcquireClaim());
     if (!is_recording_) return Status::Ok();
@@ -496,34 +440,47 @@ Status Hook::ExportCollections() {
 Status Hook::Flush(Deadline deadline) {
   SMD_RETURN_IF_ERROR(mark_.Check());
   {
-    const MutexLock lock(mutex_);
+    const DeferringLock lock(mutex_);
     if (is_closed_) return WrongState("the hook is closed");
   }
   SMD_RETURN_IF_ERROR(queue_.Flush(deadline));
   return queue_.TakeError();
 }
 
+// Values that no step has recorded go into the last one, or, if that recorded something or was
+// discarded, into one more.
+Status Hook::WriteLeftovers() {
+  if (pending_.IsEmpty() || !is_recording_) return Status::Ok();
+  const StepPosition position = unused_ ? *unused_ : numbers_.Next();
+  if (!unused_) numbers_.Advance(position);
+  open_.Begin(position);
+  StartRecording();
+  return CloseStep();
+}
+
+Status Hook::WriteTheEnd() {
+  Status first = open_.IsOpen() ? CloseStep() : Status::Ok();
+  // A process that saved nothing has no claim so far, and must not end another's trial.
+  KeepFirst(&first, AcquireClaim());
+  KeepFirst(&first, WriteLeftovers());
+  if (is_recording_ && CollectionsText() != collections_text_) PutCollections();
+  // The service ends the job's trial by itself.
+  if (is_recording_ && !Environment("TRAINING_JOB_NAME")) {
+    queue_.PutFile(std::string(format::kEndMarker), "");
+  }
+  return first;
+}
+
 Status Hook::Close() {
   SMD_RETURN_IF_ERROR(mark_.Check());
   Status written;
-  std::unique_ptr<storage::Claim> claim;
   {
-    const MutexLock lock(mutex_);
+    const DeferringLock lock(mutex_);
     if (std::exchange(is_closed_, true)) return Status::Ok();
-    if (is_step_open_) written = CloseStep();
-    // One that saved nothing has not asked so far, and must not end another's trial.
-    const Status claimed = AcquireClaim();
-    if (written.IsOk()) written = claimed;
-    const Status left = WriteLeftovers();
-    if (written.IsOk()) written = left;
-    if (is_recording_ && CollectionsText() != collections_text_) PutCollections();
-    // The service ends the job's trial by itself.
-    if (is_recording_ && !Environment("TRAINING_JOB_NAME")) {
-      queue_.Put(std::string(format::kEndMarker), "");
-    }
-    claim = std::move(claim_);
+    written = WriteTheEnd();
   }
   const Status stopped = queue_.Stop(Deadline::After(*options_.clock, options_.close_time));
+  options_.queue.out_dir->Release();
   const Status failed = queue_.TakeError();
   if (!written.IsOk()) return written;
   return failed.IsOk() ? stopped : failed;

@@ -3,10 +3,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/fork.h"
@@ -14,21 +15,36 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "config/collection_set.h"
+#include "record/attached_rules.h"
 #include "record/hook_options.h"
-#include "record/kept_tensor.h"
-#include "record/live_rules.h"
+#include "record/open_step.h"
+#include "record/pending_values.h"
 #include "record/state_store.h"
-#include "record/step_builder.h"
+#include "record/step_numbers.h"
 #include "record/step_plan.h"
-#include "record/tensorboard_step.h"
 #include "record/write_queue.h"
 #include "storage/store.h"
 #include "tensor/view.h"
 
 namespace smdebug::record {
 
-// Safe from any thread.  The contract of each function is that of smd_hook_... in
-// smdebug/hook.h.
+// The contract of each function is that of smd_hook_... in smdebug/hook.h.
+//
+// Thread safety: any thread.
+//
+// Invariants:
+//   1. A thread that changes the open step holds mutex_.  It may wait for room in the queue or for
+//      a disk meanwhile, so no question needs mutex_.
+//   2. Questions (mode, step, selected tensors, counts, results of rules) need only locks that
+//      are held for look-ups.  So a callback on any thread may ask them.
+//   3. Log functions and releases run with no lock held: mutex_ is locked by DeferringLock.
+//   4. Locks are taken in this order: mutex_, then one of plan_mutex_ and those of numbers_,
+//      rules_ and queue_.
+//   5. phase_ says what the open step does, for threads without mutex_: Publish() follows every
+//      change of open_ and rules_, and changes phase_.
+//   6. What plan_ returns is valid as long as phase_ does not change, so with mutex_ held.
+//   7. A step's number is used once: what is left over goes into a step that recorded nothing,
+//      or into a new one.
 class Hook {
  public:
   static Result<std::shared_ptr<Hook>> Open(HookOptions options);
@@ -36,26 +52,32 @@ class Hook {
   ~Hook();
 
   Status SetMode(Mode mode);
-  Mode GetMode() const;
+  Mode GetMode() const { return numbers_.GetMode(); }
   Result<int64_t> BeginStep();
   Status EndStep();
+  Status DiscardStep();
   Status AddToStep(const std::vector<std::string> &collections);
-  int64_t LastStep(Mode mode) const;
+  int64_t LastStep(Mode mode) const { return numbers_.Last(mode); }
 
-  bool SavesStep() const { return saves_now_ || watches_now_; }
+  bool SavesStep() const { return (phase_ & (kRecords | kEvaluates)) != 0; }
   bool Wants(std::string_view tensor);
-  // `owner`, if given, keeps the view's memory until it is destroyed.
+  // Borrows large elements of `view` from `owner`, if that is given.
+  Status Save(std::string_view tensor, const tensor::View &view, Owner *owner = nullptr);
   Status Save(std::string_view tensor, const tensor::View &view,
-              std::shared_ptr<const void> owner = nullptr);
-  // Gives the open step up, as one that lacks a tensor.
-  void GiveUpStep();
+              std::shared_ptr<const void> owner) {
+    SharedOwner shared(std::move(owner));
+    return Save(tensor, view, &shared);
+  }
+  // Drops the open step, as one that lacks a tensor.
+  void DropStep();
   Status SaveCustom(std::string_view tensor, const tensor::View &view,
                     const std::vector<std::string> &collections);
   Status SaveScalar(std::string_view name, const tensor::View &view, double timestamp);
 
-  Status Watch(std::shared_ptr<rules::SharedPanel> panel);
-  rules::Action Advice() const;
-  std::vector<rules::Verdict> TakeVerdicts();
+  Status Attach(rules::Evaluation evaluation);
+  bool IsAttached(const rules::RuleSet &set) { return rules_.Has(set); }
+  rules::Action LastAction() const { return rules_.LastAction(); }
+  std::vector<rules::Finding> TakeFindings() { return rules_.TakeFindings(); }
 
   Status Flush(Deadline deadline);
   Status Close();
@@ -68,73 +90,65 @@ class Hook {
   Clock &GetClock() const { return *options_.clock; }
 
  private:
-  struct Scalar {
-    std::string name;
-    KeptTensor tensor;
-    double timestamp;
-  };
-  struct Custom {
-    KeptTensor tensor;
-    std::vector<config::CollectionPtr> collections;
-  };
+  // Bits of phase_.
+  static constexpr uint64_t kOpen = 1;       // a step is open
+  static constexpr uint64_t kRecords = 2;    // it records
+  static constexpr uint64_t kEvaluates = 4;  // attached rules evaluate it
+  static constexpr uint64_t kOneMore = 8;    // the bits from here on count the changes
 
   Hook(HookOptions options, std::shared_ptr<storage::Store> store,
        std::shared_ptr<storage::Store> tensorboard_store);
   void AddCollections();
-  Status TakeUpState();
+  Status RestoreState();
   Status NoteState() SMD_REQUIRES(mutex_);
   Status AcquireClaim() SMD_REQUIRES(mutex_);
-  // Begins to write what the step of `mode` that is the last one saves.
-  void StartSaving(Mode mode) SMD_REQUIRES(mutex_);
+
+  Status OpenAt(const StepPosition &position) SMD_REQUIRES(mutex_);
+  // The open step saves something.
+  void StartRecording() SMD_REQUIRES(mutex_);
+  bool MayRecord() const { return is_recording_ || options_.is_dry_run; }
   Status CloseStep() SMD_REQUIRES(mutex_);
-  Status CloseSavedStep() SMD_REQUIRES(mutex_);
-  // What went wrong in the background, if it is to be told soon.
+  Status WriteStep() SMD_REQUIRES(mutex_);
+  // The open step is over, whatever became of it.
+  void AbortStep() noexcept SMD_REQUIRES(mutex_);
+  void Publish() noexcept SMD_REQUIRES(mutex_);
+  // Finds what the open step saves of a tensor that is saved now.
+  Result<const Wanted *> FindToSave(std::string_view tensor);
+  // Saves a tensor that was selected in `phase`.
+  Status SaveSelected(std::string_view tensor, const tensor::View &view, Owner *owner,
+                      uint64_t phase, const Wanted *wanted);
+  // An error of the writer threads, if they are reported soon.
   Status EarlyError();
-  Status Write(std::string_view name, const tensor::View &view, const Wanted &wanted,
-               std::shared_ptr<const void> owner) SMD_REQUIRES(mutex_);
-  Status WriteWanted(std::string_view name, const tensor::View &view, const Wanted &wanted,
-                     std::shared_ptr<const void> owner) SMD_REQUIRES(mutex_);
-  Status WriteReductions(std::string_view name, const tensor::View &view, const Wanted &wanted)
-      SMD_REQUIRES(mutex_);
-  void ShowInTensorboard(std::string_view name, const tensor::View &view, const Wanted &wanted)
-      SMD_REQUIRES(mutex_);
-  Status WriteKept() SMD_REQUIRES(mutex_);
+
+  Status WritePending() SMD_REQUIRES(mutex_);
   Status WriteLeftovers() SMD_REQUIRES(mutex_);
-  format::EventContext ContextAt(double wall_time) const SMD_REQUIRES(mutex_);
-  std::string CollectionsText() const SMD_REQUIRES(mutex_);
-  Result<int64_t> OpenStep() SMD_REQUIRES(mutex_);
+  Status WriteTheEnd() SMD_REQUIRES(mutex_);
+  std::string CollectionsText();
   void PutCollections(const std::shared_ptr<Step> &before = nullptr) SMD_REQUIRES(mutex_);
-  int64_t &StepOf(Mode mode) SMD_REQUIRES(mutex_) { return steps_[ModeIndex(mode)]; }
 
   const HookOptions options_;
   const ProcessMark mark_;
   const std::shared_ptr<storage::Store> store_;
-  const std::shared_ptr<storage::Store> tensorboard_store_;  // NULL: nothing is shown
   config::CollectionSet collections_;
   std::atomic<bool> is_recording_;
+  std::atomic<uint64_t> phase_{0};
+  StepNumbers numbers_;
+  AttachedRules rules_;
+  WriteQueue queue_;
 
-  mutable Mutex mutex_;
-  Mode mode_ SMD_GUARDED_BY(mutex_) = Mode::kGlobal;
-  std::optional<Mode> last_mode_ SMD_GUARDED_BY(mutex_);  // of the last step begun
-  // The last step of each mode; that of kGlobal counts all.
-  std::array<int64_t, kModes.size()> steps_ SMD_GUARDED_BY(mutex_) = {-1, -1, -1, -1};
-  StepPlan plan_ SMD_GUARDED_BY(mutex_);
-  std::shared_ptr<Step> step_ SMD_GUARDED_BY(mutex_);                  // the open one, if it saves
-  std::optional<TensorboardStep> tensorboard_ SMD_GUARDED_BY(mutex_);  // of step_
-  std::atomic<bool> is_step_open_{false};
-  std::atomic<bool> saves_now_{false};
-  std::unique_ptr<LiveRules> live_rules_ SMD_GUARDED_BY(mutex_);
-  std::atomic<bool> watches_now_{false};
+  Mutex plan_mutex_;
+  StepPlan plan_ SMD_GUARDED_BY(plan_mutex_);
+
+  Mutex mutex_;
+  OpenStep open_ SMD_GUARDED_BY(mutex_);
+  PendingValues pending_ SMD_GUARDED_BY(mutex_);
+  // The last step, if it recorded nothing, so that its number may be used.
+  std::optional<StepPosition> unused_ SMD_GUARDED_BY(mutex_);
   bool is_closed_ SMD_GUARDED_BY(mutex_) = false;
-  std::optional<int64_t> last_saved_ SMD_GUARDED_BY(mutex_);
   std::string collections_text_ SMD_GUARDED_BY(mutex_);  // as last written
-  std::vector<Scalar> scalars_ SMD_GUARDED_BY(mutex_);
-  std::map<std::string, Custom, std::less<>> customs_ SMD_GUARDED_BY(mutex_);
   std::unique_ptr<StateStore> state_store_ SMD_GUARDED_BY(mutex_);
   int64_t training_run_ SMD_GUARDED_BY(mutex_) = 0;
-  std::unique_ptr<storage::Claim> claim_ SMD_GUARDED_BY(mutex_);
-  WriteQueue queue_;
-  StepBuilder builder_ SMD_GUARDED_BY(mutex_);
+  std::optional<int64_t> last_saved_ SMD_GUARDED_BY(mutex_);
 };
 
 }  // namespace smdebug::record

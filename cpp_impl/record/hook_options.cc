@@ -15,12 +15,12 @@
 namespace smdebug::record {
 namespace {
 
-// Where the service puts its configuration, and where the job's trial is to be.
+// The service's configuration file, and the folder of its trials.
 constexpr const char *kConfigVariable = "SMDEBUG_CONFIG_FILE_PATH";
 constexpr const char *kDefaultConfig = "/opt/ml/input/config/debughookconfig.json";
 constexpr const char *kDefaultOutDir = "/opt/ml/output/tensors";
 constexpr const char *kStrictVariable = "SMDEBUG_STRICT_CONFIG";
-// In a job of the service, TensorBoard's folder is not the configuration's to say.
+// In a job of the service, the service sets the folder of TensorBoard.
 constexpr const char *kServiceVariable = "TRAINING_JOB_NAME";
 constexpr const char *kTensorboardVariable = "TENSORBOARD_CONFIG_FILE_PATH";
 constexpr const char *kDefaultTensorboardConfig =
@@ -195,6 +195,32 @@ const Option *FindOption(Text name) {
   return found == kOptions.end() ? nullptr : &*found;
 }
 
+// Logs what is odd about a configuration; in strict mode that is an error instead.
+Status Report(const config::Problems &problems, const std::string &path, const Logger &logger) {
+  const bool is_strict = ParseBool(Environment(kStrictVariable).value_or("")).value_or(false);
+  std::vector<std::string> all;
+  for (const config::Problem &each : problems) {
+    if (is_strict) {
+      all.push_back(each.what);
+    } else {
+      logger.Warning(StrCat(path, ": ", each.what, "; ", each.outcome));
+    }
+  }
+  if (all.empty()) return Status::Ok();
+  return InvalidConfig(StrCat(path, ": ", Join(all, "; "))).With("path", path);
+}
+
+void LogEmptyModes(const std::string &owner, const config::SaveConfig &config,
+                   const Logger &logger) {
+  std::vector<std::string> empty;
+  for (const Mode mode : kModes) {
+    if (config.Of(mode) && config.Of(mode)->WantsNothing()) empty.emplace_back(ModeName(mode));
+  }
+  if (empty.empty()) return;
+  logger.Info(StrCat("nothing of ", owner, " is saved in mode ", Join(empty, ", "),
+                     ": end_step is not after start_step"));
+}
+
 Status UnknownOption(Text name) {
   std::vector<Text> names = storage::StoreOptions::Names();
   for (const Option &each : kOptions) names.push_back(each.name);
@@ -229,9 +255,9 @@ Status HookOptions::Load(const std::string &path) {
   for (config::CollectionPtr &each : config::CollectionSet::Defaults()) {
     context.collections.push_back(std::move(each));
   }
-  context.is_strict = ParseBool(Environment(kStrictVariable).value_or("")).value_or(true);
   SMD_ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(context.path));
   SMD_ASSIGN_OR_RETURN(config::HookConfig config, config::ParseHookConfig(text, context));
+  SMD_RETURN_IF_ERROR(Report(config.problems, context.path, logger));
   if (Environment(kServiceVariable)) {
     SMD_ASSIGN_OR_RETURN(config.tensorboard_dir,
                          config::ServiceFolder(kTensorboardVariable, kDefaultTensorboardConfig));
@@ -239,6 +265,16 @@ Status HookOptions::Load(const std::string &path) {
   }
   Apply(std::move(config));
   return Status::Ok();
+}
+
+void HookOptions::LogWhatIsNeverSaved() const {
+  if (!logger.Logs(LogLevel::kInfo)) return;
+  LogEmptyModes("the hook", save_config, logger);
+  for (const config::CollectionPtr &each : collections) {
+    if (const auto own = each->GetSaveConfig()) {
+      LogEmptyModes(StrCat("collection '", each->Name(), "'"), *own, logger);
+    }
+  }
 }
 
 void HookOptions::Apply(config::HookConfig config) {

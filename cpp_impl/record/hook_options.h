@@ -1,4 +1,4 @@
-// How a hook records, as its user says it.
+// The options of a hook.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct HookOptions {
   bool is_dry_run = false;
   QueueOptions queue;
   Clock::Duration close_time = std::chrono::seconds(30);
-  // Else of the built-in collections only "default" and "all".
+  // If false, the built-in collections are only "default" and "all".
   bool has_builtin_collections = true;
   bool keeps_output_numbers = false;  // in the names of saved reductions
   bool exports_tensorboard = false;
@@ -41,28 +41,32 @@ struct HookOptions {
   storage::StoreOptions store_options;
   Logger logger;
 
-  // Seams for tests: the stores that out_dir and TensorBoard's folder would open, and the
+  // For tests: the stores instead of those that out_dir and TensorBoard's folder name, and the
   // time.
   std::shared_ptr<storage::Store> store;
   std::shared_ptr<storage::Store> tensorboard_store;
   Clock *clock = &Clock::System();
 
-  // Sets one option from text, by the names in smdebug/hook.h.  INVALID_ARGUMENT for an
-  // unknown name (and the nearest known), INVALID_CONFIG for a bad value.
+  // Sets one option from text, by its name in smdebug/hook_options.h.  Fails with
+  // INVALID_ARGUMENT (an unknown name; the message has the nearest known one) or INVALID_CONFIG
+  // (a bad value).
   Status Set(std::string_view name, std::string_view value);
 
-  // The option as Set() would take it; INVALID_ARGUMENT as there.
+  // Returns the option as Set() takes it.  Fails with INVALID_ARGUMENT.
   Result<std::string> Get(std::string_view name) const;
 
-  // Where TensorBoard's files go; empty: nowhere.
+  // Returns the folder of TensorBoard's files; "": none are written.
   std::string TensorboardFolder() const;
 
-  // Takes what the service's configuration says (config/hook_config.h): of the file `path`,
-  // or if that is empty of the file that SMDEBUG_CONFIG_FILE_PATH names, else of the
-  // service's own place.  Its collections are included.  Unknown keys are passed over if
-  // SMDEBUG_STRICT_CONFIG is 0.  NOT_FOUND, INVALID_CONFIG; on failure some settings may
-  // have been taken.
+  // Reads the service's configuration (config/hook_config.h): the file `path`; if that is empty,
+  // the file that SMDEBUG_CONFIG_FILE_PATH names; else the service's own file.  Includes its
+  // collections.  Ignores unknown keys and bad values with a warning in the log; if
+  // SMDEBUG_STRICT_CONFIG is 1, fails with one INVALID_CONFIG that lists them.  Fails with
+  // NOT_FOUND or INVALID_CONFIG (not a JSON object); then some settings may be set.
   Status Load(const std::string &path);
+
+  // Logs, at level info, of which collections no step is ever saved.
+  void LogWhatIsNeverSaved() const;
 
  private:
   void Apply(config::HookConfig config);

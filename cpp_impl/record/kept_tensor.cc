@@ -20,7 +20,7 @@ Result<KeptTensor> KeptTensor::Of(const tensor::View &view) {
 }
 
 Status KeptTensor::KeepTexts(const tensor::View &view) {
-  // Addresses of texts are strided as numbers of their size are.
+  // Pointers to texts are strided like integers of their size.
   tensor::View addresses = view;
   addresses.dtype = tensor::DType::kUInt64;
   static_assert(sizeof(const char *) == sizeof(uint64_t));

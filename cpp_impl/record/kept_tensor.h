@@ -1,4 +1,4 @@
-// A copy of a tensor, kept until a step can save it.
+// A copy of a tensor.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace smdebug::record {
 // Movable; its view, which is compact, stays valid when it is moved.
 class KeptTensor {
  public:
-  // INVALID_ARGUMENT: a text is NULL.
+  // Fails with INVALID_ARGUMENT if a text is NULL.
   static Result<KeptTensor> Of(const tensor::View &view);
 
   tensor::View AsView() const;

@@ -6,73 +6,56 @@
 namespace smdebug::record {
 namespace {
 
-// A job that never asks must not fill the memory.
-constexpr size_t kMostVerdicts = 10'000;
-
-// Of a strided view, which is not recorded either, nothing.
 std::vector<std::string_view> TextsOf(const tensor::View &view) {
+  // Pointers to texts are strided like numbers of their size.
+  tensor::View addresses = view;
+  addresses.dtype = tensor::DType::kUInt64;
+  static_assert(sizeof(const char *) == sizeof(uint64_t));
+  std::vector<const char *> elements(static_cast<size_t>(view.ElementCount()));
+  CopyCompact(addresses, reinterpret_cast<std::byte *>(elements.data()));
   std::vector<std::string_view> texts;
-  if (!view.IsCompact()) return texts;
-  const auto *elements = static_cast<const char *const *>(view.data);
-  for (int64_t i = 0; i < view.ElementCount(); ++i) {
-    texts.emplace_back(elements[i] == nullptr ? "" : elements[i]);
-  }
+  texts.reserve(elements.size());
+  for (const char *element : elements) texts.emplace_back(element == nullptr ? "" : element);
   return texts;
 }
 
 }  // namespace
 
-LiveRules::LiveRules(std::shared_ptr<rules::SharedPanel> panel,
-                     const config::CollectionSet &collections, std::string worker)
-    : panel_(std::move(panel)), collections_(collections), worker_(std::move(worker)) {}
+LiveRules::LiveRules(rules::Evaluation evaluation, const config::CollectionSet &collections,
+                     std::string worker)
+    : evaluation_(std::move(evaluation)), collections_(collections), worker_(std::move(worker)) {}
 
 bool LiveRules::BeginStep(const rules::StepPlace &place) {
-  const uint64_t version = collections_.Version();
-  const MutexLock lock(panel_->mutex);
-  if (!panel_->panel.LooksAt(place)) return false;
+  if (!evaluation_.BeginStep(place)) return false;
   place_ = place;
-  if (std::exchange(version_, version) != version) panel_->panel.ForgetNames();
+  const uint64_t version = collections_.Version();
+  if (std::exchange(version_, version) != version) evaluation_.ForgetNames();
   return true;
 }
 
-bool LiveRules::Wants(std::string_view tensor) {
-  const MutexLock lock(panel_->mutex);
-  return panel_->panel.Wants(tensor, *this);
-}
+bool LiveRules::Wants(std::string_view tensor) { return evaluation_.Wants(tensor, *this); }
 
 void LiveRules::Observe(std::string_view tensor, const tensor::View &view) {
-  const MutexLock lock(panel_->mutex);
-  if (!panel_->panel.Wants(tensor, *this)) return;
+  if (!Wants(tensor)) return;
   rules::Sample sample(place_, worker_, tensor);
   if (view.dtype == tensor::DType::kString) {
     sample.SetTexts(TextsOf(view));
   } else {
     sample.SetElements(view);
   }
-  panel_->panel.Observe(sample, *this);
+  evaluation_.Observe(sample, *this);
 }
 
 void LiveRules::EndStep() {
-  const MutexLock lock(panel_->mutex);
-  panel_->last_shown = place_.step;
-  advice_ = rules::Action::kContinue;
-  for (rules::Verdict &verdict : panel_->panel.EndStep(place_)) {
-    advice_ = std::max(advice_, verdict.action);
-    verdicts_.push_back(std::move(verdict));
-    if (verdicts_.size() > kMostVerdicts) verdicts_.pop_front();
-  }
+  findings_.clear();
+  evaluation_.EndStep(&findings_);
+  action_ = rules::Action::kContinue;
+  for (const rules::Finding &finding : findings_) action_ = std::max(action_, finding.action);
 }
 
-std::vector<rules::Verdict> LiveRules::TakeVerdicts() {
-  std::vector<rules::Verdict> taken(std::make_move_iterator(verdicts_.begin()),
-                                    std::make_move_iterator(verdicts_.end()));
-  verdicts_.clear();
-  return taken;
-}
-
-void LiveRules::Inherit(std::vector<rules::Verdict> verdicts) {
-  verdicts_.assign(std::make_move_iterator(verdicts.begin()),
-                   std::make_move_iterator(verdicts.end()));
+void LiveRules::DiscardStep() {
+  evaluation_.PassStep();
+  action_ = rules::Action::kContinue;
 }
 
 bool LiveRules::IsIn(std::string_view collection, std::string_view tensor) const {

@@ -1,15 +1,14 @@
-// Rules that look at a job while it records, in its own process.
+// Rules that evaluate a job while it records, in its own process.
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/collection_set.h"
-#include "rules/shared_panel.h"
+#include "rules/evaluation.h"
 #include "tensor/view.h"
 
 namespace smdebug::record {
@@ -18,35 +17,36 @@ namespace smdebug::record {
 class LiveRules final : private rules::Membership {
  public:
   // `collections` must outlive it.
-  LiveRules(std::shared_ptr<rules::SharedPanel> panel, const config::CollectionSet &collections,
+  LiveRules(rules::Evaluation evaluation, const config::CollectionSet &collections,
             std::string worker);
 
-  // Whether rules look at the step; if not, it only ends.
+  bool IsOf(const rules::RuleSet &set) const { return evaluation_.Set() == &set; }
+
+  // Returns false if the rules do not evaluate the step; then end it with SkipStep().
   bool BeginStep(const rules::StepPlace &place);
   bool Wants(std::string_view tensor);
-  // A tensor of the step, saved or not.
+  // Observes a tensor of the step, saved or not.
   void Observe(std::string_view tensor, const tensor::View &view);
   void EndStep();
-  // Ends a step that rules do not look at.
-  void PassStep() { advice_ = rules::Action::kContinue; }
+  // Ends a step whose findings do not count.
+  void DiscardStep();
+  void SkipStep() { action_ = rules::Action::kContinue; }
 
-  // What is to be done about the findings of the last step.
-  rules::Action Advice() const { return advice_; }
-  // What was found since the last call; of very many the newest.
-  std::vector<rules::Verdict> TakeVerdicts();
-  // What was found by those it takes the place of, and not taken.
-  void Inherit(std::vector<rules::Verdict> verdicts);
+  // Returns the most severe action that the findings of the last step recommend.
+  rules::Action LastAction() const { return action_; }
+  // Returns the findings of the last step.
+  std::vector<rules::Finding> TakeFindings() { return std::exchange(findings_, {}); }
 
  private:
   bool IsIn(std::string_view collection, std::string_view tensor) const override;
 
-  const std::shared_ptr<rules::SharedPanel> panel_;
+  rules::Evaluation evaluation_;
   const config::CollectionSet &collections_;
   const std::string worker_;
   uint64_t version_ = 0;  // of the collections that names were matched with
   rules::StepPlace place_;
-  rules::Action advice_ = rules::Action::kContinue;
-  std::deque<rules::Verdict> verdicts_;
+  rules::Action action_ = rules::Action::kContinue;
+  std::vector<rules::Finding> findings_;
 };
 
 }  // namespace smdebug::record

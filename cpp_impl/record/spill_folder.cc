@@ -1,6 +1,6 @@
 #include "record/spill_folder.h"
 
-#include <array>
+#include <new>
 #include <random>
 
 #include "base/strings.h"
@@ -30,18 +30,44 @@ Result<std::unique_ptr<SpillFolder>> SpillFolder::Open(const std::string &folder
 SpillFolder::~SpillFolder() {
   for (const std::string &name : parked_) {
     const Status removed = store_->Remove(name);
-    (void)removed;  // nobody is left to be told
+    (void)removed;  // a file that stays only takes room
   }
 }
 
+std::string SpillFolder::Reserve(uint64_t bytes) {
+  const MutexLock lock(mutex_);
+  if (used_ + bytes > capacity_) return "";
+  std::string name = StrCat("smdebug-", token_, "-", next_++, ".spill");
+  parked_.insert(name);
+  used_ += bytes;
+  return name;
+}
+
+void SpillFolder::Unreserve(const std::string &name, uint64_t bytes) {
+  const MutexLock lock(mutex_);
+  parked_.erase(name);
+  used_ -= bytes;
+}
+
 Result<std::string> SpillFolder::Park(const Batch &batch) {
-  const std::string name = StrCat("smdebug-", token_, "-", next_++, ".spill");
+  std::string name = Reserve(batch.bytes);
+  if (name.empty()) return name;
+  Status written;
+  try {
+    written = Write(name, batch);
+  } catch (const std::bad_alloc &) {
+    Unreserve(name, batch.bytes);
+    throw;
+  }
+  if (written.IsOk()) return name;
+  Unreserve(name, batch.bytes);
+  return written;
+}
+
+Status SpillFolder::Write(const std::string &name, const Batch &batch) {
   SMD_ASSIGN_OR_RETURN(const std::unique_ptr<storage::FileWriter> file, store_->Create(name));
   SMD_RETURN_IF_ERROR(file->Append(batch.pieces));
-  parked_.insert(name);
-  SMD_RETURN_IF_ERROR(file->Commit(false));
-  used_ += batch.bytes;
-  return name;
+  return file->Commit(false);
 }
 
 Status SpillFolder::Fetch(const std::string &name, Batch *batch) {
@@ -53,9 +79,8 @@ Status SpillFolder::Fetch(const std::string &name, Batch *batch) {
 }
 
 Status SpillFolder::Forget(const std::string &name, uint64_t bytes) {
-  used_ -= bytes;
   SMD_RETURN_IF_ERROR(store_->Remove(name));
-  parked_.erase(name);
+  Unreserve(name, bytes);
   return Status::Ok();
 }
 

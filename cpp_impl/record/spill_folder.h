@@ -1,4 +1,4 @@
-// Batches parked in files of a bounded folder while memory is full.
+// Batches that wait in files of a bounded folder while memory is full.
 #pragma once
 
 #include <cstdint>
@@ -6,40 +6,48 @@
 #include <set>
 #include <string>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "record/batch.h"
 #include "storage/store.h"
 
 namespace smdebug::record {
 
-// For one thread at a time.
+// Thread safety: any thread.
+//
+// Invariants:
+//   1. used_ is the bytes of the files in parked_, and at most capacity_.
+//   2. A name is in parked_ before its file exists and until it is removed, so the destructor
+//      removes every file that is left.
+//   3. Files are written, read and removed without the lock.
 class SpillFolder {
  public:
   static Result<std::unique_ptr<SpillFolder>> Open(const std::string &folder, uint64_t capacity);
-  // Removes what is left.
+  // Removes the files that are left.
   ~SpillFolder();
 
-  // Whether `bytes` more fit.
-  bool HasRoomFor(uint64_t bytes) const { return used_ + bytes <= capacity_; }
-
-  // Writes the batch's bytes to a file; its name finds them again.
+  // Writes the batch's bytes to a file and returns its name, or "" if they do not fit.
   Result<std::string> Park(const Batch &batch);
-  // Reads them back as one piece in place of the batch's former ones, and removes the
-  // file.
+  // Replaces the batch's pieces by one with the file's bytes, and removes the file.
   Status Fetch(const std::string &name, Batch *batch);
-  // Removes the file of a batch of so many bytes.
+  // Removes the file of a batch of that many bytes.
   Status Forget(const std::string &name, uint64_t bytes);
 
  private:
   SpillFolder(std::shared_ptr<storage::Store> store, uint64_t capacity);
+  // The name of a file of that many bytes; "" if they do not fit.
+  std::string Reserve(uint64_t bytes);
+  Status Write(const std::string &name, const Batch &batch);
+  void Unreserve(const std::string &name, uint64_t bytes);
 
-  std::shared_ptr<storage::Store> store_;
+  const std::shared_ptr<storage::Store> store_;
   const uint64_t capacity_;
   // Tells its files from those of other hooks, processes and machines.
   const std::string token_;
-  std::set<std::string> parked_;
-  uint64_t used_ = 0;
-  uint64_t next_ = 0;
+  Mutex mutex_;
+  std::set<std::string> parked_ SMD_GUARDED_BY(mutex_);
+  uint64_t used_ SMD_GUARDED_BY(mutex_) = 0;
+  uint64_t next_ SMD_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace smdebug::record

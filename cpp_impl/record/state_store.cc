@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/json.h"
+#include "base/step.h"
 #include "base/strings.h"
 #include "config/service_folder.h"
 
@@ -17,25 +18,32 @@ constexpr const char *kSavedKey = "latest-global-step-saved";
 constexpr const char *kSeenKey = "latest-global-step-seen";
 constexpr const char *kModesKey = "latest-mode-step";
 
-Result<int64_t> RequiredInt(const JsonValue &object, const char *key) {
+// A step or a number of runs: one can be added to it.  -1 stands for none.
+Result<int64_t> CountFromJson(const JsonValue &value, std::string_view what) {
+  SMD_ASSIGN_OR_RETURN(const int64_t count, value.Int());
+  if (count >= -1 && count <= kMaxStep) return count;
+  return InvalidConfig(StrCat("'", what, "' is ", count, "; it must be from -1 to ", kMaxStep));
+}
+
+Result<int64_t> RequiredCount(const JsonValue &object, const char *key) {
   const std::optional<JsonValue> value = object.Find(key);
   if (!value) return InvalidConfig(StrCat("'", key, "' is missing"));
-  return value->Int();
+  return CountFromJson(*value, key);
 }
 
 Result<RunState> StateFromJson(const JsonValue &json) {
   RunState state;
-  SMD_ASSIGN_OR_RETURN(state.training_run, RequiredInt(json, kRunKey));
-  SMD_ASSIGN_OR_RETURN(state.last_seen, RequiredInt(json, kSeenKey));
+  SMD_ASSIGN_OR_RETURN(state.training_run, RequiredCount(json, kRunKey));
+  SMD_ASSIGN_OR_RETURN(state.last_seen, RequiredCount(json, kSeenKey));
   if (const auto saved = json.Find(kSavedKey); saved && !saved->IsNull()) {
-    SMD_ASSIGN_OR_RETURN(state.last_saved, saved->Int());
+    SMD_ASSIGN_OR_RETURN(state.last_saved, CountFromJson(*saved, kSavedKey));
   }
   const std::optional<JsonValue> modes = json.Find(kModesKey);
   if (!modes) return InvalidConfig(StrCat("'", kModesKey, "' is missing"));
   for (const auto &[name, step] : modes->Members()) {
     const std::optional<Mode> mode = ModeFromName(name);
     if (!mode) return InvalidConfig(StrCat("unknown mode '", name, "'"));
-    SMD_ASSIGN_OR_RETURN(state.mode_steps[*mode], step.Int());
+    SMD_ASSIGN_OR_RETURN(state.mode_steps[*mode], CountFromJson(step, name));
   }
   return state;
 }
@@ -90,7 +98,7 @@ StateStore::Fingerprint StateStore::Look() const {
   std::filesystem::recursive_directory_iterator entry(folder_, error);
   for (; !error && entry != std::filesystem::recursive_directory_iterator();
        entry.increment(error)) {
-    std::error_code gone;  // a checkpoint may be replaced while we look
+    std::error_code gone;  // a checkpoint may be replaced meanwhile
     if (!entry->is_regular_file(gone) || !IsCheckpoint(entry->path().filename().string())) continue;
     const uint64_t size = entry->file_size(gone);
     files.emplace_back(entry->path().string(), gone ? 0 : size);

@@ -1,4 +1,4 @@
-// Step counts kept beside a job's checkpoints, so that a job resumed from one goes on
+// Step numbers next to a job's checkpoints, so that a job that is resumed from one continues
 // counting.
 #pragma once
 
@@ -24,22 +24,22 @@ struct RunState {
   std::map<Mode, int64_t> mode_steps;
 };
 
-// For one thread.
+// Thread safety: one thread at a time.
 class StateStore {
  public:
-  // For a folder of checkpoints; reads the metadata.json in it if there is one.
-  // Fails: CORRUPT_DATA, IO.
+  // Opens a folder of checkpoints and reads its metadata.json, if there is one.  Fails with
+  // CORRUPT_DATA or IO.
   static Result<std::unique_ptr<StateStore>> Open(const std::string &folder);
 
-  // The folder that the checkpoint configuration names, if there is one: the file is
-  // that of CHECKPOINT_CONFIG_FILE_PATH, else the service's own place.
+  // Returns the folder that the checkpoint configuration names, if any.  The configuration is the
+  // file that CHECKPOINT_CONFIG_FILE_PATH names, else the service's own file.
   static Result<std::optional<std::string>> ConfiguredFolder();
 
-  // The entry with the largest step seen.
+  // Returns the entry with the largest step seen.
   std::optional<RunState> Latest() const;
 
-  // Appends `state` if checkpoint files have come, gone or changed their size since the
-  // last call (or Open()).
+  // Appends `state` if checkpoint files were added, removed or changed their size since the last
+  // call or Open().
   Status Update(const RunState &state, bool durable = false);
 
  private:

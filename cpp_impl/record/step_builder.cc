@@ -14,7 +14,7 @@ constexpr size_t kByReference = 16 << 10;
 }  // namespace
 
 Status StepBuilder::Add(std::string_view name, const tensor::View &view,
-                        const format::EventContext &context, std::shared_ptr<const void> owner) {
+                        const format::EventContext &context, Owner *owner) {
   if (view.dtype == tensor::DType::kString && !view.IsCompact()) {
     SMD_ASSIGN_OR_RETURN(const KeptTensor compact, KeptTensor::Of(view));
     return Add(name, compact.AsView(), context);
@@ -23,18 +23,18 @@ Status StepBuilder::Add(std::string_view name, const tensor::View &view,
       format::EncodeTensorEvent(name, view, context, format::Checksum::kConstant, &event_));
   batch_.records.push_back({std::string(name), event_.Size(view.ByteCount())});
   SMD_RETURN_IF_ERROR(AppendCopy(AsBytes(event_.head)));
-  SMD_RETURN_IF_ERROR(AppendPayload(view, std::move(owner)));
+  SMD_RETURN_IF_ERROR(AppendPayload(view, owner));
   return AppendCopy(AsBytes(event_.tail));
 }
 
-Status StepBuilder::AppendPayload(const tensor::View &view, std::shared_ptr<const void> owner) {
+Status StepBuilder::AppendPayload(const tensor::View &view, Owner *owner) {
   const size_t size = view.ByteCount();
   if (size == 0) return Status::Ok();
   if (!view.IsCompact()) return AppendStrided(view);
   const ByteSpan bytes(static_cast<const std::byte *>(view.data), size);
-  if (!owner || size < kByReference) return AppendCopy(bytes);
+  if (owner == nullptr || size < kByReference) return AppendCopy(bytes);
   CutPiece();
-  batch_.Add({std::move(owner), bytes});
+  batch_.Add({owner->Share(), bytes});
   return PushIfLarge();
 }
 
@@ -85,6 +85,14 @@ void StepBuilder::CutPiece() {
 Status StepBuilder::PushIfLarge() {
   if (batch_.bytes < ChunkPool::kChunkSize) return Status::Ok();
   return push_(std::exchange(batch_, {}));
+}
+
+void StepBuilder::Clear() noexcept {
+  begin_ = end_;
+  batch_.pieces.clear();
+  batch_.records.clear();
+  batch_.checksums.clear();
+  batch_.bytes = 0;
 }
 
 Batch StepBuilder::TakeRest() {

@@ -10,28 +10,31 @@
 #include "format/event_writer.h"
 #include "record/batch.h"
 #include "record/chunk_pool.h"
+#include "record/owner.h"
 #include "tensor/view.h"
 
 namespace smdebug::record {
 
-// For one thread.
+// Thread safety: one thread at a time.
 class StepBuilder {
  public:
-  // Takes a batch that is large enough to be worth writing.
+  // Passes on a batch that is large enough to be worth writing.
   using Push = std::function<Status(Batch)>;
 
   explicit StepBuilder(Push push) : push_(std::move(push)) {}
 
-  // Appends a tensor's record.  The elements are copied, or, if `owner` is given and
-  // they are compact, kept by `owner`.
+  // Appends a tensor's record.  Copies the elements, or borrows them from `owner`, if that is
+  // given and the elements are compact and many.
   Status Add(std::string_view name, const tensor::View &view, const format::EventContext &context,
-             std::shared_ptr<const void> owner = nullptr);
+             Owner *owner = nullptr);
 
-  // What has not been pushed yet.
+  // Returns what has not been pushed yet.
   Batch TakeRest();
+  // Drops it.  Needs no memory.
+  void Clear() noexcept;
 
  private:
-  Status AppendPayload(const tensor::View &view, std::shared_ptr<const void> owner);
+  Status AppendPayload(const tensor::View &view, Owner *owner);
   Status AppendCopy(ByteSpan bytes);
   Status AppendStrided(const tensor::View &view);
   // Room for at least one byte.

@@ -11,7 +11,7 @@
 namespace smdebug::record {
 namespace {
 
-// What is checksummed right after it was written is still in the cache then.
+// Bytes that are checksummed right after they were written are still in the cache.
 constexpr size_t kCached = 256 << 10;
 
 }  // namespace
@@ -24,7 +24,7 @@ StepFile::StepFile(std::shared_ptr<storage::Store> store, int64_t step, std::str
       may_be_there_(may_be_there),
       event_name_(format::EventFileName(step, worker_)) {}
 
-// An index of another run must not come to name this run's bytes.
+// An index of another run must not name this run's bytes.
 Status StepFile::ChooseEventName() {
   if (!may_be_there_) return Status::Ok();
   const std::string index_name = format::IndexFileName(step_, worker_);

@@ -1,5 +1,5 @@
-// The files of one step and worker: an event file, then the index file that makes it
-// count.
+// Writes the files of one step and worker: an event file, then the index file that makes it
+// visible.
 #pragma once
 
 #include <cstdint>
@@ -17,29 +17,28 @@
 
 namespace smdebug::record {
 
-// What is announced of a record before its bytes.
+// A record, announced before its bytes.
 struct RecordMark {
   std::string name;
   uint64_t length = 0;
 };
 
-// Without Commit() nothing is left behind.  For one thread.
+// Thread safety: one thread at a time.  Without Commit() it leaves nothing behind.
 class StepFile {
  public:
   // `worker` in its file form.  The event file is made with the first bytes.  If the step
-  // `may_be_there`, of an earlier run that died, its event file is left alone: what the
-  // trial holds is all of that run until it is all of this one.
+  // `may_be_there`, from an earlier run that died, that run's event file stays: readers see
+  // either the step of that run or, once the index is written, the step of this one.
   StepFile(std::shared_ptr<storage::Store> store, int64_t step, std::string worker,
            bool may_be_there = false);
 
-  // The event file's name in the trial; final with the first bytes.
+  // Returns the event file's name in the trial; it is final after the first bytes.
   const std::string &EventName() const { return event_name_; }
 
-  // Says that the bytes appended next, after those of the records announced before,
-  // are this record.
+  // Declares that the bytes after those of the records announced before are this record.
   void Announce(RecordMark mark);
   // Appends bytes of announced records, in order; pieces need not end where records do.
-  // `checksums` are those of the pieces, CRC-32C, or empty if nobody knows them yet.
+  // `checksums` are the CRC-32C of the pieces, or empty if they are not known yet.
   Status Append(std::span<const Piece> pieces, std::span<const uint32_t> checksums = {});
   void AddShape(format::SavedShape shape) { index_.shapes.push_back(std::move(shape)); }
 
@@ -49,7 +48,7 @@ class StepFile {
 
   // Gives the event file its name.
   Status CommitEvents(bool durable);
-  // The same where it was not done yet, then writes the index file.
+  // Does so if it was not done, then writes the index file.
   Status Commit(Mode mode, int64_t mode_step, bool durable);
 
  private:

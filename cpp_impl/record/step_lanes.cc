@@ -39,10 +39,10 @@ void StepLanes::AddBefore(const std::shared_ptr<Step> &step, Item item) {
 bool StepLanes::HasWork(size_t index) const {
   const Lane &lane = *lanes_[index];
   if (lane.is_taken) return false;
-  if (lane.step && lane.step->is_given_up) return true;
+  if (lane.step && lane.step->is_dropped) return true;
   if (lane.items.empty()) return false;
   const Item::Kind kind = lane.items.front().kind;
-  return index == 0 || (kind != Item::Kind::kIndex && kind != Item::Kind::kPut);
+  return index == 0 || (kind != Item::Kind::kIndex && kind != Item::Kind::kFile);
 }
 
 bool StepLanes::HasWork() const {
@@ -72,18 +72,21 @@ void StepLanes::GiveBack(Lane &lane, bool is_done) {
 bool StepLanes::IsDoneUpTo(uint64_t sequence) const {
   for (const auto &lane : lanes_) {
     if (lane->begin > sequence) return true;
+    // The worker of a dropped step has taken its items, and releases them.
+    if (lane->is_taken && lane->items.empty()) return false;
     if (!lane->items.empty() && lane->items.front().sequence <= sequence) return false;
   }
   return true;
 }
 
-std::vector<std::shared_ptr<Lane>> StepLanes::TakeOutRest() {
+std::vector<std::shared_ptr<Lane>> StepLanes::RemoveRest() {
   const auto rest = std::stable_partition(lanes_.begin(), lanes_.end(), [](const auto &lane) {
-    return lane->is_taken && lane->items.front().kind != Item::Kind::kBatch;
+    return lane->is_taken &&
+           (lane->items.empty() || lane->items.front().kind != Item::Kind::kBatch);
   });
-  std::vector<std::shared_ptr<Lane>> taken_out(rest, lanes_.end());
+  std::vector<std::shared_ptr<Lane>> removed(rest, lanes_.end());
   lanes_.erase(rest, lanes_.end());
-  return taken_out;
+  return removed;
 }
 
 }  // namespace smdebug::record

@@ -1,9 +1,10 @@
-// What waits to be written: a lane a step, so that several steps' event files can be
-// written at a time while their index files keep the steps' order.
+// What waits to be written, in one lane a step: several event files can be written at a time,
+// while index files appear in the order of the steps.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,16 +18,16 @@ namespace smdebug::record {
 struct Item {
   enum class Kind {
     kBatch,
-    kSeal,   // the step's last batch; the event file gets its name after it
-    kIndex,  // what a seal becomes: the index file is due
-    kPut,    // a small file of its own
-    kOffer,  // one that nothing depends on
+    kSeal,          // the step's last batch; the event file gets its name after it
+    kIndex,         // what a seal becomes: the index file is due
+    kFile,          // a small file of its own
+    kOptionalFile,  // a file that nothing depends on
   };
   Kind kind = Kind::kBatch;
   Batch batch{};
   std::string spilled{};  // where the batch's bytes are, if not in memory
   uint64_t weight = 0;    // bytes it counts for in the queue
-  // kPut, kOffer; for kOffer where it goes.
+  // A small file: its name, its text, and the store of an optional one.
   std::shared_ptr<storage::Store> store{};
   std::string name{};
   std::string text{};
@@ -35,42 +36,48 @@ struct Item {
 
 struct Lane {
   std::shared_ptr<Step> step;  // NULL for a small file
-  // The first one is being worked on while the lane is taken.
-  std::deque<Item> items;
+  // While the lane is taken, its worker works on the first one.  A list, so that items leave it
+  // without an allocation and are destroyed without the queue's lock.
+  std::list<Item> items;
   std::unique_ptr<StepFile> file;
   uint64_t begin = 0;  // of its first item
   bool is_taken = false;
 };
 
-// For one thread at a time; what is in a lane that is taken is the taker's, but for the
-// end of its items.
+// Thread safety: every function needs the queue's lock.
+//
+// Invariants:
+//   1. Lanes are in the order of their first items' sequences; steps' lanes in that of the steps.
+//   2. A lane is taken by at most one worker.  The first item and the file of a taken lane are
+//      that worker's, without the lock; the rest of the lane needs the lock.
+//   3. Only the first lane's index or small file is worked on, so they appear in order.
+//   4. A lane is removed when its last item is done, or its step is dropped and nobody works on
+//      it.
 class StepLanes {
  public:
-  // At most so many lanes from the first are worked on, so that what was saved first is
-  // seen first.
+  // Works on at most `ahead` lanes from the first, so that what was saved first is seen first.
   explicit StepLanes(size_t ahead) : ahead_(ahead) {}
 
-  // A step is sealed or given up before the first item of the next one.
+  // A step must be sealed or dropped before the first item of the next one.
   void Add(std::shared_ptr<Step> step, Item item);
 
-  // Adds a small file that is to be there before the step's index file is; the step is the
-  // newest one, and not sealed yet.
+  // Adds a small file that must be written before the step's index file.  The step is the newest
+  // one, and not sealed yet.
   void AddBefore(const std::shared_ptr<Step> &step, Item item);
 
-  // The first lane that has something to do, or nullptr.  Index files and small files
-  // are done in the first lane only.
+  // Returns the first lane with work to do, or nullptr.
   std::shared_ptr<Lane> Take();
   bool HasWork() const;
 
-  // Ends the taking; `is_done` removes the lane.
+  // Returns a taken lane; `is_done` removes it.
   void GiveBack(Lane &lane, bool is_done);
 
-  // Whether every item that was the `sequence`th ever added, or came before, is done.
+  // Reports whether the first `sequence` items ever added are done.
   bool IsDoneUpTo(uint64_t sequence) const;
   uint64_t LastSequence() const { return last_sequence_; }
 
-  // Takes out all lanes but those at whose end somebody works.
-  std::vector<std::shared_ptr<Lane>> TakeOutRest();
+  // Removes all lanes, except those whose last item is being worked on.
+  std::vector<std::shared_ptr<Lane>> RemoveRest();
 
  private:
   using Lanes = std::deque<std::shared_ptr<Lane>>;

@@ -12,7 +12,7 @@ namespace {
 // A job that invents a new name at every step must not fill the memory.
 constexpr size_t kMostMemos = 200'000;
 
-// Adds what the config asks for: reductions, norms, then those of absolute values.
+// Adds what the config selects: reductions, norms, then those of absolute values.
 void AddTo(Wanted *wanted, const config::ReductionConfig &config) {
   wanted->raw = wanted->raw || config.SavesRaw();
   wanted->shape = wanted->shape || config.SavesShape();
@@ -104,6 +104,7 @@ Status StepPlan::Begin(Mode mode, int64_t mode_step) {
     Prepare();
     version_ = version;
   }
+  if (memos_.size() >= kMostMemos) memos_.clear();
   const bool is_training = mode == Mode::kTrain || mode == Mode::kGlobal;
   saves_anything_ = false;
   bool has_changed = false;
@@ -133,31 +134,49 @@ Result<StepPlan::Memo> StepPlan::Remember(std::string_view tensor) const {
   for (size_t i = 0; i < planned_.size(); ++i) {
     SMD_ASSIGN_OR_RETURN(const bool is_member, planned_[i].collection->Has(tensor));
     if (!is_member) continue;
-    planned_[i].collection->NoteMatch(tensor);
     memo.members.push_back(i);
   }
   return memo;
 }
 
-Result<const Wanted *> StepPlan::Find(std::string_view tensor) {
+Wanted StepPlan::Combine(const Memo &memo) const {
+  Wanted wanted;
+  for (const size_t member : memo.members) {
+    const Planned &planned = planned_[member];
+    if (!planned.saves_now) continue;
+    AddTo(&wanted, planned.reduction_config);
+    AddSummariesTo(&wanted, *planned.collection);
+  }
+  return wanted;
+}
+
+Result<StepPlan::Memo *> StepPlan::FindMemo(std::string_view tensor) {
   auto found = memos_.find(tensor);
   if (found == memos_.end()) {
     SMD_ASSIGN_OR_RETURN(Memo memo, Remember(tensor));
-    if (memos_.size() >= kMostMemos) memos_.clear();
     found = memos_.emplace(std::string(tensor), std::move(memo)).first;
   }
   Memo &memo = found->second;
   if (memo.round != round_) {
-    memo.wanted = {};
-    for (const size_t member : memo.members) {
-      const Planned &planned = planned_[member];
-      if (!planned.saves_now) continue;
-      AddTo(&memo.wanted, planned.reduction_config);
-      AddSummariesTo(&memo.wanted, *planned.collection);
-    }
+    memo.wanted = Combine(memo);
     memo.round = round_;
   }
-  return memo.wanted.IsNothing() ? nullptr : &memo.wanted;
+  return &memo;
+}
+
+Result<const Wanted *> StepPlan::Find(std::string_view tensor) {
+  SMD_ASSIGN_OR_RETURN(const Memo *memo, FindMemo(tensor));
+  return memo->wanted.IsNothing() ? nullptr : &memo->wanted;
+}
+
+Result<const Wanted *> StepPlan::FindToSave(std::string_view tensor) {
+  SMD_ASSIGN_OR_RETURN(Memo * memo, FindMemo(tensor));
+  if (memo->wanted.IsNothing()) return nullptr;
+  if (!memo->is_noted) {
+    for (const size_t member : memo->members) planned_[member].collection->NoteMatch(tensor);
+    memo->is_noted = true;
+  }
+  return &memo->wanted;
 }
 
 Wanted StepPlan::FindCustom(const std::vector<config::CollectionPtr> &collections) const {
@@ -165,7 +184,7 @@ Wanted StepPlan::FindCustom(const std::vector<config::CollectionPtr> &collection
   for (const config::CollectionPtr &collection : collections) {
     AddTo(&wanted, ReductionConfigOf(*collection));
   }
-  // What was saved by hand is wanted as it is.
+  // A custom tensor is written as it is.
   wanted.reductions.clear();
   return wanted;
 }

@@ -1,4 +1,4 @@
-// What is saved of which tensor at the current step.
+// Decides what is saved of which tensor at the current step.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,19 @@
 
 namespace smdebug::record {
 
-// What is written of a tensor, over all collections that want it.
+// What is written of a tensor, over all collections that select it.
 struct Wanted {
   bool raw = false;
   bool shape = false;
   std::vector<tensor::Reduction> reductions;  // in the order they are written
-  // For TensorBoard: the collection that a histogram stands under, and whether it is a
-  // number to show.
+  // For TensorBoard: the collection that names its histogram, and whether it is a scalar.
   const config::Collection *histogram = nullptr;
   bool scalar = false;
 
   bool IsNothing() const { return !raw && !shape && reductions.empty(); }
 };
 
-// What holds for collections without settings of their own.
+// The settings of collections that have none of their own.
 struct PlanDefaults {
   config::SaveConfig save_config;
   config::ReductionConfig reduction_config = config::ReductionConfig::Raw();
@@ -37,15 +36,15 @@ struct PlanDefaults {
   bool saves_all = false;             // save every collection
 };
 
-// For one thread.
+// Thread safety: one thread at a time; what Find() returns is not changed by other calls of it.
 class StepPlan {
  public:
   // `collections` must outlive the plan.
   StepPlan(const config::CollectionSet &collections, PlanDefaults defaults);
 
-  // Picks the collections that save at this step; changes made to collections count
-  // from here on.  INVALID_CONFIG (detail "collection"), before the first step only, if
-  // a collection of the user's includes nothing.
+  // Selects the collections that save at this step.  Changes made to collections count from
+  // here on.  Fails with INVALID_CONFIG (detail "collection"), before the first step only, if a
+  // collection of the user's includes nothing.
   Status Begin(Mode mode, int64_t mode_step);
 
   // Saves these collections at this step too, whatever their save configs say.
@@ -53,14 +52,18 @@ class StepPlan {
 
   bool SavesAnything() const { return saves_anything_; }
 
-  // What is written of the tensor at this step; NULL if nothing.  Remembers names, so
+  // Returns what is written of the tensor at this step; NULL if nothing.  Remembers names, so
   // that expressions are searched once a name.  A search that runs away fails.
+  // What it returns is valid until the next Begin() or Add().
   Result<const Wanted *> Find(std::string_view tensor);
 
-  // The collections as they count here, with what they leave open filled in.
+  // As Find(), for a tensor that is saved now: its collections list it from here on.
+  Result<const Wanted *> FindToSave(std::string_view tensor);
+
+  // Returns the collections with their effective settings.
   std::vector<config::CollectionPtr> FilledIn() const;
 
-  // What is written of a tensor that was saved into these collections by hand.
+  // Returns what is written of a custom tensor of these collections.
   Wanted FindCustom(const std::vector<config::CollectionPtr> &collections) const;
 
  private:
@@ -73,7 +76,8 @@ class StepPlan {
   };
   struct Memo {
     std::vector<size_t> members;  // of planned_
-    uint64_t round = 0;           // that `wanted` was worked out in
+    uint64_t round = 0;           // that `wanted` was computed in
+    bool is_noted = false;        // the members list the tensor
     Wanted wanted;
   };
   struct Hash {
@@ -85,7 +89,9 @@ class StepPlan {
   void Prepare();
   config::SaveConfig SaveConfigOf(const config::Collection &collection) const;
   config::ReductionConfig ReductionConfigOf(const config::Collection &collection) const;
+  Result<Memo *> FindMemo(std::string_view tensor);
   Result<Memo> Remember(std::string_view tensor) const;
+  Wanted Combine(const Memo &memo) const;
 
   const config::CollectionSet &collections_;
   const PlanDefaults defaults_;

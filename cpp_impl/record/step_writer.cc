@@ -3,12 +3,21 @@
 #include <array>
 
 #include "base/clock.h"
+#include "base/step.h"
 #include "base/strings.h"
 #include "format/event_writer.h"
 #include "format/paths.h"
 #include "record/kept_tensor.h"
 
 namespace smdebug::record {
+namespace {
+
+Status CheckStep(std::string_view what, int64_t step) {
+  if (step >= 0 && step <= kMaxStep) return Status::Ok();
+  return InvalidArgument(StrCat(what, " is ", step, "; it must be from 0 to ", kMaxStep));
+}
+
+}  // namespace
 
 StepWriter::StepWriter(const std::shared_ptr<storage::Store> &store, int64_t step,
                        std::string worker)
@@ -18,7 +27,7 @@ StepWriter::StepWriter(const std::shared_ptr<storage::Store> &store, int64_t ste
 
 Result<std::unique_ptr<StepWriter>> StepWriter::Open(const std::shared_ptr<storage::Store> &store,
                                                      int64_t step, std::string_view worker) {
-  if (step < 0) return InvalidArgument(StrCat("step is ", step, "; it must be 0 or more"));
+  SMD_RETURN_IF_ERROR(CheckStep("step", step));
   SMD_RETURN_IF_ERROR(format::CheckWorkerName(worker));
   return std::unique_ptr<StepWriter>(new StepWriter(store, step, format::WorkerToFile(worker)));
 }
@@ -28,8 +37,9 @@ Status StepWriter::CheckOpen() const {
   return WrongState(StrCat(path_, ": the file is closed"));
 }
 
-int64_t StepWriter::Note(Mode mode, int64_t mode_step) {
+Result<int64_t> StepWriter::Note(Mode mode, int64_t mode_step) {
   const int64_t step = mode_step < 0 ? step_ : mode_step;
+  SMD_RETURN_IF_ERROR(CheckStep("mode_step", step));
   if (!as_) as_ = {mode, step};
   return step;
 }
@@ -41,7 +51,8 @@ Status StepWriter::AddTensor(std::string_view name, const tensor::View &view, Mo
     SMD_ASSIGN_OR_RETURN(const KeptTensor compact, KeptTensor::Of(view));
     return AddTensor(name, compact.AsView(), mode, mode_step, wall_time);
   }
-  const format::EventContext context{step_, mode, Note(mode, mode_step),
+  SMD_ASSIGN_OR_RETURN(const int64_t noted, Note(mode, mode_step));
+  const format::EventContext context{step_, mode, noted,
                                      wall_time > 0 ? wall_time : Clock::System().WallSeconds()};
   format::EncodedEvent event;
   SMD_RETURN_IF_ERROR(
@@ -52,14 +63,14 @@ Status StepWriter::AddTensor(std::string_view name, const tensor::View &view, Mo
       Piece{nullptr, AsBytes(event.head)},
       Piece{nullptr, ByteSpan(static_cast<const std::byte *>(view.data), size)},
       Piece{nullptr, AsBytes(event.tail)}};
-  // A record that is announced but not written shifts all that follow.
+  // A record that is announced but not written would shift all that follow.
   failure_ = file_.Append(pieces);
   return failure_;
 }
 
 Status StepWriter::AddShape(format::SavedShape shape, Mode mode, int64_t mode_step) {
   SMD_RETURN_IF_ERROR(CheckOpen());
-  Note(mode, mode_step);
+  SMD_RETURN_IF_ERROR(Note(mode, mode_step).GetStatus());
   file_.AddShape(std::move(shape));
   return Status::Ok();
 }

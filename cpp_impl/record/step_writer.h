@@ -1,4 +1,4 @@
-// Writes one step's files at once, without a hook.
+// Writes one step's files directly, without a hook.
 #pragma once
 
 #include <memory>
@@ -14,19 +14,20 @@
 
 namespace smdebug::record {
 
-// For one thread.
+// Thread safety: one thread at a time.
 class StepWriter {
  public:
-  // INVALID_ARGUMENT: a step below 0, a worker's name unfit for a file's.
+  // Fails with INVALID_ARGUMENT: a step below 0 or above kMaxStep, a worker's name that is no file
+  // name.
   static Result<std::unique_ptr<StepWriter>> Open(const std::shared_ptr<storage::Store> &store,
                                                   int64_t step, std::string_view worker);
 
-  // The event file's path.
+  // Returns the event file's path.
   const std::string &Path() const { return path_; }
 
-  // `mode_step` -1 is the global step, `wall_time` 0 is now.  The first call of either
-  // says the file's mode and mode step.  After a failure to write the files are given
-  // up: that failure is what every later call reports.
+  // `mode_step` -1 is the global step, `wall_time` 0 is now.  The first call of either function
+  // sets the file's mode and mode step.  After a failure to write, the files are abandoned and
+  // every later call reports that failure.
   Status AddTensor(std::string_view name, const tensor::View &view, Mode mode, int64_t mode_step,
                    double wall_time);
   Status AddShape(format::SavedShape shape, Mode mode, int64_t mode_step);
@@ -37,7 +38,7 @@ class StepWriter {
  private:
   StepWriter(const std::shared_ptr<storage::Store> &store, int64_t step, std::string worker);
   Status CheckOpen() const;
-  int64_t Note(Mode mode, int64_t mode_step);
+  Result<int64_t> Note(Mode mode, int64_t mode_step);
 
   const int64_t step_;
   StepFile file_;

@@ -1,4 +1,4 @@
-// What one step shows in TensorBoard.
+// Encodes one step for TensorBoard.
 #pragma once
 
 #include <optional>
@@ -11,25 +11,25 @@
 
 namespace smdebug::record {
 
-// For one thread.
+// Thread safety: one thread at a time.
 class TensorboardStep {
  public:
   TensorboardStep(Mode mode, int64_t global_step) : mode_(mode), global_step_(global_step) {}
 
-  // The tensor's only element; nothing of tensors with more, of text and complex numbers.
+  // Adds the tensor's only element.  Skips tensors with more elements, text and complex numbers.
   void AddScalar(std::string_view name, const tensor::View &view, double wall_time);
-  // As "<collection>/<name>".
+  // Adds a histogram as "<collection>/<name>".
   void AddHistogram(std::string_view collection, std::string_view name, const tensor::View &view,
                     double wall_time);
 
   bool IsEmpty() const { return records_.empty(); }
-  // "TRAIN/000000000012_<process>_<host>.tfevents"
+  // Returns "TRAIN/000000000012_<process>_<host>.tfevents".
   std::string FileName() const;
-  // The file's bytes.
+  // Returns the file's bytes.
   std::string Take() { return std::move(records_); }
 
  private:
-  // Begins the file, if that was not done.
+  // Begins the file if that was not done.
   format::SummaryWriter WriterAt(double wall_time);
 
   const Mode mode_;

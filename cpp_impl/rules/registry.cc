@@ -4,8 +4,8 @@
 #include <array>
 
 #include "base/strings.h"
-#include "rules/builtin.h"
-#include "rules/detector_rule.h"
+#include "rules/builtin/builtin_rules.h"
+#include "rules/source.h"
 
 namespace smdebug::rules {
 namespace {
@@ -42,67 +42,56 @@ Result<const RuleSpec *> FindRule(std::string_view name) {
     if (rule->name == name) return rule;
     names.push_back(rule->name);
   }
-  // A rule for the service alone; here it would have nothing to judge.
+  // This rule exists only in the service and has no condition.
   if (name == "CreateXgboostReport") {
     return InvalidArgument(
-        "CreateXgboostReport does not judge: smdebug report TRIAL writes its page");
+        "CreateXgboostReport has no condition to check; smdebug report TRIAL writes its page");
   }
   return InvalidArgument(
       StrCat("there is no built-in rule '", name.substr(0, 64), "'", DidYouMean(name, names)));
 }
 
-Result<std::unique_ptr<Detector>> Make(const RuleSpec &rule, Parameters::Given given,
-                                       Profile profile) {
+Result<std::unique_ptr<Rule>> Make(const RuleSpec &rule, const Parameters::Given &given,
+                                   Profile profile) {
   SMD_ASSIGN_OR_RETURN(const Parameters parameters,
-                       Parameters::Make(rule.name, rule.parameters, std::move(given), profile));
-  SMD_ASSIGN_OR_RETURN(std::unique_ptr<Detector> detector, rule.make(parameters));
+                       Parameters::Make(rule.name, rule.parameters, given, profile));
+  SMD_ASSIGN_OR_RETURN(std::unique_ptr<Rule> made, rule.make(parameters));
   const bool has_sample =
       std::any_of(rule.parameters.begin(), rule.parameters.end(),
                   [](const ParameterSpec &each) { return each.name == kSample.name; });
   if (has_sample) {
     SMD_ASSIGN_OR_RETURN(const int64_t most, parameters.Whole(kSample.name, 0, int64_t{1} << 40));
-    detector->SetSampleSize(most);
+    made->SetSampleSize(most);
   }
-  return detector;
+  return made;
 }
 
 using Jobs = std::vector<std::shared_ptr<Source>>;
 
-Result<Jobs> OpenOthers(const Detector &detector, const OpenJob &open) {
+Result<Jobs> OpenOthers(const Rule &rule, const OpenJob &open) {
   Jobs jobs;
   if (!open) return jobs;
-  for (const std::string &path : detector.OtherJobs()) {
+  for (const std::string &path : rule.OtherJobs()) {
     SMD_ASSIGN_OR_RETURN(std::shared_ptr<Source> job, open(path));
     jobs.push_back(std::move(job));
   }
   return jobs;
 }
 
-std::unique_ptr<Detector> With(std::unique_ptr<Detector> detector, const Jobs &others) {
-  for (const std::shared_ptr<Source> &job : others) detector->CompareWith(job);
-  return detector;
-}
-
 }  // namespace
 
 std::span<const RuleSpec *const> BuiltinRules() { return kRules; }
 
-Result<std::unique_ptr<Detector>> MakeDetector(std::string_view rule, Parameters::Given given,
-                                               Profile profile, const OpenJob &open) {
+Result<RuleFactory> BuiltinRule(std::string_view rule, const Parameters::Given &given,
+                                Profile profile, const OpenJob &open) {
   SMD_ASSIGN_OR_RETURN(const RuleSpec *spec, FindRule(rule));
-  SMD_ASSIGN_OR_RETURN(auto detector, Make(*spec, std::move(given), profile));
-  SMD_ASSIGN_OR_RETURN(const Jobs others, OpenOthers(*detector, open));
-  return With(std::move(detector), others);
-}
-
-Result<std::unique_ptr<Rule>> MakeBuiltin(std::string_view rule, std::string_view parameters,
-                                          Profile profile, const OpenJob &open) {
-  SMD_ASSIGN_OR_RETURN(const RuleSpec *spec, FindRule(rule));
-  SMD_ASSIGN_OR_RETURN(const Parameters::Given given, Parameters::FromJson(parameters));
   SMD_ASSIGN_OR_RETURN(const auto first, Make(*spec, given, profile));
   SMD_ASSIGN_OR_RETURN(const Jobs others, OpenOthers(*first, open));
-  return std::unique_ptr<Rule>(std::make_unique<DetectorRule>(
-      [spec, given, profile, others] { return With(*Make(*spec, given, profile), others); }));
+  return RuleFactory([spec, given, profile, others] {
+    std::unique_ptr<Rule> made = *Make(*spec, given, profile);
+    for (const std::shared_ptr<Source> &job : others) made->CompareWith(job);
+    return made;
+  });
 }
 
 }  // namespace smdebug::rules

@@ -1,4 +1,4 @@
-// The rules that come with the library, by name.
+// Finds the built-in rules by name.
 #pragma once
 
 #include <functional>
@@ -8,41 +8,23 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "rules/detector.h"
-#include "rules/parameters.h"
-#include "rules/rule.h"
+#include "rules/rule_set.h"
+#include "rules/rule_spec.h"
+#include "rules/support/parameters.h"
 
 namespace smdebug::rules {
 
-struct RuleSpec {
-  std::string_view name;
-  std::string_view summary;  // when it finds something, in one sentence
-  std::span<const ParameterSpec> parameters;
-  Result<std::unique_ptr<Detector>> (*make)(const Parameters &parameters);
-};
-
-// A rule that has it is shown estimates of larger tensors.
-inline constexpr ParameterSpec kSample = {
-    "sample", "0", "4096",
-    "from about how many elements of a larger tensor its figures are estimated, spread evenly; 0 "
-    "for all"};
-
-// All, in the order in which they are listed.
+// Returns all built-in rules in listing order.
 std::span<const RuleSpec *const> BuiltinRules();
 
-// Opens another job that a rule compares with.
+// Opens another job, which a rule compares with its own.
 using OpenJob = std::function<Result<std::shared_ptr<Source>>(const std::string &path)>;
 
-// INVALID_ARGUMENT for an unknown rule, INVALID_CONFIG for an unknown or bad parameter, each
-// by name and with the nearest known one; fails as `open` does.  Without it other jobs are the
-// caller's to hand over.
-Result<std::unique_ptr<Detector>> MakeDetector(std::string_view rule, Parameters::Given given,
-                                               Profile profile, const OpenJob &open = nullptr);
-
-// The same as a rule that is asked of one step after another.  `parameters` is a JSON object;
-// empty: the defaults.
-Result<std::unique_ptr<Rule>> MakeBuiltin(std::string_view rule, std::string_view parameters,
-                                          Profile profile = Profile::kAws,
-                                          const OpenJob &open = nullptr);
+// Returns a factory of the rule.  Fails with INVALID_ARGUMENT for an unknown rule, with
+// INVALID_CONFIG for an unknown or bad parameter, and with any error of `open`.  The errors for
+// unknown names suggest the nearest known name.  Without `open`, the caller passes other jobs to
+// Rule::CompareWith().
+Result<RuleFactory> BuiltinRule(std::string_view rule, const Parameters::Given &given,
+                                Profile profile, const OpenJob &open = nullptr);
 
 }  // namespace smdebug::rules

@@ -1,4 +1,4 @@
-// What rules may ask about a job, wherever its answers come from.
+// Presents a job to rules, whether it is stored or still being written.
 #pragma once
 
 #include <cstdint>
@@ -8,62 +8,66 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "rules/detector.h"
-#include "rules/sample.h"
+#include "rules/finding.h"
+#include "rules/support/membership.h"
+#include "rules/support/sample.h"
 
 namespace smdebug::rules {
 
-// Steps are global ones.
+// Reports whether the error means missing data rather than a failed read.
+bool IsMissingData(const Status &status);
+
+// Reads the steps of a job.  Steps are global steps.
 class Source {
  public:
-  // Which tensors are of interest; asked before they are read.
+  // Reports whether a tensor is needed.  Called before the tensor is read.
   using Wants = std::function<bool(std::string_view tensor)>;
   using Visit = std::function<void(const Sample &sample)>;
 
   virtual ~Source() = default;
 
-  // Waits until the step can be judged.  STEP_UNAVAILABLE: it was not saved;
-  // NO_MORE_DATA: the job has ended before it; CANCELLED.
+  // Waits until the step is complete.  Fails with STEP_UNAVAILABLE if the step was not saved, with
+  // NO_MORE_DATA if the job ended before it, and with CANCELLED.
   virtual Status WaitForStep(int64_t step) = 0;
 
-  // The same, but not for longer than until `deadline`: TIMEOUT.
+  // Waits like WaitForStep(), but fails with TIMEOUT at `deadline`.
   virtual Status WaitForStepUntil(int64_t step, const Deadline &deadline) {
     (void)deadline;
     return WaitForStep(step);
   }
 
-  // The first known step that is not before `step`.
+  // Returns the first known step at or after `step`.
   virtual Result<std::optional<int64_t>> NextStep(int64_t step) = 0;
 
-  // Whether nothing more will be written to a known step.
+  // Reports whether all workers have written a known step.
   virtual Result<bool> IsComplete(int64_t step) {
     (void)step;
     return true;
   }
 
-  // When a known step was recorded, in seconds since 1970; not a number where that cannot be
-  // told.  May have to read for it.
+  // Returns the time at which a known step was recorded, in seconds since 1970, or NaN if unknown.
+  // May read from storage.
   virtual double WallSecondsOf(int64_t step) {
     (void)step;
     return kNoNumber;
   }
 
-  // What the step was.
+  // Returns the step's mode and its number in that mode.
   virtual Result<StepPlace> PlaceOf(int64_t step) = 0;
 
-  // Visits the tensors of a step: worker by worker, in the order of their names, and of
-  // each in the order in which they were recorded.  Fails as reading them does.
+  // Visits the tensors of a step, ordered by worker name.  Each worker's tensors come in the order
+  // in which they were recorded.  Fails if reading them fails.
   virtual Status VisitStep(int64_t step, const Wants &wants, const Visit &visit) = 0;
 
   virtual const Membership &Collections() const = 0;
 
-  // Between the two, questions look for no new data.  Rules that run side by side each
-  // hold the source still: it moves again after the last Release().
+  // Between Hold() and Release(), no call looks for new data.  Calls nest: the source refreshes
+  // again after the last Release().
   virtual void Hold() = 0;
   virtual void Release() = 0;
 };
 
-// Holds a source still.
+// Holds a source while it exists, see Source::Hold().
 class StandingStill {
  public:
   explicit StandingStill(Source &source) : source_(source) { source_.Hold(); }

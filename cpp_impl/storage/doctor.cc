@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,12 +17,12 @@ namespace smdebug::storage {
 namespace {
 
 constexpr std::string_view kContent = "written by smdebug to see whether it can; safe to remove\n";
-// What S3 tolerates, with something to spare.
+// The clock skew that S3 tolerates, less a safety margin.
 constexpr double kTolerableSkew = 300;
 
 class Examination {
  public:
-  // False if it failed.
+  // Returns false if the check failed.
   bool Try(std::string name, const std::function<Status(std::string *finding)> &attempt) {
     std::string finding;
     Status status = attempt(&finding);
@@ -43,7 +44,7 @@ class Examination {
     const auto remove = [&](std::string *) { return store.Remove(name); };
     if (!Try("write", write)) return false;
     if (Try("read", read)) return Try("remove", remove);
-    (void)store.Remove(name);  // that it cannot be read is what matters
+    (void)store.Remove(name);  // only the failed read matters
     return false;
   }
 
@@ -100,6 +101,16 @@ std::vector<Check> CheckS3(std::string_view url, const StoreOptions &options,
   return examination.Take();
 }
 
+// Returns the folder, or its nearest ancestor that exists.
+std::string NearestFolder(const std::string &path) {
+  std::filesystem::path nearest = path;
+  std::error_code error;
+  while (!std::filesystem::exists(nearest, error) && !error && nearest.has_relative_path()) {
+    nearest = nearest.parent_path();
+  }
+  return nearest.string();
+}
+
 std::vector<Check> CheckFolder(std::string_view path, const StoreOptions &options,
                                const Logger &logger) {
   Examination examination;
@@ -107,6 +118,10 @@ std::vector<Check> CheckFolder(std::string_view path, const StoreOptions &option
   const auto address = [&](std::string *finding) -> Status {
     SMD_ASSIGN_OR_RETURN(store, OpenStore(path, options, logger));
     *finding = store->Location();
+    const std::string existing = NearestFolder(store->Location());
+    if (existing == store->Location()) return Status::Ok();
+    *finding += StrCat(", which does not exist: recording would create it; tried in ", existing);
+    SMD_ASSIGN_OR_RETURN(store, OpenStore(existing, options, logger));
     return Status::Ok();
   };
   if (examination.Try("address", address)) examination.TryFile(*store);

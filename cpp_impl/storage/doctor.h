@@ -1,4 +1,4 @@
-// Tells what is wrong with a place where trials are to lie.
+// Reports what is wrong with a location for trials.
 #pragma once
 
 #include <string>
@@ -11,16 +11,17 @@
 
 namespace smdebug::storage {
 
-// One thing that was tried.
+// The result of one check.
 struct Check {
   std::string name;     // "address", "credentials", "list", "clock", "write", "read", "remove"
-  Status status;        // success, or what is wrong and what to do
-  std::string finding;  // what was found, where that is a success; never a secret
+  Status status;        // success, or the problem and its remedy
+  std::string finding;  // on success, the finding; never a secret
 };
 
-// Tries, in this order, what recording and reading need; the first that fails is the
-// last, but for the clock, which requests make up for.  Writes, reads and removes one
-// small file of a name that nobody else uses.
+// Runs the checks that recording and reading depend on, in order.  Stops at the first failure,
+// except for the clock: requests compensate for its skew.  Writes, reads and removes one small file
+// with a unique name, and leaves nothing behind.  If a folder does not exist, reports that and
+// checks the nearest existing folder above it.
 std::vector<Check> CheckStore(std::string_view path, const StoreOptions &options,
                               const Logger &logger);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMostPieces = 64;
 
-// The pieces still to be written, in the form of the vectored call.
+// Holds the remaining pieces in the form of the vectored call.
 class IoVector {
  public:
   explicit IoVector(std::span<const Piece> pieces) : pieces_(pieces) { Refill(); }
@@ -40,7 +40,7 @@ class IoVector {
     for (; next_ < pieces_.size() && count_ < kMostPieces; ++next_) {
       const ByteSpan bytes = pieces_[next_].bytes;
       if (bytes.empty()) continue;
-      // The call takes the address without const although it only reads.
+      // The call's signature lacks const, but the call only reads.
       entries_[count_++] = {const_cast<std::byte *>(bytes.data()), bytes.size()};
     }
   }
@@ -60,7 +60,7 @@ void FileDescriptor::Reset() {
 
 Status FileDescriptor::Close(const std::string &path) {
   const int result = close(std::exchange(number_, -1));
-  // Linux has closed the file also where it was interrupted.
+  // Linux closes the file even if the call is interrupted.
   if (result == 0 || errno == EINTR) return Status::Ok();
   return SystemError("closing", path, errno);
 }

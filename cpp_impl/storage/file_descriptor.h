@@ -1,4 +1,4 @@
-// An owned file descriptor, and the few system calls made on one.
+// Owns a file descriptor, and makes the few system calls on it.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace smdebug::storage {
 
-// Closed when destroyed.
+// Closes the descriptor when destroyed.
 class FileDescriptor {
  public:
   FileDescriptor() = default;
@@ -30,19 +30,19 @@ class FileDescriptor {
   bool IsOpen() const { return number_ >= 0; }
   int Number() const { return number_; }
   void Reset();
-  // Reset(), and what the system has to say; `path` is for messages.
+  // Resets, and returns the error that the system reports.  `path` is for messages.
   Status Close(const std::string &path);
 
  private:
   int number_ = -1;
 };
 
-// Writes all pieces at the file's position; short writes and EINTR are gone on with.
-// `path` is for messages.
+// Writes all pieces at the file's position.  Continues after short writes and EINTR.  `path` is for
+// messages.
 Status WriteAll(const FileDescriptor &file, std::span<const Piece> pieces, const std::string &path);
 
-// Gives `sink` the `length` bytes from `offset` on.  CORRUPT_DATA if the file ends before,
-// or the sink has no room.
+// Passes `length` bytes, starting at `offset`, to `sink`.  Fails with CORRUPT_DATA if the file ends
+// before, or the sink has no room.
 Status ReadAll(const FileDescriptor &file, uint64_t offset, uint64_t length, ByteSink &sink,
                const std::string &path);
 

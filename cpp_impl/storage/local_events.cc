@@ -21,7 +21,7 @@ constexpr uint32_t kMissing = kGone | IN_Q_OVERFLOW | IN_UNMOUNT;
 
 std::atomic<int> open_count = 0;
 
-// Those that only this machine's kernel changes.
+// Returns true if only this machine's kernel changes the file system of `path`.
 bool IsLocal(const std::string &path) {
   constexpr std::array<int64_t, 4> kLocal = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
                                              TMPFS_MAGIC};

@@ -1,4 +1,4 @@
-// What the kernel tells of changes in folders.
+// Receives the kernel's events about changes in folders.
 #pragma once
 
 #include <functional>
@@ -9,10 +9,10 @@
 
 namespace smdebug::storage {
 
-// By inotify.  For one thread.
+// Uses inotify.  For one thread.
 class LocalEvents {
  public:
-  // As many of a process watch something at a time: a user has few, for all programs.
+  // Limits inotify instances per process: the kernel allows a user few, shared by all programs.
   static constexpr int kMost = 16;
 
   LocalEvents() = default;
@@ -20,26 +20,26 @@ class LocalEvents {
   LocalEvents(const LocalEvents &) = delete;
   LocalEvents &operator=(const LocalEvents &) = delete;
 
-  // A name that appeared in a watched folder, by the folder's number.
+  // Receives a name that appeared in a watched folder, and the folder's number.
   using Take = std::function<void(int folder, std::string_view name)>;
 
-  // From here on every name that appears in the folder is told.  A number, or -1 where that
-  // cannot be: as many others do, the system does not grant it, or other machines may change the
-  // folder, of which it would not tell.
+  // Reports every name that appears in the folder from here on.  Returns the folder's number.
+  // Returns -1 if the folder cannot be watched: the limit is reached, the system refuses, or other
+  // machines may change the folder, which causes no events here.
   int Watch(const std::string &path);
   void Forget(int folder);
 
-  // Gives out what was told since the last call.  False if something is missing, or a
-  // folder has lost one or is gone itself: then nothing is watched any more.
+  // Passes the events since the last call to `take`.  Returns false if events were lost, or a
+  // folder lost a name or was removed.  Then all watches are dropped.
   bool Next(const Take &take);
 
-  // Watches nothing any more.
+  // Drops all watches.
   void Reset();
 
  private:
   bool Open();
 
-  FileDescriptor events_;  // open while something is watched
+  FileDescriptor events_;  // open while a folder is watched
 };
 
 }  // namespace smdebug::storage

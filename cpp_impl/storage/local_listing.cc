@@ -14,10 +14,10 @@
 namespace smdebug::storage {
 namespace {
 
-// File systems stamp changes with clocks as coarse as this, some on other machines.
+// File systems stamp changes with clocks this coarse, some on other machines.
 constexpr time_t kCoarseness = 2;
 
-// Workers may lag behind each other by as many thousand steps.
+// Workers may lag behind each other by this many thousand steps.
 constexpr size_t kFollowedBuckets = 4;
 
 bool IsSameTime(const timespec &a, const timespec &b) {
@@ -27,7 +27,7 @@ bool IsSameTime(const timespec &a, const timespec &b) {
 }  // namespace
 
 Result<std::vector<std::string>> ReadFolder(FileDescriptor folder, const std::string &path) {
-  // fdopendir takes the descriptor over, so it gets one of its own.
+  // fdopendir takes ownership of the descriptor, so it gets a duplicate.
   const int number = fcntl(folder.Number(), F_DUPFD_CLOEXEC, 0);
   if (number < 0) return SystemError("reading", path, errno);
   const std::unique_ptr<DIR, int (*)(DIR *)> stream(fdopendir(number), closedir);
@@ -81,7 +81,7 @@ Result<std::vector<std::string>> LocalListing::Next() {
   TakeEvents(&files);
   const Status status = Look(&files, &noted);
   if (!status.IsOk()) {
-    // What was found on the way is not handed out, so it must be found again.
+    // The names found so far are not returned, so the next call must find them again.
     StopWatching();
     for (Seen *seen : noted) *seen = {};
     return status;
@@ -135,14 +135,14 @@ Status LocalListing::Look(std::vector<std::string> *files, std::vector<Seen *> *
 Status LocalListing::LookAtTop() {
   struct stat facts {};
   if (top_seen_.watch >= 0) {
-    // The events are those of the folder that had this path when they began.
+    // The events are from the folder that had this path when the watch began.
     const bool is_there = lstat(top_.c_str(), &facts) == 0;
     if (is_there && facts.st_dev == top_seen_.device && facts.st_ino == top_seen_.inode) {
       return Status::Ok();
     }
     StopWatching();
   }
-  // Of a job that has ended there is one look only: it takes none of what is scarce.
+  // The trial of a stopped job is listed only once: that listing uses no scarce watches.
   if (!is_first_look_) top_seen_.watch = events_.Watch(top_);
   SMD_ASSIGN_OR_RETURN(const bool has_changed, HasChanged(top_, &top_seen_));
   if (!has_changed) return Status::Ok();
@@ -156,7 +156,7 @@ Status LocalListing::LookAtBucket(Buckets::value_type *bucket, std::vector<std::
   auto &[name, seen] = *bucket;
   if (seen.watch >= 0) return Status::Ok();
   const std::string path = StrCat(top_, "/", name);
-  // Watched first: what appears between this and reading it is told.
+  // The watch begins before the read, so names that appear in between cause events.
   if (top_seen_.watch >= 0) seen.watch = events_.Watch(path);
   if (seen.watch >= 0) watched_[seen.watch] = &name;
   SMD_ASSIGN_OR_RETURN(const bool has_changed, HasChanged(path, &seen));

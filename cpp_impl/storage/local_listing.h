@@ -1,4 +1,4 @@
-// What appears below a folder of the file system.
+// Lists the files that appear below a folder of the file system.
 #pragma once
 
 #include <sys/types.h>
@@ -15,12 +15,12 @@
 
 namespace smdebug::storage {
 
-// The names in an open folder, without "." and "..", sorted.
+// Returns the sorted names in an open folder, without "." and "..".
 Result<std::vector<std::string>> ReadFolder(FileDescriptor folder, const std::string &path);
 
-// Has the kernel tell what appears, where it does; elsewhere asks for the time of each
-// folder's last change, and reads a folder only if that has changed.  Costs two calls where
-// nothing has, and elsewhere a stat for each of the newest buckets besides.
+// Uses kernel events where they are available.  Elsewhere it checks each folder's modification
+// time, and reads a folder only if that time has changed.  If nothing has changed, a call costs two
+// system calls.  Without events it also costs a stat for each of the newest buckets.
 class LocalListing final : public Listing {
  public:
   LocalListing(std::string_view root, std::string folder);
@@ -33,19 +33,19 @@ class LocalListing final : public Listing {
     timespec changed{};
     dev_t device = 0;
     ino_t inode = 0;
-    bool is_settled = false;  // nothing can have changed since without a newer time
-    int watch = -1;           // its number among the events, while they tell what appears
+    bool is_settled = false;  // every later change gives a newer time
+    int watch = -1;           // its number among the events, while they report new names
   };
   using Buckets = std::map<std::string, Seen>;
 
-  // Appends to `files` what the events tell.
+  // Appends the files that events report to `files`.
   void TakeEvents(std::vector<std::string> *files);
-  // Appends what else is new to `files`, and to `noted` the folders it looked at.
+  // Appends other new files to `files`, and the folders that it checked to `noted`.
   Status Look(std::vector<std::string> *files, std::vector<Seen *> *noted);
   Status LookAtTop();
   Status LookAtBucket(Buckets::value_type *bucket, std::vector<std::string> *files);
   void ForgetBucket(Seen *seen);
-  // Whether `path` is there and must be read (again); notes its state.
+  // Returns true if `path` exists and must be read (again).  Notes its state.
   Result<bool> HasChanged(const std::string &path, Seen *seen) const;
   Result<std::vector<std::string>> Read(const std::string &path) const;
   void StopWatching();
@@ -57,7 +57,7 @@ class LocalListing final : public Listing {
   bool is_first_look_ = true;
   bool must_look_at_all_ = true;  // some bucket may not have been read yet
   LocalEvents events_;
-  std::map<int, const std::string *> watched_;  // buckets' names, by their numbers
+  std::map<int, const std::string *> watched_;  // bucket names, by number
 };
 
 }  // namespace smdebug::storage

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cerrno>
 #include <filesystem>
+#include <ranges>
 
 #include "base/environment.h"
 #include "base/strings.h"
@@ -20,7 +21,7 @@
 
 namespace smdebug::storage {
 
-// The trial's folder, kept open.
+// Keeps the trial's folder open.
 class LocalRoot {
  public:
   LocalRoot(FileDescriptor folder, std::string path)
@@ -28,8 +29,8 @@ class LocalRoot {
 
   int Number() const { return folder_.Number(); }
 
-  // Makes the folder's own name durable, and those above it: this run may have made them,
-  // or one before that died.
+  // Makes the folder's own name durable, and the names of its ancestors.  This run may have created
+  // them, or an earlier run that died.
   Status SyncName() {
     if (is_synced_) return Status::Ok();
     std::string above = path_;
@@ -37,7 +38,7 @@ class LocalRoot {
       above.resize(std::max(above.rfind('/'), size_t{1}));
       const FileDescriptor opened(open(above.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
       if (opened.IsOpen() && fsync(opened.Number()) == 0) continue;
-      // Where nothing can be made, or nothing synced, nothing is to be synced.
+      // If the process cannot create or sync names there, nothing needs a sync.
       if (errno != EACCES && errno != EPERM && errno != EROFS && errno != EINVAL) {
         return SystemError("syncing the folder of", path_, errno);
       }
@@ -54,8 +55,11 @@ class LocalRoot {
 
 namespace {
 
-constexpr mode_t kFileMode = 0666;    // less what the process's umask takes away
-constexpr mode_t kFolderMode = 0777;  // likewise
+// A killed writer leaves its files in the folders of the newest steps.
+constexpr int kMostFolders = 1000;
+
+constexpr mode_t kFileMode = 0666;    // minus the process's umask
+constexpr mode_t kFolderMode = 0777;  // minus the process's umask
 
 class LocalReader final : public FileReader {
  public:
@@ -77,14 +81,14 @@ class LocalReader final : public FileReader {
   std::string path_;
 };
 
-// A folder's names are durable when it was synced.
+// Syncs a folder, which makes the names in it durable.
 Status SyncFolder(int folder, const std::string &name, const std::string &path) {
   const FileDescriptor opened(openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (opened.IsOpen() && fsync(opened.Number()) == 0) return Status::Ok();
   return SystemError("syncing the folder of", path, errno);
 }
 
-// Names count from the trial's folder, which is kept open.
+// Resolves names relative to the trial's folder, which stays open.
 class LocalWriter final : public FileWriter {
  public:
   LocalWriter(std::shared_ptr<LocalRoot> root, FileDescriptor file, std::string name,
@@ -106,11 +110,11 @@ class LocalWriter final : public FileWriter {
 
   Status Commit(bool durable) override {
     if (durable && fsync(file_.Number()) != 0) return SystemError("syncing", path_, errno);
-    // Some file systems, and quotas, refuse only here what was written before.
+    // Some file systems and quotas reject earlier writes only here.
     SMD_RETURN_IF_ERROR(file_.Close(path_));
     const int root = root_->Number();
     if (renameat(root, temporary_name_.c_str(), root, name_.c_str()) != 0) {
-      // Of workers that end together, one has put the marker of all in its place.
+      // If several workers finish together, one of them has already put the shared marker in place.
       const int error = errno;
       const bool is_there = error == ENOENT && faccessat(root, name_.c_str(), F_OK, 0) == 0;
       if (!is_empty_ || !is_there) return SystemError("renaming to its final name", path_, error);
@@ -122,7 +126,7 @@ class LocalWriter final : public FileWriter {
   static std::string TemporaryName(const std::string &name) { return name + ".tmp"; }
 
  private:
-  // A name is durable when every folder on the way to it is.
+  // A name is durable once every folder on its path is synced.
   Status SyncFolders() {
     std::string folder = name_;
     while (folder != ".") {
@@ -142,13 +146,28 @@ class LocalWriter final : public FileWriter {
   bool is_committed_ = false;
 };
 
-// A locked file.  The lock goes with the process, so a claim left behind by one that
-// was killed can be taken over.
+Result<bool> IsSameFile(int file, int root, const std::string &name, const std::string &path) {
+  struct stat opened {};
+  struct stat named {};
+  if (fstat(file, &opened) != 0) return SystemError("looking at", path, errno);
+  if (fstatat(root, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno == ENOENT) return false;
+    return SystemError("looking at", path, errno);
+  }
+  return opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+}
+
+// Holds a locked file.  The kernel releases the lock when the process exits, so a claim left behind
+// by a killed process can be acquired.
 class LocalClaim final : public Claim {
  public:
   LocalClaim(std::shared_ptr<LocalRoot> root, FileDescriptor file, std::string name)
       : root_(std::move(root)), file_(std::move(file)), name_(std::move(name)) {}
-  ~LocalClaim() override { unlinkat(root_->Number(), name_.c_str(), 0); }
+  ~LocalClaim() override {
+    // If our file was removed meanwhile, the file of that name belongs to another process.
+    const Result<bool> is_ours = IsSameFile(file_.Number(), root_->Number(), name_, name_);
+    if (is_ours.IsOk() && *is_ours) unlinkat(root_->Number(), name_.c_str(), 0);
+  }
 
  private:
   const std::shared_ptr<LocalRoot> root_;
@@ -161,18 +180,7 @@ std::string FolderOf(const std::string &name) {
   return slash == std::string::npos ? "" : name.substr(0, slash);
 }
 
-Result<bool> IsSameFile(int file, int root, const std::string &name, const std::string &path) {
-  struct stat opened {};
-  struct stat named {};
-  if (fstat(file, &opened) != 0) return SystemError("looking at", path, errno);
-  if (fstatat(root, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0) {
-    if (errno == ENOENT) return false;
-    return SystemError("looking at", path, errno);
-  }
-  return opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
-}
-
-// 0 where the folder is there now, else the error number.
+// Returns 0 if the folder now exists, else the error number.
 int MakeFolders(const std::string &path) {
   if (mkdir(path.c_str(), kFolderMode) == 0 || errno == EEXIST) return 0;
   const size_t slash = path.rfind('/');
@@ -181,7 +189,7 @@ int MakeFolders(const std::string &path) {
   return mkdir(path.c_str(), kFolderMode) == 0 || errno == EEXIST ? 0 : errno;
 }
 
-// openat2 where the kernel has it and lets us; else -1 and ENOSYS.
+// Calls openat2.  If the kernel lacks or forbids it, returns -1 with ENOSYS.
 int OpenAt2(int folder, const std::string &name, int flags) {
   open_how how{};
   how.flags = static_cast<unsigned int>(flags);
@@ -190,7 +198,7 @@ int OpenAt2(int folder, const std::string &name, int flags) {
   return static_cast<int>(syscall(SYS_openat2, folder, name.c_str(), &how, sizeof how));
 }
 
-// The same part by part, each without following a link.
+// Opens the name part by part, without following links.
 int OpenPartByPart(int folder, const std::string &name, int flags) {
   FileDescriptor here;
   size_t begin = 0;
@@ -211,7 +219,8 @@ int OpenPartByPart(int folder, const std::string &name, int flags) {
   }
 }
 
-// Opens below the folder without following a symbolic link; -1 and errno.
+// Opens a file below the folder without following symbolic links.  On failure returns -1 and sets
+// errno.
 int OpenWithoutLinks(int folder, const std::string &name, int flags) {
   const int number = OpenAt2(folder, name, flags | O_CLOEXEC);
   if (number >= 0 || (errno != ENOSYS && errno != EPERM && errno != E2BIG)) return number;
@@ -232,7 +241,7 @@ Result<std::shared_ptr<Store>> LocalStore::At(std::string_view path) {
     if (!home) return InvalidArgument(StrCat(path, ": '~' has no meaning, HOME is not set"));
     root.replace(0, 1, *home);
   }
-  // The working folder may change later; what the caller meant is the one of now.
+  // The working folder may change later; the caller means the current one.
   std::error_code error;
   const std::filesystem::path absolute = std::filesystem::absolute(root, error);
   if (error) return SystemError("finding the working folder for", path, error.value());
@@ -264,7 +273,7 @@ Result<FileDescriptor> LocalStore::OpenBelow(const std::string &name, int flags)
   FileDescriptor opened(OpenWithoutLinks(root->Number(), name, flags));
   if (opened.IsOpen()) return opened;
   const int error = errno;
-  // The folder may have been removed and made anew.
+  // The folder may have been removed and recreated.
   if (error == ENOENT && access(PathOf(name).c_str(), F_OK) == 0) ForgetRoot();
   return OpenError("opening", PathOf(name), error);
 }
@@ -321,7 +330,7 @@ Result<FileDescriptor> LocalStore::CreateBelow(const std::string &name, int flag
       FileDescriptor file(OpenWithoutLinks((*root)->Number(), name, flags | O_CREAT));
       if (file.IsOpen()) return file;
       if (errno != ENOENT || is_last_try) return OpenError("making", PathOf(name), errno);
-      // Nearly always only the last folder is missing: that of a new step.
+      // Usually only the last folder is missing: that of a new step.
       const std::string folder = FolderOf(name);
       if (mkdirat((*root)->Number(), folder.c_str(), kFolderMode) == 0) continue;
     } else if (is_last_try) {
@@ -345,6 +354,51 @@ Status LocalStore::Remove(const std::string &name) {
   return SystemError("removing", PathOf(name), errno);
 }
 
+void LocalStore::CheckRoot() {
+  const MutexLock lock(mutex_);
+  if (!root_) return;
+  struct stat opened {};
+  struct stat named {};
+  const bool is_same = fstat(root_->Number(), &opened) == 0 &&
+                       stat(root_path_.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
+                       opened.st_dev == named.st_dev;
+  if (!is_same) root_.reset();
+}
+
+Result<std::optional<FileIdentity>> LocalStore::IdentityOf(const std::string &name) {
+  CheckRoot();
+  struct stat facts {};
+  if (lstat(PathOf(name).c_str(), &facts) == 0) {
+    return std::optional(FileIdentity{facts.st_dev, facts.st_ino});
+  }
+  if (errno == ENOENT || errno == ENOTDIR) return std::optional<FileIdentity>();
+  return SystemError("looking for", PathOf(name), errno);
+}
+
+Status LocalStore::RemoveLeftovers(const std::string &folder, const IsOurs &is_ours) {
+  int folders = kMostFolders;
+  return RemoveLeftovers(folder, 2, &folders, is_ours);
+}
+
+Status LocalStore::RemoveLeftovers(const std::string &folder, int levels, int *folders,
+                                   const IsOurs &is_ours) {
+  SMD_ASSIGN_OR_RETURN(const std::vector<std::string> names, List(folder));
+  const std::string ending = LocalWriter::TemporaryName("");
+  // The newest steps come first, as the number of folders is bounded.
+  for (const std::string &name : std::views::reverse(names)) {
+    if (name.ends_with(ending)) {
+      if (!is_ours(std::string_view(name).substr(0, name.size() - ending.size()))) continue;
+      SMD_RETURN_IF_ERROR(Remove(name));
+    } else if (levels > 0 && *folders > 0 && name.find('.', folder.size()) == std::string::npos) {
+      // Files have an extension, and a trial's folders have none.  Other entries are left alone.
+      --*folders;
+      const Status removed = RemoveLeftovers(name, levels - 1, folders, is_ours);
+      (void)removed;
+    }
+  }
+  return Status::Ok();
+}
+
 Result<std::unique_ptr<Claim>> LocalStore::Acquire(const std::string &name) {
   std::shared_ptr<LocalRoot> root;
   SMD_ASSIGN_OR_RETURN(FileDescriptor file, CreateBelow(name, O_RDWR, &root));
@@ -352,7 +406,7 @@ Result<std::unique_ptr<Claim>> LocalStore::Acquire(const std::string &name) {
     if (errno == EWOULDBLOCK) return std::unique_ptr<Claim>();
     return SystemError("locking", PathOf(name), errno);
   }
-  // Its former holder may have removed the file between our opening and locking it.
+  // The former holder may have removed the file after we opened it and before we locked it.
   SMD_ASSIGN_OR_RETURN(const bool is_same,
                        IsSameFile(file.Number(), root->Number(), name, PathOf(name)));
   if (!is_same) return Acquire(name);

@@ -1,4 +1,4 @@
-// A trial in a folder of the file system.
+// Stores a trial in a folder of the file system.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ class LocalRoot;
 
 class LocalStore final : public Store {
  public:
-  // Makes nothing: the folder is made with the first file.
+  // Creates nothing: the folder is created with the first file.
   static Result<std::shared_ptr<Store>> At(std::string_view path);
 
   explicit LocalStore(std::string root) : root_path_(std::move(root)) {}
@@ -28,22 +28,30 @@ class LocalStore final : public Store {
   std::unique_ptr<Listing> Follow(const std::string &folder) override;
   Result<std::unique_ptr<FileWriter>> Create(const std::string &name) override;
   Status Remove(const std::string &name) override;
+  // If the path now leads to another folder, uses that folder from here on.
+  Result<std::optional<FileIdentity>> IdentityOf(const std::string &name) override;
+  Status RemoveLeftovers(const std::string &folder, const IsOurs &is_ours) override;
   Result<std::unique_ptr<Claim>> Acquire(const std::string &name) override;
   std::unique_ptr<Watcher> Watch() override;
-  // One fills pages while the other waits for memory or the disk.
+  // One write fills pages while the other waits for memory or the disk.
   int WritesAtOnce() const override { return 2; }
 
  private:
   std::string PathOf(std::string_view name) const;
-  // The root, opened once it is there.
+  // Returns the root.  Opens it once it exists.
   Result<std::shared_ptr<LocalRoot>> Root() SMD_EXCLUDES(mutex_);
   void ForgetRoot() SMD_EXCLUDES(mutex_);
-  // Opens below the root without following a symbolic link.
+  // Drops the root if the path no longer leads to it.
+  void CheckRoot() SMD_EXCLUDES(mutex_);
+  // Descends into at most `*folders` folders, the newest first.
+  Status RemoveLeftovers(const std::string &folder, int levels, int *folders,
+                         const IsOurs &is_ours);
+  // Opens a file below the root without following symbolic links.
   Result<FileDescriptor> OpenBelow(const std::string &name, int flags);
-  // Makes the folder, and those above it, where missing.
+  // Creates the folder and its ancestors if they are missing.
   Status MakeFolder(const std::string &folder);
-  // Opens a file for writing, in a folder made for it where missing; `root` gets what
-  // the name counts from.
+  // Opens a file for writing, and creates its folder if it is missing.  Sets `root` to the folder
+  // that the name is relative to.
   Result<FileDescriptor> CreateBelow(const std::string &name, int flags,
                                      std::shared_ptr<LocalRoot> *root);
 

@@ -30,8 +30,8 @@ LocalWatcher::LocalWatcher(std::string root)
       changes_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)),
       wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
 
-// Watching a folder twice is one watch, so all that matter now are simply added again:
-// the trial's own, where the end marker appears, and those where index files do.
+// Watching a folder twice is one watch, so all relevant folders are simply added again: the trial's
+// own, where the end marker appears, and those where index files appear.
 bool LocalWatcher::WatchFolders() {
   bool is_new = false;
   const auto watch = [&](const std::string &folder) {
@@ -56,13 +56,13 @@ bool LocalWatcher::WatchFolders() {
 void LocalWatcher::Wait(Clock::Duration time) {
   std::array<pollfd, 2> files = {pollfd{wake_.Number(), POLLIN, 0},
                                  pollfd{changes_.Number(), POLLIN, 0}};
-  // What appeared in a folder before it was watched, nobody tells: the caller looks again.
+  // No event reports names that appeared before the watch: the caller checks again.
   if (changes_.IsOpen() && WatchFolders()) return;
   if (!wake_.IsOpen()) {
     std::this_thread::sleep_for(std::min<Clock::Duration>(time, std::chrono::milliseconds(50)));
     return;
   }
-  // To poll(), less than nothing is for ever.
+  // poll() treats a negative time as infinite.
   time = std::max(time, Clock::Duration::zero());
   const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(time).count();
   poll(files.data(), changes_.IsOpen() ? 2 : 1, static_cast<int>(milliseconds));
@@ -72,7 +72,7 @@ void LocalWatcher::Wait(Clock::Duration time) {
 void LocalWatcher::Wake() {
   const uint64_t one = 1;
   if (write(wake_.Number(), &one, sizeof one) < 0) {
-    // The counter is full, so it is readable already.
+    // The counter is full, so the descriptor is already readable.
   }
 }
 

@@ -9,8 +9,8 @@
 
 namespace smdebug::storage {
 
-// By inotify where the system grants it (it does not see other machines' changes, so
-// callers limit their waits); else by time alone.
+// Uses inotify where the system grants it, else time alone. inotify does not see other machines'
+// changes, so callers limit their waits.
 class LocalWatcher final : public Watcher {
  public:
   explicit LocalWatcher(std::string root);
@@ -19,13 +19,13 @@ class LocalWatcher final : public Watcher {
   void Wake() override;
 
  private:
-  // Whether one is watched that was not before.
+  // Returns true if a folder was watched for the first time.
   bool WatchFolders();
 
   const std::string root_;
-  FileDescriptor changes_;  // inotify; not open where there is none
+  FileDescriptor changes_;  // inotify; not open where it is unavailable
   FileDescriptor wake_;     // eventfd
-  std::set<int> watched_;   // by inotify's numbers
+  std::set<int> watched_;   // by inotify's watch descriptors
 };
 
 }  // namespace smdebug::storage

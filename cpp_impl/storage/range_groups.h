@@ -1,4 +1,4 @@
-// Reading of many ranges by few requests.
+// Reads many ranges with few requests.
 #pragma once
 
 #include <array>
@@ -12,27 +12,27 @@
 
 namespace smdebug::storage {
 
-// Ranges of one file that are read together, in the order of their offsets.
+// Holds the ranges of one file that are read together, in order of offset.
 class RangeGroup final : public ByteSink {
  public:
-  // What lies between two ranges is read and thrown away where it is less than a request
-  // costs; groups stay small enough to be worth reading several at a time.
+  // If the bytes between two ranges cost less than a request, they are read and discarded.  Groups
+  // stay small enough that several are worth reading concurrently.
   static constexpr uint64_t kLargestGap = uint64_t{64} << 10;
   static constexpr uint64_t kLargestGroup = uint64_t{8} << 20;
 
   explicit RangeGroup(const RangeRead &first, size_t index) { Take(first, index); }
 
-  // False if it is no near neighbour of the last one.
+  // Returns false if the range is not close to the last one.
   bool TryTake(const RangeRead &range, size_t index);
 
   const std::string &Name() const { return ranges_.front()->name; }
   uint64_t Begin() const { return ranges_.front()->offset; }
   uint64_t Length() const { return end_ - Begin(); }
-  // Of the ranges, in what RangeGroups() was given.
+  // Returns the indexes of the group's ranges in the argument of GroupRanges().
   const std::vector<size_t> &Indexes() const { return indexes_; }
 
-  // Bytes of the whole group, handed on.  A sink that takes no more of its range does not
-  // keep the others from theirs.
+  // Passes the bytes of the whole group on to the ranges.  If one range's sink has no room, the
+  // others still get their bytes.
   MutableByteSpan Room() override;
   void Advance(size_t count) override;
 
@@ -43,13 +43,13 @@ class RangeGroup final : public ByteSink {
   std::vector<size_t> indexes_;
   uint64_t end_ = 0;
   uint64_t position_ = 0;  // within the file
-  size_t current_ = 0;     // the range that the next byte belongs to, or lies before
+  size_t current_ = 0;     // the range that contains or follows the next byte
   bool is_to_sink_ = false;
   bool is_refused_ = false;
   std::array<std::byte, 4096> unwanted_;
 };
 
-// `ranges` must outlive the groups; none of them is empty.
+// Groups ranges.  `ranges` must outlive the groups; no range may be empty.
 std::vector<std::unique_ptr<RangeGroup>> GroupRanges(std::span<const RangeRead> ranges);
 
 }  // namespace smdebug::storage

@@ -8,6 +8,7 @@
 #include "aws/digest.h"
 #include "aws/s3_objects.h"
 #include "aws/s3_upload.h"
+#include "base/deferral.h"
 #include "base/environment.h"
 #include "base/mutex.h"
 #include "base/strings.h"
@@ -23,7 +24,7 @@ class S3Reader final : public FileReader {
       : client_(std::move(client)), key_(std::move(key)) {}
 
   Result<uint64_t> Size() const override {
-    const MutexLock lock(mutex_);
+    const DeferringLock lock(mutex_);  // the request may log
     if (!size_) {
       SMD_ASSIGN_OR_RETURN(const auto info, aws::HeadObject(*client_, key_));
       if (!info) {
@@ -45,7 +46,7 @@ class S3Reader final : public FileReader {
   mutable std::optional<uint64_t> size_ SMD_GUARDED_BY(mutex_);
 };
 
-// A bucket's objects are durable as soon as they are there.
+// A bucket's objects are durable as soon as they exist.
 class S3Writer final : public FileWriter {
  public:
   S3Writer(std::shared_ptr<aws::S3Client> client, std::string key)
@@ -57,8 +58,8 @@ class S3Writer final : public FileWriter {
   aws::S3Upload upload_;
 };
 
-// The keys as names.  What ends in a slash is no file: consoles put such objects where
-// they show a folder.
+// Returns the keys as names.  Skips keys that end in a slash: consoles create such objects to show
+// a folder.
 std::vector<std::string> NamesOf(std::vector<std::string> keys, size_t prefix_size) {
   std::erase_if(keys, [](const std::string &key) { return key.ends_with('/'); });
   for (std::string &key : keys) key.erase(0, prefix_size);
@@ -86,7 +87,7 @@ class S3Listing final : public Listing {
   aws::ListQuery query_;
 };
 
-// A bucket tells nobody of changes, so time passing is all there is.
+// A bucket sends no events about changes, so this watcher only waits for time to pass.
 class S3Watcher final : public Watcher {
  public:
   void Wait(Clock::Duration time) override {
@@ -153,7 +154,7 @@ Result<std::unique_ptr<FileWriter>> S3Store::Create(const std::string &name) {
 Status S3Store::Remove(const std::string &name) { return aws::DeleteObject(*client_, KeyOf(name)); }
 
 Result<std::unique_ptr<Claim>> S3Store::Acquire(const std::string &name) {
-  // Services of one's own may have buckets of the same name.
+  // Private services may have buckets with the same name.
   const std::string &endpoint = client_->Parts().settings.endpoint;
   SMD_ASSIGN_OR_RETURN(const aws::Sha256Digest digest,
                        aws::Sha256(StrCat(endpoint, " ", location_, "/", name, "/", getuid())));
@@ -161,7 +162,7 @@ Result<std::unique_ptr<Claim>> S3Store::Acquire(const std::string &name) {
   SMD_ASSIGN_OR_RETURN(const auto folder, LocalStore::At(Environment("TMPDIR").value_or("/tmp")));
   auto claim = folder->Acquire(file);
   if (claim.IsOk()) return claim;
-  // Recording is worth more than the protection from a second process.
+  // Recording matters more than protection from a second process.
   client_->Parts().logger.Warning(
       StrCat(location_,
              ": cannot see whether another process records there: ", claim.GetStatus().Message()));

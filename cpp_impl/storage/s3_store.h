@@ -1,4 +1,4 @@
-// A trial in a bucket.
+// Stores a trial in a bucket.
 #pragma once
 
 #include <memory>
@@ -15,12 +15,12 @@ namespace smdebug::storage {
 
 class S3Store final : public Store {
  public:
-  // `url` is "s3://bucket/prefix".  Asks nobody yet.  Fails with INVALID_ARGUMENT or
+  // Sends no request yet.  `url` is "s3://bucket/prefix".  Fails with INVALID_ARGUMENT or
   // INVALID_CONFIG.
   static Result<std::shared_ptr<Store>> At(std::string_view url, const StoreOptions &options,
                                            const Logger &logger);
 
-  // For tests; `prefix` without slashes at its ends.
+  // For tests.  `prefix` has no slashes at its ends.
   S3Store(std::shared_ptr<aws::S3Client> client, const std::string &prefix);
 
   const std::string &Location() const override { return location_; }
@@ -30,10 +30,10 @@ class S3Store final : public Store {
   std::unique_ptr<Listing> Follow(const std::string &folder) override;
   Result<std::unique_ptr<FileWriter>> Create(const std::string &name) override;
   Status Remove(const std::string &name) override;
-  // Among the processes of this machine and user only: a bucket has no locks.
+  // Excludes only other processes of this machine and user: a bucket has no locks.
   Result<std::unique_ptr<Claim>> Acquire(const std::string &name) override;
   std::unique_ptr<Watcher> Watch() override;
-  // So many answers are waited for at a time.
+  // The number of requests in flight at a time.
   int WritesAtOnce() const override { return 8; }
   int ReadsAtOnce() const override { return 256; }
   bool IsMetered() const override { return true; }
@@ -45,11 +45,11 @@ class S3Store final : public Store {
   std::string KeyOf(std::string_view name) const { return key_prefix_ + std::string(name); }
 
   const std::shared_ptr<aws::S3Client> client_;
-  const std::string key_prefix_;  // empty or with a slash at its end
+  const std::string key_prefix_;  // empty or ends with a slash
   const std::string location_;
 };
 
-// Credentials, region and endpoint are found as docs/s3.md says.
+// Finds credentials, region and endpoint as docs/s3.md describes.
 Result<std::shared_ptr<aws::S3Client>> OpenS3Client(const std::string &bucket,
                                                     const StoreOptions &options,
                                                     const Logger &logger);

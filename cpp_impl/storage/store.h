@@ -1,8 +1,9 @@
-// Where trials lie: the one seam to the world.  Nothing above this folder knows
-// whether that is a folder, a bucket, or memory in a test.
+// Stores trials: the only interface to the outside.  No layer above this one knows whether a store
+// is a folder, a bucket, or memory in a test.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,23 +20,24 @@
 
 namespace smdebug::storage {
 
-// A file opened for reading; safe from any thread.
+// Reads an open file.  Safe from any thread.
 class FileReader {
  public:
   virtual ~FileReader() = default;
 
-  // May ask a server the first time.
+  // May send a request on the first call.
   virtual Result<uint64_t> Size() const = 0;
 
-  // Gives `sink` the `length` bytes from `offset` on.  Fails with CORRUPT_DATA if the
-  // file ends before, or the sink has no room; NOT_FOUND where Open() could not know.
+  // Passes `length` bytes, starting at `offset`, to `sink`.  Fails with CORRUPT_DATA if the file
+  // ends before, or the sink has no room.  Fails with NOT_FOUND if the file does not exist and
+  // Open() did not check.
   virtual Status Read(uint64_t offset, uint64_t length, ByteSink &sink) const = 0;
 
-  // Fills `out` from `offset` on.  Fails as Read().
+  // Fills `out`, starting at `offset`.  Fails as Read().
   Status ReadInto(uint64_t offset, MutableByteSpan out) const;
 };
 
-// A range of a file, and where its bytes go.
+// A range of a file, and the sink for its bytes.
 struct RangeRead {
   std::string name;
   uint64_t offset = 0;
@@ -43,32 +45,32 @@ struct RangeRead {
   ByteSink *sink = nullptr;
 };
 
-// A file being written: nobody sees it before Commit(), and without one it leaves
-// nothing behind.  For one thread.
+// Writes a file.  The file is invisible before Commit(), and without a Commit() nothing is left
+// behind.  For one thread.
 class FileWriter {
  public:
   virtual ~FileWriter() = default;
 
-  // Appends the pieces in turn.  Those that have an owner may be kept by it for a while;
-  // what is only lent may be reused when this returns.
+  // Appends the pieces in order.  May keep pieces that have an owner for a while.  Borrowed pieces
+  // may be reused when this returns.
   virtual Status Append(std::span<const Piece> pieces) = 0;
 
-  // Gives the file its name, in place of any older one.  If `durable`, what was
-  // written survives a loss of power from here on.
+  // Gives the file its name, and replaces any older file.  If `durable`, the content survives a
+  // power loss from here on.
   virtual Status Commit(bool durable) = 0;
 };
 
-// Follows what appears below one folder.  For one thread.
+// Lists the files that appear below one folder.  For one thread.
 class Listing {
  public:
   virtual ~Listing() = default;
 
-  // Names of files that may have appeared since the last call, sorted.  May repeat
-  // names; leaves none out but those of a folder that many newer ones follow.
+  // Returns the sorted names of files that may have appeared since the last call.  May repeat
+  // names.  Omits no name, except those of a folder that many newer folders follow.
   virtual Result<std::vector<std::string>> Next() = 0;
 
-  // Says that no file whose name sorts before `name` is of interest any more: Next()
-  // may leave them out.
+  // Declares that files whose names sort before `name` are no longer of interest: Next() may omit
+  // them.
   virtual void Settle(const std::string &name) { (void)name; }
 };
 
@@ -77,78 +79,104 @@ class Watcher {
  public:
   virtual ~Watcher() = default;
 
-  // Returns when something may have changed, when woken, or after `time`.
+  // Returns when something may have changed, after Wake(), or after `time`.
   virtual void Wait(Clock::Duration time) = 0;
 
-  // Ends every Wait(), now and later.  From any thread.
+  // Stops every Wait(), now and later.  Safe from any thread.
   virtual void Wake() = 0;
 };
 
-// Proof that this process alone records; given up when destroyed.
+// Proves that only this process records.  Released when destroyed.
 class Claim {
  public:
   virtual ~Claim() = default;
 };
 
-// A trial's folder.  Names are relative to it, "/" between their parts, and must stay
-// inside: names from outside are checked by the caller (format::IsInsideTrial), and
-// symbolic links below the folder are never followed.  Safe from any thread.
+// Identifies the file that a name leads to.
+struct FileIdentity {
+  uint64_t device = 0;
+  uint64_t number = 0;
+
+  bool operator==(const FileIdentity &) const = default;
+};
+
+// A trial's folder.  Names are relative to it, with "/" between their parts, and must stay inside.
+// The caller checks names from outside (format::IsInsideTrial).  Symbolic links below the folder
+// are never followed.  Safe from any thread.
 class Store {
  public:
   static constexpr uint64_t kTextLimit = uint64_t{256} << 20;
 
   virtual ~Store() = default;
 
-  // The folder as a person would write it, for messages.
+  // Returns the folder as a person would write it, for messages.
   virtual const std::string &Location() const = 0;
 
-  // NOT_FOUND if there is no such file; a store that would have to ask a server says so
-  // only when it is read.
+  // Fails with NOT_FOUND if the file does not exist.  A store on a server reports this only when
+  // the file is read.
   virtual Result<std::shared_ptr<FileReader>> Open(const std::string &name) = 0;
 
-  // When the file was written, in seconds since 1970; nothing if there is none.
+  // Returns when the file was written, in seconds since 1970, or nothing if it does not exist.
   virtual Result<std::optional<double>> ModifiedAt(const std::string &name) = 0;
 
-  // The names of all files in a folder (not below), sorted; none if it is missing.
+  // Returns the sorted names of all files in a folder, without subfolders.  Returns none if the
+  // folder is missing.
   virtual Result<std::vector<std::string>> List(const std::string &folder) = 0;
 
-  // Files two levels down: <folder>/<bucket>/<file>.
+  // Follows the files two levels down: <folder>/<bucket>/<file>.
   virtual std::unique_ptr<Listing> Follow(const std::string &folder) = 0;
 
   virtual Result<std::unique_ptr<FileWriter>> Create(const std::string &name) = 0;
 
   virtual Status Remove(const std::string &name) = 0;
 
-  // NULL if another living process holds it.
+  // Returns the identity of the file that `name` leads to now, or nothing if it does not exist.
+  // Stores that have no identities return the same one for every name, and send no request.
+  virtual Result<std::optional<FileIdentity>> IdentityOf(const std::string &name) {
+    (void)name;
+    return std::optional(FileIdentity());
+  }
+
+  // Removes the files that writers of killed processes left in `folder` and in at most 1000
+  // folders up to two levels below it, the newest first.  Removes only files whose names `is_ours`
+  // accepts.
+  using IsOurs = std::function<bool(std::string_view name)>;
+  virtual Status RemoveLeftovers(const std::string &folder, const IsOurs &is_ours) {
+    (void)folder;
+    (void)is_ours;
+    return Status::Ok();
+  }
+
+  // Returns NULL if another living process holds the claim.
   virtual Result<std::unique_ptr<Claim>> Acquire(const std::string &name) = 0;
 
   virtual std::unique_ptr<Watcher> Watch() = 0;
 
-  // How many files it pays to write, or to read with ReadTexts(), at a time.
+  // Returns how many files are worth writing, or reading with ReadTexts(), at a time.
   virtual int WritesAtOnce() const { return 1; }
   virtual int ReadsAtOnce() const { return 1; }
 
-  // Whether looking for news is a request that is paid for.
+  // Returns true if checking for news is a billed request.
   virtual bool IsMetered() const { return false; }
 
   Result<bool> Exists(const std::string &name);
 
-  // The whole of a small file; UNSUPPORTED if it has more than `limit` bytes.
+  // Returns the whole of a small file.  Fails with UNSUPPORTED if it has more than `limit` bytes.
   virtual Result<std::string> ReadText(const std::string &name, uint64_t limit = kTextLimit);
 
-  // The same for each of several files.
+  // Reads each of several files as ReadText() does.
   virtual std::vector<Result<std::string>> ReadTexts(std::span<const std::string> names);
 
-  // Reads several ranges, side by side where that pays.  For each as FileReader::Read(),
-  // but that a sink without room is no failure.
+  // Reads several ranges, concurrently where that pays.  Each status is that of FileReader::Read(),
+  // except that a sink without room is not a failure.
   virtual std::vector<Status> ReadRanges(std::span<const RangeRead> ranges);
 
   Status WriteText(const std::string &name, std::string_view text, bool durable);
 };
 
-// The store for a path: a folder ("~" is the home folder) or "s3://bucket/prefix", which
-// need not exist.  Asks no server.  Fails: INVALID_ARGUMENT (empty), INVALID_CONFIG,
-// UNSUPPORTED (another scheme).
+// Opens the store for a path: a folder ("~" is the home folder) or "s3://bucket/prefix".  The path
+// need not exist.  Sends no request.  Fails: INVALID_ARGUMENT (empty), INVALID_CONFIG, UNSUPPORTED
+// (another scheme).
 Result<std::shared_ptr<Store>> OpenStore(std::string_view path, const StoreOptions &options = {},
                                          const Logger &logger = {});
 

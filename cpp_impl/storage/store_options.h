@@ -1,4 +1,4 @@
-// How a store that is not a folder is reached, as its user says it.
+// The user's settings for reaching a store that is not a folder.
 #pragma once
 
 #include <set>
@@ -11,7 +11,7 @@
 
 namespace smdebug::storage {
 
-// What is empty or zero is found as docs/s3.md says, or has its default.
+// Settings that are empty or zero are found as docs/s3.md describes, or have their defaults.
 struct StoreOptions {
   std::string access_key;
   std::string secret_key;
@@ -27,17 +27,17 @@ struct StoreOptions {
   Clock::Duration first_byte_time{};
   Clock::Duration stall_time{};
 
-  // Whether Set() knows it: all such names begin with "s3_".
+  // Returns true if Set() accepts the name.  All such names begin with "s3_".
   static bool IsName(std::string_view name);
-  // All names, for suggestions.
+  // Returns all names, for suggestions.
   static std::vector<std::string_view> Names();
 
-  // INVALID_ARGUMENT for an unknown name, INVALID_CONFIG for a bad value; messages never
-  // hold a secret.
+  // Sets an option from text.  Fails with INVALID_ARGUMENT for an unknown name, INVALID_CONFIG for
+  // a bad value.  Messages never hold a secret.
   Status Set(std::string_view name, std::string_view value);
 
-  // This with what the environment's SMDEBUG_S3_... say in addition, by the same names
-  // in capitals.
+  // Returns these options plus those from the environment's SMDEBUG_S3_... variables, which have
+  // the same names in capitals.
   Result<StoreOptions> WithEnvironment() const;
 
  private:

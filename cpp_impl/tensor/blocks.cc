@@ -9,7 +9,7 @@
 namespace smdebug::tensor {
 namespace {
 
-// Decoding 256 numbers once is faster than decoding each.
+// Decoding all 256 codes once is faster than decoding each element.
 template <SmallFloat format>
 const std::array<float, 256> &TableOf() {
   static const std::array<float, 256> kTable = [] {

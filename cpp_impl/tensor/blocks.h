@@ -1,4 +1,4 @@
-// A view's elements, block by block, as they are or as floating-point numbers.
+// Reads a view block by block: the raw elements, or the elements as floating-point numbers.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 
 namespace smdebug::tensor {
 
-// Calls `visit(const std::byte *elements, size_t count)` until it has seen every
-// element, in the order in which memory is read best.  The elements are in a row,
-// aligned for their type: where they lie, or in a small buffer if they are scattered.
+// Calls `visit(const std::byte *elements, size_t count)` for each block of the view, in the
+// order that reads memory fastest.  The elements of a block are contiguous and aligned for
+// their type.  They are in the view's memory, or in a small buffer if they are scattered there.
 template <class Visit>
 void ForEachBlock(const View &view, Visit visit) {
-  // Shorter runs are gathered, so that blocks are worth the work done once a block.
+  // Shorter runs are gathered, so that each block amortises its fixed cost.
   constexpr int64_t kWorthVisiting = 256;
   const Layout layout = InAnyOrder(view);
   const size_t size = DTypeSize(view.dtype);
@@ -49,11 +49,11 @@ void ForEachBlock(const View &view, Visit visit) {
   if (filled > 0) visit(&gathered[0], filled);
 }
 
-// Which number of an element: a real one has but a whole.
+// The number taken from an element.  Real elements only have kWhole.
 enum class Part : uint8_t { kWhole, kReal, kImaginary, kMagnitude };
 
-// How to read elements of a dtype: as float if that holds them all, else as double,
-// which rounds 64-bit integers and nothing else.
+// How to read the elements of a dtype: as float if float holds all its values, else as
+// double, which rounds only 64-bit integers.
 struct ElementAccess {
   bool is_double;
   ElementKernels<float> as_float;
@@ -61,7 +61,7 @@ struct ElementAccess {
 };
 ElementAccess AccessTo(DType dtype, Part part);
 
-// A block of elements, and the same as numbers for those who need to see them.
+// A block of elements, converted to numbers of type T on first use.
 template <class T>
 class NumberBlock {
  public:
@@ -112,7 +112,7 @@ class NumberBlock {
   alignas(64) T widened_[kBlockElements];
 };
 
-// Calls `visit` with each NumberBlock of the view.  Not for text.
+// Calls `visit` with each NumberBlock of the view, which must not be text.
 template <class Visit>
 void ForEachNumberBlock(const View &view, Part part, Visit visit) {
   const ElementAccess access = AccessTo(view.dtype, part);

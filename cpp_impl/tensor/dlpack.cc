@@ -50,19 +50,19 @@ DType DTypeOf(DLDataType type) {
   return DType::kInvalid;
 }
 
-// A tensor lent out, with all that it points to.
-struct Loan {
+// An exported tensor, with all the memory that it points to.
+struct Export {
   DLManagedTensorVersioned managed{};
   std::vector<int64_t> shape;
   std::vector<int64_t> strides;
   std::shared_ptr<const std::byte> data;
 };
 
-void ReturnLoan(DLManagedTensorVersioned *managed) {
-  if (managed != nullptr) delete static_cast<Loan *>(managed->manager_ctx);
+void DeleteExport(DLManagedTensorVersioned *managed) {
+  if (managed != nullptr) delete static_cast<Export *>(managed->manager_ctx);
 }
 
-// Not left NULL: DLPack 1.2 asks producers for strides.
+// DLPack 1.2 requires strides from producers, even for compact tensors.
 std::vector<int64_t> CompactStrides(const std::vector<int64_t> &shape) {
   std::vector<int64_t> strides(shape.size());
   int64_t stride = 1;
@@ -76,7 +76,7 @@ std::vector<int64_t> CompactStrides(const std::vector<int64_t> &shape) {
 Status CheckManaged(const DLManagedTensorVersioned &managed) {
   if (managed.version.major != dlpack::kMajorVersion) {
     return Unsupported(StrCat("the DLPack tensor has version ", managed.version.major, '.',
-                              managed.version.minor, ", only 1.x is known"));
+                              managed.version.minor, "; only 1.x is supported"));
   }
   const int32_t device = managed.dl_tensor.device.device_type;
   if (device != dlpack::kCpu && device != dlpack::kCudaHost && device != dlpack::kRocmHost) {
@@ -86,7 +86,7 @@ Status CheckManaged(const DLManagedTensorVersioned &managed) {
   const DLDataType type = managed.dl_tensor.dtype;
   if (DTypeOf(type) == DType::kInvalid) {
     return Unsupported(StrCat("the DLPack type with code ", int{type.code}, ", ", int{type.bits},
-                              " bits, ", int{type.lanes}, " lanes is not known"));
+                              " bits, ", int{type.lanes}, " lanes is not supported"));
   }
   return Status::Ok();
 }
@@ -100,23 +100,23 @@ void Delete(DLManagedTensorVersioned *managed) {
 Result<DLManagedTensorVersioned *> ToDlpack(const Value &value) {
   const auto type = TypeOf(value.dtype);
   if (!type) return Unsupported("text has no DLPack form");
-  auto loan = std::make_unique<Loan>();
-  loan->shape = value.shape;
-  loan->strides = CompactStrides(value.shape);
-  loan->data = value.data;
-  DLManagedTensorVersioned &managed = loan->managed;
+  auto exported = std::make_unique<Export>();
+  exported->shape = value.shape;
+  exported->strides = CompactStrides(value.shape);
+  exported->data = value.data;
+  DLManagedTensorVersioned &managed = exported->managed;
   managed.version = {dlpack::kMajorVersion, dlpack::kMinorVersion};
-  managed.manager_ctx = loan.get();
-  managed.deleter = ReturnLoan;
+  managed.manager_ctx = exported.get();
+  managed.deleter = DeleteExport;
   managed.flags = dlpack::kReadOnly;
-  // DLPack has no const; the flag stands for it.
-  managed.dl_tensor.data = const_cast<std::byte *>(loan->data.get());
+  // DLPack has no const pointers; the kReadOnly flag replaces const.
+  managed.dl_tensor.data = const_cast<std::byte *>(exported->data.get());
   managed.dl_tensor.device = {dlpack::kCpu, 0};
-  managed.dl_tensor.ndim = static_cast<int32_t>(loan->shape.size());
+  managed.dl_tensor.ndim = static_cast<int32_t>(exported->shape.size());
   managed.dl_tensor.dtype = *type;
-  managed.dl_tensor.shape = loan->shape.data();
-  managed.dl_tensor.strides = loan->strides.data();
-  return &loan.release()->managed;
+  managed.dl_tensor.shape = exported->shape.data();
+  managed.dl_tensor.strides = exported->strides.data();
+  return &exported.release()->managed;
 }
 
 DlpackTensor::DlpackTensor(DLManagedTensorVersioned *tensor) : tensor_(tensor, Delete) {}
@@ -129,7 +129,7 @@ Result<View> DlpackTensor::AsView() const {
   if (data != nullptr) {
     const auto address = reinterpret_cast<uintptr_t>(data);
     if (address + tensor.byte_offset < address) {
-      return InvalidArgument("the DLPack tensor's byte_offset leads outside of memory");
+      return InvalidArgument("the DLPack tensor's byte_offset exceeds the address space");
     }
     data += tensor.byte_offset;
   }

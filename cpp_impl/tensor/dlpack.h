@@ -1,4 +1,4 @@
-// Tensors in the DLPack form: the only place that knows its structs.
+// Converts tensors to and from DLPack.  Only dlpack.cc uses the structs of DLPack.
 #pragma once
 
 #include <memory>
@@ -11,17 +11,16 @@ struct DLManagedTensorVersioned;
 
 namespace smdebug::tensor {
 
-// A read-only DLPack tensor that keeps `value`'s elements alive until its deleter
-// runs.  Fails: UNSUPPORTED (text).
+// Returns a read-only DLPack tensor that keeps the elements of `value` alive until its
+// deleter runs.  Fails: UNSUPPORTED (text).
 Result<DLManagedTensorVersioned *> ToDlpack(const Value &value);
 
-// A DLPack tensor taken over: its deleter runs when this is destroyed, on whatever
-// thread.
+// Owns a DLPack tensor.  The deleter runs on the thread that destroys the last copy.
 class DlpackTensor {
  public:
   explicit DlpackTensor(DLManagedTensorVersioned *tensor);
 
-  // The lent elements; valid while this lives.
+  // Returns a view of the borrowed elements, valid while this object lives.
   // Fails: INVALID_ARGUMENT (NULL, malformed), UNSUPPORTED (another major version,
   // device or type).
   Result<View> AsView() const;

@@ -1,5 +1,5 @@
-// The structs of DLPack 1.x.  Distributions still carry the header of 0.6, which lacks
-// the versioned one.
+// The structs of DLPack 1.x.  Distributions still ship the header of DLPack 0.6, which lacks
+// DLManagedTensorVersioned.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ struct DLManagedTensorVersioned {
 namespace smdebug::tensor::dlpack {
 
 inline constexpr uint32_t kMajorVersion = 1;
-inline constexpr uint32_t kMinorVersion = 1;  // the first with 8-bit floats
+inline constexpr uint32_t kMinorVersion = 1;  // the first version with 8-bit floats
 
 inline constexpr uint64_t kReadOnly = 1;
 

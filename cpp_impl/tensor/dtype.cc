@@ -38,7 +38,7 @@ constexpr Row kRows[] = {
     {DType::kString, Kind::kText, 0, 0, "string"},
 };
 
-// By number: the check of a caller's dtype is on the recording path.
+// Indexed by number: each recorded tensor has its dtype checked, so the check must be fast.
 constexpr auto kKnown = [] {
   std::array<bool, static_cast<size_t>(DType::kString) + 1> known{};
   for (const Row &row : kRows) known[static_cast<size_t>(row.dtype)] = true;

@@ -1,5 +1,4 @@
-// Element types: one table of the numbers in the C interface, in the files, and in
-// DLPack.
+// Element types, and their numbers in the C interface and in the files.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +8,7 @@
 
 namespace smdebug::tensor {
 
-// The numbers are those of smd_dtype.
+// Each value equals that of the same type in smd_dtype.
 enum class DType : int32_t {
   kInvalid = 0,
   kFloat16 = 1,
@@ -32,21 +31,21 @@ enum class DType : int32_t {
   kString = 50,
 };
 
-// Of such a number, or nothing (also for 0).
+// Returns the dtype with this number, or nothing if there is none; 0 is no dtype.
 std::optional<DType> DTypeFromNumber(int64_t number);
 
-// "float32", "bfloat16", "string", ...; "" for kInvalid.
+// Returns the name ("float32", "bfloat16", "string", ...), or "" for kInvalid.
 std::string_view DTypeName(DType dtype);
 
-// Bytes of one element; 0 for kString and kInvalid.
+// Returns the size of one element in bytes; 0 for kString and kInvalid.
 size_t DTypeSize(DType dtype);
 
-// The number the files use (TensorFlow's DataType); 0 for kString, as the original
-// writes text.
+// Returns the number used in files (TensorFlow's DataType).  It is 0 for kString: the
+// original writes text that way.
 int32_t DTypeToFile(DType dtype);
 
-// Of a file's number, or nothing.  Quantised integers (11-13, 15, 16) are read as
-// the integers they are; 0 and 7 are text.
+// Returns the dtype of a number in a file, or nothing if it is unknown.  Quantised integers
+// (11-13, 15, 16) are read as plain integers; 0 and 7 are text.
 std::optional<DType> DTypeFromFile(int64_t number);
 
 bool IsFloat(DType dtype);  // any width, not complex

@@ -13,7 +13,7 @@
 namespace smdebug::tensor {
 namespace {
 
-// Calls `work` with a zero of the dtype's type; bool is read as bytes.
+// Calls `work` with a zero of the dtype's C++ type; bool is read as uint8_t.
 template <class Work>
 auto WithInteger(DType dtype, Work work) {
   switch (dtype) {

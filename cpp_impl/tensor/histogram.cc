@@ -15,7 +15,7 @@ constexpr double kLeast = 1e-12;
 constexpr double kEnd = 1e20;
 constexpr double kGrowth = 1.1;
 
-// How many magnitudes from kLeast on are below kEnd.
+// Returns the number of magnitudes from kLeast up to, but not including, kEnd.
 consteval size_t CountMagnitudes() {
   size_t count = 0;
   double magnitude = kLeast;
@@ -27,7 +27,7 @@ consteval size_t CountMagnitudes() {
 }
 constexpr size_t kMagnitudes = CountMagnitudes();
 
-// Multiplied up one by one, as TensorFlow does: other ways round differently.
+// Multiplies step by step, as TensorFlow does: other formulas round differently.
 consteval std::array<double, kMagnitudes> MakeMagnitudes() {
   std::array<double, kMagnitudes> magnitudes{};
   double magnitude = kLeast;
@@ -39,7 +39,7 @@ consteval std::array<double, kMagnitudes> MakeMagnitudes() {
 }
 constexpr std::array<double, kMagnitudes> kMagnitudeTable = MakeMagnitudes();
 
-// Limits in their order: magnitudes downwards with a minus, 0, magnitudes upwards.
+// The limits in ascending order: the negative magnitudes, 0, the positive magnitudes.
 constexpr size_t kLimits = 2 * kMagnitudes + 1;
 double LimitAt(size_t index) {
   if (index < kMagnitudes) return -kMagnitudeTable[kMagnitudes - 1 - index];
@@ -50,8 +50,8 @@ constexpr size_t ExponentOf(double number) {
   return static_cast<size_t>(std::bit_cast<uint64_t>(number) >> 52 & 0x7FF);
 }
 
-// For each exponent the first magnitude that has it or a larger one: from there it is a
-// few steps, where a search would take eleven that cannot be foreseen.
+// For each exponent, the first magnitude with this exponent or a larger one.  From there a
+// lookup takes a few steps; a binary search would take eleven unpredictable branches.
 consteval std::array<uint16_t, 2048> MakeFirstOfExponent() {
   std::array<uint16_t, 2048> first{};
   size_t index = 0;
@@ -63,7 +63,7 @@ consteval std::array<uint16_t, 2048> MakeFirstOfExponent() {
 }
 constexpr std::array<uint16_t, 2048> kFirstOfExponent = MakeFirstOfExponent();
 
-// How many magnitudes are below `number`, which is not negative, or not above it.
+// Return the number of magnitudes below `number`, and up to it.  `number` is not negative.
 size_t CountBelow(double number) {
   size_t index = kFirstOfExponent[ExponentOf(number)];
   while (index < kMagnitudes && kMagnitudeTable[index] < number) ++index;
@@ -103,7 +103,7 @@ class Counter {
   }
 
  private:
-  // Bucket i lies between limits i and i + 1.
+  // Bucket i is between limits i and i + 1.
   static constexpr size_t kBuckets = kLimits - 1;
 
   static size_t BucketOf(double number) {

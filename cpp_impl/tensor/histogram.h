@@ -1,4 +1,4 @@
-// How a tensor's elements are spread, as TensorBoard shows it.
+// Histograms of a tensor's elements, in the form that TensorBoard shows.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace smdebug::tensor {
 
-// Of the finite elements.  Bucket i counts those below limits[i] that are not below
-// limits[i - 1]; the first is empty and says where the second begins.  Limits are among
-// 0 and +-1e-12 * 1.1^k below 1e20, which are TensorFlow's; what lies beyond is in the
-// outermost buckets.  Buckets before the first and after the last element are left out.
+// Counts the finite elements.  Bucket i holds the elements in [limits[i - 1], limits[i]).
+// The first bucket is empty: its limit is where the second bucket begins.  The limits are
+// those of TensorFlow: 0 and +-1e-12 * 1.1^k below 1e20.  Elements beyond them are in the
+// outermost buckets.  Buckets before the first and after the last element are omitted.
 struct Histogram {
   double min = 0;
   double max = 0;
@@ -23,7 +23,7 @@ struct Histogram {
   std::vector<double> counts;
 };
 
-// Nothing for text, bool and complex elements, and if no element is finite.
+// Returns nothing if the elements are text, bool or complex, or if none is finite.
 std::optional<Histogram> MakeHistogram(const View &view);
 
 }  // namespace smdebug::tensor

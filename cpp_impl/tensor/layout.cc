@@ -5,7 +5,7 @@
 namespace smdebug::tensor {
 namespace {
 
-// Dimensions of size 1 have a stride that says nothing, and are left out.
+// Omits dimensions of size 1: their strides have no meaning.
 Layout Unmerged(const View &view) {
   const auto size = static_cast<int64_t>(DTypeSize(view.dtype));
   Layout layout;

@@ -1,4 +1,4 @@
-// Where a view's elements lie, in as few dimensions as possible.
+// The memory layout of a view, in as few dimensions as possible.
 #pragma once
 
 #include <array>
@@ -15,7 +15,8 @@ struct Dimension {
   int64_t stride;  // in bytes
 };
 
-// At least one dimension; exactly one, of size 0, if there are no elements.  Not for text.
+// Has at least one dimension.  If there are no elements, has exactly one, of size 0.  The
+// view must not be text.
 struct Layout {
   const std::byte *origin = nullptr;
   std::array<Dimension, kMaxRank> dimensions{};
@@ -24,21 +25,22 @@ struct Layout {
   const Dimension &Last() const { return dimensions[rank - 1]; }
 };
 
-// Row-major order; neighbouring dimensions that are one run of memory are merged.
+// Returns the layout in row-major order.  Adjacent dimensions that are contiguous in memory
+// are merged.
 Layout InOrder(const View &view);
 
-// The order in which memory is read best, for those who do not care: strides are not
-// negative and the smallest is last.
+// Returns the layout in the order that reads memory fastest, for callers that accept any
+// order: no stride is negative, and the smallest is last.
 Layout InAnyOrder(const View &view);
 
-// The byte offsets, in order, of all combinations of the first `rank` indices.
+// Steps through the addresses of all combinations of the first `rank` indices, in order.
 class Odometer {
  public:
   Odometer(const Layout &layout, size_t rank) : layout_(layout), rank_(rank) {}
 
   const std::byte *Address() const { return layout_.origin + offset_; }
 
-  // False after the last combination.
+  // Returns false after the last combination.
   bool Advance() {
     for (size_t i = rank_; i-- > 0;) {
       const Dimension &dimension = layout_.dimensions[i];
@@ -59,7 +61,8 @@ class Odometer {
   int64_t offset_ = 0;
 };
 
-// Copies `count` elements of `size` bytes, `stride` bytes apart, to a row.
+// Copies `count` elements of `size` bytes, which are `stride` bytes apart, to contiguous
+// memory.
 void CopyStrided(const std::byte *from, int64_t stride, size_t size, int64_t count, std::byte *to);
 
 }  // namespace smdebug::tensor

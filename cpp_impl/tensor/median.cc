@@ -14,8 +14,9 @@ namespace {
 template <class T>
 using KeyOf = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
 
-// Keys are in the numbers' order: of negative ones all bits are turned, of others the
-// sign.  Without a branch, which random signs would often mislead.
+// Returns a key with the order of the number: all bits of a negative number are inverted, and
+// only the sign bit of other numbers.  There is no branch, since random signs would be
+// mispredicted often.
 template <class T>
 KeyOf<T> ToKey(T number) {
   using Key = KeyOf<T>;
@@ -31,7 +32,7 @@ double FromKey(KeyOf<T> key) {
   return static_cast<double>(std::bit_cast<T>((key & kSign) != 0 ? key ^ kSign : ~key));
 }
 
-// Finds the middle key 16 bits at a time, by counting those that begin as it does.
+// Finds the middle key 16 bits at a time, by counting the keys with the prefix found so far.
 template <class T>
 class Selector {
  public:
@@ -70,7 +71,8 @@ class Selector {
     });
   }
 
-  // How often each value of the 16 bits at `shift` stands behind those of `prefix`.
+  // Counts the values of the 16 bits at `shift`, over the keys with the same bits above them
+  // as `prefix`.
   std::vector<uint32_t> Count(Key prefix, int shift) const {
     std::vector<uint32_t> counts(1 << 16);
     const Key mask = shift + 16 == kBits ? 0 : ~Key{0} << (shift + 16);
@@ -80,7 +82,8 @@ class Selector {
     return counts;
   }
 
-  // There is one.  Keys up to the bound wrap around to large distances, without a branch.
+  // Returns the least key above `bound`; there must be one.  Keys up to `bound` wrap around
+  // to large distances, which saves a branch.
   Key LeastAbove(Key bound) const {
     Key least = std::numeric_limits<Key>::max();
     ForEachKey([&](Key key) { least = std::min<Key>(least, key - bound - 1); });

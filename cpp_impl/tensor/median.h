@@ -1,4 +1,4 @@
-// The median, without a sorted copy.
+// Computes the median without a sorted copy.
 #pragma once
 
 #include "tensor/blocks.h"
@@ -6,8 +6,9 @@
 
 namespace smdebug::tensor {
 
-// Of that part of each element, or of its absolute value; of an even number the mean
-// of the middle two.  There is at least one element, and all are numbers.
+// Computes the median over `part` of each element, or over its absolute value.  If the number
+// of elements is even, returns the mean of the middle two.  The view must have at least one
+// element and no NaN.
 double MedianOf(const View &view, Part part, bool absolute);
 
 }  // namespace smdebug::tensor

@@ -26,8 +26,8 @@ class ProductOfAll {
   WideProduct product_;
 };
 
-// How many factors may be multiplied before exponents are taken out, so that magnitudes
-// between these fit; 0 if no number is small enough.
+// Returns how many factors with magnitudes in this range can be multiplied before the
+// exponent must be moved out; 0 if even one factor is too much.
 int StepsFor(double least, double greatest) {
   const int bits = std::max(std::abs(std::ilogb(least)), std::abs(std::ilogb(greatest))) + 1;
   return std::min(kProductBits / bits, kMostSteps);
@@ -47,8 +47,8 @@ WideProduct SlowProduct(NumberBlock<T> &block) {
   return product;
 }
 
-// The magnitude if it is known to be out of range: it is at least the least magnitude's
-// power and at most that of the magnitudes' mean.
+// Returns the magnitude of the product (0 or infinity) if it is certainly out of range.  With
+// n factors, it is at least min^n and at most mean^n, for the magnitudes' min and mean.
 std::optional<double> MagnitudeBeyondRange(const Statistics &statistics) {
   constexpr double kBeyond = 1100;
   const auto count = static_cast<double>(statistics.count);

@@ -1,4 +1,4 @@
-// The product of all elements, which few ask for and takes a pass of its own.
+// Computes the product of all elements.  It is rarely requested and needs its own pass.
 #pragma once
 
 #include "tensor/blocks.h"
@@ -7,8 +7,9 @@
 
 namespace smdebug::tensor {
 
-// Of that part of each element, of which `statistics` are; of no elements 1, as in NumPy.
-// Whatever the order, it is out of double's range only if it is so in the end.
+// Computes the product over `part` of each element; `statistics` are those of the same part.
+// Without elements it is 1, as in NumPy.  Intermediate products never overflow or underflow:
+// the result is out of double's range only if the true product is.
 double ProductOf(const View &view, Part part, const Statistics &statistics);
 
 }  // namespace smdebug::tensor

@@ -1,4 +1,4 @@
-// Floating-point formats that C++20 has no types for.
+// Floating-point formats for which C++20 has no types.
 #pragma once
 
 #include <algorithm>
@@ -8,11 +8,11 @@
 
 namespace smdebug::tensor {
 
-// A sign bit, exponent bits, mantissa bits.
+// A format with one sign bit, then exponent bits, then mantissa bits.
 struct SmallFloat {
   int exponent_bits;
   int mantissa_bits;
-  // Without infinity, all exponents are numbers and only the last code is none.
+  // Without infinity, every exponent encodes numbers, and only the last code is NaN.
   bool has_infinity = true;
 
   constexpr int Bias() const { return (1 << (exponent_bits - 1)) - 1; }
@@ -22,7 +22,7 @@ struct SmallFloat {
   constexpr uint32_t NanBits() const {
     return has_infinity ? InfinityBits() | (uint32_t{1} << (mantissa_bits - 1)) : SignBit() - 1;
   }
-  // The largest number's.
+  // Returns the bits of the largest finite number.
   constexpr uint32_t LargestBits() const {
     return has_infinity ? InfinityBits() - 1 : SignBit() - 2;
   }
@@ -33,7 +33,7 @@ inline constexpr SmallFloat kBFloat16Format{8, 7};
 inline constexpr SmallFloat kFloat8E5M2Format{5, 2};
 inline constexpr SmallFloat kFloat8E4M3FNFormat{4, 3, false};
 
-// Exact.
+// Returns the exact value.
 inline double DecodeSmallFloat(SmallFloat format, uint32_t bits) {
   const uint32_t magnitude = bits & (format.SignBit() - 1);
   const double sign = (bits & format.SignBit()) != 0 ? -1.0 : 1.0;
@@ -49,8 +49,8 @@ inline double DecodeSmallFloat(SmallFloat format, uint32_t bits) {
   return sign * std::ldexp(static_cast<double>(mantissa), scale);
 }
 
-// Rounded once, to the nearest, ties to even.  What is too large becomes infinity, or
-// not a number where there is none.
+// Rounds once, to nearest, ties to even.  A number that is too large becomes infinity, or
+// NaN if the format has no infinity.
 inline uint32_t EncodeSmallFloat(SmallFloat format, double value) {
   const uint32_t sign = std::signbit(value) ? format.SignBit() : 0;
   if (std::isnan(value)) return sign | format.NanBits();

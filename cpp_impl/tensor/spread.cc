@@ -8,12 +8,12 @@
 namespace smdebug::tensor {
 namespace {
 
-// Elements of a strided view by their row-major place.
+// Finds elements of a strided view by their row-major position.
 class Places {
  public:
   explicit Places(const View &view) : view_(view), size_(DTypeSize(view.dtype)) {}
 
-  // Copies neighbours to a row.
+  // Copies `count` elements from position `first` on to contiguous memory.
   void Copy(int64_t first, int64_t count, std::byte *to) {
     MoveTo(first);
     const auto *data = static_cast<const std::byte *>(view_.data);
@@ -49,14 +49,15 @@ class Places {
   int64_t offset_ = 0;  // in elements
 };
 
-// Where runs begin, one after the other.
+// Returns where each run begins, one after the other.
 class Begins {
  public:
   Begins(int64_t count, int64_t runs)
       : runs_(runs), width_(count / kSpreadRun / runs), rest_(count / kSpreadRun % runs) {}
 
-  // Each run is one of its share of the whole lines.  Which one changes from share to share,
-  // as the rows' length may divide the share.
+  // The lines of kSpreadRun elements are split into equal shares, one a run.  Each run takes
+  // another line of its share: the row length may divide the share, and then a fixed line
+  // would always meet the same columns.
   int64_t Next() {
     int64_t width = width_;
     owed_ += rest_;
@@ -76,10 +77,10 @@ class Begins {
   const int64_t rest_;
   int64_t owed_ = 0;
   uint64_t run_ = 0;
-  int64_t line_ = 0;  // at which the share begins
+  int64_t line_ = 0;  // the first line of the share
 };
 
-// Runs are far apart in memory: several are fetched at a time.
+// Prefetches several runs at a time, since they are far apart in memory.
 void CopyRuns(const std::byte *data, size_t size, int64_t runs, Begins begins, std::byte *to) {
   const size_t bytes = static_cast<size_t>(kSpreadRun) * size;
   constexpr int64_t kAtATime = 16;

@@ -1,4 +1,4 @@
-// Some elements of a large tensor, for figures that need not be exact.
+// Samples a large tensor for figures that need not be exact.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,17 @@
 
 namespace smdebug::tensor {
 
-// About `most` elements, all if there are not more or `most` is 0, spread evenly over row-major
-// order in short runs, so that long rows and columns are all met.  They are the same ones of
-// every tensor of so many elements, however it lies in memory.
+// A sample of about `most` elements; all elements if there are no more, or if `most` is 0.
+// The sample consists of short runs spread evenly over row-major order, so that it includes
+// elements of all long rows and columns.  The sampled positions depend only on the number of
+// elements, not on the tensor's memory layout.
 class SpreadElements {
  public:
   SpreadElements() = default;
-  // Not for text.  Copies, so that the view's memory is not needed any longer.
+  // Copies the sample: `view` may be freed after the call.  It must not be text.
   SpreadElements(const View &view, int64_t most);
 
-  // Of one dimension; for as long as this one is where it is.
+  // Returns a one-dimensional view, valid until this object is moved or destroyed.
   View AsView() const { return {elements_.Data(), {&count_, 1}, {}, dtype_}; }
 
  private:
@@ -26,7 +27,8 @@ class SpreadElements {
   AlignedBuffer elements_;
 };
 
-// How many neighbours are taken together: a cache line of float32, less costs as much.
+// The length of a run in elements: one cache line of float32.  A shorter run would cost as
+// much.
 inline constexpr int64_t kSpreadRun = 16;
 
 }  // namespace smdebug::tensor

@@ -15,10 +15,10 @@
 namespace smdebug::tensor {
 namespace {
 
-// Up to here every integer, and every sum of integers on the way, is exact in double.
+// Up to this bound every integer, and every partial sum of integers, is exact in double.
 constexpr double kExactIntegers = 0x1p53;
 
-// The number rounded to the dtype, which is not complex.
+// Rounds the number to the dtype, which is not complex.
 Value Rounded(DType dtype, double number) {
   const auto small = [&](SmallFloat format) { return EncodeSmallFloat(format, number); };
   switch (dtype) {
@@ -34,13 +34,13 @@ Value Rounded(DType dtype, double number) {
   }
 }
 
-// Of an integer type or bool, the low bytes of `bits`.
+// Returns a scalar of an integer type or bool from the low bytes of `bits`.
 Value Integer(DType dtype, uint64_t bits) {
   const auto *bytes = reinterpret_cast<const char *>(&bits);
   return Value::CopyOf(dtype, AsBytes({bytes, DTypeSize(dtype)}), {});
 }
 
-// The bits of an integer in a double.
+// Returns the integer that the double holds, as 64 bits.
 uint64_t BitsOf(double number) {
   return number < 0 ? static_cast<uint64_t>(static_cast<int64_t>(number))
                     : static_cast<uint64_t>(number);
@@ -84,7 +84,7 @@ Result<Value> Reducer::Compute(Reduction reduction) {
     }
     if (view_.ElementCount() == 0) {
       return InvalidArgument(
-          StrCat("there is no ", ReductionKindName(reduction.kind), " of no elements"));
+          StrCat(ReductionKindName(reduction.kind), " needs at least one element"));
     }
   }
   if (IsComplex(dtype)) return ComputeComplex(reduction);
@@ -136,7 +136,8 @@ Value Reducer::ComputeInteger(Reduction reduction) {
   return Rounded(DType::kFloat64, Number(Part::kWhole, reduction));
 }
 
-// As in NumPy, the least integer is its own absolute value.  (Norms are of floats.)
+// Returns true if an absolute value wraps around: as in NumPy, the least integer is its own
+// absolute value.  Norms never wrap: they are computed in floats.
 bool Reducer::Wraps(Reduction reduction) {
   return reduction.absolute && StatisticsOf(Part::kWhole).plain.min <= LeastInteger(view_.dtype);
 }
@@ -185,7 +186,7 @@ double Reducer::Number(Part part, Reduction reduction) {
   return 0;
 }
 
-// Of a complex tensor, only its magnitudes' product is a number.
+// One cached product suffices: a complex tensor only needs that of its magnitudes here.
 double Reducer::Product(Part part) {
   if (!product_) product_ = ProductOf(view_, part, StatisticsOf(part));
   return *product_;

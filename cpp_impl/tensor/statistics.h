@@ -1,4 +1,4 @@
-// What is asked of a tensor's elements, in one pass over them.
+// Statistics and reductions of a tensor's elements.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace smdebug::tensor {
 
-enum class Part : uint8_t;  // of an element, see blocks.h
+enum class Part : uint8_t;  // see blocks.h
 
-// Computed in double from elements read in place.  Of 16-bit floats, sums may be off by 2^-20
-// of the magnitudes added up, and variances by 2^-13 of themselves.  Not a number anywhere
-// makes every figure that depends on it not a number, as in NumPy.
+// Statistics computed in double, from elements read in place.  For 16-bit floats, the error of
+// a sum is at most 2^-20 of the sum of magnitudes, and the relative error of a variance is at
+// most 2^-13.  A NaN element makes every figure that depends on it NaN, as in NumPy.
 struct Statistics {
   int64_t count = 0;
   int64_t nan_count = 0;
   int64_t inf_count = 0;
   int64_t zero_count = 0;
-  bool is_odd = false;  // in number of negative elements, if none is 0 or NaN
-  // Of the elements and of their absolute values.  Of no elements: NaN but for sum (0).
+  bool is_odd = false;  // the number of negative elements is odd; only if none is 0 or NaN
+  // Without elements, `sum` is 0 and the others are NaN.
   struct Moments {
     double min;
     double max;
@@ -30,26 +30,27 @@ struct Statistics {
     double variance;  // ddof 0
     double sum;
   };
-  Moments plain{};
-  Moments absolute{};
-  double l1 = 0;  // sum of absolute values
-  double l2 = 0;  // root of the sum of their squares, without overflow in between
+  Moments plain{};     // of the elements
+  Moments absolute{};  // of their absolute values
+  double l1 = 0;       // sum of absolute values
+  double l2 = 0;       // root of the sum of squares; intermediate results do not overflow
 };
 
-// One pass over a real, numeric view, strided or compact (bool counts as 0 and 1).
+// Computes the statistics of a real, numeric view in one pass, strided or compact.  Bool
+// elements count as 0 and 1.
 // Fails: UNSUPPORTED (complex, text).
 Result<Statistics> ComputeStatistics(const View &view);
 
-// Computes single reductions of one tensor; statistics, the product and the median are
-// made when first asked for, then kept.  Not for several threads.
+// Computes single reductions of one tensor.  Computes the statistics, the product and the
+// median when they are first needed, then keeps them.  Only one thread may use a reducer.
 class Reducer {
  public:
   // `view` must outlive the reducer.
   explicit Reducer(const View &view) : view_(view) {}
 
-  // The reduction as NumPy gives it: no dimensions, NumPy's dtype for it (integer
-  // sums and products wrap around as int64 or uint64; float16 stays float16; l1 and
-  // l2 are entry-wise, of complex numbers too).
+  // Returns the reduction as NumPy computes it: without dimensions and with NumPy's dtype.
+  // Integer sums and products wrap around as int64 or uint64; float16 stays float16.  l1 and
+  // l2 are entry-wise, for complex numbers too.
   // Fails: INVALID_ARGUMENT (min, max, median of no elements), UNSUPPORTED (text; the
   // median of complex numbers).
   Result<Value> Compute(Reduction reduction);

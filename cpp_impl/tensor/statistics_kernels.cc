@@ -6,7 +6,7 @@
 #include <limits>
 #include <type_traits>
 
-// Highway compiles this file once for every instruction set.
+// Highway compiles this file once for each instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/statistics_kernels.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
@@ -26,17 +26,18 @@ constexpr uint64_t kExponentMask = 0x7FF0000000000000;
 constexpr uint64_t kExponentOfOne = 0x3FF0000000000000;
 constexpr int64_t kBias = 1023;
 
-// A byte that is true if it is not zero.
+// A byte that is true if it is nonzero.
 enum class Bool : uint8_t {};
 
-// Highway numbers the better ones lower.
+// Highway gives better instruction sets lower numbers.
 #if HWY_TARGET <= HWY_AVX2 || !HWY_ARCH_X86
 constexpr bool kConvertsFloat16 = HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128;
 #else
 constexpr bool kConvertsFloat16 = false;
 #endif
 
-// Where there is no instruction for it; Highway's own way takes infinity for a number.
+// Converts without an instruction for it.  Highway's own fallback converts infinity to a
+// finite number.
 template <class D>
 HWY_INLINE hn::Vec<D> Float16ToFloat(D d, const hwy::float16_t *from) {
   const hn::RebindToUnsigned<D> words;
@@ -45,7 +46,7 @@ HWY_INLINE hn::Vec<D> Float16ToFloat(D d, const hwy::float16_t *from) {
       hn::PromoteTo(words, hn::LoadU(halves, reinterpret_cast<const uint16_t *>(from)));
   const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(words, 0x8000)));
   const auto magnitude = hn::And(bits, hn::Set(words, 0x7FFF));
-  // Right but for the exponent's bias, also of denormal numbers.
+  // Correct except for the exponent's bias, also for denormal numbers.
   const auto shifted = hn::BitCast(d, hn::ShiftLeft<13>(magnitude));
   const auto scaled = hn::BitCast(words, hn::Mul(shifted, hn::Set(d, 0x1p112F)));
   const auto is_number = hn::Lt(magnitude, hn::Set(words, 0x7C00));
@@ -53,7 +54,7 @@ HWY_INLINE hn::Vec<D> Float16ToFloat(D d, const hwy::float16_t *from) {
   return hn::BitCast(d, hn::Or(sign, hn::IfThenElse(is_number, scaled, other)));
 }
 
-// The next elements as numbers of type T, a vector of them.
+// Loads a vector of elements, converted to type T.
 template <class T, class Narrow>
 HWY_INLINE hn::Vec<hn::ScalableTag<T>> LoadAs(const Narrow *from) {
   const hn::ScalableTag<T> d;
@@ -116,7 +117,7 @@ HWY_INLINE DoubleVector LoadWide(const T *x) {
   }
 }
 
-// Whether an odd number of lanes has the sign bit set.
+// Returns true if an odd number of lanes have the sign bit set.
 template <class D, class V>
 HWY_INLINE bool IsOdd(D, V signs) {
   const hn::RebindToSigned<D> integers;
@@ -145,12 +146,12 @@ HWY_INLINE void AccumulateLast(const T *x, size_t count, BlockSums *sums) {
   }
 }
 
-// A step is four vectors of double.  Short sums of their own round less than one long sum.
+// A step is four vectors of double.  Separate short sums round less than one long sum.
 constexpr size_t kStepsASum = 8;
 
-// Sums up steps, with two accumulators in turn: additions take longer than they occupy
-// the adder.  Narrow numbers are read from memory again, which is cheaper than to take a
-// vector apart.
+// Adds up steps in two alternating accumulators: the latency of an addition is longer than
+// its throughput.  Narrow numbers are read from memory again, which is cheaper than splitting
+// a vector.
 template <class T>
 HWY_INLINE void AccumulateSteps(const T *x, size_t steps, DoubleVector &sum, DoubleVector &abs_sum,
                                 DoubleVector &squares) {
@@ -168,7 +169,7 @@ HWY_INLINE void AccumulateSteps(const T *x, size_t steps, DoubleVector &sum, Dou
   squares = hn::Add(squares, hn::Add(squares0, squares1));
 }
 
-// The processor's own prefetching stops at the end of a page.
+// The hardware prefetcher stops at the end of a page.
 HWY_INLINE void FetchAhead(const void *from, size_t bytes) {
   constexpr size_t kAhead = 2048;
   constexpr size_t kLine = 64;
@@ -176,7 +177,7 @@ HWY_INLINE void FetchAhead(const void *from, size_t bytes) {
   for (size_t i = 0; i < bytes; i += kLine) __builtin_prefetch(ahead + i);
 }
 
-// Of elements that T can hold, each added in double.
+// Computes the sums of elements that T can hold; adds each in double.
 template <class Narrow, class T>
 BlockSums SumsOf(const std::byte *elements, size_t count) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -223,12 +224,12 @@ BlockSums SumsOf(const std::byte *elements, size_t count) {
   return sums;
 }
 
-// Without vectors there is nothing to win.
+// Without vectors this is not faster.
 #if HWY_TARGET != HWY_SCALAR
 
 using Floats = hn::ScalableTag<float>;
 
-// Two vectors of float of one of 16-bit floats, in any order.
+// Converts one vector of 16-bit floats to two vectors of float, in any order.
 template <class Narrow, class K, class F>
 HWY_INLINE void WidenHalves(const Narrow *from, K v, F &first, F &second) {
   const Floats d;
@@ -246,12 +247,12 @@ HWY_INLINE void WidenHalves(const Narrow *from, K v, F &first, F &second) {
 using Signed = hn::ScalableTag<int16_t>;
 using Unsigned = hn::ScalableTag<uint16_t>;
 
-// Of the bits of 16-bit floats.  As integers with a sign, numbers that are not negative keep their
-// order and come after the negative ones, which are in order of their magnitudes; without a sign
-// these come last.
+// Finds bounds of 16-bit floats from their bits.  Read as signed integers, non-negative numbers
+// keep their order and follow the negative numbers, which are in order of magnitude.  Read as
+// unsigned integers, the negative numbers come last.
 class BitBounds {
  public:
-  // Not defaulted, as that would not be for the instruction set.
+  // Not defaulted: a defaulted constructor would not be compiled for the instruction set.
   HWY_INLINE BitBounds()
       : least_(hn::Set(Signed(), std::numeric_limits<int16_t>::max())),
         greatest_(hn::Not(least_)),
@@ -266,9 +267,9 @@ class BitBounds {
     unsigned_greatest_ = hn::Max(unsigned_greatest_, bits);
   }
 
-  // The numbers' bounds, of at least one.
+  // Stores the bounds of the numbers added so far, at least one.
   template <class Narrow>
-  void Tell(BlockSums *sums) const {
+  void Store(BlockSums *sums) const {
     const auto least = static_cast<uint16_t>(hn::GetLane(hn::MinOfLanes(Signed(), least_)));
     const auto greatest = static_cast<uint16_t>(hn::GetLane(hn::MaxOfLanes(Signed(), greatest_)));
     const uint16_t first = hn::GetLane(hn::MinOfLanes(Unsigned(), unsigned_least_));
@@ -304,12 +305,14 @@ HWY_INLINE void AddInDouble(V floats, DoubleVector &sum) {
   sum = hn::Add(sum, hn::PromoteTo(d, hn::UpperHalf(half, floats)));
 }
 
-// As many vectors of 16-bit floats are added up in float before they are in double.
+// The number of vectors of 16-bit floats that are added in float before the partial sum is
+// added in double.
 constexpr size_t kHalvesASum = 8;
 
-// Of whole steps of kHalvesASum vectors, at least one.  A partial sum has sixteen numbers of 11
-// or 8 bits, of which float's 24 bits lose nothing unless some are hundreds of times greater than
-// others.  It is off by at most 2^-20 of the magnitudes that it adds up, also of squares.
+// Computes the sums of whole steps of kHalvesASum vectors, at least one.  A partial sum adds
+// sixteen numbers of 11 or 8 bits.  Float's 24 bits hold it exactly unless some numbers are
+// hundreds of times greater than others.  Its error is at most 2^-20 of the sum of magnitudes,
+// and likewise for squares.
 template <class Narrow>
 BlockSums SumsOfSteps(const Narrow *from, size_t steps) {
   const Unsigned bits;
@@ -336,12 +339,12 @@ BlockSums SumsOfSteps(const Narrow *from, size_t steps) {
     AddInDouble(hn::Add(squares0, squares1), squares);
   }
   BlockSums sums{SumOf(sum), SumOf(abs_sum), SumOf(squares), 0, 0, 0, IsOdd(bits, signs)};
-  bounds.template Tell<Narrow>(&sums);
+  bounds.template Store<Narrow>(&sums);
   return sums;
 }
 
-// Of 16-bit floats.  Those whose squares, or sums of them, are beyond float's range, or are
-// not finite, are added in double after all.
+// Computes the sums of 16-bit floats.  If squares, or sums of squares, could leave float's
+// range, or if an element is not finite, adds all of them in double instead.
 template <class Narrow>
 BlockSums SumsOfHalves(const std::byte *elements, size_t count) {
   constexpr double kLeast = 0x1p-50, kGreatest = 0x1p60;
@@ -384,12 +387,12 @@ HWY_INLINE double ProductOf(DoubleVector v) {
   return product;
 }
 
-// Of so many exponent fields added up in lanes.
+// Returns the exponent of a product from `fields`, whose lanes sum `count` exponent fields.
 HWY_INLINE int64_t ExponentOf(WordVector fields, int64_t count) {
   return static_cast<int64_t>(hn::GetLane(hn::SumOfLanes(Words(), fields))) - kBias * count;
 }
 
-// Moves the exponent field to `fields`; the magnitude is between 1 and 2 then.
+// Moves the exponent from `v` to `fields`, which leaves a magnitude from 1 to 2 in `v`.
 HWY_INLINE void TakeExponent(DoubleVector &v, WordVector &fields) {
   const auto mask = hn::Set(Words(), kExponentMask);
   const auto bits = hn::BitCast(Words(), v);
@@ -430,7 +433,7 @@ BlockDeviations DeviationsOf(const T *x, size_t count, double centre, bool absol
   const Doubles d;
   const size_t lanes = hn::Lanes(d);
   const auto c = hn::Set(d, centre);
-  // Takes the sign away, or nothing.
+  // Clears the sign bit if `absolute` is true.
   const auto mask = hn::BitCast(d, hn::Set(Words(), absolute ? ~uint64_t{0} >> 1 : ~uint64_t{0}));
   auto sum0 = hn::Zero(d), sum1 = sum0, squares0 = sum0, squares1 = sum0;
   size_t i = 0;
@@ -479,7 +482,7 @@ BlockCounts CountsOf(const T *x, size_t count) {
   const auto minus_infinity = hn::Set(d, -kInfinity);
   BlockCounts out{};
   auto min = infinity, max = minus_infinity, abs_min = infinity;
-  // The last numbers are filled up with NaN, which are taken off again.
+  // The last vector is padded with NaN, and `nans` is corrected for the padding.
   HWY_ALIGN T last[hn::MaxLanes(d)];
   std::fill_n(last, lanes, std::numeric_limits<T>::quiet_NaN());
   if (count % lanes != 0) {

@@ -1,4 +1,4 @@
-// Vectorised loops over blocks of elements, compiled for every instruction set.
+// Vectorised loops over blocks of elements, compiled once for each instruction set.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace smdebug::tensor {
 
-// The most elements a block may have; they stay in the first-level cache.
+// The greatest number of elements in a block.  A block fits the first-level cache.
 inline constexpr size_t kBlockElements = 2048;
 
 // A number beyond the range of double: `mantissa` times 2 to the `exponent`.
@@ -15,9 +15,10 @@ struct WideProduct {
   int64_t exponent = 0;
 };
 
-// If there is an infinity or what is not a number, so is `abs_sum`, and the rest may be
-// anything.  Added in double; of 16-bit floats sixteen at a time in float first, by which both
-// sums are off by at most 2^-20 of `abs_sum`, and `squares` by as much of itself.
+// If an element is infinite or NaN, `abs_sum` is too, and the other members are unspecified.
+// Sums are computed in double.  For 16-bit floats, sixteen at a time are added in float
+// first: the error of both sums is at most 2^-20 of `abs_sum`, and the relative error of
+// `squares` is at most 2^-20.
 struct BlockSums {
   double sum;
   double abs_sum;
@@ -25,22 +26,22 @@ struct BlockSums {
   double min;
   double max;
   double abs_min;
-  bool is_odd;  // in number of minus signs
+  bool is_odd;  // the number of minus signs is odd
 };
 
-// Exponents are taken out of products every so many `steps`, 1 to 16, so that they stay
-// within double's range.  Fewer steps take more time.
+// A product moves its exponent to an integer after each `steps` factors (1 to 16), so that
+// it stays within double's range.  Fewer steps take more time.
 inline constexpr int kProductBits = 960;
 inline constexpr int kMostSteps = 16;
 
-// Of distances from a centre.
+// Sums over the distances from a centre.
 struct BlockDeviations {
   double sum;
   double squares;
 };
 
-// What there is besides sums where these are not finite; `min`, `max` and `abs_min` are
-// of what is a number.
+// The statistics of a block with a non-finite element.  `min`, `max` and `abs_min` ignore
+// NaN.
 struct BlockCounts {
   int64_t nans;
   int64_t positive_infinities;
@@ -51,24 +52,24 @@ struct BlockCounts {
   double abs_min;
 };
 
-// For elements of type T.
+// Loops over elements of type T.
 template <class T>
 struct BlockKernels {
-  // Of the elements or of their absolute values.
+  // If `absolute` is true, uses the absolute values of the elements.
   BlockDeviations (*deviations)(const T *x, size_t count, double centre, bool absolute);
   int64_t (*zeros)(const T *x, size_t count);
   BlockCounts (*counts)(const T *x, size_t count);
-  // Right if no factor is zero and all magnitudes lie within 2 to the plus or minus
+  // Correct only if no factor is zero and every magnitude is within 2 to the plus or minus
   // kProductBits / steps.
   WideProduct (*product)(const T *x, size_t count, int steps);
 };
 
-// For elements of some type that T can hold, aligned for that type.  Exact, but for
-// 64-bit integers, which are rounded.
+// Loops over elements of another type that T can hold, aligned for that type.  Conversion is
+// exact, except that 64-bit integers are rounded.
 template <class T>
 struct ElementKernels {
   BlockSums (*sums)(const std::byte *elements, size_t count);
-  // NULL if the elements are T already.
+  // NULL if the elements are of type T.
   void (*widen)(const std::byte *elements, size_t count, T *out);
 };
 
@@ -90,7 +91,7 @@ struct Kernels {
   ElementKernels<double> of_uint64;
 };
 
-// For the best instruction set of this machine.
+// Returns the loops for the best instruction set of this machine.
 const Kernels &GetKernels();
 
 }  // namespace smdebug::tensor

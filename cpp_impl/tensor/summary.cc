@@ -10,11 +10,11 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// Outside of these magnitudes squares of doubles, or sums of them, leave the range.
+// Outside these magnitudes, squares of doubles or their sums leave double's range.
 constexpr double kLeastSquarable = 0x1p-480;
 constexpr double kGreatestSquarable = 0x1p480;
 
-// A sum that also keeps what rounding took away (Neumaier).
+// A sum that also accumulates the rounding errors (Neumaier).
 class CompensatedSum {
  public:
   void Add(double number) {
@@ -29,7 +29,7 @@ class CompensatedSum {
   double lost_ = 0;
 };
 
-// The mean, as a number and what it lacks, and the sum of squared distances from it.
+// The mean, its rounding error, and the sum of squared distances from the mean.
 struct Spread {
   double mean = 0;
   double rest = 0;
@@ -38,12 +38,12 @@ struct Spread {
   Spread Negated() const { return {-mean, -rest, squares}; }
 };
 
-// Unites spreads of parts (Chan, Golub, LeVeque).
+// Combines the spreads of parts (Chan, Golub, LeVeque).
 class SpreadOfAll {
  public:
   void Add(const Spread &part, double count) {
     if (count_ == 0) {
-      // The step from nothing would round the rest away.
+      // Updating a mean of zero would lose `rest` to rounding.
       mean_ = part.mean;
       rest_ = part.rest;
     }
@@ -114,8 +114,8 @@ class Accumulator {
   SpreadOfAll abs_spread_;
 };
 
-// One infinity decides all sums, so only what does not depend on them is counted.
-// False if the elements are finite after all and only their sum was not.
+// Counts what does not depend on the sums: one infinity or NaN determines all of them.
+// Returns false if all elements are finite and only their sum is not.
 template <class T>
 bool Accumulator::AddNonFinite(NumberBlock<T> &block) {
   const BlockCounts counts = block.Counts();
@@ -131,9 +131,9 @@ bool Accumulator::AddNonFinite(NumberBlock<T> &block) {
   return true;
 }
 
-// From the sums alone if the mean is not so large that their difference would have lost its
-// digits, of which squares of 16-bit floats have 20 bits; else by a second look at the block,
-// which is in the cache.
+// Computes the spread from the sums alone, unless the mean is so large that the difference
+// loses its digits; squares of 16-bit floats have only 20 bits of them.  In that case reads
+// the block again, which is still in the cache.
 template <class T>
 Spread SpreadOf(NumberBlock<T> &block, double sum, double squares, bool absolute) {
   constexpr double kEnough = 0x1p-5;
@@ -205,10 +205,10 @@ void Scale(Statistics::Moments *moments, const Statistics::Moments &scaled, int 
   moments->sum = std::ldexp(scaled.sum, exponent);
 }
 
-// Does the sums again with all elements brought near 1, and scales them back.
+// Recomputes the sums with all elements scaled to about 1, and scales the sums back.
 void SummarizeExtremes(const View &view, Part part, double magnitude, Statistics *out) {
   const int exponent = std::ilogb(magnitude);
-  // The reciprocal may itself be out of range, its two halves are not.
+  // The reciprocal itself may be out of range; its two factors are not.
   const double half = std::ldexp(1, -exponent / 2);
   const double other_half = std::ldexp(1, -exponent - -exponent / 2);
   Accumulator accumulator;

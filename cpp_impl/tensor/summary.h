@@ -1,4 +1,4 @@
-// The pass over a tensor behind Statistics.
+// Computes Statistics in one pass over a tensor.
 #pragma once
 
 #include "tensor/blocks.h"
@@ -6,7 +6,7 @@
 
 namespace smdebug::tensor {
 
-// Of that part of each element; `view` is not of text.
+// Computes statistics over `part` of each element.  `view` must not be text.
 Statistics Summarize(const View &view, Part part);
 
 }  // namespace smdebug::tensor

@@ -1,4 +1,4 @@
-// A tensor that owns its elements.
+// Tensors that own their elements.
 #pragma once
 
 #include <cstdint>
@@ -13,30 +13,30 @@
 
 namespace smdebug::tensor {
 
-// Immutable once shared; copies share the elements.
+// A tensor that owns its elements.  It is immutable once shared; copies share the elements.
 struct Value {
   DType dtype = DType::kInvalid;
   std::vector<int64_t> shape;
-  // The elements, row-major; not for text.  May be a part of a larger buffer.
+  // The elements in row-major order; NULL for text.  May point into a larger buffer.
   std::shared_ptr<const std::byte> data;
   size_t size = 0;
-  // The elements of text, row-major; else NULL.
+  // The elements of a text tensor in row-major order; NULL for other types.
   std::shared_ptr<const std::vector<std::string>> strings;
 
   ByteSpan Bytes() const { return {data.get(), size}; }
   View AsView() const { return {data.get(), shape, {}, dtype}; }
 
-  // A copy of one scalar of a numeric type, with the given shape's sizes all 1.
+  // Returns a value with a copy of one number.  All sizes in `shape` must be 1.
   template <class T>
   static Value Scalar(DType dtype, T element, std::vector<int64_t> shape = {}) {
     return CopyOf(dtype, AsBytes({reinterpret_cast<const char *>(&element), sizeof element}),
                   std::move(shape));
   }
-  // A copy of `bytes` in an aligned buffer.
+  // Returns a value with a copy of `bytes` in an aligned buffer.
   static Value CopyOf(DType dtype, ByteSpan bytes, std::vector<int64_t> shape);
 };
 
-// The one element of a numeric value as a double (a complex number's real part).
+// Returns the only element of a numeric value as a double (the real part if it is complex).
 // Fails: INVALID_ARGUMENT (not one element), UNSUPPORTED (text).
 Result<double> ToDouble(const Value &value);
 

@@ -14,7 +14,7 @@
 namespace smdebug::tensor {
 namespace {
 
-// Every text takes at least its tag and its length in a record.
+// Each text takes at least its tag and its length in a record.
 constexpr uint64_t kMaxTexts = kMaxPayload / 2;
 
 std::string ShapeText(std::span<const int64_t> shape) {
@@ -42,7 +42,7 @@ bool IsCompactAnyway(std::span<const int64_t> shape, const int64_t *strides, int
   return true;
 }
 
-// Whether all elements lie at addresses that exist.
+// Returns true if the addresses of all elements can be represented.
 bool FitsMemory(const void *data, std::span<const int64_t> shape, const int64_t *strides,
                 int64_t element_size) {
   int64_t first = 0;
@@ -65,7 +65,7 @@ bool FitsMemory(const void *data, std::span<const int64_t> shape, const int64_t 
 
 Status CheckParts(const int64_t *shape, int32_t ndim, DType dtype) {
   const auto number = static_cast<int64_t>(dtype);
-  if (!DTypeFromNumber(number)) return InvalidArgument(StrCat("there is no dtype ", number));
+  if (!DTypeFromNumber(number)) return InvalidArgument(StrCat("unknown dtype ", number));
   if (ndim < 0 || ndim > kMaxRank) {
     return InvalidArgument(StrCat("a tensor has 0 to ", kMaxRank, " dimensions, not ", ndim));
   }
@@ -76,8 +76,8 @@ Status CheckParts(const int64_t *shape, int32_t ndim, DType dtype) {
   return Status::Ok();
 }
 
-// Copies a plane whose rows, not columns, are next to each other in memory.  Both sides
-// of a tile stay in the first-level cache.
+// Copies a plane whose rows, not columns, are adjacent in memory.  Source and destination of
+// a tile fit the first-level cache together.
 template <size_t kSize>
 void CopyPlane(const std::byte *from, Dimension rows, Dimension columns, std::byte *to,
                int64_t row_size) {
@@ -109,7 +109,7 @@ PlaneCopier PlaneCopierFor(size_t element_size) {
   }
 }
 
-// The dimension, not the last, along which memory is read best, if that is not the last.
+// Returns the dimension along which memory is read fastest, or nothing if it is the last.
 std::optional<size_t> BetterDimension(const Layout &layout) {
   const auto step = [&](size_t i) { return std::abs(layout.dimensions[i].stride); };
   size_t best = layout.rank - 1;
@@ -120,7 +120,7 @@ std::optional<size_t> BetterDimension(const Layout &layout) {
   return best;
 }
 
-// The same dimensions where the elements go.
+// Returns the layout of the compact copy at `out`, with the same dimensions.
 Layout CompactLayout(const Layout &layout, std::byte *out, size_t element_size) {
   Layout compact = layout;
   compact.origin = out;
@@ -141,7 +141,7 @@ Result<View> View::Check(const void *data, const int64_t *shape, const int64_t *
   SMD_ASSIGN_OR_RETURN(const int64_t count, CountElements(view.shape));
   SMD_RETURN_IF_ERROR(CheckPayload(view.shape, count, dtype));
   if (count == 0) return view;
-  if (data == nullptr) return InvalidArgument("the data is NULL, the tensor is not empty");
+  if (data == nullptr) return InvalidArgument("the data is NULL, but the tensor is not empty");
   const bool is_text = dtype == DType::kString;
   const auto size = static_cast<int64_t>(is_text ? sizeof(const char *) : DTypeSize(dtype));
   if (strides == nullptr || IsCompactAnyway(view.shape, strides, count)) {
@@ -152,7 +152,7 @@ Result<View> View::Check(const void *data, const int64_t *shape, const int64_t *
     view.strides = {strides, static_cast<size_t>(ndim)};
     if (FitsMemory(data, view.shape, strides, size)) return view;
   }
-  return InvalidArgument("the strides lead outside of memory");
+  return InvalidArgument("the strides exceed the address space");
 }
 
 int64_t View::ElementCount() const {
@@ -166,7 +166,7 @@ Result<int64_t> CountElements(std::span<const int64_t> shape) {
   bool is_empty = false;
   for (const int64_t size : shape) {
     if (size < 0) return InvalidArgument(StrCat("a dimension has size ", size));
-    // A tensor without elements has strides too, so the other sizes must do.
+    // An empty tensor has strides too, so the product of the other sizes must not overflow.
     if (size == 0) {
       is_empty = true;
     } else if (__builtin_mul_overflow(count, size, &count)) {

@@ -1,4 +1,4 @@
-// Trains a network that tells three kinds of iris apart, records it, and judges the recording.
+// Trains a network that tells three kinds of iris apart, records it, and evaluates the recording.
 //
 // usage: train_iris IRIS.csv OUT_DIR
 #include <torch/torch.h>
@@ -16,7 +16,7 @@ struct Flowers {
   torch::Tensor kinds;     // 150 numbers from 0 to 2
 };
 
-// Lines of four measures and a kind, after a line of names.
+// Reads lines of four measures and a kind, after a line of names.
 Flowers ReadFlowers(const char *path) {
   std::ifstream file(path);
   std::string line;
@@ -38,10 +38,10 @@ Flowers ReadFlowers(const char *path) {
   return {(raw - raw.mean(0)) / raw.std(0), torch::tensor(kinds)};
 }
 
-// Lends a tensor's memory, which the tensor keeps alive, to the hook.
+// Lets the hook borrow a tensor's memory, which the tensor keeps alive.
 void Save(smdebug::Hook &hook, const std::string &name, const torch::Tensor &tensor) {
   if (!hook.Wants(name)) return;
-  const torch::Tensor kept = tensor.detach().clone();  // the optimizer goes on to change it
+  const torch::Tensor kept = tensor.detach().clone();  // the optimizer keeps changing it
   const auto sizes = kept.sizes();
   const smdebug::Shape shape(sizes.data(), sizes.size());
   hook.SaveOwned(name, smdebug::View(kept.data_ptr<float>(), shape), [kept] {});
@@ -85,17 +85,18 @@ void PrintTensors(const smdebug::Trial &trial) {
   }
 }
 
-void Judge(const smdebug::Trial &trial) {
+void Evaluate(const smdebug::Trial &trial) {
   double last = std::numeric_limits<double>::infinity();
-  smdebug::Rule falls("LossRises", [&last](const smdebug::Trial &judged, int64_t step) {
-    const double loss = judged.Tensor("loss").Value(step).ToDouble();
-    return loss > std::exchange(last, loss) ? smdebug::Judgement::kFinding
-                                            : smdebug::Judgement::kNoFinding;
+  smdebug::RuleSet set;
+  set.Add("VanishingGradient", R"({"threshold": "1e-2"})");
+  set.AddFunction("LossRises", [&last](smdebug::RuleStep &step) {
+    const double loss = step.GetTrial().Tensor("loss").Value(step.Step()).ToDouble();
+    if (loss > std::exchange(last, loss)) step.Report("the loss rises");
   });
-  std::printf("LossRises: %zu findings\n", falls.Run(trial).size());
-  smdebug::Rule vanishing = smdebug::Rule::BuiltIn("VanishingGradient", R"({"threshold": "1e-2"})");
-  std::printf("VanishingGradient: %zu findings\n", vanishing.Run(trial).size());
-  std::printf("%s\n", vanishing.LastFinding().c_str());
+  set.Evaluate(trial);
+  for (const smdebug::RuleResult &result : set.Results()) {
+    std::printf("%s: %s\n", result.rule.c_str(), result.message.c_str());
+  }
 }
 
 }  // namespace
@@ -109,7 +110,7 @@ int main(int argc, char **argv) {
     Train(ReadFlowers(argv[1]), argv[2]);
     const auto trial = smdebug::Trial::Open(argv[2]);
     PrintTensors(trial);
-    Judge(trial);
+    Evaluate(trial);
   } catch (const std::exception &error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

@@ -3,8 +3,8 @@
 
     python demo.py --out demo_output
 
-The first network is sound.  The second has a planted fault: many sigmoid layers that
-start from weights too small for them, so that hardly any gradient reaches the first.
+The first network is healthy.  The second has a planted fault: it has many sigmoid layers
+whose initial weights are too small, so almost no gradient reaches the first layer.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import shutil
 import sys
 import time
 
-# Two networks of this size are trained faster without threads of the linear algebra.
+# Networks of this size train faster without threads for linear algebra.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -37,7 +37,7 @@ def main():
     parser.add_argument("--out", default="demo_output", help="folder for trials and picture")
     out = parser.parse_args().out
     begin = time.perf_counter()
-    sys.stdout.reconfigure(errors="replace")  # terminals that know no lines and bars
+    sys.stdout.reconfigure(errors="replace")  # for terminals without line characters
     print(f"smdebug {smd.__version__}: which of these two trainings is ill?")
 
     prepare(out)
@@ -57,13 +57,13 @@ def main():
     seconds = time.perf_counter() - begin
     is_right = findings["healthy"].step is None and caught is not None
     is_right = is_right and all(finding.rules_agree for finding in findings.values())
-    verdict = "The healthy training passes, the faulty one is caught." if is_right else "WRONG."
-    print(f"\n{verdict}  ({seconds:.1f} s)")
+    result = "The healthy training passes, the faulty one is caught." if is_right else "WRONG."
+    print(f"\n{result}  ({seconds:.1f} s)")
     return 0 if is_right else 1
 
 
 def prepare(out):
-    """Empties the output folder, if it is one of ours."""
+    """Empties the output folder if an earlier run of this program created it."""
     if os.path.isdir(out) and os.listdir(out):
         if not os.path.exists(os.path.join(out, MARKER)):
             sys.exit(f"{out} holds files that are not from this demo; choose another --out")
@@ -76,13 +76,13 @@ def prepare(out):
 def train(out):
     digits = Digits(np.random.default_rng(0))
     tables.heading(1, "Training two networks on the UCI digits, recorded")
-    outcomes = {}
+    trained = {}
     for run in (HEALTHY, FAULTY):
         progress = tables.Progress(run.name, EPOCHS * digits.steps_per_epoch)
-        outcomes[run.name] = Trainer(run, digits, os.path.join(out, run.name)).train(progress)
+        trained[run.name] = Trainer(run, digits, os.path.join(out, run.name)).train(progress)
     print()
     tables.facts(
-        outcomes,
+        trained,
         {
             "network": lambda it: it.run.network,
             "initial weights": lambda it: it.run.start,
@@ -110,7 +110,7 @@ def show(healthy, faulty):
 
 
 class Finding:
-    """What the rule of vanishing_gradient.py, and the built-in one, found in a trial."""
+    """The findings of the rule in vanishing_gradient.py and of the built-in rule in a trial."""
 
     def __init__(self, trial):
         self.rule = VanishingGradientRule(trial, threshold=THRESHOLD)
@@ -120,10 +120,10 @@ class Finding:
         except RuleEvaluationConditionMet as met:
             self.step, self.mode_step = met.step, trial.mode_step(met.step)
         except NoMoreData:
-            pass  # the trial has ended, and all of its steps were judged
+            pass  # all steps of the finished trial were evaluated
         gradient = trial.tensor_names(collection="gradients")[0]
-        judged = trial.tensor(gradient).steps()
-        self.judged = [step for step in judged if self.step is None or step <= self.step]
+        checked = trial.tensor(gradient).steps()
+        self.checked = [step for step in checked if self.step is None or step <= self.step]
         self.builtin = BuiltinRule("VanishingGradient", trial.path, threshold=THRESHOLD)
         self.rules_agree = self.builtin.steps[:1] == ([] if self.step is None else [self.step])
 
@@ -136,8 +136,8 @@ def report(findings):
     tables.facts(
         findings,
         {
-            "verdict": lambda it: "passes" if it.step is None else "CAUGHT",
-            "steps judged": lambda it: len(it.judged),
+            "result": lambda it: "passes" if it.step is None else "CAUGHT",
+            "steps checked": lambda it: len(it.checked),
             "first met at": Finding.where,
             "by the tensor": lambda it: it.rule.culprit[0] if it.rule.culprit else "",
             "its mean": lambda it: f"{it.rule.culprit[1]:.2e}" if it.rule.culprit else "",

@@ -1,6 +1,6 @@
 """A small multi-layer perceptron in NumPy, with backpropagation written out.
 
-It stands for any training code: nothing in this file knows of smdebug.
+It stands for any training code: this file does not use smdebug.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
-# Each activation with its derivative, written in terms of its output.
+# Each activation with its derivative as a function of its output.
 ACTIVATIONS = {
     "relu": (relu, lambda output: (output > 0).astype(output.dtype)),
     "sigmoid": (sigmoid, lambda output: output * (1 - output)),
@@ -42,7 +42,7 @@ class Layer:
         return self.output
 
     def backward(self, gradient):
-        """Takes the loss's gradient by this layer's output; gives the one by its input."""
+        """Takes the loss's gradient by the layer's output; returns the gradient by its input."""
         _, derivative = ACTIVATIONS[self.activation]
         if derivative is not None:
             gradient = gradient * derivative(self.output)
@@ -61,7 +61,7 @@ def softmax(x):
 
 
 class Network:
-    """Hidden layers of one activation, and a softmax layer for the classes.
+    """Hidden layers with one activation, and a softmax layer for the classes.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ class Network:
     activation : str
         "relu" or "sigmoid".
     deviation : float or None
-        Standard deviation of the initial weights; None: sqrt(2 / inputs) ("He"), which
-        keeps signals of one size from layer to layer.
+        Standard deviation of the initial weights; None: sqrt(2 / inputs) ("He"), which keeps
+        the size of signals equal from layer to layer.
     """
 
     def __init__(self, sizes, activation, deviation, rng):
@@ -95,7 +95,7 @@ class Network:
         return x
 
     def backward(self, labels):
-        """Gradients of the mean cross-entropy of the last forward pass."""
+        """Returns the gradients of the mean cross-entropy of the last forward pass."""
         gradient = self.layers[-1].output.copy()
         gradient[np.arange(len(labels)), labels] -= 1
         gradient /= len(labels)
@@ -103,7 +103,7 @@ class Network:
             gradient = layer.backward(gradient)
 
     def update(self, learning_rate, weight_decay):
-        """One step of stochastic gradient descent."""
+        """Makes one step of stochastic gradient descent."""
         for layer in self.layers:
             layer.update(learning_rate, weight_decay)
 

@@ -1,4 +1,4 @@
-"""The picture: losses of both trainings, and the size of gradients layer by layer."""
+"""Draws the losses of both trainings, and the size of the gradients of each layer."""
 
 import matplotlib
 
@@ -23,7 +23,7 @@ def draw(path, healthy, faulty, threshold, caught):
     healthy, faulty : Trial
         The trials.
     threshold : float
-        The rule's.
+        The rule's threshold.
     caught : int
         The TRAIN step at which the rule's condition was met in the faulty training.
     """
@@ -86,7 +86,7 @@ def _losses(axes, healthy, faulty, caught):
 
 
 def _evaluations(trial):
-    """Losses of evaluations, each at the TRAIN step that it followed."""
+    """Returns the losses of evaluations, each at the TRAIN step before it."""
     losses = trial.tensor("loss").values(smd.modes.EVAL)
     train = np.array([trial.global_step(smd.modes.TRAIN, s) for s in trial.steps(smd.modes.TRAIN)])
     places = [

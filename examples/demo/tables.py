@@ -1,4 +1,4 @@
-"""What is printed: progress, and tables of what a trial holds."""
+"""Prints progress, and tables of the content of a trial."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ STATISTICS = ("min", "max", "mean", "std", "l2")
 
 
 class Progress:
-    """One line that is written over on a terminal; a few plain lines elsewhere."""
+    """Prints one line that is overwritten on a terminal, or a few plain lines elsewhere."""
 
     WIDTH = 28
 
@@ -43,7 +43,7 @@ def heading(number, text):
 
 
 def table(header, rows, right=()):
-    """Prints rows of texts in columns; those named in `right` are aligned to the right."""
+    """Prints rows of text in columns; the columns named in `right` are aligned to the right."""
     rows = [[str(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(header, *rows)]
 
@@ -68,7 +68,7 @@ def size(count):
 
 
 def files_of(folder):
-    """Number of files below a folder, and their bytes."""
+    """Returns the number of files in a folder, and their total size in bytes."""
     sizes = [
         os.path.getsize(os.path.join(place, name))
         for place, _, names in os.walk(folder)
@@ -84,7 +84,7 @@ def steps_text(steps):
 def facts(columns, rows):
     """Prints a table of facts (rows) about things (columns).
 
-    `rows` maps a fact's name to a function that gives it for one of the things.
+    `rows` maps the name of a fact to a function that returns it for one thing.
     """
     table(
         ["", *columns],
@@ -93,7 +93,7 @@ def facts(columns, rows):
 
 
 def trials_table(trials):
-    """Modes, steps, tensors and files of trials, side by side."""
+    """Prints modes, steps, tensors and files of trials, side by side."""
     modes = {mode for trial in trials for mode in trial.modes()} | {smd.modes.GLOBAL}
     files = {trial: files_of(trial.path) for trial in trials}
     rows = {
@@ -108,7 +108,7 @@ def trials_table(trials):
 
 
 def collections_table(trial):
-    """The collections that hold tensors: how many, when saved, in what form."""
+    """Prints the collections that hold tensors: number, save config and saved form."""
     rows = []
     for name, collection in trial.collections().items():
         tensors = trial.tensor_names(collection=name)
@@ -130,7 +130,7 @@ def collections_table(trial):
 
 
 def tensor_table(trial, name, steps, mode=smd.modes.TRAIN):
-    """A tensor at some steps: shape and statistics, saved or computed."""
+    """Prints a tensor at some steps: shape and statistics, saved or computed."""
     tensor = trial.tensor(name)
     rows = []
     for step in steps:

@@ -19,7 +19,7 @@ WEIGHT_DECAY = 0.01
 
 @dataclass
 class Run:
-    """What is trained: the same data and recipe, another network."""
+    """The settings of a training: the data and the recipe are the same, the network differs."""
 
     name: str
     sizes: List[int]
@@ -40,7 +40,7 @@ FAULTY = Run("faulty", [64, 32, 32, 32, 32, 32, 32, 10], "sigmoid", 0.13)
 
 
 class Digits:
-    """1,797 pictures of 8 x 8 grey values, a fifth of them kept for evaluation."""
+    """1,797 images of 8 x 8 grey values; a fifth of them is kept for evaluation."""
 
     def __init__(self, rng):
         digits = load_digits()
@@ -63,7 +63,7 @@ class Digits:
 
 
 def make_hook(out_dir):
-    """Says what is recorded, and when."""
+    """Creates a hook, which selects what is recorded, and when."""
     hook = smd.Hook(
         out_dir=out_dir,
         include_collections=["weights", "biases", "gradients", "activations"],
@@ -84,7 +84,7 @@ def make_hook(out_dir):
 
 
 def save_tensors(hook, network, loss):
-    """Offers the hook everything; what no collection wants costs a look-up."""
+    """Passes everything to the hook; an unselected tensor costs one hash look-up."""
     for layer in network.layers:
         hook.save(f"{layer.name}.weight", layer.weight)
         hook.save(f"{layer.name}.bias", layer.bias)
@@ -95,19 +95,19 @@ def save_tensors(hook, network, loss):
 
 
 @dataclass
-class Outcome:
+class RunResult:
     run: Run
     loss: float
     accuracy: float
     steps: int
-    seconds: float  # of training, recording included
-    recording: float  # seconds of that spent in the hook
+    seconds: float  # duration of the training, with recording
+    recording: float  # seconds of that in the hook
     tensors: int  # written, with reductions
-    payload: int  # bytes of them
+    payload: int  # size of these tensors in bytes
 
 
 class Trainer:
-    """Runs one training, and measures what of it is recording."""
+    """Runs one training, and measures the time for recording."""
 
     def __init__(self, run, digits, out_dir):
         self.run = run
@@ -127,7 +127,7 @@ class Trainer:
             self.hook.close()
         written = self.hook.count("tensors_written"), self.hook.count("bytes_written")
         steps, seconds = self.hook.step + 1, time.perf_counter() - begin
-        return Outcome(self.run, loss, share, steps, seconds, self.recording, *written)
+        return RunResult(self.run, loss, share, steps, seconds, self.recording, *written)
 
     def train_step(self, pictures, labels):
         loss = cross_entropy(self.network.forward(pictures), labels)

@@ -1,10 +1,10 @@
-"""A rule, written as users write theirs."""
+"""A rule, written as users write their own."""
 
 from smdebug.rules import Rule
 
 
 class VanishingGradientRule(Rule):
-    """Is some gradient too small to train with?"""
+    """Checks whether a gradient is too small to train with."""
 
     def __init__(self, base_trial, threshold="1e-7"):
         super().__init__(base_trial, other_trials=None)

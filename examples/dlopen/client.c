@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Every function used, without its smd_. */
+/* All functions used here, without the prefix smd_. */
 /* clang-format off */
 #define FUNCTIONS(X)                                                                        \
   X(require_abi) X(error_message) X(save_config_new) X(save_config_set) X(save_config_free) \
@@ -14,7 +14,7 @@
   X(tensor_free) X(value_to_double) X(value_free)
 /* clang-format on */
 #define DECLARE(name) static __typeof__(smd_##name) *name;
-/* C has no cast from an object's address to a function's; POSIX says they share a form. */
+/* C has no cast from an object's address to a function's; POSIX guarantees this form. */
 #define FIND(name) *(void **)(&(name)) = find(library, "smd_" #name);
 FUNCTIONS(DECLARE)
 

@@ -1,8 +1,8 @@
-# Records a trial and reads it back, by Ruby's Fiddle: ruby client.rb LIBRARY OUT_DIR
+# Records a trial and reads it back, with Ruby's Fiddle: ruby client.rb LIBRARY OUT_DIR
 require "fiddle/import"
 abort "usage: ruby #{$PROGRAM_NAME} LIBRARY OUT_DIR" unless ARGV.size == 2
 
-# The functions of the library that are used here.  Handles and errors are void *.
+# The functions of the library that this file uses.  Handles and errors are void *.
 module Smd
   extend Fiddle::Importer
   dlload ARGV[0]
@@ -27,7 +27,7 @@ module Smd
   extern "void *smd_value_to_double(void *, void *)"
   %w[error save_config hook_options hook trial tensor value].each { |kind| extern "void smd_#{kind}_free(void *)" }
 
-  # Calls smd_<name> and raises the error that it answers, if any.
+  # Calls smd_<name> and raises the error that it returns, if any.
   def self.call(name, *arguments)
     error = send("smd_#{name}", *arguments)
     return if error.null?
@@ -36,7 +36,7 @@ module Smd
     raise message
   end
 
-  # The handle that smd_<name> puts where its last argument points, freed with its owner.
+  # Returns the handle that smd_<name> stores through its last argument; its owner frees it.
   def self.make(kind, name, *arguments)
     slot = Fiddle::Pointer.malloc(Fiddle::SIZEOF_VOIDP, Fiddle::RUBY_FREE)
     call(name, *arguments, slot)

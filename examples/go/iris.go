@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Fisher's irises: a line each of four lengths in cm and the species, after a heading.
+// Fisher's irises: after a heading, each line holds four lengths in cm and the species.
 //
 //go:embed iris.csv
 var irisCSV string
@@ -20,7 +20,7 @@ const (
 	species  = 3
 )
 
-// loadIris returns the lengths, centred, and the species as rows of 0 and 1.
+// loadIris returns the centred lengths, and the species as rows of 0 and 1.
 func loadIris() (lengths, labels *mat.Dense, err error) {
 	lines, err := csv.NewReader(strings.NewReader(irisCSV)).ReadAll()
 	if err != nil {

@@ -1,5 +1,5 @@
 // Command go trains a small network on Fisher's irises twice, the second time with a
-// planted fault, records both trainings, and lets rules find which one is ill.
+// planted fault, records both trainings, and lets rules find the faulty one.
 package main
 
 import (
@@ -89,13 +89,13 @@ func train(path string, rate float64) (err error) {
 	})
 }
 
-// view is a matrix where it lies; its rows need not lie close together.
+// view returns a view of a matrix in place; its rows need not be contiguous.
 func view(m *mat.Dense) smdebug.View {
 	raw := m.RawMatrix()
 	return smdebug.ViewOf(raw.Data, raw.Rows, raw.Cols).WithStrides(raw.Stride, 1)
 }
 
-// report reads a training back and lets two rules judge it.
+// report reads a training back and lets two rules evaluate it.
 func report(ctx context.Context, path string) error {
 	trial, err := smdebug.OpenTrial(ctx, path, smdebug.TrialOptions{})
 	if err != nil {
@@ -126,12 +126,12 @@ func report(ctx context.Context, path string) error {
 		if err != nil {
 			return err
 		}
-		verdict := "passes"
+		result := "passes"
 		if len(findings) > 0 {
-			verdict = fmt.Sprintf("met at %d steps, first at %d:\n%21s%s",
+			result = fmt.Sprintf("met at %d steps, first at %d:\n%21s%s",
 				len(findings), findings[0].Step, "", findings[0].Message)
 		}
-		fmt.Printf("  %-18s %s\n", rule.Name(), verdict)
+		fmt.Printf("  %-18s %s\n", rule.Name(), result)
 	}
 	return nil
 }

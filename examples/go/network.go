@@ -10,7 +10,7 @@ import (
 
 const hidden = 16
 
-// network has one hidden layer of tanh, and softmax over it.
+// network has one hidden layer of tanh, followed by softmax.
 type network struct {
 	layer1, layer2     *mat.Dense // weights
 	gradient1          *mat.Dense
@@ -18,7 +18,7 @@ type network struct {
 	activated, guessed mat.Dense
 }
 
-// newNetwork draws the same small weights each time.
+// newNetwork returns a network that always has the same small initial weights.
 func newNetwork() *network {
 	random := rand.New(rand.NewPCG(1, 2))
 	draw := func(rows, columns int) *mat.Dense {
@@ -34,7 +34,7 @@ func newNetwork() *network {
 	}
 }
 
-// step learns once from all examples, and returns the loss before that.
+// step trains once on all examples, and returns the loss before the update.
 func (n *network) step(inputs, labels *mat.Dense, rate float64) float64 {
 	loss := n.guess(inputs, labels)
 	examples, _ := inputs.Dims()
@@ -76,7 +76,7 @@ func (n *network) guess(inputs, labels *mat.Dense) float64 {
 	return loss / float64(examples)
 }
 
-// accuracy is the share of examples whose species was guessed right last.
+// accuracy returns the fraction of examples whose species the last guess got right.
 func (n *network) accuracy(labels *mat.Dense) float64 {
 	examples, _ := labels.Dims()
 	right := 0.0

@@ -7,16 +7,16 @@ import (
 	"github.com/libsmdebug/libsmdebug/bindings/go/smdebug"
 )
 
-// LossFalls is met where the loss is not less than at the step judged before.
+// LossFalls holds if the loss is not less than at the step evaluated before.
 type LossFalls struct {
-	last   float64
-	judged int
-	said   string
+	last      float64
+	evaluated int
+	message   string
 }
 
 func (*LossFalls) Name() string { return "LossFalls" }
 
-func (r *LossFalls) LastFinding() string { return r.said }
+func (r *LossFalls) LastFinding() string { return r.message }
 
 func (r *LossFalls) InvokeAtStep(_ context.Context, trial *smdebug.Trial, step int64) (bool, error) {
 	tensor, err := trial.Tensor("loss")
@@ -24,14 +24,14 @@ func (r *LossFalls) InvokeAtStep(_ context.Context, trial *smdebug.Trial, step i
 		return false, err
 	}
 	defer tensor.Close()
-	// A step of evaluation has none: the rule passes it over.
+	// An evaluation step has no training loss: the rule skips it.
 	loss, err := tensor.Reduction(step, smdebug.Global, "mean")
 	if err != nil {
 		return false, err
 	}
-	rises := r.judged > 0 && loss >= r.last
-	r.said = fmt.Sprintf("the loss went from %.2f to %.2f", r.last, loss)
+	rises := r.evaluated > 0 && loss >= r.last
+	r.message = fmt.Sprintf("the loss went from %.2f to %.2f", r.last, loss)
 	r.last = loss
-	r.judged++
+	r.evaluated++
 	return rises, nil
 }

@@ -1,4 +1,4 @@
-"""Teaches a network of plain JAX which of two spirals a point is on, and judges the training.
+"""Teaches a network of plain JAX which of two spirals a point is on, and evaluates the training.
 
 python train_spirals.py [FOLDER]    the folder of the trial; "spirals" if not given
 """
@@ -42,13 +42,13 @@ def loss_of(params, x, y):
 
 def train_step(params, x, y, record):
     loss, gradients = jax.value_and_grad(loss_of)(params, x, y)
-    if record:  # a second program, which only the steps run that are saved
+    if record:  # a second program, which runs only at saved steps
         hook.save_tree("gradient/params", gradients)
     return jax.tree.map(lambda p, g: p - RATE * g, params, gradients), loss
 
 
 class Plateau(Rule):
-    """The loss of the last 30 saved steps is hardly less than that of the 30 before."""
+    """Holds if the loss of the last 30 saved steps is hardly less than that of the 30 before."""
 
     def invoke_at_step(self, step):
         loss = self.base_trial.tensor("loss")

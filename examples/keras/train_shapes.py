@@ -1,7 +1,7 @@
-"""Trains a small network to tell drawn shapes apart, records it, and judges the training.
+"""Trains a small network to tell drawn shapes apart, records it, and evaluates the training.
 
 python train_shapes.py [FOLDER]    the folder of the trial; "shapes" if not given
-Runs with Keras 2 or 3, whatever the backend: KERAS_BACKEND=jax python train_shapes.py
+Runs with Keras 2 or 3 and any backend: KERAS_BACKEND=jax python train_shapes.py
 """
 
 import sys
@@ -16,7 +16,7 @@ SIZE, EPOCHS, BATCH = 12, 8, 50
 
 
 def drawn(count, seed):
-    """Noisy pictures of disks, squares and crosses, and which of them each one shows."""
+    """Returns noisy pictures of disks, squares and crosses, and the shape in each."""
     rng = np.random.default_rng(seed)
     row, column = np.mgrid[:SIZE, :SIZE]
     kinds = rng.integers(3, size=count)
@@ -52,7 +52,7 @@ def train(folder):
 
 
 class Plateau(Rule):
-    """From one epoch to the next, the validation's accuracy has hardly risen."""
+    """Holds if the validation's accuracy has hardly risen since the last epoch."""
 
     def set_required_tensors(self, step):
         self.req_tensors.add("val_accuracy", [step])

@@ -1,4 +1,4 @@
-"""Trains scikit-learn's network on the UCI digits, records it, and judges the training.
+"""Trains scikit-learn's network on the UCI digits, records it, and evaluates the training.
 
 python train_digits.py [FOLDER]    the folder of the trial; "digits" if not given
 """
@@ -19,7 +19,7 @@ EPOCHS, BATCH, LEARNING_RATE = 20, 64, 0.2
 def train(hook):
     digits = load_digits()
     x, x_test, y, y_test = train_test_split(digits.data / 16, digits.target, random_state=1)
-    # Plain descent, so that each update is the gradient times the learning rate.
+    # Plain descent: each update is the gradient times the learning rate.
     model = MLPClassifier((32, 16), solver="sgd", momentum=0, batch_size=BATCH,
                           learning_rate_init=LEARNING_RATE, random_state=1)  # fmt: skip
     for epoch in range(EPOCHS):
@@ -39,7 +39,7 @@ def train(hook):
 
 
 class Plateau(Rule):
-    """The accuracy has not risen for some evaluations: time to stop."""
+    """Holds if the accuracy has not risen for some evaluations: time to stop."""
 
     def __init__(self, base_trial, patience=4):
         super().__init__(base_trial)
@@ -54,7 +54,7 @@ class Plateau(Rule):
         return len(past) > self.patience and max(past[-self.patience :]) <= past[-self.patience - 1]
 
 
-def verdict(rule):
+def finding(rule):
     try:
         invoke_rule(rule, raise_eval_cond=True)
     except RuleEvaluationConditionMet as met:
@@ -72,5 +72,5 @@ trial = smd.create_trial(folder)
 losses = trial.tensor("loss").values(smd.modes.TRAIN)
 print(f"recorded {len(trial.steps())} steps of {len(trial.tensor_names())} tensors")
 print(f"loss {losses[0].item():.2f} at first, {losses[max(losses)].item():.2f} at last")
-print("Plateau:", verdict(Plateau(trial)))
-print("VanishingGradient:", verdict(BuiltinRule(trial, "VanishingGradient")))
+print("Plateau:", finding(Plateau(trial)))
+print("VanishingGradient:", finding(BuiltinRule(trial, "VanishingGradient")))

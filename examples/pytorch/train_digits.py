@@ -1,4 +1,4 @@
-"""Trains a small network on the UCI digits, records it, and judges the training.
+"""Trains a small network on the UCI digits, records it, and evaluates the training.
 
 python train_digits.py [FOLDER]    the folder of the trial; "digits" if not given
 """
@@ -44,7 +44,7 @@ def train(hook, model, x, x_test, y, y_test):
 
 
 class GoodEnough(Rule):
-    """The accuracy has reached 95 %: the training may stop."""
+    """Holds if the accuracy has reached 95 %: the training may stop."""
 
     def set_required_tensors(self, step):
         self.req_tensors.add("scalar/accuracy", [step])

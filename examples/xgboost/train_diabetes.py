@@ -1,4 +1,4 @@
-"""Trains XGBoost on the diabetes data of scikit-learn, records it, and judges the training.
+"""Trains XGBoost on the diabetes data of scikit-learn, records it, and evaluates the training.
 
 python train_diabetes.py [FOLDER]    the folder of the trial; "diabetes" if not given
 """
@@ -35,7 +35,7 @@ def train(folder):
 
 
 class Overfit(Rule):
-    """The error of the test data has not fallen for some saved rounds."""
+    """Holds if the error of the test data has not fallen for some saved rounds."""
 
     def __init__(self, base_trial, patience=5):
         super().__init__(base_trial)
@@ -50,7 +50,7 @@ class Overfit(Rule):
         return len(past) > self.patience and min(past[-self.patience :]) >= past[-self.patience - 1]
 
 
-def verdict(rule):
+def finding(rule):
     try:
         invoke_rule(rule, raise_eval_cond=True)
     except RuleEvaluationConditionMet as met:
@@ -73,4 +73,4 @@ gains = {
     for name in trial.tensor_names(regex="^feature_importance/total_gain/")
 }
 print("most is gained by", ", ".join(sorted(gains, key=gains.get, reverse=True)[:3]))
-print("Overfit:", verdict(Overfit(trial)))
+print("Overfit:", finding(Overfit(trial)))

@@ -228,7 +228,7 @@ FIGURES: list[tuple[str, str, Callable[[Round], float], str]] = [
      lambda r: r["c"]["reduce_16MiB:bytes_per_second"] / r["numpy"]["sum"], ">= 0.5"),
     ("18 reductions of 16 MiB float32", "x the original",
      lambda r: r["c"]["reduce_16MiB:bytes_per_second"] / r["original"]["reduce_16MiB"], ""),
-    ("a tensor nobody wants, C", "ns",
+    ("an unselected tensor, C", "ns",
      lambda r: r["c"]["save_unwanted"] * 1e9, "< 100"),
     ("refresh of an unchanged trial, 10,000 steps against 100", "x",
      lambda r: r["c"]["refresh_unchanged/10000"] / r["c"]["refresh_unchanged/100"], "about 1"),

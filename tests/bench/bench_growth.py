@@ -140,7 +140,7 @@ def draw(sizes: list[list[float]], tensors: list[list[float]], entries: list[lis
     from matplotlib import pyplot
 
     in_chart = [row for row in entries if row[0] == 100 and row[2] == 1]
-    panels = [
+    plots = [
         ("bytes of a tensor", "MB/s", {
             "recorded": [(row[0], row[1]) for row in sizes],
             "write()": [(row[0], row[1] / row[2]) for row in sizes],
@@ -163,7 +163,7 @@ def draw(sizes: list[list[float]], tensors: list[list[float]], entries: list[lis
             "a value read": [(row[0], row[4]) for row in workers]}),
     ]  # fmt: skip
     figure, axes = pyplot.subplots(2, 3, figsize=(11, 6.4), facecolor="white")
-    for axis, (across, up, lines) in zip(axes.flat, panels):
+    for axis, (across, up, lines) in zip(axes.flat, plots):
         for name, points in lines.items():
             is_peer = name.endswith("()") or "an entry" in name
             axis.plot(*zip(*points), marker="" if is_peer else "o", markersize=4,

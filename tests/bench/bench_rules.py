@@ -28,7 +28,7 @@ import torch
 from pytorch_training import Training
 
 from smdebug import Hook, ReductionConfig, SaveConfig, modes
-from smdebug.rules import Panel
+from smdebug.rules import RuleSet, builtin_rules
 from smdebug.trials import create_trial
 
 PROFILES = ("aws", "calibrated")
@@ -36,7 +36,7 @@ PROFILES = ("aws", "calibrated")
 LIVE = (("aws", 1), ("aws", 16), ("calibrated", 1), ("calibrated", 5))
 # Of a training, as docs/rules.md has rules look at its beginning.
 FIRST, WHOLE = 50, 1000
-# Judges a run by another one.
+# Evaluates a run by another one.
 NOT_ASKED = {"SimilarAcrossRuns"}
 # By name, a figure of each set.
 Measured = Dict[str, List[float]]
@@ -56,13 +56,13 @@ WARM_UP = 16
 GOALS = {"stored": 1.0, "live": 0.01}
 
 
-def panel_of(profile: str, interval: int = 1) -> Panel:
+def rule_set_of(profile: str, interval: int = 1) -> RuleSet:
     """All rules."""
-    panel = Panel(profile, SaveConfig(save_interval=interval))
-    for rule in (each["name"] for each in Panel.rules()):
+    rule_set = RuleSet(profile, SaveConfig(save_interval=interval))
+    for rule in (each.name for each in builtin_rules()):
         if rule not in NOT_ASKED:
-            panel.add(rule, EXAMPLES.get(rule))
-    return panel
+            rule_set.add(rule, EXAMPLES.get(rule))
+    return rule_set
 
 
 # ---- stored ------------------------------------------------------------------------------
@@ -90,12 +90,12 @@ def record(folder: str) -> None:
     hook.close()
 
 
-def judge_stored(folder: str, profile: str) -> float:
+def evaluate_stored(folder: str, profile: str) -> float:
     """The seconds that all rules take, without opening the trial."""
     trial = create_trial(folder)
     trial.tensor_names()
     begin = time.perf_counter()
-    for _ in panel_of(profile).run(trial, wait=False):
+    for _ in rule_set_of(profile).evaluate(trial, wait=False):
         pass
     return time.perf_counter() - begin
 
@@ -124,11 +124,11 @@ def typical(steps: Sequence[List[float]], interval: int) -> List[float]:
     return [(look + (interval - 1) * other) / interval for look, other in zip(looked_at, others)]
 
 
-def judge_set(folder: str, profile: str, interval: int) -> List[List[float]]:
+def evaluate_set(folder: str, profile: str, interval: int) -> List[List[float]]:
     """Without, with a hook, with rules: what a step typically takes, by each clock."""
     trainings = [Training() for _ in range(3)]
     hooks = [hooked(trainings[i], f"{folder}/{i}") for i in (1, 2)]
-    hooks[1].watch(panel_of(profile, interval))
+    hooks[1].attach(rule_set_of(profile, interval))
     seconds: List[List[List[float]]] = [[], [], []]
     warm_up = -(-WARM_UP // interval) * interval
     for step in range(warm_up + STEPS_OF_SET):
@@ -146,10 +146,10 @@ def judge_set(folder: str, profile: str, interval: int) -> List[List[float]]:
     return [typical(each, interval) for each in seconds]
 
 
-def judge_live(folder: str, profile: str, interval: int) -> Measured:
+def evaluate_live(folder: str, profile: str, interval: int) -> Measured:
     """Of each set: shares of a step, by the clock and of the training thread's work."""
     torch.set_num_threads(1)
-    sets = [judge_set(f"{folder}/{number}", profile, interval) for number in range(SETS)]
+    sets = [evaluate_set(f"{folder}/{number}", profile, interval) for number in range(SETS)]
     clock, thread = 0, 1
     return {
         "ms": [1e3 * without[clock] for without, _, _ in sets],
@@ -203,7 +203,7 @@ def main() -> None:
     try:
         record(f"{folder}/stored")
         stored = {
-            profile: min(judge_stored(f"{folder}/stored", profile) for _ in range(3))
+            profile: min(evaluate_stored(f"{folder}/stored", profile) for _ in range(3))
             for profile in PROFILES
         }
         print("| stored | rules | seconds | to reach | reached |\n|---|---|---|---|---|")
@@ -212,7 +212,7 @@ def main() -> None:
             what = f"{STEPS:,} steps x {2 * WEIGHTS} tensors"
             print(f"| {what} | {profile} | {seconds:.2f} | < 1 | {reached} |")
         live = {
-            (profile, interval): judge_live(f"{folder}/{profile}-{interval}", profile, interval)
+            (profile, interval): evaluate_live(f"{folder}/{profile}-{interval}", profile, interval)
             for profile, interval in LIVE
         }
     finally:

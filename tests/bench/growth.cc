@@ -81,10 +81,10 @@ void Record(const std::string &folder, const Shape &shape) {
 }
 
 size_t CountSteps(smd_trial *trial) {
-  smd_steps *steps = nullptr;
+  smd_integers *steps = nullptr;
   Check(smd_trial_steps(trial, SMD_MODE_GLOBAL, 0, &steps));
-  const size_t count = smd_steps_count(steps);
-  smd_steps_free(steps);
+  const size_t count = smd_integers_count(steps);
+  smd_integers_free(steps);
   return count;
 }
 

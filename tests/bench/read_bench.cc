@@ -12,9 +12,9 @@ using bench::Check;
 constexpr int64_t kMiB = int64_t{1} << 20;
 
 void Refresh(smd_trial *trial) {
-  smd_steps *steps = nullptr;
+  smd_integers *steps = nullptr;
   Check(smd_trial_steps(trial, SMD_MODE_GLOBAL, 0, &steps));
-  smd_steps_free(steps);
+  smd_integers_free(steps);
 }
 
 // range(0): steps of 100 tensors of 64 bytes.

@@ -1,4 +1,6 @@
 /* Functions of the caller: rules, log lines, errors made by hand. */
+#include <math.h>
+
 #include "expect.h"
 
 static int destroyed = 0;
@@ -10,40 +12,69 @@ static void destroy(void *self) {
 /* ---- rules ---- */
 
 typedef struct {
-  int judged;
-  int64_t at;     /* the step at which it answers ... */
+  int calls;
+  int64_t at;     /* the step at which it returns ... */
   int32_t answer; /* ... this, with ... */
   smd_code code;  /* ... an error of this code, if any */
+  int finds;      /* ... and so many findings */
+  smd_rule_set *set;
 } script;
 
-static int32_t judge(void *self, smd_trial *trial, int64_t step, smd_error **error) {
+static int32_t evaluate(void *self, smd_trial *trial, int64_t step, smd_findings *findings,
+                        smd_error **error) {
   script *own = self;
   smd_tensor *tensor = NULL;
-  ++own->judged;
+  smd_rule_results *results = NULL;
+  smd_findings *none = NULL;
+  smd_finding finding = SMD_FINDING_INIT;
+  ++own->calls;
   EXPECT(trial != NULL && *error == NULL);
   EXPECT_OK(smd_trial_tensor(trial, "w", &tensor));
   smd_tensor_free(tensor);
-  if (step != own->at) return SMD_RULE_NO_FINDING;
+  /* No lock is held. */
+  EXPECT_OK(smd_rule_set_results(own->set, &results));
+  EXPECT(smd_rule_results_count(results) == 1);
+  smd_rule_results_free(results);
+  EXPECT_CODE(SMD_WRONG_STATE, smd_rule_set_add(own->set, "DeadRelu", NULL, SMD_ACTION_WARN));
+  EXPECT_CODE(SMD_WRONG_STATE, smd_rule_set_reset(own->set));
+  EXPECT_CODE(SMD_WRONG_STATE, smd_rule_set_evaluate(own->set, trial, 0, -1, 0, &none));
+  if (step != own->at) return SMD_RULE_CONTINUE;
+  finding.tensor = "w";
+  finding.message = "as told";
+  finding.value = 7;
+  for (int i = 0; i < own->finds; ++i) EXPECT_OK(smd_findings_add(findings, &finding));
+  finding.struct_size = 1;
+  EXPECT_CODE(SMD_INVALID_ARGUMENT, smd_findings_add(findings, &finding));
   if (own->code != SMD_OK) *error = smd_error_new(own->code, "as told");
   return own->answer;
 }
 
-/* Runs a rule over steps 0 to 3; returns how many steps it judged. */
-static int run(smd_trial *trial, script *own, smd_code expected, size_t findings_expected) {
+/* Evaluates a rule over steps 0 to 3; returns how often it was called. */
+static int run(smd_trial *trial, script own, smd_code expected, size_t expected_count) {
   smd_rule_ops ops = SMD_RULE_OPS_INIT;
-  smd_rule *rule = NULL;
-  smd_steps *findings = NULL;
+  smd_findings *found = NULL;
+  const smd_finding *first;
   const int before = destroyed;
-  ops.invoke = judge;
+  ops.invoke = evaluate;
   ops.destroy = destroy;
-  EXPECT_OK(smd_rule_new("Own", &ops, own, &rule));
-  EXPECT_CODE(expected, smd_rule_run(rule, trial, 0, -1, 0, &findings));
-  EXPECT(smd_steps_count(findings) == findings_expected);
-  smd_steps_free(findings);
+  EXPECT_OK(smd_rule_set_new(NULL, &own.set));
+  EXPECT_OK(smd_rule_set_add_function(own.set, "Own", &ops, &own, SMD_ACTION_STOP));
+  EXPECT_CODE(expected, smd_rule_set_evaluate(own.set, trial, 0, -1, SMD_EVALUATE_FOLLOW, &found));
+  EXPECT(smd_findings_count(found) == expected_count);
+  first = smd_findings_get(found, 0);
+  EXPECT((first != NULL) == (expected_count > 0));
+  if (first != NULL) {
+    EXPECT(strcmp(first->rule, "Own") == 0 && strcmp(first->message, "as told") == 0);
+    EXPECT(first->struct_size == sizeof *first && first->step == own.at && first->value == 7);
+    EXPECT(first->action == SMD_ACTION_STOP && isnan(first->limit) && first->check[0] == '\0');
+    smd_finding more = SMD_FINDING_INIT;
+    EXPECT_CODE(SMD_WRONG_STATE, smd_findings_add(found, &more));
+  }
+  smd_findings_free(found);
   EXPECT(destroyed == before);
-  smd_rule_free(rule);
+  smd_rule_set_free(own.set);
   EXPECT(destroyed == before + 1);
-  return own->judged;
+  return own.calls;
 }
 
 static void rules(const char *path) {
@@ -52,14 +83,76 @@ static void rules(const char *path) {
   EXPECT_OK(smd_hook_close(hook));
   smd_hook_free(hook);
   smd_trial *trial = open_trial(path);
-  EXPECT(run(trial, &(script){0, -1, 0, SMD_OK}, SMD_OK, 0) == 4);
-  EXPECT(run(trial, &(script){0, 1, SMD_RULE_FINDING, SMD_OK}, SMD_OK, 1) == 4);
-  EXPECT(run(trial, &(script){0, 1, SMD_RULE_FINDING_AND_END, SMD_OK}, SMD_OK, 1) == 2);
-  EXPECT(run(trial, &(script){0, 1, -1, SMD_OK}, SMD_CALLBACK_FAILED, 0) == 2);
-  EXPECT(run(trial, &(script){0, 1, -1, SMD_IO}, SMD_IO, 0) == 2);
-  EXPECT(run(trial, &(script){0, 1, -1, SMD_VALUE_UNAVAILABLE}, SMD_OK, 0) == 4);
-  EXPECT(run(trial, &(script){0, 1, 77, SMD_OK}, SMD_CALLBACK_FAILED, 0) == 2);
+  EXPECT(run(trial, (script){0, -1, 0, SMD_OK, 0, NULL}, SMD_OK, 0) == 4);
+  EXPECT(run(trial, (script){0, 1, SMD_RULE_CONTINUE, SMD_OK, 1, NULL}, SMD_OK, 1) == 4);
+  EXPECT(run(trial, (script){0, 1, SMD_RULE_CONTINUE, SMD_OK, 2, NULL}, SMD_OK, 2) == 4);
+  EXPECT(run(trial, (script){0, 1, SMD_RULE_FINISHED, SMD_OK, 1, NULL}, SMD_OK, 1) == 2);
+  EXPECT(run(trial, (script){0, 1, -1, SMD_OK, 0, NULL}, SMD_CALLBACK_FAILED, 0) == 2);
+  EXPECT(run(trial, (script){0, 1, -1, SMD_IO, 1, NULL}, SMD_IO, 1) == 2);
+  EXPECT(run(trial, (script){0, 1, -1, SMD_VALUE_UNAVAILABLE, 0, NULL}, SMD_OK, 0) == 4);
+  EXPECT(run(trial, (script){0, 1, 77, SMD_OK, 0, NULL}, SMD_CALLBACK_FAILED, 0) == 2);
   smd_trial_free(trial);
+}
+
+/* ---- one set, one job ---- */
+
+static int32_t find_nothing(void *self, smd_trial *trial, int64_t step, smd_findings *findings,
+                            smd_error **error) {
+  (void)self, (void)trial, (void)step, (void)findings, (void)error;
+  return SMD_RULE_CONTINUE;
+}
+
+static void one_job(const char *path) {
+  smd_trial *first = open_trial(path);
+  smd_trial *second = open_trial(path);
+  smd_rule_set *set = NULL;
+  smd_findings *found = NULL;
+  smd_rule_ops ops = SMD_RULE_OPS_INIT;
+  char other[300];
+  ops.invoke = find_nothing;
+  EXPECT_OK(smd_rule_set_new("calibrated", &set));
+  EXPECT_OK(smd_rule_set_add(set, "VanishingGradient", NULL, SMD_ACTION_WARN));
+  EXPECT_OK(smd_rule_set_evaluate(set, first, 0, -1, 0, &found));
+  smd_findings_free(found);
+  EXPECT_CODE(SMD_WRONG_STATE, smd_rule_set_evaluate(set, second, 0, -1, 0, &found));
+  EXPECT(found == NULL);
+  EXPECT_CODE(SMD_INVALID_ARGUMENT, smd_rule_set_evaluate(set, first, 0, -1, 64, &found));
+  snprintf(other, sizeof other, "%s/other", path);
+  smd_hook *hook = open_hook(other);
+  EXPECT_CODE(SMD_WRONG_STATE, smd_hook_attach(hook, set));
+  EXPECT_OK(smd_rule_set_reset(set));
+  EXPECT_OK(smd_hook_attach(hook, set));
+  EXPECT_OK(smd_hook_attach(hook, set));
+  EXPECT_CODE(SMD_WRONG_STATE, smd_rule_set_evaluate(set, second, 0, -1, 0, &found));
+  EXPECT_CODE(SMD_WRONG_STATE, smd_rule_set_reset(set));
+  smd_rule_set_free(set);
+  /* A function reads a trial. */
+  EXPECT_OK(smd_rule_set_new(NULL, &set));
+  EXPECT_OK(smd_rule_set_add_function(set, "Own", &ops, NULL, SMD_ACTION_WARN));
+  EXPECT_CODE(SMD_INVALID_ARGUMENT, smd_hook_attach(hook, set));
+  smd_rule_set_free(set);
+  smd_hook_free(hook);
+  smd_trial_free(first);
+  smd_trial_free(second);
+}
+
+/* ---- the list of built-in rules ---- */
+
+static void builtin_rules(void) {
+  const size_t count = smd_builtin_rule_count();
+  EXPECT(count == 23 && smd_builtin_rule(count) == NULL);
+  for (size_t i = 0; i < count; ++i) {
+    const smd_rule_info *info = smd_builtin_rule(i);
+    EXPECT(info->struct_size == sizeof *info && info == smd_builtin_rule(i));
+    EXPECT(info->name[0] != '\0' && info->summary[0] != '\0');
+    for (size_t k = 0; k < info->parameter_count; ++k) {
+      const smd_rule_parameter *each = info->parameters[k];
+      EXPECT(each->struct_size == sizeof *each && each->name[0] != '\0');
+      EXPECT(strlen(each->name) < 40 && strlen(each->aws) < 300 && strlen(each->calibrated) < 300);
+      EXPECT(strlen(each->meaning) < 300);
+    }
+  }
+  EXPECT(strcmp(smd_builtin_rule(0)->name, "VanishingGradient") == 0);
 }
 
 /* ---- log lines ---- */
@@ -135,6 +228,8 @@ static void errors(void) {
 int main(void) {
   const char *path = fresh_folder("callback");
   rules(path);
+  one_job(path);
+  builtin_rules();
   remove_folder(path);
   logs(path);
   remove_folder(path);

@@ -12,15 +12,16 @@ static void destroy(void *self) {
   EXPECT(self == &destroyed);
   ++destroyed;
 }
-static int32_t invoke(void *self, smd_trial *trial, int64_t step, smd_error **error) {
-  (void)self, (void)trial, (void)step, (void)error;
-  return SMD_RULE_NO_FINDING;
+static int32_t invoke(void *self, smd_trial *trial, int64_t step, smd_findings *findings,
+                      smd_error **error) {
+  (void)self, (void)trial, (void)step, (void)findings, (void)error;
+  return SMD_RULE_CONTINUE;
 }
 
 int main(void) {
   const char *path = fresh_folder("struct");
   smd_hook *hook = open_hook(path);
-  smd_rule *rule = NULL;
+  smd_rule_set *set = NULL;
   smd_tensor_view view = example_view();
   newer_view newer = {example_view(), {7, 7, 7, 7}};
   smd_rule_ops ops = SMD_RULE_OPS_INIT;
@@ -35,13 +36,17 @@ int main(void) {
   EXPECT_CODE(SMD_INVALID_ARGUMENT, smd_hook_save(hook, "huge", &view));
   ops.invoke = invoke;
   ops.destroy = destroy;
-  EXPECT_CODE(SMD_INVALID_ARGUMENT, smd_rule_new("", &ops, &destroyed, &rule));
+  EXPECT_OK(smd_rule_set_new(NULL, &set));
+  EXPECT_CODE(SMD_INVALID_ARGUMENT,
+              smd_rule_set_add_function(set, "", &ops, &destroyed, SMD_ACTION_WARN));
   EXPECT(destroyed == 1);
-  EXPECT_OK(smd_rule_new("own", &ops, &destroyed, &rule));
-  smd_rule_free(rule);
-  EXPECT(destroyed == 2);
+  EXPECT_OK(smd_rule_set_add_function(set, "own", &ops, &destroyed, SMD_ACTION_WARN));
+  EXPECT(destroyed == 1);
   ops.invoke = NULL;
-  EXPECT_CODE(SMD_INVALID_ARGUMENT, smd_rule_new("own", &ops, &destroyed, &rule));
+  EXPECT_CODE(SMD_INVALID_ARGUMENT,
+              smd_rule_set_add_function(set, "own", &ops, &destroyed, SMD_ACTION_WARN));
+  EXPECT(destroyed == 2);
+  smd_rule_set_free(set);
   EXPECT(destroyed == 3);
   smd_hook_free(hook);
   remove_folder(path);

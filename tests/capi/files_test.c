@@ -1,4 +1,6 @@
 /* One step's files written and read without a hook or a trial. */
+#include "smdebug/sys/files.h"
+
 #include "expect.h"
 
 static void write_step(const char *path, char *event_path, size_t size) {
@@ -12,15 +14,15 @@ static void write_step(const char *path, char *event_path, size_t size) {
   text.ndim = 1;
   text.dtype = SMD_STRING;
   EXPECT_OK(smd_step_file_open(path, 7, "worker_1", &file));
-  EXPECT_OK(smd_step_file_add_tensor(file, "w", &view, SMD_MODE_EVAL, 3, 1600000000.25));
-  EXPECT_OK(smd_step_file_add_tensor(file, "text", &text, SMD_MODE_EVAL, 3, 0));
-  EXPECT_OK(smd_step_file_add_shape(file, "s", example_shape, 2, SMD_MODE_EVAL, 3, "own name"));
+  EXPECT_OK(smd_step_file_add_tensor(file, "w", &view, 3, SMD_MODE_EVAL, 1600000000.25));
+  EXPECT_OK(smd_step_file_add_tensor(file, "text", &text, 3, SMD_MODE_EVAL, 0));
+  EXPECT_OK(smd_step_file_add_shape(file, "s", example_shape, 2, 3, SMD_MODE_EVAL, "own name"));
   snprintf(event_path, size, "%s", smd_step_file_path(file));
   EXPECT(access(event_path, F_OK) != 0);
   EXPECT_OK(smd_step_file_close(file));
   EXPECT_OK(smd_step_file_close(file));
   EXPECT(access(event_path, F_OK) == 0);
-  EXPECT_CODE(SMD_WRONG_STATE, smd_step_file_add_tensor(file, "w", &view, SMD_MODE_EVAL, 3, 0));
+  EXPECT_CODE(SMD_WRONG_STATE, smd_step_file_add_tensor(file, "w", &view, 3, SMD_MODE_EVAL, 0));
   smd_step_file_free(file);
 }
 
@@ -61,7 +63,7 @@ static void read_trial(const char *path) {
   smd_trial *trial = NULL;
   smd_tensor *tensor = NULL;
   smd_text *original = NULL;
-  smd_steps *shape = NULL;
+  smd_integers *shape = NULL;
   char file_name[400];
   char command[400];
   EXPECT_OK(smd_collection_new("default", &collection));
@@ -76,11 +78,11 @@ static void read_trial(const char *path) {
   trial = open_trial(path);
   EXPECT_OK(smd_trial_tensor(trial, "s", &tensor));
   EXPECT_OK(smd_tensor_shape(tensor, 3, SMD_MODE_EVAL, NULL, &shape));
-  EXPECT(smd_steps_count(shape) == 2 && smd_steps_get(shape, 1) == 3);
+  EXPECT(smd_integers_count(shape) == 2 && smd_integers_get(shape, 1) == 3);
   EXPECT_OK(smd_tensor_original_name(tensor, &original));
   EXPECT(strcmp(smd_text_data(original), "own name") == 0);
   smd_text_free(original);
-  smd_steps_free(shape);
+  smd_integers_free(shape);
   smd_tensor_free(tensor);
   smd_trial_free(trial);
   smd_text_free(text);
@@ -92,7 +94,7 @@ static void give_up(const char *path) {
   smd_step_file *file = NULL;
   char event_path[300];
   EXPECT_OK(smd_step_file_open(path, 8, "worker_1", &file));
-  EXPECT_OK(smd_step_file_add_tensor(file, "w", &view, SMD_MODE_GLOBAL, -1, 0));
+  EXPECT_OK(smd_step_file_add_tensor(file, "w", &view, -1, SMD_MODE_GLOBAL, 0));
   snprintf(event_path, sizeof event_path, "%s", smd_step_file_path(file));
   smd_step_file_free(file);
   EXPECT(access(event_path, F_OK) != 0);

@@ -1,37 +1,37 @@
 /* Handles share what they need: any order of freeing is right, and a value outlives all. */
 #include "expect.h"
 
-/* A hook keeps the rules of a panel that it watches with; verdicts outlive both. */
-static void free_panels_first(void) {
-  const char *path = fresh_folder("panel");
+/* A hook keeps the rules of a set that it is attached to; findings outlive both. */
+static void free_rule_sets_first(void) {
+  const char *path = fresh_folder("rule_set");
   smd_hook *hook = open_hook(path);
   smd_tensor_view view = SMD_TENSOR_VIEW_INIT;
   const double gradient = 1e-9;
-  smd_panel *panel = NULL;
-  smd_verdicts *found = NULL;
-  smd_verdicts *outcomes = NULL;
-  EXPECT_OK(smd_panel_new(NULL, &panel));
-  EXPECT_OK(smd_panel_add(panel, "VanishingGradient", NULL, SMD_ACTION_STOP));
-  EXPECT_OK(smd_hook_watch(hook, panel));
-  smd_panel_free(panel);
+  smd_rule_set *set = NULL;
+  smd_findings *found = NULL;
+  smd_rule_results *results = NULL;
+  EXPECT_OK(smd_rule_set_new(NULL, &set));
+  EXPECT_OK(smd_rule_set_add(set, "VanishingGradient", NULL, SMD_ACTION_STOP));
+  EXPECT_OK(smd_hook_attach(hook, set));
+  smd_rule_set_free(set);
   view.data = &gradient;
   view.dtype = SMD_FLOAT64;
   EXPECT_OK(smd_hook_begin_step(hook, NULL));
   EXPECT_OK(smd_hook_save(hook, "gradient/w", &view));
   EXPECT_OK(smd_hook_end_step(hook));
-  EXPECT(smd_hook_advice(hook) == SMD_ACTION_STOP);
-  EXPECT_OK(smd_hook_take_verdicts(hook, &found));
-  EXPECT_OK(smd_panel_new(NULL, &panel));
-  EXPECT_OK(smd_hook_watch(hook, panel));
+  EXPECT(smd_hook_action(hook) == SMD_ACTION_STOP);
+  EXPECT_OK(smd_hook_take_findings(hook, &found));
+  EXPECT_OK(smd_rule_set_new(NULL, &set));
+  EXPECT_OK(smd_hook_attach(hook, set));
   EXPECT_OK(smd_hook_close(hook));
   smd_hook_free(hook);
-  EXPECT_OK(smd_panel_outcomes(panel, &outcomes));
-  smd_panel_free(panel);
-  EXPECT(smd_verdicts_count(outcomes) == 0);
-  EXPECT(smd_verdicts_count(found) == 1 && smd_verdicts_step(found, 0) == 0);
-  EXPECT(strcmp(smd_verdicts_tensor(found, 0), "gradient/w") == 0);
-  smd_verdicts_free(outcomes);
-  smd_verdicts_free(found);
+  EXPECT_OK(smd_rule_set_results(set, &results));
+  smd_rule_set_free(set);
+  EXPECT(smd_rule_results_count(results) == 0);
+  EXPECT(smd_findings_count(found) == 1 && smd_findings_get(found, 0)->step == 0);
+  EXPECT(strcmp(smd_findings_get(found, 0)->tensor, "gradient/w") == 0);
+  smd_rule_results_free(results);
+  smd_findings_free(found);
   remove_folder(path);
 }
 
@@ -48,7 +48,7 @@ int main(void) {
   record_steps(hook, 2);
   EXPECT_OK(smd_hook_close(hook));
   smd_hook_free(hook);
-  EXPECT_OK(smd_collection_include(collection, "relu"));
+  EXPECT_OK(smd_collection_include_regex(collection, "relu"));
   EXPECT(smd_collection_has(collection, "relu_1") == 1);
   smd_collection_free(collection);
 
@@ -72,15 +72,16 @@ int main(void) {
   EXPECT(((const float *)smd_value_data(again))[5] == 6);
   smd_value_free(again);
 
-  free_panels_first();
+  free_rule_sets_first();
   smd_hook_free(NULL);
   smd_trial_free(NULL);
   smd_tensor_free(NULL);
   smd_value_free(NULL);
   smd_error_free(NULL);
   smd_collection_free(NULL);
-  smd_panel_free(NULL);
-  smd_verdicts_free(NULL);
+  smd_rule_set_free(NULL);
+  smd_findings_free(NULL);
+  smd_rule_results_free(NULL);
   remove_folder(path);
   return 0;
 }

@@ -58,10 +58,10 @@ static void check_trial(const char *path) {
   static const int64_t expected[] = {0, 1, 2, 4, 5};
   smd_trial *trial = open_trial(path);
   smd_tensor *tensor = NULL;
-  smd_steps *steps = NULL;
+  smd_integers *steps = NULL;
   EXPECT_OK(smd_trial_steps(trial, SMD_MODE_GLOBAL, 0, &steps));
-  EXPECT(smd_steps_count(steps) == 5);
-  EXPECT(memcmp(smd_steps_data(steps), expected, sizeof expected) == 0);
+  EXPECT(smd_integers_count(steps) == 5);
+  EXPECT(memcmp(smd_integers_data(steps), expected, sizeof expected) == 0);
   EXPECT_OK(smd_trial_tensor(trial, "w", &tensor));
   for (size_t i = 0; i < 5; ++i) {
     smd_value *value = NULL;
@@ -69,7 +69,7 @@ static void check_trial(const char *path) {
     EXPECT(memcmp(smd_value_data(value), example_data, sizeof example_data) == 0);
     smd_value_free(value);
   }
-  smd_steps_free(steps);
+  smd_integers_free(steps);
   smd_tensor_free(tensor);
   smd_trial_free(trial);
 }

@@ -35,7 +35,7 @@ static void cycle_recording(void) {
   EXPECT_OK(smd_reduction_config_new(&reductions));
   EXPECT_OK(smd_reduction_config_add(reductions, "mean,abs_max"));
   EXPECT_OK(smd_collection_new("mine", &collection));
-  EXPECT_OK(smd_collection_include(collection, "^weight"));
+  EXPECT_OK(smd_collection_include_regex(collection, "^weight"));
   EXPECT_OK(smd_collection_set_reduction_config(collection, reductions));
   EXPECT_OK(smd_hook_options_new(&options));
   EXPECT_OK(smd_hook_options_set(options, "out_dir", "never-written"));
@@ -54,7 +54,7 @@ static void cycle_reading(void) {
   smd_value *value = NULL;
   smd_value *mean = NULL;
   smd_value *none = NULL;
-  smd_steps *steps = NULL;
+  smd_integers *steps = NULL;
   smd_strings *names = NULL;
   smd_trial *trial = open_trial(trial_path);
   EXPECT_OK(smd_trial_tensor(trial, "w", &tensor));
@@ -68,7 +68,7 @@ static void cycle_reading(void) {
   smd_tensor_free(tensor);
   smd_value_free(mean);
   smd_value_free(value);
-  smd_steps_free(steps);
+  smd_integers_free(steps);
   smd_strings_free(names);
 }
 
@@ -83,30 +83,38 @@ static void cycle_writing(void) {
   EXPECT(unlink(end) == 0);
 }
 
-static void cycle_rules(void) {
-  smd_rule *rule = NULL;
-  EXPECT_OK(smd_rule_new_builtin("VanishingGradient", NULL, &rule));
-  smd_rule_free(rule);
-  EXPECT_CODE(SMD_INVALID_CONFIG,
-              smd_rule_new_builtin("VanishingGradient", "{\"a\": \"b\"}", &rule));
+static int32_t find_always(void *self, smd_trial *trial, int64_t step, smd_findings *findings,
+                           smd_error **error) {
+  smd_finding finding = SMD_FINDING_INIT;
+  (void)self, (void)trial, (void)step;
+  finding.message = "always";
+  *error = smd_findings_add(findings, &finding);
+  return *error == NULL ? SMD_RULE_CONTINUE : -1;
 }
 
-static void cycle_panels(void) {
-  smd_panel *panel = NULL;
-  smd_verdicts *outcomes = NULL;
-  smd_verdicts *found = NULL;
+static void cycle_rule_sets(void) {
+  smd_rule_set *set = NULL;
+  smd_rule_results *results = NULL;
+  smd_findings *found = NULL;
+  smd_rule_ops ops = SMD_RULE_OPS_INIT;
   smd_trial *trial = open_trial(trial_path);
-  EXPECT_OK(smd_panel_new("calibrated", &panel));
-  EXPECT_OK(smd_panel_add(panel, "VanishingGradient", NULL, SMD_ACTION_STOP));
-  EXPECT_CODE(SMD_INVALID_ARGUMENT, smd_panel_add(panel, "Nothing", NULL, SMD_ACTION_STOP));
-  EXPECT_OK(smd_panel_run(panel, trial, 0, -1, 0, &found));
-  EXPECT(smd_verdicts_count(found) == 0);
-  EXPECT_OK(smd_panel_outcomes(panel, &outcomes));
+  ops.invoke = find_always;
+  EXPECT_OK(smd_rule_set_new("calibrated", &set));
+  EXPECT_OK(smd_rule_set_add(set, "VanishingGradient", NULL, SMD_ACTION_STOP));
+  EXPECT_OK(smd_rule_set_add_function(set, "Always", &ops, NULL, SMD_ACTION_WARN));
+  EXPECT_CODE(SMD_INVALID_ARGUMENT, smd_rule_set_add(set, "Nothing", NULL, SMD_ACTION_STOP));
+  EXPECT_CODE(SMD_INVALID_CONFIG,
+              smd_rule_set_add(set, "VanishingGradient", "{\"a\": \"b\"}", SMD_ACTION_STOP));
+  EXPECT_OK(smd_rule_set_evaluate(set, trial, 0, -1, 0, &found));
+  EXPECT_OK(smd_rule_set_results(set, &results));
+  EXPECT_OK(smd_rule_set_reset(set));
   smd_trial_free(trial);
-  smd_panel_free(panel);
-  EXPECT(smd_verdicts_status(outcomes, 0) == SMD_VERDICT_NO_TENSOR);
-  smd_verdicts_free(outcomes);
-  smd_verdicts_free(found);
+  smd_rule_set_free(set);
+  EXPECT(smd_rule_results_get(results, 0)->status == SMD_RULE_NO_TENSORS);
+  EXPECT((int64_t)smd_findings_count(found) == smd_rule_results_get(results, 1)->finding_count);
+  EXPECT(smd_findings_count(found) > 0);
+  smd_rule_results_free(results);
+  smd_findings_free(found);
 }
 
 static void expect_flat(void (*cycle)(void), int cycles, const char *what) {
@@ -127,8 +135,7 @@ int main(void) {
   snprintf(written_path, sizeof written_path, "%s-written", trial_path);
   expect_flat(cycle_writing, kCycles / 10, "writing");
   remove_folder(written_path);
-  expect_flat(cycle_rules, kCycles, "rules");
-  expect_flat(cycle_panels, kCycles / 10, "panels");
+  expect_flat(cycle_rule_sets, kCycles / 10, "rule sets");
   remove_folder(trial_path);
   return 0;
 }

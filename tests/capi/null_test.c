@@ -1,5 +1,7 @@
 /* NULL in every place: an error or a neutral answer, never a crash. */
 #include "expect.h"
+#include "smdebug/sys/bucket.h"
+#include "smdebug/sys/files.h"
 
 #define REFUSED(call) EXPECT_CODE(SMD_INVALID_ARGUMENT, call)
 
@@ -9,17 +11,17 @@ static void config(void) {
   REFUSED(smd_save_config_merge(NULL, NULL));
   REFUSED(smd_save_config_to_json(NULL, NULL));
   REFUSED(smd_save_config_from_json(NULL, NULL));
-  EXPECT(smd_save_config_wants(NULL, SMD_MODE_TRAIN, 0) == 0);
+  EXPECT(smd_save_config_saves(NULL, 0, SMD_MODE_TRAIN) == 0);
   EXPECT(smd_save_config_equal(NULL, NULL) == 0);
   REFUSED(smd_reduction_config_new(NULL));
   REFUSED(smd_reduction_config_add(NULL, NULL));
   REFUSED(smd_reduction_config_set_raw(NULL, 1));
   REFUSED(smd_reduction_config_set_shape(NULL, 1));
-  REFUSED(smd_reduction_config_names(NULL, NULL));
+  REFUSED(smd_reduction_config_reductions(NULL, NULL));
   REFUSED(smd_reduction_config_to_json(NULL, NULL));
   REFUSED(smd_reduction_config_from_json(NULL, NULL));
   REFUSED(smd_collection_new(NULL, NULL));
-  REFUSED(smd_collection_include(NULL, NULL));
+  REFUSED(smd_collection_include_regex(NULL, NULL));
   REFUSED(smd_collection_add_tensor(NULL, NULL));
   REFUSED(smd_collection_remove_tensor(NULL, NULL));
   REFUSED(smd_collection_set_save_config(NULL, NULL));
@@ -38,16 +40,16 @@ static void config(void) {
 static void hook(void) {
   REFUSED(smd_hook_options_new(NULL));
   REFUSED(smd_hook_options_set(NULL, NULL, NULL));
-  REFUSED(smd_panel_new(NULL, NULL));
-  REFUSED(smd_panel_set_save_config(NULL, NULL));
-  REFUSED(smd_panel_add(NULL, NULL, NULL, SMD_ACTION_WARN));
-  REFUSED(smd_panel_run(NULL, NULL, 0, -1, 0, NULL));
-  REFUSED(smd_panel_outcomes(NULL, NULL));
-  REFUSED(smd_panel_rules(NULL));
-  REFUSED(smd_hook_watch(NULL, NULL));
-  REFUSED(smd_hook_take_verdicts(NULL, NULL));
-  EXPECT(smd_hook_advice(NULL) == SMD_ACTION_CONTINUE && smd_verdicts_count(NULL) == 0);
-  EXPECT(smd_verdicts_step(NULL, 0) == -1 && smd_verdicts_rule(NULL, 0)[0] == '\0');
+  REFUSED(smd_rule_set_new(NULL, NULL));
+  REFUSED(smd_rule_set_set_save_config(NULL, NULL));
+  REFUSED(smd_rule_set_add(NULL, NULL, NULL, SMD_ACTION_WARN));
+  REFUSED(smd_rule_set_evaluate(NULL, NULL, 0, -1, 0, NULL));
+  REFUSED(smd_rule_set_results(NULL, NULL));
+  REFUSED(smd_rule_set_reset(NULL));
+  REFUSED(smd_hook_attach(NULL, NULL));
+  REFUSED(smd_hook_take_findings(NULL, NULL));
+  EXPECT(smd_hook_action(NULL) == SMD_ACTION_CONTINUE && smd_findings_count(NULL) == 0);
+  EXPECT(smd_findings_get(NULL, 0) == NULL && smd_rule_results_get(NULL, 0) == NULL);
   REFUSED(smd_hook_options_load(NULL, NULL));
   REFUSED(smd_hook_options_get(NULL, NULL, NULL));
   REFUSED(smd_hook_options_regexes(NULL, NULL));
@@ -66,12 +68,14 @@ static void hook(void) {
   REFUSED(smd_hook_set_mode(NULL, SMD_MODE_TRAIN));
   REFUSED(smd_hook_begin_step(NULL, NULL));
   REFUSED(smd_hook_end_step(NULL));
+  REFUSED(smd_hook_discard_step(NULL));
   REFUSED(smd_hook_save(NULL, NULL, NULL));
   REFUSED(smd_hook_save_owned(NULL, NULL, NULL, NULL, NULL));
   REFUSED(smd_hook_save_dlpack(NULL, NULL, NULL));
   REFUSED(smd_hook_save_custom(NULL, NULL, NULL, NULL));
   REFUSED(smd_hook_save_scalar(NULL, NULL, NULL, 0));
   REFUSED(smd_hook_collection(NULL, NULL, NULL));
+  REFUSED(smd_hook_ensure_collection(NULL, NULL, NULL));
   REFUSED(smd_hook_add_collection(NULL, NULL));
   REFUSED(smd_hook_collections(NULL, NULL));
   REFUSED(smd_hook_export_collections(NULL));
@@ -92,7 +96,7 @@ static void trial(void) {
   REFUSED(smd_trial_steps(NULL, SMD_MODE_TRAIN, 0, NULL));
   REFUSED(smd_trial_modes(NULL, NULL));
   REFUSED(smd_trial_mode_step(NULL, 0, NULL, NULL));
-  REFUSED(smd_trial_global_step(NULL, SMD_MODE_TRAIN, 0, NULL));
+  REFUSED(smd_trial_global_step(NULL, 0, SMD_MODE_TRAIN, NULL));
   REFUSED(smd_trial_step_state(NULL, 0, SMD_MODE_TRAIN, NULL));
   REFUSED(smd_trial_wait_for_step(NULL, 0, SMD_MODE_TRAIN, 0));
   REFUSED(smd_trial_workers(NULL, NULL));
@@ -102,7 +106,7 @@ static void trial(void) {
   REFUSED(smd_trial_tensor(NULL, NULL, NULL));
   REFUSED(smd_tensor_original_name(NULL, NULL));
   REFUSED(smd_tensor_steps(NULL, SMD_MODE_TRAIN, 0, NULL));
-  REFUSED(smd_tensor_prev_steps(NULL, 0, 0, SMD_MODE_TRAIN, NULL));
+  REFUSED(smd_tensor_prev_steps(NULL, 0, SMD_MODE_TRAIN, 0, NULL));
   REFUSED(smd_tensor_workers(NULL, 0, SMD_MODE_TRAIN, NULL));
   REFUSED(smd_tensor_value(NULL, 0, SMD_MODE_TRAIN, NULL, NULL));
   REFUSED(smd_tensor_shape(NULL, 0, SMD_MODE_TRAIN, NULL, NULL));
@@ -120,17 +124,22 @@ static void rest(void) {
   REFUSED(smd_value_strings(NULL, NULL));
   REFUSED(smd_value_reduce(NULL, NULL, 0, NULL));
   REFUSED(smd_value_to_double(NULL, NULL));
-  REFUSED(smd_rule_new(NULL, NULL, NULL, NULL));
-  REFUSED(smd_rule_new_builtin(NULL, NULL, NULL));
-  REFUSED(smd_rule_run(NULL, NULL, 0, -1, 0, NULL));
+  REFUSED(smd_rule_set_add_function(NULL, NULL, NULL, NULL, SMD_ACTION_WARN));
+  REFUSED(smd_findings_add(NULL, NULL));
   REFUSED(smd_step_file_open(NULL, 0, NULL, NULL));
-  REFUSED(smd_step_file_add_tensor(NULL, NULL, NULL, SMD_MODE_TRAIN, 0, 0));
-  REFUSED(smd_step_file_add_shape(NULL, NULL, NULL, 0, SMD_MODE_TRAIN, 0, NULL));
+  REFUSED(smd_step_file_add_tensor(NULL, NULL, NULL, 0, SMD_MODE_TRAIN, 0));
+  REFUSED(smd_step_file_add_shape(NULL, NULL, NULL, 0, 0, SMD_MODE_TRAIN, NULL));
   REFUSED(smd_step_file_close(NULL));
   REFUSED(smd_event_file_open(NULL, NULL));
   REFUSED(smd_event_file_next(NULL, NULL));
   REFUSED(smd_event_file_value(NULL, NULL));
   REFUSED(smd_store_check(NULL, NULL, NULL));
+  REFUSED(smd_bucket_open(NULL, NULL, NULL));
+  REFUSED(smd_bucket_list(NULL, NULL, NULL, NULL, NULL));
+  REFUSED(smd_bucket_read(NULL, NULL, 0, -1, NULL));
+  REFUSED(smd_bucket_write(NULL, NULL, NULL, 0));
+  REFUSED(smd_bucket_remove(NULL, NULL));
+  smd_bucket_free(NULL);
   REFUSED(smd_trial_export_tensorboard(NULL, NULL));
   REFUSED(smd_trial_prefetch(NULL, NULL, NULL, 1, SMD_MODE_TRAIN));
   EXPECT(smd_store_report_count(NULL) == 0 && smd_store_report_name(NULL, 0)[0] == '\0');
@@ -138,7 +147,7 @@ static void rest(void) {
   EXPECT(smd_store_report_message(NULL, 0)[0] == '\0');
   smd_store_report_free(NULL);
   EXPECT(smd_value_retain(NULL) == NULL && smd_value_data(NULL) == NULL);
-  EXPECT(smd_strings_count(NULL) == 0 && smd_steps_count(NULL) == 0);
+  EXPECT(smd_strings_count(NULL) == 0 && smd_integers_count(NULL) == 0);
   EXPECT(smd_error_code(NULL) == SMD_OK && smd_error_detail(NULL, NULL) == NULL);
   EXPECT(smd_has_feature(NULL) == 0 && smd_has_feature("local") == 1);
   EXPECT_OK(smd_require_abi(SMD_ABI_LEVEL));

@@ -1,4 +1,5 @@
 /* One argument NULL, the others right: an error that names it, and every output cleared. */
+#include "calls.h"
 #include "expect.h"
 
 #define GARBAGE(type) ((type *)(void *)&garbage)
@@ -28,13 +29,13 @@ static void config(void) {
   CLEARED(smd_save_config, smd_save_config_from_json(NULL, &out));
   CLEARED(smd_save_config, smd_save_config_from_json("", &out));
   REFUSED(smd_reduction_config_add(reduction, NULL));
-  CLEARED(smd_strings, smd_reduction_config_names(NULL, &out));
+  CLEARED(smd_strings, smd_reduction_config_reductions(NULL, &out));
   CLEARED(smd_text, smd_reduction_config_to_json(NULL, &out));
   CLEARED(smd_reduction_config, smd_reduction_config_from_json(NULL, &out));
   CLEARED(smd_collection, smd_collection_new(NULL, &out));
   CLEARED(smd_collection, smd_collection_new("", &out));
   CLEARED(smd_collection, smd_collection_new("\xff", &out));
-  REFUSED(smd_collection_include(collection, NULL));
+  REFUSED(smd_collection_include_regex(collection, NULL));
   REFUSED(smd_collection_add_tensor(collection, NULL));
   REFUSED(smd_collection_remove_tensor(collection, NULL));
   CLEARED(smd_strings, smd_collection_regexes(NULL, &out));
@@ -107,16 +108,16 @@ static void trial(const char *path) {
   CLEARED(smd_trial, smd_trial_new(NULL, NULL, &out));
   CLEARED(smd_trial, smd_trial_open(NULL, options, &out));
   CLEARED(smd_trial, smd_trial_open("", NULL, &out));
-  CLEARED(smd_steps, smd_trial_steps(NULL, SMD_MODE_TRAIN, 0, &out));
-  CLEARED(smd_steps, smd_trial_steps(trial, SMD_MODE_ANY, 0, &out));
-  CLEARED(smd_steps, smd_trial_steps(trial, 99, 0, &out));
-  CLEARED(smd_steps, smd_trial_modes(NULL, &out));
-  REFUSED(smd_trial_mode_step(trial, 0, NULL, &step));
-  EXPECT(step == -1);
-  REFUSED(smd_trial_mode_step(trial, 0, &mode, NULL));
+  CLEARED(smd_integers, smd_trial_steps(NULL, SMD_MODE_TRAIN, 0, &out));
+  CLEARED(smd_integers, smd_trial_steps(trial, SMD_MODE_ANY, 0, &out));
+  CLEARED(smd_integers, smd_trial_steps(trial, 99, 0, &out));
+  CLEARED(smd_integers, smd_trial_modes(NULL, &out));
+  REFUSED(smd_trial_mode_step(trial, 0, &step, NULL));
+  EXPECT(step == 0);
+  REFUSED(smd_trial_mode_step(trial, 0, NULL, &mode));
   EXPECT(mode == SMD_MODE_ANY);
-  REFUSED(smd_trial_global_step(NULL, SMD_MODE_TRAIN, 0, &step));
-  EXPECT(step == -1);
+  REFUSED(smd_trial_global_step(NULL, 0, SMD_MODE_TRAIN, &step));
+  EXPECT(step == 0);
   REFUSED(smd_trial_step_state(NULL, 0, SMD_MODE_TRAIN, &state));
   EXPECT(state == SMD_STEP_IS_UNAVAILABLE);
   REFUSED(smd_trial_wait_for_step(trial, 0, SMD_MODE_ANY, 0));
@@ -139,11 +140,11 @@ static void tensor(const char *path) {
   REFUSED(smd_tensor_value(tensor, 0, SMD_MODE_GLOBAL, NULL, NULL));
   CLEARED(smd_value, smd_tensor_value(NULL, 0, SMD_MODE_GLOBAL, NULL, &out));
   CLEARED(smd_value, smd_tensor_value(tensor, 0, SMD_MODE_ANY, NULL, &out));
-  CLEARED(smd_steps, smd_tensor_shape(NULL, 0, SMD_MODE_GLOBAL, NULL, &out));
+  CLEARED(smd_integers, smd_tensor_shape(NULL, 0, SMD_MODE_GLOBAL, NULL, &out));
   CLEARED(smd_value, smd_tensor_reduction(tensor, 0, SMD_MODE_GLOBAL, NULL, NULL, 0, &out));
   CLEARED(smd_value, smd_tensor_reduction(tensor, 0, SMD_MODE_GLOBAL, NULL, "avg", 0, &out));
   CLEARED(smd_strings, smd_tensor_reductions(NULL, 0, SMD_MODE_GLOBAL, NULL, &out));
-  CLEARED(smd_steps, smd_tensor_steps(NULL, SMD_MODE_GLOBAL, 0, &out));
+  CLEARED(smd_integers, smd_tensor_steps(NULL, SMD_MODE_GLOBAL, 0, &out));
   CLEARED(smd_strings, smd_tensor_workers(NULL, 0, SMD_MODE_GLOBAL, &out));
   CLEARED(smd_text, smd_tensor_original_name(NULL, &out));
   EXPECT_OK(smd_tensor_value(tensor, 0, SMD_MODE_GLOBAL, "", &value));
@@ -163,17 +164,16 @@ static void tensor(const char *path) {
 static void files_and_rules(const char *path) {
   const smd_tensor_view view = example_view();
   smd_step_file *file = NULL;
-  smd_rule_ops ops = SMD_RULE_OPS_INIT;
   int32_t found = 77;
   CLEARED(smd_step_file, smd_step_file_open(NULL, 0, "worker_0", &out));
   CLEARED(smd_step_file, smd_step_file_open(path, 0, NULL, &out));
   CLEARED(smd_step_file, smd_step_file_open(path, -1, "worker_0", &out));
   EXPECT_OK(smd_step_file_open(path, 9, "worker_0", &file));
-  REFUSED(smd_step_file_add_tensor(file, NULL, &view, SMD_MODE_TRAIN, 0, 0));
-  REFUSED(smd_step_file_add_tensor(file, "w", NULL, SMD_MODE_TRAIN, 0, 0));
-  REFUSED(smd_step_file_add_shape(file, "w", NULL, 2, SMD_MODE_TRAIN, 0, NULL));
-  REFUSED(smd_step_file_add_shape(file, "w", example_shape, -1, SMD_MODE_TRAIN, 0, NULL));
-  REFUSED(smd_step_file_add_shape(file, "w", example_shape, 33, SMD_MODE_TRAIN, 0, NULL));
+  REFUSED(smd_step_file_add_tensor(file, NULL, &view, 0, SMD_MODE_TRAIN, 0));
+  REFUSED(smd_step_file_add_tensor(file, "w", NULL, 0, SMD_MODE_TRAIN, 0));
+  REFUSED(smd_step_file_add_shape(file, "w", NULL, 2, 0, SMD_MODE_TRAIN, NULL));
+  REFUSED(smd_step_file_add_shape(file, "w", example_shape, -1, 0, SMD_MODE_TRAIN, NULL));
+  REFUSED(smd_step_file_add_shape(file, "w", example_shape, 33, 0, SMD_MODE_TRAIN, NULL));
   EXPECT(smd_step_file_path(NULL)[0] == '\0');
   smd_step_file_free(file);
   CLEARED(smd_event_file, smd_event_file_open(NULL, &out));
@@ -181,16 +181,15 @@ static void files_and_rules(const char *path) {
   EXPECT(found == 0);
   CLEARED(smd_value, smd_event_file_value(NULL, &out));
   EXPECT(smd_event_file_tensor(NULL)[0] == '\0' && smd_event_file_step(NULL) == -1);
-  CLEARED(smd_rule, smd_rule_new("x", NULL, NULL, &out));
-  CLEARED(smd_rule, smd_rule_new("x", &ops, NULL, &out));
-  CLEARED(smd_rule, smd_rule_new(NULL, &ops, NULL, &out));
-  CLEARED(smd_rule, smd_rule_new_builtin(NULL, NULL, &out));
-  CLEARED(smd_steps, smd_rule_run(NULL, NULL, 0, -1, 0, &out));
-  EXPECT(smd_rule_last_finding(NULL)[0] == '\0');
+  CLEARED(smd_rule_set, smd_rule_set_new("x", &out));
+  CLEARED(smd_findings, smd_rule_set_evaluate(NULL, NULL, 0, -1, 0, &out));
+  CLEARED(smd_rule_results, smd_rule_set_results(NULL, &out));
+  CLEARED(smd_findings, smd_hook_take_findings(NULL, &out));
 }
 
 int main(void) {
   const char *path = fresh_folder("output");
+  call_with_null();
   config();
   hook(path);
   trial(path);

@@ -9,25 +9,28 @@ static void save_config(void) {
   smd_text *json = NULL;
   EXPECT_OK(smd_save_config_new(&config));
   EXPECT(smd_save_config_is_set(config, SMD_MODE_TRAIN) == 0);
-  EXPECT(smd_save_config_wants(config, SMD_MODE_TRAIN, 500) == 1);
-  EXPECT(smd_save_config_wants(config, SMD_MODE_TRAIN, 501) == 0);
-  EXPECT(smd_save_config_wants(config, 77, 0) == 0 && smd_save_config_is_set(config, 77) == 0);
+  EXPECT(smd_save_config_saves(config, 500, SMD_MODE_TRAIN) == 1);
+  EXPECT(smd_save_config_saves(config, 501, SMD_MODE_TRAIN) == 0);
+  EXPECT(smd_save_config_saves(config, 0, 77) == 0 && smd_save_config_is_set(config, 77) == 0);
   EXPECT_OK(smd_save_config_set(config, SMD_MODE_TRAIN, 100, 0, 201, steps, 2));
   for (int64_t step = 0; step < 400; ++step) {
     const int32_t wanted = step == 3 || step == 7 || (step % 100 == 0 && step <= 200);
-    EXPECT(smd_save_config_wants(config, SMD_MODE_TRAIN, step) == wanted);
+    EXPECT(smd_save_config_saves(config, step, SMD_MODE_TRAIN) == wanted);
   }
   EXPECT_CODE(SMD_INVALID_CONFIG, smd_save_config_set(config, SMD_MODE_TRAIN, 0, 0, -1, NULL, 0));
-  EXPECT_CODE(SMD_INVALID_CONFIG, smd_save_config_set(config, SMD_MODE_ANY, 1, 5, 5, NULL, 0));
+  EXPECT_CODE(SMD_INVALID_CONFIG, smd_save_config_set(config, SMD_MODE_ANY, 1, -1, -1, NULL, 0));
   EXPECT_OK(smd_save_config_to_json(config, &json));
   EXPECT_OK(smd_save_config_from_json(smd_text_data(json), &same));
   EXPECT(smd_save_config_equal(config, same) == 1);
   EXPECT_OK(smd_save_config_new(&defaults));
   EXPECT_OK(smd_save_config_set(defaults, SMD_MODE_ANY, 2, 0, -1, NULL, 0));
   EXPECT_OK(smd_save_config_merge(config, defaults));
-  EXPECT(smd_save_config_wants(config, SMD_MODE_EVAL, 4) == 1);
-  EXPECT(smd_save_config_wants(config, SMD_MODE_TRAIN, 4) == 0);
+  EXPECT(smd_save_config_saves(config, 4, SMD_MODE_EVAL) == 1);
+  EXPECT(smd_save_config_saves(config, 4, SMD_MODE_TRAIN) == 0);
   EXPECT(smd_save_config_equal(config, same) == 0);
+  EXPECT_OK(smd_save_config_set(config, SMD_MODE_TRAIN, 1, 5, 5, steps, 1));
+  EXPECT(smd_save_config_saves(config, 5, SMD_MODE_TRAIN) == 0);
+  EXPECT(smd_save_config_saves(config, 6, SMD_MODE_TRAIN) == 0);
   smd_save_config_free(same);
   EXPECT_CODE(SMD_INVALID_CONFIG, smd_save_config_from_json("[]", &same));
   EXPECT(same == NULL);
@@ -47,7 +50,7 @@ static void reduction_config(void) {
   EXPECT_CODE(SMD_INVALID_CONFIG, smd_reduction_config_add(config, "max,average"));
   EXPECT_OK(smd_reduction_config_set_raw(config, 1));
   EXPECT_OK(smd_reduction_config_set_shape(config, 1));
-  EXPECT_OK(smd_reduction_config_names(config, &names));
+  EXPECT_OK(smd_reduction_config_reductions(config, &names));
   EXPECT(smd_strings_count(names) == 3);
   EXPECT(strcmp(smd_strings_get(names, 1), "abs_mean") == 0);
   EXPECT(strcmp(smd_strings_get(names, 2), "l1_norm") == 0);
@@ -69,8 +72,8 @@ static void collection(void) {
   smd_strings *list = NULL;
   smd_text *json = NULL;
   EXPECT_OK(smd_collection_new("mine", &collection));
-  EXPECT_OK(smd_collection_include(collection, "^conv"));
-  smd_error *error = smd_collection_include(collection, "(unclosed");
+  EXPECT_OK(smd_collection_include_regex(collection, "^conv"));
+  smd_error *error = smd_collection_include_regex(collection, "(unclosed");
   EXPECT(strstr(smd_error_message(error), "(unclosed") != NULL);
   EXPECT_CODE(SMD_INVALID_CONFIG, error);
   EXPECT_OK(smd_collection_add_tensor(collection, "bias"));
@@ -109,12 +112,43 @@ static void collection(void) {
   smd_collection_free(collection);
 }
 
+/* Getters find; one function creates, and its name says so. */
+static void getters(void) {
+  const char *path = fresh_folder("settings");
+  smd_hook *hook = open_hook(path);
+  smd_collection *collection = NULL;
+  smd_strings *names = NULL;
+  EXPECT_CODE(SMD_NOT_FOUND, smd_hook_collection(hook, "mine", &collection));
+  EXPECT(collection == NULL);
+  EXPECT_OK(smd_hook_ensure_collection(hook, "mine", &collection));
+  EXPECT(strcmp(smd_collection_name(collection), "mine") == 0);
+  EXPECT_OK(smd_collection_add_tensor(collection, "w"));
+  smd_collection_free(collection);
+  EXPECT_OK(smd_hook_collection(hook, "mine", &collection));
+  smd_collection_free(collection);
+  record_steps(hook, 1);
+  EXPECT_OK(smd_hook_close(hook));
+  smd_hook_free(hook);
+  smd_trial *trial = open_trial(path);
+  EXPECT_CODE(SMD_NOT_FOUND, smd_trial_collection(trial, "yours", &collection));
+  EXPECT(collection == NULL);
+  EXPECT_OK(smd_trial_collections(trial, &names));
+  for (size_t i = 0; i < smd_strings_count(names); ++i) {
+    EXPECT(strcmp(smd_strings_get(names, i), "yours") != 0);
+  }
+  EXPECT_OK(smd_trial_collection(trial, "mine", &collection));
+  smd_collection_free(collection);
+  smd_strings_free(names);
+  smd_trial_free(trial);
+  remove_folder(path);
+}
+
 static void names(void) {
   EXPECT(strcmp(smd_mode_name(SMD_MODE_TRAIN), "TRAIN") == 0 && smd_mode_name(0)[0] == '\0');
   EXPECT(strcmp(smd_dtype_name(SMD_BFLOAT16), "bfloat16") == 0 && smd_dtype_name(7)[0] == '\0');
-  EXPECT(strcmp(smd_verdict_status_name(SMD_VERDICT_NO_TENSOR), "no_tensor") == 0);
+  EXPECT(strcmp(smd_rule_status_name(SMD_RULE_NO_TENSORS), "no_tensors") == 0);
   EXPECT(strcmp(smd_action_name(SMD_ACTION_STOP), "stop") == 0);
-  EXPECT(smd_verdict_status_name(4)[0] == '\0' && smd_action_name(-1)[0] == '\0');
+  EXPECT(smd_rule_status_name(4)[0] == '\0' && smd_action_name(-1)[0] == '\0');
   EXPECT(smd_dtype_size(SMD_COMPLEX128) == 16 && smd_dtype_size(SMD_STRING) == 0);
   EXPECT(smd_dtype_size(-1) == 0 && smd_dtype_size(1000) == 0);
   EXPECT(strcmp(smd_version_string(), "1.0.0") == 0 && smd_abi_level() == SMD_ABI_LEVEL);
@@ -142,5 +176,6 @@ int main(void) {
   reduction_config();
   collection();
   names();
+  getters();
   return 0;
 }

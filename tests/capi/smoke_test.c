@@ -32,12 +32,12 @@ static void read_back(const char *path) {
   smd_trial *trial = open_trial(path);
   smd_tensor *tensor = NULL;
   smd_value *value = NULL;
-  smd_steps *steps = NULL;
+  smd_integers *steps = NULL;
   double mean = 0;
   EXPECT_OK(smd_trial_steps(trial, SMD_MODE_TRAIN, 0, &steps));
-  EXPECT(smd_steps_count(steps) == 3 && smd_steps_get(steps, 2) == 2);
-  EXPECT(smd_steps_get(steps, 3) == -1);
-  smd_steps_free(steps);
+  EXPECT(smd_integers_count(steps) == 3 && smd_integers_get(steps, 2) == 2);
+  EXPECT(smd_integers_get(steps, 3) == -1);
+  smd_integers_free(steps);
   EXPECT(smd_trial_has_ended(trial) == 1);
   EXPECT_CODE(SMD_TENSOR_UNAVAILABLE, smd_trial_tensor(trial, "none", &tensor));
   EXPECT(tensor == NULL);
@@ -59,22 +59,26 @@ static void read_back(const char *path) {
   smd_trial_free(trial);
 }
 
-static void judge(const char *path) {
+static void evaluate(const char *path) {
   smd_trial *trial = open_trial(path);
-  smd_rule *rule = NULL;
-  smd_steps *findings = NULL;
-  EXPECT_CODE(SMD_INVALID_ARGUMENT, smd_rule_new_builtin("VanishingGradients", NULL, &rule));
+  smd_rule_set *set = NULL;
+  smd_findings *found = NULL;
+  EXPECT_OK(smd_rule_set_new(NULL, &set));
+  EXPECT_CODE(SMD_INVALID_ARGUMENT,
+              smd_rule_set_add(set, "VanishingGradients", NULL, SMD_ACTION_WARN));
   EXPECT_CODE(SMD_INVALID_CONFIG,
-              smd_rule_new_builtin("VanishingGradient", "{\"treshold\": \"1\"}", &rule));
-  EXPECT_OK(smd_rule_new_builtin("VanishingGradient", "{\"threshold\": \"10\"}", &rule));
-  EXPECT_OK(smd_rule_run(rule, trial, 0, -1, 0, &findings));
-  EXPECT(smd_steps_count(findings) == 3);
-  EXPECT(strstr(smd_rule_last_finding(rule), "gradient/w") != NULL);
-  smd_steps_free(findings);
-  EXPECT_CODE(SMD_RULE_CONDITION_MET, smd_rule_run(rule, trial, 1, -1, 1, &findings));
-  EXPECT(smd_steps_count(findings) == 1 && smd_steps_get(findings, 0) == 1);
-  smd_steps_free(findings);
-  smd_rule_free(rule);
+              smd_rule_set_add(set, "VanishingGradient", "{\"treshold\": \"1\"}", SMD_ACTION_WARN));
+  EXPECT_OK(smd_rule_set_add(set, "VanishingGradient", "{\"threshold\": \"10\"}", SMD_ACTION_WARN));
+  EXPECT_OK(smd_rule_set_evaluate(set, trial, 0, -1, SMD_EVALUATE_FOLLOW, &found));
+  EXPECT(smd_findings_count(found) == 3);
+  EXPECT(strstr(smd_findings_get(found, 2)->message, "gradient/w") != NULL);
+  smd_findings_free(found);
+  EXPECT_OK(smd_rule_set_reset(set));
+  EXPECT_CODE(SMD_RULE_CONDITION_MET,
+              smd_rule_set_evaluate(set, trial, 1, -1, SMD_EVALUATE_STOP_AT_FINDING, &found));
+  EXPECT(smd_findings_count(found) == 1 && smd_findings_get(found, 0)->step == 1);
+  smd_findings_free(found);
+  smd_rule_set_free(set);
   smd_trial_free(trial);
 }
 
@@ -85,7 +89,7 @@ int main(void) {
   smd_trial *trial = NULL;
   record(path);
   read_back(path);
-  judge(path);
+  evaluate(path);
   EXPECT_OK(smd_hook_options_new(&options));
   EXPECT_CODE(SMD_INVALID_ARGUMENT, smd_hook_new(options, &hook));
   EXPECT_CODE(SMD_INVALID_ARGUMENT, smd_hook_options_set(options, "outdir", path));

@@ -26,7 +26,7 @@ static void folder(void) {
   EXPECT(strstr(smd_store_report_message(report, 0), path) != NULL);
   EXPECT(smd_store_report_code(report, 4) == SMD_INVALID_ARGUMENT);
   smd_store_report_free(report);
-  EXPECT(rmdir(path) == 0); /* nothing is left in it */
+  EXPECT(access(path, F_OK) != 0); /* nothing was created */
 }
 
 static void options(void) {

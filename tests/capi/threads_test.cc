@@ -24,11 +24,11 @@ void SaveSome(smd_hook *hook, int saver) {
 void ReadUntilEnd(smd_trial *trial, const std::atomic<bool> &is_written) {
   size_t seen = 0;
   do {
-    smd_steps *steps = nullptr;
+    smd_integers *steps = nullptr;
     EXPECT_OK(smd_trial_steps(trial, SMD_MODE_GLOBAL, 0, &steps));
-    EXPECT(smd_steps_count(steps) >= seen);
-    seen = smd_steps_count(steps);
-    smd_steps_free(steps);
+    EXPECT(smd_integers_count(steps) >= seen);
+    seen = smd_integers_count(steps);
+    smd_integers_free(steps);
     if (seen == 0) continue;
     smd_tensor *tensor = nullptr;
     smd_value *value = nullptr;

@@ -62,14 +62,15 @@ void ReadStep(smd_tensor *tensor, int64_t step) {
 void Read(smd_trial *trial, const std::atomic<bool> &is_written) {
   size_t seen = 0;
   do {
-    smd_steps *steps = nullptr;
+    smd_integers *steps = nullptr;
     smd_tensor *tensor = nullptr;
     EXPECT_OK(smd_trial_steps(trial, SMD_MODE_GLOBAL, 0, &steps));
-    EXPECT(smd_steps_count(steps) >= seen);
-    if (smd_steps_count(steps) > 0) EXPECT_OK(smd_trial_tensor(trial, "w", &tensor));
-    for (; seen < smd_steps_count(steps); ++seen) ReadStep(tensor, smd_steps_data(steps)[seen]);
+    EXPECT(smd_integers_count(steps) >= seen);
+    if (smd_integers_count(steps) > 0) EXPECT_OK(smd_trial_tensor(trial, "w", &tensor));
+    for (; seen < smd_integers_count(steps); ++seen)
+      ReadStep(tensor, smd_integers_data(steps)[seen]);
     smd_tensor_free(tensor);
-    smd_steps_free(steps);
+    smd_integers_free(steps);
   } while (!is_written || seen < kSteps);
 }
 

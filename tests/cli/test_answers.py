@@ -149,7 +149,31 @@ def test_doctor(smdebug, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_doctor_creates_nothing(smdebug, tmp_path):
+    [facts] = smdebug.objects(f"doctor {tmp_path}/jobs/new --json")
+    address, *others = facts["tried"]
+    assert address["message"].startswith(f"{tmp_path}/jobs/new, which does not exist: recording would")
+    assert {each["code"] for each in others} == {"OK"}
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_doctor_says_what_is_wrong(smdebug):
     done = smdebug.run("doctor /proc/nothing")
     assert done.returncode == 3
     assert re.search(r"^write +NOT_FOUND ", done.stdout, re.MULTILINE)
+
+
+def test_doctor_checks_a_configuration(smdebug, tmp_path):
+    file = tmp_path / "hook.json"
+    file.write_text('{"LocalPath": "run", "HookParameters": {"save_interval": "7"}}')
+    assert re.search(r"^config +ok ", smdebug(f"doctor --config {file}"), re.MULTILINE)
+    file.write_text('{"S3Path": "s3://b/p", "HookParameters": {"save_all": 1, "dry_run": "maybe"}}')
+    done = smdebug.run(f"doctor {tmp_path} --config {file} --json")
+    assert done.returncode == 2
+    tried = json.loads(done.stdout)["tried"]
+    assert [(each["name"], each["code"]) for each in tried] == [("config", "INVALID_CONFIG")] * 3
+    for each, part in zip(tried, ("key 'S3Path'", "is read as true", "found 'maybe'; it is ignored")):
+        assert str(file) in each["message"] and part in each["message"]
+    file.write_text("{")
+    assert smdebug.run(f"doctor --config {file}").returncode == 2
+    assert smdebug.run(f"doctor --config {file}.not").returncode == 3

@@ -16,12 +16,12 @@ import smdebug as smd
 @pytest.mark.parametrize(
     ("command", "code", "sentence"),
     [
-        ("ls nothing", 3, "nothing: there is no such folder"),
+        ("ls nothing", 3, "nothing: the folder does not exist"),
         ("show run nothing", 3, "'nothing'"),
         ("show run loss --step 99", 3, "99"),
         ("show run loss --worker nobody", 3, "by nobody"),
         ("show run loss --mode predict", 3, "of mode predict"),
-        ("list run", 2, "there is no command 'list'; there are ls, show, rules,"),
+        ("list run", 2, "unknown command 'list'; use ls, show, rules,"),
         ("ls", 2, "TRIAL is required; see smdebug ls --help"),
         ("show run", 2, "TENSOR is required"),
         ("ls run --colection x", 2, "--colection"),
@@ -36,7 +36,7 @@ import smdebug as smd
         ("rules", 2, "TRIAL is required"),
         ("rules run --profile best", 2, "'best' is none of aws, calibrated"),
         ("ls run --set s3_regoin=x", 2, "s3_region"),
-        ("ls run --set s3_region", 2, "--set wants NAME=VALUE, not 's3_region'"),
+        ("ls run --set s3_region", 2, "--set needs NAME=VALUE, not 's3_region'"),
         ("ls gs://bucket/run", 8, "gs://"),
         ("tensorboard run /proc/nothing", 3, "/proc/nothing"),
     ],
@@ -56,6 +56,37 @@ def test_a_folder_without_a_trial(tmp_path):
     assert time.monotonic() - begin < 5, "it does not wait for one"
 
 
+def test_a_folder_above_trials_names_them(trials, tmp_path):
+    said = Program(trials.parent).complaint(f"ls {trials}", 3)
+    assert said.startswith(f"{trials}: is not a trial; the trials below it are ")
+    for name in ("run", "other_run", "workers"):
+        assert f"{trials}/{name}" in said
+    for i in range(20):
+        (tmp_path / f"many/jobs/{i}\n/collections").mkdir(parents=True)
+    (tmp_path / "many/loop").symlink_to(tmp_path / "many")
+    said = Program(tmp_path).complaint("ls many", 3)
+    assert said.endswith(", and others") and "\\x0a" in said
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_what_is_waited_for_is_said_soon(tmp_path, is_there):
+    if is_there:
+        (tmp_path / "run").mkdir()
+    process = Program(tmp_path).start(
+        "rules run --follow --set wait_seconds=30", stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    try:
+        began = time.monotonic()
+        lines = [process.stderr.readline().decode() for _ in range(1 if is_there else 2)]
+        assert time.monotonic() - began < 20
+        if not is_there:
+            assert "run: there is no such folder yet; waiting for it" in lines[0]
+        assert "run: waiting for a job to record here, for up to 30 seconds" in lines[-1]
+    finally:
+        process.kill()
+        process.communicate()
+
+
 def test_a_file_is_no_trial(tmp_path):
     (tmp_path / "file").write_text("")
     assert "it is a file" in Program(tmp_path).complaint("ls file", 3)
@@ -66,7 +97,7 @@ def test_a_full_disk(trials):
         done = subprocess.run([PROGRAM, "ls", "run"], cwd=trials, stdout=full, stderr=subprocess.PIPE,
                               text=True, timeout=60, check=False)  # fmt: skip
     assert done.returncode == 5
-    assert done.stderr == "smdebug: the output cannot be written: No space left on device\n"
+    assert done.stderr == "smdebug: cannot write the output: No space left on device\n"
 
 
 @pytest.mark.parametrize("ignored", [False, True], ids=["default", "ignored"])
@@ -97,7 +128,9 @@ def test_ctrl_c_ends_it_at_once(tmp_path):
     begin = time.monotonic()
     out, complaint = process.communicate(timeout=60)
     assert time.monotonic() - begin < 2
-    assert (out, complaint, process.returncode) == (b"", b"", -signal.SIGINT)
+    assert (out, process.returncode) == (b"", -signal.SIGINT)
+    [line] = complaint.splitlines()
+    assert line.endswith(b"there is no such folder yet; waiting for it")
 
 
 def test_python_runs_the_same_program(smdebug, trials):

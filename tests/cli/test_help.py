@@ -49,6 +49,7 @@ def test_the_examples_run(command, tmp_path, server):
     record_run(tmp_path / "run")
     record_run(tmp_path / "other_run", wrong_at=12)
     record_run("s3://my-bucket/run")
+    (tmp_path / "hook.json").write_text("{}", encoding="utf-8")
     program = Program(tmp_path)
     assert examples_of(command)
     for example in examples_of(command):

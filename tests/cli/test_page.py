@@ -1,22 +1,12 @@
-"""docs/cli.md shows what the program says."""
+"""docs/cli.md shows what the program says; with SMDEBUG_RENEW_DOCS=1 it is made to."""
 
 import os
-import re
 
 import pytest
 from cli_program import ROOT, Program
+from snippets import blocks, check_session, sessions
 
-PAGE = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
-FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-
-
-def shown():
-    """Each command of the page, and what it says below it."""
-    for language, text in FENCE.findall(PAGE):
-        if language == "text":
-            for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
-                command, _, said = part.partition("\n")
-                yield command, said
+PAGE = ROOT / "docs/cli.md"
 
 
 @pytest.fixture(scope="module")
@@ -26,16 +16,15 @@ def program(tmp_path_factory):
     before = os.getcwd()
     os.chdir(folder)
     try:
-        for language, text in FENCE.findall(PAGE):
-            if language == "python":
-                exec(text, {})
+        for _, text in blocks(PAGE, "python"):
+            exec(text, {})
     finally:
         os.chdir(before)
     return Program(folder)
 
 
-@pytest.mark.parametrize(("command", "said"), list(shown()), ids=lambda text: text.split("\n")[0][:60])
-def test_the_page_shows_what_it_says(command, said, program):
+@pytest.mark.parametrize(("command", "shown"), sessions(PAGE), ids=lambda text: text.split("\n")[0][:60])
+def test_the_page_shows_what_it_says(command, shown, program):
     done = program.run(command)
     assert (done.returncode in (0, 10), done.stderr) == (True, "")
-    assert done.stdout.strip("\n") == said.strip("\n")
+    check_session(PAGE, command, shown, done.stdout)

@@ -48,7 +48,7 @@ def test_it_needs_nothing_else(page):
 
 def test_the_culprit_comes_first(page):
     said = page.words()
-    assert said.index("VanishingGradient in gradient/layer1.weight , step 23") < said.index("What the rules say")
+    assert said.index("VanishingGradient in gradient/layer1.weight , step 23") < said.index("What the rules found")
     [first, *_] = page.data["rules"]
     assert (first["rule"], first["findings"][0]["step"]) == ("VanishingGradient", 23)
     assert first["findings"][0]["tensor"] == "gradient/layer1.weight"
@@ -57,26 +57,26 @@ def test_the_culprit_comes_first(page):
     assert rules.index("FirstNonFinite") < rules.index("ExplodingTensor") < rules.index("Overtraining")
 
 
-def test_every_rule_has_its_outcome(folder, page):
-    outcomes = Program(folder).run("rules training --json").stdout.splitlines()
-    *verdicts, last = [json.loads(line) for line in outcomes]
-    found = {verdict["rule"] for verdict in verdicts if verdict["status"] == "finding"}
+def test_every_rule_has_its_result(folder, page):
+    lines = Program(folder).run("rules training --json").stdout.splitlines()
+    *findings, last = [json.loads(line) for line in lines]
+    found = {finding["rule"] for finding in findings if finding["status"] == "finding"}
     assert {rule["rule"] for rule in page.data["rules"]} == found
     assert {rule["rule"]: rule["count"] for rule in page.data["rules"]} == {
-        rule: sum(verdict["rule"] == rule and verdict["status"] == "finding" for verdict in verdicts) for rule in found
+        rule: sum(finding["rule"] == rule and finding["status"] == "finding" for finding in findings) for rule in found
     }
     said = page.words()
-    for verdict in verdicts:
-        if verdict["status"] != "finding":
-            assert f"{verdict['status'].replace('_', ' ')} {verdict['rule']} {verdict['message']}" in said
-    for message in last["summary"]["not_asked"]:
+    for finding in findings:
+        if finding["status"] != "finding":
+            assert f"{finding['status'].replace('_', ' ')} {finding['rule']} {finding['message']}" in said
+    for message in last["summary"]["skipped"]:
         rule, _, why = message.partition(": ")
-        assert f"not asked {rule} {why}" in said
+        assert f"skipped {rule} {why}" in said
 
 
-def test_nothing_found_and_nothing_judged(folder):
+def test_nothing_found_and_nothing_evaluated(folder):
     assert "No rule found anything" in report(folder, "training", "-r VanishingGradient,threshold=1e-30").words()
-    assert "Nothing could be judged" in report(folder, "booster", "-r VanishingGradient").words()
+    assert "Nothing could be evaluated" in report(folder, "booster", "-r VanishingGradient").words()
 
 
 def test_parameters_and_facts_are_told(folder):
@@ -90,9 +90,31 @@ def test_exit_codes_and_output(folder, tmp_path):
     program = Program(folder)
     assert program("report training -o page.html", 10).startswith("wrote page.html: ")
     assert program("report training -r VanishingGradient,threshold=1e-30 -o -").startswith("<!DOCTYPE html>")
-    assert "no such folder" in program.complaint("report nowhere", 3)
+    assert "folder does not exist" in program.complaint("report nowhere", 3)
     assert "page cannot be written" in program.complaint("report training -o nowhere/page.html", 5)
     assert "did you mean" in program.complaint("report training -r VanishingGradients", 2)
+
+
+def test_the_page_takes_the_place_of_a_link(folder, tmp_path):
+    (tmp_path / "precious").write_text("kept")
+    (tmp_path / "page.html").symlink_to(tmp_path / "precious")
+    Program(folder).run(f"report training -o {tmp_path}/page.html")
+    assert (tmp_path / "precious").read_text() == "kept"
+    assert not (tmp_path / "page.html").is_symlink()
+    assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
+    mask = os.umask(0)
+    os.umask(mask)
+    assert (tmp_path / "page.html").stat().st_mode & 0o777 == 0o666 & ~mask
+    assert {each.name for each in tmp_path.iterdir()} == {"precious", "page.html"}
+
+
+def test_a_page_that_cannot_be_written_leaves_the_old_one(folder, tmp_path):
+    (tmp_path / "page.html").mkdir()
+    assert "page cannot be written" in Program(folder).complaint(
+        f"report training -o {tmp_path}/page.html", 5
+    )
+    assert {each.name for each in tmp_path.iterdir()} == {"page.html"}
+    assert Program(folder).run("report training -o /dev/stdout").stdout.startswith("<!DOCTYPE")
 
 
 # ---- what it shows ----
@@ -210,7 +232,7 @@ def test_an_empty_trial(tmp_path):
     with smd.Hook(str(tmp_path / "nothing_saved"), save_config=smd.SaveConfig(save_interval=1)) as hook, hook.step():
         pass
     said = report(tmp_path, "nothing_saved").words()
-    assert "Nothing could be judged" in said and "Steps none Modes none" in said
+    assert "Nothing could be evaluated" in said and "Steps none Modes none" in said
 
 
 def test_what_cannot_be_read_is_said(tmp_path):
@@ -218,7 +240,7 @@ def test_what_cannot_be_read_is_said(tmp_path):
     [event_file] = (tmp_path / "damaged/events/000000000007").iterdir()
     event_file.write_bytes(event_file.read_bytes()[:900])
     done = Program(tmp_path).run("report damaged -o page.html")
-    assert done.returncode in (0, 10) and done.stderr == ""
+    assert done.returncode in (4, 10) and "smdebug verify damaged" in done.stderr
     page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert "Not all of the trial could be read." in page.words() and event_file.name in page.words()
     [layer] = [each for each in page.data["statistics"]["layers"] if each["tensor"] == "layer12.weight"]

@@ -208,7 +208,7 @@ def test_a_heat_map_is_printed_on_one_page(browser, tmp_path):
     assert rows[0] == pytest.approx(plot / len(rows), rel=0.01)
 
 
-def test_without_scripts_verdicts_are_read(browser, pages):
+def test_without_scripts_rules_are_read(browser, pages):
     browser.command("Emulation.setScriptExecutionDisabled", value=True)
     try:
         browser.open(pages["training"])

@@ -1,7 +1,9 @@
 """Damage of each kind is found, and only that."""
 
 import json
+import os
 import shutil
+from pathlib import Path
 
 import pytest
 from cli_program import Program
@@ -85,12 +87,166 @@ def test_an_event_file_without_index_is_a_note(damaged):
     assert "no faults" in told
 
 
-def test_other_commands_tell_of_damage_and_go_on(damaged):
+def test_names_that_nobody_can_ask_for(damaged):
+    for step, name in ((3, "a\0b"), (4, "")):
+        content = json.loads(index_file(damaged, step).read_text())
+        content["tensor_payload"][0]["tensorname"] = name
+        index_file(damaged, step).write_text(json.dumps(content))
+    content = json.loads(index_file(damaged, 5).read_text())
+    content["shape_payload"] = [{"tensorname": "w", "originalname": "w\0", "shape": [1]}]
+    index_file(damaged, 5).write_text(json.dumps(content))
+    other = damaged.folder / os.fsdecode(b"run/index/000000000/000000000009_\xff.json")
+    other.write_bytes(index_file(damaged, 9).read_bytes())
+    event_file(damaged, 7).write_bytes(b"")
+    found = faults(damaged)
+    assert {fault["code"] for fault in found} == {"CORRUPT_DATA"}
+    indexes = {Path(fault["path"]).name[:12] for fault in found if fault["step"] is None}
+    assert indexes >= {f"{step:012d}" for step in (3, 4, 5)}
+    assert {fault["step"] for fault in found} >= {7}
+    assert "27: 23 TRAIN" in damaged.run("ls run").stdout
+
+
+def test_every_damaged_index_file(damaged):
+    for step in range(20):
+        index_file(damaged, step).write_text("{")
+    assert len(faults(damaged)) == 20
+
+
+def test_folders_and_links_in_place_of_files(damaged):
+    event_file(damaged, 4).unlink()
+    event_file(damaged, 4).mkdir()
+    index_file(damaged, 5).unlink()
+    index_file(damaged, 5).symlink_to(index_file(damaged, 6))
+    (damaged.folder / "run/events/loop").symlink_to(damaged.folder / "run")
+    (damaged.folder / "run/index/loop").symlink_to(damaged.folder / "run/index")
+    index_file(damaged, 7).unlink()
+    index_file(damaged, 7).mkdir()
+    told = {(fault["code"], fault["step"]) for fault in faults(damaged)}
+    assert told >= {("CORRUPT_DATA", None), ("CORRUPT_DATA", 4)}
+
+
+def test_without_collections_files_are_read_by_themselves(damaged):
+    shutil.rmtree(damaged.folder / "run/collections")
+    event_file(damaged, 9).write_bytes(b"x" * 100)
+    codes = sorted(fault["code"] for fault in faults(damaged))
+    assert codes == ["CORRUPT_DATA", "MISSING_COLLECTIONS"]
+
+
+@pytest.mark.parametrize("kind", ["workers", "reversed", "damaged"])
+def test_many_index_files_cost_no_more_each(damaged, kind):
+    count = 20_000
+    text = index_file(damaged, 0).read_text()
+    content = json.loads(text)
+    content["tensor_payload"] = [
+        each for each in content["tensor_payload"] if each["tensorname"] == "loss"
+    ]
+    shutil.rmtree(damaged.folder / "run/index")
+    for bucket in range(count // 1000):
+        (damaged.folder / f"run/index/{bucket:09d}").mkdir(parents=True)
+    for i in range(count):
+        step, worker = (0, i) if kind == "workers" else (i, 0)
+        content["meta"]["mode_step"] = count - i if kind == "reversed" else step
+        path = damaged.folder / f"run/index/{step // 1000:09d}/{step:012d}_worker_{worker}.json"
+        path.write_text("{" if kind == "damaged" else json.dumps(content))
+    began = os.times().children_user
+    done = damaged.run("verify run")
+    took = os.times().children_user - began
+    assert done.returncode == (10 if kind == "damaged" else 0), done.stdout[-500:]
+    assert f"{count} {'faults' if kind == 'damaged' else 'records'}" in done.stdout.splitlines()[-1]
+    assert took < 10  # seconds; a quadratic search takes as many for each thousand files
+
+
+# ---- what other commands do ----
+
+DAMAGED = "smdebug: warning: skipped "
+
+
+def damage_a_record(program, step=7, tensor="fc1.weight"):
+    content = json.loads(index_file(program, step).read_text())
+    [place] = [each for each in content["tensor_payload"] if each["tensorname"] == tensor]
+    path = event_file(program, step)
+    data = bytearray(path.read_bytes())
+    data[place["start_idx"] + place["length"] // 2] ^= 1
+    path.write_bytes(data)
+    return path
+
+
+def goes_on(program, command, code=4, names="smdebug verify run"):
+    """What the command prints; it complains of damage, and says how to see all of it."""
+    done = program.run(command)
+    assert done.returncode == code, done.stdout + done.stderr
+    *told, last = done.stderr.splitlines()
+    assert told and all(line.startswith("smdebug: warning: ") for line in told)
+    assert last.startswith(DAMAGED) and names in last
+    return done.stdout
+
+
+def test_ls_goes_on_without_an_index_file(damaged):
     index_file(damaged, 3).write_text('{"meta": ')
-    done = damaged.run("ls run")
-    assert done.returncode == 0 and "29: 24 TRAIN" in done.stdout
-    [line] = done.stderr.splitlines()
-    assert line.startswith("smdebug: warning: ") and "000000000003_worker_0.json" in line
+    assert "29: 24 TRAIN" in goes_on(damaged, "ls run")
+
+
+def test_ls_goes_on_without_a_value(damaged):
+    damage_a_record(damaged, step=29)
+    assert "gradient/fc1.weight" in goes_on(damaged, "ls run")
+
+
+def test_show_goes_on(damaged):
+    path = damage_a_record(damaged)
+    done = goes_on(damaged, "show run fc1.weight")
+    assert "29 steps" in done
+    assert len(goes_on(damaged, "show run fc1.weight --json").splitlines()) == 29
+    assert path.name in damaged.run("show run fc1.weight").stderr
+    damage_a_record(damaged, step=0)
+    assert "28 steps" in goes_on(damaged, "show run fc1.weight")
+
+
+def test_diff_goes_on(damaged, trials):
+    shutil.copytree(trials / "run", damaged.folder / "same")
+    damage_a_record(damaged)
+    assert "4 of 4 tensors" in goes_on(damaged, "diff run same")
+    assert "4 of 4 tensors" in goes_on(damaged, "diff same run")
+    shutil.copytree(trials / "other_run", damaged.folder / "other")
+    assert "step 12" in goes_on(damaged, "diff run other", 10)
+
+
+def test_tensorboard_goes_on(damaged):
+    damage_a_record(damaged)
+    event_file(damaged, 9).unlink()
+    assert "wrote 30 steps" in goes_on(damaged, "tensorboard run logs")
+    assert list(damaged.folder.glob("logs/*/events.*"))
+
+
+def test_rules_go_on(damaged):
+    damage_a_record(damaged, tensor="gradient/fc1.weight")
+    found = goes_on(damaged, "rules run --rule VanishingGradient,threshold=1e-8", 10)
+    assert "step 28" in found and "30 steps" in found
+    assert "passed" in goes_on(damaged, "rules run --rule ExplodingTensor")
+
+
+def test_report_goes_on(damaged):
+    path = damage_a_record(damaged)
+    goes_on(damaged, "report run -o page.html --rule ExplodingTensor")
+    assert path.name in (damaged.folder / "page.html").read_text()
+
+
+def test_expressions_that_run_away_together(damaged):
+    [path] = damaged.folder.glob("run/collections/*/*.json")
+    content = json.loads(path.read_text())
+    content["collections"]["hostile"] = {
+        "name": "hostile",
+        "include_regex": [f"(?:a|aa){{{9 + i % 5}}}{i}$" for i in range(900)],
+        "tensor_names": [],
+    }
+    path.write_text(json.dumps(content))
+    index = index_file(damaged, 0)
+    content = json.loads(index.read_text())
+    [first, *_] = content["tensor_payload"]
+    content["tensor_payload"] = [
+        {**first, "tensorname": "a" * 40 + f"cb{i}x"} for i in range(300)
+    ]
+    index.write_text(json.dumps(content))
+    assert "a" * 40 + "cb7x" in goes_on(damaged, "ls run")  # within the limit of each run
 
 
 def test_other_commands_fail_at_a_damaged_value(damaged):

@@ -18,7 +18,7 @@ typedef struct {
   const cJSON *query;
   const char *out_dir;
   smd_trial *trial;
-  const cJSON *watched;
+  const cJSON *attached;
   smd_tensor *tensor;
   smd_mode mode;
   int64_t step;
@@ -36,12 +36,12 @@ static cJSON *names_of(smd_strings *names) {
   return list;
 }
 
-static cJSON *numbers_of(smd_steps *numbers) {
+static cJSON *numbers_of(smd_integers *numbers) {
   cJSON *list = cJSON_CreateArray();
-  for (size_t i = 0; i < smd_steps_count(numbers); ++i) {
-    cJSON_AddItemToArray(list, cJSON_CreateNumber((double)smd_steps_get(numbers, i)));
+  for (size_t i = 0; i < smd_integers_count(numbers); ++i) {
+    cJSON_AddItemToArray(list, cJSON_CreateNumber((double)smd_integers_get(numbers, i)));
   }
-  smd_steps_free(numbers);
+  smd_integers_free(numbers);
   return list;
 }
 
@@ -79,19 +79,19 @@ static smd_error *collections(const question *ask, cJSON **value) {
 }
 
 static smd_error *modes(const question *ask, cJSON **value) {
-  smd_steps *found = NULL;
+  smd_integers *found = NULL;
   RETURN_IF_ERROR(smd_trial_modes(ask->trial, &found));
   *value = cJSON_CreateArray();
-  for (size_t i = 0; i < smd_steps_count(found); ++i) {
-    const char *name = smd_mode_name((smd_mode)smd_steps_get(found, i));
+  for (size_t i = 0; i < smd_integers_count(found); ++i) {
+    const char *name = smd_mode_name((smd_mode)smd_integers_get(found, i));
     cJSON_AddItemToArray(*value, cJSON_CreateString(name));
   }
-  smd_steps_free(found);
+  smd_integers_free(found);
   return NULL;
 }
 
 static smd_error *steps(const question *ask, cJSON **value) {
-  smd_steps *found = NULL;
+  smd_integers *found = NULL;
   RETURN_IF_ERROR(smd_trial_steps(ask->trial, ask->mode, 0, &found));
   *value = numbers_of(found);
   return NULL;
@@ -119,7 +119,7 @@ static smd_error *tensor_names(const question *ask, cJSON **value) {
 static smd_error *mode_step(const question *ask, cJSON **value) {
   smd_mode mode;
   int64_t step;
-  RETURN_IF_ERROR(smd_trial_mode_step(ask->trial, ask->step, &mode, &step));
+  RETURN_IF_ERROR(smd_trial_mode_step(ask->trial, ask->step, &step, &mode));
   if (mode == SMD_MODE_ANY) {
     *value = cJSON_CreateNull();
     return NULL;
@@ -132,7 +132,7 @@ static smd_error *mode_step(const question *ask, cJSON **value) {
 
 static smd_error *global_step(const question *ask, cJSON **value) {
   int64_t step;
-  RETURN_IF_ERROR(smd_trial_global_step(ask->trial, ask->mode, ask->step, &step));
+  RETURN_IF_ERROR(smd_trial_global_step(ask->trial, ask->step, ask->mode, &step));
   *value = step < 0 ? cJSON_CreateNull() : cJSON_CreateNumber((double)step);
   return NULL;
 }
@@ -146,16 +146,16 @@ static smd_error *step_state(const question *ask, cJSON **value) {
 }
 
 static smd_error *tensor_steps(const question *ask, cJSON **value) {
-  smd_steps *found = NULL;
+  smd_integers *found = NULL;
   RETURN_IF_ERROR(smd_tensor_steps(ask->tensor, ask->mode, 0, &found));
   *value = numbers_of(found);
   return NULL;
 }
 
 static smd_error *prev_steps(const question *ask, cJSON **value) {
-  smd_steps *found = NULL;
+  smd_integers *found = NULL;
   const int64_t count = member_number(ask->query, "count");
-  RETURN_IF_ERROR(smd_tensor_prev_steps(ask->tensor, ask->step, count, ask->mode, &found));
+  RETURN_IF_ERROR(smd_tensor_prev_steps(ask->tensor, ask->step, ask->mode, count, &found));
   *value = numbers_of(found);
   return NULL;
 }
@@ -189,47 +189,66 @@ static smd_error *reductions(const question *ask, cJSON **value) {
 }
 
 static smd_error *shape(const question *ask, cJSON **value) {
-  smd_steps *found = NULL;
+  smd_integers *found = NULL;
   RETURN_IF_ERROR(smd_tensor_shape(ask->tensor, ask->step, ask->mode, ask->worker, &found));
   *value = numbers_of(found);
   return NULL;
 }
 
+/* The steps with findings of one rule, each once. */
 static smd_error *rule(const question *ask, cJSON **value) {
-  smd_rule *made = NULL;
-  smd_steps *found = NULL;
+  smd_rule_set *set = NULL;
+  smd_findings *found = NULL;
   smd_error *error;
-  const int64_t end = smd_trial_last_complete_step(ask->trial) + 1;
+  int64_t last = -1;
   char *parameters = cJSON_PrintUnformatted(member(ask->query, "parameters"));
-  must(smd_rule_new_builtin(member_text(ask->query, "rule"), parameters, &made));
-  error = smd_rule_run(made, ask->trial, 0, end, 0, &found);
+  must(smd_rule_set_new(NULL, &set));
+  must(smd_rule_set_add(set, member_text(ask->query, "rule"), parameters, SMD_ACTION_WARN));
+  error = smd_rule_set_evaluate(set, ask->trial, 0, -1, 0, &found);
   cJSON_free(parameters);
-  smd_rule_free(made);
-  *value = numbers_of(found);
-  return error;
-}
-
-/* The verdicts of a panel over the whole trial, or what it then says of each rule. */
-static smd_error *judged(const question *ask, int32_t is_outcome, cJSON **value) {
-  smd_panel *panel = NULL;
-  smd_verdicts *found = NULL;
-  smd_verdicts *outcomes = NULL;
-  smd_error *error = panel_of(member(ask->query, "panel"), &panel);
-  if (error == NULL) error = smd_panel_run(panel, ask->trial, 0, -1, 1, &found);
-  if (error == NULL && is_outcome) error = smd_panel_outcomes(panel, &outcomes);
-  smd_panel_free(panel);
+  smd_rule_set_free(set);
   *value = cJSON_CreateArray();
-  add_verdicts(*value, is_outcome ? outcomes : found);
-  if (is_outcome) smd_verdicts_free(found);
+  for (size_t i = 0; i < smd_findings_count(found); ++i) {
+    const int64_t step = smd_findings_get(found, i)->step;
+    if (step != last) cJSON_AddItemToArray(*value, cJSON_CreateNumber((double)step));
+    last = step;
+  }
+  smd_findings_free(found);
   return error;
 }
 
-static smd_error *verdicts(const question *ask, cJSON **value) { return judged(ask, 0, value); }
+/* Follows the whole trial. */
+static smd_error *evaluated(const question *ask, smd_rule_set **set, smd_findings **found) {
+  smd_error *error = rule_set_of(member(ask->query, "rule_set"), set);
+  if (error != NULL) return error;
+  return smd_rule_set_evaluate(*set, ask->trial, 0, -1, SMD_EVALUATE_FOLLOW, found);
+}
 
-static smd_error *outcomes(const question *ask, cJSON **value) { return judged(ask, 1, value); }
+static smd_error *findings(const question *ask, cJSON **value) {
+  smd_rule_set *set = NULL;
+  smd_findings *found = NULL;
+  smd_error *error = evaluated(ask, &set, &found);
+  smd_rule_set_free(set);
+  *value = cJSON_CreateArray();
+  add_findings(*value, found);
+  return error;
+}
 
-static smd_error *watched(const question *ask, cJSON **value) {
-  *value = cJSON_Duplicate(member(ask->watched, ask->worker), 1);
+static smd_error *results(const question *ask, cJSON **value) {
+  smd_rule_set *set = NULL;
+  smd_findings *found = NULL;
+  smd_rule_results *list = NULL;
+  smd_error *error = evaluated(ask, &set, &found);
+  if (error == NULL) error = smd_rule_set_results(set, &list);
+  smd_rule_set_free(set);
+  smd_findings_free(found);
+  *value = cJSON_CreateArray();
+  add_results(*value, list);
+  return error;
+}
+
+static smd_error *attached(const question *ask, cJSON **value) {
+  *value = cJSON_Duplicate(member(ask->attached, ask->worker), 1);
   return NULL;
 }
 
@@ -242,7 +261,7 @@ static smd_error *include(const question *ask, cJSON **value) {
   smd_collection *collection = NULL;
   smd_error *error;
   must(smd_collection_new("c", &collection));
-  error = smd_collection_include(collection, member_text(ask->query, "regex"));
+  error = smd_collection_include_regex(collection, member_text(ask->query, "regex"));
   smd_collection_free(collection);
   *value = cJSON_CreateNull();
   return error;
@@ -305,9 +324,9 @@ static const struct {
     {"reductions", reductions},
     {"shape", shape},
     {"rule", rule},
-    {"verdicts", verdicts},
-    {"outcomes", outcomes},
-    {"watched", watched},
+    {"findings", findings},
+    {"results", results},
+    {"attached", attached},
     {"wait", wait_for},
     {"include", include},
     {"hook", hook},

@@ -36,7 +36,7 @@ static void add_collection(smd_hook_options *options, const cJSON *settings) {
   const cJSON *regex;
   must(smd_collection_new(member_text(settings, "name"), &collection));
   cJSON_ArrayForEach(regex, member(settings, "regexes")) {
-    must(smd_collection_include(collection, regex->valuestring));
+    must(smd_collection_include_regex(collection, regex->valuestring));
   }
   if (cJSON_HasObjectItem(settings, "save_every")) {
     set_save_config(collection, member(settings, "save_every"));
@@ -46,11 +46,11 @@ static void add_collection(smd_hook_options *options, const cJSON *settings) {
   smd_collection_free(collection);
 }
 
-static void watch(smd_hook *hook, const cJSON *settings) {
-  smd_panel *panel = NULL;
-  must(panel_of(settings, &panel));
-  must(smd_hook_watch(hook, panel));
-  smd_panel_free(panel);
+static void attach(smd_hook *hook, const cJSON *settings) {
+  smd_rule_set *set = NULL;
+  must(rule_set_of(settings, &set));
+  must(smd_hook_attach(hook, set));
+  smd_rule_set_free(set);
 }
 
 static smd_hook *hook_for(const cJSON *scenario, const char *out_dir, const char *worker) {
@@ -69,7 +69,7 @@ static smd_hook *hook_for(const cJSON *scenario, const char *out_dir, const char
   must(smd_hook_new(options, &hook));
   smd_save_config_free(config);
   smd_hook_options_free(options);
-  watch(hook, member(scenario, "watch"));
+  attach(hook, member(scenario, "attach"));
   return hook;
 }
 
@@ -142,13 +142,13 @@ static void record_step(smd_hook *hook, const cJSON *step, const char *worker) {
   must(smd_hook_end_step(hook));
 }
 
-/* What the rules say after a step. */
-static void note_advice(smd_hook *hook, cJSON *watched) {
-  smd_verdicts *verdicts = NULL;
-  cJSON_AddItemToArray(cJSON_GetObjectItem(watched, "advice"),
-                       name_of_action(smd_hook_advice(hook)));
-  must(smd_hook_take_verdicts(hook, &verdicts));
-  add_verdicts(cJSON_GetObjectItem(watched, "verdicts"), verdicts);
+/* What the rules report after a step. */
+static void note_action(smd_hook *hook, cJSON *attached) {
+  smd_findings *findings = NULL;
+  cJSON_AddItemToArray(cJSON_GetObjectItem(attached, "actions"),
+                       name_of_action(smd_hook_action(hook)));
+  must(smd_hook_take_findings(hook, &findings));
+  add_findings(cJSON_GetObjectItem(attached, "findings"), findings);
 }
 
 cJSON *record(const cJSON *scenario, const char *out_dir) {
@@ -157,25 +157,25 @@ cJSON *record(const cJSON *scenario, const char *out_dir) {
   const cJSON *workers = member(scenario, "workers");
   const int count = cJSON_GetArraySize(workers);
   const cJSON *step;
-  cJSON *watched = cJSON_CreateObject();
+  cJSON *attached = cJSON_CreateObject();
   if (count > kMostWorkers) exit(1);
   for (int i = 0; i < count; ++i) {
     const char *worker = cJSON_GetArrayItem(workers, i)->valuestring;
-    cJSON *said = cJSON_AddObjectToObject(watched, worker);
-    cJSON_AddArrayToObject(said, "advice");
-    cJSON_AddArrayToObject(said, "verdicts");
+    cJSON *said = cJSON_AddObjectToObject(attached, worker);
+    cJSON_AddArrayToObject(said, "actions");
+    cJSON_AddArrayToObject(said, "findings");
     hooks[i] = hook_for(scenario, out_dir, worker);
   }
   cJSON_ArrayForEach(step, member(scenario, "steps")) {
     for (int i = 0; i < count; ++i) {
       const char *worker = cJSON_GetArrayItem(workers, i)->valuestring;
       record_step(hooks[i], step, worker);
-      note_advice(hooks[i], cJSON_GetObjectItemCaseSensitive(watched, worker));
+      note_action(hooks[i], cJSON_GetObjectItemCaseSensitive(attached, worker));
     }
   }
   for (int i = 0; i < count; ++i) {
     must(smd_hook_close(hooks[i]));
     smd_hook_free(hooks[i]);
   }
-  return watched;
+  return attached;
 }

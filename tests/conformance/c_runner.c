@@ -25,12 +25,12 @@ smd_dtype dtype_named(const char *name) {
   exit(1);
 }
 
-static cJSON *result_of(smd_trial *trial, const cJSON *watched, const char *out_dir,
+static cJSON *result_of(smd_trial *trial, const cJSON *attached, const char *out_dir,
                         const cJSON *query) {
   cJSON *result = cJSON_CreateObject();
   cJSON *value = NULL;
   char *message;
-  smd_error *error = answer(trial, watched, out_dir, query, &value);
+  smd_error *error = answer(trial, attached, out_dir, query, &value);
   if (error == NULL) {
     cJSON_AddItemToObject(result, "value", value);
     return result;
@@ -48,25 +48,25 @@ int main(int argc, char **argv) {
   cJSON *scenario;
   cJSON *results = cJSON_CreateObject();
   const cJSON *query;
-  cJSON *watched;
+  cJSON *attached;
   smd_trial *trial = NULL;
   if (argc != 4) return 2;
   text = read_file(argv[1]);
   scenario = cJSON_Parse(text);
   free(text);
   if (scenario == NULL) return 2;
-  watched = record(scenario, argv[2]);
+  attached = record(scenario, argv[2]);
   must(smd_trial_open(argv[2], NULL, &trial));
   cJSON_ArrayForEach(query, member(scenario, "queries")) {
     cJSON_AddItemToObject(results, member_text(query, "id"),
-                          result_of(trial, watched, argv[2], query));
+                          result_of(trial, attached, argv[2], query));
   }
   text = cJSON_Print(results);
   write_file(argv[3], text);
   cJSON_free(text);
   smd_trial_free(trial);
   cJSON_Delete(results);
-  cJSON_Delete(watched);
+  cJSON_Delete(attached);
   cJSON_Delete(scenario);
   return 0;
 }

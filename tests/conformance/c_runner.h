@@ -14,17 +14,18 @@ smd_dtype dtype_named(const char *name);
 /* Of intervals by mode; the caller's to free. */
 smd_save_config *save_config_of(const cJSON *every);
 
-/* A panel of the scenario; *panel is to be freed also after a failure. */
-smd_error *panel_of(const cJSON *settings, smd_panel **panel);
+/* Makes a rule set of the scenario; *set is to be freed also after a failure. */
+smd_error *rule_set_of(const cJSON *settings, smd_rule_set **set);
 cJSON *name_of_action(smd_action action);
-/* Appends the verdicts to a list, and frees them. */
-void add_verdicts(cJSON *list, smd_verdicts *verdicts);
+/* Appends findings, or results, to a list, and frees them. */
+void add_findings(cJSON *list, smd_findings *findings);
+void add_results(cJSON *list, smd_rule_results *results);
 
-/* What the rules of each worker's hook said meanwhile; the caller's to free. */
+/* Returns what the rules of each worker's hook reported; the caller's to free. */
 cJSON *record(const cJSON *scenario, const char *out_dir);
 
 /* The answer to a query in *value, which is a new item. */
-smd_error *answer(smd_trial *trial, const cJSON *watched, const char *out_dir, const cJSON *query,
+smd_error *answer(smd_trial *trial, const cJSON *attached, const char *out_dir, const cJSON *query,
                   cJSON **value);
 
 #endif /* C_RUNNER_H */

@@ -51,7 +51,7 @@ smdebug::Hook HookFor(const cJSON *scenario, const std::string &out_dir,
     options.AddCollection(CollectionOf(collection));
   }
   smdebug::Hook hook(options);
-  hook.Watch(PanelOf(Member(scenario, "watch")));
+  hook.Attach(RuleSetOf(Member(scenario, "attach")));
   return hook;
 }
 
@@ -104,13 +104,13 @@ void RecordStep(smdebug::Hook &hook, const cJSON *step, const char *worker) {
 }  // namespace
 
 Json Record(const cJSON *scenario, const std::string &out_dir) {
-  struct Watched {
+  struct Attached {
     smdebug::Hook hook;
-    Json advice;
-    Json verdicts;
+    Json actions;
+    Json findings;
   };
   const std::vector<std::string> workers = TextsOf(Member(scenario, "workers"));
-  std::vector<Watched> all;
+  std::vector<Attached> all;
   for (const std::string &worker : workers) {
     all.push_back(
         {HookFor(scenario, out_dir, worker), Json(cJSON_CreateArray()), Json(cJSON_CreateArray())});
@@ -118,17 +118,17 @@ Json Record(const cJSON *scenario, const std::string &out_dir) {
   for (const cJSON *step : Items(Member(scenario, "steps"))) {
     for (size_t i = 0; i < workers.size(); ++i) {
       RecordStep(all[i].hook, step, workers[i].c_str());
-      Append(all[i].advice, Text(NameOf(all[i].hook.Advice())));
-      Append(all[i].verdicts, all[i].hook.TakeVerdicts());
+      Append(all[i].actions, Text(NameOf(all[i].hook.LastAction())));
+      Append(all[i].findings, all[i].hook.TakeFindings());
     }
   }
-  Json watched(cJSON_CreateObject());
+  Json attached(cJSON_CreateObject());
   for (size_t i = 0; i < workers.size(); ++i) {
     all[i].hook.Close();
     Json said(cJSON_CreateObject());
-    Put(said, "advice", std::move(all[i].advice));
-    Put(said, "verdicts", std::move(all[i].verdicts));
-    Put(watched, workers[i], std::move(said));
+    Put(said, "actions", std::move(all[i].actions));
+    Put(said, "findings", std::move(all[i].findings));
+    Put(attached, workers[i], std::move(said));
   }
-  return watched;
+  return attached;
 }

@@ -43,7 +43,7 @@ Json Null() { return Json(cJSON_CreateNull()); }
 // What a query is about; fields that it does not have are as if not given.
 struct Question {
   const Trial &trial;
-  const cJSON *watched;
+  const cJSON *attached;
   std::string out_dir;
   const cJSON *query;
   Mode mode;
@@ -73,7 +73,7 @@ Json TensorNames(const Question &ask) {
 }
 
 Json ModeStep(const Question &ask) {
-  const auto [mode, step] = ask.trial.ModeStep(ask.step);
+  const auto [step, mode] = ask.trial.ModeStep(ask.step);
   if (mode == Mode::kAny) return Null();
   Json pair(cJSON_CreateArray());
   Append(pair, Text(ModeName(mode)));
@@ -88,7 +88,7 @@ Json Modes(const Question &ask) {
 }
 
 Json GlobalStep(const Question &ask) {
-  const int64_t step = ask.trial.GlobalStep(ask.mode, ask.step);
+  const int64_t step = ask.trial.GlobalStep(ask.step, ask.mode);
   return step < 0 ? Null() : Number(step);
 }
 
@@ -104,23 +104,28 @@ Json Reduction(const Question &ask) {
       ask.Tensor().Reduction(ask.step, ask.Get("reduction"), absolute, ask.mode, ask.Worker()));
 }
 
+// The steps with findings of one rule, each once.
 Json Rule(const Question &ask) {
-  smdebug::Rule rule =
-      smdebug::Rule::BuiltIn(ask.Get("rule"), Printed(Member(ask.query, "parameters")));
-  return Numbers(rule.Run(ask.trial, 0, ask.trial.LastCompleteStep() + 1));
+  smdebug::RuleSet set;
+  set.Add(ask.Get("rule"), Printed(Member(ask.query, "parameters")));
+  std::vector<int64_t> steps;
+  for (const smdebug::Finding &finding : set.Evaluate(ask.trial)) {
+    if (steps.empty() || steps.back() != finding.step) steps.push_back(finding.step);
+  }
+  return Numbers(steps);
 }
 
-Json Verdicts(const Question &ask) {
+Json Findings(const Question &ask) {
   Json list(cJSON_CreateArray());
-  Append(list, PanelOf(Member(ask.query, "panel")).RunToEnd(ask.trial));
+  Append(list, RuleSetOf(Member(ask.query, "rule_set")).Follow(ask.trial));
   return list;
 }
 
-Json Outcomes(const Question &ask) {
-  smdebug::Panel panel = PanelOf(Member(ask.query, "panel"));
-  panel.Run(ask.trial);
+Json Results(const Question &ask) {
+  smdebug::RuleSet set = RuleSetOf(Member(ask.query, "rule_set"));
+  set.Evaluate(ask.trial);
   Json list(cJSON_CreateArray());
-  Append(list, panel.Outcomes());
+  Append(list, set.Results());
   return list;
 }
 
@@ -160,7 +165,7 @@ const std::map<std::string, Answer> &Answers() {
       {"prev_steps",
        [](Q ask) {
          const int64_t count = NumberOf(Member(ask.query, "count"));
-         return Numbers(ask.Tensor().PrevSteps(ask.step, count, ask.mode));
+         return Numbers(ask.Tensor().PrevSteps(ask.step, ask.mode, count));
        }},
       {"tensor_workers", [](Q ask) { return Names(ask.Tensor().Workers(ask.step, ask.mode)); }},
       {"value", [](Q ask) { return Tensor(ask.Tensor().Value(ask.step, ask.mode, ask.Worker())); }},
@@ -170,10 +175,10 @@ const std::map<std::string, Answer> &Answers() {
       {"shape",
        [](Q ask) { return Numbers(ask.Tensor().Shape(ask.step, ask.mode, ask.Worker())); }},
       {"rule", Rule},
-      {"verdicts", Verdicts},
-      {"outcomes", Outcomes},
-      {"watched",
-       [](Q ask) { return Json(cJSON_Duplicate(Member(ask.watched, ask.Worker()), 1)); }},
+      {"findings", Findings},
+      {"results", Results},
+      {"attached",
+       [](Q ask) { return Json(cJSON_Duplicate(Member(ask.attached, ask.Worker()), 1)); }},
       {"wait", [](Q ask) { return ask.trial.WaitForStep(ask.step, ask.mode), Null(); }},
       {"include", [](Q ask) { return smdebug::Collection("c").Include(ask.Get("regex")), Null(); }},
       {"hook", MakeHook},
@@ -182,9 +187,9 @@ const std::map<std::string, Answer> &Answers() {
   return answers;
 }
 
-Json Result(const Trial &trial, const Json &watched, const std::string &out_dir,
+Json Result(const Trial &trial, const Json &attached, const std::string &out_dir,
             const cJSON *query) {
-  Question ask = {trial, watched.get(), out_dir, query, Mode::kGlobal, -1};
+  Question ask = {trial, attached.get(), out_dir, query, Mode::kGlobal, -1};
   if (const cJSON *mode = Member(query, "mode")) ask.mode = ModeNamed(TextOf(mode));
   if (const cJSON *step = Member(query, "step")) ask.step = NumberOf(step);
   Json result(cJSON_CreateObject());
@@ -202,11 +207,11 @@ void Run(const char *scenario_path, const std::string &out_dir, const char *resu
   const std::string text(std::istreambuf_iterator<char>(file), {});
   const Json scenario(cJSON_Parse(text.c_str()));
   if (scenario == nullptr) throw std::runtime_error("the scenario is not JSON");
-  const Json watched = Record(scenario.get(), out_dir);
+  const Json attached = Record(scenario.get(), out_dir);
   const Trial trial = Trial::Open(out_dir);
   Json results(cJSON_CreateObject());
   for (const cJSON *query : Items(Member(scenario.get(), "queries"))) {
-    Put(results, TextOf(Member(query, "id")), Result(trial, watched, out_dir, query));
+    Put(results, TextOf(Member(query, "id")), Result(trial, attached, out_dir, query));
   }
   std::ofstream(result_path) << Printed(results.get());
 }

@@ -13,7 +13,7 @@ import numpy as np
 import smdebug as smd
 from smdebug.core.modes import ModeKeys
 from smdebug.exceptions import SMDebugError
-from smdebug.rules import BuiltinRule, Panel, Verdict
+from smdebug.rules import BuiltinRule, Finding, RuleResult, RuleSet
 
 Query = Mapping[str, Any]
 
@@ -61,20 +61,24 @@ def hook_for(scenario: Mapping[str, Any], out_dir: str, worker: str) -> smd.Hook
     hook = hook_of(options, worker=worker, save_config=save_config(scenario["save_every"]))
     for settings in scenario["collections"]:
         hook.add_collection(collection_of(settings))
-    hook.watch(panel_of(scenario["watch"]))
+    hook.attach(rule_set_of(scenario["attach"]))
     return hook
 
 
-def panel_of(settings: Mapping[str, Any]) -> Panel:
-    panel = Panel(settings["profile"], save_config(settings.get("save_every", {})))
+def rule_set_of(settings: Mapping[str, Any]) -> RuleSet:
+    rules = RuleSet(settings["profile"], save_config(settings.get("save_every", {})))
     for rule in settings["rules"]:
-        panel.add(rule["rule"], rule["parameters"], rule["action"])
-    return panel
+        rules.add(rule["rule"], rule["parameters"], rule["action"])
+    return rules
 
 
-def described(verdict: Verdict) -> Dict[str, Any]:
-    names = {name: getattr(verdict, name).name for name in ("status", "action", "mode")}
-    return {**vars(verdict), **names}
+def described(finding: Finding) -> Dict[str, Any]:
+    return {**vars(finding), "action": finding.action.name, "mode": finding.mode.name}
+
+
+def summarized(result: RuleResult) -> Dict[str, Any]:
+    first = result.first and described(result.first)
+    return {**vars(result), "status": result.status.name, "first": first}
 
 
 def record(step: Mapping[str, Any], hook: smd.Hook, worker: str) -> None:
@@ -91,9 +95,9 @@ def record(step: Mapping[str, Any], hook: smd.Hook, worker: str) -> None:
 class Reader:
     """Answers the queries; each method has the name of a call."""
 
-    def __init__(self, out_dir: str, watched: Mapping[str, Any]) -> None:
+    def __init__(self, out_dir: str, attached: Mapping[str, Any]) -> None:
         self._out_dir = out_dir
-        self._watched = watched
+        self._attached = attached
         self._trial = smd.create_trial(out_dir)
 
     def answer(self, query: Query) -> Dict[str, Any]:
@@ -166,16 +170,17 @@ class Reader:
         rule = BuiltinRule(self._trial, query["rule"], query["parameters"])
         return [step for step in self._trial.steps() if rule.invoke_at_step(step)]
 
-    def verdicts(self, query: Query) -> Any:
-        return [described(verdict) for verdict in panel_of(query["panel"]).run(self._trial)]
+    def findings(self, query: Query) -> Any:
+        rules = rule_set_of(query["rule_set"])
+        return [described(finding) for finding in rules.evaluate(self._trial)]
 
-    def outcomes(self, query: Query) -> Any:
-        panel = panel_of(query["panel"])
-        list(panel.run(self._trial))
-        return [described(verdict) for verdict in panel.outcomes()]
+    def results(self, query: Query) -> Any:
+        rules = rule_set_of(query["rule_set"])
+        list(rules.evaluate(self._trial))
+        return [summarized(result) for result in rules.results()]
 
-    def watched(self, query: Query) -> Any:
-        return self._watched[query["worker"]]
+    def attached(self, query: Query) -> Any:
+        return self._attached[query["worker"]]
 
     def wait(self, query: Query) -> Any:
         self._trial.wait_for_steps([query["step"]], _mode(query))
@@ -210,15 +215,15 @@ def _place(query: Query) -> Any:
 def main(scenario_path: str, out_dir: str, result_path: str) -> None:
     scenario = json.loads(Path(scenario_path).read_text(encoding="utf-8"))
     hooks = {worker: hook_for(scenario, out_dir, worker) for worker in scenario["workers"]}
-    watched: Dict[str, Any] = {worker: {"advice": [], "verdicts": []} for worker in hooks}
+    attached: Dict[str, Any] = {worker: {"actions": [], "findings": []} for worker in hooks}
     for step in scenario["steps"]:
         for worker, hook in hooks.items():
             record(step, hook, worker)
-            watched[worker]["advice"].append(hook.advice.name)
-            watched[worker]["verdicts"] += map(described, hook.take_verdicts())
+            attached[worker]["actions"].append(hook.action.name)
+            attached[worker]["findings"] += map(described, hook.take_findings())
     for hook in hooks.values():
         hook.close()
-    reader = Reader(out_dir, watched)
+    reader = Reader(out_dir, attached)
     results = {query["id"]: reader.answer(query) for query in scenario["queries"]}
     Path(result_path).write_text(json.dumps(results, indent=1), encoding="utf-8")
 

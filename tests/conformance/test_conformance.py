@@ -83,20 +83,22 @@ def test_what_is_read_is_what_was_recorded(recorded):
     assert compared == 2 * 19
 
 
-def test_verdicts_are_the_same_live_and_stored(recorded):
+def test_findings_are_the_same_live_and_stored(recorded):
     results = results_of(recorded["c"] / "result.json")
-    stored = results["verdicts"]["value"]
+    stored = results["findings"]["value"]
     for worker in results_of(SCENARIO)["workers"]:
-        watched = results[f"watched by {worker}"]["value"]
-        assert watched["advice"] == ["CONTINUE", "CONTINUE", "STOP"]
-        assert [(each["step"], each["action"]) for each in watched["verdicts"]] == [
+        attached = results[f"attached to {worker}"]["value"]
+        assert attached["actions"] == ["CONTINUE", "CONTINUE", "STOP"]
+        assert [(each["step"], each["action"]) for each in attached["findings"]] == [
             (2, "STOP"),
             (2, "WARN"),
         ]
-        assert watched["verdicts"] == [each for each in stored if each["worker"] == worker]
-    outcomes = results["outcomes"]["value"]
-    assert [each["status"] for each in outcomes] == ["FINDING", "NO_ISSUE"]
-    assert outcomes[1]["value"] is None
+        assert attached["findings"] == [each for each in stored if each["worker"] == worker]
+    summaries = results["results"]["value"]
+    assert [each["status"] for each in summaries] == ["HAS_FINDINGS", "PASSED"]
+    # Both sets have this rule, with another action.
+    assert {**summaries[0]["first"], "action": "WARN"} in stored
+    assert summaries[1]["first"] is None
 
 
 def test_the_errors_are_those_of_the_scenario(recorded):

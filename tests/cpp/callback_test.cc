@@ -12,28 +12,65 @@ using ::testing::ElementsAre;
 class RuleTest : public ::testing::Test {
  protected:
   RuleTest() { RecordSteps(folder_ / "run", 4); }
+  // Evaluates a set with this function alone; returns the steps with findings.
+  std::vector<int64_t> Run(RuleFunction function, int64_t first = 0, int64_t end = -1) {
+    RuleSet set;
+    set.AddFunction("Own", std::move(function));
+    std::vector<int64_t> steps;
+    for (const Finding &finding : set.Evaluate(trial_, first, end)) steps.push_back(finding.step);
+    return steps;
+  }
 
   Folder folder_;
   Trial trial_{folder_ / "run"};
 };
 
-TEST_F(RuleTest, Judges) {
+TEST_F(RuleTest, ReportsFindings) {
   double last = 0;
-  Rule rule("Falls", [&](const Trial &trial, int64_t step) {
-    const double loss = trial.Tensor("loss").Value(step).ToDouble();
-    return std::exchange(last, loss) > loss ? Judgement::kFinding : Judgement::kNoFinding;
-  });
-  EXPECT_EQ(rule.LastFinding(), "");
-  EXPECT_THAT(rule.Run(trial_), ElementsAre(1, 2, 3));
-  EXPECT_NE(rule.LastFinding(), "");
-  EXPECT_THAT(rule.Run(trial_, 2, 3), ElementsAre());  // 0.33 is not below 0.25
+  const auto falls = [&](RuleStep &step) {
+    const double loss = step.GetTrial().Tensor("loss").Value(step.Step()).ToDouble();
+    if (std::exchange(last, loss) > loss) step.Report("the loss falls");
+  };
+  EXPECT_THAT(Run(falls), ElementsAre(1, 2, 3));
+  EXPECT_THAT(Run(falls, 2, 3), ElementsAre());  // 0.33 is not below 0.25
 }
 
-TEST_F(RuleTest, MayEndTheRun) {
-  Rule rule("Ends", [](const Trial &, int64_t) { return Judgement::kFindingAndEnd; });
-  EXPECT_THAT(rule.Run(trial_), ElementsAre(0));
+TEST_F(RuleTest, MixesWithBuiltInRules) {
+  RuleSet set;
+  set.Add("VanishingGradient", R"({"threshold": "1e-3"})");
+  set.AddFunction(
+      "Own",
+      [](RuleStep &step) {
+        Finding finding;
+        finding.tensor = "loss";
+        finding.check = "always";
+        finding.message = "found";
+        finding.value = 3;
+        finding.action = Action::kStop;
+        step.Report(finding);
+      },
+      Action::kWarn);
+  const std::vector<Finding> found = set.Evaluate(trial_, 0, 1);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].rule, "Own");
+  EXPECT_EQ(found[0].tensor + found[0].check + found[0].message, "lossalwaysfound");
+  EXPECT_EQ(found[0].value, 3);
+  EXPECT_EQ(found[0].step, 0);
+  EXPECT_EQ(found[0].action, Action::kStop);
+  EXPECT_EQ(set.Results().at(0).status, RuleStatus::kNoTensors);
+  EXPECT_EQ(set.Results().at(1).status, RuleStatus::kHasFindings);
+}
+
+TEST_F(RuleTest, MayFinish) {
+  const auto once = [](RuleStep &step) {
+    step.Report("found");
+    step.Finish();
+  };
+  EXPECT_THAT(Run(once), ElementsAre(0));
+  RuleSet set;
+  set.AddFunction("Ends", once);
   try {
-    rule.Require(trial_, 2);
+    set.Require(trial_, 2);
     FAIL();
   } catch (const RuleConditionMet &met) {
     EXPECT_EQ(met.Detail("rule"), "Ends");
@@ -41,43 +78,30 @@ TEST_F(RuleTest, MayEndTheRun) {
   }
 }
 
-TEST_F(RuleTest, TheLibrarysOwn) {
-  Rule rule = Rule::BuiltIn("VanishingGradient");
-  rule = Rule::BuiltIn("VanishingGradient", R"({"threshold": "1e-3"})");
-  EXPECT_THAT(rule.Run(trial_), ElementsAre());
-  EXPECT_EQ(CodeOf([] { Rule::BuiltIn("Unknown"); }), SMD_INVALID_ARGUMENT);
-  EXPECT_EQ(CodeOf([] { Rule::BuiltIn("VanishingGradient", R"({"limit": "1"})"); }),
-            SMD_INVALID_CONFIG);
-}
-
 struct Unheard : std::exception {
   const char *what() const noexcept override { return "unheard of"; }
 };
 
 TEST_F(RuleTest, WhatItThrowsComesOut) {
-  Rule standard("Own", [](const Trial &, int64_t) -> Judgement { throw Unheard(); });
-  EXPECT_THROW(standard.Run(trial_), Unheard);
-  EXPECT_THROW(standard.Run(trial_), Unheard);
-  Rule odd("Odd", [](const Trial &, int64_t) -> Judgement { throw 7; });
-  EXPECT_THROW(odd.Run(trial_), int);
-  Rule own("Error", [](const Trial &, int64_t) -> Judgement { throw Error(SMD_IO, "as told"); });
-  EXPECT_EQ(CodeOf([&] { own.Run(trial_); }), SMD_IO);
+  EXPECT_THROW(Run([](RuleStep &) { throw Unheard(); }), Unheard);
+  EXPECT_THROW(Run([](RuleStep &) { throw 7; }), int);
+  EXPECT_EQ(CodeOf([&] { Run([](RuleStep &) { throw Error(SMD_IO, "as told"); }); }), SMD_IO);
 }
 
-TEST_F(RuleTest, StepsThatAreNotThereArePassedOver) {
-  int judged = 0;
-  Rule rule("Skips", [&](const Trial &trial, int64_t step) {
-    ++judged;
-    if (step == 1) trial.Tensor("missing");
-    if (step == 3) throw Unheard();
-    return Judgement::kFinding;
-  });
-  EXPECT_THAT(rule.Run(trial_, 0, 3), ElementsAre(0, 2));
-  EXPECT_EQ(judged, 3);
-  EXPECT_THROW(rule.Run(trial_), Unheard);
+TEST_F(RuleTest, StepsWhoseDataIsMissingAreSkipped) {
+  int calls = 0;
+  const auto skips = [&](RuleStep &step) {
+    ++calls;
+    if (step.Step() == 1) step.GetTrial().Tensor("missing");
+    if (step.Step() == 3) throw Unheard();
+    step.Report("found");
+  };
+  EXPECT_THAT(Run(skips, 0, 3), ElementsAre(0, 2));
+  EXPECT_EQ(calls, 3);
+  EXPECT_THROW(Run(skips), Unheard);
 }
 
-TEST_F(RuleTest, AnOldThrowIsNotMistakenForTheEndOfARun) {
+TEST_F(RuleTest, AnOldThrowIsNotMistakenForTheEndOfAnEvaluation) {
   const Folder folder;
   Hook hook(EveryStep(folder / "run"));
   {
@@ -86,33 +110,29 @@ TEST_F(RuleTest, AnOldThrowIsNotMistakenForTheEndOfARun) {
   }
   hook.Flush();
   const Trial live = Trial::Open(folder / "run");
-  Rule rule("Cancels", [](const Trial &trial, int64_t) -> Judgement {
-    trial.Cancel();
-    throw TensorUnavailable(SMD_TENSOR_UNAVAILABLE, "passed over");
+  RuleSet set;
+  set.AddFunction("Cancels", [](RuleStep &step) {
+    step.GetTrial().Cancel();
+    throw TensorUnavailable(SMD_TENSOR_UNAVAILABLE, "skipped");
   });
-  EXPECT_EQ(CodeOf([&] { rule.Run(live); }), SMD_CANCELLED);
+  EXPECT_EQ(CodeOf([&] { set.Follow(live); }), SMD_CANCELLED);
 }
 
 TEST_F(RuleTest, IsMovedWithItsState) {
   const auto counted = std::make_shared<int>(0);
   {
-    Rule rule("Counts", [counted](const Trial &, int64_t) {
-      ++*counted;
-      return Judgement::kNoFinding;
-    });
-    Rule moved = std::move(rule);
-    moved.Run(trial_);
+    RuleSet set;
+    set.AddFunction("Counts", [counted](RuleStep &) { ++*counted; });
+    RuleSet moved = std::move(set);
+    moved.Evaluate(trial_);
     EXPECT_EQ(*counted, 4);
-    EXPECT_EQ(CodeOf([&] { rule.Run(trial_); }), SMD_INVALID_ARGUMENT);
-    moved = Rule::BuiltIn("VanishingGradient");
+    moved = RuleSet();
     EXPECT_EQ(counted.use_count(), 1);
-    EXPECT_THAT(moved.Run(trial_), ElementsAre());
+    EXPECT_TRUE(moved.Evaluate(trial_).empty());
   }
-  EXPECT_EQ(CodeOf([&] { Rule none("None", nullptr); }), SMD_INVALID_ARGUMENT);
-  EXPECT_EQ(CodeOf([&] {
-              Rule nameless("", [counted](const Trial &, int64_t) { return Judgement::kFinding; });
-            }),
-            SMD_INVALID_ARGUMENT);
+  RuleSet set;
+  EXPECT_EQ(CodeOf([&] { set.AddFunction("None", nullptr); }), SMD_INVALID_ARGUMENT);
+  EXPECT_EQ(CodeOf([&] { set.AddFunction("", [counted](RuleStep &) {}); }), SMD_INVALID_ARGUMENT);
   EXPECT_EQ(counted.use_count(), 1);
 }
 

@@ -10,9 +10,9 @@ TEST(SaveConfig, SaysWhichSteps) {
   SaveConfig config;
   EXPECT_FALSE(config.IsSet(Mode::kTrain));
   config.Set(Mode::kTrain, 10, 5, 100, {7}).Merge(SaveConfig::Every(2));
-  EXPECT_TRUE(config.Wants(Mode::kTrain, 7) && config.Wants(Mode::kTrain, 10));
-  EXPECT_FALSE(config.Wants(Mode::kTrain, 0) || config.Wants(Mode::kTrain, 100));
-  EXPECT_TRUE(config.Wants(Mode::kEval, 4));
+  EXPECT_TRUE(config.Saves(7, Mode::kTrain) && config.Saves(10, Mode::kTrain));
+  EXPECT_FALSE(config.Saves(0, Mode::kTrain) || config.Saves(100, Mode::kTrain));
+  EXPECT_TRUE(config.Saves(4, Mode::kEval));
   const SaveConfig copy = SaveConfig::FromJson(config.ToJson());
   EXPECT_TRUE(copy == config && copy != SaveConfig());
   EXPECT_EQ(CodeOf([&] { config.Set(Mode::kTrain, 0); }), SMD_INVALID_CONFIG);
@@ -23,7 +23,7 @@ TEST(ReductionConfig, SaysWhatIsSaved) {
   ReductionConfig config;
   config.Add("min,abs_mean").SetRaw(true).SetShape(true);
   EXPECT_TRUE(config.SavesRaw() && config.SavesShape());
-  EXPECT_THAT(config.Names(), ElementsAre("min", "abs_mean"));
+  EXPECT_THAT(config.Reductions(), ElementsAre("min", "abs_mean"));
   const ReductionConfig copy = ReductionConfig::FromJson(config.ToJson());
   EXPECT_TRUE(copy == config && copy != ReductionConfig());
   EXPECT_EQ(CodeOf([&] { config.Add("middle"); }), SMD_INVALID_CONFIG);
@@ -49,7 +49,7 @@ TEST(Collection, MayHaveConfigsOfItsOwn) {
   const SaveConfig every = SaveConfig::Every(3);
   collection.SetSaveConfig(every).SetReductionConfig(ReductionConfig().Add("max"));
   EXPECT_TRUE(collection.OwnSaveConfig() == every);
-  EXPECT_THAT(collection.OwnReductionConfig()->Names(), ElementsAre("max"));
+  EXPECT_THAT(collection.OwnReductionConfig()->Reductions(), ElementsAre("max"));
   collection.SetSaveConfig(std::nullopt).SetReductionConfig(std::nullopt);
   EXPECT_FALSE(collection.OwnSaveConfig() || collection.OwnReductionConfig());
 }

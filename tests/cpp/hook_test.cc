@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstring>
 #include <filesystem>
+#include <stdexcept>
 #include <thread>
 
 #include "support.h"
@@ -38,6 +39,63 @@ TEST(Hook, TakesAConfigurationFile) {
   hook.Close();
   EXPECT_EQ(Trial::Open(folder / "run").Steps(), (std::vector<int64_t>{0, 2}));
   EXPECT_EQ(CodeOf([&] { options.Load("/nowhere/hook.json"); }), SMD_NOT_FOUND);
+}
+
+TEST(Hook, AStepLeftByAnExceptionIsDiscarded) {
+  const Folder folder;
+  Hook hook(EveryStep(folder / "run"));
+  const auto fail = [&] {
+    const StepGuard step = hook.Step(Mode::kTrain);
+    hook.Save("before", 1.0);
+    throw std::logic_error("as told");
+  };
+  EXPECT_THROW(fail(), std::logic_error);
+  {
+    const StepGuard step = hook.Step(Mode::kTrain);
+    EXPECT_EQ(step.GlobalStep(), 1);
+    hook.Save("after", 2.0);
+  }
+  hook.Close();
+  const Trial trial = Trial::Open(folder / "run");
+  EXPECT_EQ(trial.Steps(), std::vector<int64_t>{1});
+  EXPECT_EQ(trial.TensorNames(), std::vector<std::string>{"after"});
+}
+
+TEST(Hook, AStepOfADestructorThatAnExceptionRunsIsRecorded) {
+  const Folder folder;
+  Hook hook(EveryStep(folder / "run"));
+  struct Last {
+    ~Last() {
+      const StepGuard step = hook.Step();
+      hook.Save("last", 1.0);
+    }
+    Hook &hook;
+  };
+  const auto fail = [&] {
+    const Last last{hook};
+    throw std::logic_error("as told");
+  };
+  EXPECT_THROW(fail(), std::logic_error);
+  hook.Close();
+  EXPECT_EQ(Trial::Open(folder / "run").Steps(), std::vector<int64_t>{0});
+}
+
+TEST(Hook, AStepCanBeDiscarded) {
+  const Folder folder;
+  Hook hook(EveryStep(folder / "run"));
+  StepGuard step = hook.Step();
+  hook.Save("w", 1.0);
+  step.Discard();
+  step.Discard();
+  step.End();
+  hook.BeginStep();
+  hook.DiscardStep();
+  EXPECT_EQ(CodeOf([&] { hook.DiscardStep(); }), SMD_WRONG_STATE);
+  hook.BeginStep();
+  hook.Save("w", 1.0);
+  hook.EndStep();
+  hook.Close();
+  EXPECT_EQ(Trial::Open(folder / "run").Steps(), std::vector<int64_t>{2});
 }
 
 TEST(Hook, ShowsItselfInTensorboard) {
@@ -331,6 +389,8 @@ TEST(Hook, SharesItsCollections) {
   Collection third("third");
   third.Include("^t");
   hook.AddCollection(third);
+  EXPECT_EQ(CodeOf([&] { hook.Collection("other"); }), SMD_NOT_FOUND);
+  hook.EnsureCollection("other").Include("^nothing");
   hook.Collection("mine").Include("^w");
   EXPECT_TRUE(mine.Has("weight"));
   EXPECT_THAT(hook.Collections(), ::testing::Contains("third"));

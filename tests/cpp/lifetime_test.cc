@@ -1,6 +1,7 @@
 // Owners: moved, destroyed in any order and on any thread.
 #include <thread>
 
+#include "smdebug/cpp/sys/files.hpp"
 #include "support.h"
 
 namespace smdebug {
@@ -12,9 +13,9 @@ constexpr bool kIsOwner =
     std::is_nothrow_move_assignable_v<T> && !std::is_copy_assignable_v<T>;
 
 static_assert(kIsOwner<Hook> && kIsOwner<HookOptions> && kIsOwner<Trial> && kIsOwner<TrialOptions>);
-static_assert(kIsOwner<Tensor> && kIsOwner<Value> && kIsOwner<SaveConfig> && kIsOwner<Rule>);
+static_assert(kIsOwner<Tensor> && kIsOwner<Value> && kIsOwner<SaveConfig>);
 static_assert(kIsOwner<ReductionConfig> && kIsOwner<Collection> && kIsOwner<StepFile>);
-static_assert(kIsOwner<EventFile> && kIsOwner<Panel>);
+static_assert(kIsOwner<EventFile> && kIsOwner<RuleSet>);
 static_assert(std::is_nothrow_copy_constructible_v<Error>);
 
 TEST(Lifetime, WhatWasMovedFromAnswersWithAnError) {
@@ -26,14 +27,14 @@ TEST(Lifetime, WhatWasMovedFromAnswersWithAnError) {
   Hook hook(EveryStep(folder / "other"));
   Collection collection("mine");
   SaveConfig config;
-  Panel panel;
+  RuleSet set;
   const Trial new_trial = std::move(trial);
   const Tensor new_tensor = std::move(tensor);
   const Value new_value = std::move(value);
   const Hook new_hook = std::move(hook);
   const Collection new_collection = std::move(collection);
   const SaveConfig new_config = std::move(config);
-  const Panel new_panel = std::move(panel);
+  const RuleSet new_set = std::move(set);
   // NOLINTBEGIN(bugprone-use-after-move): what this test is about
   EXPECT_EQ(CodeOf([&] { trial.Steps(); }), SMD_INVALID_ARGUMENT);
   EXPECT_EQ(CodeOf([&] { tensor.Value(0); }), SMD_INVALID_ARGUMENT);
@@ -44,10 +45,12 @@ TEST(Lifetime, WhatWasMovedFromAnswersWithAnError) {
   EXPECT_EQ(CodeOf([&] { hook.Close(); }), SMD_INVALID_ARGUMENT);
   EXPECT_EQ(CodeOf([&] { collection.Include("w"); }), SMD_INVALID_ARGUMENT);
   EXPECT_EQ(CodeOf([&] { config.Set(Mode::kAny, 1); }), SMD_INVALID_ARGUMENT);
-  EXPECT_EQ(CodeOf([&] { panel.Add("VanishingGradient"); }), SMD_INVALID_ARGUMENT);
-  EXPECT_EQ(CodeOf([&] { panel.Outcomes(); }), SMD_INVALID_ARGUMENT);
-  EXPECT_EQ(CodeOf([&] { hook.TakeVerdicts(); }), SMD_INVALID_ARGUMENT);
-  EXPECT_EQ(hook.Advice(), Action::kContinue);
+  EXPECT_EQ(CodeOf([&] { set.Add("VanishingGradient"); }), SMD_INVALID_ARGUMENT);
+  EXPECT_EQ(CodeOf([&] { set.AddFunction("own", [](RuleStep &) {}); }), SMD_INVALID_ARGUMENT);
+  EXPECT_EQ(CodeOf([&] { set.Evaluate(new_trial); }), SMD_INVALID_ARGUMENT);
+  EXPECT_EQ(CodeOf([&] { set.Results(); }), SMD_INVALID_ARGUMENT);
+  EXPECT_EQ(CodeOf([&] { hook.TakeFindings(); }), SMD_INVALID_ARGUMENT);
+  EXPECT_EQ(hook.LastAction(), Action::kContinue);
   EXPECT_EQ(trial.Name() + trial.Path() + tensor.Name() + collection.Name(), "");
   EXPECT_TRUE(value.GetShape().empty());
   EXPECT_FALSE(hook.IsRecording());

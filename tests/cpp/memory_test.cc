@@ -25,17 +25,19 @@ void MakeOneOfEach(const std::string &path, const std::string &out_dir) {
   const Trial trial(path);
   const Tensor tensor = trial.Tensor("w");
   const Value mean = tensor.Value(0).Reduce("mean");
-  Panel panel;
-  panel.Add("VanishingGradient").Run(trial);
-  hook.Watch(panel);
-  EXPECT_EQ(panel.Outcomes().size() + hook.TakeVerdicts().size(), 1U);
+  RuleSet set;
+  set.Add("VanishingGradient").Evaluate(trial);
+  set.Reset();
+  hook.Attach(set);
+  EXPECT_EQ(set.Results().size() + hook.TakeFindings().size(), 1U);
   EXPECT_THROW(trial.Tensor("missing"), TensorUnavailable);
   EXPECT_THROW(HookOptions().Set("unknown", "x"), Error);
 }
 
 void ThrowOutOfARule(const Trial &trial) {
-  Rule rule("Throws", [](const Trial &, int64_t) -> Judgement { throw std::runtime_error("x"); });
-  EXPECT_THROW(rule.Run(trial, 0, 1), std::runtime_error);
+  RuleSet set;
+  set.AddFunction("Throws", [](RuleStep &) { throw std::runtime_error("x"); });
+  EXPECT_THROW(set.Evaluate(trial, 0, 1), std::runtime_error);
 }
 
 // Under sanitizers, whose own memory grows, the leak checker is the judge.

@@ -1,6 +1,7 @@
 // Reading: every query, what is thrown, values and their memory.
 #include <thread>
 
+#include "smdebug/cpp/sys/files.hpp"
 #include "support.h"
 #if __cplusplus >= 202002L
 #include <span>
@@ -22,10 +23,10 @@ TEST(Trial, AnswersAboutSteps) {
   EXPECT_THAT(trial.Steps(), ElementsAre(0, 1, 2));
   EXPECT_THAT(trial.Steps(Mode::kEval, true), ElementsAre());
   EXPECT_THAT(trial.Modes(), ElementsAre(Mode::kTrain));
-  EXPECT_EQ(trial.ModeStep(1), std::make_pair(Mode::kTrain, int64_t{1}));
-  EXPECT_EQ(trial.ModeStep(7), std::make_pair(Mode::kAny, int64_t{-1}));
-  EXPECT_EQ(trial.GlobalStep(Mode::kTrain, 2), 2);
-  EXPECT_EQ(trial.GlobalStep(Mode::kEval, 2), -1);
+  EXPECT_EQ(trial.ModeStep(1), std::make_pair(int64_t{1}, Mode::kTrain));
+  EXPECT_EQ(trial.ModeStep(7), std::make_pair(int64_t{-1}, Mode::kAny));
+  EXPECT_EQ(trial.GlobalStep(2, Mode::kTrain), 2);
+  EXPECT_EQ(trial.GlobalStep(2, Mode::kEval), -1);
   EXPECT_EQ(trial.GetStepState(2), StepState::kAvailable);
   EXPECT_EQ(trial.GetStepState(9, Mode::kTrain), StepState::kUnavailable);
   trial.WaitForStep(2, Mode::kTrain, std::chrono::seconds(10));
@@ -47,6 +48,7 @@ TEST(Trial, AnswersAboutNames) {
   EXPECT_THAT(trial.TensorNames(wanted), ElementsAre("loss"));
   wanted.regexes = {"("};
   EXPECT_EQ(CodeOf([&] { trial.TensorNames(wanted); }), SMD_INVALID_CONFIG);
+  EXPECT_EQ(CodeOf([&] { trial.Collection("none"); }), SMD_NOT_FOUND);
   const Collection losses = trial.Collection("losses");
   wanted.regexes.clear();
   wanted.collection = &losses;
@@ -64,7 +66,7 @@ TEST(Trial, AnswersAboutATensor) {
   EXPECT_EQ(tensor.Name(), "w");
   EXPECT_EQ(tensor.OriginalName(), "");
   EXPECT_THAT(tensor.Steps(), ElementsAre(0, 1, 2));
-  EXPECT_THAT(tensor.PrevSteps(1, 1), ElementsAre(1));
+  EXPECT_THAT(tensor.PrevSteps(1, Mode::kGlobal, 1), ElementsAre(1));
   EXPECT_THAT(tensor.Workers(1), ElementsAre("worker_0"));
   EXPECT_THAT(tensor.Shape(1), ElementsAre(2, 3));
   EXPECT_THAT(tensor.Reductions(1), ElementsAre());
@@ -164,8 +166,8 @@ TEST(Store, SaysWhatWorks) {
 TEST(Files, AreWrittenAndReadOneAtATime) {
   const Folder folder;
   StepFile file(folder / "run", 3, "worker_0");
-  file.AddTensor("w", std::vector<float>{1, 2}, Mode::kTrain, 1, 1.6e9);
-  file.AddShape("v", {4, 3}, Mode::kTrain, 1, "original");
+  file.AddTensor("w", std::vector<float>{1, 2}, 1, Mode::kTrain, 1.6e9);
+  file.AddShape("v", {4, 3}, 1, Mode::kTrain, "original");
   file.Close();
   EventFile events(file.Path());
   ASSERT_TRUE(events.Next());

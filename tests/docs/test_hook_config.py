@@ -42,6 +42,7 @@ GOOD = [
     hook(export_tensorboard="true", tensorboard_dir="/tmp/t"),
     collection(include_regex=["a", "b,c"], save_histogram=False, save_interval=3),
     collection(reductions="mean", **{"eval.save_steps": "5"}),
+    collection(reductions=["mean", "abs_max"], end_step=0),
 ]
 BAD = [
     [],
@@ -59,6 +60,7 @@ BAD = [
     hook(save_steps="1,two"),
     hook(save_all="maybe"),
     hook(save_all=1),
+    hook(save_all=["true"]),
     hook(include_workers="some"),
     hook(include_regex=7),
     hook(**{"training.save_interval": 1}),
@@ -66,6 +68,11 @@ BAD = [
     collection(include_regex=[1]),
 ]
 SENSELESS = [hook(save_interval=0), hook(reductions="meen"), collection(include_regex="(")]
+
+
+@pytest.fixture(autouse=True)
+def strict(monkeypatch):
+    monkeypatch.setenv("SMDEBUG_STRICT_CONFIG", "1")
 
 
 def is_taken(path: Path, document: object) -> bool:

@@ -1,9 +1,11 @@
-"""The page of figures is what `make bench-check` compares with."""
+"""The pages of figures: what `make bench-check` compares with, and the commands that measure."""
 
+import re
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench"))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/bench"))
 
 import check  # noqa: E402
 
@@ -11,3 +13,21 @@ import check  # noqa: E402
 def test_every_figure_that_is_measured_is_recorded():
     measured = {(what, unit) for what, unit, _, _ in check.FIGURES}
     assert measured == measured & set(check.recorded(check.PAGE.read_text(encoding="utf-8")))
+
+
+def test_every_table_names_its_command():
+    sections = check.PAGE.read_text(encoding="utf-8").split("\n## ")[1:]
+    with_tables = [section for section in sections if "\n|" in section]
+    assert len(with_tables) > 6
+    for section in with_tables:
+        title, _, text = section.partition("\n")
+        [program] = re.findall(r"^Command: `python (\S+)`", text, re.MULTILINE)
+        assert (ROOT / program).exists(), f"{title}: {program}"
+
+
+def test_the_tables_of_rules_name_their_command():
+    text = (ROOT / "docs/rules.md").read_text(encoding="utf-8")
+    measured = text.split("\n## How good they are\n")[1].split("\n## ")[0]
+    for program in re.findall(r"^python (\S+)", measured, re.MULTILINE):
+        assert (ROOT / program).exists()
+    assert "python tests/rules/suite.py" in measured.split("\n| ")[0]

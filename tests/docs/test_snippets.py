@@ -1,14 +1,15 @@
 """Runs what the documentation shows, and follows its links.
 
-Fences say what is done with a block:
-  python   the blocks of a page are run one after the other, as one program; a line
-           `print(...)  # text` must print that text.  A page on a framework is run by
-           tests/frameworks, in the environment of that framework
-  c, cpp   a whole program: compiled against the headers, linked with the library, run
-  cmake    the CMakeLists.txt of a user, built with the page's first program in C or C++
-  sh       `make <target>` must be a target of the Makefile
-  json     must be some
-  text     shown only
+Fences say what is done with a block; each program runs alone, in an empty folder:
+  python      run; a line `print(...)  # text` must print that text.  Those of a page on a framework
+              are run by tests/frameworks, in the environment of that framework; those of the tutorial,
+              one after the other, by test_tutorial.py
+  c, cpp      compiled against the headers, linked with the library, run
+  go, java    test_go_snippets.py, test_java_snippets.py
+  cmake       the CMakeLists.txt of a user, built with the page's first program in C or C++
+  sh          `make <target>` must be a target of the Makefile
+  json        must be some
+  text, xml   shown only: output, commands, excerpts of files
 A page that shows s3://my-bucket finds that bucket on a server of the test's own.
 The build is that in build/, or in the folder that SMDEBUG_BUILD names; the Python package
 is that of PYTHONPATH, if it is set.
@@ -18,13 +19,12 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from snippets import FENCE, ROOT, blocks, name_of, run, run_python
 
-ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/s3"))
 
 from servers import ACCESS, SECRET, run_versitygw  # noqa: E402
@@ -32,50 +32,28 @@ from servers import ACCESS, SECRET, run_versitygw  # noqa: E402
 BUILD = Path(os.environ.get("SMDEBUG_BUILD", ROOT / "build"))
 PACKAGE = os.environ.get("PYTHONPATH") or str(BUILD / "python")
 PAGES = sorted(
-    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")]
+    [*ROOT.glob("*.md"), ROOT / "cpp_impl/README.md"]
+    + [page for folder in ("docs", "examples") for page in (ROOT / folder).rglob("*.md")]
 )
-TIMEOUT = 120  # seconds, for each program
-
-FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 KNOWN_FENCES = {"python", "c", "cpp", "cmake", "sh", "json", "text", "java", "xml", "go"}
-PRINTED = re.compile(r"^(\s*)print\((.+)\)  # (.+)$", re.MULTILINE)
-HELPER = """
-def _expect(expected, *values):
-    printed = " ".join(map(str, values))
-    assert printed == expected, f"prints {printed!r} where the page says {expected!r}"
-"""
-
-
-def name_of(page):
-    return str(page.relative_to(ROOT))
-
-
-def blocks(page, language):
-    """The (first line, text) of each block in a language."""
-    text = page.read_text(encoding="utf-8")
-    return [
-        (text.count("\n", 0, match.start(2)) + 1, match.group(2))
-        for match in FENCE.finditer(text)
-        if match.group(1) == language
-    ]
 
 
 def pages_with(language):
     return [pytest.param(page, id=name_of(page)) for page in PAGES if blocks(page, language)]
 
 
-def run(command, folder, **environment):
-    done = subprocess.run(
-        list(map(str, command)),
-        cwd=folder,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
-    assert done.returncode == 0, f"{command[0]}:\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+def programs_in(language):
+    """The (page, line, text) of each block in a language."""
+    return [
+        pytest.param(page, line, text, id=f"{name_of(page)}:{line}")
+        for page in PAGES
+        for line, text in blocks(page, language)
+    ]
+
+
+def environment_for(text, request):
+    """What a program that shows s3://my-bucket needs: a server that has it."""
+    return request.getfixturevalue("bucket") if "s3://my-bucket" in text else {}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -106,29 +84,21 @@ def bucket(tmp_path):
         }
 
 
-def is_on_a_framework(page):
+def runs_elsewhere(page):
+    """Whether a page's Python is run by test_tutorial.py, or in the environment of a framework."""
     # docs/keras.md is run by keras2.
-    return any((ROOT / "tests/frameworks").glob(f"{page.stem}[0-9]")) or (
+    return page.stem == "tutorial" or any((ROOT / "tests/frameworks").glob(f"{page.stem}[0-9]")) or (
         ROOT / "tests/frameworks" / page.stem
     ).is_dir()
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in pages_with("python") if not is_on_a_framework(page.values[0])]
+    ("page", "line", "text"),
+    [program for program in programs_in("python") if not runs_elsewhere(program.values[0])],
 )
-def test_python(page, tmp_path, request):
-    program = [HELPER, f"_page = {name_of(page)!r}"]
-    for line, text in blocks(page, "python"):
-        text = PRINTED.sub(r"\1_expect(r'''\3''', \2)", text)
-        # Tracebacks then name the page and its line.
-        program.append(f"exec(compile({chr(10) * (line - 1) + text!r}, _page, 'exec'))")
-    script = tmp_path / "page.py"
-    script.write_text("\n".join(program), encoding="utf-8")
-    folder = tmp_path / "work"
-    folder.mkdir()
-    shows_s3 = any("s3://my-bucket" in text for _, text in blocks(page, "python"))
-    environment = request.getfixturevalue("bucket") if shows_s3 else {}
-    run([sys.executable, script], folder, PYTHONPATH=PACKAGE, **environment)
+def test_python(page, line, text, tmp_path, request):
+    environment = environment_for(text, request)
+    run_python(sys.executable, page, line, text, tmp_path / "work", PYTHONPATH=PACKAGE, **environment)
 
 
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -309,3 +279,15 @@ def test_the_bytes_of_the_example_record(tmp_path):
     [index] = tmp_path.glob("t/index/*/*.json")
     [shown] = [text for _, text in blocks(page, "text") if text.startswith('{"meta"')]
     assert index.read_text() == re.sub(r"\n +", " ", shown.strip())
+
+
+def test_every_layer_of_the_engine_is_described():
+    layers = {path.name for path in (ROOT / "cpp_impl").iterdir() if path.is_dir()}
+    contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `cpp_impl/(\w+)` \|", contributing, re.MULTILINE)) == layers
+    readme = (ROOT / "cpp_impl/README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|", readme, re.MULTILINE)
+    assert {layer for layer, _ in rows} == layers
+    for layer, headers in rows:
+        for header in re.findall(r"`(\w+\.h)`", headers):
+            assert (ROOT / "cpp_impl" / layer / header).exists(), f"{layer}/{header}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from installing import ROOT, compile_library, copy_of_sources, first_block, run
 
-PRINTED = "4 x 3, finding at 1 step(s)"
+PRINTED = "4 x 3, 1 finding(s)"
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 from installing import BUILD, ROOT, compile_library, copy_of_sources, first_block, run
 
 PROGRAMS = {
-    "c": ("README.md", "c", "4 x 3, finding at 1 step(s)"),
+    "c": ("README.md", "c", "4 x 3, 1 finding(s)"),
     "cc": ("docs/cpp.md", "cpp", "loss at step 8: 0.111"),
 }
 LANGUAGES = list(PROGRAMS)
@@ -222,7 +222,8 @@ def macros(header, installed):
 def test_cpp_headers_define_no_macros(installed):
     new = macros("smdebug.hpp", installed) - macros("smdebug.h", installed)
     ours = {name for name in new if "SMD" in name.upper()}
-    guards = {f"SMDEBUG_CPP_{path.stem.upper()}_HPP" for path in HEADERS if path.suffix == ".hpp"}
+    included = [path for path in HEADERS if path.suffix == ".hpp" and path.parent.name != "sys"]
+    guards = {f"SMDEBUG_CPP_{path.stem.upper()}_HPP" for path in included}
     assert ours == guards - {"SMDEBUG_CPP_SMDEBUG_HPP"} | {"SMDEBUG_HPP"}
 
 

@@ -39,11 +39,11 @@ def test_it_learned(trained):
         assert means(printed, parameter)[1] > means(printed, parameter)[0]
 
 
-def test_the_rules_judged(trained):
+def test_the_rules_evaluated(trained):
     _, printed = trained
-    assert "LossRises: 0 findings" in printed
-    assert re.search(r"^VanishingGradient: (1\d) findings$", printed, re.MULTILINE)
-    assert re.search(r"^the gradient 'gradient/\d\.\w+' has a mean absolute value", printed, re.M)
+    assert "LossRises: nothing found" in printed
+    found = r"^VanishingGradient: 1\d findings, first: the gradient 'gradient/\d\.\w+' has a mean"
+    assert re.search(found, printed, re.MULTILINE)
 
 
 def test_python_reads_the_same(trained):

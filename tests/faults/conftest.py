@@ -17,7 +17,7 @@ MEMORY = Path("/dev/shm")
 
 
 def fresh_folder() -> Path:
-    """A folder for many small files; in memory where it can be, where a disk adds nothing."""
+    """A folder for many small files; in memory if possible, since a disk adds nothing here."""
     return Path(tempfile.mkdtemp(dir=MEMORY if os.access(MEMORY, os.W_OK) else None))
 
 
@@ -40,7 +40,7 @@ def scratch():
 
 @pytest.fixture(autouse=True)
 def own_environment(monkeypatch, tmp_path):
-    """None of the machine's credentials, and no service's job."""
+    """Hides the machine's credentials and service variables."""
     for name in list(os.environ):
         if name.startswith(("AWS_", "SMDEBUG_S3_")):
             monkeypatch.delenv(name)

@@ -1,10 +1,10 @@
-/* Has each call of a job fail in turn, in a child process each:
+/* Makes each call of a job fail in turn, each in a child process:
  *
  *   every_call record|read FOLDER memory|calls ERROR once|on [FIRST STRIDE NAME=VALUE...]
  *
- * until a job ends without having got to the one that is to fail.  After each, the job is
- * done again with nothing failing.  What must not happen is said on the output, a line
- * each; the last line has the number of calls. */
+ * until a job ends without reaching the call that should fail.  After each failure, the job
+ * runs again with nothing failing.  The output has one line for each bug; its last line is
+ * the number of calls. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -23,7 +23,7 @@ enum { STEPS = 2, RUN = 1, SECONDS = 30, MOST_WORDS = 500, AGAIN = 8 };
 enum { DONE = 0, FAULTY = 1, NOT_REACHED = 2 };
 
 struct job {
-  const char *name; /* of the folder or bucket */
+  const char *name; /* the folder's or bucket's name */
   enum fault_group group;
   int error;
   int on;
@@ -31,7 +31,7 @@ struct job {
   char *const *settings;
 };
 
-/* Where jobs say what is wrong: no allocation, one write. */
+/* Reports a bug in a job: no allocation, one write. */
 #define SAY(...)                                                          \
   do {                                                                    \
     char words_[MOST_WORDS];                                              \
@@ -40,18 +40,18 @@ struct job {
     if (write(STDOUT_FILENO, words_, said_) < 0) _exit(FAULTY);           \
   } while (0)
 
-/* ---- what a job may answer ------------------------------------------------- */
+/* ---- errors that a job may return ------------------------------------------ */
 
-/* 1 if the error is one that the failing call explains. */
+/* Returns 1 if the failing call explains the error. */
 static int is_right(const struct job *job, const smd_error *error) {
   const smd_code code = smd_error_code(error);
   if (error == NULL) return 1;
   if (smd_error_message(error)[0] == '\0') return 0;
-  /* Threads do not say what they lack. */
+  /* Errors of threads do not name the missing resource. */
   if (job->group == FAULT_MEMORY && code == SMD_IO) {
     return strstr(smd_error_message(error), "starting a thread") != NULL;
   }
-  /* libcurl 7.88 then sends a request without its query, which is not what was signed. */
+  /* libcurl 7.88 then sends a request without its query, so the signature does not match. */
   if (job->group == FAULT_MEMORY && code == SMD_CREDENTIALS_REFUSED) {
     return strstr(smd_error_message(error), "SignatureDoesNotMatch") != NULL;
   }
@@ -67,7 +67,7 @@ static int is_right(const struct job *job, const smd_error *error) {
   }
 }
 
-/* Counts it if it is wrong, and frees it. */
+/* Counts the error if the call does not explain it, and frees it. */
 static int judge(const struct job *job, const char *what, smd_error *error) {
   const int is_wrong = !is_right(job, error);
   if (is_wrong) {
@@ -109,10 +109,10 @@ static void record(const struct job *job, const char *folder, struct recorded *r
   smd_hook_free(hook);
 }
 
-/* How much of the trial, with nothing failing, is not as it must be. */
+/* Returns how much of the trial is wrong, with nothing failing. */
 static int look(const struct job *job, const char *folder, const struct recorded *recorded) {
   smd_trial *trial = NULL;
-  smd_steps *steps = NULL;
+  smd_integers *steps = NULL;
   int wrongs = 0;
   int found = 0;
   smd_error *error = make_trial(folder, job->settings, &trial);
@@ -122,8 +122,8 @@ static int look(const struct job *job, const char *folder, const struct recorded
     SAY("  looking: %s\n", smd_error_message(error));
   }
   smd_error_free(error);
-  for (size_t i = 0; i < smd_steps_count(steps); ++i) {
-    const int64_t step = smd_steps_data(steps)[i];
+  for (size_t i = 0; i < smd_integers_count(steps); ++i) {
+    const int64_t step = smd_integers_data(steps)[i];
     int32_t run = TORN;
     error = read_step(trial, step, &run);
     if (error != NULL || run != RUN) {
@@ -134,7 +134,7 @@ static int look(const struct job *job, const char *folder, const struct recorded
     for (int j = 0; j < recorded->count; ++j) found += recorded->durable[j] == step;
   }
   if (found < recorded->count) SAY("  %d durable steps are lost\n", recorded->count - found);
-  smd_steps_free(steps);
+  smd_integers_free(steps);
   smd_trial_free(trial);
   return wrongs + (found < recorded->count);
 }
@@ -142,19 +142,19 @@ static int look(const struct job *job, const char *folder, const struct recorded
 /* ---- reading --------------------------------------------------------------- */
 
 static smd_error *read_all(smd_trial *trial, int *torn) {
-  smd_steps *steps = NULL;
+  smd_integers *steps = NULL;
   smd_strings *names = NULL;
   smd_error *error = smd_trial_steps(trial, SMD_MODE_GLOBAL, 0, &steps);
   if (error == NULL) {
     error = smd_trial_tensor_names(trial, -1, SMD_MODE_GLOBAL, NULL, NULL, &names);
   }
-  for (size_t i = 0; i < smd_steps_count(steps) && error == NULL; ++i) {
+  for (size_t i = 0; i < smd_integers_count(steps) && error == NULL; ++i) {
     int32_t run = TORN;
-    error = read_step(trial, smd_steps_data(steps)[i], &run);
+    error = read_step(trial, smd_integers_data(steps)[i], &run);
     *torn += error == NULL && run != RUN;
   }
   smd_strings_free(names);
-  smd_steps_free(steps);
+  smd_integers_free(steps);
   return error;
 }
 
@@ -205,7 +205,7 @@ static int perform(const struct job *job, const char *folder, long number, long 
   return wrongs;
 }
 
-/* A place of its own for every job that records. */
+/* Returns a new place for every job that records. */
 static const char *place(const struct job *job, long number, char path[256]) {
   static int places;
   if (job->is_reading) return job->name;
@@ -213,7 +213,7 @@ static const char *place(const struct job *job, long number, char path[256]) {
   return path;
 }
 
-/* The allocations left after a job with a failing call and one without, `turns` times. */
+/* Returns the allocations left after a job with a failing call and one without, `turns` times. */
 static long left_after(const struct job *job, long number, int turns, int *wrongs, int *reached) {
   char path[256];
   long calls = 0;
@@ -234,7 +234,7 @@ static int run_child(const struct job *job, long number) {
   const long once = left_after(job, number, 1, &wrongs, &reached);
   if (!reached) return wrongs > 0 ? FAULTY : NOT_REACHED;
   const long twice = left_after(job, number, 1, &wrongs, &reached);
-  /* What threads keep for the next one comes and goes; a leak grows. */
+  /* Memory that threads cache for the next thread varies; a leak grows. */
   if (twice > once && left_after(job, number, AGAIN, &wrongs, &reached) >= twice + AGAIN) {
     SAY("  memory leaks\n");
     ++wrongs;
@@ -265,15 +265,15 @@ int main(int argc, char **argv) {
   job.is_reading = strcmp(argv[1], "read") == 0;
   long number = strtol(argv[6], NULL, 10);
   const long stride = strtol(argv[7], NULL, 10);
-  int outcome = DONE;
+  int result = DONE;
   int jobs = 0;
   long calls = 0;
   char path[256];
-  /* OpenSSL sets itself up once in a process, and what it then lacked it lacks for ever. */
+  /* OpenSSL initializes once per process; a failure then would last forever. */
   if (strncmp(job.name, "s3:", 3) == 0) perform(&job, place(&job, 0, path), 0, &calls);
-  for (; outcome != NOT_REACHED; number += stride, ++jobs) {
-    outcome = run(&job, number);
-    if (outcome == FAULTY) SAY("FAULT at call %ld\n", number);
+  for (; result != NOT_REACHED; number += stride, ++jobs) {
+    result = run(&job, number);
+    if (result == FAULTY) SAY("FAULT at call %ld\n", number);
   }
   SAY("%ld calls, %d jobs\n", number - stride - 1, jobs);
   return 0;

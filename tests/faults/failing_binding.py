@@ -1,9 +1,9 @@
-"""Has each call of a job fail in turn, in a child process each, in Python:
+"""Makes each call of a job in Python fail in turn, each in a child process:
 
     failing_binding.py FOLDER memory|calls ERROR STRIDE
 
-with fault_failing_calls loaded before the C library.  The last line on the output has the
-number of calls; what must not happen has a line before.
+Load fault_failing_calls before the C library.  The last line of the output is the number of
+calls.  Each earlier line reports a bug.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from smdebug.exceptions import SMDebugError
 MEMORY, CALLS = 1, 2
 DONE, FAULTY, NOT_REACHED = range(3)
 SECONDS, STEPS, ROUNDS = 30, 2, 8
-SECONDS_TO_END = 2.0  # for a thread whose work is done
-MOST_FAULTS = 20  # where every job is faulty, none tells that there are no more calls
+SECONDS_TO_END = 2.0  # time for a thread to exit
+MOST_FAULTS = 20  # stop here: if every job fails, no job reaches the end
 TENSORS = {"bias": np.arange(3.0), "kernel": np.arange(12000, dtype=np.float32).reshape(120, 100)}
 EVERY_STEP = SaveConfig(save_interval=1)
 CODES = {"IO", "NO_SPACE", "OUT_OF_MEMORY"}
@@ -36,7 +36,7 @@ calls.fault_allocations.restype = ctypes.c_long
 
 
 def is_right(error: BaseException, group: int) -> bool:
-    """Whether the failing call explains it, by its class and its code."""
+    """Returns True if the failing call explains the error, by its class and its code."""
     if isinstance(error, MemoryError):
         return True
     if not isinstance(error, SMDebugError) or not str(error):
@@ -78,7 +78,7 @@ class Job:
                 self._judge(error)
 
     def read(self) -> None:
-        """As far as it goes; a trial that is not there would be waited for."""
+        """Reads as far as possible; a missing trial would be waited for."""
         try:
             self._read()
         except Exception as error:
@@ -97,7 +97,7 @@ class Job:
         return steps
 
     def look(self) -> None:
-        """With nothing failing, what was durable is there."""
+        """Checks, with nothing failing, that all durable steps can be read."""
         if not set(self.durable) <= set(self._read()):
             self.wrongs += 1
             print(f"  of the durable steps {self.durable} some are lost")
@@ -121,7 +121,7 @@ def perform(folder: str, group: int, number: int, error: int) -> int:
 
 
 def holding() -> Tuple[int, int]:
-    """What the process holds: open files, allocations; of threads that are ending, nothing."""
+    """Returns what the process holds: open files and allocations, without exiting threads."""
     gc.collect()
     deadline = time.monotonic() + SECONDS_TO_END
     while len(os.listdir("/proc/self/task")) > 1 and time.monotonic() < deadline:
@@ -130,13 +130,13 @@ def holding() -> Tuple[int, int]:
 
 
 def perform_without_leak(folder: str, group: int, number: int, error: int) -> int:
-    """Anew while something is left behind: Python and first jobs keep what later ones use."""
+    """Repeats a job that leaves something: Python and first jobs keep objects for later ones."""
     for _ in range(ROUNDS):
         before = holding()
-        outcome = perform(folder, group, number, error)
+        result = perform(folder, group, number, error)
         clear(folder)
-        if outcome == FAULTY or all(now <= then for now, then in zip(holding(), before)):
-            return outcome
+        if result == FAULTY or all(now <= then for now, then in zip(holding(), before)):
+            return result
     print("  a file or memory is left behind every time")
     return FAULTY
 
@@ -149,14 +149,14 @@ def clear(folder: str) -> None:
 def run(folder: str, group: int, number: int, error: int) -> int:
     child = os.fork()
     if child == 0:
-        outcome = FAULTY
+        result = FAULTY
         try:
-            outcome = perform_without_leak(folder, group, number, error)
+            result = perform_without_leak(folder, group, number, error)
         except BaseException:
             traceback.print_exc(file=sys.stdout)
         finally:
             sys.stdout.flush()
-            os._exit(outcome)
+            os._exit(result)
     status = os.waitpid(child, 0)[1]
     if os.WIFSIGNALED(status):
         print(f"  ended by signal {os.WTERMSIG(status)}")
@@ -165,14 +165,14 @@ def run(folder: str, group: int, number: int, error: int) -> int:
 
 
 def main(folder: str, group: int, error: int, stride: int) -> None:
-    number, outcome, faults = 1, DONE, 0
-    while outcome != NOT_REACHED and faults < MOST_FAULTS:
+    number, result, faults = 1, DONE, 0
+    while result != NOT_REACHED and faults < MOST_FAULTS:
         place = os.path.join(folder, str(number))
-        outcome = run(place, group, number, error)
-        if outcome == FAULTY:
+        result = run(place, group, number, error)
+        if result == FAULTY:
             faults += 1
             print(f"FAULT at call {number}", flush=True)
-        clear(place)  # of one that was ended by a signal
+        clear(place)  # left by a job that a signal killed
         number += stride
     print(f"{number - stride - 1} calls, {(number - 1) // stride} jobs")
 

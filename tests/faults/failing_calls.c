@@ -33,8 +33,8 @@ static long fatal_number;
 static int fatal_error;
 static int fatal_on;
 
-/* Where code lies: of the program, whose calls do not count, or of the libraries named in
- * FAULT_UNDER, under which alone they do; and of those named in FAULT_SPARED. */
+/* Kinds of code: the program, whose calls do not count; the libraries in FAULT_UNDER, whose calls
+ * alone count if it is set; and the libraries in FAULT_SPARED. */
 enum { MOST_TEXTS = 8 };
 enum text { TEXT_OTHER, TEXT_FOUND, TEXT_SPARED };
 static struct {
@@ -188,7 +188,7 @@ static void *real(const char *name) {
 
 #define REAL(name) (__extension__(__typeof__(&name)) real(#name))
 
-/* The answer of a call that must fail; a short one goes on, with less. */
+/* Returns the failure of a call that must fail; a short call continues with half the size. */
 #define FAIL_IF_TOLD(size)                       \
   do {                                           \
     size_t *const left = (size);                 \
@@ -250,7 +250,7 @@ int fcntl(int file, int command, ...) {
   return REAL(fcntl)(file, command, argument);
 }
 
-/* As in Linux, the file is closed all the same. */
+/* As in Linux, a failing close also closes the file. */
 int close(int file) {
   const int must = must_fail(FAULT_CALLS, CALLER);
   const int closed = REAL(close)(file);

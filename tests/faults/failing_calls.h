@@ -1,23 +1,23 @@
-/* Calls of the C library that fail when they are told to.  Linked, or, in programs of other
- * languages, loaded before the C library; FAULT_UNDER names libraries then ("liba.so,libb"),
- * and only calls made by their functions count, or by what those call.  What libraries named in
- * FAULT_SPARED do for them does not count: a virtual machine ends without memory. */
+/* Calls of the C library that fail on request.  Link this, or load it before the C library in
+ * programs of other languages.  FAULT_UNDER then names libraries ("liba.so,libb"), and only calls
+ * below their functions count.  Calls by libraries in FAULT_SPARED on their behalf do not count:
+ * a virtual machine exits without memory. */
 #ifndef FAILING_CALLS_H
 #define FAILING_CALLS_H
 
 enum fault_group { FAULT_NONE, FAULT_MEMORY, FAULT_CALLS };
 
-/* In place of an error number: what is read or written is cut to a half. */
+/* Instead of an error number: reads and writes transfer half of the bytes. */
 enum { FAULT_SHORT = -1 };
 
-/* Has the `number`th call of the group fail from now on, and, where `on`, all after it.
- * What the program itself calls does not count.  */
+/* Makes the `number`th call of the group fail from now on, and all later calls if `on`.
+ * Calls by the program itself do not count.  */
 void fault_arm(enum fault_group group, long number, int error, int on);
 
-/* Ends that; how many calls there were. */
+/* Stops that; returns the number of calls. */
 long fault_disarm(void);
 
-/* How many allocations were made and not freed since the program began. */
+/* Returns the number of allocations since the program began that were not freed. */
 long fault_allocations(void);
 
 #endif /* FAILING_CALLS_H */

@@ -1,4 +1,4 @@
-"""The programs of this folder, and what they say."""
+"""Runs the programs of this folder, and parses their output."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("SMDEBUG_BUILD", ROOT / "build"))
 SECONDS = 60
 
-# `make torture` wants all of what `make test` does a share of.
+# `make torture` runs all cases; `make test` runs a subset.
 IS_TORTURE = bool(os.environ.get("SMDEBUG_TORTURE"))
 
-SHORT = -1  # reads and writes do half of what they are asked to
+SHORT = -1  # reads and writes transfer half of the requested bytes
 ERRORS = {
     "EIO": errno.EIO,
     "ENOSPC": errno.ENOSPC,
@@ -33,23 +33,23 @@ def settings(options: Mapping[str, str]) -> list[str]:
 def recorder(
     folder: str | Path, run: int, steps: int, report: str, options: Mapping[str, str]
 ) -> list[str]:
-    """The command that records."""
+    """Returns the command that records."""
     program = str(BUILD / "bin/fault_recorder")
     return [program, str(folder), str(run), str(steps), report, *settings(options)]
 
 
 @dataclass
 class Readable:
-    """What a reader found in a trial."""
+    """The content that a reader found in a trial."""
 
-    runs: dict[int, int] = field(default_factory=dict)  # of whole steps
-    codes: dict[int, str] = field(default_factory=dict)  # of others
+    runs: dict[int, int] = field(default_factory=dict)  # of complete steps
+    codes: dict[int, str] = field(default_factory=dict)  # of other steps
     torn: list[int] = field(default_factory=list)
-    end: str = ""  # the code of what went wrong with the trial itself
+    end: str = ""  # the error code of the trial itself
 
 
 def read(folders: Sequence[str | Path], options: Mapping[str, str]) -> Iterable[Readable]:
-    """Reads each of the trials, in one process."""
+    """Reads each of the trials in one process."""
     names = "".join(f"{folder}\n" for folder in folders)
     command = [str(BUILD / "bin/fault_reader"), *settings(options)]
     done = subprocess.run(
@@ -80,9 +80,9 @@ def read_one(folder: str | Path, options: Mapping[str, str]) -> Readable:
 
 
 def calls_of(command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> int:
-    """Runs a program that has its calls fail, one after the other; how many there are.
+    """Runs a program that makes its calls fail one after the other; returns their number.
 
-    Each line that it prints tells of one that was not taken well, the last one the number.
+    Each line of its output reports a bug, except the last line, which is the number.
     """
     done = subprocess.run(
         command,
@@ -103,7 +103,7 @@ def every_call(
     job: str, folder: str | Path, group: str, error: int, how: str,
     options: Mapping[str, str], stride: int = 1,
 ) -> int:  # fmt: skip
-    """Has each `stride`th call of a job in C fail in turn; how many calls there are."""
+    """Makes each `stride`th call of a job in C fail in turn; returns the number of calls."""
     program = BUILD / "bin/fault_every_call"
     return calls_of(
         [program, job, folder, group, str(error), how, "1", str(stride), *settings(options)]

@@ -1,6 +1,6 @@
-/* Loaded before the C library, writes down each call that changes a file or folder, in
- * the order in which they were done, to the file that FAULT_LOG names; what is written to
- * the standard output, too.  Each is a head and two texts: a path, and another or data. */
+/* Loaded before the C library, logs each call that changes a file or folder, in order, to the
+ * file that FAULT_LOG names.  It also logs writes to the standard output.  Each entry is a
+ * header and two texts: a path, and another path or data. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 struct head {
-  uint64_t inode; /* of what was opened, written or synced */
+  uint64_t inode; /* of the file that was opened, written or synced */
   char kind;      /* o(pen for writing) w(rite) s(ync) r(ename) m(kdir) u(nlink) p(rinted) */
   char truncates; /* what was opened */
   char unused[6];
@@ -29,7 +29,7 @@ struct head {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int log_file = -1;
 
-/* The call of that name that would be made without this library. */
+/* Returns the function with that name that this library overrides. */
 #define REAL(name) (__extension__(__typeof__(&name)) real(#name))
 
 static void *real(const char *name) {
@@ -67,7 +67,7 @@ static void note(char kind, uint64_t inode, const char *path, const void *data, 
   put(data, size);
 }
 
-/* The whole path of a name in an open folder. */
+/* Returns the absolute path of a name in an open folder. */
 static const char *whole(int folder, const char *name, char path[PATH_MAX]) {
   char link[64];
   ssize_t size = 0;
@@ -80,7 +80,7 @@ static const char *whole(int folder, const char *name, char path[PATH_MAX]) {
   return path;
 }
 
-/* Files are told by their inodes, so that only opening one needs its path. */
+/* The inode identifies a file, so only opening needs its path. */
 static int note_opened(int opened, int folder, const char *name, int flags) {
   char path[PATH_MAX];
   if (opened >= 0 && (flags & O_ACCMODE) != O_RDONLY && (flags & O_PATH) == 0) {

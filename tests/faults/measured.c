@@ -1,10 +1,10 @@
-/* How much memory a job takes at its peak, beyond what it had:
+/* Measures the peak memory of a job, beyond the memory it had before:
  *
  *   measured record FOLDER MIB STEPS [NAME=VALUE]...   steps of one tensor of that size
  *   measured read FOLDER MIB STEPS [NAME=VALUE]...     the value of each, one at a time
  *
- * Says "ready" once the hook or trial is made and waits for a line; then "peak BYTES" and
- * how many calls failed. */
+ * Prints "ready" once the hook or trial exists, and waits for a line; then prints
+ * "peak BYTES" and the number of failed calls. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static void wait_to_be_told(void) {
   if (fgets(line, sizeof line, stdin) == NULL) exit(1);
 }
 
-/* From now on, and not since the program began. */
+/* Measure from now on, not from the start of the program. */
 static void reset_peak(void) {
   FILE *file = fopen("/proc/self/clear_refs", "w");
   if (file == NULL || fputs("5", file) < 0 || fclose(file) != 0) abort();

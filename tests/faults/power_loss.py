@@ -1,7 +1,7 @@
-"""What a disk may hold after a loss of power, from a log of the calls that changed it.
+"""Computes the states that a disk may have after a power loss, from a log of its changes.
 
-A file's bytes are sure to be there once they were synced, a name once its folder was.  What
-was not synced may be there or not; the models say what of it is.
+The bytes of a file are certain once they are synced, and a name once its folder is synced.
+Anything else may be present or missing; the models select what is present.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ def read_log(path: Path) -> list[Call]:
 
 @dataclass
 class File:
-    """The bytes it had after each write, as lengths, and how many are synced."""
+    """The lengths of a file after each write, and how many of the writes are synced."""
 
     content: bytes = b""
     synced: int = 0
 
     def left(self, chance: random.Random) -> bytes:
-        """The bytes that a disk may have got on its own: some, the last as zeros."""
+        """Returns content that a disk may have written on its own: a prefix, maybe zeros."""
         written = chance.randint(self.synced, len(self.content))
         return self.content[:written] + bytes(chance.randint(0, len(self.content) - written))
 
 
 @dataclass
 class Folder:
-    """The names after each change, and which of these states is synced."""
+    """The names in a folder after each change, and which of these states is synced."""
 
     states: list[dict[str, "Node"]] = field(default_factory=lambda: [{}])
     synced: int = 0
@@ -78,7 +78,7 @@ class Disk:
         self._nodes: dict[int, Node] = {base.stat().st_ino: self._root}
 
     def _find(self, path: str) -> tuple[Folder, str] | None:
-        """The folder of a path, and its name there; nothing for what lies elsewhere."""
+        """Returns the folder of a path and its name there; nothing for a path elsewhere."""
         if not path.startswith(f"{self._base}/"):
             return None
         *parts, last = path[len(str(self._base)) + 1 :].split("/")
@@ -116,11 +116,11 @@ class Disk:
             folder.change(**{name: node})
 
     def write(self, to: Path, model: str, chance: random.Random) -> None:
-        """Makes a folder that holds what this one may after a loss of power now.
+        """Creates a folder with a state that this one may have after a power loss now.
 
-        `strict`: only what is synced.  `names`: every name, and of the files what is synced.
-        `ordered`: all that was done so far, as after a kill.  `some`: each folder as it was
-        at some moment since it was synced, each file with some of what was written since.
+        `strict`: only synced data.  `names`: every name, with the synced data of the files.
+        `ordered`: all changes so far, as after a kill.  `some`: each folder in some state since it
+        was synced, each file with some of the data written since.
         """
         to.mkdir()
         self._write(self._root, to, model, chance)
@@ -144,7 +144,7 @@ class Disk:
 
 
 def moments(calls: list[Call], base: Path) -> Iterator[tuple[Disk, dict[int, int]]]:
-    """The disk after each call, and which run said of which steps that they are durable."""
+    """Yields the disk after each call, and the runs that reported steps as durable."""
     disk = Disk(base)
     said: dict[int, int] = {}
     yield disk, said

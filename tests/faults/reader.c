@@ -1,9 +1,9 @@
-/* Says what can be read of the trials in the folders named on its input:
+/* Reports what can be read of the trials in the folders named on its input:
  *
  *   reader [NAME=VALUE]...
  *
- * For each folder a line a step, "step NUMBER run RUN" or "step NUMBER CODE MESSAGE", and
- * "end" with the last code and message; RUN is -1 where a step is not all of one run. */
+ * For each folder it prints a line per step, "step NUMBER run RUN" or "step NUMBER CODE
+ * MESSAGE", and "end" with the last code and message.  RUN is -1 if several runs wrote a step. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +15,9 @@ static void say_error(const char *what, smd_error *error) {
   smd_error_free(error);
 }
 
-static void read_folder(smd_trial *trial, const smd_steps *steps) {
-  for (size_t i = 0; i < smd_steps_count(steps); ++i) {
-    const int64_t step = smd_steps_data(steps)[i];
+static void read_folder(smd_trial *trial, const smd_integers *steps) {
+  for (size_t i = 0; i < smd_integers_count(steps); ++i) {
+    const int64_t step = smd_integers_data(steps)[i];
     char what[64];
     int32_t run = TORN;
     smd_error *error = read_step(trial, step, &run);
@@ -35,14 +35,14 @@ int main(int argc, char **argv) {
   (void)argc;
   while (fgets(folder, sizeof folder, stdin) != NULL) {
     smd_trial *trial = NULL;
-    smd_steps *steps = NULL;
+    smd_integers *steps = NULL;
     folder[strcspn(folder, "\n")] = '\0';
     smd_error *error = make_trial(folder, argv + 1, &trial);
     if (error == NULL) error = smd_trial_steps(trial, SMD_MODE_GLOBAL, 1, &steps);
     read_folder(trial, steps);
     say_error("end", error);
     fflush(stdout);
-    smd_steps_free(steps);
+    smd_integers_free(steps);
     smd_trial_free(trial);
   }
   return 0;

@@ -1,10 +1,10 @@
-/* Records steps of a run until it is done or killed, and says on its output which are
- * on the disk:
+/* Records steps of a run until it finishes or is killed, and prints which steps are on the
+ * disk:
  *
  *   recorder FOLDER RUN STEPS flush|count|leave [NAME=VALUE]...
  *
- * By `flush`, each step is waited for; by `count`, the hook is asked meanwhile how many
- * are written; by `leave`, the job ends after its last step as if it were killed.  With a
+ * With `flush` it waits for each step.  With `count` it asks the hook how many steps are
+ * written.  With `leave` the job exits after its last step as if it were killed.  With a
  * checkpoint_dir, a checkpoint appears there now and then. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static void check(smd_error *error) {
   exit(1);
 }
 
-/* One write, so that a killed program has said a whole line or nothing. */
+/* Uses one write, so that a killed program has printed a whole line or nothing. */
 static void say(const char *what, int64_t step, int32_t run) {
   char line[64];
   const int length = snprintf(line, sizeof line, "%s %lld %d\n", what, (long long)step, (int)run);

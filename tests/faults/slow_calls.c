@@ -1,4 +1,4 @@
-/* Loaded before the C library, writes to a disk of SLOW_MIB_PER_SECOND. */
+/* Loaded before the C library, simulates a disk of SLOW_MIB_PER_SECOND. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@ PYTHON = [sys.executable, str(Path(__file__).with_name("failing_binding.py"))]
 
 
 def calls_under_python(folder: Path, group: str, error: int, stride: int) -> int:
-    """Has each `stride`th call under the package fail in turn; how many calls there are."""
+    """Makes each `stride`th call below the package fail in turn; returns the number of calls."""
     environment = {
         "LD_PRELOAD": str(BUILD / "lib/libfault_failing_calls.so"),
         "FAULT_UNDER": "libsmdebug.so,_raw.abi3.so",

@@ -1,4 +1,4 @@
-"""Each call of the C library that a job makes fails once, and each with all after it."""
+"""Each call of a job to the C library fails: once alone, once with all later calls."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def trial(scratch: Path) -> Path:
 @pytest.mark.parametrize("error", ERRORS)
 def test_calls_of_a_job_that_records(scratch: Path, error: str, how: str) -> None:
     if how == "on" and error == "EINTR":
-        return  # a call that is interrupted for ever is made for ever
+        return  # a call that is always interrupted would be repeated forever
     assert every_call("record", scratch / "a", "calls", ERRORS[error], how, DURABLE) > 100
 
 

@@ -7,9 +7,9 @@ import subprocess
 import pytest
 from fault_programs import ERRORS, IS_TORTURE, every_call, recorder
 
-# Sockets know no full disk.
+# Sockets never report a full disk.
 NETWORK_ERRORS = [error for error in ERRORS if error != "ENOSPC"]
-# A call that fails may leave a request without an answer, which then takes these.
+# A failing call may leave a request without an answer; the request then takes this long.
 IMPATIENT = {
     "s3_max_attempts": "2",
     "s3_connect_seconds": "1",
@@ -49,7 +49,7 @@ def test_calls_of_a_job_that_reads(server, trial: str, error: str) -> None:
     assert number > 100
 
 
-# Each request takes its whole time.
+# Each request takes until its timeout.
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize("error", ["EIO", "EMFILE"])
 def test_calls_of_a_job_that_never_succeed_again(server, bucket: str, error: str) -> None:

@@ -1,4 +1,4 @@
-"""Jobs killed at any moment, and resumed in the same folder."""
+"""Jobs are killed at any moment, and resumed in the same folder."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ SEED = int(os.environ.get("SMDEBUG_FAULT_SEED", "8"))
 
 
 def had_ended(complaint: str) -> bool:
-    """Whether the job before was killed when its trial was finished, and before it said so."""
+    """Returns True if the last job was killed between finishing its trial and saying so."""
     return complaint.startswith("TRIAL_EXISTS") and "a finished trial" in complaint
 
 
 class Job:
-    """A job that is started again in the same folder each time it dies."""
+    """A job that is restarted in the same folder each time it dies."""
 
     def __init__(
         self, folder: str | Path, steps: int, report: str, options: Mapping[str, str]
@@ -32,7 +32,7 @@ class Job:
         self._folder, self._steps, self._report, self._options = folder, steps, report, options
         self._store = {name: options[name] for name in options if name.startswith("s3_")}
         self._run = -1
-        self._runs: dict[int, int] = {}  # which run last said that a step is durable
+        self._runs: dict[int, int] = {}  # the last run that reported a step as durable
         self.said = 0
 
     def _start(self) -> subprocess.Popen[str]:
@@ -52,7 +52,7 @@ class Job:
                 self.said += 1
 
     def die(self, seconds: float) -> bool:
-        """Runs and is killed; whether it was before its end."""
+        """Runs the job and kills it; returns True if it had not finished."""
         process = self._start()
         time.sleep(seconds)
         process.kill()
@@ -69,7 +69,7 @@ class Job:
         self._note(output)
 
     def check(self) -> None:
-        """What was said is there, of that run or a later one, and nothing is torn."""
+        """Checks that every reported step is readable, from that run or a later one."""
         found = read_one(self._folder, self._store)
         assert not found.torn and not found.codes, found
         assert found.end == "OK" or not self._runs, found
@@ -78,11 +78,11 @@ class Job:
 
 
 def kill_often(chance: random.Random, job: Job, most_seconds: float) -> int:
-    """Kills a job several times, and lets it end; how often it was indeed killed."""
+    """Kills a job several times, then lets it finish; returns the number of kills that hit it."""
     kills = 0
     for _ in range(KILLS_OF_A_TRIAL):
         if not job.die(chance.uniform(0, most_seconds)):
-            break  # it had ended, and so has its trial
+            break  # the job and its trial were finished
         kills += 1
         job.check()
     else:

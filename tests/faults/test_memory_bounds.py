@@ -1,4 +1,4 @@
-"""What a job takes of memory: its queue's bound, or the size of the value that it reads."""
+"""The memory that a job uses is bounded: by its queue, or by the size of the value it reads."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from toxiproxy import BadNetwork
 
 MIB = 1 << 20
 QUEUE = 8 * MIB
-# Beyond the bound: threads, buffers of connections, what the allocator keeps.
+# Above the bound: threads, connection buffers, and memory that the allocator keeps.
 MORE = 8 * MIB
-# Of up to eight steps on their way to S3, each its whole event file (docs/s3.md).
+# Up to eight steps on their way to S3, each a whole event file (docs/s3.md).
 UPLOADS = 8 * MIB
 IMPATIENT = {
     "s3_max_attempts": "1",
@@ -29,7 +29,7 @@ def measure(
     job: str, folder: str | Path, mib: int, steps: int, options: Mapping[str, str],
     after_opening: Callable[[], None] = lambda: None, **environment: str,
 ) -> tuple[int, int]:  # fmt: skip
-    """The bytes at the peak of a job, and how many of its calls failed."""
+    """Returns the peak memory of a job in bytes, and the number of failed calls."""
     process = subprocess.Popen(
         [BUILD / "bin/fault_measured", job, str(folder), str(mib), str(steps), *settings(options)],
         env={**os.environ, **environment},

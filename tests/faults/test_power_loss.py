@@ -1,4 +1,4 @@
-"""The power goes after each call that changes the disk."""
+"""The power fails after each call that changes the disk."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ MODELS = ["strict", "names", "ordered", *["some"] * SOME]
 SEED = int(os.environ.get("SMDEBUG_FAULT_SEED", "8"))
 DEEP = "all/my/runs/run"
 
-AT_ONCE = 20  # moments
+AT_ONCE = 20  # moments of power loss for one reader process
 
 
 def record(base: Path, options: Mapping[str, str], reports: Sequence[str]) -> list[Call]:
-    """What jobs, one after the other in the same folder below `base`, do to the disk."""
+    """Returns the disk changes of jobs that run one after the other in a folder below `base`."""
     log = base.with_suffix(".log")
     base.mkdir()
     logging = {"LD_PRELOAD": str(BUILD / "lib/libfault_logging_calls.so"), "FAULT_LOG": str(log)}
@@ -40,16 +40,16 @@ def record(base: Path, options: Mapping[str, str], reports: Sequence[str]) -> li
 
 
 class Outage(NamedTuple):
-    """What is left when the power goes."""
+    """The files that a power loss leaves."""
 
     moment: int
     model: str
-    said: Mapping[int, int]  # which run said of which steps that they are durable
+    said: Mapping[int, int]  # the last run that reported each step as durable
     folder: Path
     found: Readable
 
     def lost(self) -> list[int]:
-        """Steps said to be durable of which not all is there."""
+        """Returns the steps that were reported as durable but are incomplete."""
         return [step for step, run in self.said.items() if self.found.runs.get(step, -1) < run]
 
 
@@ -79,7 +79,7 @@ def outages(calls: list[Call], base: Path, to: Path) -> Iterator[Outage]:
 
 
 def check_resuming(folder: Path) -> None:
-    """A job can go on in what is left, and all of it is whole then."""
+    """Checks that a job can continue in these files, and completes the trial."""
     done = subprocess.run(
         recorder(folder, 9, STEPS, "flush", {}),
         capture_output=True,
@@ -88,7 +88,7 @@ def check_resuming(folder: Path) -> None:
         check=False,
     )
     if "TRIAL_EXISTS" in done.stderr:
-        return  # the end marker is there
+        return  # the end marker exists
     assert done.returncode == 0, done.stderr
     found = read_one(folder, {})
     assert found.end == "OK" and set(found.runs.values()) == {9}, found

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From one that is copied with others to one that is written from where it lies, as
- * several pages of the disk. */
+/* From a tensor that is copied together with others, to one of several disk pages that is
+ * written from its own memory. */
 static const int64_t kSizes[] = {3, 300, 12000, 1000};
 static const char *const kNames[] = {"bias", "layer/kernel", "embedding", "gradient/kernel"};
 enum { TENSORS = 4 };
@@ -19,7 +19,7 @@ static int32_t element(int32_t run, int64_t step, int tensor, int64_t index) {
   return (int32_t)(mixed * 2246822519u);
 }
 
-/* Sets one "name=value" by `set`, which knows what to do with the two. */
+/* Splits a text "name=value", and passes both parts to `set`. */
 static smd_error *split_setting(const char *setting, void *options,
                                 smd_error *(*set)(void *, const char *, const char *)) {
   char name[64];

@@ -5,8 +5,8 @@
 #include "base/regex.h"
 #include "config/collection_set.h"
 #include "config/hook_config.h"
-#include "rules/parameters.h"
 #include "rules/registry.h"
+#include "rules/support/parameters.h"
 #include "target.h"
 
 namespace smdebug::fuzz {
@@ -26,11 +26,15 @@ void Json(std::string_view input) {
 void HookConfig(std::string_view input) {
   config::HookConfigContext context;
   context.path = "hook.json";
-  const auto strict = config::ParseHookConfig(input, context);
-  context.is_strict = false;
+  const auto alone = config::ParseHookConfig(input, context);
   context.collections = config::CollectionSet::Defaults();
-  const auto lenient = config::ParseHookConfig(input, context);
-  Require(!strict.IsOk() || lenient.IsOk(), "what strict reading takes, lenient reading takes");
+  const auto built_in = config::ParseHookConfig(input, context);
+  Require(alone.IsOk() == built_in.IsOk(), "existing collections do not change the result");
+  if (!alone.IsOk()) return;
+  Require(alone->problems.size() <= 100, "problems are few");
+  for (const Mode mode : kModes) {
+    Require(alone->save_config.Of(mode)->Check().IsOk(), "save settings that are read make sense");
+  }
 }
 
 // What was read is written so that it is read as the same.
@@ -61,7 +65,7 @@ void RuleParameters(std::string_view input) {
   const auto given = rules::Parameters::FromJson(input.substr(std::min(end + 1, input.size())));
   if (!given.IsOk()) return;
   for (const rules::Profile profile : {rules::Profile::kAws, rules::Profile::kCalibrated}) {
-    static_cast<void>(rules::MakeDetector(input.substr(0, end), *given, profile));
+    static_cast<void>(rules::BuiltinRule(input.substr(0, end), *given, profile));
   }
 }
 

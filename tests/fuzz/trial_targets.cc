@@ -6,7 +6,7 @@
 #include "analyze/trial.h"
 #include "analyze/trial_source.h"
 #include "base/fake_clock.h"
-#include "rules/panel_run.h"
+#include "rules/evaluation.h"
 #include "rules/registry.h"
 #include "storage/memory_store.h"
 #include "target.h"
@@ -60,14 +60,15 @@ void TrialFolder(std::string_view input) {
   const auto names = (*trial)->TensorNames({});
   if (!steps.IsOk() || !names.IsOk() || steps->size() > kMostSteps) return;
   for (const std::string &name : *names) ReadAll(*trial, name);
-  rules::Panel panel;
+  const auto set = std::make_shared<rules::RuleSet>();
   for (const rules::RuleSpec *rule : rules::BuiltinRules()) {
-    auto detector = rules::MakeDetector(rule->name, {}, rules::Profile::kCalibrated);
-    if (detector.IsOk()) panel.Add(*std::move(detector));
+    const auto make = rules::BuiltinRule(rule->name, {}, rules::Profile::kCalibrated);
+    if (make.IsOk()) static_cast<void>(set->Add(*make));
   }
   analyze::TrialSource source(*trial);
-  static_cast<void>(
-      rules::PanelRun(panel, source).Run({}, rules::Reach::kKnown, [](const rules::Verdict &) {}));
+  auto evaluation = rules::Evaluation::Begin(set, *trial);
+  const rules::Range all = {.end = {}, .includes_incomplete = true};
+  static_cast<void>(evaluation->Run(source, all, [](const rules::Finding &) {}));
 }
 
 constexpr std::array kTargets = {Target{"trial", TrialFolder}};

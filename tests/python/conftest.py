@@ -22,7 +22,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch):
-    """No test waits for late files, nor for ever for a trial that never comes."""
+    """Makes tests not wait for late files or for missing trials."""
     monkeypatch.setenv("SMDEBUG_TRAINING_END_DELAY_REFRESH", "0")
     monkeypatch.setenv("SMDEBUG_TRIAL_WAIT_SECONDS", "10")
     monkeypatch.setenv("SMDEBUG_MISSING_EVENT_FILE_RETRY_LIMIT", "1")
@@ -30,7 +30,7 @@ def short_waits(monkeypatch):
 
 @pytest.fixture
 def out_dir(tmp_path):
-    """The folder of a trial that is not there yet."""
+    """The folder of a trial that does not exist yet."""
     return str(tmp_path / "run")
 
 

@@ -1,4 +1,4 @@
-"""Ways to make trials for tests."""
+"""Creates trials for tests."""
 
 import numpy as np
 from smdebug import Hook, SaveConfig, create_trial, modes
@@ -57,5 +57,5 @@ def record(out_dir, steps, mode=None, **settings):
 
 
 def saved_and_read(out_dir, value, **settings):
-    """What comes back for a tensor that was saved."""
+    """Returns the value that is read for a tensor that was saved."""
     return record(out_dir, [{"t": value}], **settings).tensor("t").value(0)

@@ -1,4 +1,4 @@
-"""Bad input: each a clear error, never a crash, never a wrong value."""
+"""Bad input always causes a clear error, and never a crash or a wrong value."""
 
 import json
 import os
@@ -187,7 +187,7 @@ def test_a_folder_that_cannot_be_made(tmp_path):
 
 @pytest.fixture
 def files(recorder):
-    """Paths of the event file and the index file of step 0; step 1 is whole."""
+    """Returns the event file and the index file of step 0; step 1 is complete."""
     recorder.step(0).step(1)
     folder = recorder.path
     return (

@@ -1,4 +1,4 @@
-"""`make bench-check`: a loss of more than a quarter is told, and only if it is there twice."""
+"""`make bench-check` reports a loss of more than 25 %, but only if two tries show it."""
 
 import sys
 from pathlib import Path
@@ -24,7 +24,7 @@ PAGE = table(
 
 
 def rounds(**changed):
-    """Three rounds as recorded but for these; in one of them the machine was busy."""
+    """Returns three recorded rounds with these changes; in one of them the machine was busy."""
     usual = {"c": {**ASWAS, **changed}}
     return [usual, {"c": {"record": 1.0, "read": 0.01, "refresh": 9.0, "unwanted": 999.0}}, usual]
 
@@ -35,7 +35,7 @@ def figures(monkeypatch):
 
 
 def checked(*measured):
-    """The end of a check that measures these in turn, and how often it measured."""
+    """Returns the exit of a check that measures these in turn, and the number of measurements."""
     left = list(measured)
     return check.check(PAGE, lambda: left.pop(0)), len(measured) - len(left)
 
@@ -74,7 +74,7 @@ def test_the_unit_says_which_way_is_slower():
 
 def test_what_is_fast_at_the_second_try_was_no_loss():
     assert checked(rounds(read=0.1), rounds()) == (0, 2)
-    # Nor is what only the second try has: it was fast in the first.
+    # A loss in only the second try does not count either: the first was fast.
     assert checked(rounds(read=0.1), rounds(record=1.0)) == (0, 2)
 
 

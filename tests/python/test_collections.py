@@ -1,4 +1,4 @@
-"""Collections: groups of tensors, on their own, in files and in a hook."""
+"""Collections: groups of tensors, alone, in files and in a hook."""
 
 import json
 import os

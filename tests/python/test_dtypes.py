@@ -1,4 +1,4 @@
-"""What can be saved as a tensor, and as what it comes back."""
+"""The values that can be saved as a tensor, and the types that are read back."""
 
 import array
 
@@ -166,7 +166,7 @@ def test_a_text_with_a_nul_inside_is_refused(out_dir):
 
 
 class WithInterface:
-    """An array of another library, by `__array_interface__`."""
+    """An array of another library, with `__array_interface__`."""
 
     def __init__(self, data):
         self._data = data
@@ -174,7 +174,7 @@ class WithInterface:
 
 
 class WithDlpack:
-    """An array of another library, by DLPack, of the new form or the old one."""
+    """An array of another library, with DLPack in the new or the old form."""
 
     def __init__(self, data, versioned):
         self._data = data
@@ -203,7 +203,7 @@ def test_array_interfaces_are_taken(out_dir):
 
 
 class OnDevice:
-    """A tensor as PyTorch's on a device: it must be detached and copied to the host."""
+    """A tensor like PyTorch's on a device: it must be detached and copied to the host."""
 
     __module__ = "torch"
 

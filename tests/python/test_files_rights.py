@@ -1,4 +1,4 @@
-"""Who may read what a hook writes is the umask's to say."""
+"""The umask decides who may read the files of a hook."""
 
 import os
 import stat

@@ -3,14 +3,18 @@
 import copy
 import logging
 import os
+import shutil
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from helpers import EVERY_STEP, record
 from smdebug import Hook, ReductionConfig, SaveConfig, SaveConfigMode, create_trial, modes
 from smdebug.exceptions import (
+    SMDebugError,
     SMDebugRuntimeError,
     SMDebugTimeoutError,
     SMDebugTypeError,
@@ -40,14 +44,64 @@ def test_a_step_is_a_context(out_dir):
         assert hook.mode is modes.EVAL
 
 
-def test_an_exception_in_a_step_ends_it(out_dir):
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
+def test_an_exception_in_a_step_discards_it(out_dir, error):
+    with Hook(out_dir, save_config=EVERY_STEP, save_all=True) as hook:
+        with pytest.raises(error), hook.step():
+            hook.save("before", np.zeros(1 << 19))  # so much that writing has begun
+            raise error
+        with hook.step() as step:
+            assert step == 1
+            hook.save("after", 1.0)
+        assert hook.count("steps_failed") == 0
+    trial = create_trial(out_dir)
+    assert (trial.tensor_names(), trial.steps()) == (["after"], [1])
+    assert not list((Path(out_dir) / "events/000000000000").glob("*"))
+
+
+def test_an_exception_in_a_step_is_raised_although_the_hook_is_closed(out_dir):
     with Hook(out_dir, save_config=EVERY_STEP, save_all=True) as hook:
         with pytest.raises(ZeroDivisionError), hook.step():
-            hook.save("before", 1.0)
+            hook.close()
             raise ZeroDivisionError
-        with hook.step():
-            hook.save("after", 1.0)
-    assert create_trial(out_dir).tensor_names() == ["after", "before"]
+
+
+def test_a_step_may_be_discarded(out_dir):
+    with Hook(out_dir, save_config=EVERY_STEP, save_all=True) as hook:
+        hook.begin_step()
+        hook.save("w", 1.0)
+        hook.discard_step()
+        with pytest.raises(SMDebugRuntimeError):
+            hook.discard_step()
+        hook.begin_step()
+        hook.save("w", 2.0)
+        hook.end_step()
+    assert create_trial(out_dir).steps() == [1]
+
+
+def test_an_exception_that_ends_the_job_discards_the_open_step(out_dir):
+    with pytest.raises(ZeroDivisionError):
+        with Hook(out_dir, save_config=EVERY_STEP, save_all=True) as hook:
+            with hook.step():
+                hook.save("w", 1.0)
+            hook.begin_step()
+            hook.save("w", 2.0)
+            raise ZeroDivisionError
+    assert create_trial(out_dir).steps() == [0]
+
+
+def test_a_bad_late_expression_does_not_lose_the_end_of_the_trial(out_dir):
+    hook = Hook(out_dir, save_config=EVERY_STEP, save_all=True)
+    hook.begin_step()
+    hook.save("w", 1.0)
+    hook.get_collection("bad").include_regex.append("(")
+    hook.get_collection("good").include("^w$")
+    with pytest.raises(SMDebugValueError):
+        hook.close()
+    trial = create_trial(out_dir)
+    assert trial.steps() == [0]
+    assert trial.loaded_all_steps
+    assert "^w$" in trial.collection("good").include_regex
 
 
 def test_modes_count_their_own_steps(out_dir):
@@ -192,6 +246,54 @@ def test_the_folder_may_start_at_home(tmp_path, monkeypatch):
 def test_out_dir_is_required():
     with pytest.raises(SMDebugRuntimeError):
         Hook()
+
+
+DIES_IN_A_STEP = """
+import os, pathlib, signal, sys, time
+import numpy as np
+import smdebug as smd
+
+out_dir, settings = sys.argv[1], {"save_config": smd.SaveConfig(save_interval=1), "save_all": True}
+hook = smd.Hook(out_dir, **settings)
+for _ in range(3):
+    with hook.step():
+        hook.save("w", 1.0)
+hook.begin_step()
+hook.save("w", np.zeros(1 << 20))
+while not list(pathlib.Path(out_dir).rglob("*.tmp")):
+    time.sleep(0.01)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.timeout(60)
+def test_what_a_killed_job_left_is_removed_by_the_next(out_dir):
+    job = [sys.executable, "-c", DIES_IN_A_STEP, out_dir]
+    env = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
+    killed = subprocess.run(job, check=False, timeout=50, env=env)
+    assert killed.returncode == -signal.SIGKILL
+    [left] = Path(out_dir).rglob("*.tmp")
+    assert left.parent.name == "000000000003"
+    (Path(out_dir) / "draft.tmp").write_text("of somebody")
+    record(out_dir, [{"w": 2.0}])
+    assert [path.name for path in Path(out_dir).rglob("*.tmp")] == ["draft.tmp"]
+
+
+@pytest.mark.parametrize("durability", ["none", "step"])
+def test_a_folder_removed_by_somebody_is_reported_and_made_readable_again(out_dir, durability):
+    settings = {"save_config": EVERY_STEP, "save_all": True}
+    with Hook(out_dir, options={"durability": durability}, **settings) as hook:
+        with hook.step():
+            hook.save("w", 1.0)
+        hook.flush()
+        shutil.rmtree(out_dir)
+        with hook.step():
+            hook.save("w", 2.0)
+        with pytest.raises(SMDebugError, match="removed, renamed or replaced"):
+            hook.flush()
+        with hook.step():
+            hook.save("w", 3.0)
+    assert create_trial(out_dir).tensor("w").value(2) == 3
 
 
 def test_close_may_be_called_twice(out_dir):

@@ -1,4 +1,4 @@
-"""Hooks as the service's configuration files say."""
+"""Hooks created from the service's configuration files."""
 
 import json
 
@@ -7,14 +7,14 @@ from smdebug import Hook
 
 
 class FrameworkLike(Hook):
-    """Begins with collections of its own, as the hooks of frameworks do."""
+    """A hook that begins with collections of its own, as the hooks of frameworks do."""
 
     _builtin_collections = {"all": [], "default": [], "metrics": ["^metric"]}
 
 
 @pytest.fixture
 def configured(tmp_path):
-    """Makes a hook of a class from HookParameters and settings of the collection default."""
+    """Creates a hook of a class from HookParameters and settings of the collection default."""
 
     def make(hook_class, parameters, of_default=None):
         collections = [{"CollectionName": "default", "CollectionParameters": of_default}]

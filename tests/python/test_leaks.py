@@ -1,4 +1,4 @@
-"""A hundred thousand handles made and freed: in any order, by finalizers, by many
+"""A hundred thousand handles are created and freed: in any order, by finalizers, by many
 threads, and under rules that raise."""
 
 import gc
@@ -16,7 +16,7 @@ from smdebug.exceptions import NoMoreData, SMDebugError, StepUnavailable
 from smdebug.rules import BuiltinRule, Rule, invoke_rule
 
 GROWTH = 8 << 20
-WARM_UP = 10  # one part in so many
+WARM_UP = 10  # the fraction 1/10
 
 
 def resident_bytes():
@@ -25,7 +25,7 @@ def resident_bytes():
 
 
 def assert_flat(cycle, times):
-    """Runs a cycle so often; after the first tenth, memory no longer grows."""
+    """Repeats a cycle; after the first tenth, memory must not grow."""
     for number in range(times):
         if number == times // WARM_UP:
             gc.collect()
@@ -71,7 +71,7 @@ def test_tensors_and_values(path):
     def cycle(number):
         tensor = trial.tensor("w")
         array, buffer = tensor.value(number % 3), tensor.buffer(number % 3)
-        # The array last, the owner of its memory first, or the other way around.
+        # Free the array or the owner of its memory first.
         views = [array[1:], memoryview(buffer), np.from_dlpack(buffer), buffer.__dlpack__()]
         del array, buffer
         random.Random(number).shuffle(views)
@@ -171,6 +171,6 @@ def test_threads_on_one_trial(path):
         for thread in threads:
             thread.join()
 
-    # The pools of the C library's memory are one a thread.
+    # The C library's memory pools are per thread.
     assert_flat(cycle, 4)
     assert failures == []

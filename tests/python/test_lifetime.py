@@ -1,4 +1,4 @@
-"""Lifetimes and threads: what keeps what alive, and who may call when."""
+"""Lifetimes and threads: which object keeps which alive, and which thread may call."""
 
 import gc
 import os

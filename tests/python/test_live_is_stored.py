@@ -1,4 +1,4 @@
-"""What all built-in rules say of a job from within is what they say of its trial."""
+"""All built-in rules find the same in the running job as in its trial."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from smdebug import Hook, SaveConfig, create_trial, modes
-from smdebug.rules import Panel, Verdict, VerdictStatus
+from smdebug.rules import Finding, RuleSet, RuleStatus, builtin_rules
 
 STEPS = 64
 COLLECTIONS = {
@@ -18,7 +18,7 @@ COLLECTIONS = {
     "losses": "loss$",
     "trees": "^trees/",
 }
-# Where to look, and less patience than a short run has use for.
+# The tensors to check, and a patience that a short run exhausts.
 GIVEN = {
     "AllZero": {"collection_names": "weights"},
     "TensorVariance": {"collection_names": "weights", "max_threshold": 100},
@@ -27,32 +27,32 @@ GIVEN = {
     "Confusion": {"patience": 2},
     "TreeDepth": {"depth": 4},
 }
-# Nothing is slow here, and one process is one worker.
+# This run is never slow, and one process has one worker.
 WITHOUT_FINDING = {
-    "StalledTrainingRule": VerdictStatus.NO_ISSUE,
-    "WorkerDivergence": VerdictStatus.NOT_ENOUGH_DATA,
+    "StalledTrainingRule": RuleStatus.PASSED,
+    "WorkerDivergence": RuleStatus.NOT_ENOUGH_DATA,
 }
 
 EVERY_STEP = SaveConfig(save_interval=1)
 
 
-def panel_of(profile: str, other: str, saves: Optional[SaveConfig] = None) -> Panel:
-    panel = Panel(profile, saves)
-    for rule in (each["name"] for each in Panel.rules()):
+def rule_set_of(profile: str, other: str, saves: Optional[SaveConfig] = None) -> RuleSet:
+    rule_set = RuleSet(profile, saves)
+    for rule in (each.name for each in builtin_rules()):
         given = {"other_trials": other} if rule == "SimilarAcrossRuns" else {}
-        panel.add(rule, {**given, **GIVEN.get(rule, {})})
-    return panel
+        rule_set.add(rule, {**given, **GIVEN.get(rule, {})})
+    return rule_set
 
 
 def classified(random: np.random.Generator, step: int) -> Tuple[np.ndarray, np.ndarray]:
-    """Labels of five classes, of which one is rare and one is never found."""
+    """Returns labels of five classes, of which one is rare and one never occurs."""
     labels = random.choice(5, 100, p=[0.4, 0.3, 0.195, 0.1, 0.005])
     scores = np.eye(5, dtype="float32")[np.where(labels == 3, 2, labels)]
     return labels, scores + 0.01 * np.float32(step % 3)
 
 
 def save_step(hook: Hook, random: np.random.Generator, step: int, is_eval: bool) -> None:
-    """A step of a training in which everything goes wrong."""
+    """Returns a step of a training with every fault."""
 
     def normal(*shape: int) -> np.ndarray:
         return random.standard_normal(shape, "float32")
@@ -84,46 +84,46 @@ def save_step(hook: Hook, random: np.random.Generator, step: int, is_eval: bool)
 
 
 def record(
-    path: str, seed: int, panel: Optional[Panel] = None, saves: SaveConfig = EVERY_STEP
-) -> List[Verdict]:
+    path: str, seed: int, rule_set: Optional[RuleSet] = None, saves: SaveConfig = EVERY_STEP
+) -> List[Finding]:
     random = np.random.default_rng(seed)
     with Hook(path, save_all=True, save_config=saves) as hook:
         for name, pattern in COLLECTIONS.items():
             hook.get_collection(name).include(pattern)
-        if panel is not None:
-            hook.watch(panel)
+        if rule_set is not None:
+            hook.attach(rule_set)
         for step in range(STEPS):
             is_eval = step % 4 == 3
             with hook.step(modes.EVAL if is_eval else modes.TRAIN):
                 save_step(hook, random, step, is_eval)
-        return hook.take_verdicts() if panel is not None else []
+        return hook.take_findings() if rule_set is not None else []
 
 
 @pytest.mark.parametrize("profile", ["aws", "calibrated"])
-def test_verdicts_and_outcomes_of_all_rules(tmp_path, profile):
+def test_findings_and_results_of_all_rules(tmp_path, profile):
     run, other = str(tmp_path / "run"), str(tmp_path / "other")
     record(other, seed=2)
-    watching, reading = panel_of(profile, other), panel_of(profile, other)
-    live = record(run, seed=1, panel=watching)
-    stored = list(reading.run(create_trial(run)))
-    # The text of a dataclass has all its fields, and a NaN in it is as any other.
+    watching, reading = rule_set_of(profile, other), rule_set_of(profile, other)
+    live = record(run, seed=1, rule_set=watching)
+    stored = list(reading.evaluate(create_trial(run)))
+    # The text of a dataclass has all its fields, and makes NaNs equal.
     assert list(map(repr, live)) == list(map(repr, stored))
-    outcomes = reading.outcomes()
-    assert list(map(repr, watching.outcomes())) == list(map(repr, outcomes))
-    assert len(outcomes) == 23
+    results = reading.results()
+    assert list(map(repr, watching.results())) == list(map(repr, results))
+    assert len(results) == 23
     expected = {
-        each.rule: WITHOUT_FINDING.get(each.rule, VerdictStatus.FINDING) for each in outcomes
+        each.rule: WITHOUT_FINDING.get(each.rule, RuleStatus.HAS_FINDINGS) for each in results
     }
-    assert {each.rule: each.status for each in outcomes} == expected
+    assert {each.rule: each.status for each in results} == expected
 
 
-def test_a_panel_with_a_save_config_is_one_of_a_job_saved_so(tmp_path):
+def test_a_rule_set_with_a_save_config_is_one_of_a_job_saved_so(tmp_path):
     whole, some, other = (str(tmp_path / name) for name in ("whole", "some", "other"))
     saves = SaveConfig(save_interval=4, save_steps=list(range(9)))
     record(other, seed=2)
-    live = record(whole, seed=1, panel=panel_of("calibrated", other, saves))
+    live = record(whole, seed=1, rule_set=rule_set_of("calibrated", other, saves))
     record(some, seed=1, saves=saves)
-    of_whole = list(panel_of("calibrated", other, saves).run(create_trial(whole)))
-    of_some = list(panel_of("calibrated", other).run(create_trial(some)))
+    of_whole = list(rule_set_of("calibrated", other, saves).evaluate(create_trial(whole)))
+    of_some = list(rule_set_of("calibrated", other).evaluate(create_trial(some)))
     assert len(live) > 20
     assert list(map(repr, live)) == list(map(repr, of_whole)) == list(map(repr, of_some))

@@ -3,8 +3,11 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
+from pathlib import Path
+
 import pytest
 import smdebug
 from smdebug import modes
@@ -141,6 +144,15 @@ def test_readers_of_a_trial_see_a_step_once_its_writer_is_closed(recorder):
         writer.write_tensor(1.0, "late")
 
 
+def test_a_writer_left_by_an_exception_writes_nothing(recorder):
+    with pytest.raises(ZeroDivisionError), FileWriter(recorder.path, "worker_0", 0) as writer:
+        writer.write_tensor(1.0, "loss")
+        raise ZeroDivisionError
+    writer.close()
+    assert recorder.open().steps() == []
+    assert not list(Path(recorder.path).rglob("*worker_0.tfevents*"))
+
+
 def test_a_writer_has_no_file_before_its_first_tensor(out_dir):
     writer = FileWriter(out_dir, "worker_0")
     with pytest.raises(SMDebugRuntimeError):
@@ -148,13 +160,29 @@ def test_a_writer_has_no_file_before_its_first_tensor(out_dir):
     assert writer.event_file_path.endswith("events/000000000000/000000000000_worker_0.tfevents")
 
 
-@pytest.mark.parametrize(
-    ("settings", "error"),
-    [({"wtype": "tensorboard"}, SMDebugNotImplementedError), ({"wtype": "x"}, SMDebugValueError)],
-)
-def test_other_kinds_of_writers_are_refused(out_dir, settings, error):
-    with pytest.raises(error):
-        FileWriter(out_dir, "worker_0", **settings)
+def test_other_kinds_of_writers_are_refused(out_dir):
+    with pytest.raises(SMDebugValueError):
+        FileWriter(out_dir, "worker_0", wtype="x")
+
+
+def test_each_kind_of_writer_takes_its_own(out_dir):
+    with FileWriter(out_dir, "worker_0", wtype="tensorboard") as board:
+        with pytest.raises(SMDebugRuntimeError, match="of type 'events'"):
+            board.write_tensor(np.ones(2), "t")
+        with pytest.raises(SMDebugRuntimeError, match="one element"):
+            board.write_scalar_summary("s", np.ones(2), 0)
+    assert not Path(out_dir).exists()
+    with pytest.raises(SMDebugRuntimeError, match="closed"):
+        board.write_scalar_summary("s", 1, 0)
+    with FileWriter(out_dir, "worker_0") as events:
+        with pytest.raises(SMDebugRuntimeError, match="of type 'tensorboard'"):
+            events.write_scalar_summary("s", 1, 0)
+
+
+@pytest.mark.parametrize("step", [-1, 2**63 - 1])
+def test_a_writer_refuses_steps_out_of_range(out_dir, step):
+    with pytest.raises(SMDebugValueError, match="from 0 to 9223372036854775806"):
+        FileWriter(out_dir, "worker_0", step=step)
 
 
 def test_a_reader_needs_a_file(tmp_path):

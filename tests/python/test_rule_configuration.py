@@ -1,4 +1,4 @@
-"""Rules as a configuration file lists them, and what is done when they find something."""
+"""Rules as a configuration file lists them, and the actions on their findings."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import pytest
 
 from smdebug import Hook, SaveConfig, create_trial, modes
 from smdebug.exceptions import SMDebugValueError
-from smdebug.rules import Action, BuiltinRule, VerdictStatus
-from smdebug.rules.configuration import RuleSet
+from smdebug.rules import Action, BuiltinRule, RuleStatus
+from smdebug.rules.configuration import ConfiguredRules
 
 OWN_RULE = """
 from smdebug.rules import Rule
@@ -52,7 +52,7 @@ def trial_dir(out_dir: str) -> str:
 def rules_of(tmp_path: Path, trial_dir: str, *configurations: dict) -> RuleSet:
     (tmp_path / "own.py").write_text(OWN_RULE)
     (tmp_path / "rules.json").write_text(json.dumps(configurations))
-    return RuleSet.from_file(str(tmp_path / "rules.json"), create_trial(trial_dir))
+    return ConfiguredRules.from_file(str(tmp_path / "rules.json"), create_trial(trial_dir))
 
 
 VANISHING = {
@@ -69,28 +69,28 @@ TOO_LARGE = {
 def test_both_kinds_judge_step_after_step(tmp_path, trial_dir):
     rules = rules_of(tmp_path, trial_dir, TOO_LARGE, VANISHING)
     found = list(rules.run())
-    assert [(verdict.rule, verdict.step) for verdict in found] == [
+    assert [(finding.rule, finding.step) for finding in found] == [
         ("VanishingGradient", 2),
         ("my rule", 3),
     ]
     assert (found[1].mode, found[1].mode_step) == (modes.TRAIN, 3)
-    assert {outcome.rule: outcome.status for outcome in rules.outcomes()} == {
-        "VanishingGradient": VerdictStatus.FINDING,
-        "my rule": VerdictStatus.FINDING,
+    assert {result.rule: result.status for result in rules.results()} == {
+        "VanishingGradient": RuleStatus.HAS_FINDINGS,
+        "my rule": RuleStatus.HAS_FINDINGS,
     }
 
 
 def test_the_services_envelope_is_taken(tmp_path, trial_dir):
     (tmp_path / "rules.json").write_text(json.dumps({"DebugRuleConfigurations": [VANISHING]}))
-    rules = RuleSet.from_file(str(tmp_path / "rules.json"), create_trial(trial_dir))
-    assert [verdict.step for verdict in rules.run(wait=False)] == [2]
+    rules = ConfiguredRules.from_file(str(tmp_path / "rules.json"), create_trial(trial_dir))
+    assert [finding.step for finding in rules.run(wait=False)] == [2]
 
 
 def test_other_trials_are_paths(tmp_path, trial_dir):
     parameters = {**TOO_LARGE["RuleParameters"], "other_trials": trial_dir}
     rules = rules_of(tmp_path, trial_dir, {**TOO_LARGE, "RuleParameters": parameters})
     assert list(rules.run()) == []
-    assert rules.outcomes()[0].status is VerdictStatus.NO_ISSUE
+    assert rules.results()[0].status is RuleStatus.PASSED
 
 
 def test_a_rule_whose_tensors_are_never_there_says_so(tmp_path, trial_dir):
@@ -98,14 +98,14 @@ def test_a_rule_whose_tensors_are_never_there_says_so(tmp_path, trial_dir):
     parameters = {"rule_to_invoke": "TooLarge", "source": "other.py"}
     rules = rules_of(tmp_path, trial_dir, {"RuleParameters": parameters})
     assert list(rules.run()) == []
-    assert rules.outcomes()[0].status is VerdictStatus.NO_TENSOR
+    assert rules.results()[0].status is RuleStatus.NOT_ENOUGH_DATA
 
 
 def test_stop_ends_the_run(tmp_path, trial_dir):
     stop = {**TOO_LARGE, "RuleParameters": {**TOO_LARGE["RuleParameters"], "limit": "0.5"}}
     rules = rules_of(tmp_path, trial_dir, {**stop, "Actions": [{"name": "stop"}]})
-    (verdict,) = rules.run()
-    assert (verdict.step, verdict.action) == (1, Action.STOP)
+    (finding,) = rules.run()
+    assert (finding.step, finding.action) == (1, Action.STOP)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_stop_ends_the_run(tmp_path, trial_dir):
         ),
         (
             {"RuleConfigurationName": "CreateXgboostReport", "LocalPath": "s3://bucket/x"},
-            "LocalPath is a folder here",
+            "LocalPath must be a folder",
         ),
         ({"RuleParameters": {"rule_to_invoke": "X", "source": "none.py"}}, "no Python file"),
         ({"RuleParameters": {"rule_to_invoke": "X", "source": "own.py"}}, "has no rule 'X'"),
@@ -151,7 +151,7 @@ def test_what_is_wrong_is_named_with_its_file(tmp_path, trial_dir, configuration
 # ---- actions ------------------------------------------------------------------------------
 
 
-def test_a_command_is_given_the_verdict(tmp_path, trial_dir):
+def test_a_command_is_given_the_finding(tmp_path, trial_dir):
     script = "import sys; open(sys.argv[1], 'w').write(sys.stdin.read())"
     command = [sys.executable, "-c", script, str(tmp_path / "a file; with $odd name")]
     rules = rules_of(
@@ -160,9 +160,10 @@ def test_a_command_is_given_the_verdict(tmp_path, trial_dir):
     list(rules.run())
     told = json.loads((tmp_path / "a file; with $odd name").read_text())
     assert set(told) == {
-        "rule", "status", "step", "mode", "worker", "tensor", "value", "limit", "message",
+        "rule", "check", "tensor", "worker", "message", "step", "mode", "mode_step", "action",
+        "value", "limit",
     }  # fmt: skip
-    assert (told["rule"], told["status"], told["step"]) == ("VanishingGradient", "finding", 2)
+    assert (told["rule"], told["action"], told["step"]) == ("VanishingGradient", "warn", 2)
 
 
 def test_a_command_that_fails_costs_nothing(tmp_path, trial_dir, caplog):
@@ -175,7 +176,7 @@ def test_a_command_that_fails_costs_nothing(tmp_path, trial_dir, caplog):
     assert "failed" in caplog.text and "ended with code 3" in caplog.text
 
 
-def test_a_webhook_is_given_the_verdict(tmp_path, trial_dir):
+def test_a_webhook_is_given_the_finding(tmp_path, trial_dir):
     told = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -197,6 +198,56 @@ def test_a_webhook_is_given_the_verdict(tmp_path, trial_dir):
     server.shutdown()
     server.server_close()
     assert [each["step"] for each in told] == [2]
+
+
+SECRET = "T0P-SECRET"
+
+
+@pytest.mark.timeout(60)
+def test_secrets_of_actions_stay_out_of_the_log(tmp_path, trial_dir, caplog):
+    followed = []
+
+    class Redirecting(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(307)
+            self.send_header("Location", f"http://127.0.0.1:{self.server.server_port}/other")
+            self.end_headers()
+
+        def do_GET(self):
+            followed.append(self.path)
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *arguments):
+            pass
+
+    server = http.server.HTTPServer(("127.0.0.1", 0), Redirecting)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    here = f"127.0.0.1:{server.server_port}"
+    actions = [
+        {"name": "webhook", "url": f"http://{here}/services/{SECRET}?token={SECRET}"},
+        {"name": "webhook", "url": f"http://user:{SECRET}@127.0.0.1:9/{SECRET}"},
+        {"name": "webhook", "url": f"http://{here}/a path of {SECRET}"},
+        {"name": "command", "command": ["/nowhere/at-all", f"--token={SECRET}"]},
+        {"name": "command", "command": [sys.executable, "-c", "raise SystemExit(3)", SECRET]},
+        {"name": "command", "command": [sys.executable, "-c", "pass", f"{SECRET}\0"]},
+    ]
+    list(rules_of(tmp_path, trial_dir, {**VANISHING, "Actions": actions}).run())
+    server.shutdown()
+    server.server_close()
+    assert followed == []
+    assert SECRET not in caplog.text
+    assert "webhook at http://127.0.0.1 failed: HTTP status 307 (redirects are refused)" in caplog.text
+    assert "action /nowhere/at-all failed" in caplog.text
+    assert len([each for each in caplog.records if each.levelname == "ERROR"]) == len(actions)
+
+
+def test_what_is_no_action_is_refused_without_its_secrets(tmp_path, trial_dir):
+    action = {"url": f"http://host/{SECRET}"}
+    with pytest.raises(SMDebugValueError) as raised:
+        rules_of(tmp_path, trial_dir, {**VANISHING, "Actions": [action]})
+    assert SECRET not in str(raised.value)
 
 
 def test_a_signal_goes_to_a_process(tmp_path, trial_dir):
@@ -261,16 +312,18 @@ def command(tmp_path: Path, trial_dir: str, *options: str) -> subprocess.Complet
     )
 
 
-def test_the_command_prints_verdicts_and_tells_by_its_code(tmp_path, trial_dir):
+def test_the_command_prints_findings_and_tells_by_its_code(tmp_path, trial_dir):
     rules_of(tmp_path, trial_dir, VANISHING, TOO_LARGE)
     done = command(tmp_path, trial_dir, "--json")
     assert done.returncode == 10, done.stderr
-    *verdicts, end = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [(each["rule"], each["step"]) for each in verdicts] == [
+    *findings, end = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(each["rule"], each["step"]) for each in findings] == [
         ("VanishingGradient", 2),
         ("my rule", 3),
     ]
-    assert end["summary"] == {"no_issue": 0, "finding": 2, "no_tensor": 0, "not_enough_data": 0}
+    assert end["summary"] == {
+        "passed": 0, "has_findings": 2, "no_tensors": 0, "not_enough_data": 0,
+    }  # fmt: skip
     text = command(tmp_path, trial_dir)
     assert "VanishingGradient at step 2: the gradient 'gradient/w' has" in text.stdout
 

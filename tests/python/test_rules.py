@@ -1,4 +1,4 @@
-"""Rules: judging a trial step by step."""
+"""Rules: evaluating a trial step by step."""
 
 import logging
 import threading
@@ -21,7 +21,7 @@ from smdebug.rules.rule_invoker import invoke_rule as the_same_invoke_rule
 
 
 class Threshold(Rule):
-    """Holds where the tensor foo is greater than a limit."""
+    """Holds if the tensor foo is greater than a limit."""
 
     def __init__(self, base_trial, limit="1", **kwargs):
         super().__init__(base_trial, **kwargs)
@@ -184,7 +184,7 @@ def test_the_forms_of_the_constructor(trial, caplog):
     assert Silent(base_trial=trial, action_str="").trials == [trial]
     with caplog.at_level(logging.WARNING, "smdebug"):
         Silent(trial, '{"name": "stoptraining"}')
-    assert "actions are not taken" in caplog.text
+    assert "the action stoptraining needs 'training_job_prefix'" in caplog.text
 
 
 def test_a_rule_needs_a_trial_and_a_judgement(trial):

@@ -1,4 +1,4 @@
-"""Trial: opening what was recorded, and asking for steps, modes, workers and names."""
+"""Trial: opening a recording, and querying steps, modes, workers and names."""
 
 import os
 import threading
@@ -19,13 +19,40 @@ from smdebug.exceptions import (
     StepUnavailable,
     TensorUnavailable,
 )
+from smdebug.rules.following import new_steps
+from smdebug.rules.rule import Rule
+from smdebug.rules.rule_invoker import invoke_rule
 from smdebug.trials import LocalTrial, Trial
+
+
+LARGEST = 2**63 - 2  # the largest step number
 
 
 def numbered(recorder, steps):
     for step in steps:
         recorder.step(step)
     return recorder
+
+
+@pytest.mark.timeout(60)
+def test_the_largest_step_is_the_last_one_that_rules_evaluate(recorder):
+    trial = numbered(recorder, [0, LARGEST]).end().open()
+    assert trial.steps() == [0, LARGEST]
+    assert list(new_steps(trial, -1, None, True)) == [[0, LARGEST]]
+    seen = []
+
+    class Seen(Rule):
+        def invoke_at_step(self, step):
+            seen.append(step)
+            return False
+
+    for rule in (Seen(trial), Seen(trial)):
+        with pytest.raises(NoMoreData):
+            invoke_rule(rule)
+    assert seen == [0, LARGEST, 0, LARGEST]
+    assert trial.wait_for_steps([LARGEST]) is None
+    with pytest.raises(NoMoreData):
+        trial.wait_for_steps([LARGEST + 1])
 
 
 # ---- opening ---------------------------------------------------------------------

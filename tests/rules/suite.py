@@ -33,7 +33,7 @@ from trainer import Training
 
 from smdebug import SaveConfig
 from smdebug.exceptions import SMDebugValueError
-from smdebug.rules import Panel, Verdict
+from smdebug.rules import Finding, RuleSet, builtin_rules
 from smdebug.trials import create_trial
 
 PROFILES = ("aws", "calibrated")
@@ -95,7 +95,7 @@ class Finding:
 
 
 @dataclass
-class Outcome:
+class RunResult:
     """What one profile's rules make of one training."""
 
     case: str
@@ -112,17 +112,17 @@ class Outcome:
         return [finding for finding in self.findings if finding.is_wanted]
 
 
-def panel_of(profile: str, saves: Optional[SaveConfig]) -> Panel:
+def rule_set_of(profile: str, saves: Optional[SaveConfig]) -> RuleSet:
     """All rules with their defaults."""
-    panel = Panel(profile, saves)
-    for rule in (each["name"] for each in Panel.rules()):
+    rule_set = RuleSet(profile, saves)
+    for rule in (each.name for each in builtin_rules()):
         if rule in NOT_ASKED:
             continue
         try:
-            panel.add(rule)
+            rule_set.add(rule)
         except SMDebugValueError:
-            panel.add(rule, EXAMPLES[rule])
-    return panel
+            rule_set.add(rule, EXAMPLES[rule])
+    return rule_set
 
 
 def cases_of(
@@ -138,21 +138,21 @@ def cases_of(
 
 def run(
     case: Case, folder: Path, profiles: Sequence[str] = PROFILES, saves: Optional[SaveConfig] = None
-) -> List[Outcome]:
-    """Trains, unless the folder holds that training, and judges it."""
+) -> List[RunResult]:
+    """Trains, unless the folder holds that training, and evaluates it."""
     culprits = folder / f"{case}.json"
     trial = folder / str(case)
-    live: Optional[List[Verdict]] = None
+    live: Optional[List[Finding]] = None
     if not culprits.exists():
         training = Training(case.architecture, case.seed)
         patterns = case.kind.inject(training) if case.is_fault else case.kind.vary(training)
         is_watched = training.workers == 1
-        live = training.run(trial, panel_of("calibrated", saves) if is_watched else None)
+        live = training.run(trial, rule_set_of("calibrated", saves) if is_watched else None)
         live = live if is_watched else None
         evaluations = training.evaluates_every, training.batches_of_evaluation
         culprits.write_text(json.dumps([patterns or [], *evaluations]))
     return [
-        judge(case, trial, culprits, profile, panel_of(profile, saves), live)
+        judge(case, trial, culprits, profile, rule_set_of(profile, saves), live)
         for profile in profiles
     ]
 
@@ -162,34 +162,34 @@ def judge(
     trial: Path,
     culprits: Path,
     profile: str,
-    panel: Panel,
-    live: Optional[List[Verdict]],
-) -> Outcome:
+    rule_set: RuleSet,
+    live: Optional[List[Finding]],
+) -> RunResult:
     kind = case.kind
     architecture = case.architecture.name
-    outcome = Outcome(str(case), kind.name, architecture, case.seed, case.is_fault, profile)
-    stored = list(panel.run(create_trial(str(trial)), wait=False))
+    result = RunResult(str(case), kind.name, architecture, case.seed, case.is_fault, profile)
+    stored = list(rule_set.evaluate(create_trial(str(trial)), wait=False))
     if live is not None and profile == "calibrated":
-        outcome.live_is_stored = [repr(each) for each in live] == [repr(each) for each in stored]
+        result.live_is_stored = [repr(each) for each in live] == [repr(each) for each in stored]
     patterns, evaluates_every, batches = json.loads(culprits.read_text())
     begins = kind.begins + kind.begins // evaluates_every * batches if case.is_fault else 0
     seen = set()
-    for verdict in stored:
-        if verdict.rule in seen:
+    for finding in stored:
+        if finding.rule in seen:
             continue
-        seen.add(verdict.rule)
-        is_there = case.is_fault and verdict.step >= begins
-        wanted = is_there and verdict.rule in kind.rules
-        outcome.findings.append(
+        seen.add(finding.rule)
+        is_there = case.is_fault and finding.step >= begins
+        wanted = is_there and finding.rule in kind.rules
+        result.findings.append(
             Finding(
-                verdict.rule, verdict.tensor, verdict.label, verdict.step, verdict.message,
-                is_right=wanted or (is_there and verdict.rule in kind.also),
+                finding.rule, finding.tensor, finding.check, finding.step, finding.message,
+                is_right=wanted or (is_there and finding.rule in kind.also),
                 is_wanted=wanted,
-                names_culprit=any(re.search(each, verdict.tensor) for each in patterns),
-                latency=verdict.step - begins,
+                names_culprit=any(re.search(each, finding.tensor) for each in patterns),
+                latency=finding.step - begins,
             )
         )
-    return outcome
+    return result
 
 
 # ---- figures -----------------------------------------------------------------------------
@@ -226,15 +226,15 @@ def share(flags: Sequence[bool]) -> float:
     return sum(flags) / len(flags) if flags else float("nan")
 
 
-def figures_of(outcomes: Sequence[Outcome]) -> Figures:
-    faults = [each for each in outcomes if each.is_fault]
-    healthy = [each for each in outcomes if not each.is_fault]
+def figures_of(results: Sequence[RunResult]) -> Figures:
+    faults = [each for each in results if each.is_fault]
+    healthy = [each for each in results if not each.is_fault]
     found = [each for each in faults if each.wanted]
     latencies = [min(finding.latency for finding in each.wanted) for each in found]
     return Figures(
         faults=len(faults),
         healthy=len(healthy),
-        precision=share([finding.is_right for each in outcomes for finding in each.findings]),
+        precision=share([finding.is_right for each in results for finding in each.findings]),
         recall=share([bool(each.wanted) for each in faults]),
         culprit=share([finding.names_culprit for each in found for finding in each.wanted]),
         healthy_silent=share([not each.findings for each in healthy]),
@@ -242,11 +242,11 @@ def figures_of(outcomes: Sequence[Outcome]) -> Figures:
     )
 
 
-def print_figures(outcomes: Sequence[Outcome]) -> None:
+def print_figures(results: Sequence[RunResult]) -> None:
     print("| profile | faults | healthy | precision | recall | culprit | silent | latency |")
     print("|---|---|---|---|---|---|---|---|")
     for profile in PROFILES:
-        of = figures_of([each for each in outcomes if each.profile == profile])
+        of = figures_of([each for each in results if each.profile == profile])
         print(
             f"| {profile} | {of.faults} | {of.healthy} | {of.precision:.1%} | {of.recall:.1%} "
             f"| {of.culprit:.1%} | {of.healthy_silent:.1%} | {of.latency:g} |"
@@ -260,17 +260,17 @@ def print_table(columns: str, rows: Iterable[Sequence[object]]) -> None:
         print(f"| {' | '.join(map(str, row))} |")
 
 
-def by_kind(outcomes: Sequence[Outcome], of_faults: bool) -> Dict[str, Dict[str, List[Outcome]]]:
-    kinds: Dict[str, Dict[str, List[Outcome]]] = defaultdict(lambda: defaultdict(list))
-    for outcome in outcomes:
-        if outcome.is_fault == of_faults:
-            kinds[outcome.kind][outcome.profile].append(outcome)
+def by_kind(results: Sequence[RunResult], of_faults: bool) -> Dict[str, Dict[str, List[RunResult]]]:
+    kinds: Dict[str, Dict[str, List[RunResult]]] = defaultdict(lambda: defaultdict(list))
+    for result in results:
+        if result.is_fault == of_faults:
+            kinds[result.kind][result.profile].append(result)
     return kinds
 
 
-def print_kinds(outcomes: Sequence[Outcome]) -> None:
+def print_kinds(results: Sequence[RunResult]) -> None:
     """A row for each fault, each healthy way and each rule."""
-    faults, healthy = by_kind(outcomes, True), by_kind(outcomes, False)
+    faults, healthy = by_kind(results, True), by_kind(results, False)
     print_table(
         "fault, runs, found: aws, calibrated, steps: aws, calibrated, culprit: aws, calibrated, "
         "first by (calibrated)",
@@ -288,32 +288,32 @@ def print_kinds(outcomes: Sequence[Outcome]) -> None:
             for kind, of in healthy.items()
         ),
     )  # fmt: skip
-    print_table("rule, right / findings: aws, calibrated", _of_rules(outcomes))
+    print_table("rule, right / findings: aws, calibrated", _of_rules(results))
 
 
-def _of_fault(aws: Sequence[Outcome], ours: Sequence[Outcome]) -> List[str]:
+def _of_fault(aws: Sequence[RunResult], ours: Sequence[RunResult]) -> List[str]:
     both = figures_of(aws), figures_of(ours)
     latencies = ["" if math.isnan(of.latency) else f"{of.latency:g}" for of in both]
     culprits = ["" if math.isnan(of.culprit) else f"{of.culprit:.0%}" for of in both]
     return [str(sum(bool(each.wanted) for each in of)) for of in (aws, ours)] + latencies + culprits
 
 
-def _firsts(outcomes: Sequence[Outcome]) -> str:
-    firsts = {min(each.wanted, key=lambda one: one.step).rule for each in outcomes if each.wanted}
+def _firsts(results: Sequence[RunResult]) -> str:
+    firsts = {min(each.wanted, key=lambda one: one.step).rule for each in results if each.wanted}
     return ", ".join(sorted(firsts))
 
 
-def _silent(outcomes: Sequence[Outcome]) -> int:
-    return sum(not each.findings for each in outcomes)
+def _silent(results: Sequence[RunResult]) -> int:
+    return sum(not each.findings for each in results)
 
 
-def _of_rules(outcomes: Sequence[Outcome]) -> List[List[str]]:
+def _of_rules(results: Sequence[RunResult]) -> List[List[str]]:
     rows = []
-    for rule in (each["name"] for each in Panel.rules()):
+    for rule in (each.name for each in builtin_rules()):
         cells = []
         for profile in PROFILES:
             findings = [
-                one for each in outcomes if each.profile == profile for one in each.findings
+                one for each in results if each.profile == profile for one in each.findings
             ]
             flags = [one.is_right for one in findings if one.rule == rule]
             cells.append(f"{sum(flags)} / {len(flags)}" if flags else "")
@@ -322,37 +322,37 @@ def _of_rules(outcomes: Sequence[Outcome]) -> List[List[str]]:
     return rows
 
 
-def _mistakes(outcomes: Sequence[Outcome]) -> str:
+def _mistakes(results: Sequence[RunResult]) -> str:
     counts: Dict[str, int] = defaultdict(int)
-    for outcome in outcomes:
-        for finding in outcome.findings:
+    for result in results:
+        for finding in result.findings:
             counts[finding.rule] += not finding.is_right
     return ", ".join(f"{rule} {count}" for rule, count in sorted(counts.items()) if count)
 
 
-def print_mistakes(outcomes: Sequence[Outcome], profile: str) -> None:
-    for outcome in (each for each in outcomes if each.profile == profile):
-        for finding in outcome.findings:
+def print_mistakes(results: Sequence[RunResult], profile: str) -> None:
+    for result in (each for each in results if each.profile == profile):
+        for finding in result.findings:
             if not finding.is_right or (finding.is_wanted and not finding.names_culprit):
                 what = "culprit" if finding.is_right else "false"
                 said = f"step {finding.step} {finding.rule} {finding.message}"
-                print(f"{what}: {outcome.case}: {said}")
-        if outcome.is_fault and not outcome.wanted:
-            others = [finding.rule for finding in outcome.findings]
-            print(f"missed: {outcome.case}; found: {others}")
-        if outcome.live_is_stored is False:
-            print(f"live differs: {outcome.case}")
+                print(f"{what}: {result.case}: {said}")
+        if result.is_fault and not result.wanted:
+            others = [finding.rule for finding in result.findings]
+            print(f"missed: {result.case}; found: {others}")
+        if result.live_is_stored is False:
+            print(f"live differs: {result.case}")
 
 
-def run_all(cases: Iterable[Case], keep: Optional[Path], saves: SaveConfig) -> List[Outcome]:
+def run_all(cases: Iterable[Case], keep: Optional[Path], saves: SaveConfig) -> List[RunResult]:
     """Runs them one after the other; trials are kept only in the folder `keep`."""
     memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
     folder = keep or Path(tempfile.mkdtemp(prefix="smdebug-rules-", dir=memory))
     folder.mkdir(parents=True, exist_ok=True)
-    outcomes: List[Outcome] = []
+    results: List[RunResult] = []
     try:
         for case in cases:
-            outcomes += run(case, folder, saves=saves)
+            results += run(case, folder, saves=saves)
             if keep is None:
                 shutil.rmtree(folder / str(case))
             if sys.stderr.isatty():
@@ -360,14 +360,14 @@ def run_all(cases: Iterable[Case], keep: Optional[Path], saves: SaveConfig) -> L
     finally:
         if keep is None:
             shutil.rmtree(folder, ignore_errors=True)
-    return outcomes
+    return results
 
 
-def read_outcomes(path: Path) -> List[Outcome]:
-    outcomes = [Outcome(**row) for row in json.loads(path.read_text())]
-    for outcome in outcomes:
-        outcome.findings = [Finding(**row) for row in outcome.findings]
-    return outcomes
+def read_results(path: Path) -> List[RunResult]:
+    results = [RunResult(**row) for row in json.loads(path.read_text())]
+    for result in results:
+        result.findings = [Finding(**row) for row in result.findings]
+    return results
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
@@ -376,24 +376,24 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser.add_argument("--only", default="", help="an expression for kind-architecture-seed")
     parser.add_argument("--interval", type=int, default=1, help="at which steps rules look")
     parser.add_argument("--first", type=int, default=0, help="how many steps they look at before")
-    parser.add_argument("--keep", type=Path, help="folder of trials, to be judged again")
-    parser.add_argument("--json", type=Path, help="where to write all outcomes")
+    parser.add_argument("--keep", type=Path, help="folder of trials, to be evaluated again")
+    parser.add_argument("--json", type=Path, help="where to write all results")
     parser.add_argument("--read", type=Path, help="print what --json wrote, and train nothing")
     parser.add_argument("--mistakes", choices=PROFILES, help="print each of a profile's")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     if options.read:
-        outcomes = read_outcomes(options.read)
+        results = read_results(options.read)
     else:
         cases = cases_of(*SETS[options.set], options.only)
         saves = SaveConfig(save_interval=options.interval, save_steps=list(range(options.first)))
-        outcomes = run_all(cases, options.keep, saves)
-    print_figures(outcomes)
-    print_kinds(outcomes)
+        results = run_all(cases, options.keep, saves)
+    print_figures(results)
+    print_kinds(results)
     if options.mistakes:
-        print_mistakes(outcomes, options.mistakes)
+        print_mistakes(results, options.mistakes)
     if options.json:
-        rows: List[Dict[str, Any]] = [asdict(outcome) for outcome in outcomes]
+        rows: List[Dict[str, Any]] = [asdict(result) for result in results]
         options.json.write_text(json.dumps(rows, indent=1))
     return 0
 

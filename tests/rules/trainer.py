@@ -14,7 +14,7 @@ from architectures import Architecture, Batch
 from torch import Tensor, distributed, nn
 
 from smdebug.core.singleton_utils import del_hook
-from smdebug.rules import Panel, Verdict
+from smdebug.rules import Finding, RuleSet
 
 __all__ = ["Training", "WORKERS"]
 
@@ -71,11 +71,11 @@ class Training:
 
     # ---- running -------------------------------------------------------------------------
 
-    def run(self, out_dir: Path, panel: Optional[Panel] = None) -> List[Verdict]:
-        """Trains, records the trial `out_dir`, and gives what the panel says meanwhile."""
+    def run(self, out_dir: Path, rule_set: Optional[RuleSet] = None) -> List[Finding]:
+        """Trains, records the trial `out_dir`, and returns what the rule set finds meanwhile."""
         shutil.rmtree(out_dir, ignore_errors=True)
         if self.workers == 1:
-            return self._run(out_dir, panel)
+            return self._run(out_dir, rule_set)
         meeting = f"file://{out_dir.resolve()}.meeting"
         context = multiprocessing.get_context("fork")
         processes = [
@@ -103,7 +103,7 @@ class Training:
             distributed.all_reduce(parameter.grad)
             parameter.grad /= self.workers
 
-    def _run(self, out_dir: Path, panel: Optional[Panel]) -> List[Verdict]:
+    def _run(self, out_dir: Path, rule_set: Optional[RuleSet]) -> List[Finding]:
         hook = smd.Hook(
             str(out_dir),
             save_all=True,
@@ -114,8 +114,8 @@ class Training:
             hook.get_collection("frozen").include(self.frozen)
         hook.register_module(self.model)
         hook.register_loss(self.loss_module)
-        if panel is not None:
-            hook.watch(panel)
+        if rule_set is not None:
+            hook.attach(rule_set)
         optimizer = self._optimizer()
         for step in range(self.steps):
             self._train(hook, optimizer, step)
@@ -124,7 +124,7 @@ class Training:
         hook.close()
         del_hook()
         assert hook.failures == 0
-        return hook.take_verdicts()
+        return hook.take_findings()
 
     def _optimizer(self) -> torch.optim.Optimizer:
         more = {"momentum": 0.9} if self.make_optimizer is torch.optim.SGD else {}

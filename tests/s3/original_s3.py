@@ -1,7 +1,7 @@
 """Writes or reads a small trial in S3 with the original library; prints JSON.
 
 Runs with the original library only.
-usage: python original_s3.py read|write s3://bucket/prefix
+usage: python original_s3.py facts|read|write s3://bucket/prefix
 """
 
 import json
@@ -12,7 +12,7 @@ os.environ["SMDEBUG_LOG_LEVEL"] = "off"
 os.environ["SMDEBUG_TRAINING_END_DELAY_REFRESH"] = "0"
 
 import numpy as np
-from smdebug.core.access_layer.utils import training_has_ended
+from smdebug.core.access_layer.utils import has_training_ended, training_has_ended
 from smdebug.core.collection_manager import CollectionManager
 from smdebug.core.modes import ModeKeys
 from smdebug.core.writer import FileWriter
@@ -32,6 +32,12 @@ def write(url):
     return {}
 
 
+def facts(url):
+    trial = create_trial(url)
+    trial.steps()
+    return {"ended": has_training_ended(url), "token": trial.last_index_token}
+
+
 def read(url):
     trial = create_trial(url)
     steps = trial.steps()
@@ -40,4 +46,4 @@ def read(url):
 
 
 if __name__ == "__main__":
-    print(json.dumps({"read": read, "write": write}[sys.argv[1]](sys.argv[2])))
+    print(json.dumps({"facts": facts, "read": read, "write": write}[sys.argv[1]](sys.argv[2])))

@@ -242,7 +242,7 @@ def test_given_credentials_that_have_expired(service):
 
 
 @pytest.mark.parametrize(
-    "status, s3_code, code, advice",
+    "status, s3_code, code, remedy",
     [
         (403, "AccessDenied", "PERMISSION", "policy in docs/s3.md"),
         (403, "InvalidAccessKeyId", "CREDENTIALS_REFUSED", "check the credentials of"),
@@ -257,13 +257,13 @@ def test_given_credentials_that_have_expired(service):
         (418, "Unheard", "IO", "Unheard"),
     ],
 )
-def test_each_refusal_has_its_code_and_says_what_to_do(service, status, s3_code, code, advice):
+def test_each_refusal_has_its_code_and_says_what_to_do(service, status, s3_code, code, remedy):
     service.fail(error(status, s3_code), "ListObjectsV2", times=ALWAYS)
     failure = refused(open_trial, service, s3_max_attempts="1")
     assert failure.code == code
-    assert f"s3://{BUCKET}" in str(failure) and advice in str(failure)
+    assert f"s3://{BUCKET}" in str(failure) and remedy in str(failure)
     finding = examine(service, s3_max_attempts="1")["list"]
-    assert finding.code == code and advice in finding.message
+    assert finding.code == code and remedy in finding.message
 
 
 @pytest.mark.parametrize(

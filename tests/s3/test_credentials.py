@@ -274,7 +274,7 @@ def test_a_containers_server_must_be_near_or_https(service, home, monkeypatch, u
             ),
             "had expired already",
         ),
-        (Reply(200, "x" * (2 << 20)), "longer than there is room"),
+        (Reply(200, "x" * (2 << 20)), "longer than expected"),
     ],
 )
 def test_what_a_container_says_wrong(service, home, monkeypatch, reply, words):

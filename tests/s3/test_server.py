@@ -216,14 +216,14 @@ def test_a_rule_reads_what_it_needs_together(server, bucket):
 
 
 @pytest.mark.parametrize(
-    "changes, code, advice",
+    "changes, code, remedy",
     [
         ({"s3_secret_key": "wrong"}, "CREDENTIALS_REFUSED", "secret"),
         ({"s3_access_key": "AKIDUNKNOWN"}, "CREDENTIALS_REFUSED", "access key"),
         ({"s3_region": "eu-west-1"}, "WRONG_REGION", "us-east-1"),
     ],
 )
-def test_refusals_have_their_own_codes(server, bucket, changes, code, advice):
+def test_refusals_have_their_own_codes(server, bucket, changes, code, remedy):
     options = server.options(**changes, s3_max_attempts="1")
     if code == "WRONG_REGION":
         # The server names the right region, so the client corrects itself.
@@ -232,7 +232,7 @@ def test_refusals_have_their_own_codes(server, bucket, changes, code, advice):
     with pytest.raises(SMDebugError) as caught:
         create_trial(f"s3://{bucket}/run", options=options)
     assert caught.value.code == code
-    assert advice in str(caught.value)
+    assert remedy in str(caught.value)
     assert SECRET not in str(caught.value)
 
 

@@ -55,7 +55,7 @@ func BenchmarkBytesOf1MiB(b *testing.B) {
 	}
 }
 
-// Saving is what a training does all the time.
+// Training saves tensors all the time, so saving must not allocate Go memory.
 func TestSavingNeedsNoMemoryOfGo(t *testing.T) {
 	hook := newHook(t, filepath.Join(t.TempDir(), "run"), everything())
 	floats := make([]float32, 16)

@@ -3,80 +3,64 @@ package smdebug
 import (
 	"context"
 	"sync"
-
-	"github.com/libsmdebug/libsmdebug/bindings/go/internal/raw"
 )
 
-// BuiltinRule is a [Rule] of the library.
+// BuiltinRule is a [Rule] that the library implements.
 type BuiltinRule struct {
-	handle *handle[raw.Smd_rule]
-	name   string
-	mutex  sync.Mutex // one judges at a time
-	last   string
+	rules *RuleSet
+	name  string
+	mutex sync.Mutex // held while a step is evaluated
+	step  int64      // the last step evaluated
+	last  string
 }
 
-// NewBuiltinRule makes a rule by its name: "VanishingGradient", with the parameter
-// "threshold" ("1e-7"), is met where the mean of the absolute values of a tensor of the
-// collection "gradients" is below the threshold.  [BuiltinRules] lists them.
+// NewBuiltinRule returns the built-in rule with that name.  [BuiltinRules] lists the rules
+// and their parameters.  For example, "VanishingGradient" with the parameter "threshold"
+// ("1e-7") reports a tensor of the collection "gradients" if the mean of its absolute
+// values is below the threshold.
 func NewBuiltinRule(name string, parameters map[string]string) (*BuiltinRule, error) {
-	if err := requireABI(); err != nil {
-		return nil, err
-	}
-	if err := checkText("rule", name); err != nil {
-		return nil, err
-	}
-	given, err := parametersToJSON(name, parameters)
+	rules, err := NewRuleSet(ProfileAWS)
 	if err != nil {
 		return nil, err
 	}
-	made, err := ruleSlot.out(func(out raw.Smd_rule) raw.Smd_error {
-		return raw.Smd_rule_new_builtin(name, given, out)
-	})
-	if err != nil {
+	if err := rules.Add(name, parameters, ActionWarn); err != nil {
+		rules.Close()
 		return nil, err
 	}
-	r := &BuiltinRule{handle: newHandle("rule", made, raw.Smd_rule_free), name: name}
-	closeWhenForgotten(r, r.handle)
-	return r, nil
+	return &BuiltinRule{rules: rules, name: name, step: -1}, nil
 }
 
 // Close frees the rule.  It always returns nil.
 func (r *BuiltinRule) Close() error {
-	r.handle.close()
-	return nil
+	return r.rules.Close()
 }
 
-// Name is the name the rule was made by.
+// Name returns the name of the rule.
 func (r *BuiltinRule) Name() string { return r.name }
 
-// InvokeAtStep judges a global step, for which it waits.  A step that lacks data is no
-// finding.
+// InvokeAtStep evaluates a global step, and waits for the step if necessary.  A step that
+// lacks data is not a finding.  The rule keeps the history of earlier steps; it starts
+// again if it evaluates an earlier step than the last one.
 func (r *BuiltinRule) InvokeAtStep(ctx context.Context, trial *Trial, step int64) (bool, error) {
 	if err := trial.WaitForStep(ctx, step, Global); err != nil {
 		return false, err
 	}
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	rule, err := r.handle.acquire()
-	if err != nil {
-		return false, err
+	if step <= r.step {
+		if err := r.rules.Reset(); err != nil {
+			return false, err
+		}
 	}
-	defer r.handle.release()
-	judged, err := trial.handle.acquire()
-	if err != nil {
-		return false, err
-	}
-	defer trial.handle.release()
-	found, err := outSteps(func(out raw.Smd_steps) raw.Smd_error {
-		return raw.Smd_rule_run(rule, judged, step, step+1, 0, out)
-	})
+	found, err := r.rules.evaluate(ctx, trial, step)
+	r.step = step
 	if len(found) > 0 {
-		r.last = raw.Smd_rule_last_finding(rule)
+		r.last = found[len(found)-1].Message
 	}
 	return len(found) > 0, err
 }
 
-// LastFinding is a sentence about the last finding; "" before there is one.
+// LastFinding returns a sentence about the last finding, or "" if there is none yet.
 func (r *BuiltinRule) LastFinding() string {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

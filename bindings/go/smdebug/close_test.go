@@ -24,7 +24,7 @@ func collectGarbageUntil(t *testing.T, done func() bool) {
 	t.Fatal("what was forgotten was not freed")
 }
 
-// opened is one of each thing that is closed.
+// opened holds one of each type that has a Close method.
 type opened struct {
 	hook       *smdebug.Hook
 	trial      *smdebug.Trial
@@ -32,7 +32,7 @@ type opened struct {
 	value      *smdebug.Value
 	collection *smdebug.Collection
 	rule       *smdebug.BuiltinRule
-	panel      *smdebug.Panel
+	rules      *smdebug.RuleSet
 }
 
 func openAll(t testing.TB, path string) opened {
@@ -43,39 +43,40 @@ func openAll(t testing.TB, path string) opened {
 	value := got(tensor.Value(0, smdebug.Train))(t)
 	collection := got(trial.Collection("losses"))(t)
 	rule := got(smdebug.NewBuiltinRule("VanishingGradient", nil))(t)
-	panel := got(smdebug.NewPanel(smdebug.ProfileAWS))(t)
-	return opened{hook, trial, tensor, value, collection, rule, panel}
+	rules := got(smdebug.NewRuleSet(smdebug.ProfileAWS))(t)
+	return opened{hook, trial, tensor, value, collection, rule, rules}
 }
 
 func (o *opened) closers() []io.Closer {
-	return []io.Closer{o.hook, o.trial, o.tensor, o.value, o.collection, o.rule, o.panel}
+	return []io.Closer{o.hook, o.trial, o.tensor, o.value, o.collection, o.rule, o.rules}
 }
 
-// uses makes a call of each kind; the trial is used by calls of others, too.
+// uses makes one call to each type; calls to others use the trial.
 func (o *opened) uses() map[string]func() error {
 	ctx := context.Background()
 	return map[string]func() error{
-		"Save":         func() error { return o.hook.Save("x", smdebug.Scalar(1)) },
-		"SaveCustom":   func() error { return o.hook.SaveCustom("x", smdebug.Scalar(1)) },
-		"SaveScalar":   func() error { return o.hook.SaveScalar("x", 1) },
-		"SetMode":      func() error { return o.hook.SetMode(smdebug.Eval) },
-		"BeginStep":    func() error { return two(o.hook.BeginStep()) },
-		"EndStep":      o.hook.EndStep,
-		"Step":         func() error { return o.hook.Step(smdebug.Train, func(int64) error { return nil }) },
-		"Flush":        func() error { return o.hook.Flush(ctx) },
-		"h.Collection": func() error { return two(o.hook.Collection("x")) },
-		"h.Collectns":  func() error { return two(o.hook.Collections()) },
-		"AddCollectn":  func() error { return o.hook.AddCollection(o.collection) },
-		"Export":       o.hook.ExportCollections,
+		"Save":               func() error { return o.hook.Save("x", smdebug.Scalar(1)) },
+		"SaveCustom":         func() error { return o.hook.SaveCustom("x", smdebug.Scalar(1)) },
+		"SaveScalar":         func() error { return o.hook.SaveScalar("x", 1) },
+		"SetMode":            func() error { return o.hook.SetMode(smdebug.Eval) },
+		"BeginStep":          func() error { return two(o.hook.BeginStep()) },
+		"EndStep":            o.hook.EndStep,
+		"Step":               func() error { return o.hook.Step(smdebug.Train, func(int64) error { return nil }) },
+		"Flush":              func() error { return o.hook.Flush(ctx) },
+		"h.Collection":       func() error { return two(o.hook.Collection("x")) },
+		"h.EnsureCollection": func() error { return two(o.hook.EnsureCollection("x")) },
+		"h.Collectns":        func() error { return two(o.hook.Collections()) },
+		"AddCollectn":        func() error { return o.hook.AddCollection(o.collection) },
+		"Export":             o.hook.ExportCollections,
 
-		"Watch":        func() error { return o.hook.Watch(o.panel) },
-		"TakeVerdicts": func() error { return two(o.hook.TakeVerdicts()) },
+		"Attach":       func() error { return o.hook.Attach(o.rules) },
+		"TakeFindings": func() error { return two(o.hook.TakeFindings()) },
 
-		"Add":      func() error { return o.panel.Add("VanishingGradient", nil, smdebug.ActionWarn) },
-		"Outcomes": func() error { return two(o.panel.Outcomes()) },
-		"Run":      func() error { return two(o.panel.Run(ctx, o.trial, smdebug.StepRange{})) },
+		"Add":     func() error { return o.rules.Add("VanishingGradient", nil, smdebug.ActionWarn) },
+		"Results": func() error { return two(o.rules.Results()) },
+		"Run":     func() error { return two(o.rules.Evaluate(ctx, o.trial, smdebug.StepRange{})) },
 		"p.Follow": func() (err error) {
-			for _, err = range o.panel.Follow(ctx, o.trial, smdebug.StepRange{}) {
+			for _, err = range o.rules.Follow(ctx, o.trial, smdebug.StepRange{}) {
 			}
 			return err
 		},
@@ -84,7 +85,7 @@ func (o *opened) uses() map[string]func() error {
 		"Steps":       func() error { return two(o.trial.Steps(smdebug.Train)) },
 		"Modes":       func() error { return two(o.trial.Modes()) },
 		"ModeStep":    func() error { _, _, err := o.trial.ModeStep(0); return err },
-		"GlobalStep":  func() error { return two(o.trial.GlobalStep(smdebug.Train, 0)) },
+		"GlobalStep":  func() error { return two(o.trial.GlobalStep(0, smdebug.Train)) },
 		"StepState":   func() error { return two(o.trial.StepState(0, smdebug.Train)) },
 		"WaitForStep": func() error { return o.trial.WaitForStep(ctx, 0, smdebug.Train) },
 		"t.Workers":   func() error { return two(o.trial.Workers()) },
@@ -97,7 +98,7 @@ func (o *opened) uses() map[string]func() error {
 
 		"OriginalName":   func() error { return two(o.tensor.OriginalName()) },
 		"t.Steps":        func() error { return two(o.tensor.Steps(smdebug.Train)) },
-		"PrevSteps":      func() error { return two(o.tensor.PrevSteps(0, 1, smdebug.Train)) },
+		"PrevSteps":      func() error { return two(o.tensor.PrevSteps(0, smdebug.Train, 1)) },
 		"Workers":        func() error { return two(o.tensor.Workers(0, smdebug.Train)) },
 		"Value":          func() error { return two(o.tensor.Value(0, smdebug.Train)) },
 		"Shape":          func() error { return two(o.tensor.Shape(0, smdebug.Train)) },
@@ -136,12 +137,12 @@ func TestUseAfterCloseIsAnError(t *testing.T) {
 			t.Errorf("%s: %v is no ErrClosed", name, err)
 		}
 	}
-	// What cannot fail.
+	// These calls have no error to return.
 	all.trial.Cancel()
 	all.trial.Still()()
 	if all.hook.Mode() != smdebug.AnyMode || all.hook.Wants("x") || all.hook.IsRecording() ||
 		all.hook.LastStep(smdebug.Train) != -1 || all.hook.Count("steps_written") != -1 ||
-		all.hook.Advice() != smdebug.ActionContinue {
+		all.hook.Action() != smdebug.ActionContinue {
 		t.Error("a closed hook answers")
 	}
 	if all.trial.Path() != "" || all.trial.Name() != "" || all.trial.HasEnded() ||
@@ -163,13 +164,13 @@ func TestWhatWasReadOutlivesWhatItWasReadFrom(t *testing.T) {
 	}
 }
 
-// Closing while others use it: each call is done, or finds it closed.
+// Closing during use: each call either completes or finds its object closed.
 func TestCloseDuringUse(t *testing.T) {
 	path := record(t, 1, loss)
 	for range 20 {
 		all := openAll(t, path)
 		uses := all.uses()
-		delete(uses, "Flush") // of a step that another goroutine holds open
+		delete(uses, "Flush") // it would wait for a step that another goroutine holds open
 		var users sync.WaitGroup
 		begin := make(chan struct{})
 		for _, use := range uses {

@@ -2,14 +2,14 @@ package smdebug
 
 import "github.com/libsmdebug/libsmdebug/bindings/go/internal/raw"
 
-// Collection is a named group of tensors, by their names or by regular expressions.
-// A hook or trial shares it: what is changed through one handle is seen by all.  It may
-// be used by several goroutines at once.
+// Collection is a named group of tensors, given by their names or by regular expressions.
+// A hook or trial shares its collections: a change through one handle is visible through
+// all.  A Collection is safe for concurrent use.
 type Collection struct {
 	handle *handle[raw.Smd_collection]
 }
 
-// NewCollection makes an empty collection.
+// NewCollection returns an empty collection.
 func NewCollection(name string) (*Collection, error) {
 	if err := requireABI(); err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (c *Collection) Close() error {
 	return nil
 }
 
-// Name is the collection's name; "" after Close.
+// Name returns the name of the collection, or "" after Close.
 func (c *Collection) Name() string {
 	handle, err := c.handle.acquire()
 	if err != nil {
@@ -48,18 +48,18 @@ func (c *Collection) Name() string {
 	return raw.Smd_collection_name(handle)
 }
 
-// Include includes the tensors in whose names one of the regular expressions is found
-// (as Python's re.search finds them).
+// Include includes every tensor whose name contains a match of one of the regular
+// expressions.  They match as Python's re.search does.
 func (c *Collection) Include(regexes ...string) error {
-	return c.each("regular expression", regexes, raw.Smd_collection_include)
+	return c.each("regular expression", regexes, raw.Smd_collection_include_regex)
 }
 
-// AddTensors includes tensors by their names.
+// AddTensors includes tensors by name.
 func (c *Collection) AddTensors(names ...string) error {
 	return c.each("tensor", names, raw.Smd_collection_add_tensor)
 }
 
-// RemoveTensors excludes tensors that were included by their names.
+// RemoveTensors removes tensors that were included by name.
 func (c *Collection) RemoveTensors(names ...string) error {
 	return c.each("tensor", names, raw.Smd_collection_remove_tensor)
 }
@@ -82,7 +82,7 @@ func (c *Collection) each(what string, texts []string,
 	return nil
 }
 
-// Has says whether a tensor is in the collection; false after Close.
+// Has reports whether a tensor is in the collection; it returns false after Close.
 func (c *Collection) Has(tensor string) bool {
 	handle, err := c.handle.acquire()
 	if err != nil {
@@ -92,12 +92,12 @@ func (c *Collection) Has(tensor string) bool {
 	return checkText("tensor", tensor) == nil && raw.Smd_collection_has(handle, tensor) != 0
 }
 
-// Regexes are the regular expressions, in the order they were included.
+// Regexes returns the regular expressions, in the order in which they were included.
 func (c *Collection) Regexes() ([]string, error) {
 	return c.strings(raw.Smd_collection_regexes)
 }
 
-// Tensors are the names of tensors known to be in it, sorted.
+// Tensors returns the sorted names of the tensors known to be in the collection.
 func (c *Collection) Tensors() ([]string, error) {
 	return c.strings(raw.Smd_collection_tensors)
 }
@@ -112,7 +112,7 @@ func (c *Collection) strings(
 	return outStrings(func(out raw.Smd_strings) raw.Smd_error { return call(handle, out) })
 }
 
-// SetSaveConfig gives the collection its own save config; nil takes it away.
+// SetSaveConfig sets the collection's own save config; nil removes it.
 func (c *Collection) SetSaveConfig(config SaveConfig) error {
 	handle, err := c.handle.acquire()
 	if err != nil {
@@ -130,7 +130,7 @@ func (c *Collection) SetSaveConfig(config SaveConfig) error {
 	return take(raw.Smd_collection_set_save_config(handle, own))
 }
 
-// SaveConfig is its own save config; nil if it has none.
+// SaveConfig returns the collection's own save config, or nil if it has none.
 func (c *Collection) SaveConfig() (SaveConfig, error) {
 	handle, err := c.handle.acquire()
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *Collection) SaveConfig() (SaveConfig, error) {
 	return takeSaveConfig(config)
 }
 
-// SetReductionConfig gives the collection its own reduction config; nil takes it away.
+// SetReductionConfig sets the collection's own reduction config; nil removes it.
 func (c *Collection) SetReductionConfig(config *ReductionConfig) error {
 	handle, err := c.handle.acquire()
 	if err != nil {
@@ -164,7 +164,7 @@ func (c *Collection) SetReductionConfig(config *ReductionConfig) error {
 	return take(raw.Smd_collection_set_reduction_config(handle, own))
 }
 
-// ReductionConfig is its own reduction config; nil if it has none.
+// ReductionConfig returns the collection's own reduction config, or nil if it has none.
 func (c *Collection) ReductionConfig() (*ReductionConfig, error) {
 	handle, err := c.handle.acquire()
 	if err != nil {
@@ -181,8 +181,8 @@ func (c *Collection) ReductionConfig() (*ReductionConfig, error) {
 	return &taken, err
 }
 
-// SetSaveHistogram says whether TensorBoard histograms are made of its tensors, as they
-// are at first.
+// SetSaveHistogram selects whether TensorBoard histograms of the collection's tensors are
+// written.  The default is true.
 func (c *Collection) SetSaveHistogram(on bool) error {
 	handle, err := c.handle.acquire()
 	if err != nil {
@@ -192,7 +192,8 @@ func (c *Collection) SetSaveHistogram(on bool) error {
 	return take(raw.Smd_collection_set_save_histogram(handle, flag(on)))
 }
 
-// SaveHistogram says whether TensorBoard histograms are made; false after Close.
+// SaveHistogram reports whether TensorBoard histograms are written; it returns false after
+// Close.
 func (c *Collection) SaveHistogram() bool {
 	handle, err := c.handle.acquire()
 	if err != nil {
@@ -202,7 +203,7 @@ func (c *Collection) SaveHistogram() bool {
 	return raw.Smd_collection_save_histogram(handle) != 0
 }
 
-// MarshalJSON gives the form of collection files.
+// MarshalJSON returns the collection as collections files store it.
 func (c *Collection) MarshalJSON() ([]byte, error) {
 	handle, err := c.handle.acquire()
 	if err != nil {
@@ -215,7 +216,7 @@ func (c *Collection) MarshalJSON() ([]byte, error) {
 	return []byte(text), err
 }
 
-// addTo gives the collection to a hook or its options.
+// addTo adds the collection to a hook or its options.
 func (c *Collection) addTo(add func(raw.Smd_collection) raw.Smd_error) error {
 	if c == nil {
 		return invalidArgument("a collection is nil")

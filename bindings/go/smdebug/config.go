@@ -9,36 +9,36 @@ import (
 	"github.com/libsmdebug/libsmdebug/bindings/go/internal/raw"
 )
 
-// SaveConfig says at which steps tensors are saved, for each mode, or for all by
-// [AnyMode]; a mode of its own goes before that.  A mode that is not given takes what
-// the hook says, and at last every 500th step.
+// SaveConfig selects the steps at which tensors are saved.  It maps a mode to its settings;
+// the entry of [AnyMode] serves the modes without an entry.  A mode without either follows
+// the hook's save config, and finally the default: every 500th step.
 type SaveConfig map[Mode]SaveConfigMode
 
-// SaveConfigMode says which steps of a mode are saved: those of Steps, and from Start on
-// those that Interval divides (counted from 0), up to but not including End.
+// SaveConfigMode selects steps of one mode: those in Steps, and every multiple of Interval
+// from Start up to but not including End.
 type SaveConfigMode struct {
 	Interval int64 // 0: 500
 	Start    int64
-	End      int64 // 0: no end
+	End      int64 // 0: no end; negative, or not after Start: only Steps are saved
 	Steps    []int64
 }
 
-// SaveEvery is the save config that saves every interval-th step of all modes.
+// SaveEvery returns the save config that saves every interval-th step of all modes.
 func SaveEvery(interval int64) SaveConfig {
 	return SaveConfig{AnyMode: {Interval: interval}}
 }
 
-// Wants says whether a step of a mode is saved.
-func (c SaveConfig) Wants(mode Mode, step int64) (bool, error) {
+// Saves reports whether a step of a mode is saved.
+func (c SaveConfig) Saves(step int64, mode Mode) (bool, error) {
 	config, err := c.toRaw()
 	if err != nil {
 		return false, err
 	}
 	defer raw.Smd_save_config_free(config)
-	return raw.Smd_save_config_wants(config, int(mode), step) != 0, nil
+	return raw.Smd_save_config_saves(config, step, int(mode)) != 0, nil
 }
 
-// MarshalJSON gives the form of collection files.
+// MarshalJSON returns the save config as collections files store it.
 func (c SaveConfig) MarshalJSON() ([]byte, error) {
 	config, err := c.toRaw()
 	if err != nil {
@@ -51,7 +51,7 @@ func (c SaveConfig) MarshalJSON() ([]byte, error) {
 	return []byte(text), err
 }
 
-// UnmarshalJSON reads that form; missing keys take their defaults.
+// UnmarshalJSON reads the form of collections files; missing keys keep their defaults.
 func (c *SaveConfig) UnmarshalJSON(text []byte) error {
 	if err := requireABI(); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (c *SaveConfig) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// The raw config, the caller's to free.
+// toRaw returns a raw config that the caller frees.
 func (c SaveConfig) toRaw() (raw.Smd_save_config, error) {
 	if err := requireABI(); err != nil {
 		return raw.NoSaveConfig, err
@@ -78,7 +78,7 @@ func (c SaveConfig) toRaw() (raw.Smd_save_config, error) {
 	if err != nil {
 		return raw.NoSaveConfig, err
 	}
-	// AnyMode is the lowest: those of a mode come after it.
+	// AnyMode is the lowest mode, so the settings of a mode override it.
 	for _, mode := range slices.Sorted(maps.Keys(c)) {
 		if err == nil {
 			err = c[mode].setFor(mode, config)
@@ -96,8 +96,11 @@ func (s SaveConfigMode) setFor(mode Mode, config raw.Smd_save_config) error {
 	if interval == 0 {
 		interval = 500
 	}
-	if end == 0 {
-		end = -1
+	switch {
+	case end == 0:
+		end = -1 // C's value for "no end"
+	case end < 0:
+		end = 0
 	}
 	var first *int64
 	if len(s.Steps) > 0 {
@@ -107,7 +110,7 @@ func (s SaveConfigMode) setFor(mode Mode, config raw.Smd_save_config) error {
 		int64(len(s.Steps))))
 }
 
-// Frees a raw config and returns what it held.
+// takeSaveConfig frees a raw config and returns its content.
 func takeSaveConfig(config raw.Smd_save_config) (SaveConfig, error) {
 	defer raw.Smd_save_config_free(config)
 	text, err := outText(func(out raw.Smd_text) raw.Smd_error {
@@ -119,7 +122,7 @@ func takeSaveConfig(config raw.Smd_save_config) (SaveConfig, error) {
 	var stored map[string]*struct {
 		Interval int64   `json:"save_interval"`
 		Start    int64   `json:"start_step"`
-		End      int64   `json:"end_step"`
+		End      *int64  `json:"end_step"`
 		Steps    []int64 `json:"save_steps"`
 	}
 	if err := json.Unmarshal([]byte(text), &stored); err != nil {
@@ -128,22 +131,34 @@ func takeSaveConfig(config raw.Smd_save_config) (SaveConfig, error) {
 	result := SaveConfig{}
 	for _, mode := range modes {
 		if s := stored[mode.String()]; s != nil {
-			result[mode] = SaveConfigMode{s.Interval, s.Start, s.End, s.Steps}
+			result[mode] = SaveConfigMode{s.Interval, s.Start, endOf(s.End), s.Steps}
 		}
 	}
 	return result, nil
 }
 
-// ReductionConfig says what is saved of a tensor.
-type ReductionConfig struct {
-	// Reductions are min, max, median, mean, std, variance, sum, prod, l1, l2, each also
-	// as abs_<name>: of the absolute values.
-	Reductions []string
-	SaveRaw    bool // the tensor itself too
-	SaveShape  bool // its shape too
+// endOf returns the End of a mode for the stored end_step, where 0 means that nothing is
+// saved.
+func endOf(stored *int64) int64 {
+	switch {
+	case stored == nil:
+		return 0
+	case *stored <= 0:
+		return -1
+	}
+	return *stored
 }
 
-// The raw config, the caller's to free.
+// ReductionConfig selects what is saved of a tensor.
+type ReductionConfig struct {
+	// Reductions holds names among min, max, median, mean, std, variance, sum, prod, l1 and
+	// l2.  The prefix "abs_" applies the reduction to the absolute values.
+	Reductions []string
+	SaveRaw    bool // also save the tensor itself
+	SaveShape  bool // also save its shape
+}
+
+// toRaw returns a raw config that the caller frees.
 func (c ReductionConfig) toRaw() (raw.Smd_reduction_config, error) {
 	if err := requireABI(); err != nil {
 		return raw.NoReductionConfig, err
@@ -169,11 +184,11 @@ func (c ReductionConfig) toRaw() (raw.Smd_reduction_config, error) {
 	return config, nil
 }
 
-// Frees a raw config and returns what it held.
+// takeReductionConfig frees a raw config and returns its content.
 func takeReductionConfig(config raw.Smd_reduction_config) (ReductionConfig, error) {
 	defer raw.Smd_reduction_config_free(config)
 	names, err := outStrings(func(out raw.Smd_strings) raw.Smd_error {
-		return raw.Smd_reduction_config_names(config, out)
+		return raw.Smd_reduction_config_reductions(config, out)
 	})
 	return ReductionConfig{
 		Reductions: names,
@@ -182,7 +197,7 @@ func takeReductionConfig(config raw.Smd_reduction_config) (ReductionConfig, erro
 	}, err
 }
 
-// MarshalJSON gives the form of collection files.
+// MarshalJSON returns the reduction config as collections files store it.
 func (c ReductionConfig) MarshalJSON() ([]byte, error) {
 	config, err := c.toRaw()
 	if err != nil {
@@ -195,7 +210,7 @@ func (c ReductionConfig) MarshalJSON() ([]byte, error) {
 	return []byte(text), err
 }
 
-// UnmarshalJSON reads that form.
+// UnmarshalJSON reads the form of collections files.
 func (c *ReductionConfig) UnmarshalJSON(text []byte) error {
 	if err := requireABI(); err != nil {
 		return err

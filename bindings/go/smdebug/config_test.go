@@ -9,28 +9,41 @@ import (
 	"github.com/libsmdebug/libsmdebug/bindings/go/smdebug"
 )
 
-func TestSaveConfigWants(t *testing.T) {
+func TestSaveConfigSaves(t *testing.T) {
 	config := smdebug.SaveConfig{
 		smdebug.AnyMode: {Interval: 100, Start: 150, End: 401, Steps: []int64{3, 7}},
 		smdebug.Eval:    {},
 	}
 	var wanted []int64
 	for step := range int64(1000) {
-		if got(config.Wants(smdebug.Train, step))(t) {
+		if got(config.Saves(step, smdebug.Train))(t) {
 			wanted = append(wanted, step)
 		}
 	}
 	if !slices.Equal(wanted, []int64{3, 7, 200, 300, 400}) {
 		t.Error(wanted)
 	}
-	if !got(config.Wants(smdebug.Eval, 500))(t) || got(config.Wants(smdebug.Eval, 200))(t) {
+	if !got(config.Saves(500, smdebug.Eval))(t) || got(config.Saves(200, smdebug.Eval))(t) {
 		t.Error("the zero value is not every 500th step")
 	}
 	for _, bad := range []smdebug.SaveConfigMode{
-		{Interval: -1}, {Start: -1}, {Start: 5, End: 5}, {End: -7}, {Steps: []int64{-1}},
+		{Interval: -1}, {Start: -1}, {Steps: []int64{-1}},
 	} {
-		_, err := smdebug.SaveConfig{smdebug.Train: bad}.Wants(smdebug.Train, 0)
+		_, err := smdebug.SaveConfig{smdebug.Train: bad}.Saves(0, smdebug.Train)
 		mustFail(t, err, smdebug.ErrInvalidConfig)
+	}
+}
+
+func TestAnEndNotAfterTheStartSwitchesSavingOff(t *testing.T) {
+	for _, off := range []smdebug.SaveConfigMode{{Interval: 1, Start: 5, End: 5}, {Interval: 1, End: -1}} {
+		config := smdebug.SaveConfig{smdebug.Train: off}
+		var read smdebug.SaveConfig
+		must(t, json.Unmarshal(got(json.Marshal(config))(t), &read))
+		for _, each := range []smdebug.SaveConfig{config, read} {
+			if got(each.Saves(0, smdebug.Train))(t) || got(each.Saves(5, smdebug.Train))(t) {
+				t.Errorf("%v saves a step", each)
+			}
+		}
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 
 var machine = binary.NativeEndian
 
-// Float64s are a copy of the elements as float64: of all floating types, integers and
-// bools (0 and 1).  Integers of 64 bits are rounded to the nearest float64; everything
-// else is exact.
+// Float64s returns a copy of the elements as float64.  It converts every floating type,
+// integers and bools (0 and 1).  Integers of 64 bits are rounded to the nearest float64;
+// all other conversions are exact.
 func (v *Value) Float64s() ([]float64, error) {
 	if v.dtype == Float64 {
 		return Elements[float64](v)
@@ -21,9 +21,9 @@ func (v *Value) Float64s() ([]float64, error) {
 	return convert(v, decode)
 }
 
-// Float32s are a copy of the elements as float32: of the types whose every element is a
-// float32, which are the floating types up to float32, integers up to 16 bits, and bools
-// (0 and 1).
+// Float32s returns a copy of the elements as float32.  It converts the types whose every
+// element is exactly a float32: the floating types up to float32, integers up to 16 bits,
+// and bools (0 and 1).
 func (v *Value) Float32s() ([]float32, error) {
 	if v.dtype == Float32 {
 		return Elements[float32](v)
@@ -35,8 +35,8 @@ func (v *Value) Float32s() ([]float32, error) {
 	return convert(v, func(element []byte) float32 { return float32(d.float64(element)) })
 }
 
-// Int64s are a copy of the elements as int64: of all integers but uint64, and of bools (0
-// and 1).
+// Int64s returns a copy of the elements as int64.  It converts all integers except uint64,
+// and bools (0 and 1).
 func (v *Value) Int64s() ([]int64, error) {
 	if v.dtype == Int64 {
 		return Elements[int64](v)
@@ -59,7 +59,8 @@ func convert[T any](v *Value, decode func(element []byte) T) ([]T, error) {
 	})
 }
 
-// decoder reads one element at the begin of the bytes, as what it can be.
+// decoder reads one element from the start of the bytes.  A nil function marks a conversion
+// that would lose data.
 type decoder struct {
 	float64     func([]byte) float64
 	int64       func([]byte) int64
@@ -102,7 +103,7 @@ func integer(decode func([]byte) int64, fitsFloat32 bool) decoder {
 	}
 }
 
-// An IEEE number of 16 bits.
+// half decodes an IEEE number of 16 bits.
 func half(bits uint16) float64 {
 	if bits&0x7c00 != 0x7c00 {
 		return small(uint(bits), 5, 10)
@@ -113,7 +114,8 @@ func half(bits uint16) float64 {
 	return math.Copysign(math.Inf(1), 1-float64(bits>>15)*2)
 }
 
-// A finite number of sign, exponent and fraction, so many bits of each.
+// small decodes a finite number with a sign and the given numbers of exponent and fraction
+// bits.
 func small(bits, exponentBits, fractionBits uint) float64 {
 	bias := 1<<(exponentBits-1) - 1
 	exponent := int(bits >> fractionBits & (1<<exponentBits - 1))

@@ -1,6 +1,6 @@
-// Package smdebug records the tensors of a training run, reads them back while it runs or
-// after it, and judges them by rules.  It is a thin layer over libsmdebug, which has to be
-// installed: building asks pkg-config for it.
+// Package smdebug records the tensors of a training run, reads them back during or after
+// the run, and evaluates rules on them.  It is a thin layer over libsmdebug, which must be
+// installed: the build finds it with pkg-config.
 //
 // A [Hook] records:
 //
@@ -23,18 +23,21 @@
 //	...
 //	weights, err := value.Float32s()
 //
-// And [RunRule] lets a [Rule] judge a trial; a [Panel] of built-in rules judges a trial, or
-// the job itself while a [Hook] records it.
+// A [Rule] is your own condition: [RunRule] evaluates it on the steps of a trial.  A
+// [RuleSet] holds built-in rules: it evaluates a trial, or the running job if it is
+// attached to a [Hook].
 //
 // # Errors
 //
-// What fails returns an [*Error], alone or wrapped, whose [Code] is an error for
-// [errors.Is].  What waits takes a [context.Context] and returns its error, wrapped.
+// A call that fails returns an [*Error], alone or wrapped.  Test for its [Code] with
+// [errors.Is].  A call that waits takes a [context.Context]; if the context is done, the
+// call returns the context's error, wrapped.
 //
 // # Closing
 //
-// A [Hook], [Trial], [Tensor], [Value], [Collection], [BuiltinRule] and [Panel] hold memory
-// of the library.  Close each when it is no longer needed; what was forgotten is freed with the
-// garbage.  They may be closed in any order, twice, and while other goroutines use them:
-// calls under way end well, later ones return an error that is [ErrClosed].
+// A [Hook], [Trial], [Tensor], [Value], [Collection], [BuiltinRule] and [RuleSet] hold
+// memory of the library.  Close each when you no longer need it; the garbage collector
+// frees those that were never closed.  You may close them in any order, twice, and while
+// other goroutines use them: running calls complete, later calls return an error that wraps
+// [ErrClosed].
 package smdebug

@@ -11,27 +11,27 @@ import (
 	"github.com/libsmdebug/libsmdebug/bindings/go/internal/raw"
 )
 
-// Code says what kind of error an [*Error] is.  Each is an error itself, to be looked
-// for by [errors.Is]:
+// Code says what kind of error an [*Error] is.  Each code is itself an error, for use with
+// [errors.Is]:
 //
 //	if errors.Is(err, smdebug.ErrStepUnavailable) { ... }
 type Code int32
 
-// The codes, by who can act on them.  Numbers never change.
+// The codes, grouped by who can act on them.  The numbers never change.
 const (
 	ErrInvalidArgument Code = 1
 	ErrInvalidConfig   Code = 2
-	ErrWrongState      Code = 3 // the call does not fit the moment
+	ErrWrongState      Code = 3 // the call is not allowed in this state
 	ErrABIMismatch     Code = 4 // the library is older than the header this was built with
 	ErrUnsupported     Code = 5
 	ErrAfterFork       Code = 6
 	ErrTrialExists     Code = 7
 
 	ErrStepUnavailable    Code = 20 // the step was not saved and never will be
-	ErrStepNotYet         Code = 21 // the step was not seen yet; it may come
+	ErrStepNotYet         Code = 21 // the step has not been recorded yet
 	ErrNoMoreData         Code = 22 // the job has ended before this step
-	ErrTensorUnavailable  Code = 23 // no tensor of this name was saved so far
-	ErrValueUnavailable   Code = 24 // not saved (or not raw) at this step
+	ErrTensorUnavailable  Code = 23 // no tensor with this name has been saved
+	ErrValueUnavailable   Code = 24 // the tensor was not saved (or not raw) at this step
 	ErrWorkerUnknown      Code = 25
 	ErrMissingCollections Code = 26 // nothing was recorded
 	ErrCorruptData        Code = 27
@@ -45,7 +45,7 @@ const (
 	ErrTimeout            Code = 45
 	ErrCancelled          Code = 46
 	ErrOutOfMemory        Code = 47
-	ErrStepDropped        Code = 48 // a step was given up, as the queue's policy says
+	ErrStepDropped        Code = 48 // the policy of the full queue dropped a step
 	ErrNoSpace            Code = 49
 	ErrTLS                Code = 50
 	ErrCredentialsRefused Code = 51
@@ -57,42 +57,43 @@ const (
 
 	ErrCallbackFailed   Code = 60 // a rule panicked
 	ErrInternal         Code = 61
-	ErrRuleConditionMet Code = 80 // a finding, where it was asked for as an error
+	ErrRuleConditionMet Code = 80 // a finding, returned as an error on request
 )
 
-// String is the code's name in every language, as "STEP_UNAVAILABLE".
+// String returns the name of the code, which is the same in every language:
+// "STEP_UNAVAILABLE".
 func (c Code) String() string { return raw.Smd_code_name(int(c)) }
 
-// Error is the code's name as a sentence.
+// Error returns the name of the code in words.
 func (c Code) Error() string {
 	return "smdebug: " + strings.ToLower(strings.ReplaceAll(c.String(), "_", " "))
 }
 
-// ErrClosed is what a hook, trial, tensor, value, collection, rule or panel that was closed
-// answers; the [*Error] that wraps it has the code [ErrWrongState].
+// ErrClosed is the cause of the error that a closed hook, trial, tensor, value, collection,
+// rule or rule set returns.  The [*Error] that wraps it has the code [ErrWrongState].
 var ErrClosed = errors.New("smdebug: already closed")
 
-// Error is what every failing call of this package returns, alone or wrapped.
+// Error is the error that every failing call of this package returns, alone or wrapped.
 type Error struct {
 	Code    Code
-	Message string // one line: where, what, and what to do
+	Message string // one line: what happened, where, and what to do
 
 	details     map[string]string
 	isRetryable bool
 	cause       error
 }
 
-// Error is the message.
+// Error returns the message.
 func (e *Error) Error() string { return "smdebug: " + e.Message }
 
-// Detail is a named fact: "path", "step", "tensor", ... as docs/error-handling.md lists
-// them; "" where the error has none of that name.
+// Detail returns a named fact, such as "path", "step" or "tensor", or "" if the error lacks
+// it.  docs/error-handling.md lists the names.
 func (e *Error) Detail(name string) string { return e.details[name] }
 
-// Retryable says whether the same call may succeed later with nothing changed.
+// Retryable reports whether the same call may succeed later.
 func (e *Error) Retryable() bool { return e.isRetryable }
 
-// Is matches the error's [Code], and those of the standard library that mean the same.
+// Is reports whether target is the error's [Code], or the standard library's error for it.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case fs.ErrNotExist:
@@ -109,17 +110,18 @@ func (e *Error) Is(target error) bool {
 	return target == e.Code
 }
 
-// Unwrap is the system's error number, what a rule panicked with, or [ErrClosed].
+// Unwrap returns the cause: the system's error number, the value that a rule panicked with,
+// or [ErrClosed].
 func (e *Error) Unwrap() error { return e.cause }
 
-// The names of facts that an error of the library may have.
+// The names of the facts that an error of the library may have.
 var detailNames = [...]string{
 	"path", "step", "mode", "tensor", "worker", "collection", "rule", "expression", "offset",
 	"last_step", "has_reductions", "errno", "cause", "http_status", "s3_code", "region",
 	"request_id",
 }
 
-// Takes over an error of the library; nil for NULL.
+// take converts an error of the library and frees it; it returns nil for NULL.
 func take(handle raw.Smd_error) error {
 	if handle.Swigcptr() == 0 {
 		return nil
@@ -152,7 +154,7 @@ func invalidArgument(message string) error {
 	return &Error{Code: ErrInvalidArgument, Message: message}
 }
 
-// A text that C would cut short.
+// checkText fails if C would cut the text short.
 func checkText(what, text string) error {
 	if strings.ContainsRune(text, 0) {
 		return invalidArgument("the " + what + " " + strconv.Quote(text) + " holds a NUL")

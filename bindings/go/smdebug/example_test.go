@@ -11,7 +11,7 @@ import (
 	"github.com/libsmdebug/libsmdebug/bindings/go/smdebug"
 )
 
-// A training that records its weights and its loss.
+// recordExample runs a training that records its weights and its loss.
 func recordExample(path string) {
 	hook, err := smdebug.NewHook(path, smdebug.HookOptions{
 		IncludeCollections: []string{"weights"},
@@ -107,7 +107,7 @@ func ExampleTrial_Follow() {
 	// 4
 }
 
-// LossTooHigh is met where the loss is above its limit.
+// LossTooHigh holds if the loss is above its limit.
 type LossTooHigh struct{ limit float64 }
 
 func (LossTooHigh) Name() string { return "LossTooHigh" }
@@ -137,8 +137,8 @@ func ExampleRunRule() {
 	// <nil>
 }
 
-// A training whose gradient vanishes, and that stops when it has.
-func ExampleHook_Watch() {
+// A training whose gradient vanishes, and that stops at the finding.
+func ExampleHook_Attach() {
 	folder, err := os.MkdirTemp("", "smdebug")
 	if err != nil {
 		log.Fatal(err)
@@ -149,16 +149,16 @@ func ExampleHook_Watch() {
 		log.Fatal(err)
 	}
 	defer hook.Close()
-	panel, err := smdebug.NewPanel(smdebug.ProfileAWS)
+	rules, err := smdebug.NewRuleSet(smdebug.ProfileAWS)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer panel.Close()
-	err = panel.Add("VanishingGradient", map[string]string{"threshold": "1e-3"}, smdebug.ActionStop)
-	if err := errors.Join(err, hook.Watch(panel)); err != nil {
+	defer rules.Close()
+	err = rules.Add("VanishingGradient", map[string]string{"threshold": "1e-3"}, smdebug.ActionStop)
+	if err := errors.Join(err, hook.Attach(rules)); err != nil {
 		log.Fatal(err)
 	}
-	for gradient := 1.0; hook.Advice() != smdebug.ActionStop; gradient /= 8 {
+	for gradient := 1.0; hook.Action() != smdebug.ActionStop; gradient /= 8 {
 		err := hook.Step(smdebug.Train, func(int64) error {
 			return hook.Save("gradient/layer1.weight", smdebug.Scalar(gradient))
 		})
@@ -166,9 +166,9 @@ func ExampleHook_Watch() {
 			log.Fatal(err)
 		}
 	}
-	verdicts, err := hook.TakeVerdicts()
-	for _, verdict := range verdicts {
-		fmt.Println(verdict.Action, verdict.Rule, verdict.Step, verdict.Tensor, verdict.Value)
+	findings, err := hook.TakeFindings()
+	for _, finding := range findings {
+		fmt.Println(finding.Action, finding.Rule, finding.Step, finding.Tensor, finding.Value)
 	}
 	fmt.Println(err)
 	// Output:
@@ -176,27 +176,27 @@ func ExampleHook_Watch() {
 	// <nil>
 }
 
-func ExamplePanel_Run() {
+func ExampleRuleSet_Evaluate() {
 	trial, remove := exampleTrial()
 	defer remove()
 
-	panel, err := smdebug.NewPanel(smdebug.ProfileAWS)
+	rules, err := smdebug.NewRuleSet(smdebug.ProfileAWS)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer panel.Close()
-	if err := panel.Add("VanishingGradient", nil, smdebug.ActionWarn); err != nil {
+	defer rules.Close()
+	if err := rules.Add("VanishingGradient", nil, smdebug.ActionWarn); err != nil {
 		log.Fatal(err)
 	}
-	verdicts, err := panel.Run(context.Background(), trial, smdebug.StepRange{})
-	fmt.Println(len(verdicts), err)
-	outcomes, err := panel.Outcomes()
-	for _, outcome := range outcomes {
-		fmt.Println(outcome.Status, outcome)
+	findings, err := rules.Evaluate(context.Background(), trial, smdebug.StepRange{})
+	fmt.Println(len(findings), err)
+	results, err := rules.Results()
+	for _, result := range results {
+		fmt.Println(result.Status, result)
 	}
 	fmt.Println(err)
 	// Output:
 	// 0 <nil>
-	// NO_TENSOR VanishingGradient: no tensor is one of those that this rule looks at
+	// NO_TENSORS VanishingGradient: no matching tensors
 	// <nil>
 }

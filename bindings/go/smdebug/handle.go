@@ -5,14 +5,13 @@ import (
 	"sync/atomic"
 )
 
-// handle owns one handle of the library.  It is freed when it was closed and no call
-// uses it any more, whichever is later, so that closing never waits and never frees
-// what another goroutine is using.
+// handle owns one handle of the library.  The handle is freed once it is closed and no call
+// uses it, so close never waits and never frees a handle that another goroutine is using.
 type handle[H any] struct {
 	raw      H
 	free     func(H)
 	what     string       // for messages: "hook"
-	users    atomic.Int64 // calls under way, and 1 until it is closed
+	users    atomic.Int64 // running calls, and 1 until it is closed
 	isClosed atomic.Bool
 }
 
@@ -22,7 +21,7 @@ func newHandle[H any](what string, raw H, free func(H)) *handle[H] {
 	return h
 }
 
-// acquire lends the raw handle until release.
+// acquire returns the raw handle, which stays valid until release.
 func (h *handle[H]) acquire() (H, error) {
 	for !h.isClosed.Load() {
 		users := h.users.Load()
@@ -47,7 +46,7 @@ func (h *handle[H]) release() {
 	}
 }
 
-// close says whether it was open.
+// close closes the handle and reports whether it was open.
 func (h *handle[H]) close() bool {
 	if h.isClosed.Swap(true) {
 		return false
@@ -56,7 +55,7 @@ func (h *handle[H]) close() bool {
 	return true
 }
 
-// closeWhenForgotten closes the handle when its owner is garbage.
+// closeWhenForgotten closes the handle when its owner becomes unreachable.
 func closeWhenForgotten[Owner, H any](owner *Owner, h *handle[H]) {
 	runtime.AddCleanup(owner, func(h *handle[H]) { h.close() }, h)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/libsmdebug/libsmdebug/bindings/go/smdebug"
 )
 
-// everything saves every tensor at every step.
+// everything returns options that save every tensor at every step.
 func everything() smdebug.HookOptions {
 	return smdebug.HookOptions{SaveAll: true, SaveConfig: smdebug.SaveEvery(1)}
 }
@@ -31,7 +31,7 @@ func mustFail(t testing.TB, err error, code smdebug.Code) *smdebug.Error {
 	return failure
 }
 
-// two is the error of a call that returns something beside it.
+// two returns the error of a call that also returns a value.
 func two(_ any, err error) error { return err }
 
 func got[T any](value T, err error) func(testing.TB) T {
@@ -51,7 +51,7 @@ func newHook(t testing.TB, outDir string, options smdebug.HookOptions) *smdebug.
 
 func openTrial(t testing.TB, path string) *smdebug.Trial {
 	t.Helper()
-	// Nothing comes late here.
+	// No file arrives late in these tests.
 	options := smdebug.TrialOptions{Settings: map[string]string{
 		"end_delay_seconds": "0", "wait_seconds": "10",
 	}}
@@ -60,7 +60,7 @@ func openTrial(t testing.TB, path string) *smdebug.Trial {
 	return trial
 }
 
-// record makes a trial in which each step of TRAIN saves tensors; it returns its path.
+// record records a trial in which each TRAIN step saves tensors; it returns its path.
 func record(t testing.TB, steps int, tensors func(step int64) map[string]smdebug.View) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "run")
@@ -105,7 +105,7 @@ func valueOf(t testing.TB, trial *smdebug.Trial, name string, step int64) *smdeb
 	return value
 }
 
-// within fails the test if something takes longer than it may.
+// within fails the test if do takes longer than limit.
 func within(t testing.TB, limit time.Duration, do func()) {
 	t.Helper()
 	done := make(chan struct{})

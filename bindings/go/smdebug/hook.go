@@ -10,17 +10,16 @@ import (
 	"github.com/libsmdebug/libsmdebug/bindings/go/internal/raw"
 )
 
-// Hook records a running job: it turns tensors into a trial.  It may be used by several
-// goroutines at once; a step belongs to the hook, so one of them begins and ends it.
+// Hook records the tensors of a running job as a trial.  It is safe for concurrent use, but
+// only one goroutine may begin and end the steps, since there is one open step at a time.
 type Hook struct {
 	handle *handle[raw.Smd_hook]
 }
 
-// NewHook starts recording into a folder, or into s3://bucket/prefix; "" stands for what
-// the configuration says.  Nothing is
-// written before the first tensor.
+// NewHook starts recording into a folder or into s3://bucket/prefix.  If the path is "",
+// the configuration selects it.  Nothing is written before the first tensor.
 //
-// It fails with [ErrTrialExists] where a finished trial lies.
+// It fails with [ErrTrialExists] if the path already holds a finished trial.
 func NewHook(outDir string, options HookOptions) (*Hook, error) {
 	if err := requireABI(); err != nil {
 		return nil, err
@@ -37,12 +36,13 @@ func NewHook(outDir string, options HookOptions) (*Hook, error) {
 		return nil, err
 	}
 	h := &Hook{newHandle("hook", made, raw.Smd_hook_free)}
-	// Freeing may wait for the disk: other cleanups need not.
+	// Freeing a hook may wait for the disk; a goroutine of its own keeps other cleanups
+	// from waiting.
 	runtime.AddCleanup(h, func(h *handle[raw.Smd_hook]) { go closeForgotten(h) }, h.handle)
 	return h, nil
 }
 
-// One at a time: each that waits in C would take a thread.
+// One flush at a time: each flush that waits in C occupies a thread.
 var closing sync.Mutex
 
 func closeForgotten(h *handle[raw.Smd_hook]) {
@@ -51,11 +51,12 @@ func closeForgotten(h *handle[raw.Smd_hook]) {
 	h.close()
 }
 
-// Close ends an open step, writes what waits and the end marker, and returns what went
-// wrong in the background, if nothing has before.  It takes at most close_seconds (30).
-// A second call does nothing.
+// Close ends an open step, writes all queued steps and the end marker, and returns the
+// first background error that no earlier call has returned.  It waits at most for the
+// setting close_seconds (30).  A second call does nothing.
 //
-// A hook that is only forgotten writes the steps that have ended, but no end marker: its
+// A hook that is garbage collected without Close writes the steps that have ended, but no
+// end marker: its trial looks like the trial of a killed job.
 // trial looks like that of a job that was killed.
 func (h *Hook) Close() error {
 	handle, err := h.handle.acquire()
@@ -69,8 +70,8 @@ func (h *Hook) Close() error {
 	return take(raw.Smd_hook_close(handle))
 }
 
-// Flush waits until every ended step is written, or ctx is done.  It returns what went
-// wrong in the background, if nothing has before.
+// Flush waits until every ended step is written, or ctx is done.  It returns the first
+// background error that no earlier call has returned.
 func (h *Hook) Flush(ctx context.Context) error {
 	return waitInSlices(ctx, "flushing the hook", func(milliseconds int) error {
 		return h.call(func(handle raw.Smd_hook) raw.Smd_error {
@@ -88,14 +89,14 @@ func (h *Hook) call(call func(raw.Smd_hook) raw.Smd_error) error {
 	return take(call(handle))
 }
 
-// SetMode says what the following steps are done for.
+// SetMode sets the mode of the following steps.
 func (h *Hook) SetMode(mode Mode) error {
 	return h.call(func(handle raw.Smd_hook) raw.Smd_error {
 		return raw.Smd_hook_set_mode(handle, int(mode))
 	})
 }
 
-// Mode is the mode that was set last; AnyMode after Close.
+// Mode returns the current mode, or AnyMode after Close.
 func (h *Hook) Mode() Mode {
 	handle, err := h.handle.acquire()
 	if err != nil {
@@ -105,8 +106,8 @@ func (h *Hook) Mode() Mode {
 	return Mode(raw.Smd_hook_mode(handle))
 }
 
-// Step does one step of a mode: begins it, calls save, and ends it, also where save
-// fails or panics.  save gets the step's global number.
+// Step runs one step of a mode: it begins the step, calls save with the step's global
+// number, and ends the step.  If save returns an error or panics, Step discards the step.
 func (h *Hook) Step(mode Mode, save func(step int64) error) (err error) {
 	if err := h.SetMode(mode); err != nil {
 		return err
@@ -115,8 +116,18 @@ func (h *Hook) Step(mode Mode, save func(step int64) error) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, h.EndStep()) }()
-	return save(step)
+	isWhole := false
+	defer func() {
+		// This also runs after a panic and after runtime.Goexit.
+		if !isWhole {
+			err = errors.Join(err, h.DiscardStep())
+		}
+	}()
+	if err := save(step); err != nil {
+		return err
+	}
+	isWhole = true
+	return h.EndStep()
 }
 
 // BeginStep begins the next step of the current mode and returns its global number.
@@ -129,10 +140,15 @@ func (h *Hook) BeginStep() (int64, error) {
 	return outInt64(func(out *int64) raw.Smd_error { return raw.Smd_hook_begin_step(handle, out) })
 }
 
-// EndStep ends the step: what was saved becomes visible to readers as one piece, soon.
+// EndStep ends the step.  Soon afterwards, readers see everything it saved at once.
 func (h *Hook) EndStep() error { return h.call(raw.Smd_hook_end_step) }
 
-// LastStep is the last step begun in a mode (Global: of all), or -1 if there was none.
+// DiscardStep closes the open step without recording it.  Its numbers stay used.  Scalars
+// and custom tensors are kept for the next step that saves anything.
+func (h *Hook) DiscardStep() error { return h.call(raw.Smd_hook_discard_step) }
+
+// LastStep returns the last step begun in a mode (Global: in any mode), or -1 if there was
+// none.
 func (h *Hook) LastStep(mode Mode) int64 {
 	handle, err := h.handle.acquire()
 	if err != nil {
@@ -142,8 +158,9 @@ func (h *Hook) LastStep(mode Mode) int64 {
 	return raw.Smd_hook_step(handle, int(mode))
 }
 
-// AddToStep makes the open step save these collections too, whatever their save configs
-// say: what is only known at an epoch's end.
+// AddToStep makes the open step also save these collections, whatever their save configs
+// select.  Use it for decisions that the job makes during a step, such as at the end of an
+// epoch.
 func (h *Hook) AddToStep(collections ...string) error {
 	handle, err := h.handle.acquire()
 	if err != nil {
@@ -158,7 +175,7 @@ func (h *Hook) AddToStep(collections ...string) error {
 	return take(raw.Smd_hook_add_to_step(handle, names))
 }
 
-// SavesStep says whether the open step saves anything at all.
+// SavesStep reports whether the open step saves anything.
 func (h *Hook) SavesStep() bool {
 	handle, err := h.handle.acquire()
 	if err != nil {
@@ -168,8 +185,8 @@ func (h *Hook) SavesStep() bool {
 	return raw.Smd_hook_saves_step(handle) != 0
 }
 
-// Wants says whether the open step saves this tensor: ask it where getting the value is
-// expensive.
+// Wants reports whether the open step saves this tensor.  Call it first if computing the
+// tensor is expensive.
 func (h *Hook) Wants(tensor string) bool {
 	handle, err := h.handle.acquire()
 	if err != nil {
@@ -179,8 +196,8 @@ func (h *Hook) Wants(tensor string) bool {
 	return checkText("tensor", tensor) == nil && raw.Smd_hook_wants(handle, tensor) != 0
 }
 
-// Save saves a tensor for the open step, if some collection wants it; if not, that
-// costs a look-up.  The elements are copied before it returns.
+// Save saves a tensor in the open step if a collection selects it; an unselected tensor
+// costs one hash look-up.  Save copies the elements before it returns.
 func (h *Hook) Save(name string, tensor View) error {
 	handle, err := h.handle.acquire()
 	if err != nil {
@@ -190,16 +207,17 @@ func (h *Hook) Save(name string, tensor View) error {
 	if err := checkText("tensor", name); err != nil {
 		return err
 	}
-	data, err := tensor.lend()
+	data, err := tensor.toC()
 	if err != nil {
 		return err
 	}
-	defer tensor.unlend(data)
+	defer tensor.freeC(data)
 	return take(raw.Save(handle, name, data, int32(tensor.dtype), tensor.sizes(), tensor.strides))
 }
 
-// SaveCustom saves a tensor into the named collections (none: "default"), which are
-// made if missing, with the next step that saves anything.  A step need not be open.
+// SaveCustom saves a tensor into the named collections with the next step that saves
+// anything.  Without names, the collection is "default"; missing collections are created.
+// No step needs to be open.
 func (h *Hook) SaveCustom(name string, tensor View, collections ...string) error {
 	handle, err := h.handle.acquire()
 	if err != nil {
@@ -214,21 +232,21 @@ func (h *Hook) SaveCustom(name string, tensor View, collections ...string) error
 		return err
 	}
 	defer raw.Smd_strings_free(into)
-	data, err := tensor.lend()
+	data, err := tensor.toC()
 	if err != nil {
 		return err
 	}
-	defer tensor.unlend(data)
+	defer tensor.freeC(data)
 	return take(raw.SaveCustom(handle, name, data, int32(tensor.dtype), tensor.sizes(), tensor.strides, into))
 }
 
-// SaveScalar saves one number as the tensor "scalar/<name>" with the next step that
-// saves anything.
+// SaveScalar saves one number as the tensor "scalar/<name>" with the next step that saves
+// anything.
 func (h *Hook) SaveScalar(name string, value float64) error {
 	return h.SaveScalarAt(name, value, time.Time{})
 }
 
-// SaveScalarAt is SaveScalar of a number that was measured at a given time.
+// SaveScalarAt is like SaveScalar, but sets the time of the measurement.
 func (h *Hook) SaveScalarAt(name string, value float64, at time.Time) error {
 	if err := checkText("scalar", name); err != nil {
 		return err
@@ -242,9 +260,20 @@ func (h *Hook) SaveScalarAt(name string, value float64, at time.Time) error {
 	})
 }
 
-// Collection is the hook's collection of that name, made if missing.  The handle shares
-// it with the hook: changes count from the next step on.
+// Collection returns the hook's collection with that name, shared with the hook: changes
+// take effect with the next step.  It fails with [ErrNotFound] if the hook has no such
+// collection.
 func (h *Hook) Collection(name string) (*Collection, error) {
+	return h.collection(name, raw.Smd_hook_collection)
+}
+
+// EnsureCollection is like Collection, but creates a missing collection.
+func (h *Hook) EnsureCollection(name string) (*Collection, error) {
+	return h.collection(name, raw.Smd_hook_ensure_collection)
+}
+
+func (h *Hook) collection(name string,
+	get func(raw.Smd_hook, string, raw.Smd_collection) raw.Smd_error) (*Collection, error) {
 	if err := checkText("collection", name); err != nil {
 		return nil, err
 	}
@@ -254,11 +283,11 @@ func (h *Hook) Collection(name string) (*Collection, error) {
 	}
 	defer h.handle.release()
 	return outCollection(func(out raw.Smd_collection) raw.Smd_error {
-		return raw.Smd_hook_collection(handle, name, out)
+		return get(handle, name, out)
 	})
 }
 
-// AddCollection adds a collection, or takes the place of the one of its name.
+// AddCollection adds a collection; it replaces a collection with the same name.
 func (h *Hook) AddCollection(collection *Collection) error {
 	handle, err := h.handle.acquire()
 	if err != nil {
@@ -270,8 +299,7 @@ func (h *Hook) AddCollection(collection *Collection) error {
 	})
 }
 
-// Collections are the names of all collections the hook knows, in the order they were
-// made.
+// Collections returns the names of all collections of the hook, in order of creation.
 func (h *Hook) Collections() ([]string, error) {
 	handle, err := h.handle.acquire()
 	if err != nil {
@@ -283,52 +311,53 @@ func (h *Hook) Collections() ([]string, error) {
 	})
 }
 
-// ExportCollections writes the collections file now, instead of after the first saved
-// step, and all that waits before it.
+// ExportCollections writes the collections file now instead of after the first saved step.
+// It first writes all queued steps.
 func (h *Hook) ExportCollections() error { return h.call(raw.Smd_hook_export_collections) }
 
-// Watch has a panel judge every step, or those it looks at, as it ends, from the next
-// one on, whatever is saved of it; [Hook.Wants] is then true for what its rules look at,
-// too.  Another panel takes the place of the first.
-func (h *Hook) Watch(panel *Panel) error {
+// Attach attaches a rule set.  From the next step on, its rules evaluate every step as it
+// ends, or the steps that the rule set's save config selects, even if the hook does not
+// save them.  [Hook.Wants] then also returns true for the tensors that the rules evaluate.
+// Attach replaces the rule set attached before.
+func (h *Hook) Attach(rules *RuleSet) error {
 	handle, err := h.handle.acquire()
 	if err != nil {
 		return err
 	}
 	defer h.handle.release()
-	watching, err := panel.handle.acquire()
+	attached, err := rules.handle.acquire()
 	if err != nil {
 		return err
 	}
-	defer panel.handle.release()
-	return take(raw.Smd_hook_watch(handle, watching))
+	defer rules.handle.release()
+	return take(raw.Smd_hook_attach(handle, attached))
 }
 
-// Advice is what the findings of the last step that ended ask for: the most severe, or
-// ActionContinue if there were none, and after Close.
-func (h *Hook) Advice() Action {
+// Action returns the most severe action that the findings of the last step recommend, and
+// ActionContinue without findings or after Close.
+func (h *Hook) Action() Action {
 	handle, err := h.handle.acquire()
 	if err != nil {
 		return ActionContinue
 	}
 	defer h.handle.release()
-	return Action(raw.Smd_hook_advice(handle))
+	return Action(raw.Smd_hook_action(handle))
 }
 
-// TakeVerdicts are the findings since the last call; of more than 10,000 the newest.
-func (h *Hook) TakeVerdicts() ([]Verdict, error) {
+// TakeFindings returns the findings since the last call, but at most the newest 10,000.
+func (h *Hook) TakeFindings() ([]Finding, error) {
 	handle, err := h.handle.acquire()
 	if err != nil {
 		return nil, err
 	}
 	defer h.handle.release()
-	return outVerdicts(func(out raw.Smd_verdicts) raw.Smd_error {
-		return raw.Smd_hook_take_verdicts(handle, out)
+	return outFindings(func(out raw.Smd_findings) raw.Smd_error {
+		return raw.Smd_hook_take_findings(handle, out)
 	})
 }
 
-// IsRecording says whether this process writes: it is included, nobody else records
-// into the folder, and it is no dry run.
+// IsRecording reports whether this process writes.  It does not if the process is not among
+// the recording workers, if another process records into the folder, or in a dry run.
 func (h *Hook) IsRecording() bool {
 	handle, err := h.handle.acquire()
 	if err != nil {
@@ -338,9 +367,9 @@ func (h *Hook) IsRecording() bool {
 	return raw.Smd_hook_is_recording(handle) != 0
 }
 
-// Count is a count since the hook was made: "steps_written", "steps_dropped",
-// "steps_failed", "tensors_written", "bytes_written", "bytes_queued" (now); -1 for any
-// other name and after Close.
+// Count returns a counter of the hook: "steps_written", "steps_dropped", "steps_failed",
+// "tensors_written", "bytes_written" or "bytes_queued" (the current size of the queue).  It
+// returns -1 for any other name and after Close.
 func (h *Hook) Count(name string) int64 {
 	handle, err := h.handle.acquire()
 	if err != nil {

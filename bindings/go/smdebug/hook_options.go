@@ -10,45 +10,45 @@ import (
 	"github.com/libsmdebug/libsmdebug/bindings/go/internal/raw"
 )
 
-// HookOptions say how a hook records.  Their zero value is good: worker_0 saves the
-// losses at every 500th step.
+// HookOptions configure a hook.  With the zero value, worker_0 saves the losses at every
+// 500th step.
 //
-// What goes wrong in the background is returned by Flush and Close alone, so that no disk
-// and no network stops a training; Settings["report_errors"] = "soon" has the next call
-// return it.
+// Only Flush and Close return background errors, so no full disk or failed network stops a
+// training.  With Settings["report_errors"] = "soon", the next call returns them.
 type HookOptions struct {
-	Worker     string // this process's name; "": worker_0
-	NumWorkers int    // how many processes record into the folder; 0: 1
+	Worker     string // name of this process; "": worker_0
+	NumWorkers int    // number of processes that record into the folder; 0: 1
 	AllWorkers bool   // every worker records, not only worker_0
 
-	IncludeCollections []string // saved beside the losses
-	IncludeRegexes     []string // of tensors for the collection "default"
-	SaveAll            bool     // every tensor, in the collection "all"
+	IncludeCollections []string // saved in addition to the losses
+	IncludeRegexes     []string // add tensors to the collection "default"
+	SaveAll            bool     // save every tensor, in the collection "all"
 	Collections        []*Collection
 
-	SaveConfig      SaveConfig       // of collections that have none of their own
-	ReductionConfig *ReductionConfig // likewise; nil: tensors are saved raw
+	SaveConfig      SaveConfig       // for collections without their own
+	ReductionConfig *ReductionConfig // for collections without their own; nil: save tensors raw
 
-	// Scalars and histograms for TensorBoard too, in the folder's own "tensorboard", or
-	// in TensorboardDir, which alone asks for them too.
+	// ExportTensorboard also exports scalars and histograms for TensorBoard: into TensorboardDir,
+	// or else into the folder's "tensorboard".  Setting TensorboardDir also enables the
+	// export.
 	ExportTensorboard bool
 	TensorboardDir    string
 
-	// Logger gets the lines of the library, on whatever thread they arise; nil: they go
-	// to stderr.  It must not use the hook.
+	// Logger receives the log lines of the library, on any thread; nil: stderr.  It must
+	// not use the hook.
 	Logger *slog.Logger
 
-	// Configuration is a file of settings as a training service hands it to a job
-	// (docs/configuration.md); what is set here, and a folder that is given, count
-	// before what it says.
+	// Configuration is the path of a settings file as a training service passes it to a job
+	// (docs/configuration.md).  Options set here and an explicit folder take precedence
+	// over the file.
 	Configuration string
 
-	// Settings are all other options by their names, as "queue_bytes" or "s3_region":
+	// Settings sets all other options by name, such as "queue_bytes" or "s3_region";
 	// docs/c.md and docs/s3.md list them.
 	Settings map[string]string
 }
 
-// The raw options, the caller's to free.
+// toRaw returns raw options that the caller frees.
 func (o *HookOptions) toRaw(outDir string) (_ raw.Smd_hook_options, err error) {
 	options, err := hookOptionsSlot.out(raw.Smd_hook_options_new)
 	if err != nil {
@@ -59,6 +59,12 @@ func (o *HookOptions) toRaw(outDir string) (_ raw.Smd_hook_options, err error) {
 			raw.Smd_hook_options_free(options)
 		}
 	}()
+	// The logger comes first: warnings about the configuration go to the log.
+	if o.Logger != nil {
+		if err := take(raw.HookOptionsSetLog(options, levelOf(o.Logger), logTo(o.Logger))); err != nil {
+			return nil, err
+		}
+	}
 	if o.Configuration != "" {
 		if err := checkText("configuration", o.Configuration); err != nil {
 			return nil, err
@@ -88,15 +94,10 @@ func (o *HookOptions) toRaw(outDir string) (_ raw.Smd_hook_options, err error) {
 	if err := o.setConfigs(options); err != nil {
 		return nil, err
 	}
-	if o.Logger != nil {
-		if err := take(raw.HookOptionsSetLog(options, levelOf(o.Logger), logTo(o.Logger))); err != nil {
-			return nil, err
-		}
-	}
 	return options, nil
 }
 
-// What is set by name.
+// settings returns the options that are set by name.
 func (o *HookOptions) settings(outDir string) (map[string]string, error) {
 	settings := maps.Clone(o.Settings)
 	if settings == nil {
@@ -105,7 +106,8 @@ func (o *HookOptions) settings(outDir string) (map[string]string, error) {
 	if outDir != "" {
 		settings["out_dir"] = outDir
 	}
-	// Who returns at the first error would end a training for a network that is down.
+	// A caller that stops at the first error would end a training because a network is
+	// down.
 	if _, given := settings["report_errors"]; !given {
 		settings["report_errors"] = "late"
 	}
@@ -169,8 +171,8 @@ func (o *HookOptions) setConfigs(options raw.Smd_hook_options) error {
 	return nil
 }
 
-// setAll sets options in the order of their names, so that of two bad ones it is always
-// the same that is named.
+// setAll sets options sorted by name, so of two bad options always the same one is
+// reported.
 func setAll(settings map[string]string, set func(name, value string) raw.Smd_error) error {
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		if err := checkText("option", name); err != nil {

@@ -86,17 +86,17 @@ func TestModesAndSteps(t *testing.T) {
 	if steps := got(trial.Steps(smdebug.Train))(t); !slices.Equal(steps, []int64{0, 1}) {
 		t.Error(steps)
 	}
-	mode, step, err := trial.ModeStep(2)
+	step, mode, err := trial.ModeStep(2)
 	if mode != smdebug.Train || step != 1 || err != nil {
 		t.Error(mode, step, err)
 	}
-	if mode, step, err = trial.ModeStep(9); mode != smdebug.AnyMode || step != -1 || err != nil {
+	if step, mode, err = trial.ModeStep(9); mode != smdebug.AnyMode || step != -1 || err != nil {
 		t.Error(mode, step, err)
 	}
-	if global := got(trial.GlobalStep(smdebug.Predict, 0))(t); global != 3 {
+	if global := got(trial.GlobalStep(0, smdebug.Predict))(t); global != 3 {
 		t.Error(global)
 	}
-	if global := got(trial.GlobalStep(smdebug.Predict, 5))(t); global != -1 {
+	if global := got(trial.GlobalStep(5, smdebug.Predict))(t); global != -1 {
 		t.Error(global)
 	}
 }
@@ -247,6 +247,10 @@ func TestCustomTensorsAndScalars(t *testing.T) {
 
 func TestCollectionsOfAHook(t *testing.T) {
 	hook := newHook(t, filepath.Join(t.TempDir(), "run"), everything())
+	_, err := hook.Collection("mine")
+	mustFail(t, err, smdebug.ErrNotFound)
+	must(t, got(hook.EnsureCollection("mine"))(t).Close())
+	must(t, got(hook.Collection("mine"))(t).Close())
 	biases := got(hook.Collection("biases"))(t)
 	if regexes := got(biases.Regexes())(t); len(regexes) != 1 {
 		t.Error(regexes)
@@ -260,7 +264,7 @@ func TestCollectionsOfAHook(t *testing.T) {
 	}
 	must(t, hook.ExportCollections())
 	mustFail(t, hook.AddCollection(nil), smdebug.ErrInvalidArgument)
-	_, err := hook.Collection("a\x00")
+	_, err = hook.Collection("a\x00")
 	mustFail(t, err, smdebug.ErrInvalidArgument)
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/libsmdebug/libsmdebug/bindings/go/smdebug"
 )
 
-// residentBytes is what the process has in memory.
+// residentBytes returns the resident memory of the process.
 func residentBytes(t *testing.T) int {
 	t.Helper()
 	runtime.GC()
@@ -30,7 +30,7 @@ func residentBytes(t *testing.T) int {
 
 const mostGrowth = 8 << 20 // bytes
 
-// staysFlat runs cycles on some goroutines, and looks that memory does not grow with them.
+// staysFlat runs cycles on some goroutines and checks that memory does not grow.
 func staysFlat(t *testing.T, cycles int, cycle func(number int) error) {
 	t.Helper()
 	run := func(cycles int) {
@@ -53,7 +53,7 @@ func staysFlat(t *testing.T, cycles int, cycle func(number int) error) {
 	run(cycles / 10)
 	before := residentBytes(t)
 	run(cycles)
-	// What was forgotten is freed a little later.
+	// The garbage collector frees unclosed objects a little later.
 	for end := time.Now().Add(5 * time.Second); residentBytes(t) > before+mostGrowth; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("memory grew by %d bytes", residentBytes(t)-before)
@@ -61,7 +61,7 @@ func staysFlat(t *testing.T, cycles int, cycle func(number int) error) {
 	}
 }
 
-// A cycle leaves every third thing to the garbage collector.
+// closeSome leaves every third object to the garbage collector.
 func closeSome(number int, closers ...io.Closer) error {
 	if number%3 == 0 {
 		return nil
@@ -112,7 +112,7 @@ func TestConfigsDoNotLeak(t *testing.T) {
 		if err := collection.SetSaveConfig(smdebug.SaveEvery(3)); err != nil {
 			return err
 		}
-		if _, err := smdebug.SaveEvery(-1).Wants(smdebug.Train, 0); err == nil {
+		if _, err := smdebug.SaveEvery(-1).Saves(0, smdebug.Train); err == nil {
 			return errors.New("it is taken")
 		}
 		if err := collection.Include("("); err == nil {
@@ -133,20 +133,20 @@ func TestHooksDoNotLeak(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		panel, err := newPanel("1", smdebug.ActionStop)
+		rules, err := newRuleSet("1", smdebug.ActionStop)
 		if err != nil {
 			return err
 		}
-		if err := hook.Watch(panel); err != nil {
+		if err := hook.Attach(rules); err != nil {
 			return err
 		}
 		if err := hook.Step(smdebug.Train, func(int64) error { return hook.Save("gradient/x", smdebug.Scalar(0.5)) }); err != nil {
 			return err
 		}
-		if verdicts, err := hook.TakeVerdicts(); len(verdicts) != 1 {
+		if findings, err := hook.TakeFindings(); len(findings) != 1 {
 			return errors.Join(err, errors.New("nothing is found"))
 		}
-		return closeSome(number, hook, panel)
+		return closeSome(number, hook, rules)
 	})
 }
 
@@ -165,20 +165,20 @@ func TestTrialsAndRulesDoNotLeak(t *testing.T) {
 		if _, err := smdebug.RunRule(context.Background(), rule, trial, smdebug.RunOptions{}); err != nil {
 			return err
 		}
-		panel, err := newPanel("1", smdebug.ActionWarn)
+		rules, err := newRuleSet("1", smdebug.ActionWarn)
 		if err != nil {
 			return err
 		}
-		if _, err := panel.Run(context.Background(), trial, smdebug.StepRange{}); err != nil {
+		if _, err := rules.Evaluate(context.Background(), trial, smdebug.StepRange{}); err != nil {
 			return err
 		}
-		if outcomes, err := panel.Outcomes(); err != nil || outcomes[0].Status != smdebug.StatusNoTensor {
-			return errors.Join(err, errors.New("the outcome is another"))
+		if results, err := rules.Results(); err != nil || results[0].Status != smdebug.RuleNoTensors {
+			return errors.Join(err, errors.New("the result is another"))
 		}
 		panics := ruleOf(func(context.Context, *smdebug.Trial, int64) (bool, error) { panic("mishap") })
 		if _, err := smdebug.RunRule(context.Background(), panics, trial, smdebug.RunOptions{}); !errors.Is(err, smdebug.ErrCallbackFailed) {
 			return errors.New("the panic is lost")
 		}
-		return closeSome(number, trial, rule, panel)
+		return closeSome(number, trial, rule, rules)
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/libsmdebug/libsmdebug/bindings/go/smdebug"
 )
 
-// lines is a writer for several goroutines.
+// lines is a writer that several goroutines may use.
 type lines struct {
 	mutex sync.Mutex
 	bytes.Buffer
@@ -50,6 +50,18 @@ func TestLinesGoToTheLogger(t *testing.T) {
 	}
 }
 
+func TestAnOddConfigurationIsLogged(t *testing.T) {
+	var out lines
+	file := filepath.Join(t.TempDir(), "hook.json")
+	must(t, os.WriteFile(file, []byte(`{"S3Path": "s3://b/p"}`), 0o600))
+	logger := slog.New(slog.NewTextHandler(&out, nil))
+	path := filepath.Join(t.TempDir(), "run")
+	must(t, newHook(t, path, smdebug.HookOptions{Configuration: file, Logger: logger}).Close())
+	if text := out.String(); !strings.Contains(text, "level=WARN") || !strings.Contains(text, "'S3Path'") {
+		t.Error(text)
+	}
+}
+
 func TestTheLoggersLevelCounts(t *testing.T) {
 	var out, none lines
 	open := func(to *lines, level slog.Level) {
@@ -67,6 +79,19 @@ func TestTheLoggersLevelCounts(t *testing.T) {
 	open(&none, slog.LevelError+1)
 	if none.Len() != 0 {
 		t.Errorf("the log is %q", none.String())
+	}
+}
+
+func TestAWrongPathIsNotWaitedForInSilence(t *testing.T) {
+	var out lines
+	options := smdebug.TrialOptions{
+		Logger:   slog.New(slog.NewTextHandler(&out, nil)),
+		Settings: map[string]string{"wait_seconds": "1.5"},
+	}
+	_, err := smdebug.OpenTrial(context.Background(), t.TempDir(), options)
+	mustFail(t, err, smdebug.ErrMissingCollections)
+	if text := out.String(); !strings.Contains(text, "level=WARN") || !strings.Contains(text, "waiting for a job to record here") {
+		t.Errorf("the log is %q", text)
 	}
 }
 

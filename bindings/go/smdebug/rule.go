@@ -4,51 +4,47 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"strconv"
 )
 
-// Rule is a question asked of a trial at one step after another.
+// Rule is a condition that is evaluated at each step of a trial.
 type Rule interface {
-	// Name is what findings and errors call the rule.
+	// Name returns the name that findings and errors use for the rule.
 	Name() string
 
-	// InvokeAtStep judges a global step that is there, and says whether the condition
-	// holds.  The trial stands still meanwhile.
+	// InvokeAtStep evaluates a complete global step and reports whether the condition
+	// holds.  The trial is not refreshed during the call.
 	//
-	// An error that says a step, tensor, value or shape is not there passes the step
-	// over, [ErrEndRun] ends the run well, any other ends it.
+	// If the error says that a step, tensor, value or shape is unavailable, the step is
+	// skipped.  [ErrEndRun] ends the run without an error; any other error ends the run
+	// with it.
 	InvokeAtStep(ctx context.Context, trial *Trial, step int64) (bool, error)
 }
 
-// Explainer is a [Rule] that has a sentence about its last finding.
+// Explainer is a [Rule] that describes its last finding in a sentence.
 type Explainer interface {
 	LastFinding() string
 }
 
-// ErrEndRun is what a rule returns that has nothing more to judge; beside true, the step
-// is a finding.
-var ErrEndRun = errors.New("smdebug: the rule has nothing more to judge")
+// ErrEndRun ends a run: a rule returns it if it has nothing more to evaluate.  If the rule
+// also returns true, the step is a finding.
+var ErrEndRun = errors.New("smdebug: the rule has nothing more to evaluate")
 
-// Finding is a step at which a rule's condition held.
-type Finding struct {
-	Step    int64
-	Message string // what an [Explainer] says, else ""
-}
-
-// RunOptions say which steps a rule judges.
+// RunOptions select the steps that a rule evaluates.
 type RunOptions struct {
 	FirstStep     int64
-	EndStep       int64 // not judged from here on; 0: until the job ends
-	StopAtFinding bool  // the first ends the run with ErrRuleConditionMet
+	EndStep       int64 // first step not evaluated; 0: until the job ends
+	StopAtFinding bool  // end the run at the first finding, with ErrRuleConditionMet
 }
 
-// RunRule lets a rule judge one global step after the other, while the job runs or after
-// it.  Steps that were not saved are passed over.  It returns what was found until then
-// also with an error.
+// RunRule evaluates a rule on one global step after the other, during or after the job.  It
+// skips steps that were not saved.  It returns the findings made before an error together
+// with the error.  The message of a finding comes from the [Explainer], or is "".
 //
-// ctx ends waiting for steps; a rule that takes long looks at it by itself.  A panic of
-// the rule becomes an [*Error] with the code [ErrCallbackFailed] and the detail "stack".
+// ctx ends the wait for steps; a rule that takes long must check it itself.  A panic of the
+// rule becomes an [*Error] with the code [ErrCallbackFailed] and the detail "stack".
 func RunRule(ctx context.Context, rule Rule, trial *Trial, options RunOptions) ([]Finding, error) {
 	var findings []Finding
 	for step, err := range trial.follow(ctx, Global, options.FirstStep, options.EndStep) {
@@ -64,7 +60,7 @@ func RunRule(ctx context.Context, rule Rule, trial *Trial, options RunOptions) (
 			return findings, fmt.Errorf("smdebug: rule %s at step %d: %w", rule.Name(), step, err)
 		}
 		if isMet {
-			findings = append(findings, Finding{step, explain(rule)})
+			findings = append(findings, findingOf(rule, trial, step))
 			if options.StopAtFinding {
 				return findings, conditionMet(rule, findings[len(findings)-1])
 			}
@@ -84,6 +80,23 @@ func invokeStandingStill(ctx context.Context, rule Rule, trial *Trial, step int6
 		}
 	}()
 	return rule.InvokeAtStep(ctx, trial, step)
+}
+
+func findingOf(rule Rule, trial *Trial, step int64) Finding {
+	finding := Finding{
+		Rule:     rule.Name(),
+		Message:  explain(rule),
+		Step:     step,
+		Mode:     Global,
+		ModeStep: step,
+		Action:   ActionWarn,
+		Value:    math.NaN(),
+		Limit:    math.NaN(),
+	}
+	if modeStep, mode, err := trial.ModeStep(step); err == nil && modeStep >= 0 {
+		finding.Mode, finding.ModeStep = mode, modeStep
+	}
+	return finding
 }
 
 func panicError(panicked any) error {

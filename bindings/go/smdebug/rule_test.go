@@ -14,7 +14,7 @@ import (
 	"github.com/libsmdebug/libsmdebug/bindings/go/smdebug"
 )
 
-// ruleOf is a rule by one function.
+// ruleOf is a rule that calls one function.
 type ruleOf func(ctx context.Context, trial *smdebug.Trial, step int64) (bool, error)
 
 func (ruleOf) Name() string { return "Mine" }
@@ -75,9 +75,9 @@ func TestBuiltinRule(t *testing.T) {
 
 func TestARuleOfOnesOwn(t *testing.T) {
 	trial := openTrial(t, record(t, 6, loss))
-	var judged []int64
+	var evaluated []int64
 	rule := ruleOf(func(_ context.Context, trial *smdebug.Trial, step int64) (bool, error) {
-		judged = append(judged, step)
+		evaluated = append(evaluated, step)
 		tensor, err := trial.Tensor("loss")
 		if err != nil {
 			return false, err
@@ -87,8 +87,8 @@ func TestARuleOfOnesOwn(t *testing.T) {
 		return loss < 0.4, err
 	})
 	findings := got(smdebug.RunRule(context.Background(), rule, trial, smdebug.RunOptions{FirstStep: 1, EndStep: 4}))(t)
-	if !slices.Equal(stepsOf(findings), []int64{2, 3}) || !slices.Equal(judged, []int64{1, 2, 3}) {
-		t.Error(findings, judged)
+	if !slices.Equal(stepsOf(findings), []int64{2, 3}) || !slices.Equal(evaluated, []int64{1, 2, 3}) {
+		t.Error(findings, evaluated)
 	}
 }
 
@@ -106,7 +106,7 @@ func TestWhatARuleReturns(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		atStepOne func(*smdebug.Trial) (bool, error)
-		found     []int64 // besides, it is met at 2
+		found     []int64 // in addition to step 2
 		err       error
 	}{
 		"no tensor": {func(trial *smdebug.Trial) (bool, error) { return true, missing("nothing", nil)(trial) }, []int64{2}, nil},
@@ -145,7 +145,7 @@ func TestWhatARuleReturns(t *testing.T) {
 	}
 }
 
-func TestTheTrialStandsStillWhileARuleJudges(t *testing.T) {
+func TestTheTrialStandsStillWhileARuleEvaluates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run")
 	hook := newHook(t, path, everything())
 	next := func() {

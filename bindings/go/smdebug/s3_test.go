@@ -11,7 +11,7 @@ import (
 	"github.com/libsmdebug/libsmdebug/bindings/go/smdebug"
 )
 
-// serve is an S3 service with an empty bucket; put answers what is stored.
+// serve runs an S3 service with an empty bucket; put answers requests that store.
 func serve(t *testing.T, put http.HandlerFunc) (settings map[string]string) {
 	server := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, request *http.Request) {
 		switch {
@@ -31,7 +31,7 @@ func serve(t *testing.T, put http.HandlerFunc) (settings map[string]string) {
 	}
 }
 
-// That a server is too slow is an answer, not a reason to wait for longer.
+// A timeout of the server is an error, not a reason to wait longer.
 func TestAServersTimeoutIsAnError(t *testing.T) {
 	over := make(chan struct{})
 	settings := serve(t, func(http.ResponseWriter, *http.Request) { <-over })

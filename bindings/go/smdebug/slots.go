@@ -13,11 +13,12 @@ var (
 	collectionSlot      = slot[raw.Smd_collection]{raw.New_smd_collection_slot, raw.Smd_collection_slot_value, raw.Delete_smd_collection_slot}
 	hookOptionsSlot     = slot[raw.Smd_hook_options]{raw.New_smd_hook_options_slot, raw.Smd_hook_options_slot_value, raw.Delete_smd_hook_options_slot}
 	hookSlot            = slot[raw.Smd_hook]{raw.New_smd_hook_slot, raw.Smd_hook_slot_value, raw.Delete_smd_hook_slot}
-	panelSlot           = slot[raw.Smd_panel]{raw.New_smd_panel_slot, raw.Smd_panel_slot_value, raw.Delete_smd_panel_slot}
 	reductionConfigSlot = slot[raw.Smd_reduction_config]{raw.New_smd_reduction_config_slot, raw.Smd_reduction_config_slot_value, raw.Delete_smd_reduction_config_slot}
-	ruleSlot            = slot[raw.Smd_rule]{raw.New_smd_rule_slot, raw.Smd_rule_slot_value, raw.Delete_smd_rule_slot}
+	findingsSlot        = slot[raw.Smd_findings]{raw.New_smd_findings_slot, raw.Smd_findings_slot_value, raw.Delete_smd_findings_slot}
+	ruleResultsSlot     = slot[raw.Smd_rule_results]{raw.New_smd_rule_results_slot, raw.Smd_rule_results_slot_value, raw.Delete_smd_rule_results_slot}
+	ruleSetSlot         = slot[raw.Smd_rule_set]{raw.New_smd_rule_set_slot, raw.Smd_rule_set_slot_value, raw.Delete_smd_rule_set_slot}
 	saveConfigSlot      = slot[raw.Smd_save_config]{raw.New_smd_save_config_slot, raw.Smd_save_config_slot_value, raw.Delete_smd_save_config_slot}
-	stepsSlot           = slot[raw.Smd_steps]{raw.New_smd_steps_slot, raw.Smd_steps_slot_value, raw.Delete_smd_steps_slot}
+	integersSlot        = slot[raw.Smd_integers]{raw.New_smd_integers_slot, raw.Smd_integers_slot_value, raw.Delete_smd_integers_slot}
 	storeReportSlot     = slot[raw.Smd_store_report]{raw.New_smd_store_report_slot, raw.Smd_store_report_slot_value, raw.Delete_smd_store_report_slot}
 	stringsSlot         = slot[raw.Smd_strings]{raw.New_smd_strings_slot, raw.Smd_strings_slot_value, raw.Delete_smd_strings_slot}
 	tensorSlot          = slot[raw.Smd_tensor]{raw.New_smd_tensor_slot, raw.Smd_tensor_slot_value, raw.Delete_smd_tensor_slot}
@@ -25,10 +26,9 @@ var (
 	trialOptionsSlot    = slot[raw.Smd_trial_options]{raw.New_smd_trial_options_slot, raw.Smd_trial_options_slot_value, raw.Delete_smd_trial_options_slot}
 	trialSlot           = slot[raw.Smd_trial]{raw.New_smd_trial_slot, raw.Smd_trial_slot_value, raw.Delete_smd_trial_slot}
 	valueSlot           = slot[raw.Smd_value]{raw.New_smd_value_slot, raw.Smd_value_slot_value, raw.Delete_smd_value_slot}
-	verdictsSlot        = slot[raw.Smd_verdicts]{raw.New_smd_verdicts_slot, raw.Smd_verdicts_slot_value, raw.Delete_smd_verdicts_slot}
 )
 
-var errNoMemory = &Error{Code: ErrOutOfMemory, Message: "no memory for what a call gives out"}
+var errNoMemory = &Error{Code: ErrOutOfMemory, Message: "out of memory for the result of a call"}
 
 // out returns what a raw call gives out.
 func (s slot[H]) out(call func(out H) raw.Smd_error) (H, error) {
@@ -57,12 +57,12 @@ func outStrings(call func(out raw.Smd_strings) raw.Smd_error) ([]string, error) 
 	return raw.TakeStrings(list), nil
 }
 
-func outSteps(call func(out raw.Smd_steps) raw.Smd_error) ([]int64, error) {
-	list, err := stepsSlot.out(call)
+func outIntegers(call func(out raw.Smd_integers) raw.Smd_error) ([]int64, error) {
+	list, err := integersSlot.out(call)
 	if err != nil {
 		return nil, err
 	}
-	return raw.TakeSteps(list), nil
+	return raw.TakeIntegers(list), nil
 }
 
 func outInt64(call func(out *int64) raw.Smd_error) (int64, error) {

@@ -2,16 +2,17 @@ package smdebug
 
 import "github.com/libsmdebug/libsmdebug/bindings/go/internal/raw"
 
-// StoreFinding is one thing that [CheckStore] tried.
+// StoreFinding is the result of one check of [CheckStore].
 type StoreFinding struct {
 	Name    string // "address", "credentials", "list", "clock", "write", "read", "remove"
-	Code    Code   // 0, or what is wrong
-	Message string // what was found, or what is wrong and what to do
+	Code    Code   // 0 if the check passed
+	Message string // what was found, or the problem and what to do
 }
 
-// CheckStore tries what recording to a path and reading from it need, up to the first
-// failure; it writes, reads and removes one small file.  Of the settings those that begin
-// with "s3_" count.  It takes as long as the service does, within their timeouts.
+// CheckStore runs the checks that recording to a path and reading from it depend on, in
+// order, and stops at the first failure.  It writes, reads and removes one small file.
+// Only settings that begin with "s3_" have an effect.  Requests are limited by their
+// timeouts.
 func CheckStore(path string, settings map[string]string) ([]StoreFinding, error) {
 	if err := requireABI(); err != nil {
 		return nil, err

@@ -6,23 +6,23 @@ import (
 	"github.com/libsmdebug/libsmdebug/bindings/go/internal/raw"
 )
 
-// Tensor is a trial's tensor by its name.  It may be used by several goroutines at once,
-// also after the trial was closed.
+// Tensor is one tensor of a trial.  It is safe for concurrent use, also after the trial is
+// closed.
 //
-// Where it takes a mode, a step is the number that this mode counts.  Reading waits for
-// a file that a job has announced but not written, as the trial's setting
-// missing_file_retries says; [Trial.Cancel] ends that.
+// If a method takes a mode, its step numbers are those of that mode.  Reading waits for a
+// file that a job has announced but not yet written, as the trial's setting
+// missing_file_retries allows; [Trial.Cancel] ends the wait.
 type Tensor struct {
 	handle *handle[raw.Smd_tensor]
 }
 
-// Close frees the tensor's handle; its values live on.  It always returns nil.
+// Close frees the tensor's handle; its values stay valid.  It always returns nil.
 func (t *Tensor) Close() error {
 	t.handle.close()
 	return nil
 }
 
-// Name is the tensor's name; "" after Close.
+// Name returns the name of the tensor, or "" after Close.
 func (t *Tensor) Name() string {
 	handle, err := t.handle.acquire()
 	if err != nil {
@@ -32,8 +32,8 @@ func (t *Tensor) Name() string {
 	return raw.Smd_tensor_name(handle)
 }
 
-// OriginalName is the name the framework gave it, where a shape was saved with one; else
-// "".
+// OriginalName returns the name that the framework gave the tensor, if a shape was saved
+// with one, or "".
 func (t *Tensor) OriginalName() (string, error) {
 	handle, err := t.handle.acquire()
 	if err != nil {
@@ -45,11 +45,11 @@ func (t *Tensor) OriginalName() (string, error) {
 	})
 }
 
-// Steps are the steps of a mode at which it was saved and which every worker has
-// written, ascending.
+// Steps returns the steps of a mode at which every worker has written the tensor,
+// ascending.
 func (t *Tensor) Steps(mode Mode) ([]int64, error) { return t.steps(mode, false) }
 
-// AllSteps are the steps of a mode at which some worker has saved it, ascending.
+// AllSteps returns the steps of a mode at which any worker has saved the tensor, ascending.
 func (t *Tensor) AllSteps(mode Mode) ([]int64, error) { return t.steps(mode, true) }
 
 func (t *Tensor) steps(mode Mode, incompleteToo bool) ([]int64, error) {
@@ -58,24 +58,24 @@ func (t *Tensor) steps(mode Mode, incompleteToo bool) ([]int64, error) {
 		return nil, err
 	}
 	defer t.handle.release()
-	return outSteps(func(out raw.Smd_steps) raw.Smd_error {
+	return outIntegers(func(out raw.Smd_integers) raw.Smd_error {
 		return raw.Smd_tensor_steps(handle, int(mode), flag(incompleteToo), out)
 	})
 }
 
-// PrevSteps are the last count of its steps (0: all) that are not after step.
-func (t *Tensor) PrevSteps(step int64, count int, mode Mode) ([]int64, error) {
+// PrevSteps returns the last count steps (0: all) of the tensor up to and including step.
+func (t *Tensor) PrevSteps(step int64, mode Mode, count int) ([]int64, error) {
 	handle, err := t.handle.acquire()
 	if err != nil {
 		return nil, err
 	}
 	defer t.handle.release()
-	return outSteps(func(out raw.Smd_steps) raw.Smd_error {
-		return raw.Smd_tensor_prev_steps(handle, step, int64(count), int(mode), out)
+	return outIntegers(func(out raw.Smd_integers) raw.Smd_error {
+		return raw.Smd_tensor_prev_steps(handle, step, int(mode), int64(count), out)
 	})
 }
 
-// Workers are the names of the workers that saved it at a step, sorted.
+// Workers returns the sorted names of the workers that saved the tensor at a step.
 func (t *Tensor) Workers(step int64, mode Mode) ([]string, error) {
 	handle, err := t.handle.acquire()
 	if err != nil {
@@ -87,15 +87,15 @@ func (t *Tensor) Workers(step int64, mode Mode) ([]string, error) {
 	})
 }
 
-// ReadOption says more about what is read.
+// ReadOption modifies a read.
 type ReadOption func(*readOptions)
 
 type readOptions struct{ worker string }
 
-// FromWorker takes what a worker saved, not the first that has it.
+// FromWorker reads the value that this worker saved, instead of the first one found.
 func FromWorker(name string) ReadOption { return func(o *readOptions) { o.worker = name } }
 
-// read makes a call with the worker that the options name.
+// read calls a raw function with the worker that the options name.
 func (t *Tensor) read(options []ReadOption, call func(handle raw.Smd_tensor, worker string) error) error {
 	var given readOptions
 	for _, option := range options {
@@ -112,11 +112,11 @@ func (t *Tensor) read(options []ReadOption, call func(handle raw.Smd_tensor, wor
 	return call(handle, given.worker)
 }
 
-// Value is what was saved at a step: the elements.
+// Value returns the elements saved at a step.
 //
-// It fails with [ErrValueUnavailable] where the tensor was not saved at this step, or
-// only its reductions, and with [ErrStepUnavailable] or [ErrStepNotYet] where there is no
-// such step.
+// It fails with [ErrValueUnavailable] if the tensor was not saved at this step or only its
+// reductions were, and with [ErrStepUnavailable] or [ErrStepNotYet] if there is no such
+// step.
 func (t *Tensor) Value(step int64, mode Mode, options ...ReadOption) (value *Value, err error) {
 	err = t.read(options, func(handle raw.Smd_tensor, worker string) error {
 		value, err = outValue(func(out raw.Smd_value) raw.Smd_error {
@@ -127,10 +127,10 @@ func (t *Tensor) Value(step int64, mode Mode, options ...ReadOption) (value *Val
 	return value, err
 }
 
-// Shape is the shape at a step: the one saved, or the value's.
+// Shape returns the shape at a step: the saved one, or that of the value.
 func (t *Tensor) Shape(step int64, mode Mode, options ...ReadOption) (shape []int, err error) {
 	err = t.read(options, func(handle raw.Smd_tensor, worker string) error {
-		sizes, err := outSteps(func(out raw.Smd_steps) raw.Smd_error {
+		sizes, err := outIntegers(func(out raw.Smd_integers) raw.Smd_error {
 			return raw.Smd_tensor_shape(handle, step, int(mode), worker, out)
 		})
 		if err != nil {
@@ -145,8 +145,8 @@ func (t *Tensor) Shape(step int64, mode Mode, options ...ReadOption) (shape []in
 	return shape, err
 }
 
-// Reduction is a reduction at a step, by its name as in [ReductionConfig]: the one saved,
-// or computed from the value.  Of a complex number it is the real part.
+// Reduction returns a reduction at a step, by its name as in [ReductionConfig]: the saved
+// one, or one computed from the value.  For a complex number it returns the real part.
 func (t *Tensor) Reduction(step int64, mode Mode, name string, options ...ReadOption) (float64, error) {
 	value, err := t.ReductionValue(step, mode, name, options...)
 	if err != nil {
@@ -156,7 +156,7 @@ func (t *Tensor) Reduction(step int64, mode Mode, name string, options ...ReadOp
 	return value.Float64()
 }
 
-// ReductionValue is the same, with the type that it has.
+// ReductionValue is like Reduction, but keeps the type of the reduction.
 func (t *Tensor) ReductionValue(step int64, mode Mode, name string, options ...ReadOption) (value *Value, err error) {
 	reduction, absolute, err := splitReduction(name)
 	if err != nil {
@@ -171,7 +171,7 @@ func (t *Tensor) ReductionValue(step int64, mode Mode, name string, options ...R
 	return value, err
 }
 
-// Reductions are the names of the reductions saved at a step.
+// Reductions returns the names of the reductions saved at a step.
 func (t *Tensor) Reductions(step int64, mode Mode, options ...ReadOption) (names []string, err error) {
 	err = t.read(options, func(handle raw.Smd_tensor, worker string) error {
 		names, err = outStrings(func(out raw.Smd_strings) raw.Smd_error {

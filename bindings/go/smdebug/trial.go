@@ -8,24 +8,24 @@ import (
 	"github.com/libsmdebug/libsmdebug/bindings/go/internal/raw"
 )
 
-// Trial is what a job recorded, or is still recording.  It may be used by several
-// goroutines at once.
+// Trial is the recording of a job, finished or still running.  It is safe for concurrent
+// use.
 //
-// Every query first reads what was recorded since the last one; see [Trial.Still].
-// Where it takes a mode, a step is the number that this mode counts.
+// Every query first reads what was recorded since the last query; see [Trial.Still].  If a
+// method takes a mode, its step numbers are those of that mode.
 type Trial struct {
 	handle *handle[raw.Smd_trial]
 
 	mutex sync.Mutex
-	still int // how many want it to stand still
+	still int // number of callers that hold it still
 }
 
-// OpenTrial opens the trial in a folder, or at s3://bucket/prefix.  It waits for the
-// collections files of all workers, which a job writes with its first saved step: until
-// ctx is done, and at most for the setting wait_seconds (600).  A request to a server is
-// not broken off; the settings s3_... limit it.
+// OpenTrial opens the trial in a folder or at s3://bucket/prefix.  It waits until the
+// collections files of all workers exist, which a job writes with its first saved step.
+// The wait ends when ctx is done, or after the setting wait_seconds (600).  ctx does not
+// interrupt a request to a server; the settings s3_... limit it.
 //
-// It fails with [ErrMissingCollections] where nothing was recorded in that time.
+// It fails with [ErrMissingCollections] if nothing was recorded in that time.
 func OpenTrial(ctx context.Context, path string, options TrialOptions) (*Trial, error) {
 	const what = "opening a trial"
 	if err := requireABI(); err != nil {
@@ -40,7 +40,7 @@ func OpenTrial(ctx context.Context, path string, options TrialOptions) (*Trial, 
 	}
 	stop := context.AfterFunc(ctx, t.Cancel)
 	err = t.call(raw.Smd_trial_load)
-	// One that was cancelled is of no use, even if it was loaded just before.
+	// A cancelled trial is unusable, even if it was loaded just before.
 	if !stop() {
 		err = fmt.Errorf("smdebug: %s: %w", what, ctx.Err())
 	}
@@ -71,15 +71,15 @@ func newTrial(path string, options *TrialOptions) (*Trial, error) {
 	return t, nil
 }
 
-// Close frees the trial; its tensors and values live on.  It always returns nil.
+// Close frees the trial; its tensors and values stay valid.  It always returns nil.
 func (t *Trial) Close() error {
 	t.handle.close()
 	return nil
 }
 
-// Cancel ends every wait on the trial and its tensors, now and later, with
-// [ErrCancelled]; also reads of values that wait for a file that a job has announced but
-// not written.  To give a trial up with a context:
+// Cancel ends every wait on the trial and its tensors, now and later, with [ErrCancelled].
+// This includes reads that wait for a file that a job has announced but not written.  To
+// tie the trial to a context:
 //
 //	defer context.AfterFunc(ctx, trial.Cancel)()
 func (t *Trial) Cancel() {
@@ -100,10 +100,11 @@ func (t *Trial) call(call func(raw.Smd_trial) raw.Smd_error) error {
 	return take(call(handle))
 }
 
-// Path is the path as it was given; "" after Close.
+// Path returns the path as it was given, or "" after Close.
 func (t *Trial) Path() string { return t.text(raw.Smd_trial_path) }
 
-// Name is the name that was given, or the last part of the path; "" after Close.
+// Name returns the name given in the options or the last part of the path, or "" after
+// Close.
 func (t *Trial) Name() string { return t.text(raw.Smd_trial_name) }
 
 func (t *Trial) text(call func(raw.Smd_trial) string) string {
@@ -115,11 +116,11 @@ func (t *Trial) text(call func(raw.Smd_trial) string) string {
 	return call(handle)
 }
 
-// Refresh reads what was recorded since the last time.
+// Refresh reads what was recorded since the last refresh.
 func (t *Trial) Refresh() error { return t.call(raw.Smd_trial_refresh) }
 
-// Still makes all queries see one state of things, until the function it returns is
-// called.  Only waiting for a step, and Refresh, read what is new.
+// Still freezes the trial: until the function it returns is called, all queries see the
+// same state.  Only Refresh and waiting for a step read new data.
 //
 //	defer trial.Still()()
 func (t *Trial) Still() (move func()) {
@@ -146,7 +147,7 @@ func (t *Trial) setAutoRefresh(on bool) {
 	raw.Smd_trial_set_auto_refresh(handle, flag(on))
 }
 
-// HasEnded says whether the job has ended and everything it recorded is known.
+// HasEnded reports whether the job has ended and the trial has read everything it recorded.
 func (t *Trial) HasEnded() bool {
 	handle, err := t.handle.acquire()
 	if err != nil {
@@ -156,7 +157,7 @@ func (t *Trial) HasEnded() bool {
 	return raw.Smd_trial_has_ended(handle) != 0
 }
 
-// LastCompleteStep is the last global step that is complete, or -1.
+// LastCompleteStep returns the last complete global step, or -1 if there is none.
 func (t *Trial) LastCompleteStep() int64 {
 	handle, err := t.handle.acquire()
 	if err != nil {
@@ -166,10 +167,10 @@ func (t *Trial) LastCompleteStep() int64 {
 	return raw.Smd_trial_last_complete_step(handle)
 }
 
-// Workers are the names of the workers that recorded, sorted.
+// Workers returns the sorted names of the workers that recorded.
 func (t *Trial) Workers() ([]string, error) { return t.strings(raw.Smd_trial_workers) }
 
-// Collections are the names of all collections, in the order of the collections file.
+// Collections returns the names of all collections, in the order of the collections file.
 func (t *Trial) Collections() ([]string, error) { return t.strings(raw.Smd_trial_collections) }
 
 func (t *Trial) strings(call func(raw.Smd_trial, raw.Smd_strings) raw.Smd_error) ([]string, error) {
@@ -181,8 +182,8 @@ func (t *Trial) strings(call func(raw.Smd_trial, raw.Smd_strings) raw.Smd_error)
 	return outStrings(func(out raw.Smd_strings) raw.Smd_error { return call(handle, out) })
 }
 
-// Collection is the collection of that name, made (empty) if missing; shared with the
-// trial.
+// Collection returns the collection with that name, shared with the trial.  It fails with
+// [ErrNotFound] if the trial has no such collection.
 func (t *Trial) Collection(name string) (*Collection, error) {
 	if err := checkText("collection", name); err != nil {
 		return nil, err
@@ -197,8 +198,8 @@ func (t *Trial) Collection(name string) (*Collection, error) {
 	})
 }
 
-// Tensor is the tensor of that name.  It fails with [ErrTensorUnavailable] where none
-// was saved so far.
+// Tensor returns the tensor with that name.  It fails with [ErrTensorUnavailable] if no
+// such tensor has been saved.
 func (t *Trial) Tensor(name string) (*Tensor, error) {
 	if err := checkText("tensor", name); err != nil {
 		return nil, err
@@ -219,9 +220,9 @@ func (t *Trial) Tensor(name string) (*Tensor, error) {
 	return tensor, nil
 }
 
-// Prefetch reads the values of several tensors at several steps at once, which pays
-// where each is a request.  [Tensor.Value] then gives each out once from memory, of
-// which at most 256 MiB are kept.
+// Prefetch reads the values of several tensors at several steps at once, which is faster if
+// each read is a request.  [Tensor.Value] serves each prefetched value once from memory.
+// At most 256 MiB are kept.
 func (t *Trial) Prefetch(tensors []string, steps []int64, mode Mode) error {
 	handle, err := t.handle.acquire()
 	if err != nil {
@@ -240,9 +241,9 @@ func (t *Trial) Prefetch(tensors []string, steps []int64, mode Mode) error {
 	return take(raw.Smd_trial_prefetch(handle, names, first, int64(len(steps)), int(mode)))
 }
 
-// ExportTensorboard writes what the trial holds now for stock TensorBoard: tensors of one
-// element as scalars, of others a histogram and statistics over the steps.  Each mode is
-// a run; with several workers each worker of it.
+// ExportTensorboard writes the current content of the trial for stock TensorBoard.  Tensors
+// of one element become scalars; all others become a histogram and statistics over the
+// steps.  Each mode is a run; with several workers, each mode of each worker is.
 func (t *Trial) ExportTensorboard(folder string) error {
 	if err := checkText("folder", folder); err != nil {
 		return err

@@ -8,22 +8,22 @@ import (
 	"github.com/libsmdebug/libsmdebug/bindings/go/internal/raw"
 )
 
-// TrialOptions say how a trial is opened.  Their zero value is good.
+// TrialOptions configure how a trial is opened.  The zero value is useful.
 type TrialOptions struct {
 	Name      string // "": the last part of the path
-	FirstStep int64  // only global steps from this one on are read
-	EndStep   int64  // and before this one; 0: all
+	FirstStep int64  // first global step that is read
+	EndStep   int64  // first global step that is not read; 0: all are
 
-	// Logger gets the lines of the library, on whatever thread they arise; nil: they go
-	// to stderr.  It must not use the trial.
+	// Logger receives the log lines of the library, on any thread; nil: stderr.  It must
+	// not use the trial.
 	Logger *slog.Logger
 
-	// Settings are all other options by their names, as "wait_seconds" or "s3_region":
+	// Settings sets all other options by name, such as "wait_seconds" or "s3_region";
 	// docs/c.md and docs/s3.md list them.
 	Settings map[string]string
 }
 
-// The raw options, the caller's to free.
+// toRaw returns raw options that the caller frees.
 func (o *TrialOptions) toRaw() (raw.Smd_trial_options, error) {
 	options, err := trialOptionsSlot.out(raw.Smd_trial_options_new)
 	if err != nil {
@@ -42,7 +42,7 @@ func (o *TrialOptions) toRaw() (raw.Smd_trial_options, error) {
 	return options, nil
 }
 
-// What is set by name.
+// settings returns the options that are set by name.
 func (o *TrialOptions) settings() map[string]string {
 	settings := maps.Clone(o.Settings)
 	if settings == nil {

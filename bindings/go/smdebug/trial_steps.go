@@ -10,10 +10,10 @@ import (
 	"github.com/libsmdebug/libsmdebug/bindings/go/internal/raw"
 )
 
-// Steps are the steps of a mode that every worker has written, ascending.
+// Steps returns the steps of a mode that every worker has written, ascending.
 func (t *Trial) Steps(mode Mode) ([]int64, error) { return t.steps(mode, false) }
 
-// AllSteps are the steps of a mode that some worker has written, ascending.
+// AllSteps returns the steps of a mode that any worker has written, ascending.
 func (t *Trial) AllSteps(mode Mode) ([]int64, error) { return t.steps(mode, true) }
 
 func (t *Trial) steps(mode Mode, incompleteToo bool) ([]int64, error) {
@@ -22,19 +22,19 @@ func (t *Trial) steps(mode Mode, incompleteToo bool) ([]int64, error) {
 		return nil, err
 	}
 	defer t.handle.release()
-	return outSteps(func(out raw.Smd_steps) raw.Smd_error {
+	return outIntegers(func(out raw.Smd_integers) raw.Smd_error {
 		return raw.Smd_trial_steps(handle, int(mode), flag(incompleteToo), out)
 	})
 }
 
-// Modes are the modes of the steps seen so far, ascending.
+// Modes returns the modes of the steps seen so far, ascending.
 func (t *Trial) Modes() ([]Mode, error) {
 	handle, err := t.handle.acquire()
 	if err != nil {
 		return nil, err
 	}
 	defer t.handle.release()
-	numbers, err := outSteps(func(out raw.Smd_steps) raw.Smd_error {
+	numbers, err := outIntegers(func(out raw.Smd_integers) raw.Smd_error {
 		return raw.Smd_trial_modes(handle, out)
 	})
 	found := make([]Mode, len(numbers))
@@ -44,37 +44,37 @@ func (t *Trial) Modes() ([]Mode, error) {
 	return found, err
 }
 
-// ModeStep is what a global step was: its mode and mode step, or AnyMode and -1 if it
-// was not seen.
-func (t *Trial) ModeStep(globalStep int64) (Mode, int64, error) {
+// ModeStep returns the mode step and the mode of a global step, or -1 and AnyMode if the
+// step was not seen.
+func (t *Trial) ModeStep(globalStep int64) (int64, Mode, error) {
 	handle, err := t.handle.acquire()
 	if err != nil {
-		return AnyMode, -1, err
+		return -1, AnyMode, err
 	}
 	defer t.handle.release()
 	mode := raw.New_int32_slot()
 	if mode == nil {
-		return AnyMode, -1, errNoMemory
+		return -1, AnyMode, errNoMemory
 	}
 	defer raw.Delete_int32_slot(mode)
 	step, err := outInt64(func(out *int64) raw.Smd_error {
-		return raw.Smd_trial_mode_step(handle, globalStep, mode, out)
+		return raw.Smd_trial_mode_step(handle, globalStep, out, mode)
 	})
 	if err != nil {
-		return AnyMode, -1, err
+		return -1, AnyMode, err
 	}
-	return Mode(raw.Int32_slot_value(mode)), step, nil
+	return step, Mode(raw.Int32_slot_value(mode)), nil
 }
 
-// GlobalStep is the global number of a mode's step, or -1 if it was not seen.
-func (t *Trial) GlobalStep(mode Mode, step int64) (int64, error) {
+// GlobalStep returns the global number of a mode's step, or -1 if the step was not seen.
+func (t *Trial) GlobalStep(step int64, mode Mode) (int64, error) {
 	handle, err := t.handle.acquire()
 	if err != nil {
 		return -1, err
 	}
 	defer t.handle.release()
 	global, err := outInt64(func(out *int64) raw.Smd_error {
-		return raw.Smd_trial_global_step(handle, int(mode), step, out)
+		return raw.Smd_trial_global_step(handle, step, int(mode), out)
 	})
 	if err != nil {
 		return -1, err
@@ -82,7 +82,7 @@ func (t *Trial) GlobalStep(mode Mode, step int64) (int64, error) {
 	return global, nil
 }
 
-// StepState says whether a step is there, will never be, or may still come.
+// StepState reports whether a step is available, will never be, or may still come.
 func (t *Trial) StepState(step int64, mode Mode) (StepState, error) {
 	handle, err := t.handle.acquire()
 	if err != nil {
@@ -98,10 +98,10 @@ func (t *Trial) StepState(step int64, mode Mode) (StepState, error) {
 	return StepState(raw.Int32_slot_value(state)), err
 }
 
-// WaitForStep waits until the step is there, or ctx is done.
+// WaitForStep waits until the step is available or ctx is done.
 //
-// It fails with [ErrStepUnavailable] for a step that was passed over, and with
-// [ErrNoMoreData] for one after the end of a job that has ended.
+// It fails with [ErrStepUnavailable] if the job did not save the step, and with
+// [ErrNoMoreData] if the job ended before it.
 func (t *Trial) WaitForStep(ctx context.Context, step int64, mode Mode) error {
 	what := fmt.Sprintf("waiting for step %d of %v", step, mode)
 	return waitInSlices(ctx, what, func(milliseconds int) error {
@@ -111,8 +111,8 @@ func (t *Trial) WaitForStep(ctx context.Context, step int64, mode Mode) error {
 	})
 }
 
-// Follow gives the steps of a mode from first on, one after the other, as the job
-// records them; it ends with the job.  An error, also that of ctx, is given out last.
+// Follow yields the steps of a mode from first on as the job records them, and stops when
+// the job ends.  If waiting fails or ctx is done, the error is yielded last.
 //
 //	for step, err := range trial.Follow(ctx, smdebug.Train, 0) {
 //		if err != nil { return err }
@@ -122,7 +122,7 @@ func (t *Trial) Follow(ctx context.Context, mode Mode, first int64) iter.Seq2[in
 	return t.follow(ctx, mode, first, 0)
 }
 
-// follow gives the steps first <= s < end; end 0: until the job ends.
+// follow yields the steps first <= s < end; if end is 0, until the job ends.
 func (t *Trial) follow(ctx context.Context, mode Mode, first, end int64) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
 		var seen []int64
@@ -148,7 +148,8 @@ func (t *Trial) follow(ctx context.Context, mode Mode, first, end int64) iter.Se
 	}
 }
 
-// stepsFrom are the known steps from one on; asked for only where seen has none.
+// stepsFrom returns the known steps from one on; it queries the trial only if seen has
+// none.
 func (t *Trial) stepsFrom(seen []int64, step int64, mode Mode) ([]int64, error) {
 	later := func(steps []int64) []int64 {
 		at, _ := slices.BinarySearch(steps, step)
@@ -161,7 +162,7 @@ func (t *Trial) stepsFrom(seen []int64, step int64, mode Mode) ([]int64, error) 
 	return later(known), err
 }
 
-// NameCondition narrows what [Trial.TensorNames] finds.
+// NameCondition restricts the result of [Trial.TensorNames].
 type NameCondition func(*nameQuery)
 
 type nameQuery struct {
@@ -171,26 +172,26 @@ type nameQuery struct {
 	collection string
 }
 
-// AtStep is the condition that the tensor was saved at a step of a mode.
+// AtStep selects tensors that were saved at a step of a mode.
 func AtStep(step int64, mode Mode) NameCondition {
 	return func(q *nameQuery) { q.step, q.mode = step, mode }
 }
 
-// InMode is the condition that the tensor was saved in a mode.
+// InMode selects tensors that were saved in a mode.
 func InMode(mode Mode) NameCondition { return func(q *nameQuery) { q.mode = mode } }
 
-// Matching is the condition that one of the regular expressions is found in the name.
+// Matching selects tensors whose name contains a match of one of the regular expressions.
 func Matching(regexes ...string) NameCondition {
 	return func(q *nameQuery) { q.regexes = append(q.regexes, regexes...) }
 }
 
-// InCollection is the condition that the tensor is in the trial's collection of that
-// name.
+// InCollection selects tensors of the trial's collection with that name.
 func InCollection(name string) NameCondition {
 	return func(q *nameQuery) { q.collection = name }
 }
 
-// TensorNames are the names of tensors saved so far that meet all conditions, sorted.
+// TensorNames returns the sorted names of the tensors saved so far that meet all
+// conditions.
 func (t *Trial) TensorNames(conditions ...NameCondition) ([]string, error) {
 	query := nameQuery{step: -1, mode: Global}
 	for _, condition := range conditions {

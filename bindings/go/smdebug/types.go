@@ -6,13 +6,13 @@ import (
 	"github.com/libsmdebug/libsmdebug/bindings/go/internal/raw"
 )
 
-// Mode says what a step is done for.
+// Mode is the purpose of a step, such as training or evaluation.
 type Mode int32
 
-// The modes.  Each counts its own steps from 0; Global numbers all of a job in one row,
-// and is what a job is in that sets no mode.
+// The modes.  Each mode counts its own steps from 0.  Global counts the steps of all modes
+// together, and is the mode of a job that sets none.
 const (
-	AnyMode Mode = 0 // every mode, where a function says it takes this
+	AnyMode Mode = 0 // every mode, in functions that accept it
 	Train   Mode = 1
 	Eval    Mode = 2
 	Predict Mode = 3
@@ -21,7 +21,7 @@ const (
 
 var modes = [...]Mode{Train, Eval, Predict, Global}
 
-// String is the mode's name, as "TRAIN".
+// String returns the name of the mode, such as "TRAIN".
 func (m Mode) String() string {
 	if m == AnyMode {
 		return "ANY"
@@ -54,23 +54,23 @@ const (
 	String       DType = 50
 )
 
-// String is the type's name, as "float32".
+// String returns the name of the type, such as "float32".
 func (d DType) String() string { return nameOf("DType", raw.Smd_dtype_name(int(d)), int(d)) }
 
-// Size is the number of bytes of one element; 0 for String.
+// Size returns the number of bytes of one element; 0 for String.
 func (d DType) Size() int { return int(raw.Smd_dtype_size(int(d))) }
 
-// StepState says whether a step is there.
+// StepState is the availability of a step.
 type StepState int32
 
 // The states of a step.
 const (
 	StepUnavailable StepState = 0 // it was not saved and never will be
 	StepAvailable   StepState = 1
-	StepNotYet      StepState = 2 // it may still come
+	StepNotYet      StepState = 2 // the job may still save it
 )
 
-// String is the state's name, as "AVAILABLE".
+// String returns the name of the state, such as "AVAILABLE".
 func (s StepState) String() string {
 	switch s {
 	case StepUnavailable:

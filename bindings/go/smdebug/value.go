@@ -8,13 +8,13 @@ import (
 	"github.com/libsmdebug/libsmdebug/bindings/go/internal/raw"
 )
 
-// Value is one tensor's elements at one step, which nobody can change.  It may be used by
-// several goroutines at once, also after its tensor and trial were closed.
+// Value holds the elements of one tensor at one step.  It is immutable and safe for
+// concurrent use, also after its tensor and trial are closed.
 type Value struct {
 	handle *handle[raw.Smd_value]
 	dtype  DType
 	shape  []int
-	bytes  []byte // the library's
+	bytes  []byte // owned by the library
 }
 
 func outValue(call func(out raw.Smd_value) raw.Smd_error) (*Value, error) {
@@ -32,19 +32,19 @@ func outValue(call func(out raw.Smd_value) raw.Smd_error) (*Value, error) {
 	return v, nil
 }
 
-// Close frees the value, and with it what Bytes gave out.  It always returns nil.
+// Close frees the value and with it the slice returned by Bytes.  It always returns nil.
 func (v *Value) Close() error {
 	v.handle.close()
 	return nil
 }
 
-// DType is the type of the elements.
+// DType returns the type of the elements.
 func (v *Value) DType() DType { return v.dtype }
 
-// Shape is the size of each dimension.
+// Shape returns the size of each dimension.
 func (v *Value) Shape() []int { return slices.Clone(v.shape) }
 
-// Len is the number of elements.
+// Len returns the number of elements.
 func (v *Value) Len() int {
 	elements := 1
 	for _, size := range v.shape {
@@ -53,12 +53,12 @@ func (v *Value) Len() int {
 	return elements
 }
 
-// Bytes are the elements themselves in row-major order, as the machine has them in
-// memory; nil for text.
+// Bytes returns the elements in row-major order and in the machine's own representation, or
+// nil for text.
 //
-// There is no copy.  They must not be changed, and not be used when the value is closed
-// or was forgotten: unless it is closed after the last use, end that with
-// runtime.KeepAlive(value).
+// The slice is not a copy.  Do not change it, and do not use it after the value is closed
+// or garbage collected.  If you do not close the value after the last use, call
+// runtime.KeepAlive(value) there.
 func (v *Value) Bytes() ([]byte, error) {
 	if _, err := v.handle.acquire(); err != nil {
 		return nil, err
@@ -67,8 +67,8 @@ func (v *Value) Bytes() ([]byte, error) {
 	return v.bytes, nil
 }
 
-// Elements are a copy of the elements in row-major order.  T must be what the value
-// holds: nothing is converted.  int and uint hold what they were saved as.
+// Elements returns a copy of the elements in row-major order.  T must match the type of the
+// value: nothing is converted.  int and uint match the integers of their size.
 //
 // See [Value.Float64s], [Value.Float32s] and [Value.Int64s] for conversions.
 func Elements[T Element](v *Value) ([]T, error) {
@@ -85,7 +85,8 @@ func Elements[T Element](v *Value) ([]T, error) {
 	})
 }
 
-// A byte of a file may be neither 0 nor 1, which a Go bool has to be.
+// boolsAs normalizes the bytes: a file may hold a byte that is neither 0 nor 1, which a Go
+// bool must not be.
 func boolsAs[T Element](from []byte) []T {
 	to := make([]T, len(from))
 	bytes := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(to))), len(to))
@@ -108,11 +109,11 @@ func copyAs[T any](v *Value, convert func(from []byte) []T) ([]T, error) {
 func (v *Value) isNot(wanted string) error {
 	return &Error{
 		Code:    ErrUnsupported,
-		Message: fmt.Sprintf("the value holds %v, which is not given out as %s", v.dtype, wanted),
+		Message: fmt.Sprintf("the value holds %v, which cannot be read as %s", v.dtype, wanted),
 	}
 }
 
-// Strings are the elements of a text tensor in row-major order.
+// Strings returns the elements of a text tensor in row-major order.
 func (v *Value) Strings() ([]string, error) {
 	handle, err := v.handle.acquire()
 	if err != nil {
@@ -124,7 +125,8 @@ func (v *Value) Strings() ([]string, error) {
 	})
 }
 
-// Float64 is the one element of a value that has one; of a complex number the real part.
+// Float64 returns the element of a value that has exactly one; for a complex number, its
+// real part.
 func (v *Value) Float64() (float64, error) {
 	handle, err := v.handle.acquire()
 	if err != nil {
@@ -140,8 +142,8 @@ func (v *Value) Float64() (float64, error) {
 	return raw.Double_slot_value(place), err
 }
 
-// Reduce computes a reduction over all elements, by its name as in [ReductionConfig].  Of
-// a complex number it is the real part.
+// Reduce computes a reduction over all elements, by its name as in [ReductionConfig].  For
+// a complex number it returns the real part.
 func (v *Value) Reduce(name string) (float64, error) {
 	reduced, err := v.ReduceValue(name)
 	if err != nil {
@@ -151,7 +153,7 @@ func (v *Value) Reduce(name string) (float64, error) {
 	return reduced.Float64()
 }
 
-// ReduceValue is the same, with the type that NumPy gives the reduction.
+// ReduceValue is like Reduce, but returns the type that NumPy gives the reduction.
 func (v *Value) ReduceValue(name string) (*Value, error) {
 	reduction, absolute, err := splitReduction(name)
 	if err != nil {

@@ -12,7 +12,7 @@ func TestConversions(t *testing.T) {
 	infinity, nan := math.Inf(1), math.NaN()
 	for name, test := range map[string]struct {
 		view     smdebug.View
-		float64s []float64 // nil: unsupported, as the other two
+		float64s []float64 // nil: unsupported, as for the other two
 		float32s bool
 		int64s   []int64
 	}{

@@ -11,31 +11,31 @@ import (
 	"github.com/libsmdebug/libsmdebug/bindings/go/internal/raw"
 )
 
-// Element is what Go has of the types of elements.  int and uint are saved as the
-// numbers of 64 or 32 bits that they are.
+// Element lists the Go types that a tensor can hold.  int and uint are saved as integers of
+// their size, 64 or 32 bits.
 type Element interface {
 	~float32 | ~float64 | ~complex64 | ~complex128 | ~bool |
 		~int | ~int8 | ~int16 | ~int32 | ~int64 |
 		~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }
 
-// View is a tensor in memory of the caller, to be saved.  It is made by [ViewOf],
-// [Scalar], [ViewOfBytes] or [ViewOfStrings]; the memory stays the caller's and is only
-// read while it is saved.
+// View describes a tensor in the caller's memory.  [ViewOf], [Scalar], [ViewOfBytes] and
+// [ViewOfStrings] make one.  The caller keeps the memory, which is only read while it is
+// saved.
 type View struct {
 	data    unsafe.Pointer
 	texts   []string
 	strides []int
-	count   int // elements in data
+	count   int // number of elements in data
 	dtype   DType
 	fault   string
 
-	// In the view itself, or each view would need memory for it.
+	// The array is part of the view, so that a view needs no allocation.
 	shape [raw.MaxRank]int
 	rank  int
 }
 
-// ViewOf is a tensor of the elements in data, in row-major order.  Without a shape it
+// ViewOf returns a view of the elements in data, in row-major order.  Without a shape it
 // has one dimension.
 func ViewOf[T Element](data []T, shape ...int) View {
 	view := View{
@@ -47,20 +47,20 @@ func ViewOf[T Element](data []T, shape ...int) View {
 	return view
 }
 
-// Scalar is a tensor of one element, with the shape (1) that lone numbers have in every
-// language.
+// Scalar returns a view of one element with the shape (1), which single numbers have in
+// every language.
 func Scalar[T Element](element T) View { return ViewOf([]T{element}) }
 
-// ViewOfBytes is a tensor of elements as the machine has them in memory, for those that
-// Go has no type for, as [BFloat16].  Without a shape it has one dimension.
+// ViewOfBytes returns a view of elements in the machine's own representation.  Use it for
+// types that Go lacks, such as [BFloat16].  Without a shape it has one dimension.
 func ViewOfBytes(dtype DType, data []byte, shape ...int) View {
 	view := View{data: unsafe.Pointer(unsafe.SliceData(data)), dtype: dtype}
 	size := dtype.Size()
 	switch {
 	case size == 0:
-		view.fault = fmt.Sprintf("elements of %v are not given as bytes", dtype)
+		view.fault = fmt.Sprintf("elements of %v cannot be passed as bytes", dtype)
 	case len(data)%size != 0:
-		view.fault = fmt.Sprintf("%d bytes are no whole number of %v", len(data), dtype)
+		view.fault = fmt.Sprintf("%d bytes are not a multiple of the size of %v", len(data), dtype)
 	default:
 		view.count = len(data) / size
 	}
@@ -68,7 +68,7 @@ func ViewOfBytes(dtype DType, data []byte, shape ...int) View {
 	return view
 }
 
-// ViewOfStrings is a tensor of text, in UTF-8 and without NUL.  Without a shape it has
+// ViewOfStrings returns a view of text, in UTF-8 and without NUL.  Without a shape it has
 // one dimension.
 func ViewOfStrings(data []string, shape ...int) View {
 	view := View{texts: data, count: len(data), dtype: String}
@@ -76,7 +76,7 @@ func ViewOfStrings(data []string, shape ...int) View {
 	return view
 }
 
-// Reshape gives the tensor exactly this shape; none are no dimensions.
+// Reshape sets the shape to exactly these sizes; without sizes there are no dimensions.
 func (v View) Reshape(shape ...int) View {
 	v.rank = copy(v.shape[:], shape)
 	if len(shape) > raw.MaxRank {
@@ -85,8 +85,8 @@ func (v View) Reshape(shape ...int) View {
 	return v
 }
 
-// WithStrides says how many elements lie from one to the next in each dimension.  All
-// of them must lie in the memory of the view; so no stride is negative.
+// WithStrides sets the distance in elements between neighbors in each dimension.  All
+// elements must lie in the memory of the view, so no stride may be negative.
 func (v View) WithStrides(strides ...int) View {
 	v.strides = strides
 	return v
@@ -100,8 +100,8 @@ func (v *View) setShape(shape []int, count int) {
 	*v = v.Reshape(shape...)
 }
 
-// lend checks the view and returns where C finds the elements; unlend them then.
-func (v *View) lend() (data unsafe.Pointer, err error) {
+// toC checks the view and returns the address of its elements for C; call freeC afterwards.
+func (v *View) toC() (data unsafe.Pointer, err error) {
 	if err := v.check(); err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (v *View) lend() (data unsafe.Pointer, err error) {
 	return v.data, nil
 }
 
-func (v *View) unlend(data unsafe.Pointer) {
+func (v *View) freeC(data unsafe.Pointer) {
 	if v.dtype == String {
 		raw.FreeTexts(data)
 	}
@@ -144,7 +144,7 @@ func (v *View) check() error {
 	return v.checkStrides(elements == 0)
 }
 
-// How many elements the shape has.
+// elements returns the number of elements of the shape.
 func (v *View) elements() (int, error) {
 	elements, overflow := uint(1), uint(0)
 	for _, size := range v.sizes() {
@@ -164,7 +164,7 @@ func (v *View) elements() (int, error) {
 	return int(elements), nil
 }
 
-// checkStrides follows them to the last element.
+// checkStrides checks that the last element lies in the data.
 func (v *View) checkStrides(isEmpty bool) error {
 	if isEmpty {
 		return nil

@@ -133,7 +133,7 @@ func TestBadViews(t *testing.T) {
 		"negative stride":  {smdebug.ViewOf(data, 6).WithStrides(-1), "negative stride"},
 		"no data":          {smdebug.ViewOf[float32](nil, 1).WithStrides(0), "leads out"},
 		"half elements":    {smdebug.ViewOfBytes(smdebug.Float16, make([]byte, 3)), "3 bytes"},
-		"strings as bytes": {smdebug.ViewOfBytes(smdebug.String, make([]byte, 8)), "not given as bytes"},
+		"strings as bytes": {smdebug.ViewOfBytes(smdebug.String, make([]byte, 8)), "cannot be passed as bytes"},
 		"no such type":     {smdebug.ViewOfBytes(99, make([]byte, 8)), "DType(99)"},
 		"NUL":              {smdebug.ViewOfStrings([]string{"a\x00b"}), "NUL"},
 		"nothing":          {smdebug.View{}, "0"},

@@ -7,11 +7,12 @@ import (
 	"time"
 )
 
-// How long one call into the library may wait before Go looks at its context.
+// longestSlice limits how long one call into the library waits before Go checks the
+// context.
 const longestSlice = 50 * time.Millisecond
 
-// waitInSlices makes a call that waits for some milliseconds again and again until it
-// does not time out, or ctx is done.
+// waitInSlices repeats a call that waits for some milliseconds until it returns anything
+// but a timeout, or ctx is done.
 func waitInSlices(ctx context.Context, what string, call func(milliseconds int) error) error {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -19,7 +20,7 @@ func waitInSlices(ctx context.Context, what string, call func(milliseconds int) 
 		}
 		slice := longestSlice
 		if deadline, has := ctx.Deadline(); has {
-			// Rounded up: waiting too short would be waiting in a busy loop.
+			// Round up: a wait that is too short would be a busy loop.
 			slice = min(slice, time.Until(deadline)+time.Millisecond)
 		}
 		err := call(int(max(slice, 0) / time.Millisecond))
@@ -29,7 +30,7 @@ func waitInSlices(ctx context.Context, what string, call func(milliseconds int) 
 	}
 }
 
-// A server that is too slow times out as well; then a fact says so.
+// A slow server also times out; then the error has a detail "cause".
 func isEndOfSlice(err error) bool {
 	var failure *Error
 	return errors.As(err, &failure) && failure.Code == ErrTimeout &&

@@ -11,7 +11,7 @@ import (
 	"github.com/libsmdebug/libsmdebug/bindings/go/smdebug"
 )
 
-// A wait that was given up must end this much later at the latest.
+// A cancelled wait must return at most this much later.
 const soon = 2 * time.Second
 
 func afterMilliseconds(t *testing.T, milliseconds time.Duration) context.Context {
@@ -33,7 +33,7 @@ func TestContextsEndWaits(t *testing.T) {
 	must(t, hook.Flush(context.Background()))
 	trial := openTrial(t, path)
 	rule := got(smdebug.NewBuiltinRule("VanishingGradient", nil))(t)
-	panel := got(newPanel("1e-6", smdebug.ActionWarn))(t)
+	rules := got(newRuleSet("1e-6", smdebug.ActionWarn))(t)
 	for name, wait := range map[string]func(context.Context) error{
 		"WaitForStep": func(ctx context.Context) error { return trial.WaitForStep(ctx, 5, smdebug.Train) },
 		"OpenTrial": func(ctx context.Context) error {
@@ -53,8 +53,8 @@ func TestContextsEndWaits(t *testing.T) {
 			_, err := smdebug.RunRule(ctx, rule, trial, smdebug.RunOptions{})
 			return err
 		},
-		"Panel.Follow": func(ctx context.Context) (err error) {
-			for _, err = range panel.Follow(ctx, trial, smdebug.StepRange{}) {
+		"RuleSet.Follow": func(ctx context.Context) (err error) {
+			for _, err = range rules.Follow(ctx, trial, smdebug.StepRange{}) {
 			}
 			return err
 		},
@@ -80,7 +80,7 @@ func TestContextsEndWaits(t *testing.T) {
 	if err := hook.Flush(cancelled()); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	// None of these has harmed the trial.
+	// These waits must not have affected the trial.
 	if steps := got(trial.Steps(smdebug.Train))(t); !slices.Equal(steps, []int64{0}) {
 		t.Error(steps)
 	}
@@ -123,7 +123,7 @@ func TestFollowALiveTrial(t *testing.T) {
 	if !slices.Equal(steps, []int64{3, 6, 9, 12, 15, 18}) {
 		t.Error(steps)
 	}
-	// Once more, when all is there, and not to the end.
+	// Follow again when all steps are there, and stop before the last.
 	steps = nil
 	for step := range trial.Follow(context.Background(), smdebug.Global, 0) {
 		if steps = append(steps, step); step == 6 {
@@ -141,7 +141,7 @@ func TestWaitForStep(t *testing.T) {
 	recordStep(t, hook, loss)
 	trial := openTrial(t, path)
 	go func() {
-		time.Sleep(120 * time.Millisecond) // more than a slice
+		time.Sleep(120 * time.Millisecond) // longer than a slice
 		for range 2 {
 			recordStep(t, hook, loss)
 		}

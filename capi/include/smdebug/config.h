@@ -10,18 +10,18 @@ SMD_BEGIN_DECLS
 
 /* ---- save config: per mode, which mode steps are saved ------------------- */
 
-/* Makes a save config in which no mode is given.  A mode that is not given
- * takes its settings from what the config is merged with, and at last the
- * defaults: every 500th step, counted from 0, without end.
+/* Makes a save config without settings.  A mode without settings uses those of the
+ * config it is merged with, or else the defaults: every 500th step from 0, without
+ * end.
  *
  * Fails: INVALID_ARGUMENT.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_save_config_new(smd_save_config **out) SMD_NOEXCEPT;
 
-/* Gives `mode` (or all, SMD_MODE_ANY) its settings.  A mode step s is saved if
- * it is among `steps`, or if first <= s < end and s % every == 0.
- * `every` >= 1; `first` >= 0; `end` > first, or -1 for no end; `steps` holds
- * `step_count` numbers >= 0 and may be NULL if that is 0.
+/* Sets `mode` (SMD_MODE_ANY: every mode).  A mode step s is saved if `steps`
+ * contains it, or if first <= s < end and s % every == 0.
+ * `every` >= 1; `first` >= 0; `end` is -1 for no end; if `end` <= `first`, only `steps`
+ * are saved.  `steps` holds `step_count` numbers >= 0 and may be NULL if that is 0.
  *
  * Fails: INVALID_ARGUMENT, INVALID_CONFIG.
  * Thread: one.   Since: 1.0 */
@@ -29,35 +29,35 @@ SMD_FALLIBLE smd_save_config_set(smd_save_config *config, smd_mode mode, int64_t
                                  int64_t first, int64_t end, const int64_t *steps,
                                  size_t step_count) SMD_NOEXCEPT;
 
-/* 1 if the mode was given its own settings.
+/* Returns 1 if the mode has settings of its own.
  * Thread: any.   Since: 1.0 */
 SMD_API int32_t smd_save_config_is_set(const smd_save_config *config, smd_mode mode) SMD_NOEXCEPT;
 
-/* 1 if mode step `step` of `mode` is saved.
+/* Returns 1 if mode step `step` of `mode` is saved.
  * Thread: any.   Since: 1.0 */
-SMD_API int32_t smd_save_config_wants(const smd_save_config *config, smd_mode mode,
-                                      int64_t step) SMD_NOEXCEPT;
+SMD_API int32_t smd_save_config_saves(const smd_save_config *config, int64_t step,
+                                      smd_mode mode) SMD_NOEXCEPT;
 
-/* Gives each mode that `config` leaves open the settings it has in `defaults`.
+/* Copies from `defaults` the settings of each mode that has none in `config`.
  *
  * Fails: INVALID_ARGUMENT.
  * Thread: one.   Since: 1.0 */
 SMD_FALLIBLE smd_save_config_merge(smd_save_config *config,
                                    const smd_save_config *defaults) SMD_NOEXCEPT;
 
-/* 1 if both give the same modes the same settings.
+/* Returns 1 if both have the same settings for the same modes.
  * Thread: any.   Since: 1.0 */
 SMD_API int32_t smd_save_config_equal(const smd_save_config *a,
                                       const smd_save_config *b) SMD_NOEXCEPT;
 
-/* The form of collection files: {"TRAIN": {"save_interval": 2, "save_steps": [],
- * "start_step": 0, "end_step": null}, "EVAL": null, ...}.
+/* Writes the JSON of collection files: {"TRAIN": {"save_interval": 2,
+ * "save_steps": [], "start_step": 0, "end_step": null}, "EVAL": null, ...}.
  *
  * Fails: INVALID_ARGUMENT.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_save_config_to_json(const smd_save_config *config, smd_text **out) SMD_NOEXCEPT;
 
-/* Reads that form; missing keys take their defaults.
+/* Reads that JSON.  A missing key takes its default.
  *
  * Fails: INVALID_ARGUMENT, INVALID_CONFIG.
  * Thread: any.   Since: 1.0 */
@@ -69,8 +69,7 @@ SMD_API void smd_save_config_free(smd_save_config *config) SMD_NOEXCEPT;
 
 /* ---- reduction config: what is saved of a tensor ------------------------- */
 
-/* Makes a reduction config that saves nothing: no reduction, no raw tensor, no
- * shape.
+/* Makes a reduction config that saves nothing: no reductions, no values, no shapes.
  *
  * Fails: INVALID_ARGUMENT.
  * Thread: any.   Since: 1.0 */
@@ -84,48 +83,48 @@ SMD_FALLIBLE smd_reduction_config_new(smd_reduction_config **out) SMD_NOEXCEPT;
 SMD_FALLIBLE smd_reduction_config_add(smd_reduction_config *config,
                                       const char *reductions) SMD_NOEXCEPT;
 
-/* Whether the tensor itself is saved too.
+/* Sets whether the tensor itself is saved.
  *
  * Fails: INVALID_ARGUMENT.
  * Thread: one.   Since: 1.0 */
 SMD_FALLIBLE smd_reduction_config_set_raw(smd_reduction_config *config, int32_t on) SMD_NOEXCEPT;
 
-/* Whether the tensor's shape is saved too.
+/* Sets whether the shape of the tensor is saved.
  *
  * Fails: INVALID_ARGUMENT.
  * Thread: one.   Since: 1.0 */
 SMD_FALLIBLE smd_reduction_config_set_shape(smd_reduction_config *config, int32_t on) SMD_NOEXCEPT;
 
-/* 1 if the tensor itself is saved.
+/* Returns 1 if the tensor itself is saved.
  * Thread: any.   Since: 1.0 */
 SMD_API int32_t smd_reduction_config_raw(const smd_reduction_config *config) SMD_NOEXCEPT;
 
-/* 1 if the tensor's shape is saved.
+/* Returns 1 if the shape of the tensor is saved.
  * Thread: any.   Since: 1.0 */
 SMD_API int32_t smd_reduction_config_shape(const smd_reduction_config *config) SMD_NOEXCEPT;
 
-/* The reductions in the order they were added, as "min", "abs_mean", "l1_norm".
+/* Returns the reductions in the order they were added: "min", "abs_mean", "l1_norm".
  *
  * Fails: INVALID_ARGUMENT.
  * Thread: any.   Since: 1.0 */
-SMD_FALLIBLE smd_reduction_config_names(const smd_reduction_config *config,
-                                        smd_strings **out) SMD_NOEXCEPT;
+SMD_FALLIBLE smd_reduction_config_reductions(const smd_reduction_config *config,
+                                             smd_strings **out) SMD_NOEXCEPT;
 
-/* 1 if both save the same, in whatever order it was added.
+/* Returns 1 if both save the same, in whatever order it was added.
  * Thread: any.   Since: 1.0 */
 SMD_API int32_t smd_reduction_config_equal(const smd_reduction_config *a,
                                            const smd_reduction_config *b) SMD_NOEXCEPT;
 
-/* The form of collection files: {"save_raw_tensor": false, "reductions":
- * "min,abs_l1_norm", "save_shape": false}; medians, which the original's reader does
- * not know, stand under "extra_reductions".
+/* Writes the JSON of collection files: {"save_raw_tensor": false, "reductions":
+ * "min,abs_l1_norm", "save_shape": false}.  Medians, which the original's reader
+ * does not know, are under "extra_reductions".
  *
  * Fails: INVALID_ARGUMENT.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_reduction_config_to_json(const smd_reduction_config *config,
                                           smd_text **out) SMD_NOEXCEPT;
 
-/* Reads that form.  The two switches may also be the texts "true" and "false".
+/* Reads that JSON.  The two switches may also be the strings "true" and "false".
  *
  * Fails: INVALID_ARGUMENT, INVALID_CONFIG.
  * Thread: any.   Since: 1.0 */
@@ -144,95 +143,96 @@ SMD_API void smd_reduction_config_free(smd_reduction_config *config) SMD_NOEXCEP
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_collection_new(const char *name, smd_collection **out) SMD_NOEXCEPT;
 
-/* The name.  Borrowed.
+/* Returns the name; "" for NULL.  Borrowed.
  * Thread: any.   Since: 1.0 */
 SMD_API const char *smd_collection_name(const smd_collection *collection) SMD_NOEXCEPT;
 
-/* Includes the tensors in whose names the regular expression is found (Python
- * `re.search` semantics).
+/* Includes the tensors whose names match the regular expression (as Python's
+ * `re.search`).
  *
  * Fails: INVALID_ARGUMENT, INVALID_CONFIG (it does not compile; the message says
- * where).
+ * where), AFTER_FORK.
  * Thread: any.   Since: 1.0 */
-SMD_FALLIBLE smd_collection_include(smd_collection *collection, const char *regex) SMD_NOEXCEPT;
+SMD_FALLIBLE smd_collection_include_regex(smd_collection *collection,
+                                          const char *regex) SMD_NOEXCEPT;
 
 /* Includes one tensor by its name.
  *
- * Fails: INVALID_ARGUMENT.
+ * Fails: INVALID_ARGUMENT, AFTER_FORK.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_collection_add_tensor(smd_collection *collection, const char *tensor) SMD_NOEXCEPT;
 
 /* Excludes a tensor that was included by its name; no effect if it was not.
  *
- * Fails: INVALID_ARGUMENT.
+ * Fails: INVALID_ARGUMENT, AFTER_FORK.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_collection_remove_tensor(smd_collection *collection,
                                           const char *tensor) SMD_NOEXCEPT;
 
-/* 1 if the tensor is in the collection, by name or by expression.
+/* Returns 1 if the collection includes the tensor, by name or by expression.
  * Thread: any.   Since: 1.0 */
 SMD_API int32_t smd_collection_has(const smd_collection *collection,
                                    const char *tensor) SMD_NOEXCEPT;
 
-/* Gives the collection its own save config (a copy); NULL takes it away.
+/* Sets the collection's own save config (a copy); NULL removes it.
  *
- * Fails: INVALID_ARGUMENT.
+ * Fails: INVALID_ARGUMENT, AFTER_FORK.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_collection_set_save_config(smd_collection *collection,
                                             const smd_save_config *config) SMD_NOEXCEPT;
 
-/* Gives the collection its own reduction config (a copy); NULL takes it away.
+/* Sets the collection's own reduction config (a copy); NULL removes it.
  *
- * Fails: INVALID_ARGUMENT.
+ * Fails: INVALID_ARGUMENT, AFTER_FORK.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_collection_set_reduction_config(smd_collection *collection,
                                                  const smd_reduction_config *config) SMD_NOEXCEPT;
 
-/* Whether TensorBoard histograms are made of its tensors (1 at first).
+/* Sets whether TensorBoard histograms are written for its tensors (default 1).
  *
- * Fails: INVALID_ARGUMENT.
+ * Fails: INVALID_ARGUMENT, AFTER_FORK.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_collection_set_save_histogram(smd_collection *collection, int32_t on) SMD_NOEXCEPT;
 
-/* 1 if TensorBoard histograms are made of its tensors.
+/* Returns 1 if TensorBoard histograms are written for its tensors.
  * Thread: any.   Since: 1.0 */
 SMD_API int32_t smd_collection_save_histogram(const smd_collection *collection) SMD_NOEXCEPT;
 
-/* The regular expressions, in the order they were included.
+/* Returns the regular expressions, in the order they were included.
  *
- * Fails: INVALID_ARGUMENT.
+ * Fails: INVALID_ARGUMENT, AFTER_FORK.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_collection_regexes(const smd_collection *collection,
                                     smd_strings **out) SMD_NOEXCEPT;
 
-/* The names of tensors known to be in it, sorted.
+/* Returns the names of tensors known to be in the collection, sorted.
  *
- * Fails: INVALID_ARGUMENT.
+ * Fails: INVALID_ARGUMENT, AFTER_FORK.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_collection_tensors(const smd_collection *collection,
                                     smd_strings **out) SMD_NOEXCEPT;
 
-/* A copy of its own save config; *out is NULL if it has none.
+/* Returns a copy of its own save config; *out is NULL if it has none.
  *
- * Fails: INVALID_ARGUMENT.
+ * Fails: INVALID_ARGUMENT, AFTER_FORK.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_collection_save_config(const smd_collection *collection,
                                         smd_save_config **out) SMD_NOEXCEPT;
 
-/* A copy of its own reduction config; *out is NULL if it has none.
+/* Returns a copy of its own reduction config; *out is NULL if it has none.
  *
- * Fails: INVALID_ARGUMENT.
+ * Fails: INVALID_ARGUMENT, AFTER_FORK.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_collection_reduction_config(const smd_collection *collection,
                                              smd_reduction_config **out) SMD_NOEXCEPT;
 
-/* The form of collection files: {"name": ..., "include_regex": [...], ...}.
+/* Writes the JSON of collection files: {"name": ..., "include_regex": [...], ...}.
  *
- * Fails: INVALID_ARGUMENT.
+ * Fails: INVALID_ARGUMENT, AFTER_FORK.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_collection_to_json(const smd_collection *collection, smd_text **out) SMD_NOEXCEPT;
 
-/* Reads that form; keys other than "name" may be missing.
+/* Reads that JSON.  Keys other than "name" may be missing.
  *
  * Fails: INVALID_ARGUMENT, INVALID_CONFIG.
  * Thread: any.   Since: 1.0 */

@@ -1,4 +1,4 @@
-/* Visibility, noexcept and must-use marks of the public functions. */
+/* Marks for visibility, noexcept and must-use on the public functions. */
 #ifndef SMDEBUG_EXPORT_H
 #define SMDEBUG_EXPORT_H
 

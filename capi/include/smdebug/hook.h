@@ -6,6 +6,7 @@
 #include "smdebug/export.h"
 #include "smdebug/hook_options.h"
 #include "smdebug/log.h"
+#include "smdebug/rule_set.h"
 #include "smdebug/tensor.h"
 #include "smdebug/types.h"
 
@@ -13,122 +14,134 @@ SMD_BEGIN_DECLS
 
 /* ---- life ---------------------------------------------------------------- */
 
-/* Starts recording.  Nothing is written and no thread runs before the first
- * tensor.  If another process already records into out_dir (num_workers 1), or
- * this worker is not included, the hook takes every call and writes nothing.
+/* Opens a hook that records into out_dir.  Nothing is written and no thread runs
+ * before the first tensor is saved.  If another process already records into out_dir
+ * (num_workers 1), or this worker is not included, the hook accepts every call and
+ * writes nothing.
  *
- * Fails: INVALID_ARGUMENT, INVALID_CONFIG, TRIAL_EXISTS (a finished trial lies in
- * out_dir), UNSUPPORTED, CORRUPT_DATA (checkpoint state), IO, PERMISSION.
+ * Fails: INVALID_ARGUMENT, INVALID_CONFIG, TRIAL_EXISTS (out_dir holds a finished
+ * trial), UNSUPPORTED, CORRUPT_DATA (checkpoint state), AFTER_FORK (a collection of the
+ * options was made before a fork), IO, PERMISSION.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_new(const smd_hook_options *options, smd_hook **out) SMD_NOEXCEPT;
 
-/* Waits until every ended step is written (and durable, if so asked), at most
- * `timeout_ms` milliseconds; negative: without end.
+/* Waits at most `timeout_ms` milliseconds until every ended step is written, and
+ * durable with durability "step".  A negative timeout waits without limit.
  *
  * Fails: INVALID_ARGUMENT, WRONG_STATE (closed), TIMEOUT, AFTER_FORK, or the first
- * error of the background writer not yet reported.
+ * unreported error of the writer threads.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_flush(smd_hook *hook, int32_t timeout_ms) SMD_NOEXCEPT;
 
-/* Ends an open step, writes what waits, the collections file and the end marker.
- * A second call does nothing.
+/* Ends an open step, then writes all queued steps, the collections file and the end
+ * marker.  A second call does nothing.
  *
- * Fails: INVALID_ARGUMENT, TIMEOUT (close_seconds; the rest is given up),
- * AFTER_FORK, or the first error of the background writer not yet reported.
+ * Fails: INVALID_ARGUMENT, TIMEOUT (close_seconds; the other steps are dropped),
+ * AFTER_FORK, or the first unreported error of the writer threads.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_close(smd_hook *hook) SMD_NOEXCEPT;
 
-/* Frees the hook.  One that was not closed finishes the steps that ended, but
- * writes no end marker: its trial looks like that of a job that was killed.
- * NULL is allowed.
+/* Frees the hook.  A hook that was not closed writes the steps that ended, but no end
+ * marker: its trial looks like that of a job that was killed.  NULL is allowed.
  * Thread: any.   Since: 1.0 */
 SMD_API void smd_hook_free(smd_hook *hook) SMD_NOEXCEPT;
 
 /* ---- steps --------------------------------------------------------------- */
 
-/* Says what the following steps are done for (GLOBAL at first).  An open step
- * keeps the mode it was begun in.
+/* Sets the mode of the steps that follow; it is GLOBAL at first.  An open step keeps
+ * its mode.
  *
  * Fails: INVALID_ARGUMENT, AFTER_FORK.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_set_mode(smd_hook *hook, smd_mode mode) SMD_NOEXCEPT;
 
-/* The mode set last; SMD_MODE_GLOBAL for NULL.
+/* Returns the mode set last; SMD_MODE_GLOBAL for NULL.
  * Thread: any.   Since: 1.0 */
 SMD_API smd_mode smd_hook_mode(const smd_hook *hook) SMD_NOEXCEPT;
 
-/* Begins the next step of the current mode.  Counting starts at 0.  `global_step`
- * may be NULL.
+/* Begins the next step of the current mode.  Counting starts at 0.
+ * `global_step_out` may be NULL.
  *
- * Fails: INVALID_ARGUMENT, INVALID_CONFIG (a collection of the caller's that has
- * neither expressions nor tensors), WRONG_STATE (a step is open, or closed),
+ * Fails: INVALID_ARGUMENT, INVALID_CONFIG (one of the caller's collections has neither
+ * expressions nor tensors), WRONG_STATE (a step is open, or the hook is closed),
  * AFTER_FORK.
  * Thread: any.   Since: 1.0 */
-SMD_FALLIBLE smd_hook_begin_step(smd_hook *hook, int64_t *global_step) SMD_NOEXCEPT;
+SMD_FALLIBLE smd_hook_begin_step(smd_hook *hook, int64_t *global_step_out) SMD_NOEXCEPT;
 
-/* Ends the step: what was saved becomes visible to readers as one piece, soon.
+/* Ends the step.  Soon after, readers see all of its tensors at once.
  *
  * Fails: INVALID_ARGUMENT, WRONG_STATE (no step open), AFTER_FORK, or the first
- * error of the background writer not yet reported; the step has ended all the same.
+ * unreported error of the writer threads.  After any of these but the first two, the
+ * step has ended.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_end_step(smd_hook *hook) SMD_NOEXCEPT;
 
-/* Makes the open step save these collections too, whatever their save configs say:
- * what is only known at an epoch's end.  Those that the hook never saves stay unsaved.
+/* Closes the open step without recording it, for example because the code that fills it
+ * failed.  Readers and TensorBoard see nothing of it.  Its numbers stay used, so that
+ * later steps keep theirs; no count of smd_hook_count() changes.  Scalars and custom
+ * tensors wait for the next step that saves anything.  Attached rules report no findings
+ * for the step.
+ *
+ * Fails: INVALID_ARGUMENT, WRONG_STATE (no step open), AFTER_FORK.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_hook_discard_step(smd_hook *hook) SMD_NOEXCEPT;
+
+/* Saves these collections at the open step too, whatever their save configs select, for
+ * example at the end of an epoch.  Collections that the hook does not include stay unsaved.
  *
  * Fails: INVALID_ARGUMENT, WRONG_STATE (no step open), AFTER_FORK.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_add_to_step(smd_hook *hook, const smd_strings *collections) SMD_NOEXCEPT;
 
-/* The last step begun in `mode` (GLOBAL: of all), or -1 if there was none.
+/* Returns the last step begun in `mode` (GLOBAL: in any), or -1 if there was none.
  * Thread: any.   Since: 1.0 */
 SMD_API int64_t smd_hook_step(const smd_hook *hook, smd_mode mode) SMD_NOEXCEPT;
 
-/* 1 if the open step saves this tensor, or a panel looks at it (smd_hook_watch): ask
- * before an expensive copy.  0 if no step is open.
+/* Returns 1 if the open step saves this tensor or attached rules evaluate it
+ * (smd_hook_attach), else 0.  Call it before an expensive copy.
  * Thread: any.   Since: 1.0 */
 SMD_API int32_t smd_hook_wants(const smd_hook *hook, const char *tensor) SMD_NOEXCEPT;
 
-/* 1 if the open step saves anything at all; 0 if no step is open.
+/* Returns 1 if the open step saves or evaluates anything at all, else 0.
  * Thread: any.   Since: 1.0 */
 SMD_API int32_t smd_hook_saves_step(const smd_hook *hook) SMD_NOEXCEPT;
 
 /* ---- tensors ------------------------------------------------------------- */
 
-/* Saves a tensor for the open step, if some collection wants it.  Saving a name
- * again within a step makes the last one count.
+/* Saves a tensor at the open step, if a collection selects it.  If a name is saved
+ * twice in a step, the last value counts.
  *
- * The memory behind `view` is only read during the call.  A tensor that nobody
- * wants costs one look-up and is no error.  When the queue is full, its policy
- * decides.
+ * The memory behind `view` is only read during the call.  An unselected tensor costs
+ * one hash look-up and is no error.  If the queue is full, queue_policy decides.
  *
  * Fails: INVALID_ARGUMENT, WRONG_STATE (no step open), UNSUPPORTED (2 GiB or
- * more), AFTER_FORK, or the first error of the background writer not yet reported.
+ * more), AFTER_FORK, or the first unreported error of the writer threads.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_save(smd_hook *hook, const char *tensor,
                            const smd_tensor_view *view) SMD_NOEXCEPT;
 
-/* The same without a copy: the memory behind a compact `view` is the library's
- * until `release(user_data)` is called, exactly once, from any thread, also when
- * this fails.
+/* Saves a tensor as smd_hook_save() does, but borrows the memory behind `view` until it
+ * calls `release(user_data)`, so that large compact tensors are not copied.  `release` is
+ * called exactly once, also if this fails, on this thread or a writer thread, with no lock
+ * held: it may ask the hook anything, but must not wait for it (docs/threading.md).
  *
  * Fails: as smd_hook_save().
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_save_owned(smd_hook *hook, const char *tensor, const smd_tensor_view *view,
                                  smd_release_fn release, void *user_data) SMD_NOEXCEPT;
 
-/* The same from a DLPack tensor in host memory.  Its deleter is called exactly
- * once, from any thread, also when this fails.
+/* Saves a DLPack tensor in host memory as smd_hook_save_owned() does.  Its deleter is
+ * called exactly once, also if this fails, as `release` is there.
  *
  * Fails: as smd_hook_save(), and UNSUPPORTED (other devices or types).
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_save_dlpack(smd_hook *hook, const char *tensor,
                                   struct DLManagedTensorVersioned *dlpack) SMD_NOEXCEPT;
 
-/* Saves a tensor into the named collections, made if missing, with the next step
- * that saves anything (at the latest with the last one); copied at once.  Raw, if the
- * reduction config of one of them saves raw tensors.  `collections` NULL or empty
- * means "default".
+/* Copies a tensor and saves it into the named collections, which are made if missing,
+ * with the next step that saves anything, at the latest when the hook is closed.  It is
+ * saved raw if the reduction config of one of them saves raw tensors.  `collections`
+ * NULL or empty means "default".
  *
  * Fails: as smd_hook_save(), but a step need not be open.
  * Thread: any.   Since: 1.0 */
@@ -136,8 +149,8 @@ SMD_FALLIBLE smd_hook_save_custom(smd_hook *hook, const char *tensor, const smd_
                                   const smd_strings *collections) SMD_NOEXCEPT;
 
 /* Saves one number as the tensor "scalar/<name>" with the next step that saves
- * anything (at the latest with the last one).  `view` holds one element.
- * `timestamp` is in seconds since 1970; 0: now.
+ * anything, at the latest when the hook is closed.  `view` holds one element.
+ * `timestamp` is in seconds since 1970; 0 means now.
  *
  * Fails: INVALID_ARGUMENT, WRONG_STATE (closed), AFTER_FORK.
  * Thread: any.   Since: 1.0 */
@@ -146,44 +159,74 @@ SMD_FALLIBLE smd_hook_save_scalar(smd_hook *hook, const char *name, const smd_te
 
 /* ---- collections and facts ----------------------------------------------- */
 
-/* The hook's collection of that name, made if missing.  The handle shares it with
- * the hook: changes count from the next step on.
+/* Returns the hook's collection of that name.  The handle shares it with the hook:
+ * changes take effect with the next step.
  *
- * Fails: INVALID_ARGUMENT.
+ * Fails: INVALID_ARGUMENT, NOT_FOUND, AFTER_FORK.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_collection(smd_hook *hook, const char *name,
                                  smd_collection **out) SMD_NOEXCEPT;
 
-/* Adds a collection, or takes the place of the one of its name; shared.
+/* As smd_hook_collection(), but creates a missing collection, empty.
  *
- * Fails: INVALID_ARGUMENT.
+ * Fails: INVALID_ARGUMENT, AFTER_FORK.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_hook_ensure_collection(smd_hook *hook, const char *name,
+                                        smd_collection **out) SMD_NOEXCEPT;
+
+/* Adds a collection, shared with the hook, or replaces the one of the same name.
+ *
+ * Fails: INVALID_ARGUMENT, AFTER_FORK.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_add_collection(smd_hook *hook, smd_collection *collection) SMD_NOEXCEPT;
 
-/* The names of all collections the hook knows, in the order they were made.
+/* Returns the names of all collections of the hook, in the order they were made.
  *
- * Fails: INVALID_ARGUMENT.
+ * Fails: INVALID_ARGUMENT, AFTER_FORK.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_collections(const smd_hook *hook, smd_strings **out) SMD_NOEXCEPT;
 
-/* Writes the collections file now, instead of after the first saved step, and all
- * that waits before it.
+/* Writes all queued steps and the collections file now, instead of after the first
+ * saved step.
  *
  * Fails: INVALID_ARGUMENT, WRONG_STATE (closed), TIMEOUT (close_seconds),
- * AFTER_FORK, IO, PERMISSION, or the first error of the background writer not yet
- * reported.
+ * AFTER_FORK, IO, PERMISSION, or the first unreported error of the writer threads.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_export_collections(smd_hook *hook) SMD_NOEXCEPT;
 
-/* 1 if this process writes: it is included, holds the claim, and is no dry run.
+/* Returns 1 if this process writes: it is included, holds the claim on out_dir, and is
+ * no dry run.
  * Thread: any.   Since: 1.0 */
 SMD_API int32_t smd_hook_is_recording(const smd_hook *hook) SMD_NOEXCEPT;
 
-/* A count since the hook was made, or -1 for an unknown name: "steps_written",
- * "steps_dropped", "steps_failed", "tensors_written", "bytes_written",
- * "bytes_queued" (now).
+/* Returns a count since the hook was made: "steps_written", "steps_dropped" (the queue
+ * was full), "steps_failed" (an error), "tensors_written", "bytes_written", or
+ * "bytes_queued" (now); -1 for an unknown name.
  * Thread: any.   Since: 1.0 */
 SMD_API int64_t smd_hook_count(const smd_hook *hook, const char *name) SMD_NOEXCEPT;
+
+/* ---- rules in the training process ---------------------------------------- */
+
+/* Attaches a rule set: from the next step on, its rules evaluate every step of the job as it ends,
+ * or those that the set's save config selects, whatever is saved.  smd_hook_wants() then also
+ * returns 1 for the tensors that the rules want.  Replaces the set attached before; its findings
+ * can still be taken.  Attaching the same set again changes nothing.
+ *
+ * Fails: INVALID_ARGUMENT (also for a set with a caller's function, which reads a trial),
+ * WRONG_STATE (a step is open, or the set belongs to a trial or another hook), AFTER_FORK.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_hook_attach(smd_hook *hook, smd_rule_set *set) SMD_NOEXCEPT;
+
+/* Returns the most severe action that the findings of the last step recommend; CONTINUE without
+ * findings.
+ * Thread: any.   Since: 1.0 */
+SMD_API smd_action smd_hook_action(const smd_hook *hook) SMD_NOEXCEPT;
+
+/* Returns the findings since the last call, up to the newest 10,000.
+ *
+ * Fails: INVALID_ARGUMENT, AFTER_FORK.
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_hook_take_findings(smd_hook *hook, smd_findings **out) SMD_NOEXCEPT;
 
 SMD_END_DECLS
 

@@ -1,7 +1,6 @@
-/* Where the library's log lines go.  A hook and a trial each log through the
- * function given in their options; without one, lines go to stderr.  What is
- * logged is at least as important as SMDEBUG_LOG_LEVEL says (debug, info,
- * warning, error, off; default warning), read when the options are made. */
+/* Log lines.  A hook and a trial each log through the function given in their options.
+ * Without one, lines go to stderr, from the level that SMDEBUG_LOG_LEVEL names (debug,
+ * info, warning, error, off; default warning) when the options are made. */
 #ifndef SMDEBUG_LOG_H
 #define SMDEBUG_LOG_H
 
@@ -18,9 +17,10 @@ enum {
   SMD_LOG_DEBUG = 4
 };
 
-/* Takes one line without its end.  Called on any thread that uses the handle
- * and on the library's own, never with a lock held, never after the `destroy`
- * given with it.  It must not call functions of the same handle. */
+/* Takes one line, without a newline.  Called on any thread that uses the handle and on
+ * the library's own, never with a lock of the library held, never within a release or other log
+ * function on the same thread, and never after the `destroy` given with it.  It may ask the handle
+ * anything, but must not wait for it (docs/threading.md). */
 typedef void (*smd_log_fn)(void *user_data, smd_log_level level, const char *message);
 
 SMD_END_DECLS

@@ -1,4 +1,4 @@
-/* Tensors lent to the library, and values it hands out. */
+/* Views of tensors in the caller's memory, and values that the library returns. */
 #ifndef SMDEBUG_TENSOR_H
 #define SMDEBUG_TENSOR_H
 
@@ -9,9 +9,9 @@ SMD_BEGIN_DECLS
 
 #define SMD_MAX_RANK 32
 
-/* A borrowed tensor in host memory.  Fill it with SMD_TENSOR_VIEW_INIT.
- * Elements are in the machine's byte order; for SMD_STRING each is a
- * `const char *` to NUL-terminated UTF-8. */
+/* A view of a tensor in host memory, which the library borrows.  Initialize it with
+ * SMD_TENSOR_VIEW_INIT.  Elements are in the byte order of the machine.  An element
+ * of SMD_STRING is a `const char *` to NUL-terminated UTF-8. */
 typedef struct smd_tensor_view {
   size_t struct_size;     /* sizeof(smd_tensor_view) at the caller */
   const void *data;       /* may be NULL if there are no elements */
@@ -23,47 +23,47 @@ typedef struct smd_tensor_view {
 #define SMD_TENSOR_VIEW_INIT \
   { sizeof(smd_tensor_view), NULL, NULL, NULL, 0, SMD_DTYPE_INVALID }
 
-/* DLPack 1.x, as the dlpack.h of that version defines it. */
+/* Defined by the dlpack.h of DLPack 1.x. */
 struct DLManagedTensorVersioned;
 
-/* The element type; SMD_DTYPE_INVALID for NULL.
+/* Returns the element type; SMD_DTYPE_INVALID for NULL.
  * Thread: any.   Since: 1.0 */
 SMD_API smd_dtype smd_value_dtype(const smd_value *value) SMD_NOEXCEPT;
 
-/* The number of dimensions; 0 for NULL.
+/* Returns the number of dimensions; 0 for NULL.
  * Thread: any.   Since: 1.0 */
 SMD_API int32_t smd_value_ndim(const smd_value *value) SMD_NOEXCEPT;
 
-/* The size of each dimension.  Borrowed.
+/* Returns the size of each dimension; NULL for NULL.  Borrowed.
  * Thread: any.   Since: 1.0 */
 SMD_API const int64_t *smd_value_shape(const smd_value *value) SMD_NOEXCEPT;
 
-/* The elements, compact in row-major order, aligned to 64 bytes.  NULL if there
- * are none, and for strings.  Borrowed; nobody may change them.
+/* Returns the elements, compact in row-major order, aligned to 64 bytes.  NULL if
+ * there are none, and for strings.  Borrowed; they must not be changed.
  * Thread: any.   Since: 1.0 */
 SMD_API const void *smd_value_data(const smd_value *value) SMD_NOEXCEPT;
 
-/* Bytes at smd_value_data().
+/* Returns the number of bytes at smd_value_data().
  * Thread: any.   Since: 1.0 */
 SMD_API size_t smd_value_nbytes(const smd_value *value) SMD_NOEXCEPT;
 
-/* Another handle on the same elements; NULL for NULL or without memory.
+/* Returns another handle on the same elements; NULL for NULL, or if memory runs out.
  * Thread: any.   Since: 1.0 */
 SMD_API smd_value *smd_value_retain(const smd_value *value) SMD_NOEXCEPT;
 
-/* Frees a handle; the elements go with the last one.  NULL is allowed.
+/* Frees a handle; the last one frees the elements.  NULL is allowed.
  * Thread: any.   Since: 1.0 */
 SMD_API void smd_value_free(smd_value *value) SMD_NOEXCEPT;
 
-/* Lends the elements as a read-only DLPack tensor, without a copy.  The tensor
- * keeps them alive; its deleter is the receiver's to call, once.
+/* Makes a read-only DLPack tensor of the elements, without a copy.  The tensor keeps
+ * them alive; the receiver calls its deleter once.
  *
  * Fails: INVALID_ARGUMENT, UNSUPPORTED (strings).
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_value_to_dlpack(const smd_value *value,
                                  struct DLManagedTensorVersioned **out) SMD_NOEXCEPT;
 
-/* The elements of a string tensor in row-major order.
+/* Returns the elements of a string tensor, in row-major order.
  *
  * Fails: INVALID_ARGUMENT, UNSUPPORTED (not strings).
  * Thread: any.   Since: 1.0 */
@@ -71,8 +71,8 @@ SMD_FALLIBLE smd_value_strings(const smd_value *value, smd_strings **out) SMD_NO
 
 /* Computes one reduction over all elements: "min", "max", "median", "mean",
  * "std", "variance" (both with ddof 0), "sum", "prod", "l1" or "l2"
- * (entry-wise); with `absolute` not 0, of the absolute values.  The result has
- * no dimensions and the dtype NumPy gives that reduction.
+ * (entry-wise).  If `absolute` is not 0, reduces their absolute values.  The result
+ * has no dimensions and the dtype that NumPy gives this reduction.
  *
  * Fails: INVALID_ARGUMENT (unknown name, no elements to compare), UNSUPPORTED
  * (strings; the median of complex numbers).
@@ -80,7 +80,7 @@ SMD_FALLIBLE smd_value_strings(const smd_value *value, smd_strings **out) SMD_NO
 SMD_FALLIBLE smd_value_reduce(const smd_value *value, const char *reduction, int32_t absolute,
                               smd_value **out) SMD_NOEXCEPT;
 
-/* The one element as a double (a complex number's real part).
+/* Returns the only element as a double (the real part of a complex number).
  *
  * Fails: INVALID_ARGUMENT (not exactly one element), UNSUPPORTED (strings).
  * Thread: any.   Since: 1.0 */

@@ -1,4 +1,4 @@
-/* How a trial is opened. */
+/* Options for opening a trial. */
 #ifndef SMDEBUG_TRIAL_OPTIONS_H
 #define SMDEBUG_TRIAL_OPTIONS_H
 
@@ -14,19 +14,20 @@ SMD_BEGIN_DECLS
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_trial_options_new(smd_trial_options **out) SMD_NOEXCEPT;
 
-/* Sets one option by its name; the second default is the environment's:
+/* Sets one option by its name.  Defaults, and the environment variables that replace
+ * them, are in parentheses:
  *   name                      any text (the last part of the path)
- *   first_step, end_step      only global steps first <= s < end are read (all)
+ *   first_step, end_step      read only global steps first <= s < end (all)
  *   wait_seconds              how long opening waits for collection files
  *                             (SMDEBUG_TRIAL_WAIT_SECONDS, "600")
- *   incomplete_window         how many steps may follow an incomplete one before
- *                             it is given up (SMDEBUG_INCOMPLETE_STEP_WAIT_WINDOW, "1000")
- *   end_delay_seconds         how long after the end marker late files are still
- *                             awaited (SMDEBUG_TRAINING_END_DELAY_REFRESH, "1")
- *   missing_file_retries      how often, 2 s apart, an event file that its index
- *                             names but nobody wrote is looked for
+ *   incomplete_window         how many steps may follow an incomplete step
+ *                             before it is skipped (SMDEBUG_INCOMPLETE_STEP_WAIT_WINDOW, "1000")
+ *   end_delay_seconds         how long to wait for late files after the end
+ *                             marker (SMDEBUG_TRAINING_END_DELAY_REFRESH, "1")
+ *   missing_file_retries      how often, 2 s apart, to look for an event file
+ *                             that an index file names and that is missing
  *                             (SMDEBUG_MISSING_EVENT_FILE_RETRY_LIMIT, "100")
- *   s3_...                    as smdebug/store.h lists them
+ *   s3_...                    see smdebug/store.h
  *
  * Fails: INVALID_ARGUMENT (unknown name; the message names the nearest),
  * INVALID_CONFIG (bad value).
@@ -34,8 +35,8 @@ SMD_FALLIBLE smd_trial_options_new(smd_trial_options **out) SMD_NOEXCEPT;
 SMD_FALLIBLE smd_trial_options_set(smd_trial_options *options, const char *name,
                                    const char *value) SMD_NOEXCEPT;
 
-/* Sends log lines of the trial to `log`.  `destroy`, if not NULL, is called once
- * with `user_data`, when the options and the trial are gone or if this fails.
+/* Sends the log lines of the trial to `log`.  `destroy`, if not NULL, is called once
+ * with `user_data`: when the options and the trial are freed, or if this fails.
  *
  * Fails: INVALID_ARGUMENT.
  * Thread: one.   Since: 1.0 */

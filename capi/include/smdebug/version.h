@@ -1,4 +1,4 @@
-/* What the loaded library is, and whether it suits its caller. */
+/* The version of the loaded library, and whether a caller can use it. */
 #ifndef SMDEBUG_VERSION_H
 #define SMDEBUG_VERSION_H
 
@@ -11,27 +11,27 @@ SMD_BEGIN_DECLS
 #define SMD_VERSION_MINOR 0
 #define SMD_VERSION_PATCH 0
 
-/* The header's ABI level: major << 16 | minor.  The minor grows with each added
- * function or struct tail, the major only with a new SONAME. */
+/* The ABI level of this header: major << 16 | minor.  A new function or struct member
+ * raises the minor; only a new SONAME raises the major. */
 #define SMD_ABI_LEVEL (SMD_VERSION_MAJOR * 65536U + SMD_VERSION_MINOR)
 
-/* The ABI level of the loaded library.  Cannot fail.
+/* Returns the ABI level of the loaded library.
  * Thread: any.   Since: 1.0 */
 SMD_API uint32_t smd_abi_level(void) SMD_NOEXCEPT;
 
-/* The loaded library's version, as "1.0.0".  Static text.
+/* Returns the version of the loaded library, such as "1.0.0".  Static text.
  * Thread: any.   Since: 1.0 */
 SMD_API const char *smd_version_string(void) SMD_NOEXCEPT;
 
-/* Asks whether a caller built for ABI level `wanted` (pass SMD_ABI_LEVEL) can
- * use the loaded library.  Bindings and dlopen clients call it first.
+/* Checks that a caller built for ABI level `level` (pass SMD_ABI_LEVEL) can use
+ * the loaded library.  Bindings and dlopen clients call this first.
  *
- * Fails: ABI_MISMATCH, with a message that names both levels.
+ * Fails: ABI_MISMATCH (the message names both levels).
  * Thread: any.   Since: 1.0 */
-SMD_FALLIBLE smd_require_abi(uint32_t wanted) SMD_NOEXCEPT;
+SMD_FALLIBLE smd_require_abi(uint32_t level) SMD_NOEXCEPT;
 
-/* 1 if the library was built with the named feature: "local" (trials in
- * folders) always is, "s3" (trials in buckets) may be.  0 for any other name.
+/* Returns 1 if the library was built with the named feature: "local" (trials in
+ * folders), "s3" (trials in buckets).  Returns 0 for any other name.
  * Thread: any.   Since: 1.0 */
 SMD_API int32_t smd_has_feature(const char *feature) SMD_NOEXCEPT;
 

@@ -1,7 +1,7 @@
 'use strict';
 const report = JSON.parse(document.getElementById('data').textContent);
 
-// ---- elements: texts are texts, whatever they hold ----
+// ---- elements: texts are inserted as text, never as HTML ----
 
 function addTo(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
@@ -17,7 +17,7 @@ function makeSvg(name, attributes = {}, ...children) {
   return addTo(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children);
 }
 
-// A text in at most `most` characters: names differ at both ends.
+// Shortens a text in the middle to at most `most` characters: names differ at both ends.
 function shortened(text, most) {
   if (text.length <= most) return text;
   const tail = Math.floor((most - 1) / 2);
@@ -26,7 +26,7 @@ function shortened(text, most) {
 
 // ---- numbers ----
 
-// Of the data: null, a number, or the text of one that is not finite.
+// Converts a value of the data: null, a number, or the text of a non-finite number.
 function toNumber(number) {
   return number === null ? null : Number(number);
 }
@@ -46,7 +46,7 @@ function formatStep(step, mode, modeStep) {
 
 // ---- findings ----
 
-// Places in a row, as stretches of neighbours: [first, last] each.
+// Groups sorted positions into runs of adjacent ones: [first, last] each.
 function stretchesOf(places) {
   const stretches = [];
   for (const place of places) {
@@ -56,21 +56,22 @@ function stretchesOf(places) {
   }
   return stretches;
 }
-// Where each rule found something first.
+// Returns where each rule found something first.
 function firstFindings() {
   return report.rules.map((rule, number) => ({ step: rule.findings[0].step, label: String(number + 1) }));
 }
 
-// ---- what follows the pointer, and the keys ----
+// ---- tooltips for the pointer and the keyboard ----
 
 let lastId = 0;
 const announcer = make('div', { class: 'hidden', role: 'status' });
 document.body.append(announcer);
 
-// Makes `surface`, inside of `figure`, tell what is at a place.  `at(x, y)` is the place under the
-// pointer, in pixels of the surface, or null; `move(place, key)` the place beside one (of null: the
-// first), or null for a key that does not move; `show(place)` draws a cursor, and returns where the
-// tip goes and what it says: {x, y, title, lines: [{label, value, sample}]}; `hide()` takes it away.
+// Adds a tip to `surface`, inside `figure`, that describes the place under the pointer or cursor.
+// `at(x, y)` returns the place at these pixels of the surface, or null.  `move(place, key)` returns
+// the place next to one (for null: the first), or null for a key that does not move.  `show(place)`
+// draws a cursor, and returns the position and contents of the tip: {x, y, title, lines: [{label,
+// value, sample}]}.  `hide()` removes the cursor.
 function explore(figure, surface, label, { at, move, show, hide }) {
   const tip = make('div', { class: 'tip', hidden: '', 'aria-hidden': 'true' });
   const help = make('span', { class: 'hidden', id: `help-${++lastId}` }, 'Arrow keys move through the values.');
@@ -115,7 +116,7 @@ function explore(figure, surface, label, { at, move, show, hide }) {
     return undefined;
   });
 }
-// For places in a row: the place after a key.
+// Returns the new place after a key, for places in a row.
 function moveInRow(place, key, count) {
   if (key === 'Home') return 0;
   if (key === 'End') return count - 1;
@@ -124,7 +125,7 @@ function moveInRow(place, key, count) {
   return place === null ? 0 : Math.min(Math.max(place + by, 0), count - 1);
 }
 
-// Calls `draw(width)` now and whenever the element gets another width; for print, with that of a page.
+// Calls `draw(width)` now and whenever the width of the element changes; for print, with that of a page.
 const drawn = [];
 function drawInWidth(element, draw) {
   let width = 0;
@@ -136,7 +137,7 @@ function drawInWidth(element, draw) {
 }
 window.addEventListener('beforeprint', () => drawn.forEach(({ element, update }) => update(element.clientWidth)));
 
-// A list to choose from, with its label.
+// Creates a selection list with a label.
 function chooser(label, options, onChoose, chosen = 0) {
   const select = make('select', {}, options.map((option, i) => make('option', { value: i, selected: i === chosen ? '' : null }, option)));
   select.addEventListener('change', () => onChoose(Number(select.value)));

@@ -1,4 +1,4 @@
-// Which features a booster uses, and how deep its trees are.
+// Draws the importance of a booster's features, and the depth of its trees.
 
 function drawBars(importance) {
   const most = Math.max(...importance.values.map(Math.abs), Number.MIN_VALUE);

@@ -1,6 +1,6 @@
 // Losses and metrics.
 
-// A line of the data as one that is drawn: dashes tell modes, colours whatever else there is.
+// Converts a line of the data for drawing: dashes distinguish modes, colours everything else.
 function toLine(line, i = 0, lines = [line]) {
   const several = (get) => new Set(lines.map(get)).size > 1;
   const parts = [];

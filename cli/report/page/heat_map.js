@@ -1,6 +1,6 @@
-// Numbers of many rows over the steps as colours.
+// Draws the numbers of many rows over the steps as colours.
 
-const CELL = { height: 28, most: 24, width: 1800 };  // of the picture; the page shows it smaller
+const CELL = { height: 28, most: 24, width: 1800 };  // pixels of the picture; the page scales it down
 
 function ramp() {
   const canvas = make('canvas', { class: 'ramp', width: 140, height: 1, 'aria-hidden': 'true' });
@@ -32,7 +32,7 @@ function paintCell(context, value, left, top, width, height, scale) {
   context.fillStyle = value === 0 ? ZERO_COLOUR : rampColour(scale(Math.abs(value)));
   context.fillRect(left, top, width, height);
   if (value !== 0) return;
-  // Seen on a dark page too.
+  // Visible on a dark page too.
   context.fillStyle = ZERO_INK;
   context.fillRect(left, top + height / 2 - 1, width, 2);
 }
@@ -57,7 +57,7 @@ function paint(canvas, rows, columns, scale) {
 
 const nameOf = (row) => (row.marks.length ? '▸ ' : '') + row.label;
 
-// `label` says what is seen.  Returns an element with a function `fill(rows)`; rows are {label, values,
+// `label` describes the picture.  Returns an element with a function `fill(rows)`; rows are {label, values,
 // marks: columns with findings}.  `columns` are {label} for the tip.
 function heatMap(label, columns, zeroText = '0') {
   const labels = make('div', { class: 'heat-labels', 'aria-hidden': 'true' });
@@ -108,7 +108,7 @@ function heatMap(label, columns, zeroText = '0') {
   element.fill = (next) => {
     rows = next;
     const sizes = rows.flatMap((row) => row.values).map((value) => (value === null ? NaN : Math.abs(value)));
-    // Twelve decades at most: what is smaller looks the same.
+    // Shows at most twelve decades: smaller numbers share a colour.
     const most = Math.max(...sizes.filter(Number.isFinite), 0);
     const seen = sizes.filter((size) => size >= most * 1e-12 && size > 0);
     const scale = makeScale(seen, 0, 1, { isLog: true });

@@ -1,11 +1,11 @@
-// Histograms over the steps, one behind the other.
+// Draws histograms over the steps, one behind the other.
 
-// Where a value lies between the edges of bins, as a share of their whole width.
+// Returns the position of a value between the edges of the bins, from 0 to 1.
 function shareOf(edges, value) {
   const bin = Math.min(Math.max(edges.findIndex((edge) => edge > value) - 1, 0), edges.length - 2);
   return (bin + (value - edges[bin]) / (edges[bin + 1] - edges[bin])) / (edges.length - 1);
 }
-// Round values between the edges, about `count`: where bins are of many sizes, powers of ten.
+// Returns about `count` round values between the edges; powers of ten if the bins differ in size.
 function edgeTicks(edges, count) {
   const [least, most] = [edges[0], edges[edges.length - 1]];
   const widths = edges.slice(1).map((edge, i) => edge - edges[i]);
@@ -24,7 +24,7 @@ function drawRidges(histograms) {
   const figure = make('figure', {}, surface);
   const { rows, edges } = histograms;
   const bins = edges.length - 1;
-  // A row that is one peak does not flatten all others.
+  // A row with a single peak must not flatten the others.
   const peaks = rows.map((row) => Math.max(...row.counts)).filter((peak) => peak > 0).sort((a, b) => a - b);
   const most = Math.min(peaks[peaks.length - 1] || 1, 2 * (peaks[Math.floor(peaks.length / 2)] || 1));
   const gap = Math.max(10, Math.min(22, 420 / rows.length));

@@ -1,4 +1,4 @@
-// Statistics of layers: a heat map, and small multiples.
+// Draws statistics of layers: a heat map and small multiples.
 
 const NAMES = {
   l2: 'l2 norm', l1: 'l1 norm', abs_l1: 'l1 norm', abs_mean: 'mean of |x|', abs_max: 'largest |x|', std: 'standard deviation',
@@ -6,7 +6,7 @@ const NAMES = {
 };
 const nameOfStatistic = (name) => NAMES[name] || name;
 
-// Groups to choose from: collections that hold some of the layers but not the same as another.
+// Returns the selectable groups: collections with some of the layers, without duplicates.
 function groupsOf(layers) {
   const groups = new Map();
   for (const layer of layers) {
@@ -18,7 +18,7 @@ function groupsOf(layers) {
   }
   return all;
 }
-// The one to begin with: the culprit's, or gradients, or weights.
+// Returns the initial group: that of the culprit, else gradients, else weights.
 function firstGroup(groups) {
   const culprit = report.rules.length ? report.rules[0].findings[0].tensor : null;
   const byCulprit = groups.findIndex((group, i) => i > 0 && group.layers.some((layer) => layer.tensor === culprit));

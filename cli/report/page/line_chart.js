@@ -1,4 +1,4 @@
-// Numbers over the steps as lines.
+// Draws numbers over the steps as lines.
 
 const DASHES = { TRAIN: null, EVAL: '6 3', PREDICT: '1.5 3', GLOBAL: null };
 
@@ -7,7 +7,7 @@ function lineSample(line) {
     makeSvg('line', { x1: 1, x2: 25, y1: 5, y2: 5, class: `curve s${line.colour % 8}`, 'stroke-dasharray': line.dash }));
 }
 
-// The part of a line that can be drawn: pieces between what has no place.
+// Returns the drawable pieces of a line, which are separated by values without a place.
 function linePath(line, x, y) {
   let path = '';
   let isDown = false;
@@ -20,7 +20,7 @@ function linePath(line, x, y) {
     path += `${isDown ? 'L' : 'M'}${x(step).toFixed(1)} ${y(value).toFixed(1)}`;
     isDown = true;
   });
-  // A point between two gaps is seen as a dot.
+  // A point between two gaps is drawn as a dot.
   return path.replace(/M([\d.-]+) ([\d.-]+)(?=M|$)/g, 'M$1 $2h0.1');
 }
 
@@ -35,7 +35,7 @@ function drawAxes(svg, x, y, { left, right, top, bottom }, counts) {
   svg.append(makeSvg('line', { class: 'axis', x1: left, x2: right, y1: bottom, y2: bottom }));
 }
 
-// Steps at which something was found, as dotted lines with the numbers of the rules on top.
+// Draws steps with findings as dotted lines, with the numbers of the rules on top.
 function drawMarks(svg, x, marks, top, bottom) {
   const byStep = new Map();
   for (const { step, label } of marks) byStep.set(step, [...(byStep.get(step) || []), label].filter(Boolean));
@@ -54,7 +54,7 @@ function drawMarks(svg, x, marks, top, bottom) {
   }
 }
 
-// What is not finite: crosses at the top.
+// Draws non-finite values as crosses at the top.
 function drawOdd(svg, line, x, top) {
   let right = -Infinity;
   line.steps.forEach((step, i) => {
@@ -74,8 +74,8 @@ function describeLines(title, lines) {
   return `Chart of ${title}, ${parts.join('; ')}`;
 }
 
-// A figure.  `lines` are {label, colour, dash, steps, values}; `marks` {step, label}; `limit` a number
-// to compare with.
+// Creates a figure.  `lines` are {label, colour, dash, steps, values}; `marks` are {step, label};
+// `limit` is a number to compare with.
 function lineChart({ title, lines, marks = [], limit = null, height = 230, canSwitch = true, heading = true }) {
   const all = lines.flatMap((line) => line.values);
   let isLog = wantsLog(limit === null ? all : [...all, limit]);
@@ -117,7 +117,7 @@ function lineChart({ title, lines, marks = [], limit = null, height = 230, canSw
   drawInWidth(surface, draw);
   const redraw = () => draw(surface.clientWidth);
 
-  // The value of a line at a step, or the last before it.
+  // Returns the value of a line at a step, or the last value before it.
   function valueAt(line, step) {
     let found = null;
     for (let i = 0; i < line.steps.length && line.steps[i] <= step; ++i) found = i;

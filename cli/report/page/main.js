@@ -1,4 +1,4 @@
-// Numbers as numbers, then each part in its place.
+// Converts the numbers of the data, then draws each part in its place.
 
 for (const rule of report.rules) {
   for (const finding of rule.findings) Object.assign(finding, { value: toNumber(finding.value), limit: toNumber(finding.limit) });

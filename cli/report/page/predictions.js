@@ -1,4 +1,4 @@
-// How good predictions were.
+// Draws the quality of predictions.
 
 function drawConfusion({ classes, counts }) {
   const head = make('tr', {}, make('td'), ...classes.map((each) => make('th', { scope: 'col' }, String(each))));
@@ -17,7 +17,7 @@ function drawConfusion({ classes, counts }) {
       make('table', { class: 'confusion' }, make('thead', {}, head), make('tbody', {}, ...rows))));
 }
 
-// A square with both axes from `x` and `y`; `fill(svg, x, y)` draws into it.
+// Creates a square with the axes `x` and `y`; `fill(svg, x, y)` draws into it.
 function squareChart(label, x, y, texts, fill) {
   const svg = makeSvg('svg', { class: 'square', viewBox: '0 0 360 330', role: 'img', 'aria-label': label });
   drawAxes(svg, x, y, { left: 46, right: 346, top: 10, bottom: 286 }, { x: 4, y: 5 });

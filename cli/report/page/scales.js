@@ -1,6 +1,6 @@
-// From numbers to places, and the ticks between.
+// Scales, which map numbers to positions, and their ticks.
 
-// About `count` round numbers from `least` to `most`.
+// Returns about `count` round numbers from `least` to `most`.
 function roundTicks(least, most, count) {
   const rough = (most - least) / Math.max(count, 1);
   if (!(rough > 0)) return [least];
@@ -10,7 +10,7 @@ function roundTicks(least, most, count) {
   for (let i = Math.ceil(least / step); i * step <= most * (1 + 1e-12); ++i) ticks.push(Number((i * step).toPrecision(12)));
   return ticks;
 }
-// Powers of ten; round numbers where these are too few.
+// Returns powers of ten, or round numbers if there are too few powers.
 function powerTicks(least, most, count) {
   const first = Math.ceil(Math.log10(least) - 1e-9);
   const last = Math.floor(Math.log10(most) + 1e-9);
@@ -21,9 +21,9 @@ function powerTicks(least, most, count) {
   return ticks;
 }
 
-// A scale of `numbers` onto begin..end.  What is not finite has no place on it; on a logarithmic scale
-// what is negative neither, and 0 is at its beginning, apart from the least of the others.  Of no
-// numbers it has no ticks.
+// Returns a scale that maps `numbers` to begin..end.  Non-finite numbers have no place on it.  On a
+// logarithmic scale negative numbers have none either, and 0 is at its beginning, at a distance from
+// the least other number.  Without numbers it has no ticks.
 function makeScale(numbers, begin, end, { isLog = false, withZero = false } = {}) {
   let least = Infinity;
   let most = -Infinity;
@@ -53,15 +53,15 @@ function makeScale(numbers, begin, end, { isLog = false, withZero = false } = {}
   return scale;
 }
 
-// Whether numbers are of so many sizes that only a logarithm shows them.
+// Returns true if the numbers span so many orders of magnitude that a logarithmic scale is needed.
 function wantsLog(numbers) {
   const finite = numbers.filter(Number.isFinite);
   const sizes = finite.filter((number) => number > 0);
   return sizes.length > 1 && finite.every((number) => number >= 0) && Math.max(...sizes) / Math.min(...sizes) > 200;
 }
 
-// From blue to yellow, evenly lighter, so that those who do not tell red from green, and printers
-// without colour, tell large from small.  `share` is from 0 to 1.
+// Returns a colour from blue to yellow for `share` from 0 to 1.  The lightness grows evenly, so that
+// colour-blind readers and monochrome printers can distinguish large from small.
 const RAMP = [[5, 24, 66], [38, 62, 110], [84, 95, 118], [124, 124, 122], [166, 156, 112], [212, 192, 88], [255, 233, 70]];
 function rampColour(share) {
   const place = Math.min(Math.max(share, 0), 1) * (RAMP.length - 1);

@@ -1,4 +1,4 @@
-// What each worker recorded, and how far they are apart.
+// Draws what each worker recorded, and how much the workers differ.
 
 function workersTable() {
   const loss = report.charts.find((chart) => chart.is_loss);
@@ -12,7 +12,7 @@ function workersTable() {
     make('tbody', {}, ...rows))));
 }
 
-// Greatest less least, over the mean size: 0 where workers are equal.
+// Returns (greatest - least) / mean size, which is 0 if the workers are equal.
 function spreadOf(layer, statistic, column) {
   const values = layer.numbers.map((_, worker) => numbersOf(layer, worker, statistic)[column]).filter((value) => value !== null && value !== undefined);
   if (values.length < 2) return null;
@@ -37,22 +37,22 @@ function drawSpread() {
     groups.length > 1 ? make('div', { class: 'controls' }, chooser('Tensors', groups.map((group) => group.name), fill, first)) : null, map);
 }
 
-// One panel for each worker, on one scale.
-function drawPanels() {
+// One chart for each worker, on one scale.
+function drawCharts() {
   const { layers, steps, statistics, workers } = report.statistics;
   if (!layers.length || workers.length < 2) return null;
   const culprit = report.rules.length ? report.rules[0].findings[0].tensor : null;
   const state = { layer: Math.max(layers.findIndex((layer) => layer.tensor === culprit), 0), statistic: 0 };
-  const panels = make('div', { class: 'multiples' });
+  const charts = make('div', { class: 'multiples' });
   function update() {
     const layer = layers[state.layer];
     const all = workers.flatMap((_, worker) => numbersOf(layer, worker, state.statistic)).map((value) => (value === null ? NaN : Math.abs(value)));
     const scale = makeScale(all, 48, 6, { isLog: true });
-    panels.replaceChildren(...workers.map((name, worker) => {
-      const panel = drawMultiple(layer, worker, state.statistic, scale);
-      panel.querySelector('figcaption').textContent = name;
-      panel.setAttribute('aria-label', `${name}, ${panel.getAttribute('aria-label')}`);
-      return panel;
+    charts.replaceChildren(...workers.map((name, worker) => {
+      const chart = drawMultiple(layer, worker, state.statistic, scale);
+      chart.querySelector('figcaption').textContent = name;
+      chart.setAttribute('aria-label', `${name}, ${chart.getAttribute('aria-label')}`);
+      return chart;
     }));
   }
   const set = (name) => (value) => {
@@ -63,9 +63,9 @@ function drawPanels() {
   return make('div', { class: 'card' }, make('h3', {}, 'A tensor on each worker'),
     make('p', { class: 'note' }, `Steps ${steps[0]} to ${steps[steps.length - 1]}, on one logarithmic scale.`),
     make('div', { class: 'controls' }, chooser('Tensor', layers.map((layer) => layer.tensor), set('layer'), state.layer),
-      chooser('Measure', statistics.map(nameOfStatistic), set('statistic'))), panels);
+      chooser('Measure', statistics.map(nameOfStatistic), set('statistic'))), charts);
 }
 
 function drawWorkers(place) {
-  place.append(...[workersTable(), drawSpread(), drawPanels()].filter(Boolean));
+  place.append(...[workersTable(), drawSpread(), drawCharts()].filter(Boolean));
 }

@@ -1,4 +1,4 @@
-// Records a trial and reads it back, by koffi: node client.js LIBRARY OUT_DIR
+// Records a trial and reads it back, with koffi: node client.js LIBRARY OUT_DIR
 'use strict';
 const koffi = require('koffi');
 
@@ -13,7 +13,7 @@ const library = koffi.load(path);
 const messageOf = library.func('const char *smd_error_message(void *)');
 const free = (kind, handle) => library.func(`void smd_${kind}_free(void *)`)(handle);
 
-// A function of the library that answers with an error or NULL; the error is thrown.
+// Declares a function of the library that returns an error or NULL; the error is thrown.
 function fallible(name, ...parameters) {
   const call = library.func(name, 'void *', parameters);
   return (...values) => {
@@ -25,7 +25,7 @@ function fallible(name, ...parameters) {
   };
 }
 
-// One that makes a handle, which it puts where its last parameter points.
+// Declares a function that creates a handle, which it stores through its last parameter.
 function maker(name, ...parameters) {
   const call = fallible(name, ...parameters, koffi.out(koffi.pointer('void *')));
   return (...values) => {

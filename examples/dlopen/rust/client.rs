@@ -3,7 +3,7 @@
 //! usage: client LIBRARY OUT_DIR
 mod smd;
 
-use smd::{Outcome, Smd, View};
+use smd::{SmdResult, Smd, View};
 use std::ffi::CString;
 use std::ptr::{null, null_mut};
 
@@ -12,7 +12,7 @@ const GLOBAL_MODE: i32 = 4;
 const FLOAT64: i32 = 3;
 const ABI_LEVEL: u32 = 1 << 16;
 
-unsafe fn record(smd: &Smd, out_dir: &str) -> Outcome<()> {
+unsafe fn record(smd: &Smd, out_dir: &str) -> SmdResult<()> {
     let (name, path, loss) = (CString::new("out_dir")?, CString::new(out_dir)?, CString::new("loss")?);
     let every = smd.own(smd.save_config_free, |out| (smd.save_config_new)(out))?;
     smd.check((smd.save_config_set)(every.0, ANY_MODE, 1, 0, -1, null(), 0))?;
@@ -30,7 +30,7 @@ unsafe fn record(smd: &Smd, out_dir: &str) -> Outcome<()> {
     smd.check((smd.hook_close)(hook.0))
 }
 
-unsafe fn read_back(smd: &Smd, path: &str) -> Outcome<()> {
+unsafe fn read_back(smd: &Smd, path: &str) -> SmdResult<()> {
     let (path, loss) = (CString::new(path)?, CString::new("loss")?);
     let trial = smd.own(smd.trial_free, |out| (smd.trial_open)(path.as_ptr(), null_mut(), out))?;
     let tensor = smd.own(smd.tensor_free, |out| (smd.trial_tensor)(trial.0, loss.as_ptr(), out))?;
@@ -45,7 +45,7 @@ unsafe fn read_back(smd: &Smd, path: &str) -> Outcome<()> {
     Ok(())
 }
 
-fn run() -> Outcome<()> {
+fn run() -> SmdResult<()> {
     let arguments: Vec<String> = std::env::args().collect();
     let (library, out_dir) = match arguments.as_slice() {
         [_, library, out_dir] => (library, out_dir),

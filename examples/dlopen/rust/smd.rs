@@ -1,4 +1,4 @@
-//! The functions of libsmdebug that the client uses, found at run time; std only.
+//! The functions of libsmdebug that the client uses, resolved at run time with std only.
 use std::error::Error;
 use std::ffi::{CStr, CString};
 use std::os::raw::{c_char, c_int, c_void};
@@ -10,9 +10,9 @@ extern "C" {
     fn dlerror() -> *const c_char;
 }
 
-pub type Handle = *mut c_void; // and an error, where null is success
+pub type Handle = *mut c_void; // also an error; null means success
 pub type Text = *const c_char;
-pub type Outcome<T> = Result<T, Box<dyn Error>>;
+pub type SmdResult<T> = Result<T, Box<dyn Error>>;
 
 /// smd_tensor_view: struct_size, data, shape, strides, ndim, dtype.
 #[repr(C)]
@@ -23,7 +23,7 @@ macro_rules! functions {
         pub struct Smd { $(pub $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)* }
 
         impl Smd {
-            pub unsafe fn load(path: &str) -> Outcome<Smd> {
+            pub unsafe fn load(path: &str) -> SmdResult<Smd> {
                 let library = found(dlopen(CString::new(path)?.as_ptr(), 2))?; // RTLD_NOW
                 $(let $name = concat!("smd_", stringify!($name), "\0").as_ptr().cast();)*
                 Ok(Smd { $($name: std::mem::transmute(found(dlsym(library, $name))?),)* })
@@ -48,12 +48,12 @@ functions! {
     value_to_double(Handle, *mut f64) -> Handle;
 }
 
-unsafe fn found(address: *mut c_void) -> Outcome<*mut c_void> {
+unsafe fn found(address: *mut c_void) -> SmdResult<*mut c_void> {
     if !address.is_null() { return Ok(address); }
     Err(CStr::from_ptr(dlerror()).to_string_lossy().into())
 }
 
-/// A handle, freed when this goes.
+/// A handle, which is freed when this value is dropped.
 pub struct Owned(pub Handle, unsafe extern "C" fn(Handle));
 
 impl Drop for Owned {
@@ -61,14 +61,14 @@ impl Drop for Owned {
 }
 
 impl Smd {
-    pub unsafe fn check(&self, error: Handle) -> Outcome<()> {
+    pub unsafe fn check(&self, error: Handle) -> SmdResult<()> {
         if error.is_null() { return Ok(()); }
         let error = Owned(error, self.error_free);
         Err(CStr::from_ptr((self.error_message)(error.0)).to_string_lossy().into())
     }
 
-    /// The handle that `make` puts where it is told.
-    pub unsafe fn own(&self, free: unsafe extern "C" fn(Handle), make: impl FnOnce(*mut Handle) -> Handle) -> Outcome<Owned> {
+    /// Returns the handle that `make` stores through its argument.
+    pub unsafe fn own(&self, free: unsafe extern "C" fn(Handle), make: impl FnOnce(*mut Handle) -> Handle) -> SmdResult<Owned> {
         let mut handle = null_mut();
         self.check(make(&mut handle))?;
         Ok(Owned(handle, free))

@@ -13,29 +13,30 @@ import org.smdebug.Action;
 import org.smdebug.BuiltinRule;
 import org.smdebug.Collection;
 import org.smdebug.DType;
+import org.smdebug.Finding;
 import org.smdebug.Hook;
 import org.smdebug.Mode;
-import org.smdebug.Panel;
 import org.smdebug.Reduction;
 import org.smdebug.ReductionConfig;
+import org.smdebug.RuleResult;
+import org.smdebug.RuleSet;
 import org.smdebug.SaveConfig;
 import org.smdebug.SmdebugException;
 import org.smdebug.Tensor;
 import org.smdebug.TensorSink;
 import org.smdebug.Trial;
 import org.smdebug.Value;
-import org.smdebug.Verdict;
 
 /** The conformance scenario by way of the Java package; see README.md. */
 @SuppressWarnings("unchecked")
 final class Runner {
   private final String outDir;
-  private final Map<String, Watched> watched;
+  private final Map<String, Attached> attached;
   private final Trial trial;
 
-  private Runner(String outDir, Map<String, Watched> watched) {
+  private Runner(String outDir, Map<String, Attached> attached) {
     this.outDir = outDir;
-    this.watched = watched;
+    this.attached = attached;
     trial = Trial.open(outDir);
   }
 
@@ -54,30 +55,30 @@ final class Runner {
 
   // ---- recording ------------------------------------------------------------
 
-  /** What the rules of a worker's hook said while it recorded. */
-  private record Watched(List<String> advice, List<Verdict> verdicts) {
+  /** What the rules of a worker's hook reported while it recorded. */
+  private record Attached(List<String> actions, List<Finding> findings) {
     void note(Hook hook) {
-      advice.add(hook.advice().name());
-      verdicts.addAll(hook.takeVerdicts());
+      actions.add(hook.action().name());
+      findings.addAll(hook.takeFindings());
     }
   }
 
-  private static Map<String, Watched> record(Map<String, Object> scenario, String outDir) {
-    Map<String, Watched> watched = new LinkedHashMap<>();
+  private static Map<String, Attached> record(Map<String, Object> scenario, String outDir) {
+    Map<String, Attached> attached = new LinkedHashMap<>();
     Map<String, Hook> hooks = new LinkedHashMap<>();
     for (Object worker : list(scenario, "workers")) {
       hooks.put((String) worker, hook(scenario, outDir, (String) worker));
-      watched.put((String) worker, new Watched(new ArrayList<>(), new ArrayList<>()));
+      attached.put((String) worker, new Attached(new ArrayList<>(), new ArrayList<>()));
     }
     for (Map<String, Object> step : maps(scenario, "steps")) {
       hooks.forEach(
           (worker, hook) -> {
             record(step, hook, worker);
-            watched.get(worker).note(hook);
+            attached.get(worker).note(hook);
           });
     }
     hooks.values().forEach(Hook::close);
-    return watched;
+    return attached;
   }
 
   private static Hook hook(Map<String, Object> scenario, String outDir, String worker) {
@@ -90,25 +91,25 @@ final class Runner {
       description.collection(collection(settings));
     }
     Hook hook = description.build();
-    try (Panel panel = panel(map(scenario, "watch"))) {
-      hook.watch(panel);
+    try (RuleSet rules = rules(map(scenario, "attach"))) {
+      hook.attach(rules);
     }
     return hook;
   }
 
-  private static Panel panel(Map<String, Object> settings) {
+  private static RuleSet rules(Map<String, Object> settings) {
     String profile = ((String) settings.get("profile")).toUpperCase();
-    Panel panel = new Panel(Panel.Profile.valueOf(profile));
+    RuleSet rules = new RuleSet(RuleSet.Profile.valueOf(profile));
     if (settings.containsKey("save_every")) {
-      panel.saveConfig(saveConfig(settings));
+      rules.saveConfig(saveConfig(settings));
     }
     for (Map<String, Object> rule : maps(settings, "rules")) {
-      panel.add(
+      rules.add(
           (String) rule.get("rule"),
           (Map<String, String>) rule.get("parameters"),
           Action.valueOf((String) rule.get("action")));
     }
-    return panel;
+    return rules;
   }
 
   private static void record(Map<String, Object> step, Hook hook, String worker) {
@@ -231,13 +232,13 @@ final class Runner {
         yield step == null ? null : List.of(step.mode().name(), step.step());
       }
       case "global_step" -> {
-        long step = trial.globalStep(mode(query), step(query));
+        long step = trial.globalStep(step(query), mode(query));
         yield step < 0 ? null : step;
       }
       case "step_state" -> trial.stepState(step(query), mode(query)).name();
       case "tensor_steps" -> listed(tensor(query).steps(mode(query)));
       case "prev_steps" ->
-          listed(tensor(query).previousSteps(step(query), (long) query.get("count"), mode(query)));
+          listed(tensor(query).previousSteps(step(query), mode(query), (long) query.get("count")));
       case "tensor_workers" -> tensor(query).workers(step(query), mode(query));
       case "value" -> {
         try (Value value = tensor(query).value(step(query), mode(query), worker(query))) {
@@ -256,20 +257,20 @@ final class Runner {
       case "shape" ->
           listed(LongStream.of(tensor(query).shape(step(query), mode(query), worker(query))));
       case "rule" -> findings(query);
-      case "verdicts" -> {
-        try (Panel panel = panel(map(query, "panel"))) {
-          yield described(panel.follow(trial).toList());
+      case "findings" -> {
+        try (RuleSet rules = rules(map(query, "rule_set"))) {
+          yield described(rules.follow(trial).toList());
         }
       }
-      case "outcomes" -> {
-        try (Panel panel = panel(map(query, "panel"))) {
-          panel.run(trial);
-          yield described(panel.outcomes());
+      case "results" -> {
+        try (RuleSet rules = rules(map(query, "rule_set"))) {
+          rules.evaluate(trial);
+          yield rules.results().stream().map(Runner::summarized).toList();
         }
       }
-      case "watched" -> {
-        Watched said = watched.get(worker(query));
-        yield Map.of("advice", said.advice(), "verdicts", described(said.verdicts()));
+      case "attached" -> {
+        Attached said = attached.get(worker(query));
+        yield Map.of("actions", said.actions(), "findings", described(said.findings()));
       }
       case "wait" -> {
         trial.waitForStep(step(query), mode(query), null);
@@ -338,24 +339,33 @@ final class Runner {
     return described;
   }
 
-  private static List<Map<String, Object>> described(List<Verdict> verdicts) {
-    return verdicts.stream().map(Runner::described).toList();
+  private static List<Map<String, Object>> described(List<Finding> findings) {
+    return findings.stream().map(Runner::described).toList();
   }
 
-  private static Map<String, Object> described(Verdict verdict) {
+  private static Map<String, Object> summarized(RuleResult result) {
+    Map<String, Object> summarized = new LinkedHashMap<>();
+    summarized.put("rule", result.rule());
+    summarized.put("status", result.status().name());
+    summarized.put("finding_count", result.findingCount());
+    summarized.put("message", result.message());
+    summarized.put("first", result.first().map(Runner::described).orElse(null));
+    return summarized;
+  }
+
+  private static Map<String, Object> described(Finding finding) {
     Map<String, Object> described = new LinkedHashMap<>();
-    described.put("rule", verdict.rule());
-    described.put("status", verdict.status().name());
-    described.put("action", verdict.action().name());
-    described.put("step", verdict.step());
-    described.put("mode", verdict.mode().name());
-    described.put("mode_step", verdict.modeStep());
-    described.put("worker", verdict.worker());
-    described.put("tensor", verdict.tensor());
-    described.put("value", numberOrNull(verdict.value()));
-    described.put("limit", numberOrNull(verdict.limit()));
-    described.put("label", verdict.label());
-    described.put("message", verdict.message());
+    described.put("rule", finding.rule());
+    described.put("action", finding.action().name());
+    described.put("step", finding.step());
+    described.put("mode", finding.mode().name());
+    described.put("mode_step", finding.modeStep());
+    described.put("worker", finding.worker());
+    described.put("tensor", finding.tensor());
+    described.put("value", numberOrNull(finding.value()));
+    described.put("limit", numberOrNull(finding.limit()));
+    described.put("check", finding.check());
+    described.put("message", finding.message());
     return described;
   }
 

@@ -1,9 +1,9 @@
-// Command faults has each call of a job fail in turn, in Go:
+// Command faults makes each call of a job in Go fail in turn:
 //
 //	faults FOLDER
 //
-// Linked with fault_failing_calls; FAULT_UNDER says which calls count.  It says how many
-// there are of each kind, or what must not happen.
+// It links fault_failing_calls; FAULT_UNDER selects the calls that count.  It prints the number
+// of calls of each kind, or the bug that it found.
 package main
 
 // #include <failing_calls.h>
@@ -28,7 +28,7 @@ const steps = 2
 
 var saved = slices.Repeat([]float32{1.5}, 12000)
 
-// What fails, and the codes that it explains.
+// kind is a group of calls that fail, the error, and the codes that it explains.
 type kind struct {
 	group uint32
 	error C.int
@@ -78,7 +78,7 @@ func (j *job) record() {
 	j.note(hook.Close())
 }
 
-// read returns the steps that can be read; a trial that is not there would be waited for.
+// read returns the steps that can be read; it would wait for a missing trial.
 func (j *job) read() (found []int64, err error) {
 	if len(j.durable) == 0 {
 		return nil, nil
@@ -119,7 +119,7 @@ func check(tensor *smdebug.Tensor, step int64) error {
 	return err
 }
 
-// look says what is wrong once nothing fails any more.
+// look reports bugs once nothing fails any more.
 func (j *job) look() error {
 	found, err := j.read()
 	for _, step := range j.durable {
@@ -135,7 +135,7 @@ func (k kind) explains(err error) bool {
 	return isThread || slices.ContainsFunc(k.codes, func(code error) bool { return errors.Is(err, code) })
 }
 
-// perform has one call fail; it returns how many there are.
+// perform makes one call fail; it returns the number of calls.
 func perform(folder string, k kind, number int) (int, error) {
 	failing, again := job{folder: folder}, job{folder: folder + "-again"}
 	C.fault_arm(k.group, C.long(number), k.error, 0)
@@ -152,7 +152,7 @@ func perform(folder string, k kind, number int) (int, error) {
 	return count, errors.Join(failing.look(), again.look(), errors.Join(again.errors...))
 }
 
-// What the process holds of the library's.
+// held describes the library's resources that the process holds.
 type held struct{ files, allocations int }
 
 func holding() (held, error) {
@@ -160,7 +160,7 @@ func holding() (held, error) {
 	return held{len(files), int(C.fault_allocations())}, err
 }
 
-// hasLeft says whether the process holds more than before, once cleanups have freed what
+// hasLeft reports whether the process holds more than before, after cleanups have freed what
 // was not closed.
 func hasLeft(before held) (bool, error) {
 	for range 50 {
@@ -174,8 +174,8 @@ func hasLeft(before held) (bool, error) {
 	return true, nil
 }
 
-// performWithoutLeak performs more than once if something is left behind: the first job of
-// its kind may make what later ones use again.
+// performWithoutLeak repeats a job that leaves something: the first job of its kind may create
+// what later jobs reuse.
 func performWithoutLeak(folder string, k kind, number int) (int, error) {
 	const rounds = 4
 	count := 0

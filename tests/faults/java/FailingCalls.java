@@ -12,8 +12,8 @@ import org.smdebug.ErrorCode;
 import org.smdebug.SmdebugException;
 
 /**
- * Has each call of a job fail in turn, in Java: FailingCalls FOLDER STRIDE, with failing_calls.c
- * loaded before the C library. Says how many calls there are of each kind, or what must not happen.
+ * Makes each call of a job in Java fail in turn: FailingCalls FOLDER STRIDE. Load failing_calls.c
+ * before the C library. Prints the number of calls of each kind, or the bug that it found.
  */
 final class FailingCalls {
   private static final int MEMORY = 1;
@@ -29,7 +29,7 @@ final class FailingCalls {
   private static final Set<ErrorCode> OF_CALLS =
       Set.of(ErrorCode.IO, ErrorCode.NO_SPACE, ErrorCode.OUT_OF_MEMORY);
 
-  /** What fails, and the codes that it explains. */
+  /** The calls that fail, and the codes that the failure explains. */
   private record Kind(String name, int group, int error, boolean on, Set<ErrorCode> codes) {
     boolean explains(Throwable thrown) {
       if (thrown instanceof OutOfMemoryError) {
@@ -68,7 +68,7 @@ final class FailingCalls {
 
   private static native long allocations();
 
-  /** Has a call fail; returns how many there are. */
+  /** Makes a call fail; returns the number of calls. */
   private long perform(Kind kind, long number) throws IOException {
     Job failing = new Job(scratch.resolve("failing").toString());
     Job again = new Job(scratch.resolve("again").toString());
@@ -107,7 +107,7 @@ final class FailingCalls {
     return new File("/proc/self/fd").list().length;
   }
 
-  /** What is left of a job, once all that Java holds of it is freed: 0, or allocations. */
+  /** Returns the allocations of a job that remain after Java has freed its objects. */
   private static long left(long before) throws InterruptedException {
     for (int i = 0; i < 50 && allocations() > before; ++i) {
       System.gc();
@@ -116,7 +116,7 @@ final class FailingCalls {
     return Math.max(0, allocations() - before);
   }
 
-  /** The virtual machine allocates now and then; what is left behind every time is a leak. */
+  /** Repeats a job, because the virtual machine allocates at times; a leak occurs every time. */
   private long performWithoutLeak(Kind kind, long number) throws Exception {
     long count = 0;
     long left = 1;
@@ -152,7 +152,7 @@ final class FailingCalls {
     ExecutorService thread = Executors.newSingleThreadExecutor();
     int status = 1;
     try {
-      // Loads classes, which stay.
+      // Load the classes, which stay.
       all.perform(KINDS[0], Long.MAX_VALUE);
       for (Kind kind : KINDS) {
         all.run(kind, thread);
@@ -161,7 +161,7 @@ final class FailingCalls {
     } catch (Exception | AssertionError error) {
       error.printStackTrace(System.out);
     }
-    // Does not wait for a job that hangs.
+    // Do not wait for a job that hangs.
     Runtime.getRuntime().halt(status);
   }
 }

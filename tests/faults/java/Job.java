@@ -8,7 +8,7 @@ import org.smdebug.Tensor;
 import org.smdebug.Trial;
 import org.smdebug.Value;
 
-/** Records and reads a trial; notes which steps are durable, and what was thrown. */
+/** Records and reads a trial; notes which steps are durable, and the exceptions. */
 final class Job {
   static final int STEPS = 2;
   private static final float[] SAVED = new float[12_000];
@@ -71,7 +71,7 @@ final class Job {
     attempt(this::steps);
   }
 
-  /** With nothing failing, what was durable is there. */
+  /** Checks, with nothing failing, that all durable steps can be read. */
   void look() {
     attempt(
         () -> {
@@ -81,7 +81,7 @@ final class Job {
         });
   }
 
-  /** The steps that can be read; a trial that is not there would be waited for. */
+  /** Returns the steps that can be read; it would wait for a missing trial. */
   private List<Long> steps() {
     if (durable.isEmpty()) {
       return List.of();

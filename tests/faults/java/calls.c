@@ -1,4 +1,4 @@
-/* What FailingCalls.java asks of fault_failing_calls. */
+/* The functions of fault_failing_calls for FailingCalls.java. */
 #include <jni.h>
 
 #include "failing_calls.h"

@@ -1,4 +1,4 @@
-"""A plain network, as scripts without a library of layers write it."""
+"""A plain network, as scripts without a layer library write it."""
 
 import jax
 import jax.numpy as jnp
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def init(seed=0, sizes=(3, 8, 2), dtype=jnp.float32):
-    """Parameters: a dict of layers, each with a kernel and a bias."""
+    """Returns the parameters: a dict of layers, each with a kernel and a bias."""
     keys = jax.random.split(jax.random.key(seed), len(sizes))
     return {
         f"layer{i}": {
@@ -33,7 +33,7 @@ def descend(params, gradients, rate=0.1):
 
 
 def batches(count, size=4, seed=0):
-    """Inputs, and what a network shall make of them."""
+    """Returns inputs, and the labels that a network should predict."""
     random = np.random.RandomState(seed)
     for _ in range(count):
         x = random.randn(size, 3).astype(np.float32)

@@ -20,7 +20,7 @@ TRAIN = smd.modes.TRAIN
 
 @pytest.fixture
 def make(out_dir):
-    """Makes the test's hook, which saves every step if it is not told otherwise."""
+    """Creates the test's hook, which by default saves every step."""
     return lambda **settings: smd.Hook(out_dir, **{"save_config": EVERY_STEP, **settings})
 
 
@@ -36,7 +36,7 @@ def read(out_dir):
 
 
 def saved(make, read, **trees):
-    """The trial of one step that saves these trees by their names."""
+    """Returns the trial of one step that saves these trees by their names."""
     hook = make(save_all=True)
     with hook.step():
         for prefix, tree in trees.items():
@@ -125,12 +125,12 @@ def test_leaves_that_are_no_tensors_are_passed_over(make, read, caplog):
     trial = saved(make, read, t=tree, keys=[jax.random.key(0), jax.random.key(1)])
     assert trial.tensor_names() == ["t/n", "t/s", "t/yes"]
     assert [record.getMessage() for record in caplog.records] == [
-        "keys/0 is a PRNG key: keys are not saved, jax.random.key_data makes tensors of them"
+        "keys/0 is a PRNG key: keys are not saved; jax.random.key_data converts them to tensors"
     ]
 
 
 class Counting(smd.Hook):
-    """Counts what is asked of devices."""
+    """Counts the values that the hook requests from devices."""
 
     asked = 0
 

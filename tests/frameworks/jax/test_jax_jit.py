@@ -11,7 +11,7 @@ import smdebug.jax as smd
 from jax import lax
 from models import batches, descend, init, loss_of, predict
 from smdebug.exceptions import SMDebugTypeError, TrainingStopped
-from smdebug.rules import Panel
+from smdebug.rules import RuleSet
 
 EVERY_STEP = smd.SaveConfig(save_interval=1)
 EVERY_SECOND = smd.SaveConfig(save_interval=2)
@@ -19,7 +19,7 @@ EVERY_SECOND = smd.SaveConfig(save_interval=2)
 
 @pytest.fixture
 def hook(out_dir):
-    """A hook that saves everything at every second step."""
+    """Returns a hook that saves everything at every second step."""
     return smd.Hook(out_dir, save_all=True, save_config=EVERY_SECOND)
 
 
@@ -35,7 +35,7 @@ def read(out_dir):
 
 
 def one_step(out_dir, function, *args, **settings):
-    """The trial of a step in which a jitted function has run that is given the hook."""
+    """Returns the trial of one step that calls a jitted function with the hook."""
     hook = smd.Hook(out_dir, **{"save_all": True, "save_config": EVERY_STEP, **settings})
     with hook.step():
         jax.jit(partial(function, hook))(*args)
@@ -48,7 +48,7 @@ def is_compiled_with_callback(function, *args):
 
 
 def train(hook, train_step, steps=7):
-    """Runs a training; what its parameters and losses really were."""
+    """Runs a training; returns its actual parameters and losses."""
     params, truth = init(), []
     for x, y in batches(steps):
         with hook.step(smd.modes.TRAIN):
@@ -66,7 +66,7 @@ def matches(trial, truth):
 
 
 def update(hook, params, x, y):
-    """A step of training that records itself."""
+    """Makes a training step that records itself."""
     loss, gradients = jax.value_and_grad(loss_of)(params, x, y)
     params = descend(params, gradients)
     hook.save("loss", loss)
@@ -329,7 +329,7 @@ def test_a_function_outlives_its_hook(hook, read):
 @pytest.mark.parametrize("wrap", [jax.jit, lambda function: function], ids=["jit", "plain"])
 def test_rules_that_watch_stop_the_training(out_dir, wrap):
     hook = smd.Hook(out_dir)
-    hook.watch(Panel().add("VanishingGradient", action="stop"))
+    hook.attach(RuleSet().add("VanishingGradient", action="stop"))
     save = wrap(lambda gradient: hook.save("gradient/w", gradient))
     steps = 0
     with pytest.raises(TrainingStopped) as caught:

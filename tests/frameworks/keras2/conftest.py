@@ -1,4 +1,4 @@
-"""TensorFlow with two devices on the CPU, which it must know of before it starts."""
+"""TensorFlow with two devices on the CPU, which must be set before TensorFlow starts."""
 
 import os
 
@@ -14,7 +14,7 @@ tf.config.set_logical_device_configuration(
 
 @pytest.fixture(autouse=True)
 def seeded(monkeypatch, strict_and_alone):
-    """The same trainings each time, and trials of ended ones that are read at once."""
+    """Seeds the training, and reads finished trials without a wait."""
     monkeypatch.setenv("SMDEBUG_TRAINING_END_DELAY_REFRESH", "0")
     tf.keras.backend.clear_session()
     tf.keras.utils.set_random_seed(1)

@@ -15,5 +15,5 @@ def test_the_example(tmp_path):
     assert len(accuracy) == 8
     assert accuracy[-1] > max(0.75, accuracy[0])
     [step] = re.findall(r"Plateau is met at step (\d+)$", printed, re.M)
-    # The last step of one of the validations: each has 4, and follows 10 of training.
+    # The last step of a validation: each validation has 4 steps, and follows 10 of training.
     assert (int(step) + 1) % 14 == 0

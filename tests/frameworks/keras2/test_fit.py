@@ -62,7 +62,7 @@ def test_names_and_steps_are_those_of_the_original(out_dir):
         **dict.fromkeys([f"SGD/{name}:0" for name in ("learning_rate", "momentum")], in_training),
         **dict.fromkeys([f"{layer}/inputs" for layer in ("dense", "dense_1")], everywhere),
         **dict.fromkeys([f"{layer}/outputs" for layer in ("dense", "dense_1")], everywhere),
-        # What it adds: the original has these in a patched TensorFlow only, or not at all.
+        # Tensors that we add: the original records these only in a patched TensorFlow, or never.
         **dict.fromkeys([f"SGD/{variable}/momentum:0" for variable in PLAIN], in_training),
         **dict.fromkeys([f"gradients/{variable}Grad" for variable in PLAIN], in_training),
         "inputs_0": everywhere,
@@ -138,7 +138,7 @@ def test_losses_and_metrics_are_those_of_the_history(out_dir):
     with smd.KerasHook(out_dir) as hook:
         history = fit(model, hook, epochs=3, validation_data=(X, Y)).history
     trial = smd.create_trial(out_dir)
-    # One step of every 500, and the last of each epoch.
+    # Every 500th step, and the last step of each epoch.
     assert trial.steps(TRAIN) == trial.steps(EVAL) == [0, 3, 7, 11]
     for name in ("loss", "mae"):
         saved = [trial.tensor(name).value(step, TRAIN) for step in (3, 7, 11)]
@@ -218,7 +218,7 @@ def test_compiled_steps_are_compiled_once_for_each_use(out_dir):
     hook = smd.KerasHook(out_dir, save_config=EVERY_SECOND, include_collections=["gradients"])
     with hook:
         fit(model, hook, epochs=2)
-        # One more, as TensorFlow traces anew what has made variables: those of the optimizer.
+        # One more trace, because TensorFlow traces again after a function creates variables.
         assert len(traces) == 3
         fit(model, hook, epochs=2)
         assert len(traces) == 3
@@ -258,7 +258,7 @@ def test_several_steps_at_once(out_dir):
     trial = recorded(out_dir, model, include_collections=EVERYTHING)
     assert trial.steps(TRAIN) == [0, 1]
     for step in range(2):
-        # Of the batches that Keras runs at once, the last.
+        # The last of the batches that Keras runs at once.
         np.testing.assert_array_equal(
             trial.tensor("inputs_0").value(step, TRAIN), batch(2 * step + 1)[0]
         )

@@ -1,4 +1,4 @@
-"""The hook itself: how it is made, what it does when it fails, where it stands."""
+"""The hook itself: its creation, its failures, and its place among processes."""
 
 import copy
 import json
@@ -81,7 +81,7 @@ def test_it_is_made_from_the_services_configuration(out_dir, tmp_path, monkeypat
         fit(network(), hook, validation_data=(X, Y), validation_batch_size=8)
     trial = smd.create_trial(out_dir)
     assert trial.tensor("gradients/dense/kernelGrad").steps(TRAIN) == [0, 2]
-    # The last one is the epoch's end.
+    # The last step is the end of the epoch.
     assert trial.tensor("loss").steps(EVAL) == [0, 3]
     assert trial.collection("mine").include_regex == ["relu"]
 
@@ -96,13 +96,13 @@ def test_smdebug_may_be_switched_off(out_dir, monkeypatch):
 
 
 class Unsavable:
-    """Looks like a tensor, and cannot be saved."""
+    """Looks like a tensor but cannot be saved."""
 
     shape, dtype = (), "float32"
 
 
 class Failing(smd.KerasHook):
-    """Fails in everything that Keras or a model calls."""
+    """Fails in every method that Keras or a model calls."""
 
     def _begin_batch(self, mode):
         super()._begin_batch(mode)
@@ -246,7 +246,7 @@ def test_two_workers_record_into_one_trial(out_dir, monkeypatch):
             out_dir, include_workers="all", save_config=EVERY_STEP, include_collections=["weights"]
         )
         fit(network(), hook)
-        # The first that closes marks the trial as finished, and the other still writes.
+        # The first process that closes marks the trial as finished while the other still writes.
         hook.flush()
     hook.close()
     trial = smd.create_trial(out_dir)
@@ -261,7 +261,7 @@ def test_two_workers_record_into_one_trial(out_dir, monkeypatch):
 
 
 class LossBelow(Rule):
-    """The loss has come below a bound."""
+    """The loss is below a limit."""
 
     def __init__(self, base_trial, bound):
         super().__init__(base_trial)
@@ -283,3 +283,7 @@ def test_a_rule_sees_what_was_recorded(out_dir):
     assert met.value.step == min(step for step, loss in losses.items() if loss < bound)
     with pytest.raises(NoMoreData):
         invoke_rule(LossBelow(trial, 0.0), raise_eval_cond=True)
+
+
+def test_hook_is_another_name():
+    assert smd.Hook is smd.KerasHook and "Hook" in smd.__all__

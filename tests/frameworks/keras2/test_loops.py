@@ -1,4 +1,4 @@
-"""Training loops of one's own."""
+"""Custom training loops."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ VARIABLES = ["dense/kernel:0", "dense/bias:0", "dense_1/kernel:0", "dense_1/bias
 
 
 def train(hook, model, optimizer, epochs=1, compiled=False, jit_compile=None):
-    """Trains on the batches in their order; the weights and gradients of each step."""
+    """Trains on the batches in order; returns the weights and gradients of each step."""
 
     def step(x, y):
         with hook.wrap_tape(tf.GradientTape()) as tape:
@@ -39,7 +39,7 @@ def test_a_gradient_tape(out_dir, compiled):
         hook.register_model(model)
         seen = train(hook, model, hook.wrap_optimizer(optimizer), epochs=2, compiled=compiled)
     trial = smd.create_trial(out_dir)
-    # Scalars of the last step, which is not saved, are in a step of their own.
+    # Scalars of the last step, which is not saved, are recorded in a step of their own.
     assert trial.steps(TRAIN) == [0, 2, 4, 6, 7]
     assert trial.tensor_names(mode=TRAIN, step=7) == ["scalar/inside"]
     for step in (0, 2, 4, 6):
@@ -108,7 +108,7 @@ def test_two_tapes_and_several_targets(out_dir):
             losses = [first * second, first + second]
         gradients = tape.gradient(losses, {"b": first, "a": second})
         assert gradients["b"] == 4
-        # A target that a variable has no part in has no gradient of it.
+        # If a target does not depend on a variable, it has no gradient for it.
         tape.gradient(tf.constant(1.0), [first])
         with hook.wrap_tape(tf.GradientTape()) as tape:
             loss = first * first

@@ -67,7 +67,7 @@ def test_several_inputs_and_outputs(out_dir):
 
 
 class Branching(tf.keras.Model):
-    """Not built before it is called, with a branch that AutoGraph has to rewrite."""
+    """A model that is built when it is called, with a branch that AutoGraph must rewrite."""
 
     def __init__(self):
         super().__init__()
@@ -158,7 +158,7 @@ def test_half_precision(out_dir):
         tf.keras.mixed_precision.set_global_policy("float32")
     assert trial.tensor("dense/outputs").value(1, TRAIN).dtype == np.float16
     kernel = trial.tensor("dense/weights/dense/kernel:0")
-    # What is applied, not what the loss was scaled by.
+    # The applied gradient is recorded, not the scaled one.
     moved = (kernel.value(0, TRAIN) - kernel.value(1, TRAIN)) / 0.01
     gradient = trial.tensor("gradients/dense/kernelGrad").value(1, TRAIN)
     np.testing.assert_allclose(gradient, moved, rtol=1e-2, atol=1e-3)

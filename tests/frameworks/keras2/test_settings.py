@@ -1,4 +1,4 @@
-"""What is saved, when, and in what form."""
+"""Settings select what is saved, when, and in what form."""
 
 import numpy as np
 import pytest
@@ -53,7 +53,7 @@ def test_reductions_are_saved_in_place_of_tensors(out_dir):
             ("max", True),
             ("l2", False),
         }
-    # Losses and metrics are saved as they are.
+    # Losses and metrics are saved unreduced.
     assert trial.tensor("loss").value(3, TRAIN).size == 1
 
 

@@ -1,4 +1,4 @@
-"""Small models, data, and what a trial holds of their training."""
+"""Small models, data, and the expected content of their trials."""
 
 import numpy as np
 import smdebug.tensorflow as smd
@@ -42,20 +42,20 @@ def network(**compiling):
 
 
 def fit(model, hook, epochs=1, **options):
-    """Trains on the batches in their order."""
+    """Trains on the batches in order."""
     settings = {"batch_size": BATCH, "shuffle": False, "verbose": 0, **options}
     settings["callbacks"] = [hook, *options.get("callbacks", ())]
     return model.fit(X, Y, epochs=epochs, **settings)
 
 
 def batch(number):
-    """The data of a batch."""
+    """Returns the data of a batch."""
     part = slice(number * BATCH, (number + 1) * BATCH)
     return X[part], Y[part]
 
 
 def recorded(out_dir, model, epochs=1, **options):
-    """The trial of a training, after a hook with these options."""
+    """Returns the trial of a training with a hook that has these options."""
     training = options.pop("training", {})
     with smd.KerasHook(out_dir, **{"save_config": EVERY_STEP, **options}) as hook:
         fit(model, hook, epochs, **training)
@@ -63,13 +63,13 @@ def recorded(out_dir, model, epochs=1, **options):
 
 
 def steps(trial, name):
-    """The steps of a tensor, by the names of their modes."""
+    """Returns the steps of a tensor, by the names of their modes."""
     tensor = trial.tensor(name)
     return {mode.name: tensor.steps(mode) for mode in trial.modes() if tensor.steps(mode)}
 
 
 class Values(tf.keras.callbacks.Callback):
-    """Notes the model's weights before and after each batch."""
+    """Records the model's weights before and after each batch."""
 
     def __init__(self):
         super().__init__()

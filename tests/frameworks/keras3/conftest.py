@@ -1,4 +1,4 @@
-"""The backend of Keras 3: JAX, which then has to do without TensorFlow, or another."""
+"""The backend of Keras 3: JAX without TensorFlow, or another."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def seeded(monkeypatch, strict_and_alone):
-    """The same trainings each time, and trials of ended ones that are read at once."""
+    """Seeds the training, and reads finished trials without a wait."""
     monkeypatch.setenv("SMDEBUG_TRAINING_END_DELAY_REFRESH", "0")
     keras.utils.clear_session()
     keras.utils.set_random_seed(1)

@@ -1,4 +1,4 @@
-"""The same with TensorFlow behind Keras 3."""
+"""The same tests with TensorFlow as the backend of Keras 3."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def test_with_tensorflow():
-    """What is told apart by backends, in a process of its own: each has one backend."""
+    """Runs the tests that differ between backends, each backend in its own process."""
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_fit.py"]
         + ["-k", "callback or names or jit_compile or saved_meanwhile"],

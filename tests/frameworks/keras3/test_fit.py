@@ -1,4 +1,4 @@
-"""The hook as a callback of Keras 3, with whatever backend."""
+"""The hook as a callback of Keras 3, with any backend."""
 
 import os
 import sys
@@ -86,7 +86,7 @@ def test_names_and_steps_are_those_of_keras_2(out_dir):
 
 @pytest.mark.parametrize(
     "compiling",
-    # JAX compiles as it comes.
+    # JAX compiles without being told.
     [{}, {"run_eagerly": True}, *([{"jit_compile": True}] if BACKEND == "tensorflow" else [])],
     ids=str,
 )
@@ -111,7 +111,7 @@ def test_values_are_those_of_the_step(out_dir, compiling):
 
 
 def test_variables_alone_need_no_look_inside(out_dir):
-    """With JAX they are not in the model while it trains, but have to be fetched."""
+    """With JAX, variables are not in the model while it trains; the hook must fetch them."""
     model, weights = network(), Weights()
     trial = recorded(
         out_dir,
@@ -253,7 +253,7 @@ def test_a_model_is_saved_meanwhile(out_dir, tmp_path):
 
 
 class Failing(smd.KerasHook):
-    """Fails in everything that Keras or a model calls."""
+    """Fails in every method that Keras or a model calls."""
 
     def _begin_batch(self, mode):
         super()._begin_batch(mode)

@@ -1,4 +1,4 @@
-"""Training loops of one's own, with JAX."""
+"""Custom training loops, with JAX."""
 
 import jax
 import jax.numpy as jnp
@@ -43,7 +43,7 @@ def test_a_compiled_step(out_dir):
     hook.register_model(model)
     hook.wrap_optimizer(optimizer)
     weights, losses = [], []
-    # The step that is compiled is not saved, and those after it are.
+    # The compiled step is not saved, but later steps are.
     hook.begin_step(TRAIN)
     hook.end_step()
     with hook:
@@ -59,7 +59,7 @@ def test_a_compiled_step(out_dir):
     trial = smd.create_trial(out_dir)
     for number in (1, 3):
         expected = seen_inside(weights[number], *batch(number))
-        del expected["labels_0"]  # the step computes its loss by itself
+        del expected["labels_0"]  # the step computes its own loss
         assert_holds(trial, expected, number + 1)
         after = trial.tensor("dense/weights/dense/kernel:0").value(number + 1, TRAIN)
         moved = trial.tensor("gradients/dense/kernelGrad").value(number + 1, TRAIN)
@@ -105,7 +105,7 @@ def test_two_devices(out_dir):
     finally:
         keras.distribution.set_distribution(None)
     trial = smd.create_trial(out_dir)
-    # Whole batches, although each device has half of one.
+    # Batches are complete, although each device has half of one.
     assert_holds(trial, seen_inside(before, *batch(0)), 0)
     np.testing.assert_allclose(
         trial.tensor("predictions_0").value(2, smd.modes.PREDICT), predicted[16:24], rtol=1e-6

@@ -1,4 +1,4 @@
-"""Small models, data, and what their training computes, in numpy."""
+"""Small models, data, and the results of their training, in numpy."""
 
 import keras
 import numpy as np
@@ -32,20 +32,20 @@ def network(**compiling):
 
 
 def fit(model, hook, epochs=1, **options):
-    """Trains on the batches in their order."""
+    """Trains on the batches in order."""
     settings = {"batch_size": BATCH, "shuffle": False, "verbose": 0, **options}
     settings["callbacks"] = [hook, *options.get("callbacks", ())]
     return model.fit(X, Y, epochs=epochs, **settings)
 
 
 def batch(number):
-    """The data of a batch."""
+    """Returns the data of a batch."""
     part = slice(number * BATCH, (number + 1) * BATCH)
     return X[part], Y[part]
 
 
 def recorded(out_dir, model, epochs=1, **options):
-    """The trial of a training, after a hook with these options."""
+    """Returns the trial of a training with a hook that has these options."""
     training = options.pop("training", {})
     with smd.KerasHook(out_dir, **{"save_config": EVERY_STEP, **options}) as hook:
         fit(model, hook, epochs, **training)
@@ -53,7 +53,7 @@ def recorded(out_dir, model, epochs=1, **options):
 
 
 def seen_inside(weights, x, y):
-    """What the network's step computes, by the names that tensors have in a trial."""
+    """Returns the results of the network's step, by the names of tensors in a trial."""
     kernel, bias, last_kernel, last_bias = weights
     hidden = np.maximum(x @ kernel + bias, 0)
     output = hidden @ last_kernel + last_bias
@@ -75,7 +75,7 @@ def seen_inside(weights, x, y):
 
 
 def assert_holds(trial, expected, step, mode=TRAIN):
-    """The trial holds these values at a step."""
+    """Checks that the trial holds these values at a step."""
     for name, value in expected.items():
         np.testing.assert_allclose(
             trial.tensor(name).value(step, mode), value, rtol=1e-4, atol=1e-6, err_msg=name
@@ -83,7 +83,7 @@ def assert_holds(trial, expected, step, mode=TRAIN):
 
 
 class Weights(keras.callbacks.Callback):
-    """Notes the model's weights before and after each batch."""
+    """Records the model's weights before and after each batch."""
 
     def __init__(self):
         super().__init__()

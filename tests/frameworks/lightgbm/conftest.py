@@ -1,4 +1,4 @@
-"""Trials of trainings that are over are read at once."""
+"""Finished trials are readable without a wait."""
 
 import pytest
 

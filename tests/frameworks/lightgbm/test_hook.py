@@ -1,4 +1,4 @@
-"""The hook in trainings of LightGBM."""
+"""The hook in LightGBM trainings."""
 
 import math
 import subprocess
@@ -147,7 +147,7 @@ def test_the_importances_of_a_kind_have_the_sum_1(record):
 
 
 def predicted(rows, row):
-    """What recorded trees say of a row: the sum of the leaves that it comes to."""
+    """Returns the prediction of recorded trees for a row: the sum of the leaves it reaches."""
     nodes = dict(zip(rows["node_index"], range(len(rows["node_index"]))))
     total = 0
     for root in (i for i, parent in enumerate(rows["parent_index"]) if parent == "nan"):

@@ -1,4 +1,4 @@
-"""Imports MXNet, whose import warns of much."""
+"""Imports MXNet, whose import logs many warnings."""
 
 import warnings
 

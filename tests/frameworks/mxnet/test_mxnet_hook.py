@@ -1,4 +1,4 @@
-"""The hook on real models of Gluon."""
+"""The hook on real Gluon models."""
 
 import json
 import logging
@@ -13,7 +13,7 @@ import pytest
 import smdebug.mxnet as smd
 from mxnet import autograd, gluon, nd
 from smdebug.exceptions import SMDebugTypeError, TrainingStopped
-from smdebug.rules import Panel
+from smdebug.rules import RuleSet
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -22,7 +22,7 @@ BASIC = ["weights", "biases", "gradients"]
 
 
 def mlp(**settings):
-    """Two layers with a name of their own for each block."""
+    """Returns two layers, each block with a name of its own."""
     net = gluon.nn.HybridSequential(prefix="mlp_")
     with net.name_scope():
         net.add(gluon.nn.Dense(4, activation="relu"), gluon.nn.Dense(2))
@@ -31,7 +31,7 @@ def mlp(**settings):
 
 
 def steps_of(net, count=1, loss=None, x=None):
-    """Trains the model for some steps; the sums it descends on are small."""
+    """Trains the model for some steps; by default the loss is the sum of the outputs."""
     x = nd.ones((2, 3)) if x is None else x
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
     for _ in range(count):
@@ -44,7 +44,7 @@ def steps_of(net, count=1, loss=None, x=None):
 
 @pytest.fixture
 def make(out_dir):
-    """Makes the test's hook, which saves every step if it is not told otherwise."""
+    """Creates the test's hook, which by default saves every step."""
     return lambda **settings: smd.Hook(out_dir, **{"save_config": EVERY_STEP, **settings})
 
 
@@ -199,7 +199,7 @@ def test_each_of_two_models_has_its_steps(make, read):
 
 
 class Sparse(gluon.Block):
-    """An embedding whose gradient is sparse, and a weight that is."""
+    """A model with an embedding whose gradient is sparse, and with a sparse weight."""
 
     def __init__(self):
         super().__init__(prefix="sparse_")
@@ -342,7 +342,7 @@ def test_a_failure_of_the_hook_does_not_stop_the_training(make, read, caplog, mo
 
 def test_rules_that_watch_stop_the_training(make, read):
     hook, net = make(save_config=None), mlp()
-    hook.watch(Panel().add("VanishingGradient", {"threshold": "1e3"}, action="stop"))
+    hook.attach(RuleSet().add("VanishingGradient", {"threshold": "1e3"}, action="stop"))
     hook.register_block(net)
     with pytest.raises(TrainingStopped):
         steps_of(net, 5)

@@ -13,7 +13,7 @@ from smdebug import create_trial, modes
 
 HERE = Path(__file__).parent
 
-# There is none here.
+# Calls for the profiler, which is not supported.
 OF_THE_PROFILER = {
     "Hook.has_default_configuration",
     "Hook.log_outstanding_timeline_metrics",
@@ -22,7 +22,7 @@ OF_THE_PROFILER = {
 
 
 def original(*arguments):
-    """What the original's interpreter prints."""
+    """Returns the output of the original's interpreter."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     python = os.environ["SMDEBUG_MXNET_ORIGINAL_PYTHON"]
     done = subprocess.run(
@@ -34,7 +34,7 @@ def original(*arguments):
 
 @pytest.fixture(scope="module")
 def originals(tmp_path_factory):
-    """The folder of the trials that the original recorded, by the names of the cases."""
+    """Returns the folder of the original's trials, by case."""
     folder = tmp_path_factory.mktemp("original")
     original(HERE / "train.py", folder, *train.CASES)
     return folder
@@ -53,7 +53,7 @@ def facts(trial):
 
 
 def values(trial):
-    """Every value and saved reduction, by tensor, mode, step and reduction."""
+    """Returns every value and saved reduction, by tensor, mode, step and reduction."""
     found = {}
     for name in trial.tensor_names():
         tensor = trial.tensor(name)
@@ -80,7 +80,7 @@ def test_both_record_the_same(originals, out_dir, case):
 
 
 def test_the_training_is_one(originals):
-    """The comparisons compare something."""
+    """Checks that the comparisons are not empty."""
     trial = create_trial(str(originals / "everything"))
     assert len(trial.tensor_names()) > 20
     assert trial.steps(modes.TRAIN) == [0, 2, 4, 6] and trial.steps(modes.EVAL) == [0, 2, 3]

@@ -64,7 +64,7 @@ def run(out_dir, case):
             losses.backward()
             trainer.step(BATCH)
         hook.set_mode(smd.modes.EVAL)
-        # The original loses parameters of a saved step after which the mode changes.
+        # The original loses parameters of a saved step if the mode changes after it.
         for _ in range(2):
             loss(net(nd.array(x[-1])), nd.array(y[-1])).wait_to_read()
         hook.save_scalar("evaluations", 1.0)

@@ -1,4 +1,4 @@
-"""Runs scripts in processes of their own, with either library."""
+"""Runs scripts in their own processes, with either library."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import pytest
 
 HERE = Path(__file__).parent
 ORIGINAL = os.environ.get("SMDEBUG_PYTORCH_ORIGINAL_PYTHON", "")
-# Nothing here waits for a trial that is still being written.
+# No test waits for a trial that is still being written.
 WAITS = {"SMDEBUG_TRAINING_END_DELAY_REFRESH": "0", "SMDEBUG_MISSING_EVENT_FILE_RETRY_LIMIT": "1"}
 
 Run = Callable[..., "subprocess.Popen[str]"]
 
 
 def start(command: list[Any], **environment: str) -> subprocess.Popen[str]:
-    """Starts a process; what it prints is read by `output_of`."""
+    """Starts a process; `output_of` reads its output."""
     return subprocess.Popen(
         [str(part) for part in command],
         env={**os.environ, **WAITS, "SMDEBUG_LOG_LEVEL": "off", **environment},

@@ -1,4 +1,4 @@
-"""Ways to record small models."""
+"""Records small models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EVERY_STEP = smd.SaveConfig(save_interval=1)
 
 
 def recorded(out_dir: str, model: nn.Module, **settings: Any) -> smd.Hook:
-    """A hook that has the model registered, and saves everything at every step."""
+    """Returns a hook that is registered with the model and saves everything at every step."""
     settings.setdefault("save_all", True)
     settings.setdefault("save_config", EVERY_STEP)
     hook = smd.Hook(out_dir, **settings)
@@ -21,5 +21,5 @@ def recorded(out_dir: str, model: nn.Module, **settings: Any) -> smd.Hook:
 
 
 def names_of(trial: smd.Trial, regex: str) -> List[str]:
-    """The tensors in whose names the expression is found."""
+    """Returns the tensors whose names contain a match of the expression."""
     return [name for name in trial.tensor_names() if re.search(regex, name)]

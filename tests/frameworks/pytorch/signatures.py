@@ -1,4 +1,4 @@
-"""Prints how the public calls of a package called smdebug.pytorch are called, as JSON."""
+"""Prints the signatures of the public calls of a package called smdebug.pytorch, as JSON."""
 
 import inspect
 import json
@@ -7,7 +7,7 @@ import smdebug.pytorch as smd
 
 
 def signatures():
-    """The name, the kind and the default of each parameter, by the names of the calls."""
+    """Returns the name, the kind and the default of each parameter, by call."""
     found = {name: getattr(smd, name) for name in ("get_hook", "set_hook", "del_hook")}
     for kind in (smd.Hook, smd.Collection):
         public = [name for name in dir(kind) if not name.startswith("_")]

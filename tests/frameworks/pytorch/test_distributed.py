@@ -1,4 +1,4 @@
-"""Two processes that train together: who records, and under which name."""
+"""Two processes that train together: which of them records, and under which name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMES = {"one": ["worker_0"], "all": ["worker_0", "worker_1"]}
 def folders(
     tmp_path_factory: pytest.TempPathFactory, original: Run, ours: Run
 ) -> Tuple[Path, Path]:
-    """The folders of the original's trials and of ours."""
+    """Returns the folders of the original's trials and of ours."""
     folder = tmp_path_factory.mktemp("distributed")
     running = [
         run("distributed_training.py", folder / name, rank)

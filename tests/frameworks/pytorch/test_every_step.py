@@ -1,5 +1,5 @@
-"""The hook for PyTorch where it looks at each step: what changes between steps, and what is
-saved another way than most tensors."""
+"""The PyTorch hook at every step: changes between steps, and tensors that take the slow
+path."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import smdebug.pytorch as smd
 import torch
 from helpers import names_of, recorded
-from smdebug.rules import Panel
+from smdebug.rules import RuleSet
 from torch import nn
 
 X = torch.ones(2, 3)
@@ -27,7 +27,7 @@ def of_step(trial: smd.Trial, name: str, step: int) -> Any:
 
 
 class Outputs(nn.Module):
-    """Gives out what it is made with."""
+    """Returns the value that it was created with."""
 
     def __init__(self, *outputs: Any) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ def test_names_of_any_length_and_script(out_dir, name):
     assert values == list(range(12))
 
 
-# ---- what changes between steps ------------------------------------------------------------
+# ---- changes between steps -----------------------------------------------------------------
 
 
 def test_parameters_are_those_that_the_model_has_now(out_dir):
@@ -169,7 +169,7 @@ def test_what_is_wanted_may_change_from_step_to_step(out_dir):
     assert steps == {**outputs, **{name: [2] for name in biases}}
 
 
-# ---- not as most tensors -------------------------------------------------------------------
+# ---- the slow path -------------------------------------------------------------------------
 
 
 def test_a_tensor_between_others_that_cannot_be_saved(out_dir):
@@ -185,14 +185,14 @@ def test_a_tensor_between_others_that_cannot_be_saved(out_dir):
 
 
 def test_a_search_that_runs_away_costs_one_tensor(out_dir, caplog):
-    # Rules want the tensor, so that it is handed over before the search for its name fails.
+    # Rules select the tensor, so it is passed to them before the search for its name fails.
     model = nn.Sequential()
     slow = "a" * 40 + "b"
     model.add_module(slow, nn.Identity())
     model.add_module("quick", nn.Identity())
     settings = {"save_all": False, "include_regex": ["quick_output", r"^(a+)+_"]}
     with recorded(out_dir, model, raise_errors=False, **settings) as hook:
-        hook.watch(Panel().add("FirstNonFinite"))
+        hook.attach(RuleSet().add("FirstNonFinite"))
         model(X)
         assert hook.failures == 2
     assert f"saving {slow}_input_0 failed" in caplog.text
@@ -216,7 +216,7 @@ def test_elements_that_are_not_what_memory_holds(out_dir):
 
 @pytest.mark.filterwarnings("ignore:Please use functorch.vmap")
 def test_tensors_that_stand_for_others(out_dir):
-    # PyTorch 1 has it elsewhere.
+    # PyTorch 1 has it in another module.
     vmap = torch.vmap if hasattr(torch, "vmap") else torch._vmap_internals.vmap
     model = model_of_two()
     with recorded(out_dir, model, raise_errors=False) as hook:
@@ -231,7 +231,7 @@ def test_tensors_that_stand_for_others(out_dir):
 
 def test_kinds_of_tensors_of_ones_own(out_dir):
     class Doubled(torch.Tensor):
-        """Shows twice the elements that its memory holds."""
+        """Represents twice the elements that its memory holds."""
 
         def detach(self) -> torch.Tensor:
             return self.as_subclass(torch.Tensor).detach() * 2

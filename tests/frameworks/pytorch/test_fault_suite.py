@@ -1,4 +1,4 @@
-"""Rules find the faults of real trainings and leave healthy ones alone.
+"""Rules find the faults of real trainings, and rarely report anything on healthy ones.
 
 A part of what tests/rules/suite.py reports: each fault and healthy way with two of the
 architectures that the calibrated defaults were not chosen by.
@@ -18,16 +18,16 @@ import torch  # noqa: E402
 from architectures import HELD_OUT  # noqa: E402
 from faults import FAULTS  # noqa: E402
 from healthy import HEALTHY  # noqa: E402
-from suite import Case, Outcome, figures_of, run  # noqa: E402
+from suite import Case, RunResult, figures_of, run  # noqa: E402
 
 SEED = 104
-EACH = 2  # architectures
+EACH = 2  # architectures per kind
 
 pytestmark = pytest.mark.timeout(900)
 
 
 def cases() -> List[Case]:
-    """Each kind with other architectures than the one before it."""
+    """Returns cases; each kind has other architectures than the kind before it."""
     chosen = []
     for place, kind in enumerate([*FAULTS, *HEALTHY]):
         fitting = [each for each in HELD_OUT if kind.fits(each)]
@@ -37,7 +37,7 @@ def cases() -> List[Case]:
 
 
 @pytest.fixture(scope="module")
-def outcomes(tmp_path_factory: pytest.TempPathFactory) -> List[Outcome]:
+def results(tmp_path_factory: pytest.TempPathFactory) -> List[RunResult]:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("faults")
@@ -47,21 +47,21 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> List[Outcome]:
         torch.set_num_threads(threads)
 
 
-def test_faults_are_found_and_healthy_runs_left_alone(outcomes: List[Outcome]) -> None:
-    figures = figures_of(outcomes)
+def test_faults_are_found_and_healthy_runs_left_alone(results: List[RunResult]) -> None:
+    figures = figures_of(results)
     mistakes = [
         (each.case, finding.rule, finding.message)
-        for each in outcomes
+        for each in results
         for finding in each.findings
         if not finding.is_right
     ]
-    missed = [each.case for each in outcomes if each.is_fault and not each.wanted]
+    missed = [each.case for each in results if each.is_fault and not each.wanted]
     assert figures.precision >= 0.95, mistakes
     assert figures.recall >= 0.90, missed
     assert figures.culprit >= 0.90
 
 
-def test_live_verdicts_are_those_of_the_stored_trial(outcomes: List[Outcome]) -> None:
-    live = [each for each in outcomes if each.live_is_stored is not None]
-    assert len(live) > len(outcomes) / 2
+def test_live_findings_are_those_of_the_stored_trial(results: List[RunResult]) -> None:
+    live = [each for each in results if each.live_is_stored is not None]
+    assert len(live) > len(results) / 2
     assert [each.case for each in live if not each.live_is_stored] == []

@@ -1,4 +1,4 @@
-"""The hook for PyTorch: what is recorded of a training, and under which names."""
+"""The PyTorch hook: what it records of a training, and under which names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ X, Y = torch.ones(2, 3), torch.tensor([0, 1])
 
 
 class Tower(nn.Sequential):
-    """Two layers."""
+    """A model with two layers."""
 
     def __init__(self) -> None:
         super().__init__(nn.Linear(3, 4), nn.Linear(4, 2))
@@ -137,7 +137,7 @@ def test_a_module_called_again_goes_on_counting(out_dir):
 
 
 def test_calls_from_threads_are_all_counted(out_dir):
-    # As those of DataParallel's replicas.
+    # Like the names of DataParallel's replicas.
     model = nn.Sequential(nn.ReLU())
     with recorded(out_dir, model, include_regex="^0_output", save_all=False):
         model(X)
@@ -179,7 +179,7 @@ def test_keyword_inputs_have_names_of_their_own(out_dir):
     model = Masked()
     with recorded(out_dir, model):
         model(X, mask=X)
-    # PyTorch 1 does not tell of them.
+    # PyTorch 1 does not report them.
     keywords = ["Masked_input_mask_0"] if _WITH_KEYWORDS else []
     trial = smd.create_trial(out_dir)
     assert names_of(trial, "Masked_input") == ["Masked_input_0", *keywords]

@@ -1,4 +1,4 @@
-"""The hook for PyTorch beside a training: copies, failures, and its end."""
+"""The PyTorch hook around a training: copies, failures, and its end."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_copied_model_records_nothing(out_dir):
         buffer = io.BytesIO()
         torch.save(model, buffer)
         buffer.seek(0)
-        # PyTorch 2 asks whether the file is trusted.
+        # PyTorch 2 requires a flag for trusted files.
         trusted = {} if torch.__version__.startswith("1.") else {"weights_only": False}
         for twin in (
             copy.deepcopy(model),
@@ -131,11 +131,11 @@ def test_failures_are_raised_if_asked_for(out_dir):
         model(torch.ones(2, 3, device="meta"))
 
 
-# ---- what is taken from where ------------------------------------------------------------------
+# ---- the source of the elements ----------------------------------------------------------------
 
 
 def test_nothing_is_taken_of_tensors_that_nobody_wants(out_dir):
-    # Of a tensor on the device "meta" nothing can be taken.
+    # A tensor on the device "meta" has no elements.
     model = nn.Sequential(nn.Linear(3, 4, device="meta"), nn.Linear(4, 2, device="meta"))
     with recorded(out_dir, model, save_all=False, include_regex="^only_this_output") as hook:
         for _ in range(3):
@@ -169,7 +169,7 @@ def test_values_keep_their_type(out_dir, dtype):
 
 @pytest.mark.filterwarnings("ignore:TypedStorage")
 def test_tensors_stay_as_they_are(out_dir):
-    # What shares its memory with numpy cannot be resized any more.
+    # A tensor that shares its memory with numpy can no longer be resized.
     model = nn.Sequential(nn.Linear(3, 4), nn.ReLU())
     with recorded(out_dir, model):
         out = model(X)
@@ -212,7 +212,7 @@ def test_scalars_and_tensors_by_hand(out_dir):
 
 
 def test_workers_of_horovod(out_dir, monkeypatch):
-    # Horovod is built for each machine anew; its interface is all that counts here.
+    # Horovod must be built on each machine; this test needs only its interface.
     horovod = types.SimpleNamespace(is_initialized=lambda: True, rank=lambda: 1, size=lambda: 2)
     monkeypatch.setitem(sys.modules, "horovod.torch", horovod)
     model = model_of_two()

@@ -1,4 +1,4 @@
-"""The same seeded trainings with the original and with this library: the same trials."""
+"""The original and this library record equal trials of the same seeded trainings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from smdebug import Trial, create_trial, modes
 from smdebug.exceptions import TensorUnavailableForStep
 
 NAMES = [training.__name__ for training in trainings.TRAININGS]
-# What PyTorch and the profiler call, or the hook by itself.
+# Names that PyTorch and the profiler call, or only the hook itself.
 NOT_FOR_USERS = {
     "Hook.backward_hook",
     "Hook.bhook",
@@ -36,7 +36,7 @@ NOT_FOR_USERS = {
 DUMP = Path(__file__).parents[2] / "interop" / "dump_trial.py"
 Place = Tuple[str, str, int]
 
-# With PyTorch the original divides by one less than the number of elements; to what power.
+# With PyTorch the original divides by n - 1 instead of n.  The value is the exponent of the ratio.
 DIVIDED_BY_LESS = {"std": 0.5, "variance": 1.0}
 
 
@@ -44,7 +44,7 @@ DIVIDED_BY_LESS = {"std": 0.5, "variance": 1.0}
 def trials(
     tmp_path_factory: pytest.TempPathFactory, original: Run, ours: Run
 ) -> Tuple[Path, Path]:
-    """The folders of the original's trials and of ours."""
+    """Returns the folders of the original's trials and of ours."""
     folder = tmp_path_factory.mktemp("trials")
     running = [
         run("trainings.py", folder / name) for name, run in (("theirs", original), ("ours", ours))
@@ -73,7 +73,7 @@ def places(trial: Trial) -> Iterator[Place]:
 
 
 def value(trial: Trial, place: Place) -> Any:
-    """The tensor's value; None if only reductions were saved."""
+    """Returns the tensor's value; None if only reductions were saved."""
     name, mode, step = place
     try:
         return trial.tensor(name).value(step, modes[mode])
@@ -130,7 +130,7 @@ def test_the_original_reads_ours(trials, name, original, ours):
     said = [output_of(run(DUMP, folder / name)) for run in (original, ours)]
     theirs, mine = (json.loads(text.splitlines()[-1]) for text in said)
     for tensor in (*theirs["tensors"].values(), *mine["tensors"].values()):
-        del tensor["mean"]  # is computed, here from the tensor's elements in double
+        del tensor["mean"]  # computed: here from the tensor's elements, in double precision
     assert theirs == mine
 
 
@@ -140,7 +140,7 @@ def test_collections(trials, name):
     assert set(ours["collections"]) == set(theirs["collections"])
     for key, expected in theirs["collections"].items():
         found = ours["collections"][key]
-        # The original's file is of the first steps; ours is of them all.
+        # The original's file holds the first steps; ours holds all steps.
         assert set(found.pop("tensor_names")) >= set(expected.pop("tensor_names"))
         assert found == expected
 

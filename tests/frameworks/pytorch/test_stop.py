@@ -6,11 +6,11 @@ import torch
 import smdebug.pytorch as smd
 from smdebug import SaveConfig
 from smdebug.exceptions import TrainingStopped
-from smdebug.rules import Panel
+from smdebug.rules import RuleSet
 
 
 def train(model: torch.nn.Module, steps: int) -> int:
-    """Steps that were begun."""
+    """Counts the steps that were begun."""
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for step in range(steps):
         try:
@@ -28,10 +28,10 @@ def test_a_finding_stops_the_training_before_the_next_step(out_dir: str) -> None
     model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1))
     hook = smd.Hook(out_dir)
     hook.register_module(model)
-    hook.watch(Panel().add("VanishingGradient", {"threshold": 1e9}, action="stop"))
+    hook.attach(RuleSet().add("VanishingGradient", {"threshold": 1e9}, action="stop"))
     assert train(model, 5) == 1
-    assert hook.stop_verdict is not None and hook.stop_verdict.step == 0
-    assert hook.stop_verdict.tensor.startswith("gradient/Sequential_")
+    assert hook.stop_finding is not None and hook.stop_finding.step == 0
+    assert hook.stop_finding.tensor.startswith("gradient/Sequential_")
     assert train(model, 3) == 3
     hook.close()
 
@@ -41,11 +41,11 @@ def test_rules_know_rectified_units_that_have_no_name(out_dir: str) -> None:
     torch.nn.init.constant_(model[0].bias, -1e6)
     hook = smd.Hook(out_dir)
     hook.register_module(model)
-    hook.watch(Panel().add("DeadRelu", action="stop"))
+    hook.attach(RuleSet().add("DeadRelu", action="stop"))
     assert train(model, 5) == 1
     hook.close()
-    assert hook.stop_verdict is not None and hook.stop_verdict.tensor == "1_output_0"
-    # What rules look at is not saved for that.
+    assert hook.stop_finding is not None and hook.stop_finding.tensor == "1_output_0"
+    # Tensors that rules evaluate are not saved because of that.
     assert "1_output_0" not in smd.create_trial(out_dir).tensor_names()
 
 
@@ -54,17 +54,17 @@ def test_a_healthy_training_goes_on(out_dir: str) -> None:
     model = torch.nn.Linear(3, 1)
     hook = smd.Hook(out_dir)
     hook.register_module(model)
-    hook.watch(Panel().add("VanishingGradient", action="stop"))
+    hook.attach(RuleSet().add("VanishingGradient", action="stop"))
     assert train(model, 5) == 5
     hook.close()
-    assert hook.take_verdicts() == [] and hook.failures == 0
+    assert hook.take_findings() == [] and hook.failures == 0
 
 
 def test_who_does_not_catch_it_gets_a_sentence(out_dir: str) -> None:
     model = torch.nn.Linear(3, 1)
     hook = smd.Hook(out_dir)
     hook.register_module(model)
-    hook.watch(Panel().add("VanishingGradient", {"threshold": 1e9}, action="stop"))
+    hook.attach(RuleSet().add("VanishingGradient", {"threshold": 1e9}, action="stop"))
     model(torch.ones(1, 3)).sum().backward()
     with pytest.raises(TrainingStopped, match="the training is to stop: VanishingGradient at"):
         model(torch.ones(1, 3))
@@ -75,8 +75,8 @@ def test_rules_look_at_the_steps_that_their_config_saves(out_dir: str) -> None:
     model = torch.nn.Linear(3, 1)
     hook = smd.Hook(out_dir)
     hook.register_module(model)
-    panel = Panel(save_config=SaveConfig(save_interval=3))
-    hook.watch(panel.add("VanishingGradient", {"threshold": 1e9}))
+    rule_set = RuleSet(save_config=SaveConfig(save_interval=3))
+    hook.attach(rule_set.add("VanishingGradient", {"threshold": 1e9}))
     assert train(model, 8) == 8
     hook.close()
-    assert sorted({each.mode_step for each in hook.take_verdicts()}) == [0, 3, 6]
+    assert sorted({each.mode_step for each in hook.take_findings()}) == [0, 3, 6]

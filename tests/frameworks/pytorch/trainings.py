@@ -15,7 +15,7 @@ EPOCHS, BATCHES, BATCH = 2, 5, 8
 
 
 class Block(nn.Module):
-    """A part that uses one of its modules twice, and gives out a nested tuple."""
+    """A part that uses one of its modules twice, and returns a nested tuple."""
 
     def __init__(self):
         super().__init__()

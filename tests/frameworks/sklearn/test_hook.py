@@ -1,4 +1,4 @@
-"""The hook in trainings of scikit-learn."""
+"""The hook in scikit-learn trainings."""
 
 import subprocess
 import sys
@@ -25,7 +25,7 @@ CLASSES = np.unique(Y)
 
 @pytest.fixture
 def recorded(out_dir):
-    """The trial of an estimator that was recorded once."""
+    """Returns the trial of an estimator that was recorded once."""
 
     def run(estimator, **options):
         with smd.Hook(out_dir, **{"save_all": True, **options}) as hook:
@@ -166,7 +166,7 @@ def test_a_failure_does_not_stop_the_training(out_dir, caplog):
 
 
 class Plateau(smd.Rule):
-    """The loss has hardly fallen for a step."""
+    """The loss has hardly fallen since the last step."""
 
     def __init__(self, base_trial, least):
         super().__init__(base_trial)

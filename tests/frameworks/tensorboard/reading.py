@@ -1,4 +1,4 @@
-"""What TensorBoard itself reads from a folder."""
+"""Reads folders with TensorBoard itself."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.tensorflow_stub.pywrap_tensorflow import masked_crc32c
 
-# Everything: no sampling.
+# Read everything: no sampling.
 WHOLE = {"scalars": 0, "histograms": 0}
 
 
 def scalars(run: Path) -> Dict[str, List[float]]:
-    """Values of each scalar, by step."""
+    """Returns the values of each scalar, by step."""
     events = EventAccumulator(str(run), size_guidance=WHOLE).Reload()
     return {tag: [e.value for e in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
 
 
 def histograms(run: Path) -> Dict[str, List[object]]:
-    """Each histogram, by step."""
+    """Returns each histogram, by step."""
     events = EventAccumulator(str(run), size_guidance=WHOLE).Reload()
     return {
         tag: [e.histogram_value for e in events.Histograms(tag)]
@@ -30,7 +30,7 @@ def histograms(run: Path) -> Dict[str, List[object]]:
 
 
 def records(file: Path, *, has_true_checksums: bool = True) -> Iterator[Event]:
-    """The events of one file, with their checksums tested."""
+    """Returns the events of one file, and verifies their checksums."""
     data, at = file.read_bytes(), 0
     while at < len(data):
         (size,) = struct.unpack_from("<Q", data, at)

@@ -1,4 +1,4 @@
-"""What hooks and trials give to stock TensorBoard."""
+"""Stock TensorBoard reads the files of hooks and trials."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from reading import histograms, records, scalars
 
 import smdebug
 from smdebug import Collection, Hook, ReductionConfig, SaveConfig, create_trial, modes
+from smdebug.core.writer import FileWriter
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "tensorboard" / "trial"
 EVERY_STEP = SaveConfig(save_interval=1)
 
 
 def record(out_dir: str, **settings: object) -> Path:
-    """Three steps of training and one of evaluation; where TensorBoard's files are."""
+    """Records three steps of training and one of evaluation; returns TensorBoard's folder."""
     random = np.random.default_rng(7)
     with Hook(
         out_dir,
@@ -148,7 +149,7 @@ def test_what_has_no_histogram_is_left_out(out_dir: str) -> None:
 def test_a_stored_trial_is_converted(out_dir: str, tmp_path: Path) -> None:
     record(out_dir, export_tensorboard=False)
     trial = create_trial(out_dir)
-    for _ in range(2):  # a second time overwrites
+    for _ in range(2):  # the second call overwrites
         trial.export_tensorboard(tmp_path / "board")
     shown = scalars(tmp_path / "board" / "TRAIN")
     weights = [trial.tensor("net.weight").value(step, modes.TRAIN) for step in range(3)]
@@ -220,7 +221,7 @@ def test_a_running_tensorboard_serves_it(out_dir: str, port: int) -> None:
 
 
 def ask_until_there(url: str, seconds: float = 60) -> dict:
-    """What the server answers once it has read its folder."""
+    """Returns the server's answer after it has read its folder."""
     end = time.monotonic() + seconds
     while True:
         try:
@@ -243,3 +244,16 @@ def test_nothing_of_tensorboard_is_needed() -> None:
     ).stdout.split()
     assert not {"tensorboard", "numpy"} & set(modules)
     assert smdebug.__version__
+
+
+def test_a_file_writer_of_scalars_and_histograms(tmp_path):
+    values = np.linspace(-1, 2.5, 40)
+    for step in (0, 7):
+        with FileWriter(tmp_path, "worker_0", step, "tensorboard", modes.EVAL) as writer:
+            writer.write_scalar_summary("loss", 0.25 + step, step)
+            writer.write_histogram_summary(values, "weight", step)
+        assert [event.step for event in records(Path(writer.event_file_path))] == [0, step, step]
+    assert scalars(tmp_path / "EVAL") == {"loss": [0.25, 7.25]}
+    [first, _] = histograms(tmp_path / "EVAL")["weight"]
+    assert (first.min, first.max, first.num) == (-1, 2.5, 40)
+    assert sum(first.bucket) == 40 and len(first.bucket) == len(first.bucket_limit)

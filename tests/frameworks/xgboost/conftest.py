@@ -18,7 +18,7 @@ NO_WAITS = {"SMDEBUG_TRAINING_END_DELAY_REFRESH": "0", "SMDEBUG_TRIAL_WAIT_SECON
 
 @pytest.fixture(autouse=True)
 def no_waits(strict_and_alone, monkeypatch):
-    """Trials of trainings that are over are read at once."""
+    """Makes finished trials readable without a wait."""
     for name, value in NO_WAITS.items():
         monkeypatch.setenv(name, value)
 
@@ -42,7 +42,7 @@ def record(out_dir):
 
 
 def run_in_environment_of_original(script, folder, **settings):
-    """The last line that a script prints, in the environment that the original runs in."""
+    """Returns the last line that a script prints in the original's environment."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
         [ORIGINAL, "-W", "ignore", str(HERE / script), str(folder)],
@@ -57,7 +57,7 @@ def run_in_environment_of_original(script, folder, **settings):
 
 @pytest.fixture(scope="session")
 def trainings(tmp_path_factory):
-    """Folders of trials: of the original, of this library, and of it as a plain function."""
+    """Returns trial folders: by the original, by this library, and by it as a plain function."""
     ours = {"PYTHONPATH": PACKAGE}
     folders = {}
     for writer, settings in (
@@ -72,7 +72,7 @@ def trainings(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def read_by_original(trainings):
-    """What the original reads from the trials, by writer and case."""
+    """Returns the content that the original reads from the trials, by writer and case."""
     return {
         writer: json.loads(run_in_environment_of_original("described.py", folder))
         for writer, folder in trainings.items()

@@ -1,4 +1,4 @@
-"""What a trial holds, in a form that can be compared: described.py FOLDER
+"""Describes the content of a trial for comparison: described.py FOLDER
 
 Run as a script, it describes the trials in a folder with whatever smdebug is installed.
 """

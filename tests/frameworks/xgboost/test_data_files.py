@@ -1,4 +1,4 @@
-"""Data that the hook is given as files."""
+"""Data that is passed to the hook as files."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ SVM = "1 0:0.5 1:2\n0 0:0.25 1:3\n"
 
 @pytest.fixture
 def file(tmp_path):
-    """Writes a file, and gives its path."""
+    """Writes a file and returns its path."""
 
     def write(content, name="data"):
         path = tmp_path / name

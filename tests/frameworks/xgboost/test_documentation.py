@@ -12,7 +12,7 @@ def test_the_page(tmp_path):
 def test_the_example(tmp_path):
     printed = run_script(ROOT / "examples/xgboost/train_diabetes.py", tmp_path, "run")
     lines = printed.splitlines()
-    # 2 metrics, 5 hyperparameters, 11 columns of trees; 10 features, seen in trees or not.
+    # 2 metrics, 5 hyperparameters, 11 columns of trees; 10 features, some of them not in trees.
     [tensors] = re.findall(r"^recorded 30 rounds of (\d+) tensors$", lines[0])
     assert 2 + 5 + 11 + 10 + 5 * 5 <= int(tensors) <= 2 + 5 + 11 + 10 + 5 * 10
     errors = {

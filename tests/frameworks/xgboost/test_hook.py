@@ -1,6 +1,7 @@
 """The hook in trainings of every kind."""
 
 import copy
+import json
 import pickle
 import subprocess
 import sys
@@ -41,6 +42,47 @@ def test_metrics_are_saved_every_tenth_round(out_dir):
     assert trial.tensor_names(collection="losses") == ["train-logloss", "validation-logloss"]
 
 
+def test_a_collection_of_a_configuration_is_saved_every_500th_round(out_dir, tmp_path):
+    path = tmp_path / "hook.json"
+    collections = [
+        {"CollectionName": "feature_importance"},
+        {"CollectionName": "predictions", "CollectionParameters": {"start_step": 1}},
+        {"CollectionName": "labels", "CollectionParameters": {"save_interval": 4}},
+    ]
+    settings = {"LocalPath": out_dir, "CollectionConfigurations": collections}
+    path.write_text(json.dumps(settings))
+    data = matrix()
+    hook = smd.Hook.create_from_json_file(str(path))
+    hook.validation_data = data
+    with hook:
+        train(hook, BINARY, data, data, rounds=21)
+    trial = smd.create_trial(out_dir)
+    assert trial.tensor("train-auc").steps() == [0, 10, 20]
+    assert trial.tensor("feature_importance/weight/f0").steps() == [0]
+    assert trial.tensor("labels").steps() == [0, 4, 8, 12, 16, 20]
+    assert not trial.has_tensor("predictions")
+
+
+def test_the_hooks_interval_in_a_configuration_is_that_of_its_collections(out_dir, tmp_path):
+    path = tmp_path / "hook.json"
+    collections = [{"CollectionName": "feature_importance"}]
+    settings = {"LocalPath": out_dir, "CollectionConfigurations": collections}
+    path.write_text(json.dumps({**settings, "HookParameters": {"save_interval": 3}}))
+    with smd.Hook.create_from_json_file(str(path)) as hook:
+        train(hook, BINARY, rounds=7)
+    trial = smd.create_trial(out_dir)
+    assert trial.tensor("train-auc").steps() == [0, 3, 6]
+    assert trial.tensor("feature_importance/weight/f0").steps() == [0, 3, 6]
+
+
+def test_collections_list_what_was_saved(out_dir):
+    with smd.Hook(out_dir, save_config=EVERY_ROUND, save_all=True) as hook:
+        train(hook, BINARY, rounds=2)
+    trial = smd.create_trial(out_dir)
+    for collection in trial.collections().values():
+        assert collection.tensor_names <= set(trial.tensor_names()), collection
+
+
 def test_the_model_is_the_same_as_without_a_hook(record):
     data = matrix()
     model, _ = record(train_data=data, validation_data=data, rounds=5, save_all=True)
@@ -53,7 +95,7 @@ def test_modes_are_the_users(out_dir):
             hook.set_mode(mode)
             train(hook, BINARY, rounds=2)
     trial = smd.create_trial(out_dir)
-    # A second training goes on with the steps.
+    # A second training continues the step numbers.
     assert trial.steps() == [0, 1, 2, 3]
     assert trial.steps(mode=smd.modes.EVAL) == [0, 1]
 
@@ -84,7 +126,7 @@ def test_the_round_at_which_an_earlier_callback_ends_the_training(out_dir, save_
     trial = smd.create_trial(out_dir)
     last = len(results["train"]["auc"]) - 1
     assert numbers(trial, "validation-auc") == results["validation"]["auc"]
-    # The model that is cut to its best rounds is not the one of the last round.
+    # A model that is cut to its best rounds is not the model of the last round.
     assert trial.tensor("predictions").steps()[-1] == (last - 1 if save_best else last)
     assert model.num_boosted_rounds() == (last - 1 if save_best else last + 1)
 
@@ -253,7 +295,7 @@ def test_what_is_given_after_the_hook_was_made(out_dir, tmp_path):
 
 
 class Overfit(Rule):
-    """The loss of the validation is some times that of the training."""
+    """The loss of the validation is several times that of the training."""
 
     def __init__(self, base_trial, ratio):
         super().__init__(base_trial)

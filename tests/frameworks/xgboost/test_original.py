@@ -12,7 +12,7 @@ import smdebug.xgboost as smd
 from described import described
 from trainings import BINARY, CASES, train
 
-# The original's expressions drop features whose names end in one of the letters of "/bias".
+# The original's expressions drop features whose names end in a letter of "/bias".
 MORE_IN_COLLECTIONS = {
     "names_of_features": {
         "average_shap": ["average_shap/a b"],
@@ -47,7 +47,7 @@ def test_the_last_round_before_an_early_stop_is_always_recorded(trainings):
         for writer in ("original", "ours", "plain")
     )
     assert ours == plain
-    # XGBoost 1.5 calls callbacks in any order; one that is not called records nothing.
+    # XGBoost 1.5 calls callbacks in any order; a callback that it skips records nothing.
     assert original["steps"] in (ours["steps"], ours["steps"][:-1])
 
 

@@ -1,4 +1,4 @@
-"""What is saved of models of every kind."""
+"""The tensors that are saved for models of every kind."""
 
 import json
 import math

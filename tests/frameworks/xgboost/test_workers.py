@@ -15,7 +15,7 @@ SCRIPT = Path(__file__).parent / "worker.py"
 
 @pytest.fixture
 def folder(tmp_path):
-    """Where two workers have recorded."""
+    """Returns the folder in which two workers have recorded."""
     tracker = RabitTracker(n_workers=2, host_ip="127.0.0.1", timeout=60)
     tracker.start()
     arguments = json.dumps(tracker.worker_args())

@@ -163,7 +163,7 @@ def main(folder, *cases):
 
     def as_callback(hook):
         hooks.append(hook)
-        # XGBoost up to 1.5 takes plain functions, if there is no other callback.
+        # XGBoost up to 1.5 accepts plain functions if there is no other callback.
         return hook._callback if os.environ.get("PLAIN_FUNCTIONS") else hook
 
     for case in cases or CASES:

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "analyze/trial_files.h"
+#include "base/step.h"
 
 namespace smdebug::analyze::index_scanner_test {
 namespace {
@@ -26,14 +27,17 @@ class IndexScannerTest : public testing::Test {
   std::vector<std::pair<int64_t, std::string>> Next() {
     failure_ = Status::Ok();
     std::vector<std::pair<int64_t, std::string>> steps;
+    std::vector<Status> failures;
     const Status status = Scanner().Next(
         [&](int64_t step, const std::string &worker) {
           return known_.count({step, worker}) != 0;
         },
         [&](IndexScanner::Found &file) { steps.emplace_back(file.step, std::move(file.worker)); },
-        &failure_);
+        &failures);
     EXPECT_TRUE(status.IsOk()) << status.Message();
     known_.insert(steps.begin(), steps.end());
+    num_failures_ = failures.size();
+    failure_ = failures.empty() ? Status() : failures.front();
     return steps;
   }
   void PutStep(int64_t step, const std::string &worker = "worker_0") {
@@ -44,7 +48,8 @@ class IndexScannerTest : public testing::Test {
   StepRange range_;
   std::unique_ptr<IndexScanner> scanner_;
   std::set<std::pair<int64_t, std::string>> known_;
-  Status failure_;
+  Status failure_;  // the first one of the last call
+  size_t num_failures_ = 0;
 };
 
 TEST_F(IndexScannerTest, FindsWhatIsNew) {
@@ -70,6 +75,19 @@ TEST_F(IndexScannerTest, OtherFilesArePassedOver) {
   store_->Put("index/000000000/.json", "");
   EXPECT_THAT(Next(), ElementsAre(Pair(0, "worker_0")));
   EXPECT_TRUE(failure_.IsOk());
+}
+
+TEST_F(IndexScannerTest, ALargestStepIsReadAndOneBeyondItIsCorrupt) {
+  PutStep(kMaxStep);
+  EXPECT_THAT(Next(), ElementsAre(Pair(kMaxStep, "worker_0")));
+  EXPECT_TRUE(failure_.IsOk());
+  PutStep(INT64_MAX);
+  PutStep(3);
+  EXPECT_THAT(Next(), ElementsAre(Pair(3, "worker_0")));
+  EXPECT_EQ(failure_.GetCode(), Code::kCorruptData);
+  EXPECT_THAT(failure_.Message(), HasSubstr("9223372036854775807_worker_0.json"));
+  EXPECT_THAT(Next(), IsEmpty());
+  EXPECT_TRUE(failure_.IsOk()) << "it was reported before";
 }
 
 TEST_F(IndexScannerTest, OnlyStepsInRangeAreRead) {
@@ -100,6 +118,24 @@ TEST_F(IndexScannerTest, AFileThatCannotBeReadIsToldOnceAndTriedAgain) {
   store_->SetFault({});
   EXPECT_THAT(Next(), ElementsAre(Pair(0, "worker_0")));
   EXPECT_TRUE(failure_.IsOk());
+}
+
+TEST_F(IndexScannerTest, EveryFileThatCannotBeReadIsReported) {
+  for (int64_t step = 0; step < 3; ++step) {
+    store_->Put(format::IndexFileName(step, "worker_0"), "nonsense");
+  }
+  EXPECT_THAT(Next(), IsEmpty());
+  EXPECT_EQ(num_failures_, 3U);
+  EXPECT_THAT(Next(), IsEmpty());
+  EXPECT_EQ(num_failures_, 0U);
+}
+
+TEST_F(IndexScannerTest, FilesComeInTheOrderOfTheirSteps) {
+  const std::string text = StepFiles(9).IndexText();
+  store_->Put("index/000000000/9_worker_0.json", text);
+  store_->Put("index/000000000/10_worker_0.json", text);
+  store_->Put("index/000000001/8_worker_0.json", text);
+  EXPECT_THAT(Next(), ElementsAre(Pair(8, "worker_0"), Pair(9, "worker_0"), Pair(10, "worker_0")));
 }
 
 TEST_F(IndexScannerTest, AnotherReasonIsNews) {
@@ -150,8 +186,9 @@ TEST_F(IndexScannerTest, AListingThatFailsIsAnErrorOfTheCall) {
   store_->SetFault([](MemoryStore::Call call, const std::string &) {
     return call == MemoryStore::Call::kList ? Status(Code::kIo, "as told") : Status::Ok();
   });
+  std::vector<Status> failures;
   const Status status = Scanner().Next([](int64_t, const std::string &) { return false; },
-                                       [](IndexScanner::Found &) {}, &failure_);
+                                       [](IndexScanner::Found &) {}, &failures);
   EXPECT_EQ(status.GetCode(), Code::kIo);
 }
 

@@ -63,6 +63,11 @@ TEST_F(TensorTableTest, AReductionBelongsToItsTensor) {
   EXPECT_FALSE(EntryKind::Shape().AsReduction());
 }
 
+TEST_F(TensorTableTest, AReductionOfNothingIsATensor) {
+  table_.Add(0, 0, Index(Mode::kTrain, 0, {At("smdebug/reductions/mean/", 5)}));
+  EXPECT_THAT(Names(), ElementsAre("smdebug/reductions/mean/"));
+}
+
 TEST_F(TensorTableTest, AShapeStandsBesideTheValue) {
   format::IndexFile index = Index(Mode::kTrain, 0, {At("w", 5)});
   index.shapes.push_back({"w", "original", {2, 3}});

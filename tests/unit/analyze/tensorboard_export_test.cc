@@ -41,6 +41,20 @@ TEST_F(TensorboardExportTest, OneElementIsAScalarAndMoreAreAHistogramAndStatisti
   EXPECT_THAT(text, Not(HasSubstr("one/mean")));
 }
 
+TEST_F(TensorboardExportTest, SkipsRecordsThatAreDamagedOrNotThere) {
+  StepFiles damaged(0);
+  damaged.Add("first", {1}).Add("second", {2}).Events()[20] ^= 1;
+  damaged.Put(*store_);
+  StepFiles(1).Add("missing", {1}).PutIndex(*store_);
+  StepFiles(2).Add("third", {1}).Put(*store_);
+  PutOldEndMarker();
+  Expect(ExportTensorboard(TheTrial(), board_));
+  const std::string text = board_.Files().begin()->second;
+  for (const char *tag : {"second", "third"}) EXPECT_THAT(text, HasSubstr(tag));
+  for (const char *tag : {"first", "missing"}) EXPECT_THAT(text, Not(HasSubstr(tag)));
+  EXPECT_EQ(log_.size(), 2U);
+}
+
 TEST_F(TensorboardExportTest, FailuresOfEitherSideAreTold) {
   PutStep(0);
   PutOldEndMarker();

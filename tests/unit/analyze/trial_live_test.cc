@@ -14,6 +14,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Le;
+using testing::SizeIs;
 
 class LiveTrialTest : public TrialFixture {
  protected:
@@ -45,6 +46,29 @@ TEST_F(LiveTrialTest, LooksAtLeastEveryTwoSeconds) {
   EXPECT_EQ(TheTrial().Load().GetCode(), Code::kMissingCollections);
   EXPECT_THAT(waits_, Each(Le(seconds(2))));
   EXPECT_GE(waits_.size(), 30U);
+}
+
+TEST_F(LiveTrialTest, SaysAfterASecondWhatItWaitsFor) {
+  options_.wait = seconds(600);
+  std::vector<Clock::Duration> logged;
+  options_.logger = Logger(LogLevel::kWarning, [&](LogLevel, const std::string &line) {
+    logged.push_back(clock_.Monotonic());
+    log_.push_back(line);
+  });
+  const auto before = clock_.Monotonic();
+  EXPECT_EQ(TheTrial().Load().GetCode(), Code::kMissingCollections);
+  ASSERT_THAT(logged, SizeIs(1)) << "once";
+  EXPECT_EQ(logged[0] - before, seconds(1));
+  EXPECT_THAT(log_[0], HasSubstr("/runs/my_trial/: waiting for a job to record here, for up to 600 "
+                                 "seconds"));
+}
+
+TEST_F(LiveTrialTest, IsSilentIfItWaitsForLessThanASecond) {
+  options_.logger =
+      Logger(LogLevel::kWarning, [&](LogLevel, const std::string &line) { log_.push_back(line); });
+  WhileWaiting({[] {}, [] {}, [this] { PutCollections(*store_); }});
+  Expect(TheTrial().Load());
+  EXPECT_THAT(log_, SizeIs(0));
 }
 
 TEST_F(LiveTrialTest, WaitsNoLongerThanItMay) {

@@ -56,6 +56,23 @@ TEST_F(TrialSourceTest, ShowsTexts) {
   EXPECT_THAT(shown, ElementsAre("0-0", "0-1"));
 }
 
+TEST_F(TrialSourceTest, SkipsATensorThatIsDamaged) {
+  StepFiles files(6, Mode::kTrain, 6);
+  files.Add("a", {1}).Add("b", {2}).Add("c", {3});
+  files.Events()[files.Index().tensors[1].start + 20] ^= 1;
+  files.Put(*store_);
+  Expect(source_.WaitForStep(6));
+  for (int time = 0; time < 2; ++time) {
+    std::vector<std::string> shown;
+    Expect(source_.VisitStep(
+        6, [](std::string_view) { return true; },
+        [&](const rules::Sample &sample) { shown.emplace_back(sample.Tensor()); }));
+    EXPECT_THAT(shown, ElementsAre("a", "c"));
+  }
+  ASSERT_EQ(log_.size(), 1U) << "once, however many look";
+  EXPECT_TRUE(log_[0].ends_with("; skipped")) << log_[0];
+}
+
 TEST_F(TrialSourceTest, KnowsWhenAStepWasRecorded) {
   Expect(source_.WaitForStep(5));
   EXPECT_EQ(source_.WallSecondsOf(5), 1.5);

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <thread>
+
 #include "analyze/trial_fixture.h"
 
 namespace smdebug::analyze::trial_test {
@@ -160,7 +163,7 @@ TEST_F(TrialTest, NamesOfACollectionAreItsOwnAndWhatItsExpressionsMatch) {
   StepFiles(0).Add("a", {1}).Add("gradient/a", {1}).Add("b", {1}).Put(*store_);
   EXPECT_THAT(Names(In("default")), ElementsAre("a"));
   EXPECT_THAT(Names(In("gradients")), ElementsAre("gradient/a"));
-  EXPECT_THAT(Names(In("unknown")), IsEmpty());
+  EXPECT_EQ(TheTrial().Collection("unknown").GetStatus().GetCode(), Code::kNotFound);
   NameQuery both = In("gradients");
   both.regexes = {"a"};
   EXPECT_EQ(TheTrial().TensorNames(both).GetStatus().GetCode(), Code::kInvalidArgument);
@@ -173,15 +176,15 @@ TEST_F(TrialTest, NamesOfACollectionAreItsOwnAndWhatItsExpressionsMatch) {
 
 TEST_F(TrialTest, CollectionsComeInTheOrderOfTheirFile) {
   EXPECT_THAT(Take(TheTrial().CollectionNames()), ElementsAre("default", "gradients"));
-  Take(TheTrial().Collection("made"));
-  EXPECT_THAT(Take(TheTrial().CollectionNames()), ElementsAre("default", "gradients", "made"));
+  EXPECT_EQ(TheTrial().Collection("other").GetStatus().GetCode(), Code::kNotFound);
+  EXPECT_THAT(Take(TheTrial().CollectionNames()), ElementsAre("default", "gradients"));
 }
 
 TEST_F(TrialTest, ACollectionIsSharedWithTheTrial) {
-  const config::CollectionPtr mine = Take(TheTrial().Collection("mine"));
-  mine->AddTensor("b");
+  const config::CollectionPtr shared = Take(TheTrial().Collection("default"));
+  shared->AddTensor("b");
   StepFiles(0).Add("a", {1}).Add("b", {1}).Put(*store_);
-  EXPECT_THAT(Names(In("mine")), ElementsAre("b"));
+  EXPECT_THAT(Names(In("default")), ElementsAre("a", "b"));
 }
 
 TEST_F(TrialTest, WhatWorkersKnowOfACollectionIsPutTogether) {
@@ -232,6 +235,45 @@ TEST_F(TrialTest, AnIndexFileThatCannotBeReadIsToldOnceAndComesLater) {
   EXPECT_THAT(Steps(), ElementsAre(1));
   store_->SetFault({});
   EXPECT_THAT(Steps(), ElementsAre(0, 1));
+}
+
+TEST_F(TrialTest, OfSeveralIndexFilesThatCannotBeReadEachIsReportedOnce) {
+  PutStep(0);
+  for (int64_t step = 1; step < 20; ++step) {
+    store_->Put(format::IndexFileName(step, "worker_0"), "nonsense");
+  }
+  PutOldEndMarker();
+  std::set<std::string> messages;
+  for (Status status = TheTrial().Refresh(); !status.IsOk(); status = TheTrial().Refresh()) {
+    EXPECT_EQ(status.GetCode(), Code::kCorruptData);
+    EXPECT_TRUE(messages.insert(status.Message()).second) << status.Message();
+  }
+  EXPECT_EQ(messages.size(), 19U);
+  EXPECT_EQ(log_.size(), 11U) << "ten of them, and how many more";
+  EXPECT_THAT(log_.back(), HasSubstr("9 further index files"));
+  EXPECT_THAT(Steps(), ElementsAre(0));
+}
+
+TEST_F(TrialTest, AFileThatMayBeReadLaterIsNoEndWhateverElseIsDamaged) {
+  store_->Put(format::IndexFileName(0, "worker_0"), "nonsense");
+  PutStep(1);
+  PutOldEndMarker();
+  FailAt(Call::kRead, format::IndexFileName(1, "worker_0"), Code::kIo);
+  EXPECT_EQ(TheTrial().Refresh().GetCode(), Code::kIo);
+  EXPECT_FALSE(TheTrial().HasEnded());
+}
+
+TEST_F(TrialTest, LogsWithoutALockHeld) {
+  PutStep(0);
+  store_->Put(format::IndexFileName(1, "worker_0"), "nonsense");
+  bool has_logged = false;
+  options_.logger = Logger(LogLevel::kDebug, [&](LogLevel, const std::string &) {
+    has_logged = true;
+    // Another thread that refreshes meanwhile would wait for ever for a lock held here.
+    std::thread([this] { (void)TheTrial().Refresh(); }).join();
+  });
+  EXPECT_EQ(TheTrial().Refresh().GetCode(), Code::kCorruptData);
+  EXPECT_TRUE(has_logged);
 }
 
 TEST_F(TrialTest, AListingThatFailsLosesNothing) {

@@ -25,12 +25,12 @@ class DefaultProviderTest : public ProviderFixture {
 const Variables::Values kEnvironmentKeys = {{"AWS_ACCESS_KEY_ID", "ENV"},
                                             {"AWS_SECRET_ACCESS_KEY", "S"}};
 
-TEST_F(DefaultProviderTest, ExplicitKeysTouchNothingElse) {
+TEST_F(DefaultProviderTest, ExplicitKeysAccessNothingElse) {
   folder_.Write("config", "broken");
   EXPECT_EQ(Key({.access_key = "A", .secret_key = "B"}, kEnvironmentKeys), "A");
 }
 
-TEST_F(DefaultProviderTest, TheOrder) {
+TEST_F(DefaultProviderTest, SearchesInOrder) {
   folder_.Write("credentials", "[default]\naws_access_key_id=FILE\naws_secret_access_key=S\n");
   folder_.Write("config",
                 "[default]\naws_access_key_id=CONFIG\naws_secret_access_key=S\n"
@@ -41,7 +41,7 @@ TEST_F(DefaultProviderTest, TheOrder) {
                 "[profile sso]\nsso_session = x\n");
   EXPECT_EQ(Key({}, kEnvironmentKeys), "ENV");
   EXPECT_EQ(Key(), "FILE");
-  EXPECT_EQ(Key({.profile = "p"}, kEnvironmentKeys), "P") << "a given profile counts more";
+  EXPECT_EQ(Key({.profile = "p"}, kEnvironmentKeys), "P") << "a given profile takes precedence";
   Variables::Values with_profile = kEnvironmentKeys;
   with_profile["AWS_PROFILE"] = "p";
   EXPECT_EQ(Key({}, with_profile), "ENV");
@@ -49,7 +49,7 @@ TEST_F(DefaultProviderTest, TheOrder) {
   EXPECT_THAT(Key({.profile = "sso"}), HasSubstr("not supported"));
 }
 
-TEST_F(DefaultProviderTest, NoneAnywhereNamesEveryPlace) {
+TEST_F(DefaultProviderTest, ListsAllPlacesIfNoneHasCredentials) {
   const auto found = Get();
   EXPECT_EQ(CodeOf(found), Code::kCredentials);
   for (const char *place :
@@ -62,14 +62,14 @@ TEST_F(DefaultProviderTest, NoneAnywhereNamesEveryPlace) {
   EXPECT_THAT(MessageOf(found), HasSubstr(folder_.Path("config")));
 }
 
-TEST_F(DefaultProviderTest, AFaultIsNotPassedOver) {
+TEST_F(DefaultProviderTest, StopsAtAnUnusablePlace) {
   folder_.Write("config", "[default]\nrole_arn = r\nsource_profile = none\n");
   EXPECT_THAT(Key({}, {{"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/x"}}),
               HasSubstr("profile 'none'"));
   EXPECT_TRUE(http_->Sent().empty());
 }
 
-TEST_F(DefaultProviderTest, SettingsThatCannotBe) {
+TEST_F(DefaultProviderTest, RefusesInvalidSettings) {
   EXPECT_EQ(CodeOf(Get({.access_key = "A"})), Code::kInvalidArgument);
   EXPECT_EQ(CodeOf(Get({.secret_key = "HUSH"})), Code::kInvalidArgument);
   EXPECT_EQ(CodeOf(Get({}, {{"AWS_MAX_ATTEMPTS", "x"}})), Code::kInvalidConfig);

@@ -35,7 +35,7 @@ TEST(S3UrlTest, BucketAndPrefix) {
   EXPECT_EQ(ParseS3Url("s3://abc//x//")->prefix, "x");
 }
 
-TEST(S3UrlTest, WhatIsNone) {
+TEST(S3UrlTest, RefusesOtherTexts) {
   for (const char *url : {"", "s3:/abc", "S3://abc", "s3://", "s3:///x", "/tmp/x", "s3://a@b/x",
                           "s3://evil.com:80/x"}) {
     EXPECT_EQ(ParseS3Url(url).GetStatus().GetCode(), Code::kInvalidArgument) << url;
@@ -58,12 +58,12 @@ TEST(BucketNameTest, TheRules) {
   }
 }
 
-TEST(BucketNameTest, WhatIsNoGeneralPurposeBucket) {
+TEST(BucketNameTest, RefusesOtherKindsOfBuckets) {
   EXPECT_EQ(CheckBucketName("x--use1-az4--x-s3").GetCode(), Code::kUnsupported);
   EXPECT_EQ(CheckBucketName("arn:aws:s3:eu-west-1:1:accesspoint/x").GetCode(), Code::kUnsupported);
 }
 
-TEST(EndpointTest, AwsHasAHostForEachBucket) {
+TEST(EndpointTest, UsesVirtualHostsOnAws) {
   S3Settings settings;
   EXPECT_EQ(Base("abc", settings), "https://abc.s3.us-east-1.amazonaws.com");
   settings.region = "eu-west-1";
@@ -77,14 +77,14 @@ TEST(EndpointTest, AwsHasAHostForEachBucket) {
   EXPECT_EQ(endpoint->region, "cn-north-1");
 }
 
-TEST(EndpointTest, DotsOverTlsGoIntoThePath) {
+TEST(EndpointTest, UsesPathsForDotsOverTls) {
   S3Settings settings;
   EXPECT_EQ(Base("a.b.c", settings), "https://s3.us-east-1.amazonaws.com/a.b.c");
   settings.addressing = Addressing::kVirtualHost;
   EXPECT_EQ(Base("a.b.c", settings), "https://a.b.c.s3.us-east-1.amazonaws.com");
 }
 
-TEST(EndpointTest, AnEndpointOfOnesOwn) {
+TEST(EndpointTest, UsesACustomEndpoint) {
   EXPECT_EQ(Base("abc", At("http://127.0.0.1:9000")), "http://127.0.0.1:9000/abc");
   EXPECT_EQ(Base("abc", At("https://minio.local/")), "https://minio.local/abc");
   EXPECT_EQ(Base("abc", At("https://host/base/")), "https://host/base/abc");
@@ -95,7 +95,7 @@ TEST(EndpointTest, AnEndpointOfOnesOwn) {
   EXPECT_FALSE(ResolveS3Endpoint("abc", At("http://localhost"))->is_aws);
 }
 
-TEST(EndpointTest, EndpointsThatCannotBe) {
+TEST(EndpointTest, RefusesInvalidEndpoints) {
   for (const char *text :
        {"localhost:9000", "ftp://x", "http://", "https://user:SECRET@host", "https://host?x=SECRET",
         "https://ho st", "https://host#x", "http://host:99999", "http://h\r\nX: y"}) {
@@ -114,8 +114,8 @@ TEST(EndpointTest, AddressesHaveNoVirtualHosts) {
   }
 }
 
-// A region becomes part of the host that gets the signature.
-TEST(EndpointTest, RegionsThatCannotBe) {
+// A region becomes part of the host that receives the signature.
+TEST(EndpointTest, RefusesInvalidRegions) {
   for (const char *region : {"evil.com/", "a.b", "US-EAST-1", "-a", "a-", "a b", "a\n", "@x"}) {
     S3Settings settings;
     settings.region = region;

@@ -1,4 +1,4 @@
-// HTTP without a network: a function answers.
+// Implements HTTP with a function instead of a network.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace smdebug::aws {
 
-// A request as it was sent.
+// A request that was sent.
 struct SentRequest {
   std::string method;
   std::string url;

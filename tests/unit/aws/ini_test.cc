@@ -43,7 +43,7 @@ TEST(IniTest, SectionsAndSettings) {
   EXPECT_EQ(Value(kText, "profile c", "region"), "(none)");
 }
 
-TEST(IniTest, AByteOrderMarkAndAMissingLastLineEnd) {
+TEST(IniTest, AcceptsAByteOrderMarkAndAMissingLastNewline) {
   EXPECT_EQ(Value("\xEF\xBB\xBF[a]\nb=c", "a", "b"), "c");
 }
 
@@ -71,12 +71,12 @@ TEST(IniTest, ContinuedValuesKeepTheirLines) {
   EXPECT_EQ(Value("[a]\nb = c\n   d\n  [e]\nf = g", "a", "f"), "g");
 }
 
-TEST(IniTest, IndentedSectionsAreNoContinuation) {
+TEST(IniTest, IndentedSectionsAreNotContinuations) {
   EXPECT_EQ(Value("  [a]\n  b = c\n  d = e\n", "a", "b"), "c");
   EXPECT_EQ(Value("  [a]\n  b = c\n  d = e\n", "a", "d"), "e");
 }
 
-TEST(IniTest, WhatIsGivenTwiceIsMerged) {
+TEST(IniTest, MergesRepeatedSectionsAndKeys) {
   constexpr std::string_view kText = "[a]\nb=1\nc=2\n[d]\n[a]\nb=3\n";
   EXPECT_EQ(Value(kText, "a", "b"), "3");
   EXPECT_EQ(Value(kText, "a", "c"), "2");
@@ -100,7 +100,7 @@ TEST(IniTest, ErrorsNameTheLineAndNeverAValue) {
               HasSubstr("NUL"));
 }
 
-TEST(IniTest, HostileTextsEnd) {
+TEST(IniTest, SurvivesHostileTexts) {
   for (const std::string &piece :
        {std::string("["), std::string("]\n"), std::string("[a]\n"), std::string("[a]\nb=\n c=\n"),
         std::string(" \n"), std::string("=\n"), std::string("\x80\xFF")}) {
@@ -111,7 +111,7 @@ TEST(IniTest, HostileTextsEnd) {
   }
 }
 
-TEST(IniTest, AMissingFileIsAnEmptyOne) {
+TEST(IniTest, AMissingFileCountsAsEmpty) {
   const TemporaryFolder folder;
   EXPECT_TRUE(ReadIni(folder.Path("none"))->sections.empty());
   EXPECT_TRUE(ReadIni("")->sections.empty());
@@ -120,7 +120,7 @@ TEST(IniTest, AMissingFileIsAnEmptyOne) {
   EXPECT_NE(ReadIni(folder.Path("config"))->Find("a"), nullptr);
 }
 
-TEST(SmallFileTest, OnlyFilesOfSomeSize) {
+TEST(SmallFileTest, ReadsOnlySmallRegularFiles) {
   const TemporaryFolder folder;
   EXPECT_EQ(ReadSmallFile(folder.Path()).GetStatus().GetCode(), Code::kInvalidConfig);
   EXPECT_EQ(ReadSmallFile("/dev/zero").GetStatus().GetCode(), Code::kInvalidConfig);

@@ -20,7 +20,7 @@ Profiles Parsed(std::string_view credentials, std::string_view config,
   return {*ParseIni(credentials, "/credentials"), *ParseIni(config, "/config"), selected};
 }
 
-TEST(ProfilesTest, TheCredentialsFileCountsFirst) {
+TEST(ProfilesTest, TheCredentialsFileTakesPrecedence) {
   const Profiles profiles = Parsed("[x]\nregion=a\n", "[profile x]\nregion=b\noutput=c\n");
   EXPECT_EQ(profiles.Find("x", "region"), Text("a"));
   EXPECT_EQ(profiles.Find("x", "output"), Text("c"));
@@ -54,7 +54,7 @@ TEST(ProfilesTest, NestedAndServiceSettings) {
   EXPECT_EQ(profiles.FindForService("sts", "endpoint_url"), std::nullopt);
 }
 
-TEST(ProfilesTest, AnUnknownProfileIsNamedWithTheNearest) {
+TEST(ProfilesTest, SuggestsTheNearestProfile) {
   const Profiles profiles = Parsed("[training]\n", "[profile other]\n");
   EXPECT_TRUE(profiles.Check("default").IsOk());
   EXPECT_TRUE(profiles.Check("other").IsOk());
@@ -65,7 +65,7 @@ TEST(ProfilesTest, AnUnknownProfileIsNamedWithTheNearest) {
   EXPECT_THAT(status.Message(), HasSubstr("did you mean 'training'?"));
 }
 
-TEST(ProfileFilesTest, WhereTheyAre) {
+TEST(ProfileFilesTest, FindsThePaths) {
   const ProfileFiles usual(Variables::Of({{"HOME", "/h"}}), "");
   EXPECT_EQ(usual.CredentialsPath(), "/h/.aws/credentials");
   EXPECT_EQ(usual.ConfigPath(), "/h/.aws/config");
@@ -82,13 +82,13 @@ TEST(ProfileFilesTest, WhereTheyAre) {
   EXPECT_EQ(ProfileFiles(variables, "q").Selected(), "q");
 }
 
-TEST(ProfileFilesTest, WithoutAHomeThereAreNone) {
+TEST(ProfileFilesTest, HasNoPathsWithoutHome) {
   const auto profiles = ProfileFiles(Variables(), "").Read();
   ASSERT_TRUE(profiles.IsOk());
   EXPECT_FALSE(profiles->Has("default"));
 }
 
-TEST(ProfileFilesTest, AreReadAnewEachTime) {
+TEST(ProfileFilesTest, AreReadEachTime) {
   const TemporaryFolder folder;
   const ProfileFiles files(
       Variables::Of({{"AWS_CONFIG_FILE", folder.Path("config")}, {"HOME", folder.Path()}}), "");

@@ -9,7 +9,7 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-// Gives key 1, 2, ... each for an hour, or fails.
+// Returns key 1, 2, ..., each valid for an hour, or fails.
 class Source final : public CredentialsProvider {
  public:
   explicit Source(Clock &clock) : clock_(clock) {}
@@ -31,7 +31,7 @@ class Source final : public CredentialsProvider {
   Status failure;
   std::atomic<int> calls{0};
   int refusals = 0;
-  double lifetime = 3600;  // seconds; 0: for ever; below: over
+  double lifetime = 3600;  // seconds; 0: forever; negative: expired
   bool may_outlive_expiry = false;
 
  private:
@@ -72,12 +72,12 @@ TEST_F(ProviderCachingTest, ARefusalForcesOneRefresh) {
   cache_->Refuse(first);
   EXPECT_EQ(source_->refusals, 1);
   EXPECT_EQ(Key(), "K2");
-  cache_->Refuse(first);  // somebody else's, late
+  cache_->Refuse(first);  // a late refusal from another thread
   EXPECT_EQ(Key(), "K2");
   EXPECT_EQ(source_->calls, 2);
 }
 
-TEST_F(ProviderCachingTest, RefusedOnesAreNotGivenAgain) {
+TEST_F(ProviderCachingTest, DoesNotReturnRefusedCredentialsAgain) {
   source_->lifetime = 0;
   cache_->Refuse(*cache_->Get());
   source_->failure = Status(Code::kCredentials, "no more");
@@ -86,14 +86,14 @@ TEST_F(ProviderCachingTest, RefusedOnesAreNotGivenAgain) {
   EXPECT_EQ(Key(), "K3");
 }
 
-TEST_F(ProviderCachingTest, AFailedRefreshKeepsWhatHasNotExpired) {
+TEST_F(ProviderCachingTest, AFailedRefreshKeepsValidCredentials) {
   EXPECT_EQ(Key(), "K1");
   source_->failure = Status(Code::kCredentials, "down");
   clock_.Pass(minutes(50));
   EXPECT_EQ(Key(), "K1");
   EXPECT_EQ(source_->calls, 2);
   EXPECT_EQ(Key(), "K1");
-  EXPECT_EQ(source_->calls, 2) << "not asked again at once";
+  EXPECT_EQ(source_->calls, 2) << "not retried immediately";
   clock_.Pass(seconds(11));
   EXPECT_EQ(Key(), "K1");
   EXPECT_EQ(source_->calls, 3);
@@ -103,25 +103,25 @@ TEST_F(ProviderCachingTest, AFailedRefreshKeepsWhatHasNotExpired) {
   EXPECT_EQ(Key(), "K5");
 }
 
-TEST_F(ProviderCachingTest, TheMachinesOwnOutliveTheirExpiry) {
+TEST_F(ProviderCachingTest, CredentialsOfTheMachineOutliveTheirExpiry) {
   source_->may_outlive_expiry = true;
   EXPECT_EQ(Key(), "K1");
   source_->failure = Status(Code::kNotFound, "down");
   clock_.Pass(minutes(500));
   EXPECT_EQ(Key(), "K1");
   source_->failure = Status::Ok();
-  source_->lifetime = -1;  // up, but cannot renew
+  source_->lifetime = -1;  // available, but cannot renew
   clock_.Pass(seconds(11));
   EXPECT_EQ(Key(), "K3");
   EXPECT_EQ(Key(), "K3");
 }
 
-TEST_F(ProviderCachingTest, OthersThatAreExpiredWhenGivenAreAFault) {
+TEST_F(ProviderCachingTest, RefusesOtherCredentialsThatAreAlreadyExpired) {
   source_->lifetime = -1;
   EXPECT_THAT(Key(), HasSubstr("source: gave credentials that had expired already"));
 }
 
-TEST_F(ProviderCachingTest, ShortLivedOnesAreNotAskedForEachTime) {
+TEST_F(ProviderCachingTest, CachesShortLivedCredentials) {
   source_->lifetime = 300;
   EXPECT_EQ(Key(), "K1");
   EXPECT_EQ(Key(), "K1");
@@ -129,14 +129,14 @@ TEST_F(ProviderCachingTest, ShortLivedOnesAreNotAskedForEachTime) {
   EXPECT_EQ(Key(), "K2");
 }
 
-TEST_F(ProviderCachingTest, TheFirstFailureIsNotRemembered) {
+TEST_F(ProviderCachingTest, DoesNotCacheTheFirstFailure) {
   source_->failure = Status(Code::kCredentials, "none");
   EXPECT_EQ(Key(), "none");
   source_->failure = Status::Ok();
   EXPECT_EQ(Key(), "K2");
 }
 
-TEST_F(ProviderCachingTest, OneRefreshesWhileOthersGoOn) {
+TEST_F(ProviderCachingTest, OneThreadRefreshesWhileOthersContinue) {
   EXPECT_EQ(Key(), "K1");
   clock_.Pass(minutes(46));
   std::string meanwhile;
@@ -148,7 +148,7 @@ TEST_F(ProviderCachingTest, OneRefreshesWhileOthersGoOn) {
   EXPECT_EQ(meanwhile, "K1");
 }
 
-TEST_F(ProviderCachingTest, NearTheEndAllWaitForOneRefresh) {
+TEST_F(ProviderCachingTest, NearExpiryAllThreadsWaitForOneRefresh) {
   EXPECT_EQ(Key(), "K1");
   clock_.Pass(minutes(55));
   constexpr int kThreads = 8;
@@ -169,7 +169,7 @@ TEST_F(ProviderCachingTest, NearTheEndAllWaitForOneRefresh) {
   EXPECT_EQ(source_->calls, 2);
 }
 
-TEST_F(ProviderCachingTest, WantOfMemoryLeavesNobodyWaiting) {
+TEST_F(ProviderCachingTest, OutOfMemoryLeavesNoThreadWaiting) {
   source_->on_get = [] { throw std::bad_alloc(); };
   EXPECT_EQ(CodeOf(cache_->Get()), Code::kOutOfMemory);
   source_->on_get = nullptr;

@@ -43,7 +43,7 @@ TEST_F(ProviderContainerTest, TokensAndTheirFile) {
   EXPECT_EQ(http_->Sent()[1].Header("authorization"), "two");
 }
 
-TEST_F(ProviderContainerTest, TokensThatNoHeaderCarries) {
+TEST_F(ProviderContainerTest, RefusesTokensThatNoHeaderCanContain) {
   const Variables::Values uri = {{"AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://localhost/"}};
   for (const char *token : {"HUSH\r\nX: y", "HUSH\n", "\rHUSH"}) {
     Variables::Values values = uri;
@@ -62,7 +62,7 @@ TEST_F(ProviderContainerTest, TokensThatNoHeaderCarries) {
   EXPECT_TRUE(http_->Sent().empty());
 }
 
-TEST_F(ProviderContainerTest, WhereItMayBe) {
+TEST_F(ProviderContainerTest, AcceptsOnlyTrustedServers) {
   for (const char *url :
        {"https://anywhere.example/x", "http://localhost:8080/", "http://LOCALHOST/",
         "http://127.0.0.1/", "http://127.9.9.9:1/x", "http://169.254.170.2/",

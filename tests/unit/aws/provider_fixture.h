@@ -1,4 +1,4 @@
-// A machine of one's own for providers: files, variables, a clock, a network.
+// A simulated machine for providers: files, variables, a clock and a network.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ namespace smdebug::aws {
 
 class ProviderFixture : public testing::Test {
  protected:
-  // Files of the names "credentials" and "config" are found.
+  // Returns a context with the files "credentials" and "config" of the folder.
   ProviderContext Context(Variables::Values values = {}, std::string_view profile = "") {
     values.emplace("AWS_SHARED_CREDENTIALS_FILE", folder_.Path("credentials"));
     values.emplace("AWS_CONFIG_FILE", folder_.Path("config"));
@@ -33,7 +33,7 @@ class ProviderFixture : public testing::Test {
     http_ = std::make_shared<FakeHttp>(std::move(handler));
   }
 
-  // What STS answers for a role.
+  // Returns the answer of STS for a role.
   static std::string StsAnswer(std::string_view action, std::string_view key) {
     return StrCat("<", action, "Response xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\"><",
                   action, "Result><Credentials><AccessKeyId>", key,
@@ -42,9 +42,9 @@ class ProviderFixture : public testing::Test {
                   "<Expiration>1970-01-12T14:46:40Z</Expiration></Credentials></",
                   action, "Result></", action, "Response>");
   }
-  static constexpr double kStsExpiry = 1'003'600;  // an hour after the clock's beginning
+  static constexpr double kStsExpiry = 1'003'600;  // an hour after the start of the clock
 
-  // The failure's message; it must not hold a secret.
+  // Returns the message of the failure, and checks that it contains no secret.
   static std::string MessageOf(const Result<Credentials> &found) {
     if (found.IsOk()) return "(no failure)";
     const std::string message = found.GetStatus().Message();

@@ -67,7 +67,7 @@ TEST_F(ProviderInstanceTest, OtherEndpoints) {
   }
 }
 
-TEST_F(ProviderInstanceTest, NothingThere) {
+TEST_F(ProviderInstanceTest, WithoutAServer) {
   EXPECT_EQ(CodeOf(Get({{"AWS_EC2_METADATA_DISABLED", "True"}})), Code::kNotFound);
   EXPECT_TRUE(http_->Sent().empty());
   list_status_ = 404;
@@ -80,7 +80,7 @@ TEST_F(ProviderInstanceTest, NothingThere) {
   EXPECT_EQ(http_->Sent().size(), 1U) << "outside AWS each attempt costs a second";
 }
 
-TEST_F(ProviderInstanceTest, SomethingWrongThere) {
+TEST_F(ProviderInstanceTest, UnusableAnswers) {
   for (const char *token : {"", "a\r\nX: y", "\n"}) {
     token_ = token;
     EXPECT_EQ(CodeOf(Get()), Code::kCredentials);
@@ -101,7 +101,7 @@ TEST_F(ProviderInstanceTest, SomethingWrongThere) {
   MessageOf(Get());
 }
 
-TEST_F(ProviderInstanceTest, ARolesNameStaysInItsPlace) {
+TEST_F(ProviderInstanceTest, EncodesTheNameOfTheRole) {
   names_ = "../../user-data?x#y";
   ASSERT_TRUE(Get().IsOk());
   EXPECT_THAT(http_->Sent().back().url,

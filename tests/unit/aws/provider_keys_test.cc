@@ -1,4 +1,4 @@
-// Keys that lie ready: explicit ones, in the environment, in files; and SSO's absence.
+// Static keys: explicit, in the environment, in files; and the refusal of SSO.
 #include "aws/provider_fixture.h"
 
 namespace smdebug::aws::provider_keys_test {
@@ -36,7 +36,7 @@ TEST_F(ProviderKeysTest, Environment) {
   EXPECT_EQ(CodeOf(get({{"AWS_ACCESS_KEY_ID", "A"}})), Code::kCredentials);
 }
 
-TEST_F(ProviderKeysTest, EachFileHasItsProvider) {
+TEST_F(ProviderKeysTest, EachFileHasAProvider) {
   folder_.Write("credentials",
                 "[default]\naws_access_key_id=A\naws_secret_access_key=B\naws_session_token=C\n");
   folder_.Write("config", "[profile x]\naws_access_key_id=D\naws_secret_access_key=E\n");
@@ -52,21 +52,21 @@ TEST_F(ProviderKeysTest, EachFileHasItsProvider) {
   EXPECT_EQ(MakeConfigFileProvider(other)->Get()->secret_key, "E");
 }
 
-TEST_F(ProviderKeysTest, RenewedFilesAreSeen) {
+TEST_F(ProviderKeysTest, ReadsRenewedFiles) {
   const ProviderPtr provider = MakeCredentialsFileProvider(Context());
   EXPECT_EQ(CodeOf(provider->Get()), Code::kNotFound);
   folder_.Write("credentials", "[default]\naws_access_key_id=A\naws_secret_access_key=B\n");
   EXPECT_EQ(provider->Get()->access_key, "A");
 }
 
-TEST_F(ProviderKeysTest, HalfAPairIsAFault) {
+TEST_F(ProviderKeysTest, RefusesHalfAPairOfKeys) {
   folder_.Write("credentials", "[default]\naws_secret_access_key=HUSH\n");
   const auto found = MakeCredentialsFileProvider(Context())->Get();
   EXPECT_EQ(CodeOf(found), Code::kCredentials);
   EXPECT_THAT(MessageOf(found), HasSubstr("aws_access_key_id is missing"));
 }
 
-TEST_F(ProviderKeysTest, BrokenFilesAndUnknownProfilesAreFaults) {
+TEST_F(ProviderKeysTest, RefusesBrokenFilesAndUnknownProfiles) {
   folder_.Write("credentials", "[default]\nHUSH\n");
   auto found = MakeCredentialsFileProvider(Context())->Get();
   EXPECT_EQ(CodeOf(found), Code::kCredentials);
@@ -78,7 +78,7 @@ TEST_F(ProviderKeysTest, BrokenFilesAndUnknownProfilesAreFaults) {
   EXPECT_THAT(MessageOf(found), HasSubstr("did you mean 'default'?"));
 }
 
-TEST_F(ProviderKeysTest, SsoIsRefusedInWords) {
+TEST_F(ProviderKeysTest, RefusesSsoWithAnExplanation) {
   EXPECT_EQ(CodeOf(MakeSsoRefusal(Context())->Get()), Code::kNotFound);
   for (const char *key : {"sso_session", "sso_start_url", "login_session"}) {
     folder_.Write("config", StrCat("[default]\n", key, " = x\n"));

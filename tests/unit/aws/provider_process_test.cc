@@ -8,14 +8,14 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(SplitCommandTest, AsAShellSplits) {
+TEST(SplitCommandTest, SplitsLikeAShell) {
   EXPECT_THAT(*SplitCommand("  a\tb  'c d' \"e \\\" \\f\" g\\ h '' i'j'\"k\" "),
               ElementsAre("a", "b", "c d", "e \" \\f", "g h", "", "ijk"));
   EXPECT_THAT(*SplitCommand("a $HOME `x` *; b | c"),
               ElementsAre("a", "$HOME", "`x`", "*;", "b", "|", "c"));
 }
 
-TEST(SplitCommandTest, WhatIsNoCommand) {
+TEST(SplitCommandTest, RefusesInvalidCommands) {
   for (const char *text : {"", "  ", "''", "a 'HUSH", "a \"HUSH\\\"", "HUSH\\"}) {
     const Status status = SplitCommand(text).GetStatus();
     EXPECT_EQ(status.GetCode(), Code::kInvalidConfig) << text;
@@ -25,12 +25,12 @@ TEST(SplitCommandTest, WhatIsNoCommand) {
 
 std::vector<std::string> Shell(const char *script) { return {"/bin/sh", "-c", script}; }
 
-TEST(RunProcessTest, GivesTheOutput) {
+TEST(RunProcessTest, ReturnsTheOutput) {
   EXPECT_EQ(*RunProcess({"echo", "a b", "c"}), "a b c\n");
   EXPECT_EQ(*RunProcess(Shell("cat; echo HUSH >&2; printf x")), "x");
 }
 
-TEST(RunProcessTest, FailuresAreNamedWithoutArguments) {
+TEST(RunProcessTest, MessagesOmitArguments) {
   for (const char *script : {"exit 3 # HUSH", "echo HUSH >&2; kill -9 $$"}) {
     const Status status = RunProcess(Shell(script)).GetStatus();
     EXPECT_EQ(status.GetCode(), Code::kIo);
@@ -55,7 +55,7 @@ TEST(RunProcessTest, LimitsOfTimeAndOutput) {
 
 class ProviderProcessTest : public ProviderFixture {
  protected:
-  // Of a program that writes `json`.
+  // Gets the credentials of a program that writes `json`.
   Result<Credentials> Get(std::string_view json) {
     folder_.Write("out.json", json);
     folder_.Write("config", StrCat("[default]\ncredential_process = cat \"",
@@ -82,7 +82,7 @@ TEST_F(ProviderProcessTest, WithoutATokenOrExpiry) {
   EXPECT_EQ(found->expires_at, std::nullopt);
 }
 
-TEST_F(ProviderProcessTest, OutputsThatAreNone) {
+TEST_F(ProviderProcessTest, RefusesInvalidOutput) {
   for (const char *json : {
            "",
            "HUSH",

@@ -20,7 +20,7 @@ class ProviderRoleTest : public ProviderFixture {
   }
 };
 
-TEST_F(ProviderRoleTest, AsksStsWithTheSourceProfilesKeys) {
+TEST_F(ProviderRoleTest, AssumesTheRoleWithKeysOfTheSourceProfile) {
   const auto found =
       Get("[default]\nrole_arn = arn:aws:iam::1:role/r\nsource_profile = base\nexternal_id = e+d\n"
           "role_session_name = me\nduration_seconds = 1800\nregion = eu-west-1\n");
@@ -44,7 +44,7 @@ TEST_F(ProviderRoleTest, AsksStsWithTheSourceProfilesKeys) {
                         "SignedHeaders=content-type;host;x-amz-date,"));
 }
 
-TEST_F(ProviderRoleTest, WithoutARoleThereIsNothing) {
+TEST_F(ProviderRoleTest, FindsNothingWithoutARole) {
   EXPECT_EQ(CodeOf(Get("[default]\nregion = x\n")), Code::kNotFound);
   EXPECT_EQ(CodeOf(Get("[default]\nrole_arn = r\nweb_identity_token_file = /t\n")),
             Code::kNotFound);
@@ -62,7 +62,7 @@ TEST_F(ProviderRoleTest, RolesOfRoles) {
   EXPECT_EQ(http_->Sent()[1].Header("x-amz-security-token"), "ROLETOKEN");
 }
 
-TEST_F(ProviderRoleTest, LoopsAreShown) {
+TEST_F(ProviderRoleTest, MessagesShowLoops) {
   auto found = Get(
       "[default]\nrole_arn = r\nsource_profile = a\n[profile a]\nrole_arn = r\nsource_profile = b\n"
       "[profile b]\nrole_arn = r\nsource_profile = a\n");
@@ -100,7 +100,7 @@ TEST_F(ProviderRoleTest, OtherSources) {
   EXPECT_THAT(http_->Sent().back().Header("authorization"), HasSubstr("Credential=AKPROC/"));
 }
 
-TEST_F(ProviderRoleTest, SettingsThatCannotBe) {
+TEST_F(ProviderRoleTest, RefusesInvalidSettings) {
   for (const char *config : {
            "[default]\nrole_arn = r\n",
            "[default]\nrole_arn = r\nsource_profile = none\n",
@@ -135,7 +135,7 @@ TEST_F(ProviderRoleTest, EndpointsOfStsAndChina) {
             Code::kCredentials);
 }
 
-TEST_F(ProviderRoleTest, WhatStsRefuses) {
+TEST_F(ProviderRoleTest, ReportsRefusalsOfSts) {
   Answering([](const SentRequest &) {
     return Answer(403,
                   "<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code>"
@@ -148,7 +148,7 @@ TEST_F(ProviderRoleTest, WhatStsRefuses) {
   EXPECT_EQ(http_->Sent().size(), 1U);
 }
 
-TEST_F(ProviderRoleTest, AServerThatRepeatsSecretsIsNotQuoted) {
+TEST_F(ProviderRoleTest, DoesNotQuoteAServerThatRepeatsSecrets) {
   Answering([](const SentRequest &) {
     return Answer(400,
                   "<ErrorResponse><Error><Code>X</Code><Message>you sent HUSH</Message>"
@@ -157,7 +157,7 @@ TEST_F(ProviderRoleTest, AServerThatRepeatsSecretsIsNotQuoted) {
   MessageOf(Get("[default]\nrole_arn = r\nsource_profile = base\n"));
 }
 
-TEST_F(ProviderRoleTest, TriesAgainWhatMayPass) {
+TEST_F(ProviderRoleTest, RetriesTransientFailures) {
   int calls = 0;
   Answering([&](const SentRequest &) -> Result<net::Response> {
     if (++calls == 1) return NobodyThere();
@@ -170,7 +170,7 @@ TEST_F(ProviderRoleTest, TriesAgainWhatMayPass) {
   EXPECT_EQ(calls, 3);
 }
 
-TEST_F(ProviderRoleTest, AnOutageIsNamed) {
+TEST_F(ProviderRoleTest, ReportsAnOutage) {
   Answering([](const SentRequest &) { return NobodyThere(); });
   const auto found = Get("[default]\nrole_arn = r\nsource_profile = base\n");
   EXPECT_EQ(CodeOf(found), Code::kCredentials);
@@ -178,7 +178,7 @@ TEST_F(ProviderRoleTest, AnOutageIsNamed) {
   EXPECT_EQ(http_->Sent().size(), 3U);
 }
 
-TEST_F(ProviderRoleTest, AnswersThatAreNone) {
+TEST_F(ProviderRoleTest, RefusesInvalidAnswers) {
   for (const std::string &body :
        {std::string(), std::string("{}"), std::string("<a/>"), std::string("<a"),
         std::string("<AssumeRoleResponse><AssumeRoleResult><Credentials/></AssumeRoleResult>"

@@ -21,7 +21,7 @@ class ProviderWebIdentityTest : public ProviderFixture {
   }
 };
 
-TEST_F(ProviderWebIdentityTest, OfTheEnvironment) {
+TEST_F(ProviderWebIdentityTest, ReadsTheEnvironment) {
   const auto found = MakeWebIdentityProvider(Context(Values()))->Get();
   ASSERT_TRUE(found.IsOk()) << MessageOf(found);
   EXPECT_EQ(found->access_key, "AKWEB");
@@ -41,7 +41,7 @@ TEST_F(ProviderWebIdentityTest, TheTokenIsReadEachTime) {
   EXPECT_THAT(http_->Sent()[1].body, HasSubstr("WebIdentityToken=next"));
 }
 
-TEST_F(ProviderWebIdentityTest, OfTheProfile) {
+TEST_F(ProviderWebIdentityTest, ReadsTheProfile) {
   folder_.Write(
       "config",
       StrCat("[profile p]\nrole_arn = q\nweb_identity_token_file = ", folder_.Path("token"), "\n"));
@@ -52,7 +52,7 @@ TEST_F(ProviderWebIdentityTest, OfTheProfile) {
   EXPECT_THAT(http_->Sent()[0].body, HasSubstr("RoleArn=q&RoleSessionName=smdebug-1000000"));
 }
 
-TEST_F(ProviderWebIdentityTest, WhatIsMissing) {
+TEST_F(ProviderWebIdentityTest, ReportsMissingSettings) {
   EXPECT_EQ(CodeOf(MakeWebIdentityProvider(Context())->Get()), Code::kNotFound);
   EXPECT_EQ(CodeOf(MakeWebIdentityProvider(Context({{"AWS_ROLE_ARN", "r"}}))->Get()),
             Code::kNotFound);

@@ -78,7 +78,7 @@ TEST(RetriesTest, NoDelayIsLongerThanTwentySeconds) {
   EXPECT_THAT(delay, Optional(seconds(20)));
 }
 
-TEST(RetriesTest, TheDelayIsSpread) {
+TEST(RetriesTest, TheDelayIsRandom) {
   const RetryPolicy policy;
   RetryBudget budget;
   const RandomSource quarter = [] { return 0.25; };
@@ -86,7 +86,7 @@ TEST(RetriesTest, TheDelayIsSpread) {
   EXPECT_THAT(retries.Next(RetryKind::kThrottling), Optional(milliseconds(250)));
 }
 
-TEST(RetriesTest, WhatCannotSucceedIsNotTriedAgain) {
+TEST(RetriesTest, DoesNotRetryPermanentFailures) {
   const RetryPolicy policy;
   RetryBudget budget;
   Retries retries(policy, budget, kAlmostOne);
@@ -94,7 +94,7 @@ TEST(RetriesTest, WhatCannotSucceedIsNotTriedAgain) {
   EXPECT_EQ(budget.Left(), RetryBudget::kCapacity);
 }
 
-TEST(RetriesTest, TheServersWishMakesItLongerByFiveSecondsAtMost) {
+TEST(RetriesTest, TheServerExtendsTheDelayByAtMostFiveSeconds) {
   const RetryPolicy policy;
   RetryBudget budget;
   const auto delay = [&](Clock::Duration asked) {
@@ -126,7 +126,7 @@ TEST(RetryBudgetTest, CostsAndRefunds) {
   EXPECT_EQ(budget.Left(), 487);
 }
 
-// In a total outage the budget bounds what all requests together add.
+// In a total outage the budget bounds the retries of all requests together.
 TEST(RetryBudgetTest, IsUsedUpInAnOutage) {
   const RetryPolicy policy;
   RetryBudget budget;
@@ -149,7 +149,7 @@ TEST(RetryPolicyTest, AttemptsFromTheEnvironment) {
   }
 }
 
-TEST(PauseTest, TakesSoLong) {
+TEST(PauseTest, BlocksForTheGivenTime) {
   FakeClock clock;
   const Clock::Duration before = clock.Monotonic();
   Pause(clock, milliseconds(30));

@@ -36,7 +36,7 @@ class S3CallTest : public S3Fixture {
 
 // ---- retries
 
-TEST_F(S3CallTest, GivesTheAnswer) {
+TEST_F(S3CallTest, ReturnsTheAnswer) {
   Replying({Answer(200, "text")});
   const auto response = Send(Get());
   ASSERT_TRUE(response.IsOk());
@@ -45,19 +45,19 @@ TEST_F(S3CallTest, GivesTheAnswer) {
   EXPECT_EQ(Elapsed(), 0);
 }
 
-TEST_F(S3CallTest, BeginsBeforeItIsWaitedFor) {
+TEST_F(S3CallTest, StartsBeforeWait) {
   Replying({Answer(200)});
   S3Call call(Client(), Get());
   EXPECT_EQ(http_->UnderWay(), 1);
   EXPECT_TRUE(call.Wait().IsOk());
 }
 
-TEST_F(S3CallTest, MayBeGivenUp) {
+TEST_F(S3CallTest, CanBeCancelled) {
   { const S3Call call(Client(), Get()); }
   EXPECT_EQ(http_->UnderWay(), 0);
 }
 
-TEST_F(S3CallTest, TriesAgainWhatIsTransient) {
+TEST_F(S3CallTest, RetriesTransientFailures) {
   for (const S3Reply &first :
        {S3Reply(Answer(500)), S3Reply(Answer(502)), S3Reply(Answer(503)), S3Reply(Answer(504)),
         S3Reply(S3Answer(400, "RequestTimeout")), S3Reply(S3Answer(500, "InternalError")),
@@ -71,7 +71,7 @@ TEST_F(S3CallTest, TriesAgainWhatIsTransient) {
   }
 }
 
-TEST_F(S3CallTest, TriesAgainLaterWhatIsThrottled) {
+TEST_F(S3CallTest, RetriesThrottledRequestsLater) {
   for (const net::Response &first :
        {S3Answer(503, "SlowDown"), Answer(429), S3Answer(400, "Throttling")}) {
     const double before = Elapsed();
@@ -81,7 +81,7 @@ TEST_F(S3CallTest, TriesAgainLaterWhatIsThrottled) {
   }
 }
 
-TEST_F(S3CallTest, DoesNotTryAgainWhatStays) {
+TEST_F(S3CallTest, DoesNotRetryPermanentFailures) {
   for (const S3Reply &only :
        {S3Reply(S3Answer(403, "AccessDenied")), S3Reply(S3Answer(404, "NoSuchKey")),
         S3Reply(Answer(302)), S3Reply(Answer(400)), S3Reply(Status(Code::kTls, "bad certificate")),
@@ -94,7 +94,7 @@ TEST_F(S3CallTest, DoesNotTryAgainWhatStays) {
   EXPECT_EQ(Elapsed(), 0);
 }
 
-TEST_F(S3CallTest, EndsAfterItsAttempts) {
+TEST_F(S3CallTest, StopsAfterItsAttempts) {
   const Status nobody = Failure(Get());
   EXPECT_EQ(nobody.GetCode(), Code::kNetwork);
   EXPECT_EQ(nobody.Message(),
@@ -111,7 +111,7 @@ TEST_F(S3CallTest, TakesTheNumberOfAttemptsFromThePolicy) {
   EXPECT_EQ(Sent().size(), 1U);
 }
 
-TEST_F(S3CallTest, EndsWhenTheBudgetIsUsedUp) {
+TEST_F(S3CallTest, StopsWhenTheBudgetIsUsedUp) {
   parts_.retry.max_attempts = 100;
   EXPECT_EQ(CodeOf(Get()), Code::kNetwork);
   EXPECT_EQ(Sent().size(), 1U + 500 / 14);
@@ -119,13 +119,13 @@ TEST_F(S3CallTest, EndsWhenTheBudgetIsUsedUp) {
   EXPECT_EQ(Sent().size(), 2U + 500 / 14) << "no retry any more";
 }
 
-TEST_F(S3CallTest, ASuccessGivesTheBudgetBack) {
+TEST_F(S3CallTest, ASuccessRefundsTheBudget) {
   Replying({Answer(500), Answer(200)});
   EXPECT_TRUE(Send(Get()).IsOk());
   EXPECT_EQ(Client().Budget().Left(), RetryBudget::kCapacity);
 }
 
-TEST_F(S3CallTest, WaitsAsLongAsTheServiceAsks) {
+TEST_F(S3CallTest, WaitsAsLongAsTheServiceRequests) {
   Replying({Answer(503, "", {{"x-amz-retry-after", "1500"}}), Answer(200)});
   EXPECT_TRUE(Send(Get()).IsOk());
   EXPECT_NEAR(Elapsed(), 1.5, 1e-6);
@@ -144,7 +144,7 @@ TEST_F(S3CallTest, FailsAsTheProviderDoes) {
   EXPECT_TRUE(Sent().empty());
 }
 
-TEST_F(S3CallTest, SignsEachAttemptAnew) {
+TEST_F(S3CallTest, SignsEachAttempt) {
   Replying({S3Answer(503, "SlowDown"), S3Answer(503, "SlowDown"), Answer(200)});
   parts_.random = [] { return 0.999; };
   EXPECT_TRUE(Send(Get()).IsOk());
@@ -194,7 +194,7 @@ class S3CallRegionTest : public S3CallTest {
   }
 };
 
-TEST_F(S3CallRegionTest, IsPutRightOnce) {
+TEST_F(S3CallRegionTest, IsCorrected) {
   const std::string inner = "<Region>eu-west-1</Region>";
   for (const net::Response &answer :
        {Moved(301, "eu-west-1"), Moved(307, "eu-west-1"), S3Answer(301, "PermanentRedirect", inner),
@@ -214,13 +214,13 @@ TEST_F(S3CallRegionTest, IsPutRightOnce) {
   EXPECT_EQ(Elapsed(), 0);
 }
 
-TEST_F(S3CallRegionTest, AHeadIsToldByAHeaderOnly) {
+TEST_F(S3CallRegionTest, AHeadReadsItFromAHeader) {
   Replying({Moved(400, "eu-west-1"), Answer(200)});
   EXPECT_TRUE(Send(Head()).IsOk());
   EXPECT_EQ(RegionOf(Sent(1)), "eu-west-1");
 }
 
-TEST_F(S3CallRegionTest, IsNotPutRightWhereNobodySaysSo) {
+TEST_F(S3CallRegionTest, IsNotCorrectedIfTheServiceDoesNotReportIt) {
   Replying({Answer(301)});
   EXPECT_EQ(CodeOf(Get()), Code::kWrongRegion);
   Replying({Moved(400, "eu-west-1")});
@@ -231,7 +231,7 @@ TEST_F(S3CallRegionTest, IsNotPutRightWhereNobodySaysSo) {
   EXPECT_EQ(Client().Endpoint().region, "us-east-1");
 }
 
-TEST_F(S3CallRegionTest, IsPutRightNoMoreThanOnce) {
+TEST_F(S3CallRegionTest, IsCorrectedOnlyOnce) {
   Answering([](const SentRequest &) { return Moved(301, "eu-west-1"); });
   const Status failure = Failure(Get());
   EXPECT_EQ(failure.GetCode(), Code::kWrongRegion);
@@ -239,7 +239,7 @@ TEST_F(S3CallRegionTest, IsPutRightNoMoreThanOnce) {
   EXPECT_EQ(Sent().size(), 2U);
 }
 
-TEST_F(S3CallRegionTest, ThatIsNoneIsNotGoneTo) {
+TEST_F(S3CallRegionTest, IsNotCorrectedToAnInvalidRegion) {
   parts_.settings.endpoint = "";
   for (const char *region : {"evil.test/", "us-east-1.evil", "a b", "-x", "EU"}) {
     Replying({Moved(301, region), Answer(200)});
@@ -250,20 +250,20 @@ TEST_F(S3CallRegionTest, ThatIsNoneIsNotGoneTo) {
   }
 }
 
-TEST_F(S3CallRegionTest, ThatIsWrittenOutEndlesslyIsNotGoneTo) {
+TEST_F(S3CallRegionTest, IsNotCorrectedToAnEndlessName) {
   Replying({Moved(301, std::string(1 << 20, 'x')), Answer(200)});
   const Status failure = Failure(Get());
   EXPECT_EQ(failure.GetCode(), Code::kWrongRegion);
   EXPECT_LT(failure.Message().size(), 500U);
 }
 
-TEST_F(S3CallRegionTest, NoLocationIsGoneTo) {
+TEST_F(S3CallRegionTest, IgnoresLocationHeaders) {
   Replying({Answer(307, "", {{"location", "https://evil.test/"}}), Answer(200)});
   EXPECT_EQ(CodeOf(Get()), Code::kWrongRegion);
   EXPECT_EQ(Sent().size(), 1U);
 }
 
-TEST_F(S3CallRegionTest, ThatAnotherCallFoundMeanwhileIsAsGood) {
+TEST_F(S3CallRegionTest, MayBeCorrectedByAnotherCall) {
   Replying({Moved(301, "eu-west-1"), Answer(200)});
   S3Call call(Client(), Get());
   EXPECT_TRUE(Client().MoveTo("eu-west-1"));
@@ -283,7 +283,7 @@ class S3CallClockTest : public S3CallTest {
   }
 };
 
-TEST_F(S3CallClockTest, IsPutRightOnce) {
+TEST_F(S3CallClockTest, IsCorrected) {
   for (const char *code : {"RequestTimeTooSkewed", "RequestExpired"}) {
     auto client = S3Client::Open(parts_);
     ASSERT_TRUE(client.IsOk());
@@ -295,13 +295,13 @@ TEST_F(S3CallClockTest, IsPutRightOnce) {
   EXPECT_THAT(log_, HasSubstr("s3://bucket: this machine's clock is wrong by 3600 seconds"));
 }
 
-TEST_F(S3CallClockTest, AHeadHasNoBodyToSaySo) {
+TEST_F(S3CallClockTest, IsCorrectedForAHeadWithoutABody) {
   Replying({Answer(403, "", Date()), Answer(200)});
   EXPECT_TRUE(Send(Head()).IsOk());
   EXPECT_EQ(Sent(1).Header("x-amz-date"), "19700112T144640Z");
 }
 
-TEST_F(S3CallClockTest, AHeadIsRefusedForOtherReasonsToo) {
+TEST_F(S3CallClockTest, IsNotCorrectedIfAHeadIsRefusedForAnotherReason) {
   Replying({Answer(403, "", {{"date", "Mon, 12 Jan 1970 13:50:00 GMT"}})});
   EXPECT_EQ(CodeOf(Head()), Code::kPermission) << "200 s are tolerated";
   Replying({Answer(403)});
@@ -310,13 +310,13 @@ TEST_F(S3CallClockTest, AHeadIsRefusedForOtherReasonsToo) {
   EXPECT_EQ(Client().Skew(), 0);
 }
 
-TEST_F(S3CallClockTest, AGetThatIsRefusedLeavesItAlone) {
+TEST_F(S3CallClockTest, IsNotCorrectedIfAGetIsRefused) {
   Replying({Answer(403, "", Date())});
   EXPECT_EQ(CodeOf(Get()), Code::kPermission);
   EXPECT_EQ(Client().Skew(), 0);
 }
 
-TEST_F(S3CallClockTest, IsPutRightNoMoreThanOnce) {
+TEST_F(S3CallClockTest, IsCorrectedOnlyOnce) {
   Answering([](const SentRequest &) { return Skewed("RequestTimeTooSkewed"); });
   EXPECT_EQ(CodeOf(Get()), Code::kClockSkewed);
   EXPECT_EQ(Sent().size(), 2U);
@@ -330,6 +330,15 @@ TEST_F(S3CallClockTest, NeedsADate) {
   Replying({answer});
   EXPECT_EQ(CodeOf(Get()), Code::kClockSkewed);
   EXPECT_EQ(Sent().size(), 2U);
+}
+
+TEST_F(S3CallClockTest, AnAbsurdDateIsNotBelieved) {
+  net::Response answer = S3Answer(403, "RequestTimeTooSkewed");
+  answer.headers = {{"date", "Fri, 31 Dec 9999 23:59:59 GMT"}};
+  Replying({answer});
+  EXPECT_EQ(CodeOf(Get()), Code::kClockSkewed);
+  EXPECT_EQ(Sent().size(), 1U);
+  EXPECT_EQ(Client().Skew(), 0);
 }
 
 // ---- credentials
@@ -358,7 +367,7 @@ TEST_F(S3CallTest, DoesNotSendTheSameExpiredCredentialsAgain) {
   EXPECT_EQ(Sent().size(), 1U);
 }
 
-TEST_F(S3CallTest, PutsAllThreeRightInOneCall) {
+TEST_F(S3CallTest, CorrectsAllThreeInOneCall) {
   net::Response skewed = S3Answer(403, "RequestTimeTooSkewed");
   skewed.headers = {{"date", "Mon, 12 Jan 1970 14:46:40 GMT"}};
   Replying({S3Answer(400, "ExpiredToken"),
@@ -377,9 +386,9 @@ TEST_F(S3CallTest, QuotesNoSecretThatTheServiceRepeats) {
   }
 }
 
-// ---- failures that come late
+// ---- late failures
 
-TEST_F(S3CallTest, ASuccessMayHoldAnError) {
+TEST_F(S3CallTest, ASuccessMayContainAnError) {
   S3Request request = Get();
   request.method = "POST";
   request.may_fail_late = true;

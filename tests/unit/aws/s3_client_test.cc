@@ -49,7 +49,7 @@ TEST_F(S3ClientTest, SignsWhatItSends) {
   EXPECT_EQ(AsText(made.body[0]), "text");
 }
 
-TEST_F(S3ClientTest, GivesLimitsAndTimeoutsOn) {
+TEST_F(S3ClientTest, PassesLimitsAndTimeouts) {
   parts_.timeouts.first_byte = std::chrono::seconds(3);
   S3Request request;
   request.body_limit = 17;
@@ -67,12 +67,12 @@ TEST_F(S3ClientTest, AddressesAwsByVirtualHosts) {
   EXPECT_EQ(HeaderOf(Sign(request), "host"), "bucket.s3.us-east-1.amazonaws.com");
 }
 
-TEST_F(S3ClientTest, SendsNoTokenWhereThereIsNone) {
+TEST_F(S3ClientTest, SendsNoTokenIfThereIsNone) {
   parts_.credentials = MakeStaticProvider({"AKID", "SECRETHUSH", ""});
   EXPECT_EQ(HeaderOf(Sign({}), "x-amz-security-token"), "(none)");
 }
 
-TEST_F(S3ClientTest, RefusesWhatNoHeaderCanCarry) {
+TEST_F(S3ClientTest, RefusesKeysThatNoHeaderCanContain) {
   parts_.credentials = MakeStaticProvider({"AKID", "SECRETHUSH", "TOKENHUSH\r\nx: y"});
   const auto made = Client().Sign({}, kEmptyPayloadHash);
   EXPECT_EQ(made.GetStatus().GetCode(), Code::kCredentials);
@@ -85,32 +85,32 @@ TEST_F(S3ClientTest, HashesThePayload) {
   EXPECT_EQ(HashOf({ByteSpan()}), kEmptyPayloadHash);
 }
 
-TEST_F(S3ClientTest, LeavesThePayloadUnsignedOverTlsWhereAsked) {
+TEST_F(S3ClientTest, LeavesThePayloadUnsignedOverTlsIfRequested) {
   parts_.signs_payload = false;
   EXPECT_EQ(HashOf({AsBytes("text")}), kUnsignedPayload);
-  EXPECT_EQ(HashOf({}), kEmptyPayloadHash) << "nothing is spared there";
+  EXPECT_EQ(HashOf({}), kEmptyPayloadHash) << "an empty payload needs no hashing";
 }
 
-TEST_F(S3ClientTest, SignsThePayloadOverHttpAlways) {
+TEST_F(S3ClientTest, AlwaysSignsThePayloadOverHttp) {
   parts_.signs_payload = false;
   parts_.settings.endpoint = "http://host.test";
   EXPECT_EQ(HashOf({AsBytes("text")}), kHashOfText);
 }
 
-TEST_F(S3ClientTest, NamesPlaces) {
+TEST_F(S3ClientTest, FormatsLocations) {
   EXPECT_EQ(Client().Bucket(), "bucket");
   EXPECT_EQ(Client().LocationOf(""), "s3://bucket");
   EXPECT_EQ(Client().LocationOf("a/b"), "s3://bucket/a/b");
 }
 
-TEST_F(S3ClientTest, DoesNotOpenWhatCannotBe) {
+TEST_F(S3ClientTest, RefusesInvalidSettings) {
   parts_.settings.endpoint = "host";
   EXPECT_EQ(S3Client::Open(parts_).GetStatus().GetCode(), Code::kInvalidConfig);
 }
 
 TEST_F(S3ClientTest, MovesToAnotherRegion) {
   parts_.settings.endpoint = "";
-  EXPECT_FALSE(Client().MoveTo("us-east-1")) << "it is there";
+  EXPECT_FALSE(Client().MoveTo("us-east-1")) << "the region in use";
   EXPECT_TRUE(Client().MoveTo("eu-west-1"));
   EXPECT_FALSE(Client().MoveTo("eu-west-1"));
   EXPECT_FALSE(Client().MoveTo("no region"));
@@ -124,7 +124,7 @@ TEST_F(S3ClientTest, StaysAtItsEndpoint) {
 }
 
 TEST_F(S3ClientTest, DatesRequestsByTheServicesClock) {
-  EXPECT_FALSE(Client().SetTime(1'000'000 + 59)) << "so long may a request take";
+  EXPECT_FALSE(Client().SetTime(1'000'000 + 59)) << "a request may take that long";
   EXPECT_EQ(Client().Skew(), 0);
   EXPECT_TRUE(Client().SetTime(1'000'000 - 3600));
   EXPECT_EQ(Client().Skew(), -3600);
@@ -135,7 +135,7 @@ TEST_F(S3ClientTest, DatesRequestsByTheServicesClock) {
   EXPECT_THAT(HeaderOf(Sign({}), "authorization"), HasSubstr("/19700113/"));
 }
 
-// The key is remembered; what it is for must not be mixed up.
+// The key is cached, and must never be used for another scope.
 TEST_F(S3ClientTest, DerivesAKeyForEachSecretDayAndRegion) {
   const auto signature = [&] { return HeaderOf(Sign({}), "authorization"); };
   const std::string first = signature();

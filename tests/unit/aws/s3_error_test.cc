@@ -19,10 +19,11 @@ Code CodeOf(int http_status, std::string code = "") {
   return Failure({http_status, std::move(code)}).GetCode();
 }
 
-TEST(S3Error, HasACodeOfItsOwnForWhatTheServiceSays) {
+TEST(S3Error, HasACodeForEachServiceError) {
   EXPECT_EQ(CodeOf(403, "AccessDenied"), Code::kPermission);
   EXPECT_EQ(CodeOf(403, "InvalidAccessKeyId"), Code::kCredentialsRefused);
   EXPECT_EQ(CodeOf(403, "SignatureDoesNotMatch"), Code::kCredentialsRefused);
+  EXPECT_EQ(CodeOf(403, "NotSignedUp"), Code::kCredentialsRefused);
   EXPECT_EQ(CodeOf(400, "ExpiredToken"), Code::kCredentialsExpired);
   EXPECT_EQ(CodeOf(403, "RequestTimeTooSkewed"), Code::kClockSkewed);
   EXPECT_EQ(CodeOf(400, "AuthorizationHeaderMalformed"), Code::kWrongRegion);
@@ -33,7 +34,7 @@ TEST(S3Error, HasACodeOfItsOwnForWhatTheServiceSays) {
   EXPECT_EQ(CodeOf(400, "RequestTimeout"), Code::kTimeout);
 }
 
-TEST(S3Error, GoesByTheStatusWhereTheServiceSaysNothing) {
+TEST(S3Error, UsesTheStatusIfTheServiceReportsNoCode) {
   EXPECT_EQ(CodeOf(301), Code::kWrongRegion);
   EXPECT_EQ(CodeOf(302), Code::kIo);
   EXPECT_EQ(CodeOf(307), Code::kWrongRegion);
@@ -81,7 +82,7 @@ TEST(S3Error, IsOneLineWithoutControlCharacters) {
   for (const char letter : message) EXPECT_GE(letter, ' ');
 }
 
-TEST(S3Error, StaysShortWhateverTheServiceSays) {
+TEST(S3Error, StaysShort) {
   const std::string endless(1 << 20, 'x');
   const Status status = Failure({400, endless, endless, endless, endless});
   EXPECT_LT(status.Message().size(), 500U);
@@ -97,7 +98,7 @@ TEST(S3Error, IsNotCutWithinACharacter) {
     EXPECT_TRUE(IsUtf8(Failure({400, "Code", text}).Message())) << before;
   }
   EXPECT_TRUE(IsUtf8(Failure({400, std::string(500, '\xBF')}).Message()))
-      << "what is no text at all leaves nothing";
+      << "continuation bytes alone are cut to nothing";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// An S3 service that answers as a test says, and a client of it.
+// An S3 service with answers of the test's choice, and a client.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -21,13 +21,13 @@
 
 namespace smdebug::aws {
 
-// What the network brings: a whole answer, or a body that breaks off.
+// The reply of the network: a whole answer, or a truncated body.
 struct S3Reply {
   S3Reply(net::Response whole) : answer(std::move(whole)) {}  // NOLINT(google-explicit-constructor)
   S3Reply(Status status) : failure(std::move(status)) {}      // NOLINT(google-explicit-constructor)
 
   net::Response answer;
-  Status failure;  // after the answer's body, if there is one
+  Status failure;  // occurs after the body of the answer, if any
 };
 
 inline net::Response Answer(int status, std::string body, std::vector<net::Header> headers) {
@@ -41,7 +41,7 @@ inline net::Response S3Answer(int status, std::string_view code, std::string_vie
                                "</Error>"));
 }
 
-// The part of `content` that a range is asked for, "bytes=first-last".
+// Returns the part of `content` that the range header "bytes=first-last" requests.
 inline net::Response RangeOf(std::string_view content, const SentRequest &sent) {
   const std::string range = sent.Header("range");
   const size_t dash = range.find('-');
@@ -61,8 +61,8 @@ inline S3Reply Cut(net::Response answer) {
   return reply;
 }
 
-// Delivers when it is waited for, as late as a network might; whatever was lent is looked
-// at until the exchange is destroyed.  Safe from any thread.
+// Delivers only in Wait(), as late as a network may, and reads borrowed memory until the
+// exchange is destroyed.  Safe from any thread.
 class S3Http final : public net::Http {
  public:
   using Handler = std::function<S3Reply(const SentRequest &)>;
@@ -78,7 +78,7 @@ class S3Http final : public net::Http {
   }
 
   void SetHandler(Handler handler) { handler_ = std::move(handler); }
-  // May throw as Start() may.
+  // `on_start` may throw, since Start() may.
   void SetOnStart(std::function<void(const SentRequest &)> on_start) {
     on_start_ = std::move(on_start);
   }
@@ -101,14 +101,14 @@ class S3Http final : public net::Http {
     FakeExchange(S3Http &http, net::Request request, SentRequest sent)
         : http_(http), request_(std::move(request)), sent_(std::move(sent)) {}
     ~FakeExchange() override {
-      EXPECT_EQ(Lent(), sent_.body) << "the body changed while the request was under way";
+      EXPECT_EQ(Lent(), sent_.body) << "the body changed during the request";
       if (request_.sink != nullptr) (void)request_.sink->Room();
       const MutexLock lock(http_.mutex_);
       --http_.under_way_;
     }
 
     Result<net::Response> Wait() override {
-      EXPECT_EQ(Lent(), sent_.body) << "the body changed while the request was under way";
+      EXPECT_EQ(Lent(), sent_.body) << "the body changed during the request";
       S3Reply reply = http_.handler_(sent_);
       net::Response &answer = reply.answer;
       answer.received = answer.body.size();
@@ -124,7 +124,7 @@ class S3Http final : public net::Http {
 
    private:
     static Status TooLong() {
-      return Status(Code::kCorruptData, "host.test:443: the body is longer than there is room for");
+      return Status(Code::kCorruptData, "host.test:443: the body is longer than expected");
     }
     std::string Lent() const {
       std::string body;
@@ -156,7 +156,7 @@ class S3Http final : public net::Http {
   int most_under_way_ SMD_GUARDED_BY(mutex_) = 0;
 };
 
-// Gives one credential after the other, a new one after each refusal.
+// Returns new credentials after each refusal.
 class RefusableProvider final : public CredentialsProvider {
  public:
   Result<Credentials> Get() override {
@@ -195,7 +195,7 @@ class S3Fixture : public testing::Test {
     EXPECT_THAT(log_, testing::Not(testing::HasSubstr("HUSH")));
   }
 
-  // Made at the first use from parts_.
+  // Creates the client from parts_ on first use.
   S3Client &Client() { return *SharedClient(); }
   std::shared_ptr<S3Client> SharedClient() {
     if (!client_) {
@@ -207,7 +207,7 @@ class S3Fixture : public testing::Test {
   }
 
   void Answering(S3Http::Handler handler) { http_->SetHandler(std::move(handler)); }
-  // One after the other; nobody is there afterwards.
+  // Replies in order; later requests fail to connect.
   void Replying(std::vector<S3Reply> replies) {
     Answering([replies = std::move(replies), next = size_t{0}](const SentRequest &) mutable {
       return next < replies.size() ? replies[next++] : S3Reply(NobodyThere());
@@ -220,14 +220,14 @@ class S3Fixture : public testing::Test {
     EXPECT_LT(index, sent.size());
     return index < sent.size() ? sent[index] : SentRequest{};
   }
-  // "GET https://...", in order.
+  // Returns "GET https://..." of each request, in order.
   std::vector<std::string> Lines() const {
     std::vector<std::string> lines;
     for (const SentRequest &sent : http_->Sent()) lines.push_back(sent.method + " " + sent.url);
     return lines;
   }
 
-  // No message and no detail may hold a secret.
+  // Returns the message, and checks that neither it nor a detail contains a secret.
   static std::string MessageOf(const Status &status) {
     std::string all = status.Message();
     for (const char *name : {"path", "s3_code", "region", "request_id", "cause"}) {

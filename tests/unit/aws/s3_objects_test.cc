@@ -14,7 +14,7 @@ using testing::SizeIs;
 
 class S3ObjectsTest : public S3Fixture {
  protected:
-  // What arrived, or the failure.
+  // Reads a range into content_, or returns the failure.
   Status Read(uint64_t offset, uint64_t length) {
     content_.assign(length, '?');
     auto *bytes = reinterpret_cast<std::byte *>(content_.data());
@@ -45,12 +45,12 @@ TEST_F(S3ObjectsTest, ReadsARange) {
   EXPECT_THAT(Sent(0).Header("authorization"), HasSubstr("host;range;"));
 }
 
-TEST_F(S3ObjectsTest, AsksForNothingWhereNothingIsWanted) {
+TEST_F(S3ObjectsTest, SendsNoRequestForAnEmptyRange) {
   EXPECT_TRUE(Read(2, 0).IsOk());
   EXPECT_THAT(Sent(), IsEmpty());
 }
 
-TEST_F(S3ObjectsTest, GoesOnWhereABodyBrokeOff) {
+TEST_F(S3ObjectsTest, ResumesATruncatedBody) {
   Replying({Cut(Answer(206, "234", {{"content-range", "bytes 2-8/10"}})),
             Cut(Answer(206, "56", {{"content-range", "bytes 5-8/10"}})),
             Answer(206, "78", {{"content-range", "bytes 7-8/10"}})});
@@ -59,7 +59,7 @@ TEST_F(S3ObjectsTest, GoesOnWhereABodyBrokeOff) {
   EXPECT_THAT(Ranges(), ElementsAre("bytes=2-8", "bytes=5-8", "bytes=7-8"));
 }
 
-TEST_F(S3ObjectsTest, GoesOnAfterOtherFailuresToo) {
+TEST_F(S3ObjectsTest, ResumesAfterOtherFailures) {
   Replying({Cut(Answer(206, "23", {{"content-range", "bytes 2-5/10"}})),
             S3Answer(400, "ExpiredToken"), S3Answer(503, "SlowDown"),
             Answer(206, "45", {{"content-range", "bytes 4-5/10"}})});
@@ -68,14 +68,14 @@ TEST_F(S3ObjectsTest, GoesOnAfterOtherFailuresToo) {
   EXPECT_THAT(Ranges(), ElementsAre("bytes=2-5", "bytes=4-5", "bytes=4-5", "bytes=4-5"));
 }
 
-TEST_F(S3ObjectsTest, HasAllIfOnlyTheEndOfTheConnectionWasLost) {
+TEST_F(S3ObjectsTest, SucceedsIfOnlyTheEndOfTheConnectionIsLost) {
   Replying({Cut(Answer(206, "2345", {{"content-range", "bytes 2-5/10"}})), Answer(200, "all")});
   EXPECT_TRUE(Read(2, 4).IsOk());
   EXPECT_EQ(content_, "2345");
   EXPECT_THAT(Sent(), SizeIs(1));
 }
 
-TEST_F(S3ObjectsTest, ABodyThatBreaksOffAgainAndAgainIsAFailure) {
+TEST_F(S3ObjectsTest, FailsIfABodyIsTruncatedRepeatedly) {
   Answering([](const SentRequest &sent) {
     net::Response answer = RangeOf("0123456789", sent);
     answer.body.resize(1);
@@ -100,7 +100,7 @@ TEST_F(S3ObjectsTest, RefusesAnotherRange) {
   EXPECT_EQ(Read(2, 4).GetCode(), Code::kCorruptData) << "of the second attempt";
 }
 
-TEST_F(S3ObjectsTest, RefusesAWholeObjectInPlaceOfARange) {
+TEST_F(S3ObjectsTest, RefusesAWholeObjectInsteadOfARange) {
   Replying({Answer(200, "0123456789")});
   const Status failure = Read(2, 4);
   EXPECT_EQ(failure.GetCode(), Code::kCorruptData);
@@ -108,7 +108,7 @@ TEST_F(S3ObjectsTest, RefusesAWholeObjectInPlaceOfARange) {
   EXPECT_EQ(content_, "????");
 }
 
-TEST_F(S3ObjectsTest, RefusesMoreThanWasAskedFor) {
+TEST_F(S3ObjectsTest, RefusesMoreThanRequested) {
   Replying({Answer(206, "23456", {{"content-range", "bytes 2-6/10"}})});
   std::string room(100, '?');
   SpanSink sink({reinterpret_cast<std::byte *>(room.data()), room.size()});
@@ -125,7 +125,7 @@ TEST_F(S3ObjectsTest, AnObjectThatEndsTooEarlyIsCorrupt) {
   failure = Read(10, 5);
   EXPECT_EQ(failure.GetCode(), Code::kCorruptData);
   EXPECT_THAT(failure.Message(), HasSubstr("5 bytes at 10 lie beyond the object's end"));
-  EXPECT_THAT(Sent(), SizeIs(2)) << "neither is tried again";
+  EXPECT_THAT(Sent(), SizeIs(2)) << "neither is retried";
 }
 
 TEST_F(S3ObjectsTest, ARangeThatNoObjectCanHaveIsCorrupt) {
@@ -135,7 +135,7 @@ TEST_F(S3ObjectsTest, ARangeThatNoObjectCanHaveIsCorrupt) {
     EXPECT_EQ(GetRange(Client(), {"key", offset, 10, &sink}).GetCode(), Code::kCorruptData);
   }
   EXPECT_EQ(GetRange(Client(), {"key", 1, UINT64_MAX, &sink}).GetCode(), Code::kNetwork)
-      << "the last byte has a number";
+      << "the offset of the last byte is still valid";
   EXPECT_EQ(Sent(0).Header("range"), "bytes=1-18446744073709551615");
 }
 
@@ -182,7 +182,7 @@ TEST_F(S3ObjectsTest, ReadsTextsAtOnce) {
   EXPECT_THAT(GetTexts(Client(), {}, 100), IsEmpty());
 }
 
-TEST_F(S3ObjectsTest, WantOfMemoryEndsAllThatIsUnderWay) {
+TEST_F(S3ObjectsTest, OutOfMemoryStopsAllRequests) {
   http_->SetOnStart([](const SentRequest &sent) {
     if (sent.url.ends_with("/b")) throw std::bad_alloc();
   });
@@ -207,18 +207,18 @@ TEST_F(S3ObjectsTest, VerifiesTheChecksumOfAText) {
   Replying({Answer(200, "text", right)});
   EXPECT_EQ(*Text(), "text");
   Replying({Answer(200, "next", right), Answer(200, "text", right)});
-  EXPECT_EQ(*Text(), "text") << "damaged on its way, once";
+  EXPECT_EQ(*Text(), "text") << "damaged in transit once";
   Replying({Answer(200, "next", right), Answer(200, "next", right)});
   EXPECT_EQ(Text().GetStatus().GetCode(), Code::kCorruptData);
   Replying({Answer(200, "next", right), S3Answer(404, "NoSuchKey")});
   EXPECT_EQ(Text().GetStatus().GetCode(), Code::kNotFound);
   Replying({Answer(200, "next", {{"x-amz-checksum-crc32c", "4waSgw==-2"}})});
-  EXPECT_EQ(*Text(), "next") << "that of an object in parts is of another kind";
+  EXPECT_EQ(*Text(), "next") << "the checksum of a multipart object is different";
 }
 
-// ---- whether an object is there
+// ---- existence of objects
 
-TEST_F(S3ObjectsTest, TellsWhatAnObjectIs) {
+TEST_F(S3ObjectsTest, ReportsAnObject) {
   Replying({Answer(
       200, "", {{"content-length", "17"}, {"last-modified", "Mon, 12 Jan 1970 13:46:40 GMT"}})});
   const auto info = HeadObject(Client(), "key");
@@ -228,7 +228,7 @@ TEST_F(S3ObjectsTest, TellsWhatAnObjectIs) {
   EXPECT_THAT(Lines(), ElementsAre("HEAD https://host.test/bucket/key"));
 }
 
-TEST_F(S3ObjectsTest, TakesNoNonsenseForASize) {
+TEST_F(S3ObjectsTest, RefusesInvalidSizes) {
   for (const char *length : {"-5", "99999999999999999999", "x", ""}) {
     Replying({Answer(200, "", {{"content-length", length}, {"last-modified", "once"}})});
     const auto info = HeadObject(Client(), "key");
@@ -238,14 +238,14 @@ TEST_F(S3ObjectsTest, TakesNoNonsenseForASize) {
   }
 }
 
-TEST_F(S3ObjectsTest, TellsThatAnObjectIsMissing) {
+TEST_F(S3ObjectsTest, ReportsAMissingObject) {
   Replying({Answer(404)});
   const auto info = HeadObject(Client(), "key");
   ASSERT_TRUE(info.IsOk());
   EXPECT_FALSE(info->has_value());
 }
 
-TEST_F(S3ObjectsTest, AsksForTheReasonThatAHeadCannotGive) {
+TEST_F(S3ObjectsTest, RequestsTheReasonThatAHeadLacks) {
   for (const int status : {400, 403}) {
     Replying({Answer(status), S3Answer(403, "SignatureDoesNotMatch")});
     const Status failure = HeadObject(Client(), "key").GetStatus();
@@ -258,7 +258,7 @@ TEST_F(S3ObjectsTest, AsksForTheReasonThatAHeadCannotGive) {
   EXPECT_TRUE(missing.IsOk() && !missing->has_value());
 }
 
-TEST_F(S3ObjectsTest, LooksAgainWhenTheReasonIsGone) {
+TEST_F(S3ObjectsTest, RepeatsTheHeadIfTheReasonIsGone) {
   const net::Response there = Answer(200, "", {{"content-length", "17"}});
   for (const net::Response &reason :
        {Answer(206, "x"), Answer(416), Answer(200, std::string(10'000, 'x'))}) {
@@ -274,7 +274,7 @@ TEST_F(S3ObjectsTest, LooksAgainWhenTheReasonIsGone) {
   EXPECT_EQ(Sent().back().Header("x-amz-security-token"), "TOKENHUSH2");
 }
 
-TEST_F(S3ObjectsTest, DoesNotLookForEver) {
+TEST_F(S3ObjectsTest, DoesNotRepeatTheHeadForever) {
   Answering([](const SentRequest &sent) {
     return sent.method == "HEAD" ? Answer(403) : Answer(206, "x");
   });
@@ -299,14 +299,14 @@ TEST_F(S3ObjectsTest, PutsAnObject) {
   EXPECT_EQ(Sent(1).Header("x-amz-checksum-crc32c"), "AAAAAA==");
 }
 
-TEST_F(S3ObjectsTest, SaysWhatItCouldNotPut) {
+TEST_F(S3ObjectsTest, ReportsAFailedPut) {
   Replying({S3Answer(403, "AccessDenied")});
   const Status failure = PutObject(Client(), "key", {});
   EXPECT_EQ(failure.GetCode(), Code::kPermission);
   EXPECT_THAT(failure.Message(), HasSubstr("s3://bucket/key: writing failed"));
 }
 
-TEST_F(S3ObjectsTest, RemovesAnObjectThatNeedNotBeThere) {
+TEST_F(S3ObjectsTest, RemovesAnObjectThatMayBeMissing) {
   Replying({Answer(204), S3Answer(404, "NoSuchKey"), S3Answer(403, "AccessDenied"),
             S3Answer(404, "NoSuchBucket")});
   EXPECT_TRUE(DeleteObject(Client(), "key").IsOk());

@@ -26,7 +26,7 @@ std::shared_ptr<std::string> Filled(uint64_t size, char first = 'a') {
 
 Piece Owned(const std::shared_ptr<std::string> &text) { return {text, AsBytes(*text)}; }
 
-// The query's value of that name, or "".
+// Returns the value of a query parameter, or "".
 std::string Queried(const SentRequest &sent, std::string_view name) {
   const std::string wanted = StrCat(name, "=");
   size_t at = sent.url.find(StrCat("?", wanted));
@@ -36,7 +36,7 @@ std::string Queried(const SentRequest &sent, std::string_view name) {
   return sent.url.substr(at, sent.url.find('&', at) - at);
 }
 
-// A service that takes uploads in parts, unless on_request_ answers.
+// A service that accepts multipart uploads, unless on_request_ answers.
 class S3UploadTest : public S3Fixture {
  protected:
   S3UploadTest() {
@@ -68,7 +68,7 @@ class S3UploadTest : public S3Fixture {
     return Answer(200);
   }
 
-  // "POST ?uploads=", "PUT 1", "DELETE", ...
+  // Returns "POST begin", "PUT 1", "DELETE", ...
   std::vector<std::string> Steps() const {
     std::vector<std::string> steps;
     for (const SentRequest &sent : Sent()) {
@@ -86,7 +86,7 @@ class S3UploadTest : public S3Fixture {
   static Status Append(S3Upload &upload, const Piece &piece) {
     return upload.Append(std::span(&piece, 1));
   }
-  // Fails the request that it is told, for so many times.
+  // Fails the next `times` requests with this method, except the start of an upload.
   void Fail(const std::string &method, S3Reply reply, int times = 1) {
     on_request_ = [=, left = times](const SentRequest &sent) mutable -> std::optional<S3Reply> {
       const bool is_meant = sent.method == method && !sent.url.ends_with("?uploads=");
@@ -106,7 +106,7 @@ TEST_F(S3UploadTest, PutsASmallObjectWhole) {
   const auto text = Filled(kPart - 5);
   ASSERT_TRUE(Append(*upload, Owned(text)).IsOk());
   ASSERT_TRUE(Append(*upload, {nullptr, AsBytes("tail")}).IsOk());
-  EXPECT_THAT(Sent(), IsEmpty()) << "nothing is there before it is whole";
+  EXPECT_THAT(Sent(), IsEmpty()) << "nothing is sent before Finish()";
   ASSERT_TRUE(upload->Finish().IsOk());
   EXPECT_THAT(Steps(), ElementsAre("PUT"));
   EXPECT_TRUE(objects_["put"] == *text + "tail");
@@ -121,12 +121,12 @@ TEST_F(S3UploadTest, PutsAnEmptyObject) {
   EXPECT_EQ(objects_["put"], "");
 }
 
-TEST_F(S3UploadTest, LeavesNothingWithoutAnEnd) {
+TEST_F(S3UploadTest, LeavesNothingWithoutFinish) {
   ASSERT_TRUE(Append(*Upload(), {nullptr, AsBytes("text")}).IsOk());
   EXPECT_THAT(Sent(), IsEmpty());
 }
 
-TEST_F(S3UploadTest, CopiesWhatIsOnlyLent) {
+TEST_F(S3UploadTest, CopiesBorrowedPieces) {
   const auto upload = Upload();
   for (const char letter : {'a', 'b'}) {
     std::string lent(kPart / 2 + 1, letter);
@@ -138,7 +138,7 @@ TEST_F(S3UploadTest, CopiesWhatIsOnlyLent) {
   EXPECT_EQ(parts_of_["2"], "bb");
 }
 
-TEST_F(S3UploadTest, SendsPartsOfExactlyTheirSize) {
+TEST_F(S3UploadTest, SendsPartsOfExactlyThePartSize) {
   const auto upload = Upload();
   const auto text = Filled(2 * kPart);
   ASSERT_TRUE(Append(*upload, Owned(text)).IsOk());
@@ -189,13 +189,13 @@ TEST_F(S3UploadTest, SendsFewPartsAtATimeAndKeepsTheirOrder) {
   }
 }
 
-TEST_F(S3UploadTest, KeepsAnOwnerUntilThePartIsThere) {
+TEST_F(S3UploadTest, KeepsAnOwnerUntilThePartIsStored) {
   const auto upload = Upload();
   auto text = Filled(kPart);
   const std::weak_ptr<std::string> kept = text;
   ASSERT_TRUE(Append(*upload, Owned(text)).IsOk());
   text.reset();
-  EXPECT_FALSE(kept.expired()) << "it is under way";
+  EXPECT_FALSE(kept.expired()) << "the part is being sent";
   ASSERT_TRUE(Append(*upload, Owned(Filled(2 * kPart))).IsOk());
   EXPECT_TRUE(kept.expired()) << "the third part had to wait for it";
   ASSERT_TRUE(upload->Finish().IsOk());
@@ -209,24 +209,24 @@ TEST_F(S3UploadTest, KeepsAnOwnerThroughARetry) {
   EXPECT_THAT(Steps(), ElementsAre("POST begin", "PUT 1", "PUT 1", "PUT 1", "POST"));
 }
 
-TEST_F(S3UploadTest, IsGivenUpWithoutAnEnd) {
+TEST_F(S3UploadTest, IsAbortedWithoutFinish) {
   ASSERT_TRUE(Append(*Upload(), Owned(Filled(2 * kPart))).IsOk());
   EXPECT_THAT(Steps(), ElementsAre("POST begin", "PUT 1", "PUT 2", "DELETE"));
   EXPECT_EQ(Sent().back().url, "https://host.test/bucket/key?uploadId=U%2F1");
   EXPECT_EQ(log_, "");
 }
 
-TEST_F(S3UploadTest, SaysThatItCouldNotBeGivenUp) {
+TEST_F(S3UploadTest, ReportsAFailedAbort) {
   Fail("DELETE", S3Answer(403, "AccessDenied"));
   ASSERT_TRUE(Append(*Upload(), Owned(Filled(kPart))).IsOk());
   EXPECT_THAT(log_, StartsWith("s3://bucket/key: giving up failed: AccessDenied"));
 }
 
-TEST_F(S3UploadTest, APartThatFailsEndsIt) {
+TEST_F(S3UploadTest, StopsAtAFailedPart) {
   Fail("PUT", S3Answer(403, "AccessDenied"));
   {
     const auto upload = Upload();
-    ASSERT_TRUE(Append(*upload, Owned(Filled(2 * kPart))).IsOk()) << "not known yet";
+    ASSERT_TRUE(Append(*upload, Owned(Filled(2 * kPart))).IsOk()) << "the failure is not known yet";
     EXPECT_EQ(Append(*upload, Owned(Filled(kPart))).GetCode(), Code::kPermission);
     EXPECT_EQ(Append(*upload, Owned(Filled(kPart))).GetCode(), Code::kPermission);
     EXPECT_EQ(upload->Finish().GetCode(), Code::kPermission) << "a part of it is missing";
@@ -235,7 +235,7 @@ TEST_F(S3UploadTest, APartThatFailsEndsIt) {
   EXPECT_THAT(Steps(), ElementsAre("POST begin", "PUT 1", "PUT 2", "DELETE"));
 }
 
-TEST_F(S3UploadTest, WhatCannotBeginIsNotPutInPart) {
+TEST_F(S3UploadTest, SendsNoPartIfItCannotStart) {
   on_request_ = [](const SentRequest &sent) -> std::optional<S3Reply> {
     if (sent.method == "POST") return S3Answer(403, "AccessDenied");
     return {};
@@ -246,7 +246,7 @@ TEST_F(S3UploadTest, WhatCannotBeginIsNotPutInPart) {
   EXPECT_THAT(Steps(), ElementsAre("POST begin"));
 }
 
-TEST_F(S3UploadTest, NeedsANumberAndETags) {
+TEST_F(S3UploadTest, NeedsAnUploadIdAndETags) {
   for (const char *answer : {"", "<x/>", "<Result><UploadId/></Result>"}) {
     on_request_ = [=](const SentRequest &sent) -> std::optional<S3Reply> {
       if (sent.method == "POST") return Answer(200, answer);
@@ -279,7 +279,7 @@ TEST_F(S3UploadTest, AnErrorInAnAnswerOf200MayPass) {
   EXPECT_TRUE(upload->Finish().IsOk());
 }
 
-TEST_F(S3UploadTest, WantOfMemoryLeavesNoPartOut) {
+TEST_F(S3UploadTest, OutOfMemoryOmitsNoPart) {
   http_->SetOnStart([](const SentRequest &sent) {
     if (Queried(sent, "partNumber") == "2" || sent.method == "DELETE") throw std::bad_alloc();
   });
@@ -289,7 +289,7 @@ TEST_F(S3UploadTest, WantOfMemoryLeavesNoPartOut) {
     EXPECT_EQ(Append(*upload, Owned(Filled(kPart))).GetCode(), Code::kOutOfMemory);
     EXPECT_EQ(upload->Finish().GetCode(), Code::kOutOfMemory);
   }
-  EXPECT_THAT(Steps(), ElementsAre("POST begin", "PUT 1")) << "not even giving up succeeds";
+  EXPECT_THAT(Steps(), ElementsAre("POST begin", "PUT 1")) << "the abort fails too";
   const auto upload = Upload();
   ASSERT_TRUE(Append(*upload, {nullptr, AsBytes("text")}).IsOk());
   http_->SetOnStart([](const SentRequest &) { throw std::bad_alloc(); });
@@ -299,8 +299,8 @@ TEST_F(S3UploadTest, WantOfMemoryLeavesNoPartOut) {
 
 class S3UploadLostAnswerTest : public S3UploadTest {
  protected:
-  // The end's first `lost` answers do not come; then the service knows no such upload,
-  // and has an object of that size.
+  // Loses the first `lost` answers to Finish().  Then the service reports NoSuchUpload, and
+  // has an object of this size.
   Status FinishAfter(int lost, uint64_t size, int status = 200) {
     on_request_ = [=, left = lost](const SentRequest &sent) mutable -> std::optional<S3Reply> {
       if (sent.method == "HEAD") {
@@ -315,17 +315,17 @@ class S3UploadLostAnswerTest : public S3UploadTest {
   }
 };
 
-TEST_F(S3UploadLostAnswerTest, AnObjectOfThatSizeIsIt) {
+TEST_F(S3UploadLostAnswerTest, AcceptsAnObjectOfEqualSize) {
   EXPECT_TRUE(FinishAfter(1, kPart + 1).IsOk());
   EXPECT_THAT(Steps(), Not(testing::Contains("DELETE")));
 }
 
-TEST_F(S3UploadLostAnswerTest, AnObjectOfAnotherSizeIsAnOlderOne) {
+TEST_F(S3UploadLostAnswerTest, RefusesAnObjectOfAnotherSize) {
   EXPECT_EQ(FinishAfter(1, kPart).GetCode(), Code::kNotFound);
   EXPECT_EQ(FinishAfter(1, 0, 404).GetCode(), Code::kNotFound) << "none at all";
 }
 
-TEST_F(S3UploadLostAnswerTest, WhereNoneWasLostTheObjectIsAnOlderOne) {
+TEST_F(S3UploadLostAnswerTest, RefusesAnOlderObjectIfNoAnswerWasLost) {
   EXPECT_EQ(FinishAfter(0, kPart + 1).GetCode(), Code::kNotFound);
 }
 

@@ -42,7 +42,7 @@ TEST(SigV4Test, S3PathsAreSignedAsTheyAreSent) {
   EXPECT_THAT(signature->canonical_request, HasSubstr("GET\n/a//../%20b/./\n"));
 }
 
-TEST(SigV4Test, TheQueryIsEncodedAndSortedByWhatIsSent) {
+TEST(SigV4Test, TheQueryIsSortedByItsEncodedForm) {
   const std::array<QueryParameter, 5> query = {
       {{"b", "2"}, {"a b", "/+&="}, {"b", "10"}, {"list-type", ""}, {"B", "~"}}};
   SigningRequest request = Get("/");
@@ -51,7 +51,7 @@ TEST(SigV4Test, TheQueryIsEncodedAndSortedByWhatIsSent) {
   EXPECT_EQ(signature->query, "B=~&a%20b=%2F%2B%26%3D&b=10&b=2&list-type=");
 }
 
-TEST(SigV4Test, AKeyGivenBeforehandGivesTheSameSignature) {
+TEST(SigV4Test, APrecomputedKeyGivesTheSameSignature) {
   const auto derived = SignHeaders(Get("/x"), kCredentials, Options());
   const auto key = DeriveSigningKey("SECRET", "20130524", "eu-west-1", "s3");
   SigningOptions options = Options();
@@ -74,7 +74,7 @@ TEST(SigV4Test, TheSessionTokenIsSignedOrAddedAfter) {
   EXPECT_THAT(Find(*signature, "authorization"), Not(HasSubstr("x-amz-security-token")));
 }
 
-TEST(SigV4Test, HeadersThatChangeOnTheWayAreNotSigned) {
+TEST(SigV4Test, HeadersThatProxiesChangeAreNotSigned) {
   const std::array<net::Header, 3> headers = {
       {{"User-Agent", "x"}, {"Connection", "close"}, {"Range", "bytes=0-9"}}};
   SigningRequest request = Get("/");
@@ -83,7 +83,7 @@ TEST(SigV4Test, HeadersThatChangeOnTheWayAreNotSigned) {
               HasSubstr("SignedHeaders=host;range;x-amz-content-sha256;x-amz-date,"));
 }
 
-TEST(SigV4Test, WhatNoHeaderCanCarryIsRefusedAndNotShown) {
+TEST(SigV4Test, RefusesKeysThatNoHeaderCanContainAndHidesThem) {
   for (const char *bad :
        {"", "SENSITIVE\r\nX-Evil: 1", "SENSITIVE\n", "SENSI TIVE", "SENSITIVE\x7f"}) {
     Credentials credentials = kCredentials;

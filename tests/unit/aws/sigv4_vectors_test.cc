@@ -27,7 +27,7 @@ std::string ReadText(const fs::path &path) {
   return text;
 }
 
-// Without the line ends that some of the suite's files close with.
+// Removes the newline at the end of some files of the suite.
 std::string ReadExpected(const fs::path &path) {
   std::string text = ReadText(path);
   while (text.ends_with('\n')) text.pop_back();
@@ -47,7 +47,7 @@ std::vector<QueryParameter> Parameters(std::string_view query) {
   return parameters;
 }
 
-// "2015-08-30T12:36:00Z" or "20150830T123600Z".
+// Parses "2015-08-30T12:36:00Z" or "20150830T123600Z".
 double SecondsOf(std::string text) {
   std::erase_if(text, [](char letter) { return letter == '-' || letter == ':'; });
   const auto number = [&](size_t begin, size_t length) {
@@ -59,7 +59,7 @@ double SecondsOf(std::string text) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
 
-// A request of the suite: raw HTTP, in which characters that a URL cannot hold may stand.
+// A request of the suite: raw HTTP, which may contain characters that are invalid in a URL.
 struct SuiteRequest {
   std::string method;
   std::string path;
@@ -204,7 +204,7 @@ TEST_P(SuiteTest, InTheQuery) {
       SignQuery(to_sign_, context_.credentials, OptionsOf(context_), context_.lifetime);
   ASSERT_TRUE(signature.IsOk()) << signature.GetStatus().Message();
   ExpectAgrees("query", *signature);
-  // The suite's URL has its parameters in another order.
+  // The URL of the suite has the parameters in another order.
   const std::string sent = ReadText(File("query-signed-request.txt"));
   for (const std::string &pair : SplitList(signature->query, '&')) {
     const std::string name = pair.substr(0, pair.find('='));
@@ -246,7 +246,7 @@ TEST(SuiteOldFormTest, PathsAreEncodedAgain) {
   }
 }
 
-TEST(SuiteOldFormTest, AllFortyCasesAreThere) { EXPECT_EQ(Cases().size() + 2, 40U); }
+TEST(SuiteOldFormTest, HasAllFortyCases) { EXPECT_EQ(Cases().size() + 2, 40U); }
 
 class S3ExamplesTest : public testing::Test {
  protected:
@@ -273,7 +273,7 @@ class S3ExamplesTest : public testing::Test {
     return value ? *value->Text() : "";
   }
 
-  // The signature of one piece of a body sent in pieces.
+  // Returns the signature of one chunk of a chunked body.
   std::string ChunkSignature(std::string_view kind, const std::string &previous,
                              const std::string &hashes) const {
     const Sha256Digest key = *DeriveSigningKey(credentials_.secret_key, time_.substr(0, 8),

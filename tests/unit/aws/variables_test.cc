@@ -10,7 +10,7 @@ namespace {
 
 using testing::Optional;
 
-TEST(VariablesTest, OfTheProcessAsItWasThen) {
+TEST(VariablesTest, CopiesTheEnvironment) {
   setenv("AWS_SMDEBUG_TEST", "a=b", 1);
   const Variables variables = Variables::OfProcess();
   unsetenv("AWS_SMDEBUG_TEST");
@@ -18,7 +18,7 @@ TEST(VariablesTest, OfTheProcessAsItWasThen) {
   EXPECT_EQ(variables.Find("PATH"), std::nullopt);
 }
 
-TEST(VariablesTest, EmptyIsAsGoodAsUnset) {
+TEST(VariablesTest, EmptyCountsAsUnset) {
   const Variables variables = Variables::Of({{"AWS_REGION", ""}});
   EXPECT_EQ(variables.Find("AWS_REGION"), std::nullopt);
   EXPECT_EQ(variables.Find("AWS_PROFILE"), std::nullopt);

@@ -11,7 +11,7 @@
 namespace smdebug::bytes_test {
 namespace {
 
-TEST(AlignedBufferTest, IsAlignedAndWholeOfAnySize) {
+TEST(AlignedBufferTest, IsAlignedAtAnySize) {
   for (const size_t size : {size_t{1}, size_t{63}, size_t{64}, size_t{100'000}, size_t{4} << 20,
                             (size_t{4} << 20) + 1, (size_t{9} << 20) - 1}) {
     AlignedBuffer buffer(size);
@@ -22,7 +22,7 @@ TEST(AlignedBufferTest, IsAlignedAndWholeOfAnySize) {
   }
 }
 
-TEST(AlignedBufferTest, OfNothingHasNoMemory) { EXPECT_EQ(AlignedBuffer(0).Data(), nullptr); }
+TEST(AlignedBufferTest, EmptyHasNoMemory) { EXPECT_EQ(AlignedBuffer(0).Data(), nullptr); }
 
 TEST(AlignedBufferTest, MovesItsMemory) {
   AlignedBuffer buffer(100);
@@ -31,7 +31,7 @@ TEST(AlignedBufferTest, MovesItsMemory) {
   EXPECT_EQ(moved.Data(), data);
 }
 
-TEST(AlignedBufferTest, MoreThanThereIsIsRefused) {
+TEST(AlignedBufferTest, RefusesMoreMemoryThanExists) {
   EXPECT_THROW(AlignedBuffer{std::numeric_limits<size_t>::max()}, std::bad_alloc);
 }
 

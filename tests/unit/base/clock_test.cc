@@ -33,7 +33,7 @@ TEST(Deadline, IsOverWhenItsTimeHasPassed) {
   EXPECT_EQ(deadline.Left(clock), seconds(-5));
 }
 
-TEST(Deadline, WithoutTimeIsOverAtOnce) {
+TEST(Deadline, WithoutTimeIsOverImmediately) {
   FakeClock clock;
   EXPECT_TRUE(Deadline::After(clock, seconds(0)).IsOver(clock));
   EXPECT_TRUE(Deadline::After(clock, seconds(-1)).IsOver(clock));
@@ -62,7 +62,7 @@ TEST(Deadline, BoundsAWait) {
   EXPECT_EQ(waits, 3);
 }
 
-TEST(SystemClock, GoesForward) {
+TEST(SystemClock, IncreasesMonotonically) {
   Clock &clock = Clock::System();
   EXPECT_EQ(&clock, &Clock::System());
   const Clock::Duration before = clock.Monotonic();
@@ -70,7 +70,7 @@ TEST(SystemClock, GoesForward) {
   EXPECT_GT(clock.WallSeconds(), 1.6e9);
 }
 
-TEST(SystemClock, WaitsNoLongerThanAsked) {
+TEST(SystemClock, WaitsNoLongerThanRequested) {
   Mutex mutex;
   CondVar condition;
   const MutexLock lock(mutex);

@@ -28,9 +28,9 @@ std::vector<std::byte> SomeBytes(size_t size) {
   return bytes;
 }
 
-TEST(Crc32c, CheckValueOfTheCatalogue) { EXPECT_EQ(Crc32c(AsBytes("123456789")), 0xE3069283U); }
+TEST(Crc32c, HasTheStandardCheckValue) { EXPECT_EQ(Crc32c(AsBytes("123456789")), 0xE3069283U); }
 
-TEST(Crc32c, NothingHasZero) { EXPECT_EQ(Crc32c({}), 0U); }
+TEST(Crc32c, IsZeroForNoBytes) { EXPECT_EQ(Crc32c({}), 0U); }
 
 // RFC 3720, section B.4.
 TEST(Crc32c, VectorsOfIscsi) {
@@ -45,7 +45,7 @@ TEST(Crc32c, VectorsOfIscsi) {
 }
 
 // The footer of every record in events/.
-TEST(Crc32c, MaskedFormOfTheFormatsConstant) {
+TEST(Crc32c, MaskedFormUsesTheFormatsConstant) {
   EXPECT_EQ(MaskedCrc32c(Crc32c(AsBytes("0x12345678"))), 0x062DC0B3U);
 }
 
@@ -58,7 +58,7 @@ TEST(Crc32c, ExtendsOverAnySplit) {
   }
 }
 
-TEST(Crc32c, JoinsThoseOfAnySplit) {
+TEST(Crc32c, JoinsCrcsOfAnySplit) {
   const std::vector<std::byte> bytes = SomeBytes(20000);
   const ByteSpan all = bytes;
   for (const size_t split : {0U, 1U, 7U, 8U, 4096U, 14337U, 20000U}) {
@@ -75,7 +75,7 @@ class Crc32cImplementation : public testing::TestWithParam<size_t> {
   }
 };
 
-// The sizes lie around those at which an implementation changes its stride.
+// The sizes are near those at which an implementation changes its stride.
 TEST_P(Crc32cImplementation, AgreesWithTheDefinitionForEverySizeAndAlignment) {
   const std::vector<std::byte> bytes = SomeBytes(50000);
   std::vector<size_t> sizes;

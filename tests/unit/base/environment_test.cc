@@ -20,12 +20,12 @@ class EnvironmentTest : public testing::Test {
   static void Set(const char *value) { setenv(kName, value, 1); }
 };
 
-TEST_F(EnvironmentTest, GivesTheText) {
+TEST_F(EnvironmentTest, ReturnsTheText) {
   Set(" a b ");
   EXPECT_THAT(Environment(kName), Optional(std::string(" a b ")));
 }
 
-TEST_F(EnvironmentTest, EmptyIsAsGoodAsUnset) {
+TEST_F(EnvironmentTest, EmptyCountsAsUnset) {
   EXPECT_EQ(Environment(kName), std::nullopt);
   Set("");
   EXPECT_EQ(Environment(kName), std::nullopt);
@@ -40,7 +40,7 @@ TEST_F(EnvironmentTest, NumbersAreWholeAndNotNegative) {
   EXPECT_EQ(*EnvironmentNumber(kName, 7), 600);
 }
 
-TEST_F(EnvironmentTest, OtherTextFailsAndTheVariableIsNamed) {
+TEST_F(EnvironmentTest, RefusesOtherTextAndReportsTheVariable) {
   for (const char *value : {"-1", "1.5", "ten", "1e3", "99999999999999999999"}) {
     Set(value);
     const Status status = EnvironmentNumber(kName, 7).GetStatus();

@@ -1,4 +1,4 @@
-// Time that passes when a test says so, or by being waited for.
+// A clock that advances when a test says so, or in waits.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ class FakeClock final : public Clock {
   double WallSeconds() override { return std::chrono::duration<double>(Monotonic()).count(); }
   Duration Monotonic() override { return Duration(now_.load()); }
 
-  // Nobody waits: the time has passed at once.  With SetOnWait(), that is run instead,
+  // Advances the time without waiting.  After SetOnWait(), calls that function instead,
   // without the mutex.
   void WaitFor(CondVar &, Mutex &mutex, Duration time) override SMD_REQUIRES(mutex) {
     if (!on_wait_) return Pass(time);
@@ -25,7 +25,7 @@ class FakeClock final : public Clock {
   }
 
   void Pass(Duration time) { now_ += time.count(); }
-  // Before anybody waits.
+  // Call it before any wait.
   void SetOnWait(std::function<void(Duration)> on_wait) { on_wait_ = std::move(on_wait); }
 
  private:

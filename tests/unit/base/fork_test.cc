@@ -9,7 +9,7 @@
 namespace smdebug::fork_test {
 namespace {
 
-// Whether `condition` holds in a child of this process.
+// Returns true if `condition` holds in a child of this process.
 bool HoldsInChild(const std::function<bool()> &condition) {
   const pid_t child = fork();
   if (child == 0) _exit(condition() ? 0 : 1);
@@ -24,18 +24,18 @@ TEST(ProcessMark, HoldsInItsOwnProcess) {
   EXPECT_TRUE(mark.Check().IsOk());
 }
 
-TEST(ProcessMark, KnowsAChildFromItsParent) {
+TEST(ProcessMark, DistinguishesAChildFromItsParent) {
   const ProcessMark mark;
   EXPECT_TRUE(HoldsInChild(
       [&] { return !mark.IsSameProcess() && mark.Check().GetCode() == Code::kAfterFork; }));
-  EXPECT_TRUE(mark.IsSameProcess()) << "the parent goes on";
+  EXPECT_TRUE(mark.IsSameProcess()) << "the parent continues";
 }
 
-TEST(ProcessMark, MadeInAChildHoldsThere) {
+TEST(ProcessMark, CreatedInAChildHoldsThere) {
   EXPECT_TRUE(HoldsInChild([] { return ProcessMark().IsSameProcess(); }));
 }
 
-TEST(ProcessMark, KnowsAGrandchild) {
+TEST(ProcessMark, DetectsAGrandchild) {
   EXPECT_TRUE(HoldsInChild([] {
     const ProcessMark mark;
     return HoldsInChild([&] { return !mark.IsSameProcess(); });

@@ -33,7 +33,7 @@ std::string MessageOf(const Result<T> &result) {
   return result.GetStatus().Message();
 }
 
-TEST(JsonValue, SaysWhatItIs) {
+TEST(JsonValue, ReportsItsKind) {
   const JsonDocument document = Parsed(R"([null, {}, [], "a", 1, true, false])");
   std::vector<std::string> kinds;
   for (const JsonValue &item : document.Root().Items()) kinds.emplace_back(item.Kind());
@@ -52,7 +52,7 @@ TEST(JsonValue, FindsMembersInOrder) {
   EXPECT_FALSE(document.Root().Find("A").has_value());
 }
 
-TEST(JsonValue, OfAKeyGivenTwiceTheLastValueCounts) {
+TEST(JsonValue, TheLastValueOfARepeatedKeyCounts) {
   const JsonDocument document = Parsed(R"({"a": 1, "b": 2, "a": 3})");
   EXPECT_EQ(*document.Root().Find("a")->Int(), 3);
   const auto members = document.Root().Members();
@@ -61,14 +61,14 @@ TEST(JsonValue, OfAKeyGivenTwiceTheLastValueCounts) {
   EXPECT_EQ(*members[0].second.Int(), 3);
 }
 
-TEST(JsonValue, WhatIsNoObjectOrListHasNoParts) {
+TEST(JsonValue, OtherThanObjectsAndListsHaveNoParts) {
   const JsonDocument document = Parsed(R"(["a", {"b": 1}])");
   EXPECT_FALSE(document.Root().Find("a").has_value());
   EXPECT_TRUE(document.Root().Members().empty());
   EXPECT_TRUE(document.Root().Items()[1].Items().empty());
 }
 
-TEST(JsonValue, MessagesNameThePlace) {
+TEST(JsonValue, MessagesContainThePlace) {
   const JsonDocument document = Parsed(R"({"a": {"b": [0, {"c": 5}]}})");
   const JsonValue inner = *document.Root().Find("a")->Find("b")->Items()[1].Find("c");
   EXPECT_EQ(inner.Place(), "a.b[1].c");
@@ -84,7 +84,7 @@ TEST(JsonValue, PlacesOfHostileKeysStayShortAndPrintable) {
   EXPECT_LT(message.size(), 200U);
 }
 
-TEST(JsonValue, TextMayHoldEscapes) {
+TEST(JsonValue, TextMayContainEscapes) {
   const JsonDocument document = Parsed(R"(["\u00e9\ud83d\ude00\n\/", "é"])");
   EXPECT_EQ(*document.Root().Items()[0].Text(), "é😀\n/");
   EXPECT_EQ(*document.Root().Items()[1].Text(), "é");
@@ -121,10 +121,10 @@ TEST(JsonValue, NumbersAreFinite) {
 TEST(JsonDocument, AnyValueIsADocument) {
   EXPECT_TRUE(Parsed("null").Root().IsNull());
   EXPECT_TRUE(Parsed(" \r\n\t\"a\" \n").Root().IsText());
-  EXPECT_TRUE(Parsed("\xEF\xBB\xBF[]").Root().IsArray()) << "a byte order mark is passed over";
+  EXPECT_TRUE(Parsed("\xEF\xBB\xBF[]").Root().IsArray()) << "a byte order mark is skipped";
 }
 
-TEST(JsonDocument, FaultsAreLocated) {
+TEST(JsonDocument, ErrorsHaveAPosition) {
   const Status status = ParseStatus("{\"a\": 1,\n \"b\": }");
   EXPECT_EQ(status.GetCode(), Code::kInvalidConfig);
   EXPECT_THAT(status.Message(), HasSubstr("not valid JSON at line 2, column 7 (offset 15)"));
@@ -132,7 +132,7 @@ TEST(JsonDocument, FaultsAreLocated) {
   EXPECT_EQ(*status.Detail("offset"), "15");
 }
 
-TEST(JsonDocument, WhatIsNotJsonIsRefused) {
+TEST(JsonDocument, RefusesOtherThanJson) {
   for (const std::string_view text :
        {"",        " ",         "{",           "[",       "[1",    "[1,", "[1,]",
         "{\"a\"}", "{\"a\":}",  "{\"a\":1,}",  "{a:1}",   "{1:2}", "\"",  "\"a",
@@ -165,7 +165,7 @@ TEST(JsonDocument, NestingIsLimited) {
               HasSubstr("more than 64 levels"));
   EXPECT_FALSE(ParseStatus(Repeated("{\"a\":", 100'000)).IsOk());
   EXPECT_TRUE(ParseStatus("[\"" + Repeated("[", 1000) + "\"]").IsOk()) << "brackets in a text";
-  EXPECT_TRUE(ParseStatus("[" + Repeated("[],", 1000) + "[]]").IsOk()) << "side by side";
+  EXPECT_TRUE(ParseStatus("[" + Repeated("[],", 1000) + "[]]").IsOk()) << "adjacent";
 }
 
 TEST(JsonDocument, TheNumberOfValuesIsLimited) {
@@ -173,7 +173,7 @@ TEST(JsonDocument, TheNumberOfValuesIsLimited) {
               HasSubstr("more than 8388608 values"));
 }
 
-TEST(Excerpt, LeavesShortTextAsItIs) {
+TEST(Excerpt, KeepsShortText) {
   EXPECT_EQ(Excerpt("gradient/é"), "gradient/é");
   EXPECT_EQ(Excerpt(std::string(100, 'a')), std::string(100, 'a'));
 }
@@ -183,7 +183,7 @@ TEST(Excerpt, CutsBetweenCharacters) {
   EXPECT_EQ(Excerpt(std::string(99, 'a') + "é"), std::string(99, 'a') + "...");
 }
 
-TEST(Excerpt, ReplacesWhatAMessageCannotCarry) { EXPECT_EQ(Excerpt("a\nb\x7f\xff"), "a?b??"); }
+TEST(Excerpt, ReplacesUnprintableCharacters) { EXPECT_EQ(Excerpt("a\nb\x7f\xff"), "a?b??"); }
 
 std::string Quoted(std::string_view text) {
   JsonWriter json;
@@ -191,7 +191,7 @@ std::string Quoted(std::string_view text) {
   return json.Take();
 }
 
-// The expected texts are what Python's json.dumps gives.
+// The expected texts are those of Python's json.dumps.
 TEST(JsonWriter, SeparatesAsPythonDoes) {
   JsonWriter json;
   json.BeginObject();
@@ -241,7 +241,7 @@ TEST(JsonWriter, BytesThatAreNotUtf8BecomeReplacementCharacters) {
   EXPECT_EQ(Quoted("\xe2\x82"), R"("\ufffd\ufffd")");
 }
 
-TEST(JsonWriter, WhatItWritesIsReadBack) {
+TEST(JsonWriter, OutputRoundTrips) {
   const std::string text = "a\"\\/\b\f\n\r\t\x01\x7f é 😀";
   EXPECT_EQ(*Parsed(Quoted(text)).Root().Text(), text);
 }

@@ -27,7 +27,7 @@ std::vector<std::string> LinesAt(LogLevel level) {
   return lines;
 }
 
-TEST(Logger, PassesWhatIsImportantEnough) {
+TEST(Logger, PassesLinesUpToItsLevel) {
   EXPECT_THAT(LinesAt(LogLevel::kOff), IsEmpty());
   EXPECT_THAT(LinesAt(LogLevel::kError), ElementsAre("e"));
   EXPECT_THAT(LinesAt(LogLevel::kWarning), ElementsAre("e", "w"));
@@ -35,7 +35,7 @@ TEST(Logger, PassesWhatIsImportantEnough) {
   EXPECT_THAT(LinesAt(LogLevel::kDebug), ElementsAre("e", "w", "i", "d"));
 }
 
-TEST(Logger, TellsTheSinkTheLevel) {
+TEST(Logger, PassesTheLevelToTheSink) {
   std::vector<LogLevel> levels;
   LogOneOfEach(Logger(LogLevel::kDebug,
                       [&](LogLevel level, const std::string &) { levels.push_back(level); }));
@@ -66,7 +66,7 @@ std::string StandardErrorAt(const char *level) {
   return testing::internal::GetCapturedStderr();
 }
 
-TEST(Logger, WritesWarningsToStandardErrorUnlessToldOtherwise) {
+TEST(Logger, WritesWarningsToStandardErrorByDefault) {
   EXPECT_EQ(StandardErrorAt(nullptr), "smdebug error: e\nsmdebug warning: w\n");
   EXPECT_EQ(StandardErrorAt("nonsense"), "smdebug error: e\nsmdebug warning: w\n");
   EXPECT_EQ(StandardErrorAt("off"), "");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
@@ -30,7 +31,7 @@ std::string CompileError(std::string_view expression) {
   return status.Message();
 }
 
-TEST(Regex, IsSearchedForAnywhere) {
+TEST(Regex, MatchesAnywhere) {
   EXPECT_TRUE(IsFound("conv", "net/conv1/weight"));
   EXPECT_TRUE(IsFound("", "anything"));
   EXPECT_FALSE(IsFound("^conv", "net/conv1/weight"));
@@ -48,8 +49,8 @@ TEST(Regex, ExpressionsOfTheOriginalsCollectionsWork) {
   EXPECT_FALSE(IsFound("^average_shap/.*[^/bias]$", "average_shap/bias"));
 }
 
-// What Python and PCRE2 spell differently.
-TEST(Regex, SpellingIsPythons) {
+// The syntax that differs between Python and PCRE2.
+TEST(Regex, UsesTheSyntaxOfPython) {
   EXPECT_TRUE(IsFound(R"(a\Z)", "ba"));
   EXPECT_FALSE(IsFound(R"(a\Z)", "a\n"));
   EXPECT_TRUE(IsFound("a$", "a\n"));
@@ -77,14 +78,14 @@ TEST(Regex, SpellingIsPythons) {
   EXPECT_TRUE(IsFound("^(?>a*)b$", "aab"));
 }
 
-TEST(Regex, LettersAreThoseOfUnicode) {
+TEST(Regex, SupportsUnicodeLetters) {
   EXPECT_TRUE(IsFound(R"(^\d$)", "٣"));
   EXPECT_TRUE(IsFound(R"(^\w+$)", "épsilon"));
   EXPECT_TRUE(IsFound("(?i)É", "é"));
   EXPECT_TRUE(IsFound("^.$", "😀"));
 }
 
-TEST(Regex, WhatPythonRefusesIsRefused) {
+TEST(Regex, RefusesWhatPythonRefuses) {
   for (const std::string_view expression :
        {"(",       ")",       "[",         "[z-a]",         "*",        "a**",
         "(?",      "(?P<",    "(?P<n",     "(?P=n)",        "(?<n>a)",  "(?P>n)",
@@ -97,12 +98,12 @@ TEST(Regex, WhatPythonRefusesIsRefused) {
   }
 }
 
-TEST(Regex, ErrorsNameExpressionAndOffset) {
+TEST(Regex, ErrorsContainExpressionAndOffset) {
   EXPECT_EQ(CompileError("abc("),
             "regular expression 'abc(': missing closing parenthesis at offset 4");
   EXPECT_EQ(CompileError(R"(ab\h)"), R"(regular expression 'ab\h': bad escape \h at offset 2)");
   EXPECT_THAT(CompileError(R"(a\Zb[z-a])"), HasSubstr("at offset 7"))
-      << "counted in what was given, not in what PCRE2 sees";
+      << "an offset in the given text, not in that for PCRE2";
   const Status status = Regex::Compile("abc(").GetStatus();
   EXPECT_EQ(*status.Detail("expression"), "abc(");
   EXPECT_EQ(*status.Detail("offset"), "4");
@@ -116,7 +117,7 @@ TEST(Regex, HostileExpressionsAreRefused) {
   CompileError("a{65536}");
 }
 
-TEST(Regex, SearchesThatRunAwayAreEnded) {
+TEST(Regex, StopsExcessiveSearches) {
   const std::string text = std::string(40, 'a') + "b";
   for (const std::string_view expression : {"(a+)+$", "(a|aa)+$", R"((a*)*\1$)"}) {
     const Result<Regex> regex = Regex::Compile(expression);
@@ -127,11 +128,63 @@ TEST(Regex, SearchesThatRunAwayAreEnded) {
   }
 }
 
+// Takes some 20,000 steps of a search.
+constexpr std::string_view kCostly = "(?:a|aa){9}c$";
+std::string CostlyText(int number) { return std::string(40, 'a') + "cb" + std::to_string(number); }
+
+TEST(RegexBudget, CheapSearchesCostNothing) {
+  const Result<Regex> regex = Regex::Compile("^(?!gradient).*weight");
+  ASSERT_TRUE(regex.IsOk());
+  RegexBudget budget(0);
+  for (int i = 0; i < 1000; ++i) {
+    const auto found = budget.IsFoundIn(*regex, "net/conv1/weight" + std::to_string(i));
+    ASSERT_TRUE(found.IsOk());
+    EXPECT_TRUE(*found);
+  }
+}
+
+TEST(RegexBudget, CostlySearchesFailOnceItIsUsedUp) {
+  const Result<Regex> regex = Regex::Compile(kCostly);
+  ASSERT_TRUE(regex.IsOk());
+  RegexBudget budget(1'000'000);
+  int searches = 0;
+  Status status;
+  for (; status.IsOk() && searches < 1000; ++searches) {
+    status = budget.IsFoundIn(*regex, CostlyText(searches)).GetStatus();
+  }
+  EXPECT_GT(searches, 10);
+  EXPECT_LT(searches, 1000);
+  EXPECT_EQ(status.GetCode(), Code::kInvalidConfig);
+  EXPECT_THAT(status.Message(), HasSubstr("together"));
+  EXPECT_THAT(status.Message(), HasSubstr(std::string(kCostly)));
+  EXPECT_TRUE(budget.IsFoundIn(*regex, CostlyText(0)).IsOk()) << "its outcome is remembered";
+  const Result<Regex> cheap = Regex::Compile("a");
+  ASSERT_TRUE(cheap.IsOk());
+  EXPECT_TRUE(budget.IsFoundIn(*cheap, "a").IsOk());
+}
+
+TEST(RegexBudget, BoundsWhatAHostileFileCosts) {
+  std::vector<Regex> regexes;
+  for (int i = 0; i < 900; ++i) {
+    const auto regex =
+        Regex::Compile("(?:a|aa){" + std::to_string(9 + i % 5) + "}" + std::to_string(i) + "$");
+    ASSERT_TRUE(regex.IsOk());
+    regexes.push_back(*regex);
+  }
+  RegexBudget budget;
+  const auto before = std::chrono::steady_clock::now();
+  for (int name = 0; name < 300; ++name) {
+    for (const Regex &regex : regexes) (void)budget.IsFoundIn(regex, CostlyText(name) + "x");
+  }
+  // Without a budget it takes minutes.
+  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(60));
+}
+
 TEST(Regex, LongTextsAreSearchedToTheEnd) {
   const std::string text = std::string(1'000'000, 'a') + "b";
   EXPECT_TRUE(IsFound("b$", text));
   EXPECT_TRUE(IsFound("^a*b", text));
-  EXPECT_TRUE(IsFound("^(a|c)*?b", std::string(100'000, 'a') + "b")) << "one level a letter";
+  EXPECT_TRUE(IsFound("^(a|c)*?b", std::string(100'000, 'a') + "b")) << "one level per letter";
 }
 
 TEST(Regex, BytesThatAreNotUtf8MatchNothing) {

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::Pointee;
 using testing::StartsWith;
 
-TEST(Status, SuccessHoldsNothing) {
+TEST(Status, SuccessIsEmpty) {
   const Status status;
   EXPECT_TRUE(status.IsOk());
   EXPECT_EQ(status.GetCode(), Code::kOk);
@@ -26,7 +26,7 @@ TEST(Status, SuccessHoldsNothing) {
   EXPECT_EQ(status.With("path", "x").Detail("path"), nullptr);
 }
 
-TEST(Status, FailureHoldsCodeMessageAndDetails) {
+TEST(Status, FailureHasCodeMessageAndDetails) {
   const Status status = InvalidConfig("save_interval is 0").With("key", "save_interval");
   EXPECT_FALSE(status.IsOk());
   EXPECT_EQ(status.GetCode(), Code::kInvalidConfig);
@@ -44,7 +44,7 @@ TEST(Status, CopiesDoNotSeeLaterDetails) {
   EXPECT_THAT(detailed.Detail("worker"), Pointee(std::string("worker_0")));
 }
 
-TEST(Status, OnlyWhatMayPassIsRetryable) {
+TEST(Status, OnlyTransientFailuresAreRetryable) {
   EXPECT_TRUE(Status(Code::kNetwork, "").IsRetryable());
   EXPECT_TRUE(Status(Code::kStepNotYet, "").IsRetryable());
   EXPECT_FALSE(Status(Code::kInvalidConfig, "").IsRetryable());
@@ -52,7 +52,7 @@ TEST(Status, OnlyWhatMayPassIsRetryable) {
   EXPECT_FALSE(Status::Ok().IsRetryable());
 }
 
-TEST(Status, EveryCodeHasANameOfItsOwn) {
+TEST(Status, EveryCodeHasADistinctName) {
   std::set<std::string> names;
   int known = 0;
   for (int32_t number = 0; number < 128; ++number) {
@@ -73,7 +73,7 @@ TEST(CorruptData, BeginsWithThePath) {
   EXPECT_THAT(status.Detail("path"), Pointee(std::string("index/000000000/x.json")));
 }
 
-TEST(SystemError, CodeFitsTheErrno) {
+TEST(SystemError, CodeMatchesTheErrno) {
   EXPECT_EQ(SystemError("open", "/x", ENOENT).GetCode(), Code::kNotFound);
   EXPECT_EQ(SystemError("open", "/x", EACCES).GetCode(), Code::kPermission);
   EXPECT_EQ(SystemError("write", "/x", ENOSPC).GetCode(), Code::kNoSpace);
@@ -111,14 +111,14 @@ TEST(Result, IsAValueOrAStatus) {
   EXPECT_EQ(CheckQuarter(5).GetCode(), Code::kInvalidArgument);
 }
 
-TEST(Result, HoldsWhatCanOnlyBeMoved) {
+TEST(Result, SupportsMoveOnlyValues) {
   Result<std::unique_ptr<int>> result = std::make_unique<int>(5);
   ASSERT_TRUE(result.IsOk());
   const std::unique_ptr<int> value = *std::move(result);
   EXPECT_EQ(*value, 5);
 }
 
-TEST(Result, OfSuccessWithoutAValueIsAFault) {
+TEST(Result, FromSuccessWithoutAValueIsInternal) {
   const Result<int> result = Status::Ok();
   EXPECT_FALSE(result.IsOk());
   EXPECT_EQ(result.GetStatus().GetCode(), Code::kInternal);

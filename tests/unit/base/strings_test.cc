@@ -25,14 +25,14 @@ TEST(Trim, RemovesBlanksAtBothEnds) {
   EXPECT_EQ(Trim(""), "");
 }
 
-TEST(SplitList, TrimsPartsAndLeavesOutEmptyOnes) {
+TEST(SplitList, TrimsPartsAndOmitsEmptyParts) {
   EXPECT_THAT(SplitList("min, max ,,abs_mean"), ElementsAre("min", "max", "abs_mean"));
   EXPECT_THAT(SplitList("a:b", ':'), ElementsAre("a", "b"));
   EXPECT_THAT(SplitList(" , ,"), IsEmpty());
   EXPECT_THAT(SplitList(""), IsEmpty());
 }
 
-TEST(Join, SeparatesPartsEvenIfTheyAreAlike) {
+TEST(Join, SeparatesEqualParts) {
   EXPECT_EQ(Join({}, ","), "");
   EXPECT_EQ(Join({"a"}, ","), "a");
   EXPECT_EQ(Join({"a", "", "a"}, ", "), "a, , a");
@@ -58,7 +58,7 @@ TEST(ParseDouble, TakesTheWholeText) {
   EXPECT_EQ(ParseDouble(""), std::nullopt);
 }
 
-TEST(ParseBool, TakesUsualWordsInAnyCase) {
+TEST(ParseBool, AcceptsCommonWordsInAnyCase) {
   for (const std::string_view text : {"true", "True", " 1 ", "YES", "on"}) {
     EXPECT_THAT(ParseBool(text), Optional(true)) << text;
   }
@@ -75,13 +75,13 @@ TEST(ZeroPadded, NeverCutsDigits) {
   EXPECT_EQ(ZeroPadded(0, 1), "0");
 }
 
-TEST(DidYouMean, NamesTheNearestCandidate) {
+TEST(DidYouMean, SuggestsTheNearestCandidate) {
   EXPECT_EQ(DidYouMean("mim", {"max", "min", "mean"}), "; did you mean 'min'?");
   EXPECT_EQ(DidYouMean("save_intervall", {"save_steps", "save_interval"}),
             "; did you mean 'save_interval'?");
 }
 
-TEST(DidYouMean, KeepsSilentWhereNothingIsNear) {
+TEST(DidYouMean, SuggestsNothingIfNothingIsSimilar) {
   EXPECT_EQ(DidYouMean("quantile", {"max", "min", "mean"}), "");
   EXPECT_EQ(DidYouMean("min", {}), "");
   EXPECT_EQ(DidYouMean(std::string(100'000, 'x'), {"min"}), "");

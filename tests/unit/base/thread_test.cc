@@ -35,7 +35,7 @@ TEST(Thread, BlocksSignalsSoThatTheHostsHandlersRunElsewhere) {
   }
 }
 
-TEST(Thread, LeavesTheStartersSignalsAsTheyWere) {
+TEST(Thread, RestoresTheSignalsOfTheStarter) {
   sigset_t before;
   sigset_t after;
   pthread_sigmask(SIG_BLOCK, nullptr, &before);

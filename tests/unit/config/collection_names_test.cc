@@ -7,7 +7,7 @@
 namespace smdebug::config::collection_names_test {
 namespace {
 
-TEST(CollectionNames, KnownOnesAreDistinct) {
+TEST(CollectionNames, KnownNamesAreDistinct) {
   EXPECT_EQ(std::set<std::string_view>(kKnownCollections.begin(), kKnownCollections.end()).size(),
             kKnownCollections.size());
   EXPECT_TRUE(IsKnownCollection("default"));
@@ -16,7 +16,7 @@ TEST(CollectionNames, KnownOnesAreDistinct) {
   EXPECT_FALSE(IsKnownCollection(""));
 }
 
-TEST(CollectionNames, ScalarsAreLossesMetricsAndTheirKin) {
+TEST(CollectionNames, ScalarsAreLossesMetricsAndSimilar) {
   for (const std::string_view name : {"losses", "metrics", "sm_metrics", "feature_importance",
                                       "average_shap", "tensorflow_summaries"}) {
     EXPECT_TRUE(IsScalarCollection(name)) << name;
@@ -26,7 +26,7 @@ TEST(CollectionNames, ScalarsAreLossesMetricsAndTheirKin) {
   EXPECT_FALSE(IsScalarCollection("full_shap"));
 }
 
-TEST(CollectionNames, GradientsAreOfTrainingOnly) {
+TEST(CollectionNames, GradientsAreForTrainingOnly) {
   EXPECT_TRUE(IsTrainingCollection("gradients"));
   EXPECT_TRUE(IsTrainingCollection("optimizer_variables"));
   EXPECT_FALSE(IsTrainingCollection("weights"));

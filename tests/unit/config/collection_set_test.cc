@@ -50,14 +50,14 @@ TEST(CollectionSet, DefaultsFitCommonTensorNames) {
   EXPECT_THAT(defaults[5]->Regexes(), ElementsAre("[Ll]oss"));
 }
 
-TEST(CollectionSet, KeepsTheOrderInWhichCollectionsWereMade) {
+TEST(CollectionSet, KeepsTheOrderOfCreation) {
   CollectionSet set;
   set.Add(Named("b"));
   set.Add(Named("a"));
   EXPECT_THAT(Names(set.List()), ElementsAre("b", "a"));
 }
 
-TEST(CollectionSet, AddReplacesTheOneOfTheSameNameInItsPlace) {
+TEST(CollectionSet, AddReplacesACollectionInPlace) {
   CollectionSet set;
   set.Add(Named("b"));
   set.Add(Named("a"));
@@ -77,6 +77,26 @@ TEST(CollectionSet, FindsByName) {
   EXPECT_THAT(Names(set.List()), ElementsAre("a"));
 }
 
+TEST(CollectionSet, ItsExpressionsShareABudget) {
+  CollectionSet set;
+  const std::string text = std::string(60, 'a') + "cb";
+  Status status;
+  int number = 0;
+  for (; status.IsOk() && number < 100'000; ++number) {
+    const CollectionPtr collection = set.GetOrCreate(std::to_string(number % 10));
+    if (number < 10) {
+      ASSERT_TRUE(collection->Include("(?:a|aa){12}c$").IsOk());
+    }
+    status = collection->Has(std::to_string(number) + text).GetStatus();
+  }
+  EXPECT_GT(number, 10);
+  EXPECT_EQ(status.GetCode(), Code::kInvalidConfig);
+  for (const CollectionPtr &collection : set.List()) {
+    EXPECT_FALSE(collection->Has("x" + text).IsOk()) << "whichever used it up";
+    EXPECT_TRUE(collection->Has("aac").IsOk());
+  }
+}
+
 TEST(CollectionSet, VersionChangesWithEveryChange) {
   CollectionSet set;
   uint64_t last = set.Version();
@@ -93,7 +113,7 @@ TEST(CollectionSet, VersionChangesWithEveryChange) {
 }
 
 // The expected text is what the original writes for the same collection.
-TEST(CollectionsFile, TextIsTheOriginals) {
+TEST(CollectionsFile, TextMatchesTheOriginal) {
   const CollectionPtr collection = Named("x");
   ASSERT_TRUE(collection->Include("foo").IsOk());
   EXPECT_EQ(CollectionsToJson({collection}, 2),
@@ -103,7 +123,7 @@ TEST(CollectionsFile, TextIsTheOriginals) {
   EXPECT_EQ(CollectionsToJson({}, 1), R"({"collections": {}, "_meta": {"num_workers": 1}})");
 }
 
-TEST(CollectionsFile, TextIsReadBack) {
+TEST(CollectionsFile, TextRoundTrips) {
   std::vector<CollectionPtr> collections = CollectionSet::Defaults();
   collections[2]->NoteMatch("conv1/weight");
   collections[3]->SetReductionConfig(ReductionConfig::Raw());
@@ -114,7 +134,7 @@ TEST(CollectionsFile, TextIsReadBack) {
   EXPECT_EQ(CollectionsToJson(file.collections, file.num_workers), text);
 }
 
-TEST(CollectionsFile, UnknownKeysOfCollectionsArePassedOver) {
+TEST(CollectionsFile, UnknownKeysOfCollectionsAreIgnored) {
   const CollectionsFile file = Read(
       R"({"collections": {"a": {"name": "a", "later": 1}}, "_meta": {"num_workers": 1, "x": 2}})");
   EXPECT_THAT(Names(file.collections), ElementsAre("a"));
@@ -129,14 +149,14 @@ TEST(CollectionsFile, TheNameInsideCountsAndTheLastOfAName) {
   EXPECT_EQ(file.num_workers, 3) << "a text of digits, as the original takes it";
 }
 
-TEST(CollectionsFile, SettingsThatOurUsersMayNotMakeAreRead) {
+TEST(CollectionsFile, ReadsSettingsThatUsersMayNotWrite) {
   const CollectionsFile file =
       Read(R"({"collections": {"a": {"name": "a", "include_regex": ["("], "save_config": )"
            R"({"TRAIN": {"end_step": 0, "save_steps": [3]}}}}, "_meta": {"num_workers": 1}})");
   EXPECT_TRUE(file.collections[0]->GetSaveConfig()->Wants(Mode::kTrain, 3));
 }
 
-TEST(CollectionsFile, ErrorsNamePathAndPlace) {
+TEST(CollectionsFile, ErrorsContainPathAndPlace) {
   EXPECT_EQ(ReadError("[]"), "the document: expected an object, found a list");
   EXPECT_EQ(ReadError(R"({"a": {}, "_meta": {"num_workers": 1}})"), "unknown key 'a'");
   EXPECT_EQ(ReadError(R"({"colections": {}})"),

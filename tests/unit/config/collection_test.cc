@@ -32,7 +32,7 @@ bool Has(const Collection &collection, std::string_view tensor) {
   return has.IsOk() && *has;
 }
 
-TEST(Collection, HasWhatAnExpressionIsFoundIn) {
+TEST(Collection, HasTensorsThatAnExpressionMatches) {
   Collection collection("relu");
   ASSERT_TRUE(collection.Include("relu").IsOk());
   ASSERT_TRUE(collection.Include("^tanh").IsOk());
@@ -42,7 +42,7 @@ TEST(Collection, HasWhatAnExpressionIsFoundIn) {
   EXPECT_THAT(collection.Regexes(), ElementsAre("relu", "^tanh"));
 }
 
-TEST(Collection, HasWhatIsAddedByName) {
+TEST(Collection, HasTensorsAddedByName) {
   Collection collection("mine");
   collection.AddTensor("b");
   collection.AddTensor("a");
@@ -74,14 +74,14 @@ TEST(Collection, RefusesAnExpressionThatDoesNotCompile) {
   EXPECT_EQ(collection.Version(), 0U);
 }
 
-TEST(Collection, TellsOfAnExpressionThatRunsAway) {
+TEST(Collection, ReportsAnExpressionThatTakesTooLong) {
   Collection collection("mine");
   ASSERT_TRUE(collection.Include("(a+)+$").IsOk());
   const Result<bool> has = collection.Has(std::string(40, 'a') + "b");
   EXPECT_EQ(has.GetStatus().GetCode(), Code::kInvalidConfig);
 }
 
-TEST(Collection, VersionGrowsWithWhatDecidesOnSaving) {
+TEST(Collection, VersionGrowsWithChangesThatAffectSaving) {
   Collection collection("mine");
   uint64_t last = collection.Version();
   const auto has_grown = [&] { return std::exchange(last, collection.Version()) < last; };
@@ -117,7 +117,7 @@ TEST(Collection, KeepsItsOwnSettings) {
 }
 
 // The expected texts are those that the original prints for the same settings.
-TEST(Collection, JsonIsTheOriginals) {
+TEST(Collection, JsonMatchesTheOriginal) {
   EXPECT_EQ(Collection("x").ToJson(),
             R"({"name": "x", "include_regex": [], "tensor_names": [], "reduction_config": null, )"
             R"("save_config": null, "save_histogram": true})");
@@ -149,7 +149,7 @@ TEST(Collection, InJsonEveryKeyButTheNameMayBeMissing) {
   EXPECT_EQ(collection->Version(), 0U);
 }
 
-TEST(Collection, InJsonFalseAndNullStandForNoExpressions) {
+TEST(Collection, InJsonFalseAndNullMeanNoExpressions) {
   EXPECT_TRUE(Parsed(R"({"name": "x", "include_regex": false})")->IsEmpty());
   EXPECT_TRUE(Parsed(R"({"name": "x", "include_regex": null, "tensor_names": null})")->IsEmpty());
 }
@@ -159,7 +159,7 @@ TEST(Collection, InJsonAnExpressionGivenTwiceCountsOnce) {
               ElementsAre("a", "b"));
 }
 
-TEST(Collection, JsonErrorsNameThePlace) {
+TEST(Collection, JsonErrorsContainThePlace) {
   EXPECT_EQ(ParseError("[]"), "the document: expected an object, found a list");
   EXPECT_EQ(ParseError("{}"), "the document: the name is missing");
   EXPECT_EQ(ParseError(R"({"name": ""})"), "the document: the name is empty");
@@ -177,7 +177,7 @@ TEST(Collection, JsonErrorsNameThePlace) {
   EXPECT_THAT(ParseError(R"({"name": "x", "include_regex": ["a("]})"), HasSubstr("'a('"));
 }
 
-TEST(Collection, OfAFileMayHoldAnExpressionThatDoesNotCompile) {
+TEST(Collection, InAFileMayHaveAnExpressionThatDoesNotCompile) {
   const Result<JsonDocument> document =
       JsonDocument::Parse(R"({"name": "x", "include_regex": ["a("], "tensor_names": ["t"]})");
   ASSERT_TRUE(document.IsOk());

@@ -41,14 +41,14 @@ std::string ParseError(std::string_view json) {
   return status.Message();
 }
 
-TEST(ReductionConfig, SavesNothingAtFirst) {
+TEST(ReductionConfig, SavesNothingInitially) {
   const ReductionConfig config;
   EXPECT_THAT(config.Reductions(), IsEmpty());
   EXPECT_FALSE(config.SavesRaw());
   EXPECT_FALSE(config.SavesShape());
 }
 
-TEST(ReductionConfig, RawSavesTheTensorOnly) {
+TEST(ReductionConfig, RawSavesOnlyTheTensor) {
   EXPECT_TRUE(ReductionConfig::Raw().SavesRaw());
   EXPECT_FALSE(ReductionConfig::Raw().SavesShape());
   EXPECT_THAT(ReductionConfig::Raw().Reductions(), IsEmpty());
@@ -63,7 +63,7 @@ TEST(ReductionConfig, AddsEachReductionOnce) {
                                                Reduction{ReductionKind::kMax, true}));
 }
 
-TEST(ReductionConfig, TakesEveryDocumentedName) {
+TEST(ReductionConfig, AcceptsEveryDocumentedName) {
   const ReductionConfig config = Listing(
       "min,max,median,mean,std,variance,sum,prod,l1,l2,"
       "abs_min,abs_max,abs_median,abs_mean,abs_std,abs_variance,abs_sum,abs_prod,abs_l1,abs_l2");
@@ -72,10 +72,10 @@ TEST(ReductionConfig, TakesEveryDocumentedName) {
   EXPECT_EQ(Listing(" , "), ReductionConfig());
 }
 
-TEST(ReductionConfig, NamesTheNearestOfAnUnknownReduction) {
-  EXPECT_EQ(ListError("min,abs_meen"), "'abs_meen' is no reduction; did you mean 'abs_mean'?");
-  EXPECT_EQ(ListError("l1_nrm"), "'l1_nrm' is no reduction; did you mean 'l1_norm'?");
-  EXPECT_THAT(ListError("percentile"), HasSubstr("there are min, max, median"));
+TEST(ReductionConfig, SuggestsTheNearestReduction) {
+  EXPECT_EQ(ListError("min,abs_meen"), "'abs_meen' is not a reduction; did you mean 'abs_mean'?");
+  EXPECT_EQ(ListError("l1_nrm"), "'l1_nrm' is not a reduction; did you mean 'l1_norm'?");
+  EXPECT_THAT(ListError("percentile"), HasSubstr("use min, max, median"));
   EXPECT_LT(ListError(std::string(100'000, 'x')).size(), 400U);
 }
 
@@ -92,7 +92,7 @@ TEST(ReductionConfig, ListsInTheOriginalsOrder) {
 }
 
 // The expected texts are those that the original prints for the same settings.
-TEST(ReductionConfig, JsonIsTheOriginals) {
+TEST(ReductionConfig, JsonMatchesTheOriginal) {
   EXPECT_EQ(ReductionConfig().ToJson(),
             R"({"save_raw_tensor": false, "reductions": "", "save_shape": false})");
   ReductionConfig config = Listing("std,min,l2,l1,abs_mean,abs_max,abs_l1");
@@ -104,7 +104,7 @@ TEST(ReductionConfig, JsonIsTheOriginals) {
             R"("save_shape": true})");
 }
 
-TEST(ReductionConfig, MediansAreKeptWhereTheOriginalDoesNotLook) {
+TEST(ReductionConfig, MediansAreInAKeyThatTheOriginalIgnores) {
   const ReductionConfig config = Listing("min,median,abs_median");
   EXPECT_EQ(config.ToJson(),
             R"({"save_raw_tensor": false, "reductions": "min", "save_shape": false, )"
@@ -113,7 +113,7 @@ TEST(ReductionConfig, MediansAreKeptWhereTheOriginalDoesNotLook) {
   EXPECT_EQ(Parsed(R"({"reductions": "min,median,abs_median"})"), config);
 }
 
-TEST(ReductionConfig, JsonIsReadBack) {
+TEST(ReductionConfig, JsonRoundTrips) {
   ReductionConfig config = Listing("abs_l2,prod");
   config.SetSavesShape(true);
   EXPECT_EQ(Parsed(config.ToJson()), config);
@@ -130,9 +130,9 @@ TEST(ReductionConfig, InJsonSwitchesMayBeTexts) {
             ReductionConfig::Raw());
 }
 
-TEST(ReductionConfig, JsonErrorsNameTheSetting) {
+TEST(ReductionConfig, JsonErrorsContainTheSetting) {
   EXPECT_EQ(ParseError(R"({"reductions": "mn"})"),
-            "reductions: 'mn' is no reduction; did you mean 'min'?");
+            "reductions: 'mn' is not a reduction; did you mean 'min'?");
   EXPECT_EQ(ParseError(R"({"reductions": ["min"]})"), "reductions: expected text, found a list");
   EXPECT_EQ(ParseError(R"({"save_raw_tensor": "yes"})"),
             "save_raw_tensor: expected true or false, found 'yes'");
@@ -141,7 +141,7 @@ TEST(ReductionConfig, JsonErrorsNameTheSetting) {
   EXPECT_EQ(ParseError("null"), "the document: expected an object, found null");
 }
 
-TEST(ReductionConfig, OfAFileMayHoldUnknownReductions) {
+TEST(ReductionConfig, InAFileMayHaveUnknownReductions) {
   const Result<JsonDocument> document = JsonDocument::Parse(R"({"reductions": "min,quantile"})");
   ASSERT_TRUE(document.IsOk());
   EXPECT_FALSE(ReductionConfig::FromJson(document->Root()).IsOk());

@@ -36,7 +36,7 @@ TEST_F(ServiceFolderTest, IsNothingWithoutTheFileOrTheKey) {
   EXPECT_FALSE(Of("{}")->has_value());
 }
 
-TEST_F(ServiceFolderTest, AFileThatSaysSomethingElseIsNamed) {
+TEST_F(ServiceFolderTest, ReportsAnInvalidFile) {
   for (const char *text : {"", "[]", R"({"LocalPath": 3})", "{"}) {
     const auto folder = Of(text);
     EXPECT_EQ(folder.GetStatus().GetCode(), Code::kInvalidConfig) << text;

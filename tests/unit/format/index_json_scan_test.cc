@@ -26,7 +26,7 @@ std::string WrittenIndex(std::mt19937_64 &random) {
   index.event_file_name = "events/000000000010/000000000010_worker_0.tfevents";
   for (uint64_t i = below(4); i > 0; --i) {
     TensorLocation &tensor = index.tensors.emplace_back();
-    tensor.name.assign(below(20), 'n');
+    tensor.name.assign(1 + below(20), 'n');
     tensor.start = random() >> below(64) >> 2;
     tensor.length = random() >> below(64) >> 2;
     if (below(2) == 0) tensor.crc32c = static_cast<uint32_t>(random());

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "base/step.h"
 #include "base/strings.h"
 
 namespace smdebug::format {
@@ -112,9 +113,9 @@ TEST(IndexFromJsonTest, IndexesGoThereAndBack) {
   IndexFile index = TwoTensors();
   ExpectEqual(Read(IndexToJson(index)), index);
   index.mode = Mode::kPredict;
-  index.mode_step = std::numeric_limits<int64_t>::max();
+  index.mode_step = kMaxStep;
   index.tensors.push_back({"large", uint64_t{1} << 40, uint64_t{1} << 31, 0});
-  index.tensors.push_back({"", 0, 0, 0xFFFFFFFFU});
+  index.tensors.push_back({"\n", 0, 0, 0xFFFFFFFFU});
   index.tensors.push_back({"end", std::numeric_limits<int64_t>::max(), 0, {}});
   index.shapes.push_back({"w", "w:0", {0, 1, std::numeric_limits<int64_t>::max()}});
   index.shapes.push_back({"s", "", {}});
@@ -230,6 +231,13 @@ TEST(IndexFromJsonTest, PayloadMustBeThereAndALIst) {
 
 TEST(IndexFromJsonTest, TensorsMustHaveNamesAndPlaces) {
   ExpectRefused(Index(kMeta, "[{}]"), "no name");
+  ExpectRefused(Index(kMeta, "[{'tensorname': '', 'start_idx': 1, 'length': 2}]"), "empty");
+  ExpectRefused(Index(kMeta, "[{'tensorname': 'x\\u0000y', 'start_idx': 1, 'length': 2}]"), "NUL");
+  for (const char *shape :
+       {"'tensorname': '', 'originalname': 'x'", "'tensorname': 'x\\u0000', 'originalname': 'x'",
+        "'tensorname': 'x', 'originalname': '\\u0000'"}) {
+    ExpectRefused(Index(kMeta, StrCat("[], 'shape_payload': [{", shape, ", 'shape': []}]")), "NUL");
+  }
   ExpectRefused(Index(kMeta, "[{'start_idx': 1, 'length': 2}]"), "no name");
   ExpectRefused(Index(kMeta, "[{'tensorname': 5, 'start_idx': 1, 'length': 2}]"), "no name");
   ExpectRefused(Index(kMeta, "[{'tensorname': 'x', 'length': 2}]"), "no place");

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
-
+#include "base/step.h"
 #include "base/strings.h"
 
 namespace smdebug::format::paths_test {
@@ -52,7 +51,7 @@ TEST(PathsTest, StepFileNamesAreRead) {
 }
 
 TEST(PathsTest, StepFileNamesGoThereAndBack) {
-  for (const int64_t step : {int64_t{0}, int64_t{999}, std::numeric_limits<int64_t>::max()}) {
+  for (const int64_t step : {int64_t{0}, int64_t{999}, kMaxStep}) {
     for (const std::string_view worker : {std::string_view("worker_0"), kDevice}) {
       for (const std::string &name : {EventFileName(step, worker), IndexFileName(step, worker)}) {
         const auto file = ParseStepFileName(name);
@@ -64,12 +63,28 @@ TEST(PathsTest, StepFileNamesGoThereAndBack) {
   }
 }
 
+TEST(PathsTest, ANameWithAStepBeyondTheLastIsNoStepFile) {
+  for (const std::string_view name :
+       {"9223372036854775807_worker_0.json", "index/9/9223372036854775808_worker_0.json",
+        "99999999999999999999_worker_0.tfevents"}) {
+    EXPECT_FALSE(ParseStepFileName(name).has_value()) << name;
+    EXPECT_TRUE(HasStepBeyondLast(name)) << name;
+  }
+  for (const std::string &name :
+       {EventFileName(0, "worker_0"), IndexFileName(kMaxStep, "worker_0"), ""s, "_x.json"s,
+        "99999999999999999999.json"s, "99999999999999999999_.json"s,
+        "99999999999999999999_x.json.tmp"s, "-99999999999999999999_x.json"s}) {
+    EXPECT_FALSE(HasStepBeyondLast(name)) << name;
+  }
+}
+
 TEST(PathsTest, OtherNamesAreNoStepFiles) {
   for (const std::string &name :
        {""s, "/"s, ".json"s, "12.json"s, "12_.json"s, "_worker_0.json"s, "worker_0.json"s,
         "-1_worker_0.json"s, "+1_worker_0.json"s, " 1_worker_0.json"s, "12_worker_0.json.tmp"s,
         "12_worker_0.txt"s, "12_worker_0.json/"s, "12worker_0.json"s, "12_worker\n0.json"s,
-        "12_worker\0.json"s, "99999999999999999999_worker_0.json"s, "training_job_end.ts"s}) {
+        "12_worker\0.json"s, "12_worker\xFF.json"s, "99999999999999999999_worker_0.json"s,
+        "training_job_end.ts"s}) {
     EXPECT_FALSE(ParseStepFileName(name).has_value()) << name;
   }
 }

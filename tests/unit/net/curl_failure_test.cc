@@ -1,4 +1,4 @@
-// How requests fail: codes, causes, and what messages keep to themselves.
+// Failures of requests: codes, causes, and messages without secrets.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// Answers each request with these bytes, then ends the connection.
+// Answers each request with these bytes, then closes the connection.
 LoopbackServer::Handler Saying(std::string text) {
   return [text = std::move(text)](ServerConnection &connection) {
     connection.ReadHead();
@@ -37,7 +37,7 @@ void ExpectNetwork(const Status &status, const std::string &cause) {
   EXPECT_EQ(CauseOf(status), cause) << status.Message();
 }
 
-TEST(CurlFailure, NamesHostAndPortButNoSecret) {
+TEST(CurlFailure, ContainsHostAndPortButNoSecret) {
   std::string url;
   {
     const LoopbackServer server(Silent());
@@ -84,7 +84,7 @@ TEST(CurlFailure, ChunkedBodyCutShort) {
   ExpectNetwork(Failing(Get(server.Url())), "short_body");
 }
 
-TEST(CurlFailure, ChunkedBodyThatIsNone) {
+TEST(CurlFailure, MalformedChunkedBody) {
   const LoopbackServer server(
       Saying("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\nhello\r\n"));
   ExpectNetwork(Failing(Get(server.Url())), "protocol");
@@ -135,7 +135,7 @@ TEST(CurlFailure, Garbage) {
   ExpectNetwork(Failing(Get(server.Url())), "protocol");
 }
 
-TEST(CurlFailure, NumbersOfHeadersHaveALimit) {
+TEST(CurlFailure, LimitsTheNumberOfHeaders) {
   std::string some;
   for (int i = 0; i < 400; ++i) some += StrCat("x-", i, ": y\r\n");
   const LoopbackServer server(Saying(Answer(200, "", some)));
@@ -144,7 +144,7 @@ TEST(CurlFailure, NumbersOfHeadersHaveALimit) {
   ExpectNetwork(Failing(Get(talker.Url())), "protocol");
 }
 
-TEST(CurlFailure, HeadersHaveALimitOfSize) {
+TEST(CurlFailure, LimitsTheSizeOfHeaders) {
   std::string some;
   for (int i = 0; i < 9; ++i) some += StrCat("x-", i, ": ", std::string(8000, 'y'), "\r\n");
   const LoopbackServer server(Saying(Answer(200, "", some)));
@@ -201,7 +201,7 @@ TEST(CurlFailure, StalledUpload) {
   EXPECT_EQ(CauseOf(status), "stall") << status.Message();
 }
 
-TEST(CurlFailure, AnUploadTakesItsTime) {
+TEST(CurlFailure, ASlowUploadSucceeds) {
   const LoopbackServer server([](ServerConnection &connection) {
     connection.KeepBufferSmall();
     const std::string head = connection.ReadHead();
@@ -233,7 +233,7 @@ TEST(CurlFailure, SlowButSteadyBodiesPass) {
   EXPECT_TRUE(response.IsOk()) << response.GetStatus().Message();
 }
 
-TEST(CurlFailure, WholeTimeEvenOfARequestThatWaitsItsTurn) {
+TEST(CurlFailure, WholeTimeIncludesTheQueue) {
   const LoopbackServer server(Silent());
   const auto client = OpenClient({.ca_bundle = "", .connections_per_host = 1});
   const auto first = client->Start(Get(server.Url()));
@@ -244,7 +244,7 @@ TEST(CurlFailure, WholeTimeEvenOfARequestThatWaitsItsTurn) {
   EXPECT_LE(server.Accepted(), 1);
 }
 
-TEST(CurlFailure, AFailureLeavesTheOthersAlone) {
+TEST(CurlFailure, AFailureDoesNotAffectOtherRequests) {
   const auto server = LoopbackServer::Answering([](const auto &head, const auto &) {
     return head.starts_with("GET /bad") ? "garbage\r\n\r\n" : Answer(200, "good");
   });
@@ -282,7 +282,7 @@ TEST(CurlFailure, ARefusingProxy) {
   ExpectNetwork(client->Send(request).GetStatus(), "proxy");
 }
 
-TEST(CurlFailure, WhatCannotBeSent) {
+TEST(CurlFailure, RefusesInvalidRequests) {
   const auto refused = [](const Request &request) {
     const Status status = Failing(request);
     EXPECT_THAT(status.Message(), Not(HasSubstr("secret")));
@@ -309,7 +309,7 @@ TEST(CurlFailure, WhatCannotBeSent) {
   EXPECT_TRUE(refused(request));
 }
 
-TEST(CurlFailure, ABundleThatIsNotThere) {
+TEST(CurlFailure, MissingBundle) {
   const auto opened = OpenCurlHttp({.ca_bundle = "/no/such/bundle.pem"});
   EXPECT_EQ(opened.GetStatus().GetCode(), Code::kNotFound);
   EXPECT_THAT(opened.GetStatus().Message(), StartsWith("/no/such/bundle.pem: "));

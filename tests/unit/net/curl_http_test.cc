@@ -35,7 +35,7 @@ TEST(CurlHttp, GetsABodyWithItsHeaders) {
   EXPECT_EQ(response->Find("ETag"), nullptr) << "names are in lower case";
 }
 
-TEST(CurlHttp, SendsWhatItIsGivenAndLittleElse) {
+TEST(CurlHttp, SendsTheRequestAndLittleElse) {
   std::string seen;
   const auto server = LoopbackServer::Answering([&](const auto &head, const auto &) {
     seen = head;
@@ -72,7 +72,7 @@ TEST(CurlHttp, PutsABodyFromPieces) {
   EXPECT_TRUE(body == "first," + large + ",last");
 }
 
-TEST(CurlHttp, AnnouncesAnEmptyBodyOfPutAndPostOnly) {
+TEST(CurlHttp, SendsALengthForEmptyBodiesOfPutAndPostOnly) {
   std::vector<std::string> lengths;
   const auto server = LoopbackServer::Answering([&](const auto &head, const auto &) {
     lengths.push_back(StrCat(head.substr(0, head.find(' ')), HeaderOf(head, "content-length")));
@@ -105,7 +105,7 @@ TEST(CurlHttp, FillsTheSinkOfASuccess) {
   EXPECT_TRUE(AsText(content) == data);
 }
 
-TEST(CurlHttp, LeavesTheSinkAloneOnAnyOtherStatus) {
+TEST(CurlHttp, DoesNotUseTheSinkForAnotherStatus) {
   const auto server = LoopbackServer::Answering(
       [](const auto &, const auto &) { return Answer(404, "<Error>much longer</Error>"); });
   std::vector<std::byte> content(4, std::byte{7});
@@ -119,7 +119,7 @@ TEST(CurlHttp, LeavesTheSinkAloneOnAnyOtherStatus) {
   EXPECT_EQ(content[0], std::byte{7});
 }
 
-TEST(CurlHttp, ReadsChunkedBodiesAndForgetsTheirTrailers) {
+TEST(CurlHttp, ReadsChunkedBodiesAndIgnoresTrailers) {
   const auto server = LoopbackServer::Answering([](const auto &, const auto &) {
     return "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: x-late\r\n\r\n"
            "5\r\nhello\r\n6\r\n there\r\n0\r\nx-late: 1\r\n\r\n";
@@ -130,7 +130,7 @@ TEST(CurlHttp, ReadsChunkedBodiesAndForgetsTheirTrailers) {
   EXPECT_EQ(response->Find("x-late"), nullptr);
 }
 
-TEST(CurlHttp, NeverUnpacksABody) {
+TEST(CurlHttp, NeverDecompressesABody) {
   const auto server = LoopbackServer::Answering([](const auto &, const auto &) {
     return Answer(200, "not gzip", "Content-Encoding: gzip\r\n");
   });
@@ -165,7 +165,7 @@ TEST(CurlHttp, NeverWaitsForTheBodyOfAHead) {
   EXPECT_EQ(server->Accepted(), 1);
 }
 
-TEST(CurlHttp, TakesTheAnswerAfterInterimOnes) {
+TEST(CurlHttp, SkipsInterimResponses) {
   const auto server = LoopbackServer::Answering([](const auto &, const auto &) {
     return "HTTP/1.1 100 Continue\r\nearly: 1\r\n\r\n" + Answer(200, "x", "late: 1\r\n");
   });
@@ -202,11 +202,11 @@ TEST(CurlHttp, KeepsItsConnection) {
   EXPECT_EQ(server->Accepted(), 1);
 }
 
-TEST(CurlHttp, SendsAgainOverANewConnectionIfAKeptOneIsClosed) {
+TEST(CurlHttp, RetriesOverANewConnectionIfAReusedOneIsClosed) {
   LoopbackServer server([](ServerConnection &connection) {
     const std::string head = connection.ReadHead();
     connection.Send(Answer(200, connection.ReadBody(BodySize(head))));
-    // The next request is read but not answered.
+    // Reads the next request but does not answer it.
     connection.ReadBody(1);
   });
   const auto client = OpenClient();
@@ -215,7 +215,7 @@ TEST(CurlHttp, SendsAgainOverANewConnectionIfAKeptOneIsClosed) {
     Request request = Put(server.Url(), "");
     request.body = {AsBytes(body).first(50000), AsBytes(body).subspan(50000)};
     const auto response = client->Send(request);
-    // The server's answer to unread bytes may be a reset, which is an error.
+    // The server may reset the connection because of unread bytes, which is an error.
     if (!response.IsOk()) {
       EXPECT_EQ(CauseOf(response.GetStatus()), "reset");
       continue;
@@ -224,7 +224,7 @@ TEST(CurlHttp, SendsAgainOverANewConnectionIfAKeptOneIsClosed) {
   }
 }
 
-// Lets requests go only when so many have arrived.
+// Blocks requests until a given number has arrived.
 class Barrier {
  public:
   explicit Barrier(int wanted) : wanted_(wanted) {}
@@ -261,7 +261,7 @@ TEST(CurlHttp, RunsRequestsInParallel) {
   EXPECT_EQ(server->Accepted(), kRequests);
 }
 
-TEST(CurlHttp, OpensNoMoreConnectionsToAHostThanItMay) {
+TEST(CurlHttp, LimitsConnectionsPerHost) {
   const auto server =
       LoopbackServer::Answering([](const auto &, const auto &body) { return Answer(200, body); });
   const auto client = OpenClient({.ca_bundle = "", .connections_per_host = 3});
@@ -295,7 +295,7 @@ TEST(CurlHttp, ServesManyThreads) {
   EXPECT_EQ(right, 200);
 }
 
-TEST(CurlHttp, GivesAResponseOnce) {
+TEST(CurlHttp, ReturnsAResponseOnce) {
   const auto server =
       LoopbackServer::Answering([](const auto &, const auto &) { return Answer(200, ""); });
   const auto exchange = OpenClient()->Start(Get(server->Url()));
@@ -303,7 +303,7 @@ TEST(CurlHttp, GivesAResponseOnce) {
   EXPECT_EQ(exchange->Wait().GetStatus().GetCode(), Code::kWrongState);
 }
 
-TEST(CurlHttp, AsksThroughTheProxyOfItsBeginningUnlessItMayNot) {
+TEST(CurlHttp, UsesTheInitialProxyUnlessForbidden) {
   const auto proxy = LoopbackServer::Answering(
       [](const auto &head, const auto &) { return Answer(200, head.substr(0, head.find('\r'))); });
   const auto server =

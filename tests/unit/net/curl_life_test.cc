@@ -1,4 +1,4 @@
-// Ends of exchanges, clients and processes, in every order.
+// Destroys exchanges, clients and processes in every order.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -28,7 +28,7 @@ class Event {
   std::condition_variable changed_;
 };
 
-TEST(CurlLife, AnExchangeGivenUpEndsItsConnection) {
+TEST(CurlLife, ACancelledExchangeClosesItsConnection) {
   Event has_arrived;
   Event has_ended;
   const LoopbackServer server([&](ServerConnection &connection) {
@@ -44,7 +44,7 @@ TEST(CurlLife, AnExchangeGivenUpEndsItsConnection) {
   EXPECT_TRUE(has_ended.Wait());
 }
 
-TEST(CurlLife, NothingLentIsTouchedAfterGivingUp) {
+TEST(CurlLife, BorrowedMemoryIsNotAccessedAfterCancelling) {
   const LoopbackServer server([](ServerConnection &connection) {
     connection.ReadHead();
     connection.Send("HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n");
@@ -63,7 +63,7 @@ TEST(CurlLife, NothingLentIsTouchedAfterGivingUp) {
   }
 }
 
-TEST(CurlLife, AWaitingExchangeGivenUpFreesNobodyElsesPlace) {
+TEST(CurlLife, CancellingAQueuedExchangeFreesNoOtherSlot) {
   Event may_answer;
   const auto server = LoopbackServer::Answering([&](const auto &, const auto &) {
     may_answer.Wait();
@@ -98,7 +98,7 @@ TEST(CurlLife, ExchangesOutliveTheirClient) {
   EXPECT_TRUE(third->Wait().IsOk());
 }
 
-TEST(CurlLife, EverythingMayEndAtOnce) {
+TEST(CurlLife, EverythingMayEndTogether) {
   const LoopbackServer server([](ServerConnection &connection) { connection.WaitForEnd(); });
   for (int i = 0; i < 10; ++i) {
     const auto client = OpenClient();
@@ -109,7 +109,7 @@ TEST(CurlLife, EverythingMayEndAtOnce) {
 
 TEST(CurlLife, AClientWithoutRequestsHasNoThread) { EXPECT_NE(OpenClient(), nullptr); }
 
-// What `body` gives in a child of this process.
+// Returns the result of `body` in a child of this process.
 int InChild(const std::function<int()> &body) {
   const pid_t child = fork();
   if (child == 0) {
@@ -122,7 +122,7 @@ int InChild(const std::function<int()> &body) {
   return WEXITSTATUS(status);
 }
 
-TEST(CurlLife, AChildIsRefusedAndTheParentGoesOn) {
+TEST(CurlLife, AChildIsRefusedAndTheParentContinues) {
   Event may_answer;
   std::atomic<int> requests{0};
   const auto server = LoopbackServer::Answering([&](const auto &head, const auto &) {

@@ -1,4 +1,4 @@
-// TLS against a server with a certificate of its own making.
+// TLS with a server that has a self-made certificate.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// `openssl` with these arguments, in a folder; its output can be read.
+// Runs `openssl` with arguments in a folder, and reads its output.
 class OpenSsl {
  public:
   explicit OpenSsl(std::vector<std::string> arguments, const std::string &folder = ".") {
@@ -56,7 +56,7 @@ class OpenSsl {
   OpenSsl(const OpenSsl &) = delete;
   OpenSsl &operator=(const OpenSsl &) = delete;
 
-  // Whether it ended well.
+  // Returns true if the program succeeded.
   bool Wait() {
     if (process_ <= 0) return false;
     int status = 1;
@@ -65,7 +65,7 @@ class OpenSsl {
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
   }
 
-  // "" at the end.
+  // Returns the next line; "" at the end.
   std::string Line() {
     char line[1024];
     return output_ != nullptr && fgets(line, sizeof line, output_) != nullptr ? line : "";
@@ -77,7 +77,7 @@ class OpenSsl {
   FILE *output_ = nullptr;
 };
 
-// Ends the server when the first bytes come.
+// Kills the server when the first bytes arrive.
 class KillingSink final : public ByteSink {
  public:
   explicit KillingSink(std::unique_ptr<OpenSsl> &server) : server_(server) {}
@@ -97,7 +97,7 @@ class KillingSink final : public ByteSink {
 
 class CurlTls : public testing::Test {
  protected:
-  // Makes a certificate for `name` and starts a server that shows it.
+  // Creates a certificate for `name` and starts a server that uses it.
   void Serve(const std::string &name, const std::vector<std::string> &more = {"-HTTP"}) {
     MakeCertificate(name);
     if (!HasFatalFailure()) Start(more);
@@ -112,12 +112,12 @@ class CurlTls : public testing::Test {
     ASSERT_TRUE(maker.Wait()) << "the openssl program makes the certificate";
   }
 
-  // What the server sends for a path.
+  // Sets what the server sends for a path.
   void Answer(const std::string &path, const std::string &headers, const std::string &body) const {
     std::ofstream(Path(path)) << "HTTP/1.1 200 OK\r\n" << headers << "\r\n" << body;
   }
 
-  // Puts in its place one for the same key and names whose time has passed.
+  // Replaces the certificate by an expired one with the same key and names.
   void Expire() {
     OpenSsl asker({"x509", "-x509toreq", "-copy_extensions", "copy", "-in", Bundle(), "-signkey",
                    Path("key.pem"), "-out", Path("request.pem")});
@@ -154,7 +154,7 @@ class CurlTls : public testing::Test {
   std::string url_;
 };
 
-TEST_F(CurlTls, RefusesACertificateNobodyVouchesFor) {
+TEST_F(CurlTls, RefusesAnUntrustedCertificate) {
   Serve("IP:127.0.0.1");
   if (HasFatalFailure()) return;
   const auto response = OpenClient()->Send(Get(url_));
@@ -163,7 +163,7 @@ TEST_F(CurlTls, RefusesACertificateNobodyVouchesFor) {
   EXPECT_THAT(response.GetStatus().Message(), HasSubstr("CA bundle"));
 }
 
-TEST_F(CurlTls, TakesItWithItsBundle) {
+TEST_F(CurlTls, AcceptsItWithItsBundle) {
   Serve("IP:127.0.0.1");
   if (HasFatalFailure()) return;
   const auto client = OpenClient({.ca_bundle = Bundle()});
@@ -176,7 +176,7 @@ TEST_F(CurlTls, TakesItWithItsBundle) {
   }
 }
 
-TEST_F(CurlTls, TakesItWithWhatTheEnvironmentNames) {
+TEST_F(CurlTls, AcceptsItWithTheBundleOfTheEnvironment) {
   Serve("IP:127.0.0.1");
   if (HasFatalFailure()) return;
   Answer("five", "Content-Length: 5\r\n", "bytes");
@@ -193,7 +193,7 @@ TEST_F(CurlTls, TakesItWithWhatTheEnvironmentNames) {
   }
 }
 
-TEST_F(CurlTls, TrustsTheGivenBundleAlone) {
+TEST_F(CurlTls, TrustsOnlyTheGivenBundle) {
   Serve("IP:127.0.0.1");
   if (HasFatalFailure()) return;
   OpenSsl maker({"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
@@ -206,14 +206,14 @@ TEST_F(CurlTls, TrustsTheGivenBundleAlone) {
   EXPECT_EQ(response.GetStatus().GetCode(), Code::kTls) << response.GetStatus().Message();
 }
 
-TEST_F(CurlTls, RefusesACertificateOfAnotherName) {
+TEST_F(CurlTls, RefusesACertificateForAnotherName) {
   Serve("DNS:elsewhere.example");
   if (HasFatalFailure()) return;
   const auto response = OpenClient({.ca_bundle = Bundle()})->Send(Get(url_));
   EXPECT_EQ(response.GetStatus().GetCode(), Code::kTls);
 }
 
-TEST_F(CurlTls, RefusesACertificateWhoseTimeHasPassed) {
+TEST_F(CurlTls, RefusesAnExpiredCertificate) {
   MakeCertificate("IP:127.0.0.1");
   Expire();
   Start({"-HTTP"});
@@ -223,7 +223,7 @@ TEST_F(CurlTls, RefusesACertificateWhoseTimeHasPassed) {
   EXPECT_THAT(response.GetStatus().Message(), HasSubstr("expired"));
 }
 
-TEST_F(CurlTls, ABodyThatIsCutIsNoBody) {
+TEST_F(CurlTls, RefusesATruncatedBody) {
   Serve("IP:127.0.0.1");
   if (HasFatalFailure()) return;
   constexpr size_t kSize = size_t{64} << 20;
@@ -236,8 +236,8 @@ TEST_F(CurlTls, ABodyThatIsCutIsNoBody) {
   EXPECT_EQ(CauseOf(response.GetStatus()), "short_body") << response.GetStatus().Message();
 }
 
-// Whoever sits in between can end the connection, and so such a body.
-TEST_F(CurlTls, ABodyWhoseEndNothingTellsIsNoBody) {
+// An attacker in between can close the connection, and so truncate such a body.
+TEST_F(CurlTls, RefusesABodyWithoutALength) {
   Serve("IP:127.0.0.1");
   if (HasFatalFailure()) return;
   Answer("open", "", "all of it");
@@ -246,7 +246,7 @@ TEST_F(CurlTls, ABodyWhoseEndNothingTellsIsNoBody) {
   EXPECT_EQ(CauseOf(response.GetStatus()), "short_body");
 }
 
-TEST_F(CurlTls, ABodyInChunksSaysWhereItEnds) {
+TEST_F(CurlTls, AcceptsAChunkedBody) {
   Serve("IP:127.0.0.1");
   if (HasFatalFailure()) return;
   Answer("chunks", "Transfer-Encoding: chunked\r\n", "3\r\nabc\r\n0\r\n\r\n");
@@ -262,7 +262,7 @@ TEST_F(CurlTls, RefusesOldVersions) {
   EXPECT_EQ(response.GetStatus().GetCode(), Code::kTls) << response.GetStatus().Message();
 }
 
-TEST_F(CurlTls, RefusesABundleThatIsNone) {
+TEST_F(CurlTls, RefusesAnInvalidBundle) {
   Serve("IP:127.0.0.1");
   if (HasFatalFailure()) return;
   std::ofstream(Path("empty.pem")) << "nothing";
@@ -279,7 +279,7 @@ TEST(CurlTlsHandshake, AServerWithoutTls) {
   EXPECT_EQ(response.GetStatus().GetCode(), Code::kTls) << response.GetStatus().Message();
 }
 
-TEST(CurlTlsHandshake, AResetWithinItIsOfTheNetwork) {
+TEST(CurlTlsHandshake, AResetIsANetworkFailure) {
   const LoopbackServer server([](ServerConnection &connection) {
     connection.ReadBody(1);
     connection.Reset();
@@ -289,13 +289,13 @@ TEST(CurlTlsHandshake, AResetWithinItIsOfTheNetwork) {
   EXPECT_EQ(CauseOf(response.GetStatus()), "reset");
 }
 
-TEST(CurlTlsHandshake, AnEndWithinItIsOfTheNetwork) {
+TEST(CurlTlsHandshake, AnEndIsANetworkFailure) {
   const LoopbackServer server([](ServerConnection &connection) { connection.ReadBody(1); });
   const auto response = OpenClient()->Send(Get("https" + server.Url().substr(4)));
   EXPECT_EQ(response.GetStatus().GetCode(), Code::kNetwork) << response.GetStatus().Message();
 }
 
-TEST(CurlTlsHandshake, ThatNeverEndsIsATimeoutOfTheConnection) {
+TEST(CurlTlsHandshake, AnEndlessHandshakeIsAConnectTimeout) {
   const LoopbackServer server([](ServerConnection &connection) { connection.WaitForEnd(); });
   Request request = Get("https" + server.Url().substr(4));
   request.timeouts.connect = std::chrono::milliseconds(100);

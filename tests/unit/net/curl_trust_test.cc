@@ -25,7 +25,7 @@ class CurlTrust : public testing::Test {
   const std::string missing_ = StrCat(folder_, "/missing.pem");
 };
 
-TEST_F(CurlTrust, TheFirstThatIsThere) {
+TEST_F(CurlTrust, TakesTheFirstThatExists) {
   const TrustStore found = FirstTrustStore({{missing_, missing_}, {file_, ""}, {"", folder_}});
   EXPECT_EQ(found.file, file_);
   EXPECT_EQ(found.folder, "");
@@ -37,7 +37,7 @@ TEST_F(CurlTrust, AFileAndAFolder) {
   EXPECT_EQ(found.folder, folder_);
 }
 
-TEST_F(CurlTrust, WithoutWhatIsMissing) {
+TEST_F(CurlTrust, OmitsMissingFilesAndFolders) {
   const TrustStore found = FirstTrustStore({{missing_, folder_}});
   EXPECT_EQ(found.file, "");
   EXPECT_EQ(found.folder, folder_);

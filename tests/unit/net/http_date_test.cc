@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kMay24 = 1369353600;  // 2013-05-24, midnight
 
-TEST(HttpDate, HasThreeForms) {
+TEST(HttpDate, ParsesThreeForms) {
   EXPECT_EQ(ParseHttpDate("Fri, 24 May 2013 00:00:00 GMT"), kMay24);
   EXPECT_EQ(ParseHttpDate("Friday, 24-May-13 00:00:00 GMT"), kMay24);
   EXPECT_EQ(ParseHttpDate("Fri May 24 00:00:00 2013"), kMay24);
@@ -46,7 +46,7 @@ TEST(IsoDate, WithAndWithoutAFraction) {
   EXPECT_EQ(ParseIsoDate("9999-12-31T23:59:59Z"), 253402300799.0);
 }
 
-TEST(IsoDate, WithADifferenceFromUtc) {
+TEST(IsoDate, WithAnOffsetFromUtc) {
   EXPECT_EQ(ParseIsoDate("2013-05-24T00:00:00+00:00"), kMay24);
   EXPECT_EQ(ParseIsoDate("2013-05-24T02:30:00+02:30"), kMay24);
   EXPECT_EQ(ParseIsoDate("2013-05-23T19:00:00.25-05:00"), kMay24 + 0.25);
@@ -78,14 +78,14 @@ TEST(HttpDate, FormatsAnyNumber) {
   EXPECT_EQ(FormatBasicDate(std::nan("")), "19700101T000000Z");
 }
 
-TEST(HttpDate, EveryDayComesBack) {
+TEST(HttpDate, EveryDayRoundTrips) {
   for (double day = 0; day < 60 * 366; ++day) {
     const double moment = day * 86400 + 12345;
     ASSERT_EQ(ParseIsoDate(FormatBasicDate(moment)), moment);
   }
 }
 
-TEST(HttpDate, KnowsNoTimeZone) {
+TEST(HttpDate, IgnoresTheTimeZone) {
   setenv("TZ", "Asia/Kolkata", 1);
   tzset();
   EXPECT_EQ(FormatBasicDate(kMay24), "20130524T000000Z");

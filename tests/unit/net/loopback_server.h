@@ -1,4 +1,4 @@
-// A server on 127.0.0.1 whose every byte a test decides.
+// A server on 127.0.0.1 that sends the bytes of a test.
 #pragma once
 
 #include <arpa/inet.h>
@@ -31,7 +31,7 @@ class ServerConnection {
     setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &bound, sizeof bound);
   }
 
-  // A request's head with its blank line, or "" if no more comes.
+  // Returns the head of a request with its blank line, or "" at the end.
   std::string ReadHead() {
     while (true) {
       const size_t end = read_.find("\r\n\r\n");
@@ -40,7 +40,7 @@ class ServerConnection {
     }
   }
 
-  // Fewer bytes if the client ends before.
+  // Returns fewer bytes if the client closes earlier.
   std::string ReadBody(size_t size) {
     while (read_.size() < size && ReadMore()) {
     }
@@ -56,18 +56,18 @@ class ServerConnection {
     return true;
   }
 
-  // Until the client closes, or the server is stopped.
+  // Waits until the client closes the connection, or the server stops.
   void WaitForEnd() {
     while (ReadMore()) read_.clear();
   }
 
-  // From here on the kernel takes little that is not read.
+  // From here on the kernel buffers little unread data.
   void KeepBufferSmall() {
     const int size = 32768;
     setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
   }
 
-  // The connection's end will be a reset.
+  // Makes the connection end with a reset.
   void Reset() {
     const linger none{1, 0};
     setsockopt(socket_, SOL_SOCKET, SO_LINGER, &none, sizeof none);
@@ -96,7 +96,7 @@ inline std::string Answer(int status, std::string_view body, std::string_view he
                 body);
 }
 
-// Of a head, "" if there is none of that name (in lower case).
+// Returns a header of a head by its lower-case name; "" if it is missing.
 inline std::string HeaderOf(const std::string &head, std::string_view name) {
   const std::string wanted = StrCat("\n", name, ":");
   const size_t at = ToLower(head).find(wanted);
@@ -109,11 +109,11 @@ inline size_t BodySize(const std::string &head) {
   return static_cast<size_t>(ParseInt(HeaderOf(head, "content-length")).value_or(0));
 }
 
-// Runs a function for each connection, in a thread of its own.
+// Runs a function for each connection in a separate thread.
 class LoopbackServer {
  public:
   using Handler = std::function<void(ServerConnection &)>;
-  // From a request's head and body to the whole answer.
+  // Returns the whole answer to a request's head and body.
   using Responder = std::function<std::string(const std::string &head, const std::string &body)>;
 
   explicit LoopbackServer(Handler handler) : handler_(std::move(handler)) {
@@ -132,7 +132,7 @@ class LoopbackServer {
     acceptor_ = std::thread([this] { Accept(); });
   }
 
-  // Answers request after request on each connection.
+  // Answers all requests on each connection.
   static std::unique_ptr<LoopbackServer> Answering(Responder responder) {
     return std::make_unique<LoopbackServer>([respond = std::move(responder)](
                                                 ServerConnection &connection) {

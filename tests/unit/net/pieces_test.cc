@@ -24,7 +24,7 @@ TEST(PieceReader, JoinsPieces) {
   }
 }
 
-TEST(PieceReader, GoesToAnyOffset) {
+TEST(PieceReader, SeeksToAnyOffset) {
   const std::vector<ByteSpan> pieces = {AsBytes("abc"), {}, AsBytes("de")};
   PieceReader reader(pieces);
   const std::string all = "abcde";
@@ -35,7 +35,7 @@ TEST(PieceReader, GoesToAnyOffset) {
   EXPECT_FALSE(reader.Seek(6));
 }
 
-TEST(PieceReader, OfNothing) {
+TEST(PieceReader, WithoutPieces) {
   PieceReader reader({});
   EXPECT_EQ(ReadAll(reader, 4), "");
   EXPECT_TRUE(reader.Seek(0));

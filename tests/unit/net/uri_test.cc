@@ -29,7 +29,7 @@ TEST(Uri, HasItsParts) {
   EXPECT_EQ(uri.Authority(), "bucket.s3.example:8443");
 }
 
-TEST(Uri, FillsInWhatIsLeftOut) {
+TEST(Uri, FillsInMissingParts) {
   const Uri plain = Parsed("http://a");
   EXPECT_EQ(plain.port, 80);
   EXPECT_EQ(plain.path, "/");
@@ -44,20 +44,20 @@ TEST(Uri, FillsInWhatIsLeftOut) {
   EXPECT_EQ(Parsed("https://a:80").Authority(), "a:80");
 }
 
-TEST(Uri, KnowsIpv6) {
+TEST(Uri, SupportsIpv6) {
   EXPECT_EQ(Parsed("http://[FD00:ec2::23]/x").host, "[fd00:ec2::23]");
   EXPECT_EQ(Parsed("http://[::1]:9000").port, 9000);
   EXPECT_EQ(Parsed("http://[::1]:9000").Authority(), "[::1]:9000");
 }
 
-TEST(Uri, SaysThatThereIsUserInfo) {
+TEST(Uri, ReportsUserInfo) {
   const Uri uri = Parsed("http://user:p@ss@host/x");
   EXPECT_TRUE(uri.has_user_info);
   EXPECT_EQ(uri.host, "host");
   EXPECT_FALSE(Parsed("http://host/x@y").has_user_info);
 }
 
-TEST(Uri, RefusesWhatCannotBeSent) {
+TEST(Uri, RefusesInvalidUrls) {
   for (const std::string_view text : {"",
                                       "/x",
                                       "a",
@@ -113,7 +113,7 @@ TEST(Uri, KeepsSecretsOutOfMessages) {
   EXPECT_THAT(uri.GetStatus().Message(), HasSubstr("byte 24"));
 }
 
-TEST(PercentEncode, KeepsTheUnreservedOnly) {
+TEST(PercentEncode, KeepsOnlyUnreservedCharacters) {
   const std::string kept = "AZaz09-._~";
   EXPECT_EQ(PercentEncode(kept), kept);
   EXPECT_EQ(PercentEncode(" /+*%=&\xC3\xA9"), "%20%2F%2B%2A%25%3D%26%C3%A9");
@@ -121,7 +121,7 @@ TEST(PercentEncode, KeepsTheUnreservedOnly) {
   EXPECT_EQ(PercentEncode(""), "");
 }
 
-TEST(PercentDecode, TurnsAllBytesBack) {
+TEST(PercentDecode, DecodesAllBytes) {
   std::string all;
   for (int i = 0; i < 256; ++i) all.push_back(static_cast<char>(i));
   EXPECT_EQ(*PercentDecode(PercentEncode(all)), all);
@@ -129,7 +129,7 @@ TEST(PercentDecode, TurnsAllBytesBack) {
   EXPECT_EQ(*PercentDecode("a+b%2Bc", Pluses::kAreSpaces), "a b+c");
 }
 
-TEST(PercentDecode, RefusesHalfEscapes) {
+TEST(PercentDecode, RefusesIncompleteEscapes) {
   for (const char *text : {"%", "a%2", "%g0", "%0g", "100%"}) {
     EXPECT_EQ(PercentDecode(text).GetStatus().GetCode(), Code::kInvalidArgument) << text;
   }

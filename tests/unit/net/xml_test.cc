@@ -16,7 +16,7 @@ Element Parsed(std::string_view text) {
   return element.IsOk() ? *element : Element{};
 }
 
-// Why it is refused, or "" if it is not.
+// Returns why the text is refused, or "" if it is accepted.
 std::string Fault(std::string_view text) {
   const auto element = ParseXml(text);
   if (element.IsOk()) return "";
@@ -70,9 +70,9 @@ TEST(Xml, JoinsTextAroundCommentsAndCharacterData) {
   EXPECT_EQ(Parsed("<a> <b/> x </a>").text, "  x ");
 }
 
-TEST(Xml, TakesAByteOrderMarkAndSpaceAround) {
+TEST(Xml, AcceptsAByteOrderMarkAndSurroundingSpace) {
   EXPECT_EQ(Parsed("\xEF\xBB\xBF<?xml version='1.0'?><!-- c --> <a/> <!-- d -->\n").name, "a");
-  // A server that keeps a client waiting sends blanks first.
+  // A server sends blanks first to keep a waiting client connected.
   EXPECT_EQ(Parsed("  \n<?xml version='1.0'?><a/>").name, "a");
 }
 
@@ -89,16 +89,16 @@ TEST(Xml, RefusesWrongEntities) {
   }
 }
 
-TEST(Xml, SaysWhereItIsWrong) {
+TEST(Xml, ReportsTheOffset) {
   EXPECT_EQ(Fault(""), "XML at byte 0: no element");
   EXPECT_EQ(Fault("hello"), "XML at byte 0: text outside of an element");
   EXPECT_EQ(Fault("<a>hello"), "XML at byte 8: an element without an end");
   EXPECT_EQ(Fault("<a><b></a>"), "XML at byte 8: the end of an element that is not open here");
-  EXPECT_EQ(Fault("<a/><b/>"), "XML at byte 4: something behind the outermost element");
+  EXPECT_EQ(Fault("<a/><b/>"), "XML at byte 4: text after the outermost element");
   EXPECT_EQ(Fault("<a>\x01</a>"), "XML at byte 3: a control character");
 }
 
-TEST(Xml, RefusesWhatIsCutAtAnyByte) {
+TEST(Xml, RefusesTextTruncatedAtAnyByte) {
   const std::string whole =
       "<?xml version='1.0'?><!-- c --><a b='c'><d>1&amp;<![CDATA[x]]></d><e/></a>";
   Parsed(whole);
@@ -107,7 +107,7 @@ TEST(Xml, RefusesWhatIsCutAtAnyByte) {
   }
 }
 
-TEST(Xml, RefusesWhatIsMalformed) {
+TEST(Xml, RefusesMalformedText) {
   for (const char *text : {"<a",
                            "<a b>",
                            "<a b=c/>",
@@ -155,8 +155,8 @@ TEST(Xml, HasLimits) {
               HasSubstr("64 MiB"));
 }
 
-TEST(Xml, TakesTimeInProportion) {
-  // Each of these would take hours if the time grew with the square.
+TEST(Xml, TakesLinearTime) {
+  // Each of these would take hours in quadratic time.
   const size_t count = 2000000;
   std::string entities = "<a>";
   std::string unclosed = "<a>";

@@ -39,7 +39,7 @@ class HookLifeTest : public HookFixture {
   }
   void FailAt(Call failing, Code code) {
     store_->SetFault([failing, code](Call call, const std::string &name) {
-      return call == failing ? Status(code, name + ": as told") : Status::Ok();
+      return call == failing ? Status(code, name + ": as set") : Status::Ok();
     });
   }
 };
@@ -65,7 +65,7 @@ TEST_F(HookLifeTest, AnUnfinishedOneIs) {
   EXPECT_TRUE(Hook::Open(options_).IsOk());
 }
 
-TEST_F(HookLifeTest, ABadExpressionIsToldAtOnce) {
+TEST_F(HookLifeTest, ABadExpressionIsReportedByOpen) {
   options_.include_regexes = {"("};
   EXPECT_EQ(OpenError().GetCode(), Code::kInvalidConfig);
 }
@@ -159,7 +159,7 @@ TEST_F(HookLifeTest, AProcessThatSavedNothingAsksBeforeItEndsTheTrial) {
   EXPECT_THAT(store_->Files(), IsEmpty());
 }
 
-TEST_F(HookLifeTest, TheClaimIsGivenUpAtTheEnd) {
+TEST_F(HookLifeTest, TheClaimIsReleasedByClose) {
   Step();
   EXPECT_EQ(*store_->Acquire("claim.smd"), nullptr);
   Close();
@@ -246,7 +246,7 @@ TEST_F(HookLifeTest, CollectionsAreWrittenAtTheEndOfAJobThatSavedNothing) {
   EXPECT_NE(Find(Collections(), "losses"), nullptr);
 }
 
-TEST_F(HookLifeTest, CollectionsAreWrittenWhenAskedFor) {
+TEST_F(HookLifeTest, CollectionsAreWrittenByExport) {
   Expect(TheHook().ExportCollections());
   EXPECT_TRUE(HasFile(kCollections));
   FailAt(Call::kCommit, Code::kPermission);
@@ -318,15 +318,15 @@ TEST_F(HookLifeTest, WithoutCloseEndedStepsAreWrittenAndTheTrialLooksUnfinished)
 
 // ---- failures ----------------------------------------------------------------------------
 
-TEST_F(HookLifeTest, AFullDiskIsToldAndTrainingGoesOn) {
+TEST_F(HookLifeTest, AFullDiskIsReportedAndTrainingContinues) {
   Step();
   Flush();
   FailAt(Call::kAppend, Code::kNoSpace);
   Begin();
   Save("loss", Floats({1}));
-  Status told = TheHook().EndStep();
-  if (told.IsOk()) told = TheHook().Flush(Deadline::Never());
-  EXPECT_EQ(told.GetCode(), Code::kNoSpace);
+  Status reported = TheHook().EndStep();
+  if (reported.IsOk()) reported = TheHook().Flush(Deadline::Never());
+  EXPECT_EQ(reported.GetCode(), Code::kNoSpace);
   store_->SetFault({});
   Step();
   Close();
@@ -352,7 +352,7 @@ TEST_F(HookLifeTest, ReportedLateAFailureStopsNoTraining) {
   EXPECT_EQ(TheHook().Counts().steps_failed, 20);
 }
 
-TEST_F(HookLifeTest, ReportedLateADroppedStepIsToldInTheEnd) {
+TEST_F(HookLifeTest, ReportedLateADroppedStepIsReportedByClose) {
   options_.queue = {
       .capacity = 100, .policy = QueuePolicy::kDrop, .spill_folder = {}, .reports_late = true};
   options_.include_regexes = {"^w"};
@@ -374,7 +374,7 @@ TEST_F(HookLifeTest, ReportedLateADroppedStepIsToldInTheEnd) {
   EXPECT_EQ(TheHook().Counts().steps_dropped, 2);
 }
 
-TEST_F(HookLifeTest, ADroppedStepIsToldByTheCallThatEndsIt) {
+TEST_F(HookLifeTest, ADroppedStepIsReportedByTheCallThatEndsIt) {
   options_.queue.capacity = 100;
   options_.queue.policy = QueuePolicy::kDrop;
   options_.include_regexes = {"^w"};

@@ -107,7 +107,7 @@ TEST_F(HookOptionsTest, AWorkersNameMustFitIntoAFilesName) {
   EXPECT_EQ(options_.worker, "worker_0");
 }
 
-TEST_F(HookOptionsTest, AnUnknownNameIsToldWithTheNearest) {
+TEST_F(HookOptionsTest, AnUnknownNameIsReportedWithTheNearest) {
   const Status status = options_.Set("queue_byte", "1");
   EXPECT_EQ(status.GetCode(), Code::kInvalidArgument);
   EXPECT_THAT(status.Message(), HasSubstr("did you mean 'queue_bytes'?"));
@@ -215,11 +215,45 @@ TEST_F(HookOptionsLoadTest, AMissingFileIsNotFound) {
   EXPECT_THAT(status.Message(), HasSubstr("/nowhere/hook.json"));
 }
 
-TEST_F(HookOptionsLoadTest, UnknownKeysMayBePassedOver) {
-  Write(R"({"LocalPath": "there", "Profiler": {}})");
-  EXPECT_EQ(options_.Load(path_).GetCode(), Code::kInvalidConfig);
+TEST_F(HookOptionsLoadTest, WarnsOfUnknownKeysAndBadValues) {
+  std::vector<std::string> lines;
+  options_.logger =
+      Logger(LogLevel::kWarning, [&](LogLevel, const std::string &line) { lines.push_back(line); });
+  Write(R"({"LocalPath": "there", "S3Path": "s3://b/p", "HookParameters": {"save_all": 1}})");
+  EXPECT_TRUE(options_.Load(path_).IsOk());
+  EXPECT_EQ(options_.out_dir, "there");
+  EXPECT_TRUE(options_.saves_all);
+  EXPECT_THAT(
+      lines,
+      ElementsAre(path_ + ": the document has the unknown key 'S3Path'; it is ignored",
+                  path_ + ": HookParameters.save_all: expected true or false, found 1; it is read "
+                          "as true"));
+}
+
+TEST_F(HookOptionsLoadTest, RefusesThemInStrictMode) {
+  Write(R"({"LocalPath": "there", "Profiler": {}, "HookParameters": {"save_all": 1}})");
+  setenv("SMDEBUG_STRICT_CONFIG", "1", 1);
+  const Status status = options_.Load(path_);
+  EXPECT_EQ(status.GetCode(), Code::kInvalidConfig);
+  EXPECT_THAT(status.Message(), HasSubstr("the unknown key 'Profiler'; "));
+  EXPECT_THAT(status.Message(), HasSubstr("HookParameters.save_all: expected true or false"));
   setenv("SMDEBUG_STRICT_CONFIG", "0", 1);
   EXPECT_TRUE(options_.Load(path_).IsOk());
+}
+
+TEST_F(HookOptionsLoadTest, SaysWhatIsNeverSaved) {
+  std::vector<std::string> lines;
+  options_.logger =
+      Logger(LogLevel::kInfo, [&](LogLevel, const std::string &line) { lines.push_back(line); });
+  Write(R"({"CollectionConfigurations": [{"CollectionName": "losses",
+            "CollectionParameters": {"end_step": 0}}, {"CollectionName": "weights",
+            "CollectionParameters": {"train.end_step": 0, "eval.end_step": 4}}]})");
+  ASSERT_TRUE(options_.Load(path_).IsOk());
+  options_.LogWhatIsNeverSaved();
+  EXPECT_THAT(lines, ElementsAre("nothing of collection 'losses' is saved in mode TRAIN, EVAL, "
+                                 "PREDICT, GLOBAL: end_step is not after start_step",
+                                 "nothing of collection 'weights' is saved in mode TRAIN: end_step "
+                                 "is not after start_step"));
 }
 
 TEST_F(HookOptionsLoadTest, TensorboardIsTheConfigurationsButInAJobOfTheService) {

@@ -130,6 +130,8 @@ TEST_F(HookTest, AnIncludedExpressionGoesToTheDefaultCollection) {
   Begin();
   EXPECT_TRUE(TheHook().Wants("relu_1"));
   EXPECT_FALSE(TheHook().Wants("not relu"));
+  EXPECT_THAT(TheHook().Collections().Find("default")->Tensors(), testing::IsEmpty());
+  Save("relu_1", Floats({1}));
   EXPECT_THAT(TheHook().Collections().Find("default")->Tensors(), ElementsAre("relu_1"));
 }
 
@@ -219,7 +221,7 @@ TEST_F(HookTest, ReductionsMayKeepTheOutputNumbersOfTensorFlow) {
   EXPECT_THAT(At(0).names, ElementsAre("smdebug/reductions/max/w:0"));
 }
 
-TEST_F(HookTest, AReductionThatCannotBeIsLeftOut) {
+TEST_F(HookTest, AReductionThatCannotBeComputedIsSkipped) {
   config::ReductionConfig reductions;
   ASSERT_TRUE(reductions.AddList("min,sum").IsOk());
   options_.reduction_config = reductions;
@@ -257,7 +259,7 @@ TEST_F(HookTest, UnsignedTotalsAreSavedAsDoubles) {
   EXPECT_THAT((*event)->shape, ElementsAre(1));
 }
 
-TEST_F(HookTest, LentMemoryIsGivenBackExactlyOnce) {
+TEST_F(HookTest, BorrowedMemoryIsReleasedExactlyOnce) {
   options_.include_regexes = {"^w"};
   const Floats large = Floats::Counting(100'000);
   int released = 0;
@@ -332,7 +334,7 @@ TEST_F(HookTest, WhatIsLeftOfAJobWithoutStepsIsItsFirst) {
   EXPECT_EQ(At(0).index.mode_step, 0);
 }
 
-TEST_F(HookTest, ATensorSavedByHandIsCopiedAndJoinsItsCollections) {
+TEST_F(HookTest, ACustomTensorIsCopiedAndJoinsItsCollections) {
   std::vector<float> numbers = {1, 2};
   const std::array<int64_t, 1> shape = {2};
   const tensor::View view{numbers.data(), shape, {}, tensor::DType::kFloat32};
@@ -352,7 +354,7 @@ TEST_F(HookTest, ATensorSavedByHandIsCopiedAndJoinsItsCollections) {
   EXPECT_THAT(At(1).names, ElementsAre("loss")) << "once";
 }
 
-TEST_F(HookTest, ATensorSavedByHandNeedsACollectionThatSavesRawOnes) {
+TEST_F(HookTest, ACustomTensorNeedsACollectionThatSavesRawOnes) {
   TheHook().Collections().GetOrCreate("reduced")->SetReductionConfig(config::ReductionConfig());
   Expect(TheHook().SaveCustom("x", Floats({1}), {"reduced"}));
   Expect(TheHook().SaveCustom("y", Floats({1}), {"reduced", "default"}));

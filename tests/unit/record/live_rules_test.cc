@@ -17,12 +17,21 @@ using testing::SizeIs;
 
 class LiveRulesTest : public HookFixture {
  protected:
-  std::shared_ptr<rules::SharedPanel> PanelOf(rules::Action action) {
-    auto shared = std::make_shared<rules::SharedPanel>();
-    auto detector = rules::MakeDetector("VanishingGradient", {}, rules::Profile::kAws);
-    const MutexLock lock(shared->mutex);
-    shared->panel.Add(*std::move(detector), action);
-    return shared;
+  const std::shared_ptr<int> job_ = std::make_shared<int>();
+  static std::shared_ptr<rules::RuleSet> RulesOf(std::initializer_list<const char *> rules,
+                                                 rules::Action action = rules::Action::kWarn) {
+    auto set = std::make_shared<rules::RuleSet>();
+    for (const char *rule : rules) {
+      Expect(set->Add(*rules::BuiltinRule(rule, {}, rules::Profile::kAws), action));
+    }
+    return set;
+  }
+  static std::shared_ptr<rules::RuleSet> RulesOf(rules::Action action) {
+    return RulesOf({"VanishingGradient"}, action);
+  }
+  Status Attach(const std::shared_ptr<rules::RuleSet> &set) {
+    auto evaluation = rules::Evaluation::Begin(set, job_);
+    return evaluation.IsOk() ? TheHook().Attach(*std::move(evaluation)) : evaluation.GetStatus();
   }
   void StepWith(float gradient) {
     Begin();
@@ -31,52 +40,49 @@ class LiveRulesTest : public HookFixture {
   }
 };
 
-TEST_F(LiveRulesTest, JudgeEveryStepWhateverIsSaved) {
+TEST_F(LiveRulesTest, EvaluateEveryStepWhateverIsSaved) {
   SaveEvery(100);
-  Expect(TheHook().Watch(PanelOf(rules::Action::kStop)));
+  Expect(Attach(RulesOf(rules::Action::kStop)));
   StepWith(1);
-  EXPECT_EQ(TheHook().Advice(), rules::Action::kContinue);
+  EXPECT_EQ(TheHook().LastAction(), rules::Action::kContinue);
   StepWith(1e-9F);
-  EXPECT_EQ(TheHook().Advice(), rules::Action::kStop);
+  EXPECT_EQ(TheHook().LastAction(), rules::Action::kStop);
   StepWith(1);
-  EXPECT_EQ(TheHook().Advice(), rules::Action::kContinue);
-  const std::vector<rules::Verdict> verdicts = TheHook().TakeVerdicts();
-  ASSERT_THAT(verdicts, SizeIs(1));
-  EXPECT_EQ(verdicts[0].place.step, 1);
-  EXPECT_EQ(verdicts[0].tensor, "gradient/w");
-  EXPECT_EQ(verdicts[0].worker, "worker_0");
-  EXPECT_THAT(TheHook().TakeVerdicts(), IsEmpty());
+  EXPECT_EQ(TheHook().LastAction(), rules::Action::kContinue);
+  const std::vector<rules::Finding> findings = TheHook().TakeFindings();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].place.step, 1);
+  EXPECT_EQ(findings[0].tensor, "gradient/w");
+  EXPECT_EQ(findings[0].worker, "worker_0");
+  EXPECT_THAT(TheHook().TakeFindings(), IsEmpty());
 }
 
-TEST_F(LiveRulesTest, JudgeTheStepsThatTheirConfigSaves) {
+TEST_F(LiveRulesTest, EvaluateTheStepsThatTheirConfigSelects) {
   SaveEvery(100);
-  const auto shared = PanelOf(rules::Action::kStop);
-  {
-    const MutexLock lock(shared->mutex);
-    config::SaveConfig saves;
-    saves.SetAll({.interval = 3, .end = {}, .steps = {1}});
-    shared->panel.SetSaveConfig(saves);
-  }
-  Expect(TheHook().Watch(shared));
-  std::vector<rules::Action> advice;
+  const auto set = RulesOf(rules::Action::kStop);
+  config::SaveConfig saves;
+  saves.SetAll({.interval = 3, .end = {}, .steps = {1}});
+  Expect(set->SetSaveConfig(saves));
+  Expect(Attach(set));
+  std::vector<rules::Action> actions;
   for (int step = 0; step < 5; ++step) {
     Begin();
-    const bool is_looked_at = step % 3 == 0 || step == 1;
-    EXPECT_EQ(TheHook().SavesStep(), is_looked_at) << step;
-    EXPECT_EQ(TheHook().Wants("gradient/w"), is_looked_at) << step;
+    const bool is_evaluated = step % 3 == 0 || step == 1;
+    EXPECT_EQ(TheHook().SavesStep(), is_evaluated) << step;
+    EXPECT_EQ(TheHook().Wants("gradient/w"), is_evaluated) << step;
     Save("gradient/w", Floats({0}));
     End();
-    advice.push_back(TheHook().Advice());
+    actions.push_back(TheHook().LastAction());
   }
   constexpr auto kContinue = rules::Action::kContinue;
   constexpr auto kStop = rules::Action::kStop;
-  EXPECT_THAT(advice, ElementsAre(kStop, kStop, kContinue, kStop, kContinue));
-  EXPECT_THAT(TheHook().TakeVerdicts(), SizeIs(3));
+  EXPECT_THAT(actions, ElementsAre(kStop, kStop, kContinue, kStop, kContinue));
+  EXPECT_THAT(TheHook().TakeFindings(), SizeIs(3));
 }
 
-TEST_F(LiveRulesTest, TheHookWantsWhatTheyLookAt) {
+TEST_F(LiveRulesTest, TheHookWantsTheirTensors) {
   SaveEvery(100);
-  Expect(TheHook().Watch(PanelOf(rules::Action::kWarn)));
+  Expect(Attach(RulesOf(rules::Action::kWarn)));
   StepWith(1);
   Begin();
   EXPECT_TRUE(TheHook().SavesStep());
@@ -87,7 +93,7 @@ TEST_F(LiveRulesTest, TheHookWantsWhatTheyLookAt) {
 }
 
 TEST_F(LiveRulesTest, AChangedCollectionCountsFromTheNextStepOn) {
-  Expect(TheHook().Watch(PanelOf(rules::Action::kWarn)));
+  Expect(Attach(RulesOf(rules::Action::kWarn)));
   Begin();
   EXPECT_FALSE(TheHook().Wants("my tensor"));
   End();
@@ -99,37 +105,30 @@ TEST_F(LiveRulesTest, AChangedCollectionCountsFromTheNextStepOn) {
 
 TEST_F(LiveRulesTest, BeginBetweenSteps) {
   Begin();
-  EXPECT_EQ(TheHook().Watch(PanelOf(rules::Action::kWarn)).GetCode(), Code::kWrongState);
+  EXPECT_EQ(Attach(RulesOf(rules::Action::kWarn)).GetCode(), Code::kWrongState);
   End();
 }
 
-TEST_F(LiveRulesTest, AnotherPanelKeepsWhatWasNotTaken) {
-  Expect(TheHook().Watch(PanelOf(rules::Action::kWarn)));
+TEST_F(LiveRulesTest, AnotherRuleSetKeepsWhatWasNotTaken) {
+  Expect(Attach(RulesOf(rules::Action::kWarn)));
   StepWith(0);
-  Expect(TheHook().Watch(PanelOf(rules::Action::kStop)));
+  Expect(Attach(RulesOf(rules::Action::kStop)));
   StepWith(0);
   std::vector<rules::Action> asked;
-  for (const rules::Verdict &verdict : TheHook().TakeVerdicts()) asked.push_back(verdict.action);
+  for (const rules::Finding &finding : TheHook().TakeFindings()) asked.push_back(finding.action);
   EXPECT_THAT(asked, ElementsAre(rules::Action::kWarn, rules::Action::kStop));
 }
 
 TEST_F(LiveRulesTest, SeeWhatWasSavedByHand) {
-  Expect(TheHook().Watch(PanelOf(rules::Action::kWarn)));
+  Expect(Attach(RulesOf(rules::Action::kWarn)));
   Begin();
   Expect(TheHook().SaveCustom("gradient/mine", Floats({0}), {}));
   End();
-  EXPECT_THAT(TheHook().TakeVerdicts(), SizeIs(1));
+  EXPECT_THAT(TheHook().TakeFindings(), SizeIs(1));
 }
 
 TEST_F(LiveRulesTest, SeeTextsAndTimes) {
-  auto shared = std::make_shared<rules::SharedPanel>();
-  {
-    const MutexLock lock(shared->mutex);
-    for (const char *rule : {"TreeDepth", "StalledTrainingRule"}) {
-      shared->panel.Add(*rules::MakeDetector(rule, {}, rules::Profile::kAws));
-    }
-  }
-  Expect(TheHook().Watch(shared));
+  Expect(Attach(RulesOf({"TreeDepth", "StalledTrainingRule"})));
   const std::array<const char *, 1> texts = {"0-31"};
   const std::array<int64_t, 1> shape = {1};
   Begin();
@@ -139,16 +138,40 @@ TEST_F(LiveRulesTest, SeeTextsAndTimes) {
   Begin();
   End();
   std::vector<std::string> found;
-  for (const rules::Verdict &verdict : TheHook().TakeVerdicts()) found.push_back(verdict.rule);
+  for (const rules::Finding &finding : TheHook().TakeFindings()) found.push_back(finding.rule);
   EXPECT_THAT(found, ElementsAre("TreeDepth", "StalledTrainingRule"));
 }
 
-TEST_F(LiveRulesTest, AWorkerThatRecordsNothingIsNotJudged) {
+TEST_F(LiveRulesTest, SeeStridedTexts) {
+  Expect(Attach(RulesOf({"TreeDepth"})));
+  const std::array<const char *, 3> texts = {"0-31", "0-0", "0-0"};
+  const std::array<int64_t, 1> shape = {2};
+  const std::array<int64_t, 1> strides = {2};
+  Begin();
+  Save("trees/ID", {texts.data(), shape, strides, tensor::DType::kString});
+  End();
+  EXPECT_THAT(TheHook().TakeFindings(), SizeIs(1));
+}
+
+TEST_F(LiveRulesTest, ASetBelongsToOneHook) {
+  const auto set = RulesOf(rules::Action::kWarn);
+  Expect(Attach(set));
+  EXPECT_TRUE(TheHook().IsAttached(*set));
+  EXPECT_EQ(Attach(set).GetCode(), Code::kWrongState);
+  StepWith(0);
+  Expect(Attach(RulesOf(rules::Action::kStop)));
+  EXPECT_FALSE(TheHook().IsAttached(*set));
+  const auto other_job = std::make_shared<int>();
+  EXPECT_EQ(rules::Evaluation::Begin(set, other_job).GetStatus().GetCode(), Code::kWrongState);
+  Expect(Attach(set));
+}
+
+TEST_F(LiveRulesTest, AWorkerThatRecordsNothingIsNotEvaluated) {
   options_.worker = "worker_1";
   options_.num_workers = 2;
-  Expect(TheHook().Watch(PanelOf(rules::Action::kStop)));
+  Expect(Attach(RulesOf(rules::Action::kStop)));
   StepWith(0);
-  EXPECT_EQ(TheHook().Advice(), rules::Action::kContinue);
+  EXPECT_EQ(TheHook().LastAction(), rules::Action::kContinue);
 }
 
 }  // namespace

@@ -40,18 +40,26 @@ TEST_F(SpillFolderTest, GivesBackWhatWasParked) {
 }
 
 TEST_F(SpillFolderTest, IsBounded) {
-  EXPECT_TRUE(spill_->HasRoomFor(10));
-  EXPECT_FALSE(spill_->HasRoomFor(11));
   Batch batch = BatchOf("abcd", "efgh");
   const auto name = spill_->Park(batch);
   ASSERT_TRUE(name.IsOk());
-  EXPECT_TRUE(spill_->HasRoomFor(2));
-  EXPECT_FALSE(spill_->HasRoomFor(3));
+  EXPECT_FALSE(name->empty());
+  EXPECT_EQ(*spill_->Park(BatchOf("abc", "")), "");
+  EXPECT_EQ(Files(), 1U);
+  EXPECT_NE(*spill_->Park(BatchOf("ab", "")), "");
   ASSERT_TRUE(spill_->Fetch(*name, &batch).IsOk());
-  EXPECT_TRUE(spill_->HasRoomFor(10));
+  EXPECT_NE(*spill_->Park(BatchOf("abcd", "efgh")), "");
 }
 
-TEST_F(SpillFolderTest, RemovesWhatNobodyFetched) {
+TEST_F(SpillFolderTest, ForgetsAFileThatNobodyFetched) {
+  const auto name = spill_->Park(BatchOf("abcd", "efgh"));
+  ASSERT_TRUE(name.IsOk());
+  ASSERT_TRUE(spill_->Forget(*name, 8).IsOk());
+  EXPECT_EQ(Files(), 0U);
+  EXPECT_NE(*spill_->Park(BatchOf("abcd", "efgh")), "");
+}
+
+TEST_F(SpillFolderTest, RemovesFilesThatNobodyFetched) {
   ASSERT_TRUE(spill_->Park(BatchOf("a", "b")).IsOk());
   ASSERT_TRUE(spill_->Park(BatchOf("c", "d")).IsOk());
   EXPECT_EQ(Files(), 2U);

@@ -84,7 +84,14 @@ TEST_F(StateStoreTest, AFileOfSomethingElseIsCorrupt) {
   for (const char *text :
        {"", "nonsense", "{}", "[1]", "[{}]", R"([{"training-run": 0}])",
         R"([{"training-run": "x", "latest-global-step-seen": 1, "latest-mode-step": {}}])",
-        R"([{"training-run": 0, "latest-global-step-seen": 1, "latest-mode-step": {"X": 1}}])"}) {
+        R"([{"training-run": 0, "latest-global-step-seen": 1, "latest-mode-step": {"X": 1}}])",
+        R"([{"training-run": 0, "latest-global-step-seen": 9223372036854775807,)"
+        R"( "latest-mode-step": {}}])",
+        R"([{"training-run": 0, "latest-global-step-seen": -2, "latest-mode-step": {}}])",
+        R"([{"training-run": 9223372036854775807, "latest-global-step-seen": 1,)"
+        R"( "latest-mode-step": {}}])",
+        R"([{"training-run": 0, "latest-global-step-seen": 1,)"
+        R"( "latest-mode-step": {"TRAIN": 9223372036854775807}}])"}) {
     folder_.Write("metadata.json", text);
     const Status status = OpenError();
     EXPECT_EQ(status.GetCode(), Code::kCorruptData) << text;

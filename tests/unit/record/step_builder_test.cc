@@ -20,7 +20,8 @@ class StepBuilderTest : public testing::Test {
  protected:
   void Add(std::string_view name, const tensor::View &view,
            std::shared_ptr<const void> owner = nullptr) {
-    const Status status = builder_.Add(name, view, kContext, std::move(owner));
+    SharedOwner shared(owner);
+    const Status status = builder_.Add(name, view, kContext, owner ? &shared : nullptr);
     ASSERT_TRUE(status.IsOk()) << status.Message();
   }
   // The bytes of all batches in a row, the last one with the rest.
@@ -106,7 +107,7 @@ TEST_F(StepBuilderTest, TensorsThatEndAtAChunksEndAreWhole) {
   }
 }
 
-TEST_F(StepBuilderTest, WhatIsLentIsNotCopied) {
+TEST_F(StepBuilderTest, BorrowedMemoryIsNotCopied) {
   const Floats large = Floats::Counting(10'000);
   const auto owner = std::make_shared<int>(0);
   Add("large", large, owner);
@@ -120,7 +121,7 @@ TEST_F(StepBuilderTest, WhatIsLentIsNotCopied) {
   EXPECT_EQ(owner.use_count(), 1);
 }
 
-TEST_F(StepBuilderTest, WhatIsLentIsPushedOnceItIsLarge) {
+TEST_F(StepBuilderTest, BorrowedMemoryIsPushedOnceItIsLarge) {
   const Floats large = Floats::Counting(kChunkFloats);
   Add("large", large, std::make_shared<int>(0));
   ASSERT_THAT(batches_, SizeIs(1));

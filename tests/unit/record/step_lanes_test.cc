@@ -28,7 +28,7 @@ class StepLanesTest : public testing::Test {
     } else {
       lane.items.pop_front();
     }
-    lanes_.GiveBack(lane, kind == Kind::kIndex || kind == Kind::kPut);
+    lanes_.GiveBack(lane, kind == Kind::kIndex || kind == Kind::kFile);
   }
 
   StepLanes lanes_{4};
@@ -64,19 +64,19 @@ TEST_F(StepLanesTest, AnIndexWaitsForThoseOfTheStepsBefore) {
 
 TEST_F(StepLanesTest, ASmallFileWaitsForAllBefore) {
   AddStep();
-  lanes_.Add(nullptr, ItemOf(Kind::kPut));
+  lanes_.Add(nullptr, ItemOf(Kind::kFile));
   const auto lane = lanes_.Take();
   EXPECT_EQ(lanes_.Take(), nullptr);
   FinishItem(*lane);
   FinishItem(*lanes_.Take());
   const auto put = lanes_.Take();
   ASSERT_NE(put, nullptr);
-  EXPECT_EQ(put->items.front().kind, Kind::kPut);
+  EXPECT_EQ(put->items.front().kind, Kind::kFile);
 }
 
 TEST_F(StepLanesTest, BatchesOfAStepFollowEachOtherPastSmallFiles) {
   const auto step = AddStep(Kind::kBatch);
-  lanes_.Add(nullptr, ItemOf(Kind::kPut));
+  lanes_.Add(nullptr, ItemOf(Kind::kFile));
   lanes_.Add(step, ItemOf(Kind::kSeal));
   EXPECT_EQ(lanes_.Take()->items.size(), 2U);
 }
@@ -88,7 +88,7 @@ TEST_F(StepLanesTest, AStepThatIsGivenUpHoldsNobodyUp) {
   const auto second_lane = lanes_.Take();
   FinishItem(*second_lane);
   EXPECT_EQ(lanes_.Take(), nullptr);
-  first->is_given_up = true;
+  first->is_dropped = true;
   const auto given_up = lanes_.Take();
   ASSERT_EQ(given_up->step, first);
   lanes_.GiveBack(*given_up, true);
@@ -120,7 +120,7 @@ TEST_F(StepLanesTest, TheRestIsTakenOutButWhatIsAboutToBeComplete) {
   const auto under_way = AddStep();
   const auto lane = lanes_.Take();
   const auto waiting = AddStep(Kind::kBatch);
-  const auto rest = lanes_.TakeOutRest();
+  const auto rest = lanes_.RemoveRest();
   ASSERT_EQ(rest.size(), 1U);
   EXPECT_EQ(rest[0]->step, waiting);
   FinishItem(*lane);
@@ -132,7 +132,7 @@ TEST_F(StepLanesTest, ASmallFileMayGoBeforeAStepThatIsBeingWritten) {
   const auto step = AddStep(Kind::kBatch);
   const auto first = lanes_.Take();
   const auto second = lanes_.Take();
-  lanes_.AddBefore(step, ItemOf(Kind::kPut));
+  lanes_.AddBefore(step, ItemOf(Kind::kFile));
   lanes_.Add(step, ItemOf(Kind::kSeal));
   EXPECT_EQ(lanes_.Take(), nullptr) << "the first step is not done";
   FinishItem(*second);
@@ -150,7 +150,7 @@ TEST_F(StepLanesTest, ASmallFileMayGoBeforeAStepThatIsBeingWritten) {
 
 TEST_F(StepLanesTest, ASmallFileBeforeAStepWithNoItemsIsTheNextItem) {
   AddStep();
-  lanes_.AddBefore(std::make_shared<Step>(), ItemOf(Kind::kPut));
+  lanes_.AddBefore(std::make_shared<Step>(), ItemOf(Kind::kFile));
   EXPECT_FALSE(lanes_.IsDoneUpTo(2));
   const auto first = lanes_.Take();
   FinishItem(*first);

@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "base/step.h"
 #include "record/tensors.h"
 #include "storage/memory_store.h"
 
@@ -52,6 +53,21 @@ TEST_F(StepWriterTest, TheModeStepMayBeTheGlobalOneAndTheTimeNow) {
   const RecordedStep step = RecordedStep::Read(*store_, 7);
   EXPECT_EQ(step.index.mode_step, 7);
   EXPECT_GT(step.contexts.at("a").wall_time, 1.6e9);
+}
+
+TEST_F(StepWriterTest, WritesTheLargestStepAndNoneBeyond) {
+  const auto writer = Open(kMaxStep);
+  ASSERT_TRUE(writer->AddTensor("a", Floats({1}), Mode::kTrain, kMaxStep, 1).IsOk());
+  ASSERT_TRUE(writer->Close().IsOk());
+  EXPECT_EQ(RecordedStep::Read(*store_, kMaxStep).index.mode_step, kMaxStep);
+  EXPECT_EQ(OpenError(INT64_MAX, "worker_0").Message(),
+            "step is 9223372036854775807; it must be from 0 to 9223372036854775806");
+  const auto other = Open(0);
+  const Status tensor = other->AddTensor("a", Floats({1}), Mode::kTrain, INT64_MAX, 1);
+  EXPECT_EQ(tensor.GetCode(), Code::kInvalidArgument);
+  EXPECT_THAT(tensor.Message(), HasSubstr("mode_step is 9223372036854775807"));
+  const Status shape = other->AddShape({"s", "s", {2}}, Mode::kTrain, INT64_MAX);
+  EXPECT_EQ(shape.GetCode(), Code::kInvalidArgument);
 }
 
 TEST_F(StepWriterTest, TheFirstCallSaysTheFilesMode) {

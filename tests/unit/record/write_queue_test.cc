@@ -76,7 +76,7 @@ class WriteQueueTest : public testing::Test {
   }
   void FailAt(Call failing, Code code) {
     store_->SetFault([failing, code](Call call, const std::string &name) {
-      return call == failing ? Status(code, name + ": as told") : Status::Ok();
+      return call == failing ? Status(code, name + ": as set") : Status::Ok();
     });
   }
   std::vector<int64_t> Written() const {
@@ -114,7 +114,7 @@ TEST_F(WriteQueueTest, WritesStepsInOrder) {
   });
   ASSERT_TRUE(Save(0).IsOk());
   ASSERT_TRUE(Save(1).IsOk());
-  Queue().Put("last", "text");
+  Queue().PutFile("last", "text");
   FlushReally();
   EXPECT_THAT(committed, ElementsAre(format::EventFileName(0, "worker_0"),
                                      format::IndexFileName(0, "worker_0"),
@@ -153,7 +153,7 @@ TEST_F(WriteQueueTest, AStepMayComeInManyBatches) {
   EXPECT_EQ(store_->Files().at(format::EventFileName(0, "worker_0")), "aaabbc");
 }
 
-TEST_F(WriteQueueTest, WhoeverComputesAChecksumItIsTheSame) {
+TEST_F(WriteQueueTest, AChecksumIsTheSameWhicheverThreadComputesIt) {
   options_.capacity = 1000;
   HoldUpTheStore();
   const auto step = NewStep(4);
@@ -177,13 +177,13 @@ TEST_F(WriteQueueTest, WhoeverComputesAChecksumItIsTheSame) {
   EXPECT_EQ(store_->Files().at(format::EventFileName(4, "worker_0")), text);
 }
 
-TEST_F(WriteQueueTest, ASmallFileThatFailedIsTriedAgainAfterTheNextStep) {
+TEST_F(WriteQueueTest, ASmallFileThatFailedIsRetriedAfterTheNextStep) {
   bool fails = true;
   store_->SetFault([&](Call call, const std::string &name) {
     const bool hits = fails && call == Call::kCommit && name == "small";
-    return hits ? Status(Code::kNetwork, "as told") : Status::Ok();
+    return hits ? Status(Code::kNetwork, "as set") : Status::Ok();
   });
-  Queue().Put("small", "text");
+  Queue().PutFile("small", "text");
   FlushReally();
   EXPECT_EQ(Queue().TakeError().GetCode(), Code::kNetwork);
   fails = false;
@@ -197,44 +197,44 @@ TEST_F(WriteQueueTest, AndBeforeTheNextSmallFile) {
   store_->SetFault([&](Call call, const std::string &) {
     return call == Call::kCommit && failures-- > 0 ? Status(Code::kNetwork, "no") : Status::Ok();
   });
-  Queue().Put("collections", "old");
+  Queue().PutFile("collections", "old");
   FlushReally();
-  Queue().Put("end", "");
+  Queue().PutFile("end", "");
   FlushReally();
   EXPECT_EQ(store_->Files().at("collections"), "old");
 }
 
 // ---- files that nothing depends on --------------------------------------------------------
 
-TEST_F(WriteQueueTest, AnOfferedFileGoesToItsOwnFolder) {
+TEST_F(WriteQueueTest, AnOptionalFileGoesToItsOwnFolder) {
   const auto other = std::make_shared<MemoryStore>();
-  Queue().Offer(other, "file", "text");
+  Queue().PutOptionalFile(other, "file", "text");
   FlushReally();
   EXPECT_EQ(other->Files().at("file"), "text");
   EXPECT_THAT(store_->Files(), IsEmpty());
 }
 
-TEST_F(WriteQueueTest, AnOfferedFileThatCannotBeWrittenIsOneLineInTheLogAndNoError) {
+TEST_F(WriteQueueTest, AnOptionalFileThatCannotBeWrittenIsOneLineInTheLogAndNoError) {
   const auto other = std::make_shared<MemoryStore>();
   other->SetFault(
       [](Call, const std::string &name) { return Status(Code::kNoSpace, name + ": full"); });
-  for (const char *name : {"first", "second"}) Queue().Offer(other, name, "text");
+  for (const char *name : {"first", "second"}) Queue().PutOptionalFile(other, name, "text");
   FlushReally();
   EXPECT_TRUE(Queue().TakeError().IsOk());
-  EXPECT_THAT(Log(), ElementsAre(HasSubstr("first is left out: first: full")));
+  EXPECT_THAT(Log(), ElementsAre(HasSubstr("first: skipped: first: full")));
   other->SetFault(nullptr);
-  Queue().Offer(other, "third", "text");
+  Queue().PutOptionalFile(other, "third", "text");
   FlushReally();
-  EXPECT_THAT(other->Files(), SizeIs(1)) << "what was left out is not tried again";
+  EXPECT_THAT(other->Files(), SizeIs(1)) << "a skipped file is not tried again";
 }
 
-TEST_F(WriteQueueTest, AnOfferedFileIsLeftOutWhereThereIsNoRoom) {
+TEST_F(WriteQueueTest, AnOptionalFileIsSkippedIfThereIsNoRoom) {
   options_.capacity = 100;
   HoldUpTheStore();
   ASSERT_TRUE(Save(0, 80).IsOk());
   const auto other = std::make_shared<MemoryStore>();
-  Queue().Offer(other, "file", std::string(30, 'x'));
-  EXPECT_THAT(Log(), ElementsAre(HasSubstr("file is left out: the queue is full")));
+  Queue().PutOptionalFile(other, "file", std::string(30, 'x'));
+  EXPECT_THAT(Log(), ElementsAre(HasSubstr("file: skipped: the queue is full")));
   gate_->Open();
   FlushReally();
   EXPECT_THAT(other->Files(), IsEmpty());
@@ -268,7 +268,7 @@ TEST_F(WriteQueueTest, AStepOfShapesIsWritten) {
   EXPECT_THAT(Written(), ElementsAre(0));
 }
 
-TEST_F(WriteQueueTest, LentMemoryIsGivenBackBeforeAFlushReturns) {
+TEST_F(WriteQueueTest, BorrowedMemoryIsReleasedBeforeAFlushReturns) {
   const auto owner = std::make_shared<const std::string>("text");
   Batch batch;
   batch.records.push_back({"tensor", 4});
@@ -278,11 +278,11 @@ TEST_F(WriteQueueTest, LentMemoryIsGivenBackBeforeAFlushReturns) {
   EXPECT_EQ(owner.use_count(), 1);
 }
 
-TEST_F(WriteQueueTest, AStepGivenUpLeavesNothing) {
+TEST_F(WriteQueueTest, ADroppedStepLeavesNothing) {
   const auto step = NewStep(0);
   ASSERT_TRUE(Queue().Push(step, BatchOf(10)).IsOk());
-  Queue().GiveUp(*step);
-  Queue().GiveUp(*step);
+  Queue().Drop(*step);
+  Queue().Drop(*step);
   ASSERT_TRUE(Queue().Seal(step, BatchOf(10)).IsOk());
   ASSERT_TRUE(Save(1).IsOk());
   FlushReally();
@@ -293,7 +293,7 @@ TEST_F(WriteQueueTest, AStepGivenUpLeavesNothing) {
 
 // ---- when the store is slow --------------------------------------------------------------
 
-TEST_F(WriteQueueTest, DropsAtOnceIfSoAsked) {
+TEST_F(WriteQueueTest, DropPolicyDropsAtOnce) {
   options_.capacity = 25;
   options_.policy = QueuePolicy::kDrop;
   HoldUpTheStore();
@@ -310,10 +310,10 @@ TEST_F(WriteQueueTest, DropsAtOnceIfSoAsked) {
   FlushReally();
   EXPECT_THAT(Written(), ElementsAre(0, 1, 3));
   EXPECT_EQ(Queue().Counts().steps_dropped, 1);
-  EXPECT_TRUE(Queue().TakeError().IsOk()) << "it was told where it happened";
+  EXPECT_TRUE(Queue().TakeError().IsOk()) << "it was reported where it happened";
 }
 
-TEST_F(WriteQueueTest, ADroppedStepIsToldOnceAndLeavesNothing) {
+TEST_F(WriteQueueTest, ADroppedStepIsReportedOnceAndLeavesNothing) {
   options_.capacity = 25;
   options_.policy = QueuePolicy::kDrop;
   HoldUpTheStore();
@@ -338,7 +338,7 @@ TEST_F(WriteQueueTest, ManyDroppedStepsAreOneLogLine) {
   EXPECT_THAT(Log(), ElementsAre(HasSubstr("step 1 is not recorded")));
 }
 
-TEST_F(WriteQueueTest, WaitsForRoomIfSoAsked) {
+TEST_F(WriteQueueTest, BlockPolicyWaitsForRoom) {
   options_.capacity = 15;
   HoldUpTheStore();
   ASSERT_TRUE(Save(0).IsOk());
@@ -433,7 +433,7 @@ TEST_F(SpillingQueueTest, NothingIsLeftInTheFolderAtTheEnd) {
 
 // ---- when the store fails ----------------------------------------------------------------
 
-TEST_F(WriteQueueTest, AnErrorIsToldOnceAndTheNextStepIsTriedAnew) {
+TEST_F(WriteQueueTest, AnErrorIsReportedOnceAndTheNextStepIsWritten) {
   FailAt(Call::kCommit, Code::kNoSpace);
   ASSERT_TRUE(Save(0).IsOk());
   FlushReally();
@@ -449,7 +449,7 @@ TEST_F(WriteQueueTest, AnErrorIsToldOnceAndTheNextStepIsTriedAnew) {
   EXPECT_EQ(Queue().Counts().steps_written, 1);
 }
 
-TEST_F(WriteQueueTest, OfManyErrorsTheFirstIsTold) {
+TEST_F(WriteQueueTest, ReportsTheFirstOfManyErrors) {
   FailAt(Call::kCreate, Code::kPermission);
   ASSERT_TRUE(Save(0).IsOk());
   FlushReally();
@@ -516,7 +516,7 @@ TEST_F(WriteQueueTest, AFlushEndsInTime) {
   EXPECT_EQ(clock_.Monotonic() - before, seconds(7));
 }
 
-TEST_F(WriteQueueTest, ADeadStoreHoldsNobodyUp) {
+TEST_F(WriteQueueTest, ADeadStoreDelaysNobody) {
   HoldUpTheStore();
   ASSERT_TRUE(Save(0).IsOk());
   ASSERT_TRUE(Save(1).IsOk());
@@ -530,20 +530,20 @@ TEST_F(WriteQueueTest, ADeadStoreHoldsNobodyUp) {
   EXPECT_EQ(clock_.Monotonic() - before, seconds(30)) << "neither a second time nor at the end";
 }
 
-TEST_F(WriteQueueTest, WithoutStopWhatWaitsIsGivenUp) {
+TEST_F(WriteQueueTest, WithoutStopQueuedStepsAreDropped) {
   HoldUpTheStore();
-  const auto lent = std::make_shared<const std::string>("text");
+  const auto borrowed = std::make_shared<const std::string>("text");
   ASSERT_TRUE(Save(0).IsOk());
   gate_->AwaitArrivals(1);
   Batch batch;
-  batch.Add({lent, AsBytes(*lent)});
+  batch.Add({borrowed, AsBytes(*borrowed)});
   ASSERT_TRUE(Queue().Push(NewStep(1), std::move(batch)).IsOk());
   clock_.SetOnWait([this](Clock::Duration) {
     gate_->Open();
     std::this_thread::yield();
   });
   queue_.reset();
-  EXPECT_EQ(lent.use_count(), 1);
+  EXPECT_EQ(borrowed.use_count(), 1);
   EXPECT_THAT(Written(), ElementsAre(0));
 }
 

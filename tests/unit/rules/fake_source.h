@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/regex.h"
-#include "rules/rule.h"
 #include "rules/source.h"
 #include "tensor/tensors.h"
 

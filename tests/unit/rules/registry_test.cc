@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/strings.h"
-#include "rules/fake_source.h"
+#include "rules/evaluating.h"
 
 namespace smdebug::rules::registry_test {
 namespace {
@@ -13,34 +13,37 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Status Refusal(std::string_view name, std::string_view parameters) {
-  return MakeBuiltin(name, parameters).GetStatus();
+Result<RuleFactory> FromJson(std::string_view name, std::string_view parameters) {
+  SMD_ASSIGN_OR_RETURN(const Parameters::Given given, Parameters::FromJson(parameters));
+  return BuiltinRule(name, given, Profile::kAws);
 }
 
-// Whether the rule with these parameters finds fault with a gradient of that size.
+Status Refusal(std::string_view name, std::string_view parameters) {
+  return FromJson(name, parameters).GetStatus();
+}
+
+// Whether the rule with these parameters reports a gradient of that size.
 bool Finds(std::string_view parameters, double mean_of_absolute) {
   FakeSource source;
   source.Step(0).Save("gradient/w", {mean_of_absolute});
-  const auto rule = MakeBuiltin("VanishingGradient", parameters);
-  EXPECT_TRUE(rule.IsOk()) << rule.GetStatus().Message();
-  const auto verdict = (*rule)->Judge(source, 0);
-  EXPECT_TRUE(verdict.IsOk());
-  return verdict->is_finding;
+  const auto make = FromJson("VanishingGradient", parameters);
+  EXPECT_TRUE(make.IsOk()) << make.GetStatus().Message();
+  return !EvaluateWith(*make, source).findings.empty();
 }
 
-TEST(MakeBuiltin, TakesTheDefaults) {
+TEST(BuiltinRule, TakesTheDefaults) {
   for (const char *none : {"", "{}", "  "}) {
     EXPECT_TRUE(Finds(none, 0.9e-7));
     EXPECT_FALSE(Finds(none, 1.1e-7));
   }
 }
 
-TEST(MakeBuiltin, TakesParametersAsTexts) {
+TEST(BuiltinRule, TakesParametersAsTexts) {
   EXPECT_TRUE(Finds(R"({"threshold": "0.5"})", 0.4));
   EXPECT_FALSE(Finds(R"({"threshold": "1e-3"})", 0.4));
 }
 
-TEST(MakeBuiltin, SaysWhichRulesThereAre) {
+TEST(BuiltinRule, SaysWhichRulesThereAre) {
   const Status status = Refusal("VanishingGradients", "");
   EXPECT_EQ(status.GetCode(), Code::kInvalidArgument);
   EXPECT_THAT(status.Message(), HasSubstr("did you mean 'VanishingGradient'?"));
@@ -49,7 +52,7 @@ TEST(MakeBuiltin, SaysWhichRulesThereAre) {
               HasSubstr("smdebug report TRIAL writes its page"));
 }
 
-TEST(MakeBuiltin, NamesABadParameter) {
+TEST(BuiltinRule, NamesABadParameter) {
   const Status unknown = Refusal("VanishingGradient", R"({"treshold": "1"})");
   EXPECT_EQ(unknown.GetCode(), Code::kInvalidConfig);
   EXPECT_THAT(unknown.Message(), HasSubstr("did you mean 'threshold'?"));
@@ -61,7 +64,7 @@ TEST(MakeBuiltin, NamesABadParameter) {
   }
 }
 
-TEST(MakeBuiltin, WantsAnObjectOfTexts) {
+TEST(BuiltinRule, WantsAnObjectOfTexts) {
   for (const char *json : {"nonsense", "[]", "5", R"({"threshold": [5]})"}) {
     EXPECT_EQ(Refusal("VanishingGradient", json).GetCode(), Code::kInvalidConfig) << json;
   }
@@ -76,20 +79,21 @@ TEST(BuiltinRules, HaveNamesSummariesAndDefaultsThatTheyTake) {
   }
 }
 
-// Those that a profile's defaults make no detector of.
+// The rules that a profile's defaults are not enough for.
 std::vector<std::string> NotMade(Profile profile) {
   std::vector<std::string> names;
-  for (const RuleSpec *rule : BuiltinRules()) {
-    const auto detector = MakeDetector(rule->name, {}, profile);
-    if (detector.IsOk()) {
-      EXPECT_EQ((*detector)->Rule(), rule->name);
-      EXPECT_FALSE((*detector)->HasJudged()) << rule->name;
-      EXPECT_FALSE((*detector)->Missing().empty()) << rule->name;
+  for (const RuleSpec *spec : BuiltinRules()) {
+    const auto make = BuiltinRule(spec->name, {}, profile);
+    if (make.IsOk()) {
+      const std::unique_ptr<Rule> rule = (*make)();
+      EXPECT_EQ(rule->Name(), spec->name);
+      EXPECT_FALSE(rule->HasEvaluated()) << spec->name;
+      EXPECT_FALSE(rule->Missing().empty()) << spec->name;
       continue;
     }
-    EXPECT_EQ(detector.GetStatus().GetCode(), Code::kInvalidConfig) << rule->name;
-    EXPECT_THAT(detector.GetStatus().Message(), HasSubstr(rule->name));
-    names.emplace_back(rule->name);
+    EXPECT_EQ(make.GetStatus().GetCode(), Code::kInvalidConfig) << spec->name;
+    EXPECT_THAT(make.GetStatus().Message(), HasSubstr(spec->name));
+    names.emplace_back(spec->name);
   }
   return names;
 }
@@ -97,7 +101,7 @@ std::vector<std::string> NotMade(Profile profile) {
 TEST(BuiltinRules, AreMadeOfTheirDefaults) {
   EXPECT_EQ(BuiltinRules().size(), 23U);
   EXPECT_THAT(NotMade(Profile::kAws), ElementsAre("AllZero", "TensorVariance", "UnchangedTensor"))
-      << "which the service documents as rules that must be told where to look";
+      << "which the service documents with a required parameter";
   EXPECT_THAT(NotMade(Profile::kCalibrated), IsEmpty());
 }
 
@@ -109,8 +113,8 @@ TEST(BuiltinRules, TakeWhatTheirDefaultsSayAsParametersToo) {
         const bool is_aws = profile == Profile::kAws;
         given.emplace(each.name, is_aws ? each.aws : each.calibrated);
       }
-      EXPECT_EQ(MakeDetector(rule->name, given, profile).IsOk(),
-                MakeDetector(rule->name, {}, profile).IsOk())
+      EXPECT_EQ(BuiltinRule(rule->name, given, profile).IsOk(),
+                BuiltinRule(rule->name, {}, profile).IsOk())
           << rule->name;
     }
   }

@@ -52,8 +52,18 @@ class DoctorTest : public testing::Test {
 TEST_F(DoctorTest, FindsAFolderWell) {
   const std::string path = environment_.Folder().Path("trial");
   EXPECT_THAT(Examine(" " + path + " "), ElementsAre("address", "write", "read", "remove"));
+  EXPECT_THAT(FindingOf("address"), HasSubstr(path + ", which does not exist"));
+  EXPECT_FALSE(std::filesystem::exists(path)) << "nothing is left behind";
+  std::filesystem::create_directory(path);
+  EXPECT_THAT(Examine(path), ElementsAre("address", "write", "read", "remove"));
   EXPECT_EQ(FindingOf("address"), path);
   EXPECT_TRUE(std::filesystem::is_empty(path));
+}
+
+TEST_F(DoctorTest, FindsAFolderWhoseParentsDoNotExistEither) {
+  const std::string path = environment_.Folder().Path("a");
+  EXPECT_THAT(Examine(path + "/b/c"), ElementsAre("address", "write", "read", "remove"));
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 TEST_F(DoctorTest, SaysWhatIsWrongWithAFolder) {
@@ -191,7 +201,7 @@ TEST_F(S3DoctorTest, RemovesWhatItCannotRead) {
 }
 
 TEST_F(S3DoctorTest, TellsThatTheClockIsWrongAndGoesOn) {
-  for (const char *date : {"Fri, 24 May 2013 00:00:00 GMT", "Fri, 24 May 2213 00:00:00 GMT"}) {
+  for (const char *date : {"Fri, 24 May 2013 00:00:00 GMT", "Wed, 24 May 2113 00:00:00 GMT"}) {
     SetOnRequest([=, is_first = true](const std::string &) mutable {
       if (!std::exchange(is_first, false)) return std::string();
       return Error(403, "RequestTimeTooSkewed", StrCat("Date: ", date, "\r\n"));

@@ -47,27 +47,29 @@ class ForEachBlockTest : public testing::Test {
   std::vector<int32_t> memory_;
 };
 
-TEST_F(ForEachBlockTest, CompactElementsAreSeenWhereTheyLie) {
+TEST_F(ForEachBlockTest, VisitsCompactElementsInPlace) {
   const Seen seen = Visit({5000}, {});
   EXPECT_TRUE(seen.in_place);
   EXPECT_EQ(seen.counts, (std::vector<size_t>{2048, 2048, 904}));
 }
 
-TEST_F(ForEachBlockTest, SoAreTransposedOnes) { EXPECT_TRUE(Visit({50, 100}, {1, 50}).in_place); }
+TEST_F(ForEachBlockTest, VisitsTransposedElementsInPlace) {
+  EXPECT_TRUE(Visit({50, 100}, {1, 50}).in_place);
+}
 
-TEST_F(ForEachBlockTest, LongRunsAreSeenWhereTheyLie) {
+TEST_F(ForEachBlockTest, VisitsLongRunsInPlace) {
   const Seen seen = Visit({3, 3000}, {4000, 1});
   EXPECT_TRUE(seen.in_place);
   EXPECT_EQ(seen.counts, (std::vector<size_t>{2048, 952, 2048, 952, 2048, 952}));
 }
 
-TEST_F(ForEachBlockTest, ShortRunsAndScatteredElementsAreGathered) {
+TEST_F(ForEachBlockTest, GathersShortRunsAndScatteredElements) {
   EXPECT_EQ(Visit({500, 5}, {9, 1}).counts, (std::vector<size_t>{2048, 452}));
   EXPECT_EQ(Visit({2500}, {3}).counts, (std::vector<size_t>{2048, 452}));
   EXPECT_EQ(Visit({1000, 3}, {0, 2}).counts, (std::vector<size_t>{2048, 952}));
 }
 
-TEST_F(ForEachBlockTest, UnalignedElementsAreGathered) {
+TEST_F(ForEachBlockTest, GathersUnalignedElements) {
   std::vector<std::byte> bytes(5000 * sizeof(int32_t) + 1);
   std::memcpy(bytes.data() + 1, memory_.data(), bytes.size() - 1);
   const int64_t shape[] = {5000};
@@ -76,9 +78,11 @@ TEST_F(ForEachBlockTest, UnalignedElementsAreGathered) {
   EXPECT_EQ(seen.elements.size(), 5000U);
 }
 
-TEST_F(ForEachBlockTest, NothingIsNotVisited) { EXPECT_TRUE(Visit({0, 4}, {}).counts.empty()); }
+TEST_F(ForEachBlockTest, DoesNotVisitEmptyTensors) {
+  EXPECT_TRUE(Visit({0, 4}, {}).counts.empty());
+}
 
-TEST(NumberBlocks, AreTheNumbers) {
+TEST(NumberBlocks, HaveTheElements) {
   for (const DType dtype : kRealTypes) {
     const Value tensor = TensorOfNumbers(dtype, SomeNumbers(dtype, 2500));
     std::vector<double> numbers;
@@ -90,7 +94,7 @@ TEST(NumberBlocks, AreTheNumbers) {
   }
 }
 
-TEST(NumberBlocks, OfComplexNumbersArePartsOrMagnitudes) {
+TEST(NumberBlocks, HavePartsOrMagnitudesOfComplexNumbers) {
   const Value tensor = TensorOf<float>(DType::kComplex64, {3, 4, -5, 12}, {2});
   const auto numbers = [&](Part part) {
     std::vector<double> all;

@@ -12,14 +12,14 @@
 namespace smdebug::tensor::dlpack_test {
 namespace {
 
-// A tensor as another framework would lend it; counts how often it is given back.
-class Lent {
+// A tensor as another framework would export it; counts the calls of its deleter.
+class Exported {
  public:
-  explicit Lent(std::vector<int64_t> shape) : shape_(std::move(shape)) {
+  explicit Exported(std::vector<int64_t> shape) : shape_(std::move(shape)) {
     managed_.version = {1, 0};
     managed_.manager_ctx = this;
     managed_.deleter = [](DLManagedTensorVersioned *self) {
-      ++static_cast<Lent *>(self->manager_ctx)->deletions_;
+      ++static_cast<Exported *>(self->manager_ctx)->deletions_;
     };
     managed_.dl_tensor = {elements_,
                           {dlpack::kCpu, 0},
@@ -29,19 +29,19 @@ class Lent {
                           nullptr,
                           0};
   }
-  Lent(const Lent &) = delete;
+  Exported(const Exported &) = delete;
 
   DLManagedTensorVersioned *Managed() { return &managed_; }
   DLTensor &Tensor() { return managed_.dl_tensor; }
   const float *Elements() const { return elements_; }
   int Deletions() const { return deletions_; }
 
-  // The failure with which the tensor, changed in that way, is refused.
-  static Code CodeAfter(const std::function<void(Lent &)> &change) {
-    Lent lent({2, 3});
-    change(lent);
-    const DlpackTensor taken(lent.Managed());
-    return taken.AsView().GetStatus().GetCode();
+  // Returns the code with which the changed tensor is refused.
+  static Code CodeAfter(const std::function<void(Exported &)> &change) {
+    Exported exported({2, 3});
+    change(exported);
+    const DlpackTensor tensor(exported.Managed());
+    return tensor.AsView().GetStatus().GetCode();
   }
 
  private:
@@ -51,28 +51,29 @@ class Lent {
   int deletions_ = 0;
 };
 
-TEST(DlpackTensor, IsSeenWithoutACopy) {
-  Lent lent({2, 3});
-  const DlpackTensor taken(lent.Managed());
-  const auto view = taken.AsView();
+TEST(DlpackTensor, IsViewedWithoutACopy) {
+  Exported exported({2, 3});
+  const DlpackTensor tensor(exported.Managed());
+  const auto view = tensor.AsView();
   ASSERT_TRUE(view.IsOk());
-  EXPECT_EQ(view->data, lent.Elements());
+  EXPECT_EQ(view->data, exported.Elements());
   EXPECT_EQ(view->dtype, DType::kFloat32);
   EXPECT_EQ(NumbersOf(*view), (std::vector<double>{0, 1, 2, 3, 4, 5}));
 }
 
 TEST(DlpackTensor, MayHaveStridesAndAnOffset) {
-  Lent lent({2, 2});
+  Exported exported({2, 2});
   int64_t strides[] = {1, 2};
-  lent.Tensor().strides = strides;
-  lent.Tensor().byte_offset = 4;
-  const DlpackTensor taken(lent.Managed());
-  EXPECT_EQ(NumbersOf(*taken.AsView()), (std::vector<double>{1, 3, 2, 4}));
+  exported.Tensor().strides = strides;
+  exported.Tensor().byte_offset = 4;
+  const DlpackTensor tensor(exported.Managed());
+  EXPECT_EQ(NumbersOf(*tensor.AsView()), (std::vector<double>{1, 3, 2, 4}));
 }
 
 TEST(DlpackTensor, MayBePinned) {
   const auto on = [](int32_t device) {
-    return Lent::CodeAfter([=](Lent &lent) { lent.Tensor().device.device_type = device; });
+    return Exported::CodeAfter(
+        [=](Exported &exported) { exported.Tensor().device.device_type = device; });
   };
   EXPECT_EQ(on(dlpack::kCudaHost), Code::kOk);
   EXPECT_EQ(on(dlpack::kRocmHost), Code::kOk);
@@ -80,18 +81,18 @@ TEST(DlpackTensor, MayBePinned) {
 }
 
 TEST(DlpackTensor, MayBeEmpty) {
-  Lent lent({0, 3});
-  lent.Tensor().data = nullptr;
-  lent.Tensor().byte_offset = 64;
-  const DlpackTensor taken(lent.Managed());
-  const auto view = taken.AsView();
+  Exported exported({0, 3});
+  exported.Tensor().data = nullptr;
+  exported.Tensor().byte_offset = 64;
+  const DlpackTensor tensor(exported.Managed());
+  const auto view = tensor.AsView();
   ASSERT_TRUE(view.IsOk());
   EXPECT_EQ(view->ElementCount(), 0);
 }
 
-TEST(DlpackTensor, IsGivenBackOnceWhateverItIs) {
-  Lent good({2, 3});
-  Lent bad({2, 3});
+TEST(DlpackTensor, IsDeletedOnceEvenIfRefused) {
+  Exported good({2, 3});
+  Exported bad({2, 3});
   bad.Managed()->version.major = 2;
   {
     const DlpackTensor first(good.Managed());
@@ -105,17 +106,18 @@ TEST(DlpackTensor, IsGivenBackOnceWhateverItIs) {
 }
 
 TEST(DlpackTensor, MayHaveNoDeleter) {
-  EXPECT_EQ(Lent::CodeAfter([](Lent &lent) { lent.Managed()->deleter = nullptr; }), Code::kOk);
+  EXPECT_EQ(Exported::CodeAfter([](Exported &exported) { exported.Managed()->deleter = nullptr; }),
+            Code::kOk);
 }
 
 TEST(DlpackTensor, NullIsRefused) {
-  const DlpackTensor taken(nullptr);
-  EXPECT_EQ(taken.AsView().GetStatus().GetCode(), Code::kInvalidArgument);
+  const DlpackTensor tensor(nullptr);
+  EXPECT_EQ(tensor.AsView().GetStatus().GetCode(), Code::kInvalidArgument);
 }
 
 TEST(DlpackTensor, UnknownTypesAreRefused) {
   const auto with = [](DLDataType type) {
-    return Lent::CodeAfter([=](Lent &lent) { lent.Tensor().dtype = type; });
+    return Exported::CodeAfter([=](Exported &exported) { exported.Tensor().dtype = type; });
   };
   EXPECT_EQ(with({dlpack::kFloat, 32, 4}), Code::kUnsupported);
   EXPECT_EQ(with({dlpack::kFloat, 128, 1}), Code::kUnsupported);
@@ -123,26 +125,26 @@ TEST(DlpackTensor, UnknownTypesAreRefused) {
   EXPECT_EQ(with({3, 64, 1}), Code::kUnsupported);  // an opaque handle
 }
 
-TEST(DlpackTensor, MalformedOnesAreRefused) {
-  using Change = std::function<void(Lent &)>;
+TEST(DlpackTensor, MalformedTensorsAreRefused) {
+  using Change = std::function<void(Exported &)>;
   const Change changes[] = {
-      [](Lent &lent) { lent.Tensor().ndim = -1; },
-      [](Lent &lent) { lent.Tensor().ndim = 33; },
-      [](Lent &lent) { lent.Tensor().shape = nullptr; },
-      [](Lent &lent) { lent.Tensor().shape[0] = -1; },
-      [](Lent &lent) { lent.Tensor().data = nullptr; },
-      [](Lent &lent) { lent.Tensor().byte_offset = ~uint64_t{0}; },
+      [](Exported &exported) { exported.Tensor().ndim = -1; },
+      [](Exported &exported) { exported.Tensor().ndim = 33; },
+      [](Exported &exported) { exported.Tensor().shape = nullptr; },
+      [](Exported &exported) { exported.Tensor().shape[0] = -1; },
+      [](Exported &exported) { exported.Tensor().data = nullptr; },
+      [](Exported &exported) { exported.Tensor().byte_offset = ~uint64_t{0}; },
   };
   for (const Change &change : changes) {
-    EXPECT_EQ(Lent::CodeAfter(change), Code::kInvalidArgument);
+    EXPECT_EQ(Exported::CodeAfter(change), Code::kInvalidArgument);
   }
 }
 
-TEST(ToDlpack, LendsReadOnlyWithoutACopy) {
+TEST(ToDlpack, ExportsReadOnlyWithoutACopy) {
   const Value value = TensorOf<float>(DType::kFloat32, {1, 2, 3, 4, 5, 6}, {2, 3});
-  const auto lent = ToDlpack(value);
-  ASSERT_TRUE(lent.IsOk());
-  const DLManagedTensorVersioned &managed = **lent;
+  const auto exported = ToDlpack(value);
+  ASSERT_TRUE(exported.IsOk());
+  const DLManagedTensorVersioned &managed = **exported;
   EXPECT_EQ(managed.version.major, 1U);
   EXPECT_EQ(managed.flags, dlpack::kReadOnly);
   EXPECT_EQ(managed.dl_tensor.data, value.data.get());
@@ -151,28 +153,28 @@ TEST(ToDlpack, LendsReadOnlyWithoutACopy) {
   ASSERT_EQ(managed.dl_tensor.ndim, 2);
   EXPECT_EQ(managed.dl_tensor.strides[0], 3);
   EXPECT_EQ(managed.dl_tensor.strides[1], 1);
-  managed.deleter(*lent);
+  managed.deleter(*exported);
 }
 
-TEST(ToDlpack, KeepsElementsUntilGivenBack) {
+TEST(ToDlpack, KeepsElementsUntilDeleted) {
   std::optional<Value> value = TensorOf<float>(DType::kFloat32, {1, 2});
   const std::weak_ptr<const std::byte> elements = value->data;
-  DLManagedTensorVersioned *lent = *ToDlpack(*value);
+  DLManagedTensorVersioned *exported = *ToDlpack(*value);
   value.reset();
   EXPECT_FALSE(elements.expired());
-  EXPECT_EQ(static_cast<const float *>(lent->dl_tensor.data)[1], 2);
-  lent->deleter(lent);
+  EXPECT_EQ(static_cast<const float *>(exported->dl_tensor.data)[1], 2);
+  exported->deleter(exported);
   EXPECT_TRUE(elements.expired());
 }
 
-TEST(ToDlpack, EveryTypeComesBack) {
+TEST(ToDlpack, EveryTypeRoundTrips) {
   for (int32_t number = 1; number <= 50; ++number) {
     const auto dtype = DTypeFromNumber(number);
     if (!dtype || *dtype == DType::kString) continue;
     const std::vector<std::byte> bytes(6 * DTypeSize(*dtype), std::byte{1});
     const Value value = Value::CopyOf(*dtype, bytes, {2, 1, 3});
-    const DlpackTensor taken(*ToDlpack(value));
-    const auto view = taken.AsView();
+    const DlpackTensor tensor(*ToDlpack(value));
+    const auto view = tensor.AsView();
     ASSERT_TRUE(view.IsOk()) << DTypeName(*dtype);
     EXPECT_EQ(view->dtype, *dtype);
     EXPECT_EQ(view->data, value.data.get());
@@ -181,14 +183,14 @@ TEST(ToDlpack, EveryTypeComesBack) {
   }
 }
 
-TEST(ToDlpack, ScalarsAndEmptyTensorsComeBack) {
+TEST(ToDlpack, ScalarsAndEmptyTensorsRoundTrip) {
   const DlpackTensor scalar(*ToDlpack(Value::Scalar(DType::kFloat64, 2.5)));
   EXPECT_EQ(NumbersOf(*scalar.AsView()), std::vector<double>{2.5});
   const DlpackTensor empty(*ToDlpack(Value::CopyOf(DType::kFloat64, {}, {3, 0})));
   EXPECT_EQ(empty.AsView()->ElementCount(), 0);
 }
 
-TEST(ToDlpack, TextHasNoForm) {
+TEST(ToDlpack, RefusesText) {
   Value text;
   text.dtype = DType::kString;
   EXPECT_EQ(ToDlpack(text).GetStatus().GetCode(), Code::kUnsupported);

@@ -13,7 +13,7 @@ struct Row {
   const char *name;
 };
 
-// The numbers are promises: of the C interface, and of the files.
+// The C interface and the file format guarantee these numbers.
 constexpr Row kRows[] = {
     {DType::kFloat16, 1, 19, 2, "float16"},
     {DType::kFloat32, 2, 1, 4, "float32"},
@@ -46,7 +46,7 @@ TEST(DType, Table) {
   }
 }
 
-TEST(DType, NoOtherNumberHasAType) {
+TEST(DType, RefusesOtherNumbers) {
   size_t known = 0;
   for (int64_t number = -300; number < 300; ++number) known += DTypeFromNumber(number) ? 1U : 0U;
   EXPECT_EQ(known, std::size(kRows));
@@ -76,7 +76,7 @@ TEST(DType, InvalidHasNothing) {
   EXPECT_EQ(DTypeToFile(DType::kInvalid), 0);
 }
 
-TEST(DType, EachIsOfOneKindAtMost) {
+TEST(DType, HasAtMostOneKind) {
   for (const Row &row : kRows) {
     const int kinds = int{IsFloat(row.dtype)} + int{IsComplex(row.dtype)} +
                       int{IsSigned(row.dtype)} + int{IsUnsigned(row.dtype)};

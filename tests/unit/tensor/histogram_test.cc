@@ -43,7 +43,7 @@ TEST(HistogramTest, ALimitBelongsToTheBucketAboveIt) {
   EXPECT_THAT(negative->limits, ElementsAre(-1e-12, 0));
 }
 
-TEST(HistogramTest, EveryElementIsWhereSearchingPutsIt) {
+TEST(HistogramTest, AgreesWithASearch) {
   std::mt19937_64 random(5);
   std::uniform_real_distribution<double> exponent(-14, 21);
   for (int i = 0; i < 20000; ++i) {
@@ -57,7 +57,7 @@ TEST(HistogramTest, EveryElementIsWhereSearchingPutsIt) {
   }
 }
 
-TEST(HistogramTest, WhatLiesBeyondTheLimitsIsInTheOutermostBuckets) {
+TEST(HistogramTest, PutsOutliersInTheOutermostBuckets) {
   const auto histogram = Of({-1e300, 1e300});
   EXPECT_EQ(histogram->counts[1], 1);
   EXPECT_EQ(histogram->counts.back(), 1);
@@ -73,7 +73,7 @@ TEST(HistogramTest, OnlyFiniteElementsCount) {
   EXPECT_FALSE(Of({}));
 }
 
-TEST(HistogramTest, OfEveryTypeOfNumberButBoolAndComplex) {
+TEST(HistogramTest, SupportsEveryNumericTypeButBoolAndComplex) {
   for (const DType dtype : kRealTypes) {
     EXPECT_EQ(Of({1, 0, 1}, dtype).has_value(), dtype != DType::kBool) << DTypeName(dtype);
   }

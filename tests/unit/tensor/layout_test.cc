@@ -32,13 +32,13 @@ TEST(Layout, CompactTensorsAreOneRun) {
   EXPECT_EQ(SizesOf(Make(InOrder, {1, 1})), (Sizes{{1, 4}}));
 }
 
-TEST(Layout, NeighboursThatAreOneRunMerge) {
+TEST(Layout, MergesContiguousDimensions) {
   EXPECT_EQ(SizesOf(Make(InOrder, {2, 3, 4}, {20, 4, 1})), (Sizes{{2, 80}, {12, 4}}));
   EXPECT_EQ(SizesOf(Make(InOrder, {2, 3, 4}, {24, 8, 2})), (Sizes{{24, 8}}));
   EXPECT_EQ(SizesOf(Make(InOrder, {2, 1, 4}, {4, 77, 1})), (Sizes{{8, 4}}));
 }
 
-TEST(Layout, OrderIsKeptOrNot) {
+TEST(Layout, KeepsTheOrderOnlyIfRequested) {
   EXPECT_EQ(SizesOf(Make(InOrder, {3, 4}, {1, 3})), (Sizes{{3, 4}, {4, 12}}));
   EXPECT_EQ(SizesOf(Make(InAnyOrder, {3, 4}, {1, 3})), (Sizes{{12, 4}}));
 }
@@ -49,7 +49,7 @@ TEST(Layout, BackwardsBecomesForwardsInAnyOrder) {
   EXPECT_EQ(layout.origin, kOrigin - 12);
 }
 
-TEST(Layout, NoElementsAreOneEmptyDimension) {
+TEST(Layout, EmptyTensorsHaveOneEmptyDimension) {
   EXPECT_EQ(SizesOf(Make(InOrder, {3, 0, 5})), (Sizes{{0, 4}}));
   EXPECT_EQ(SizesOf(Make(InAnyOrder, {0, 7}, {9, -9})), (Sizes{{0, 4}}));
 }
@@ -64,7 +64,7 @@ TEST(Odometer, VisitsAllCombinationsInOrder) {
   EXPECT_EQ(offsets, (std::vector<std::ptrdiff_t>{0, 10, 20, 100, 110, 120}));
 }
 
-TEST(Odometer, OfNoDimensionsIsOnePlace) {
+TEST(Odometer, WithoutDimensionsHasOneAddress) {
   const Layout layout = Make(InOrder, {5});
   Odometer odometer(layout, 0);
   EXPECT_EQ(odometer.Address(), kOrigin);

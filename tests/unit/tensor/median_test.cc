@@ -37,14 +37,14 @@ TEST(Median, AgreesWithSorting) {
   }
 }
 
-TEST(Median, OfAnEvenNumberIsBetweenTheMiddleTwo) {
+TEST(Median, IsTheMeanOfTheMiddleTwo) {
   EXPECT_EQ(Median({1, 2}), 1.5);
   EXPECT_EQ(Median({5, 5, 5, 5}), 5);
   EXPECT_EQ(Median({-1, -1, 1, 1}), 0);
   EXPECT_EQ(Median({1, 2, 2, 3}), 2);
 }
 
-TEST(Median, NeighboursAreTold) {
+TEST(Median, DistinguishesAdjacentNumbers) {
   const double next = std::nextafter(1.0, 2.0);
   EXPECT_EQ(Median({next, 1, next}), next);
   EXPECT_EQ(Median({-next, -1, -1}), -1);

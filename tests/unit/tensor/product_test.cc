@@ -20,8 +20,8 @@ double Of(const std::vector<double> &numbers) {
   return ProductOf(TensorOf(DType::kFloat64, numbers));
 }
 
-// The sizes lie around those of vectors, of the steps between two exponents and of blocks.
-TEST(Product, OfEveryType) {
+// The sizes are near those of vectors, of the steps between two exponents, and of blocks.
+TEST(Product, SupportsEveryType) {
   for (const DType dtype : kRealTypes) {
     for (const size_t count : {1U, 2U, 7U, 16U, 17U, 127U, 129U, 500U, 2049U, 7777U}) {
       SCOPED_TRACE(std::string(DTypeName(dtype)) + " " + std::to_string(count));
@@ -39,10 +39,10 @@ TEST(Product, OfEveryType) {
   }
 }
 
-TEST(Product, OfNothingIsOne) { EXPECT_EQ(Of({}), 1); }
+TEST(Product, IsOneWithoutElements) { EXPECT_EQ(Of({}), 1); }
 
-// Whatever the order, a product is out of range only if it is so in the end.
-TEST(Product, MayLeaveTheRangeOnTheWay) {
+// In any order of factors, only the final product may leave the range.
+TEST(Product, MayLeaveTheRangeInBetween) {
   for (const double extreme : {1e30, 1e80, 1e200, 1e300, 4e307}) {
     std::vector<double> numbers(1001, extreme);
     std::fill_n(numbers.begin() + 500, 500, 1 / extreme);
@@ -61,7 +61,7 @@ TEST(Product, BecomesInfiniteOrZero) {
   EXPECT_EQ(Of({1e300, 1e300, 0}), 0);
 }
 
-// Just within the range, where neither bound of the magnitude tells.
+// Just within the range, where neither bound of the magnitude decides.
 TEST(Product, NearTheEndsOfTheRange) {
   EXPECT_EQ(Of(std::vector<double>(1023, 2)), 0x1p1023);
   EXPECT_EQ(Of(std::vector<double>(1024, 2)), kInfinity);

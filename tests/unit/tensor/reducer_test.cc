@@ -74,7 +74,7 @@ struct Types {
   DType input, order, total, rest;  // of min and max; of sum and prod; of the others
 };
 
-// NumPy's, where it has the type.
+// The types are NumPy's, if NumPy supports the input type.
 TEST(Reducer, ResultTypes) {
   const Types table[] = {
       {DType::kFloat16, DType::kFloat16, DType::kFloat16, DType::kFloat16},
@@ -135,7 +135,7 @@ TEST(Reducer, IntegerProductsAreExactAndWrapAround) {
   EXPECT_EQ(As<int64_t>(Reduce(odd, {kProd, true})), static_cast<int64_t>(power));
 }
 
-// These neighbours are one number in double.
+// These adjacent integers are equal in double.
 TEST(Reducer, ExtremesOf64BitsAreExact) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   const Value integers =
@@ -150,7 +150,7 @@ TEST(Reducer, ExtremesOf64BitsAreExact) {
 }
 
 // np.absolute(np.int8(-128)) is -128.
-TEST(Reducer, TheLeastIntegerIsItsOwnAbsoluteValue) {
+TEST(Reducer, AbsoluteValueOfTheLeastIntegerIsItself) {
   const Value tensor = TensorOf<int8_t>(DType::kInt8, {-128, -3, 5});
   EXPECT_EQ(Number(tensor, {kMin, true}), -128);
   EXPECT_EQ(Number(tensor, {kMax, true}), 5);
@@ -163,26 +163,26 @@ TEST(Reducer, TheLeastIntegerIsItsOwnAbsoluteValue) {
   EXPECT_EQ(As<int64_t>(Reduce(wide, {kMin, true})), kLeast);
 }
 
-// np.linalg.norm turns integers into float64 first.
-TEST(Reducer, NormsOfIntegersAreOfFloats) {
+// np.linalg.norm converts integers to float64 first.
+TEST(Reducer, NormsOfIntegersAreFloats) {
   const Value tensor = TensorOf<int8_t>(DType::kInt8, {-128, -3, 5});
   EXPECT_EQ(Number(tensor, {kL1}), 136);
   EXPECT_EQ(Number(tensor, {kL1, true}), 136);
   EXPECT_DOUBLE_EQ(Number(tensor, {kL2}), std::sqrt(16418));
 }
 
-// All the way in float16, the sum would stop at 2048 and the mean would overflow.
+// In float16 alone, the sum would stop at 2048 and the mean would overflow.
 TEST(Reducer, Float16AccumulatesWideAndRoundsOnce) {
   EXPECT_EQ(Number(TensorOfNumbers(DType::kFloat16, std::vector<double>(5000, 1)), {kSum}), 5000);
   EXPECT_EQ(Number(TensorOfNumbers(DType::kFloat16, {60000, 60000}), {kMean}), 60000);
   EXPECT_EQ(Number(TensorOfNumbers(DType::kFloat16, {60000, 60000}), {kSum}),
             std::numeric_limits<double>::infinity());
-  // 2049 lies between 2048 and 2050, 2051 between 2050 and 2052: ties go to even.
+  // 2049 is between 2048 and 2050, 2051 between 2050 and 2052: ties go to even.
   EXPECT_EQ(Number(TensorOfNumbers(DType::kFloat16, {2048, 1}), {kSum}), 2048);
   EXPECT_EQ(Number(TensorOfNumbers(DType::kFloat16, {2050, 1}), {kSum}), 2052);
 }
 
-TEST(Reducer, OfNothing) {
+TEST(Reducer, WithoutElements) {
   for (const DType dtype : {DType::kFloat32, DType::kInt32, DType::kBool, DType::kComplex64}) {
     SCOPED_TRACE(DTypeName(dtype));
     const Value nothing = Value::CopyOf(dtype, {}, {0, 3});
@@ -220,7 +220,7 @@ TEST(Reducer, ComplexNumbers) {
   EXPECT_EQ(complex(kMean), C(-1, 13.0F / 3));
   EXPECT_EQ(complex(kProd), C(3, 4) * C(0, 1) * C(-6, 8));
   EXPECT_EQ(Reduce(tensor, {kStd}).dtype, DType::kFloat32);
-  // Of the real parts 14, of the imaginary ones 74/9.
+  // The variance is 14 for the real parts and 74/9 for the imaginary parts.
   EXPECT_FLOAT_EQ(As<float>(Reduce(tensor, {kVariance})), 14 + 74.0F / 9);
   EXPECT_FLOAT_EQ(As<float>(Reduce(tensor, {kStd})), std::sqrt(14 + 74.0F / 9));
   EXPECT_EQ(As<float>(Reduce(tensor, {kL1})), 16);

@@ -10,7 +10,7 @@ namespace {
 constexpr Reduction kAbsMean = {ReductionKind::kMean, true};
 constexpr Reduction kL2 = {ReductionKind::kL2, false};
 
-TEST(Reduction, IndexIsATablesIndex) {
+TEST(Reduction, IndexesATable) {
   std::set<std::string> names;
   for (size_t i = 0; i < kReductions; ++i) {
     const Reduction reduction = Reduction::FromIndex(i);
@@ -20,7 +20,7 @@ TEST(Reduction, IndexIsATablesIndex) {
   EXPECT_EQ(names.size(), kReductions);
 }
 
-TEST(Reduction, NamesAreReadAsWritten) {
+TEST(Reduction, NamesRoundTrip) {
   for (size_t i = 0; i < kReductions; ++i) {
     const Reduction reduction = Reduction::FromIndex(i);
     EXPECT_EQ(ReductionFromName(ReductionName(reduction)), reduction);
@@ -31,12 +31,12 @@ TEST(Reduction, NamesAreReadAsWritten) {
   EXPECT_EQ(ReductionKindName(ReductionKind::kVariance), "variance");
 }
 
-TEST(Reduction, NormsMayBeCalledNorms) {
+TEST(Reduction, AcceptsNormSuffixes) {
   EXPECT_EQ(ReductionFromName("l2_norm"), kL2);
   EXPECT_EQ(ReductionFromName("abs_l1_norm"), (Reduction{ReductionKind::kL1, true}));
 }
 
-TEST(Reduction, OtherNamesAreNone) {
+TEST(Reduction, RefusesOtherNames) {
   for (const char *name : {"", "abs_", "mean_norm", "abs_abs_mean", "Mean", "l3", "mean ", "_norm",
                            "abs_l1_norm_norm"}) {
     EXPECT_FALSE(ReductionFromName(name)) << name;
@@ -49,8 +49,8 @@ TEST(ReductionTensorName, IsTheOriginals) {
   EXPECT_EQ(ReductionTensorName(kAbsMean, "w"), "smdebug/reductions/abs_mean/w");
 }
 
-// As re.sub(r":\d+", "", name).
-TEST(ReductionTensorName, LosesOutputNumbersEverywhere) {
+// Equals re.sub(r":\d+", "", name).
+TEST(ReductionTensorName, RemovesAllOutputNumbers) {
   const auto name = [](const char *tensor) {
     return ReductionTensorName(kL2, tensor).substr(std::string("smdebug/reductions/l2/").size());
   };
@@ -70,8 +70,8 @@ TEST(ParseReductionTensorName, FindsReductionAndTensor) {
   EXPECT_EQ(saved->tensor, "conv/weight");
 }
 
-// The original looks for the folder anywhere.
-TEST(ParseReductionTensorName, TakesAFolderInFront) {
+// The original searches for the folder anywhere in the name.
+TEST(ParseReductionTensorName, AcceptsAFolderInFront) {
   const auto saved = ParseReductionTensorName("scope/smdebug/reductions/l2/w");
   ASSERT_TRUE(saved);
   EXPECT_EQ(saved->reduction, kL2);

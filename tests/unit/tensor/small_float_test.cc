@@ -22,7 +22,7 @@ TEST(SmallFloat, KnownNumbers) {
   EXPECT_TRUE(std::isnan(DecodeSmallFloat(kFloat8E4M3FNFormat, 0xFF)));
 }
 
-TEST(SmallFloat, EveryCodeComesBack) {
+TEST(SmallFloat, EveryCodeRoundTrips) {
   for (const SmallFloat format : kFormats) {
     for (uint32_t bits = 0; bits < 2 * format.SignBit(); ++bits) {
       const double number = DecodeSmallFloat(format, bits);
@@ -35,7 +35,7 @@ TEST(SmallFloat, EveryCodeComesBack) {
   }
 }
 
-// Between neighbours, the nearer one; in the middle, the one whose last bit is 0.
+// Rounds to the nearer neighbour; in the middle, to the neighbour whose last bit is 0.
 TEST(SmallFloat, RoundsOnceToNearest) {
   for (const SmallFloat format : kFormats) {
     for (uint32_t bits = 0; bits < format.LargestBits(); ++bits) {
@@ -48,7 +48,7 @@ TEST(SmallFloat, RoundsOnceToNearest) {
   }
 }
 
-TEST(SmallFloat, TooLargeBecomesInfinityOrNothing) {
+TEST(SmallFloat, OverflowBecomesInfinityOrNan) {
   EXPECT_EQ(EncodeSmallFloat(kFloat16Format, 65519.99), 0x7BFFU);
   EXPECT_EQ(EncodeSmallFloat(kFloat16Format, 65520), 0x7C00U);
   EXPECT_EQ(EncodeSmallFloat(kFloat16Format, -1e300), 0xFC00U);
@@ -58,7 +58,7 @@ TEST(SmallFloat, TooLargeBecomesInfinityOrNothing) {
   EXPECT_EQ(EncodeSmallFloat(kFloat8E4M3FNFormat, -kInfinity), 0xFFU);
 }
 
-TEST(SmallFloat, TooSmallBecomesZeroOfThatSign) {
+TEST(SmallFloat, UnderflowBecomesSignedZero) {
   EXPECT_EQ(EncodeSmallFloat(kFloat16Format, 1e-300), 0x0000U);
   EXPECT_EQ(EncodeSmallFloat(kFloat16Format, -1e-300), 0x8000U);
   EXPECT_EQ(EncodeSmallFloat(kFloat16Format, -0.0), 0x8000U);

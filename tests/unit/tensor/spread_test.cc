@@ -30,7 +30,7 @@ std::vector<float> Spread(const std::vector<float> &numbers, std::vector<int64_t
   return FloatsOf(SpreadElements({numbers.data(), shape, strides, DType::kFloat32}, most));
 }
 
-TEST(SpreadElementsTest, AllOfFew) {
+TEST(SpreadElementsTest, KeepsAllOfFewElements) {
   const std::vector<float> numbers = Counting(100);
   EXPECT_EQ(Spread(numbers, {100}, {}, 100), numbers);
   EXPECT_EQ(Spread(numbers, {20, 5}, {}, 0), numbers);
@@ -68,7 +68,7 @@ TEST(SpreadElementsTest, AtLeastOneRun) {
   EXPECT_EQ(Spread(Counting(100), {100}, {}, 3).size(), static_cast<size_t>(kSpreadRun));
 }
 
-TEST(SpreadElementsTest, TheSameHoweverATensorLies) {
+TEST(SpreadElementsTest, IsIndependentOfTheLayout) {
   constexpr int64_t kSize = 70;
   const std::vector<float> columns = Counting(kSize * kSize * kSize);
   std::vector<float> rows;
@@ -83,8 +83,8 @@ TEST(SpreadElementsTest, TheSameHoweverATensorLies) {
             Spread(rows, {kSize, kSize, kSize}, {}, 4096));
 }
 
-// Also where a share is a whole number of rows.
-TEST(SpreadElementsTest, EveryColumnIsMet) {
+// Even if a share is a whole number of rows.
+TEST(SpreadElementsTest, SamplesEveryColumn) {
   for (const auto &[rows, columns] : {std::pair{640, 784}, {1024, 1024}, {4096, 64}, {256, 1000}}) {
     const int64_t count = int64_t{rows} * columns;
     std::set<int64_t> met;
@@ -95,7 +95,7 @@ TEST(SpreadElementsTest, EveryColumnIsMet) {
   }
 }
 
-TEST(SpreadElementsTest, EveryRowIsMetThatIsAsLongAsTwoShares) {
+TEST(SpreadElementsTest, SamplesEveryRowAsLongAsTwoShares) {
   std::set<int64_t> met;
   for (const float place : Spread(Counting(128 * 4000), {128, 4000}, {}, 4096)) {
     met.insert(static_cast<int64_t>(place) / 4000);

@@ -11,7 +11,7 @@
 namespace smdebug::tensor::statistics_kernels_test {
 namespace {
 
-// Runs with one instruction set after the other, all that this machine has.
+// Runs with each instruction set of this machine.
 class EveryInstructionSet : public testing::Test {
  protected:
   template <class Work>
@@ -28,8 +28,8 @@ class EveryInstructionSet : public testing::Test {
   }
 };
 
-// Small integers, of which every sum is exact in any order.
-TEST_F(EveryInstructionSet, GivesTheSameSums) {
+// Small integers, whose sums are exact in any order.
+TEST_F(EveryInstructionSet, ComputesTheSameSums) {
   for (const DType dtype : kRealTypes) {
     for (const size_t count : {3U, 31U, 2048U, 5001U}) {
       const bool is_bool = dtype == DType::kBool;
@@ -56,7 +56,7 @@ TEST_F(EveryInstructionSet, GivesTheSameSums) {
   }
 }
 
-// Every code that is a number, of both signs and of each alone.
+// All codes of numbers, with both signs and with each sign alone.
 TEST_F(EveryInstructionSet, BoundsHalves) {
   const auto expect = [](const ElementKernels<float> &kernels, SmallFloat format, uint32_t first,
                          uint32_t sign) {
@@ -90,7 +90,7 @@ TEST_F(EveryInstructionSet, BoundsHalves) {
   });
 }
 
-// What elements add up to in double, beside what the kernel says.
+// Compares the sums in double with those of the kernel.
 void ExpectSumsOfHalves(const ElementKernels<float> &kernels, SmallFloat format,
                         const std::vector<double> &numbers, double most_lost) {
   std::vector<uint16_t> codes;
@@ -109,7 +109,7 @@ void ExpectSumsOfHalves(const ElementKernels<float> &kernels, SmallFloat format,
   EXPECT_NEAR(sums.squares, squares, squares * most_lost);
 }
 
-TEST_F(EveryInstructionSet, SumsHalvesNearlyAsInDouble) {
+TEST_F(EveryInstructionSet, SumsHalvesNearlyLikeDouble) {
   std::mt19937 random(3);
   std::normal_distribution<double> normal;
   std::vector<double> alike(2048), far_apart(2048);
@@ -125,7 +125,7 @@ TEST_F(EveryInstructionSet, SumsHalvesNearlyAsInDouble) {
   });
 }
 
-// Their squares are not in float's range.
+// Squares of these numbers are out of float's range.
 TEST_F(EveryInstructionSet, SumsExtremeHalvesInDouble) {
   std::mt19937 random(4);
   std::normal_distribution<double> normal;
@@ -168,7 +168,7 @@ TEST_F(EveryInstructionSet, MultipliesBeyondTheRangeOfDouble) {
   });
 }
 
-TEST_F(EveryInstructionSet, CountsWhatIsNotFinite) {
+TEST_F(EveryInstructionSet, CountsNonFiniteNumbers) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   std::vector<float> x(101, 3);
   x[0] = x[50] = std::numeric_limits<float>::quiet_NaN();

@@ -15,7 +15,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// The figures by their definitions, in two passes and with more digits.
+// Computes the figures from their definitions, in two passes and with more digits.
 Statistics::Moments SlowMoments(const std::vector<double> &numbers) {
   const auto count = static_cast<long double>(numbers.size());
   long double sum = 0;
@@ -35,7 +35,7 @@ std::vector<double> Absolute(std::vector<double> numbers) {
   return numbers;
 }
 
-// Some units in the last place.
+// A few units in the last place.
 constexpr double kUsual = 1e-13;
 
 // Sums of 16-bit floats lose more, and variances more than sums.
@@ -43,7 +43,7 @@ double ToleranceOf(DType dtype) {
   return dtype == DType::kFloat16 || dtype == DType::kBFloat16 ? 0x1p-16 : kUsual;
 }
 
-// Within the tolerance, of what was added up where that cancelled out.
+// Expects equality within the tolerance, relative to `scale` if terms cancelled.
 void ExpectNear(double actual, double expected, double scale, const char *what,
                 double tolerance = kUsual) {
   if (std::isnan(expected)) {
@@ -95,7 +95,7 @@ std::vector<double> Generate(size_t count, const std::function<double(double)> &
 
 class StatisticsOfType : public testing::TestWithParam<DType> {};
 
-// The sizes lie around those of vectors, of the steps between two exponents and of
+// The sizes are near those of vectors, of the steps between two exponents, and of
 // blocks.
 TEST_P(StatisticsOfType, AgreeWithTheDefinitions) {
   for (const size_t count :
@@ -121,10 +121,10 @@ TEST_P(StatisticsOfType, DoNotDependOnStrides) {
   with({2500}, {2}, 1);                 // every other
   with({3000}, {-1}, 4000);             // backwards
   with({3, 1000}, {0, 1}, 5);           // repeated
-  with({7, 11, 13}, {1, 13, 200}, 20);  // neither way
+  with({7, 11, 13}, {1, 13, 200}, 20);  // in neither order
 }
 
-// As it can come out of a file or a packed struct.
+// Elements of a file or a packed struct may be unaligned.
 TEST_P(StatisticsOfType, NeedNoAlignment) {
   const Value tensor = TensorOfNumbers(GetParam(), SomeNumbers(GetParam(), 3000));
   std::vector<std::byte> memory(tensor.size + 1);
@@ -135,7 +135,7 @@ TEST_P(StatisticsOfType, NeedNoAlignment) {
 INSTANTIATE_TEST_SUITE_P(EveryType, StatisticsOfType, testing::ValuesIn(kRealTypes),
                          [](const auto &test) { return std::string(DTypeName(test.param)); });
 
-TEST(Statistics, BoolIsTrueIfNotZero) {
+TEST(Statistics, BoolIsTrueIfNonzero) {
   const Value tensor = TensorOf<uint8_t>(DType::kBool, {0, 1, 2, 0xFF});
   EXPECT_EQ(ComputeStatistics(tensor.AsView())->plain.sum, 3);
 }
@@ -147,7 +147,7 @@ TEST(Statistics, LargeIntegersAreRounded) {
   EXPECT_EQ(statistics.zero_count, 1);
 }
 
-TEST(Statistics, OfNothing) {
+TEST(Statistics, WithoutElements) {
   const Statistics statistics = Of({});
   EXPECT_EQ(statistics.count, 0);
   EXPECT_TRUE(std::isnan(statistics.plain.min));
@@ -180,18 +180,18 @@ TEST(Statistics, VarianceSurvivesALargeMean) {
   ExpectStatistics(TensorOfNumbers(DType::kFloat32, numbers).AsView());
 }
 
-TEST(Statistics, VarianceOfAbsoluteValuesSurvivesTwoSigns) {
+TEST(Statistics, VarianceOfAbsoluteValuesSurvivesMixedSigns) {
   const auto numbers = Generate(9000, [](double x) { return x < 0 ? x - 1e8 : x + 1e8; });
   ExpectStatistics(TensorOf(DType::kFloat64, numbers).AsView());
 }
 
-TEST(Statistics, VarianceSurvivesAMeanThatMoves) {
+TEST(Statistics, VarianceSurvivesAMovingMean) {
   std::vector<double> numbers = SomeNumbers(DType::kFloat64, 9000);
   for (size_t i = 4000; i < numbers.size(); ++i) numbers[i] += 1e9;
   ExpectStatistics(TensorOf(DType::kFloat64, numbers).AsView());
 }
 
-TEST(Statistics, ConstantsDoNotVary) {
+TEST(Statistics, ConstantsHaveNoVariance) {
   const Statistics statistics = Of(std::vector<double>(5000, 0.1));
   EXPECT_EQ(statistics.plain.variance, 0);
   EXPECT_EQ(statistics.absolute.variance, 0);
@@ -199,7 +199,7 @@ TEST(Statistics, ConstantsDoNotVary) {
 }
 
 // 1 is lost if added to 1e16 alone.
-TEST(Statistics, SumKeepsWhatRoundingTakes) {
+TEST(Statistics, SumKeepsRoundingErrors) {
   std::vector<double> numbers(size_t{10} * 2048, 0);
   numbers[0] = 1e16;
   numbers.back() = -1e16;
@@ -207,7 +207,7 @@ TEST(Statistics, SumKeepsWhatRoundingTakes) {
   EXPECT_EQ(Of(numbers).plain.sum, 8);
 }
 
-TEST(Statistics, SquaresNeitherOverflowNorVanish) {
+TEST(Statistics, SquaresNeitherOverflowNorUnderflow) {
   const Statistics large = Of({3e300, -4e300});
   EXPECT_DOUBLE_EQ(large.l2, 5e300);
   EXPECT_DOUBLE_EQ(large.l1, 7e300);
@@ -233,7 +233,7 @@ struct NonFinite {
   std::vector<double> some;
   int64_t nans;
   int64_t infinities;
-  // Of these together with finite numbers.
+  // The figures of these elements together with finite numbers.
   double min, max, sum, prod, abs_min, norm;
 };
 
@@ -241,7 +241,7 @@ void PrintTo(const NonFinite &test, std::ostream *out) { *out << test.name; }
 
 class StatisticsNonFinite : public testing::TestWithParam<NonFinite> {};
 
-TEST_P(StatisticsNonFinite, AreAsInNumpy) {
+TEST_P(StatisticsNonFinite, MatchNumpy) {
   const NonFinite &test = GetParam();
   for (const size_t position : {0U, 5U, 700U, 4000U}) {
     SCOPED_TRACE(position);

@@ -1,4 +1,4 @@
-// Tensors made of numbers, and numbers read from tensors, element by element.
+// Creates tensors from numbers, and reads numbers from tensors.
 #pragma once
 
 #include <complex>
@@ -29,7 +29,7 @@ Value TensorOf(DType dtype, const std::vector<T> &elements) {
   return TensorOf(dtype, elements, {static_cast<int64_t>(elements.size())});
 }
 
-// The numbers rounded to the dtype; they are in its range.
+// Returns a tensor of the numbers rounded to the dtype; they must be in its range.
 inline Value TensorOfNumbers(DType dtype, const std::vector<double> &numbers) {
   const auto as = [&](auto convert) {
     std::vector<std::decay_t<decltype(convert(0.0))>> elements;
@@ -58,7 +58,7 @@ inline Value TensorOfNumbers(DType dtype, const std::vector<double> &numbers) {
   }
 }
 
-// Numbers for which there is room in the dtype, with fractions where it has them.
+// Returns numbers in the range of the dtype, with fractions if it supports them.
 inline std::vector<double> SomeNumbers(DType dtype, size_t count) {
   std::vector<double> numbers(count);
   uint32_t state = 12345;
@@ -70,7 +70,7 @@ inline std::vector<double> SomeNumbers(DType dtype, size_t count) {
   return numbers;
 }
 
-// The element at those indices, found from the definition of strides.
+// Returns the element at these indices, by the definition of strides.
 inline const std::byte *ElementAt(const View &view, const std::vector<int64_t> &indices) {
   int64_t offset = 0;
   int64_t compact_stride = 1;
@@ -82,7 +82,7 @@ inline const std::byte *ElementAt(const View &view, const std::vector<int64_t> &
   return static_cast<const std::byte *>(view.data) + offset * size;
 }
 
-// The bytes of all elements in row-major order.
+// Returns the bytes of all elements in row-major order.
 inline std::vector<std::byte> BytesInOrder(const View &view) {
   std::vector<std::byte> bytes;
   const size_t size = DTypeSize(view.dtype);

@@ -9,7 +9,7 @@
 namespace smdebug::tensor::value_test {
 namespace {
 
-TEST(Value, CopyOfIsAlignedAndItsOwn) {
+TEST(Value, CopyOfIsAlignedAndIndependent) {
   std::vector<float> elements = {1, 2, 3, 4, 5, 6};
   const Value value = TensorOf(DType::kFloat32, elements, {2, 3});
   elements[0] = 9;
@@ -25,7 +25,7 @@ TEST(Value, CopiesShareElements) {
   EXPECT_EQ(value.data.use_count(), 2);
 }
 
-TEST(Value, OfNoElementsHasNoData) {
+TEST(Value, WithoutElementsHasNoData) {
   const Value value = Value::CopyOf(DType::kFloat32, {}, {0, 3});
   EXPECT_EQ(value.data, nullptr);
   EXPECT_EQ(value.size, 0U);
@@ -51,7 +51,7 @@ TEST(ToDouble, ReadsEveryNumericType) {
   EXPECT_EQ(*ToDouble(Value::Scalar(DType::kComplex128, std::complex<double>(3, 4))), 3);
 }
 
-TEST(ToDouble, RefusesAllButOneNumber) {
+TEST(ToDouble, RefusesOtherThanOneNumber) {
   const auto code = [](const Value &value) { return ToDouble(value).GetStatus().GetCode(); };
   EXPECT_EQ(code(TensorOf<float>(DType::kFloat32, {1, 2})), Code::kInvalidArgument);
   EXPECT_EQ(code(Value::CopyOf(DType::kFloat32, {}, {0})), Code::kInvalidArgument);

@@ -59,10 +59,9 @@ TEST(ViewCheck, AnEmptyTensorNeedsNoData) {
 }
 
 TEST(ViewCheck, RefusesUnknownTypes) {
-  ExpectFailure(Check({2}, kElements, DType::kInvalid), Code::kInvalidArgument,
-                "there is no dtype 0");
+  ExpectFailure(Check({2}, kElements, DType::kInvalid), Code::kInvalidArgument, "unknown dtype 0");
   ExpectFailure(Check({2}, kElements, static_cast<DType>(99)), Code::kInvalidArgument,
-                "there is no dtype 99");
+                "unknown dtype 99");
 }
 
 TEST(ViewCheck, RefusesWrongRanks) {
@@ -77,10 +76,10 @@ TEST(ViewCheck, RefusesMissingParts) {
   ExpectFailure(View::Check(kElements, nullptr, nullptr, 1, DType::kFloat32),
                 Code::kInvalidArgument, "the shape is NULL");
   ExpectFailure(Check({2}, nullptr), Code::kInvalidArgument,
-                "the data is NULL, the tensor is not empty");
+                "the data is NULL, but the tensor is not empty");
 }
 
-TEST(ViewCheck, RefusesSizesThatMakeNoSense) {
+TEST(ViewCheck, RefusesInvalidSizes) {
   ExpectFailure(Check({2, -3}), Code::kInvalidArgument, "dimension 1 has size -3");
   ExpectFailure(Check({kMin}), Code::kInvalidArgument, "dimension 0 has size -9223372036854775808");
   ExpectFailure(Check({kMax, 2}), Code::kInvalidArgument,
@@ -89,7 +88,7 @@ TEST(ViewCheck, RefusesSizesThatMakeNoSense) {
                 "shape (9223372036854775807, 2, 0) has too many elements");
 }
 
-TEST(ViewCheck, RefusesWhatNoRecordHolds) {
+TEST(ViewCheck, RefusesTensorsTooLargeForARecord) {
   ExpectFailure(Check({1 << 15, 1 << 14}), Code::kUnsupported,
                 "a float32 tensor of shape (32768, 16384) is too large: a record holds less "
                 "than 2 GiB");
@@ -101,20 +100,20 @@ TEST(ViewCheck, RefusesWhatNoRecordHolds) {
 TEST(ViewCheck, RefusesDataBeyondTheAddressSpace) {
   const auto *last =
       reinterpret_cast<const void *>(~uintptr_t{7});  // NOLINT(performance-no-int-to-ptr)
-  ExpectFailure(Check({4}, last), Code::kInvalidArgument, "the strides lead outside of memory");
+  ExpectFailure(Check({4}, last), Code::kInvalidArgument, "the strides exceed the address space");
 }
 
 TEST(ViewCheck, RefusesStridesThatOverflow) {
   for (const int64_t stride : {kMax, kMin, kMax / 4, kMin / 4, kMax / 8 + 1, kMin + 1}) {
     ExpectFailure(CheckStrided({3}, {stride}), Code::kInvalidArgument,
-                  "the strides lead outside of memory");
+                  "the strides exceed the address space");
   }
   EXPECT_FALSE(CheckStrided({2, 2, 2}, {kMax / 8, kMax / 8, kMax / 8}).IsOk());
 }
 
 TEST(ViewCheck, DropsStridesOfCompactTensors) {
   EXPECT_TRUE(CheckStrided({2, 3}, {3, 1})->IsCompact());
-  // What the stride of a single index says does not matter, nor any of nothing.
+  // The stride of a dimension of size 1 does not matter, nor do strides of an empty tensor.
   EXPECT_TRUE(CheckStrided({2, 1, 3}, {3, kMax, 1})->IsCompact());
   EXPECT_TRUE(CheckStrided({1, 1}, {kMin, 7})->IsCompact());
   EXPECT_TRUE(CheckStrided({0, 3}, {kMin, kMax})->IsCompact());

@@ -24,7 +24,7 @@ type query struct {
 	Absolute   bool
 	Rule       string
 	Parameters map[string]string
-	Panel      panel
+	RuleSet    ruleSet `json:"rule_set"`
 	Path       string
 	Options    map[string]string
 }
@@ -40,18 +40,18 @@ func (q *query) worker() []smdebug.ReadOption {
 
 // reader answers queries about one trial.
 type reader struct {
-	trial   *smdebug.Trial
-	watched map[string]*watched
-	outDir  string
+	trial    *smdebug.Trial
+	attached map[string]*attached
+	outDir   string
 }
 
-func answerAll(queries []query, watched map[string]*watched, outDir string) (map[string]answer, error) {
+func answerAll(queries []query, attached map[string]*attached, outDir string) (map[string]answer, error) {
 	trial, err := smdebug.OpenTrial(context.Background(), outDir, smdebug.TrialOptions{})
 	if err != nil {
 		return nil, err
 	}
 	defer trial.Close()
-	r := reader{trial, watched, outDir}
+	r := reader{trial, attached, outDir}
 	answers := make(map[string]answer)
 	for i := range queries {
 		q := &queries[i]
@@ -75,13 +75,13 @@ func (r *reader) answer(q *query) (any, error) {
 	case "tensor_names":
 		return r.tensorNames(q)
 	case "mode_step":
-		mode, step, err := r.trial.ModeStep(*q.Step)
+		step, mode, err := r.trial.ModeStep(*q.Step)
 		if step < 0 {
 			return nil, err
 		}
 		return []any{mode.String(), step}, err
 	case "global_step":
-		step, err := r.trial.GlobalStep(q.mode(), *q.Step)
+		step, err := r.trial.GlobalStep(*q.Step, q.mode())
 		if step < 0 {
 			return nil, err
 		}
@@ -92,11 +92,11 @@ func (r *reader) answer(q *query) (any, error) {
 	case "wait":
 		return nil, r.trial.WaitForStep(context.Background(), *q.Step, q.mode())
 	case "rule":
-		return r.judge(q)
-	case "verdicts", "outcomes":
-		return r.judgeByPanel(q)
-	case "watched":
-		return r.watched[q.Worker], nil
+		return r.rule(q)
+	case "findings", "results":
+		return r.evaluate(q)
+	case "attached":
+		return r.attached[q.Worker], nil
 	case "include", "hook", "open":
 		return nil, r.make(q)
 	}
@@ -125,7 +125,7 @@ func (r *reader) tensorNames(q *query) (any, error) {
 	return r.trial.TensorNames(conditions...)
 }
 
-func (r *reader) judge(q *query) (any, error) {
+func (r *reader) rule(q *query) (any, error) {
 	rule, err := smdebug.NewBuiltinRule(q.Rule, q.Parameters)
 	if err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func (r *reader) answerOfTensor(q *query) (any, error) {
 	case "tensor_steps":
 		return tensor.Steps(q.mode())
 	case "prev_steps":
-		return tensor.PrevSteps(*q.Step, q.Count, q.mode())
+		return tensor.PrevSteps(*q.Step, q.mode(), q.Count)
 	case "tensor_workers":
 		return tensor.Workers(*q.Step, q.mode())
 	case "value":

@@ -33,11 +33,11 @@ func run(scenarioPath, outDir, resultPath string) error {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return err
 	}
-	watched, err := s.record(outDir)
+	attached, err := s.record(outDir)
 	if err != nil {
 		return err
 	}
-	results, err := answerAll(s.Queries, watched, outDir)
+	results, err := answerAll(s.Queries, attached, outDir)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ type scenario struct {
 		}
 		Custom []tensor
 	}
-	Watch   panel
+	Attach  ruleSet
 	Queries []query
 }
 
@@ -53,20 +53,20 @@ var modes = map[string]smdebug.Mode{
 	"GLOBAL":  smdebug.Global,
 }
 
-// record returns what the rules of each worker's hook said.
-func (s *scenario) record(outDir string) (map[string]*watched, error) {
-	all := make(map[string]*watched)
+// record returns what the rules of each worker's hook reported.
+func (s *scenario) record(outDir string) (map[string]*attached, error) {
+	all := make(map[string]*attached)
 	hooks := make([]*smdebug.Hook, len(s.Workers))
 	for i, worker := range s.Workers {
 		hook, err := s.newHook(outDir, worker)
 		if err != nil {
 			return nil, err
 		}
-		if err := s.Watch.watch(hook); err != nil {
+		if err := s.Attach.attach(hook); err != nil {
 			return nil, err
 		}
 		hooks[i] = hook
-		all[worker] = &watched{}
+		all[worker] = &attached{}
 	}
 	for step := range s.Steps {
 		for i, worker := range s.Workers {

@@ -22,7 +22,9 @@ static size_t strings_size(uintptr_t list, size_t index) {
   return smd_strings_size((const smd_strings *)list, index);
 }
 
-static const int64_t *steps_data(uintptr_t list) { return smd_steps_data((const smd_steps *)list); }
+static const int64_t *integers_data(uintptr_t list) {
+  return smd_integers_data((const smd_integers *)list);
+}
 
 static const int64_t *value_shape(uintptr_t value) {
   return smd_value_shape((const smd_value *)value);
@@ -58,13 +60,13 @@ func TakeStrings(list Smd_strings) []string {
 	return texts
 }
 
-// TakeSteps frees a list and returns what it held.
-func TakeSteps(list Smd_steps) []int64 {
-	defer Smd_steps_free(list)
-	steps := make([]int64, Smd_steps_count(list))
-	first := (*int64)(unsafe.Pointer(C.steps_data(C.uintptr_t(list.Swigcptr()))))
-	copy(steps, unsafe.Slice(first, len(steps)))
-	return steps
+// TakeIntegers frees a list and returns what it held.
+func TakeIntegers(list Smd_integers) []int64 {
+	defer Smd_integers_free(list)
+	integers := make([]int64, Smd_integers_count(list))
+	first := (*int64)(unsafe.Pointer(C.integers_data(C.uintptr_t(list.Swigcptr()))))
+	copy(integers, unsafe.Slice(first, len(integers)))
+	return integers
 }
 
 // ValueShape returns a copy of a value's shape.

@@ -8,7 +8,7 @@
 %ignore smd_hook_save_scalar;
 %ignore smd_step_file_add_tensor;
 %ignore smd_value_shape;
-%ignore smd_steps_data;
+%ignore smd_integers_data;
 %ignore raw_view_new;
 %ignore raw_view_free;
 %ignore raw_value_address;

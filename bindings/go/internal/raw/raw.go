@@ -84,397 +84,392 @@ typedef _gostring_ swig_type_52;
 typedef _gostring_ swig_type_53;
 typedef _gostring_ swig_type_54;
 typedef _gostring_ swig_type_55;
-typedef long long swig_type_56;
+typedef _gostring_ swig_type_56;
 typedef _gostring_ swig_type_57;
-typedef _gostring_ swig_type_58;
+typedef long long swig_type_58;
 typedef long long swig_type_59;
-typedef _gostring_ swig_type_60;
-typedef _gostring_ swig_type_61;
-typedef _gostring_ swig_type_62;
-typedef _gostring_ swig_type_63;
+typedef long long swig_type_60;
+typedef long long swig_type_61;
+typedef long long swig_type_62;
+typedef long long swig_type_63;
 typedef _gostring_ swig_type_64;
 typedef _gostring_ swig_type_65;
 typedef _gostring_ swig_type_66;
 typedef long long swig_type_67;
 typedef long long swig_type_68;
 typedef long long swig_type_69;
-typedef long long swig_type_70;
-typedef long long swig_type_71;
+typedef _gostring_ swig_type_70;
+typedef _gostring_ swig_type_71;
 typedef _gostring_ swig_type_72;
 typedef long long swig_type_73;
 typedef _gostring_ swig_type_74;
-typedef long long swig_type_75;
+typedef _gostring_ swig_type_75;
 typedef _gostring_ swig_type_76;
 typedef _gostring_ swig_type_77;
-typedef long long swig_type_78;
-typedef long long swig_type_79;
-typedef long long swig_type_80;
+typedef _gostring_ swig_type_78;
+typedef _gostring_ swig_type_79;
+typedef _gostring_ swig_type_80;
 typedef long long swig_type_81;
-typedef _gostring_ swig_type_82;
+typedef long long swig_type_82;
 typedef long long swig_type_83;
-typedef _gostring_ swig_type_84;
+typedef long long swig_type_84;
 typedef long long swig_type_85;
 typedef _gostring_ swig_type_86;
-typedef _gostring_ swig_type_87;
-typedef long long swig_type_88;
-typedef _gostring_ swig_type_89;
+typedef long long swig_type_87;
+typedef _gostring_ swig_type_88;
+typedef long long swig_type_89;
 typedef _gostring_ swig_type_90;
 typedef _gostring_ swig_type_91;
 typedef long long swig_type_92;
 typedef long long swig_type_93;
-typedef _gostring_ swig_type_94;
-typedef _gostring_ swig_type_95;
+typedef long long swig_type_94;
+typedef long long swig_type_95;
 typedef _gostring_ swig_type_96;
-typedef _gostring_ swig_type_97;
+typedef long long swig_type_97;
 typedef _gostring_ swig_type_98;
-typedef _gostring_ swig_type_99;
-typedef long long swig_type_100;
-typedef long long swig_type_101;
+typedef long long swig_type_99;
+typedef _gostring_ swig_type_100;
+typedef _gostring_ swig_type_101;
 typedef long long swig_type_102;
 typedef _gostring_ swig_type_103;
-typedef long long swig_type_104;
+typedef _gostring_ swig_type_104;
 typedef long long swig_type_105;
-typedef long long swig_type_106;
-typedef long long swig_type_107;
+typedef _gostring_ swig_type_106;
+typedef _gostring_ swig_type_107;
 typedef long long swig_type_108;
-typedef long long swig_type_109;
-typedef long long swig_type_110;
-typedef long long swig_type_111;
+typedef _gostring_ swig_type_109;
+typedef _gostring_ swig_type_110;
+typedef _gostring_ swig_type_111;
 typedef _gostring_ swig_type_112;
 typedef long long swig_type_113;
-typedef _gostring_ swig_type_114;
+typedef long long swig_type_114;
 typedef long long swig_type_115;
-typedef long long swig_type_116;
+typedef _gostring_ swig_type_116;
 typedef long long swig_type_117;
 typedef _gostring_ swig_type_118;
 typedef long long swig_type_119;
-typedef _gostring_ swig_type_120;
-typedef long long swig_type_121;
-typedef _gostring_ swig_type_122;
-typedef long long swig_type_123;
+typedef long long swig_type_120;
+typedef _gostring_ swig_type_121;
+typedef long long swig_type_122;
+typedef _gostring_ swig_type_123;
 typedef _gostring_ swig_type_124;
 typedef _gostring_ swig_type_125;
-typedef long long swig_type_126;
+typedef _gostring_ swig_type_126;
 typedef _gostring_ swig_type_127;
-typedef _gostring_ swig_type_128;
-typedef _gostring_ swig_type_129;
+typedef long long swig_type_128;
+typedef long long swig_type_129;
 typedef _gostring_ swig_type_130;
 typedef long long swig_type_131;
-typedef long long swig_type_132;
-typedef long long swig_type_133;
-typedef _gostring_ swig_type_134;
-typedef long long swig_type_135;
-typedef _gostring_ swig_type_136;
-typedef long long swig_type_137;
-typedef long long swig_type_138;
-typedef _gostring_ swig_type_139;
-typedef long long swig_type_140;
-extern void _wrap_Swig_free_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_Swig_malloc_raw_57428f978a1a71a2(swig_intgo arg1);
-extern uintptr_t _wrap_new_smd_text_slot_raw_57428f978a1a71a2(void);
-extern uintptr_t _wrap_copy_smd_text_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_delete_smd_text_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_smd_text_slot_assign_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_text_slot_value_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_strings_slot_raw_57428f978a1a71a2(void);
-extern uintptr_t _wrap_copy_smd_strings_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_delete_smd_strings_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_smd_strings_slot_assign_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_strings_slot_value_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_steps_slot_raw_57428f978a1a71a2(void);
-extern uintptr_t _wrap_copy_smd_steps_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_delete_smd_steps_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_smd_steps_slot_assign_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_steps_slot_value_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_save_config_slot_raw_57428f978a1a71a2(void);
-extern uintptr_t _wrap_copy_smd_save_config_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_delete_smd_save_config_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_smd_save_config_slot_assign_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_save_config_slot_value_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_reduction_config_slot_raw_57428f978a1a71a2(void);
-extern uintptr_t _wrap_copy_smd_reduction_config_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_delete_smd_reduction_config_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_smd_reduction_config_slot_assign_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_reduction_config_slot_value_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_collection_slot_raw_57428f978a1a71a2(void);
-extern uintptr_t _wrap_copy_smd_collection_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_delete_smd_collection_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_smd_collection_slot_assign_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_slot_value_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_hook_options_slot_raw_57428f978a1a71a2(void);
-extern uintptr_t _wrap_copy_smd_hook_options_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_delete_smd_hook_options_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_smd_hook_options_slot_assign_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_slot_value_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_hook_slot_raw_57428f978a1a71a2(void);
-extern uintptr_t _wrap_copy_smd_hook_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_delete_smd_hook_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_smd_hook_slot_assign_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_slot_value_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_trial_options_slot_raw_57428f978a1a71a2(void);
-extern uintptr_t _wrap_copy_smd_trial_options_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_delete_smd_trial_options_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_smd_trial_options_slot_assign_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_options_slot_value_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_trial_slot_raw_57428f978a1a71a2(void);
-extern uintptr_t _wrap_copy_smd_trial_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_delete_smd_trial_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_smd_trial_slot_assign_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_slot_value_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_tensor_slot_raw_57428f978a1a71a2(void);
-extern uintptr_t _wrap_copy_smd_tensor_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_delete_smd_tensor_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_smd_tensor_slot_assign_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_tensor_slot_value_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_value_slot_raw_57428f978a1a71a2(void);
-extern uintptr_t _wrap_copy_smd_value_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_delete_smd_value_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_smd_value_slot_assign_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_value_slot_value_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_rule_slot_raw_57428f978a1a71a2(void);
-extern uintptr_t _wrap_copy_smd_rule_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_delete_smd_rule_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_smd_rule_slot_assign_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_rule_slot_value_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_step_file_slot_raw_57428f978a1a71a2(void);
-extern uintptr_t _wrap_copy_smd_step_file_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_delete_smd_step_file_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_smd_step_file_slot_assign_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_step_file_slot_value_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_event_file_slot_raw_57428f978a1a71a2(void);
-extern uintptr_t _wrap_copy_smd_event_file_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_delete_smd_event_file_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_smd_event_file_slot_assign_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_event_file_slot_value_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_store_report_slot_raw_57428f978a1a71a2(void);
-extern uintptr_t _wrap_copy_smd_store_report_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_delete_smd_store_report_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_smd_store_report_slot_assign_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_store_report_slot_value_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_panel_slot_raw_57428f978a1a71a2(void);
-extern uintptr_t _wrap_copy_smd_panel_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_delete_smd_panel_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_smd_panel_slot_assign_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_panel_slot_value_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_verdicts_slot_raw_57428f978a1a71a2(void);
-extern uintptr_t _wrap_copy_smd_verdicts_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_delete_smd_verdicts_slot_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_smd_verdicts_slot_assign_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_verdicts_slot_value_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_voidp _wrap_new_int32_slot_raw_57428f978a1a71a2(void);
-extern swig_voidp _wrap_copy_int32_slot_raw_57428f978a1a71a2(swig_intgo arg1);
-extern void _wrap_delete_int32_slot_raw_57428f978a1a71a2(swig_voidp arg1);
-extern void _wrap_int32_slot_assign_raw_57428f978a1a71a2(swig_voidp arg1, swig_intgo arg2);
-extern swig_intgo _wrap_int32_slot_value_raw_57428f978a1a71a2(swig_voidp arg1);
-extern swig_voidp _wrap_new_int64_slot_raw_57428f978a1a71a2(void);
-extern swig_voidp _wrap_copy_int64_slot_raw_57428f978a1a71a2(swig_type_1 arg1);
-extern void _wrap_delete_int64_slot_raw_57428f978a1a71a2(swig_voidp arg1);
-extern void _wrap_int64_slot_assign_raw_57428f978a1a71a2(swig_voidp arg1, swig_type_2 arg2);
-extern swig_type_3 _wrap_int64_slot_value_raw_57428f978a1a71a2(swig_voidp arg1);
-extern swig_voidp _wrap_new_double_slot_raw_57428f978a1a71a2(void);
-extern swig_voidp _wrap_copy_double_slot_raw_57428f978a1a71a2(double arg1);
-extern void _wrap_delete_double_slot_raw_57428f978a1a71a2(swig_voidp arg1);
-extern void _wrap_double_slot_assign_raw_57428f978a1a71a2(swig_voidp arg1, double arg2);
-extern double _wrap_double_slot_value_raw_57428f978a1a71a2(swig_voidp arg1);
-extern swig_voidp _wrap_new_int64_array_raw_57428f978a1a71a2(swig_type_4 arg1);
-extern void _wrap_delete_int64_array_raw_57428f978a1a71a2(swig_voidp arg1);
-extern swig_type_5 _wrap_int64_array_getitem_raw_57428f978a1a71a2(swig_voidp arg1, swig_type_6 arg2);
-extern void _wrap_int64_array_setitem_raw_57428f978a1a71a2(swig_voidp arg1, swig_type_7 arg2, swig_type_8 arg3);
-extern uintptr_t _wrap_new_smd_collection_array_raw_57428f978a1a71a2(swig_type_9 arg1);
-extern void _wrap_delete_smd_collection_array_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collection_array_getitem_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_10 arg2);
-extern void _wrap_smd_collection_array_setitem_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_11 arg2, uintptr_t arg3);
-extern swig_type_12 _wrap_smd_mode_name_raw_57428f978a1a71a2(swig_intgo arg1);
-extern swig_type_13 _wrap_smd_dtype_name_raw_57428f978a1a71a2(swig_intgo arg1);
-extern swig_type_14 _wrap_smd_dtype_size_raw_57428f978a1a71a2(swig_intgo arg1);
-extern swig_type_15 _wrap_smd_text_data_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_type_16 _wrap_smd_text_size_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_smd_text_free_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_strings_new_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_strings_add_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_17 arg2);
-extern swig_type_18 _wrap_smd_strings_count_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_type_19 _wrap_smd_strings_get_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_20 arg2);
-extern swig_type_21 _wrap_smd_strings_size_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_22 arg2);
-extern void _wrap_smd_strings_free_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_type_23 _wrap_smd_steps_count_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_type_24 _wrap_smd_steps_get_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_25 arg2);
-extern void _wrap_smd_steps_free_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_intgo _wrap_smd_abi_level_raw_57428f978a1a71a2(void);
-extern swig_type_26 _wrap_smd_version_string_raw_57428f978a1a71a2(void);
-extern uintptr_t _wrap_smd_require_abi_raw_57428f978a1a71a2(swig_intgo arg1);
-extern swig_intgo _wrap_smd_has_feature_raw_57428f978a1a71a2(swig_type_27 arg1);
-extern swig_intgo _wrap_smd_error_code_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_type_28 _wrap_smd_error_message_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_type_29 _wrap_smd_error_detail_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_30 arg2);
-extern swig_type_31 _wrap_smd_code_name_raw_57428f978a1a71a2(swig_intgo arg1);
-extern swig_intgo _wrap_smd_error_is_retryable_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_error_new_raw_57428f978a1a71a2(swig_intgo arg1, swig_type_32 arg2);
-extern void _wrap_smd_error_free_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_intgo _wrap_smd_value_dtype_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_intgo _wrap_smd_value_ndim_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_type_33 _wrap_smd_value_nbytes_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_value_retain_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_smd_value_free_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_value_strings_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_value_reduce_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_34 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_value_to_double_raw_57428f978a1a71a2(uintptr_t arg1, swig_voidp arg2);
-extern uintptr_t _wrap_smd_save_config_new_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_save_config_set_raw_57428f978a1a71a2(uintptr_t arg1, swig_intgo arg2, swig_type_35 arg3, swig_type_36 arg4, swig_type_37 arg5, swig_voidp arg6, swig_type_38 arg7);
-extern swig_intgo _wrap_smd_save_config_is_set_raw_57428f978a1a71a2(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_save_config_wants_raw_57428f978a1a71a2(uintptr_t arg1, swig_intgo arg2, swig_type_39 arg3);
-extern uintptr_t _wrap_smd_save_config_merge_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern swig_intgo _wrap_smd_save_config_equal_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_save_config_to_json_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_save_config_from_json_raw_57428f978a1a71a2(swig_type_40 arg1, uintptr_t arg2);
-extern void _wrap_smd_save_config_free_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_reduction_config_new_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_reduction_config_add_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_41 arg2);
-extern uintptr_t _wrap_smd_reduction_config_set_raw_raw_57428f978a1a71a2(uintptr_t arg1, swig_intgo arg2);
-extern uintptr_t _wrap_smd_reduction_config_set_shape_raw_57428f978a1a71a2(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_reduction_config_raw_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_intgo _wrap_smd_reduction_config_shape_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_reduction_config_names_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern swig_intgo _wrap_smd_reduction_config_equal_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_reduction_config_to_json_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_reduction_config_from_json_raw_57428f978a1a71a2(swig_type_42 arg1, uintptr_t arg2);
-extern void _wrap_smd_reduction_config_free_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collection_new_raw_57428f978a1a71a2(swig_type_43 arg1, uintptr_t arg2);
-extern swig_type_44 _wrap_smd_collection_name_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collection_include_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_45 arg2);
-extern uintptr_t _wrap_smd_collection_add_tensor_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_46 arg2);
-extern uintptr_t _wrap_smd_collection_remove_tensor_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_47 arg2);
-extern swig_intgo _wrap_smd_collection_has_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_48 arg2);
-extern uintptr_t _wrap_smd_collection_set_save_config_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_set_reduction_config_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_set_save_histogram_raw_57428f978a1a71a2(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_collection_save_histogram_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collection_regexes_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_tensors_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_save_config_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_reduction_config_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_to_json_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_from_json_raw_57428f978a1a71a2(swig_type_49 arg1, uintptr_t arg2);
-extern void _wrap_smd_collection_free_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_options_new_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_options_set_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_50 arg2, swig_type_51 arg3);
-extern uintptr_t _wrap_smd_hook_options_load_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_52 arg2);
-extern uintptr_t _wrap_smd_hook_options_get_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_53 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_hook_options_regexes_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_collections_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_collection_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_54 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_hook_options_save_config_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_reduction_config_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_include_regex_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_55 arg2);
-extern uintptr_t _wrap_smd_hook_options_set_save_config_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_set_reduction_config_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_add_collection_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern void _wrap_smd_hook_options_free_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_new_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_flush_raw_57428f978a1a71a2(uintptr_t arg1, swig_intgo arg2);
-extern uintptr_t _wrap_smd_hook_close_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_smd_hook_free_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_set_mode_raw_57428f978a1a71a2(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_hook_mode_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_begin_step_raw_57428f978a1a71a2(uintptr_t arg1, swig_voidp arg2);
-extern uintptr_t _wrap_smd_hook_end_step_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_add_to_step_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern swig_type_56 _wrap_smd_hook_step_raw_57428f978a1a71a2(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_hook_wants_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_57 arg2);
-extern swig_intgo _wrap_smd_hook_saves_step_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_collection_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_58 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_hook_add_collection_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_collections_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_export_collections_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_intgo _wrap_smd_hook_is_recording_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_type_59 _wrap_smd_hook_count_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_60 arg2);
-extern uintptr_t _wrap_smd_trial_options_new_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_options_set_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_61 arg2, swig_type_62 arg3);
-extern void _wrap_smd_trial_options_free_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_new_raw_57428f978a1a71a2(swig_type_63 arg1, uintptr_t arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_trial_load_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_open_raw_57428f978a1a71a2(swig_type_64 arg1, uintptr_t arg2, uintptr_t arg3);
-extern void _wrap_smd_trial_cancel_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_smd_trial_free_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_type_65 _wrap_smd_trial_path_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_type_66 _wrap_smd_trial_name_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_refresh_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_intgo _wrap_smd_trial_set_auto_refresh_raw_57428f978a1a71a2(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_trial_has_ended_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_type_67 _wrap_smd_trial_last_complete_step_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_steps_raw_57428f978a1a71a2(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_trial_modes_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_mode_step_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_68 arg2, swig_voidp arg3, swig_voidp arg4);
-extern uintptr_t _wrap_smd_trial_global_step_raw_57428f978a1a71a2(uintptr_t arg1, swig_intgo arg2, swig_type_69 arg3, swig_voidp arg4);
-extern uintptr_t _wrap_smd_trial_step_state_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_70 arg2, swig_intgo arg3, swig_voidp arg4);
-extern uintptr_t _wrap_smd_trial_wait_for_step_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_71 arg2, swig_intgo arg3, swig_intgo arg4);
-extern uintptr_t _wrap_smd_trial_workers_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_collections_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_collection_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_72 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_trial_tensor_names_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_73 arg2, swig_intgo arg3, uintptr_t arg4, uintptr_t arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_trial_tensor_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_74 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_trial_prefetch_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2, swig_voidp arg3, swig_type_75 arg4, swig_intgo arg5);
-extern uintptr_t _wrap_smd_trial_export_tensorboard_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_76 arg2);
-extern swig_type_77 _wrap_smd_tensor_name_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_tensor_original_name_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_tensor_steps_raw_57428f978a1a71a2(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_prev_steps_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_78 arg2, swig_type_79 arg3, swig_intgo arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_workers_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_80 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_value_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_81 arg2, swig_intgo arg3, swig_type_82 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_shape_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_83 arg2, swig_intgo arg3, swig_type_84 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_reduction_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_85 arg2, swig_intgo arg3, swig_type_86 arg4, swig_type_87 arg5, swig_intgo arg6, uintptr_t arg7);
-extern uintptr_t _wrap_smd_tensor_reductions_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_88 arg2, swig_intgo arg3, swig_type_89 arg4, uintptr_t arg5);
-extern void _wrap_smd_tensor_free_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_rule_new_builtin_raw_57428f978a1a71a2(swig_type_90 arg1, swig_type_91 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_rule_run_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2, swig_type_92 arg3, swig_type_93 arg4, swig_intgo arg5, uintptr_t arg6);
-extern swig_type_94 _wrap_smd_rule_last_finding_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_smd_rule_free_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_type_95 _wrap_smd_verdict_status_name_raw_57428f978a1a71a2(swig_intgo arg1);
-extern swig_type_96 _wrap_smd_action_name_raw_57428f978a1a71a2(swig_intgo arg1);
-extern uintptr_t _wrap_smd_panel_new_raw_57428f978a1a71a2(swig_type_97 arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_panel_add_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_98 arg2, swig_type_99 arg3, swig_intgo arg4);
-extern uintptr_t _wrap_smd_panel_set_save_config_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_panel_run_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2, swig_type_100 arg3, swig_type_101 arg4, swig_intgo arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_panel_outcomes_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern void _wrap_smd_panel_free_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_panel_rules_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_watch_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern swig_intgo _wrap_smd_hook_advice_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_take_verdicts_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern swig_type_102 _wrap_smd_verdicts_count_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_type_103 _wrap_smd_verdicts_rule_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_104 arg2);
-extern swig_intgo _wrap_smd_verdicts_status_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_105 arg2);
-extern swig_intgo _wrap_smd_verdicts_action_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_106 arg2);
-extern swig_type_107 _wrap_smd_verdicts_step_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_108 arg2);
-extern swig_intgo _wrap_smd_verdicts_mode_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_109 arg2);
-extern swig_type_110 _wrap_smd_verdicts_mode_step_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_111 arg2);
-extern swig_type_112 _wrap_smd_verdicts_worker_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_113 arg2);
-extern swig_type_114 _wrap_smd_verdicts_tensor_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_115 arg2);
-extern double _wrap_smd_verdicts_value_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_116 arg2);
-extern double _wrap_smd_verdicts_limit_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_117 arg2);
-extern swig_type_118 _wrap_smd_verdicts_label_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_119 arg2);
-extern swig_type_120 _wrap_smd_verdicts_message_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_121 arg2);
-extern void _wrap_smd_verdicts_free_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_step_file_open_raw_57428f978a1a71a2(swig_type_122 arg1, swig_type_123 arg2, swig_type_124 arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_step_file_add_shape_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_125 arg2, swig_voidp arg3, swig_intgo arg4, swig_intgo arg5, swig_type_126 arg6, swig_type_127 arg7);
-extern swig_type_128 _wrap_smd_step_file_path_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_step_file_close_raw_57428f978a1a71a2(uintptr_t arg1);
-extern void _wrap_smd_step_file_free_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_event_file_open_raw_57428f978a1a71a2(swig_type_129 arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_event_file_next_raw_57428f978a1a71a2(uintptr_t arg1, swig_voidp arg2);
-extern swig_type_130 _wrap_smd_event_file_tensor_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_type_131 _wrap_smd_event_file_step_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_intgo _wrap_smd_event_file_mode_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_type_132 _wrap_smd_event_file_mode_step_raw_57428f978a1a71a2(uintptr_t arg1);
-extern double _wrap_smd_event_file_timestamp_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_event_file_value_raw_57428f978a1a71a2(uintptr_t arg1, uintptr_t arg2);
-extern void _wrap_smd_event_file_free_raw_57428f978a1a71a2(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collections_to_json_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_133 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_store_check_raw_57428f978a1a71a2(swig_type_134 arg1, uintptr_t arg2, uintptr_t arg3);
-extern swig_type_135 _wrap_smd_store_report_count_raw_57428f978a1a71a2(uintptr_t arg1);
-extern swig_type_136 _wrap_smd_store_report_name_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_137 arg2);
-extern swig_intgo _wrap_smd_store_report_code_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_138 arg2);
-extern swig_type_139 _wrap_smd_store_report_message_raw_57428f978a1a71a2(uintptr_t arg1, swig_type_140 arg2);
-extern void _wrap_smd_store_report_free_raw_57428f978a1a71a2(uintptr_t arg1);
+typedef _gostring_ swig_type_132;
+extern void _wrap_Swig_free_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_Swig_malloc_raw_ac7dad27fcb2d19f(swig_intgo arg1);
+extern uintptr_t _wrap_new_smd_text_slot_raw_ac7dad27fcb2d19f(void);
+extern uintptr_t _wrap_copy_smd_text_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_delete_smd_text_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_smd_text_slot_assign_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_text_slot_value_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_strings_slot_raw_ac7dad27fcb2d19f(void);
+extern uintptr_t _wrap_copy_smd_strings_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_delete_smd_strings_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_smd_strings_slot_assign_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_strings_slot_value_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_integers_slot_raw_ac7dad27fcb2d19f(void);
+extern uintptr_t _wrap_copy_smd_integers_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_delete_smd_integers_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_smd_integers_slot_assign_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_integers_slot_value_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_save_config_slot_raw_ac7dad27fcb2d19f(void);
+extern uintptr_t _wrap_copy_smd_save_config_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_delete_smd_save_config_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_smd_save_config_slot_assign_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_save_config_slot_value_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_reduction_config_slot_raw_ac7dad27fcb2d19f(void);
+extern uintptr_t _wrap_copy_smd_reduction_config_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_delete_smd_reduction_config_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_smd_reduction_config_slot_assign_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_reduction_config_slot_value_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_collection_slot_raw_ac7dad27fcb2d19f(void);
+extern uintptr_t _wrap_copy_smd_collection_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_delete_smd_collection_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_smd_collection_slot_assign_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_slot_value_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_hook_options_slot_raw_ac7dad27fcb2d19f(void);
+extern uintptr_t _wrap_copy_smd_hook_options_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_delete_smd_hook_options_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_smd_hook_options_slot_assign_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_slot_value_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_hook_slot_raw_ac7dad27fcb2d19f(void);
+extern uintptr_t _wrap_copy_smd_hook_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_delete_smd_hook_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_smd_hook_slot_assign_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_slot_value_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_trial_options_slot_raw_ac7dad27fcb2d19f(void);
+extern uintptr_t _wrap_copy_smd_trial_options_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_delete_smd_trial_options_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_smd_trial_options_slot_assign_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_options_slot_value_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_trial_slot_raw_ac7dad27fcb2d19f(void);
+extern uintptr_t _wrap_copy_smd_trial_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_delete_smd_trial_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_smd_trial_slot_assign_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_slot_value_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_tensor_slot_raw_ac7dad27fcb2d19f(void);
+extern uintptr_t _wrap_copy_smd_tensor_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_delete_smd_tensor_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_smd_tensor_slot_assign_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_tensor_slot_value_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_value_slot_raw_ac7dad27fcb2d19f(void);
+extern uintptr_t _wrap_copy_smd_value_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_delete_smd_value_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_smd_value_slot_assign_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_value_slot_value_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_rule_set_slot_raw_ac7dad27fcb2d19f(void);
+extern uintptr_t _wrap_copy_smd_rule_set_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_delete_smd_rule_set_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_smd_rule_set_slot_assign_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_set_slot_value_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_step_file_slot_raw_ac7dad27fcb2d19f(void);
+extern uintptr_t _wrap_copy_smd_step_file_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_delete_smd_step_file_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_smd_step_file_slot_assign_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_step_file_slot_value_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_event_file_slot_raw_ac7dad27fcb2d19f(void);
+extern uintptr_t _wrap_copy_smd_event_file_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_delete_smd_event_file_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_smd_event_file_slot_assign_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_event_file_slot_value_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_store_report_slot_raw_ac7dad27fcb2d19f(void);
+extern uintptr_t _wrap_copy_smd_store_report_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_delete_smd_store_report_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_smd_store_report_slot_assign_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_store_report_slot_value_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_findings_slot_raw_ac7dad27fcb2d19f(void);
+extern uintptr_t _wrap_copy_smd_findings_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_delete_smd_findings_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_smd_findings_slot_assign_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_findings_slot_value_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_rule_results_slot_raw_ac7dad27fcb2d19f(void);
+extern uintptr_t _wrap_copy_smd_rule_results_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_delete_smd_rule_results_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_smd_rule_results_slot_assign_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_results_slot_value_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_bucket_slot_raw_ac7dad27fcb2d19f(void);
+extern uintptr_t _wrap_copy_smd_bucket_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_delete_smd_bucket_slot_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_smd_bucket_slot_assign_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_bucket_slot_value_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern swig_voidp _wrap_new_int32_slot_raw_ac7dad27fcb2d19f(void);
+extern swig_voidp _wrap_copy_int32_slot_raw_ac7dad27fcb2d19f(swig_intgo arg1);
+extern void _wrap_delete_int32_slot_raw_ac7dad27fcb2d19f(swig_voidp arg1);
+extern void _wrap_int32_slot_assign_raw_ac7dad27fcb2d19f(swig_voidp arg1, swig_intgo arg2);
+extern swig_intgo _wrap_int32_slot_value_raw_ac7dad27fcb2d19f(swig_voidp arg1);
+extern swig_voidp _wrap_new_int64_slot_raw_ac7dad27fcb2d19f(void);
+extern swig_voidp _wrap_copy_int64_slot_raw_ac7dad27fcb2d19f(swig_type_1 arg1);
+extern void _wrap_delete_int64_slot_raw_ac7dad27fcb2d19f(swig_voidp arg1);
+extern void _wrap_int64_slot_assign_raw_ac7dad27fcb2d19f(swig_voidp arg1, swig_type_2 arg2);
+extern swig_type_3 _wrap_int64_slot_value_raw_ac7dad27fcb2d19f(swig_voidp arg1);
+extern swig_voidp _wrap_new_double_slot_raw_ac7dad27fcb2d19f(void);
+extern swig_voidp _wrap_copy_double_slot_raw_ac7dad27fcb2d19f(double arg1);
+extern void _wrap_delete_double_slot_raw_ac7dad27fcb2d19f(swig_voidp arg1);
+extern void _wrap_double_slot_assign_raw_ac7dad27fcb2d19f(swig_voidp arg1, double arg2);
+extern double _wrap_double_slot_value_raw_ac7dad27fcb2d19f(swig_voidp arg1);
+extern swig_voidp _wrap_new_int64_array_raw_ac7dad27fcb2d19f(swig_type_4 arg1);
+extern void _wrap_delete_int64_array_raw_ac7dad27fcb2d19f(swig_voidp arg1);
+extern swig_type_5 _wrap_int64_array_getitem_raw_ac7dad27fcb2d19f(swig_voidp arg1, swig_type_6 arg2);
+extern void _wrap_int64_array_setitem_raw_ac7dad27fcb2d19f(swig_voidp arg1, swig_type_7 arg2, swig_type_8 arg3);
+extern uintptr_t _wrap_new_smd_collection_array_raw_ac7dad27fcb2d19f(swig_type_9 arg1);
+extern void _wrap_delete_smd_collection_array_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collection_array_getitem_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_10 arg2);
+extern void _wrap_smd_collection_array_setitem_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_11 arg2, uintptr_t arg3);
+extern swig_type_12 _wrap_smd_mode_name_raw_ac7dad27fcb2d19f(swig_intgo arg1);
+extern swig_type_13 _wrap_smd_dtype_name_raw_ac7dad27fcb2d19f(swig_intgo arg1);
+extern swig_type_14 _wrap_smd_dtype_size_raw_ac7dad27fcb2d19f(swig_intgo arg1);
+extern swig_type_15 _wrap_smd_text_data_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern swig_type_16 _wrap_smd_text_size_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_smd_text_free_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_strings_new_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_strings_add_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_17 arg2);
+extern swig_type_18 _wrap_smd_strings_count_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern swig_type_19 _wrap_smd_strings_get_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_20 arg2);
+extern swig_type_21 _wrap_smd_strings_size_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_22 arg2);
+extern void _wrap_smd_strings_free_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern swig_type_23 _wrap_smd_integers_count_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern swig_type_24 _wrap_smd_integers_get_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_25 arg2);
+extern void _wrap_smd_integers_free_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern swig_intgo _wrap_smd_abi_level_raw_ac7dad27fcb2d19f(void);
+extern swig_type_26 _wrap_smd_version_string_raw_ac7dad27fcb2d19f(void);
+extern uintptr_t _wrap_smd_require_abi_raw_ac7dad27fcb2d19f(swig_intgo arg1);
+extern swig_intgo _wrap_smd_has_feature_raw_ac7dad27fcb2d19f(swig_type_27 arg1);
+extern swig_intgo _wrap_smd_error_code_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern swig_type_28 _wrap_smd_error_message_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern swig_type_29 _wrap_smd_error_detail_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_30 arg2);
+extern swig_type_31 _wrap_smd_code_name_raw_ac7dad27fcb2d19f(swig_intgo arg1);
+extern swig_intgo _wrap_smd_error_is_retryable_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_error_new_raw_ac7dad27fcb2d19f(swig_intgo arg1, swig_type_32 arg2);
+extern void _wrap_smd_error_free_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern swig_intgo _wrap_smd_value_dtype_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern swig_intgo _wrap_smd_value_ndim_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern swig_type_33 _wrap_smd_value_nbytes_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_value_retain_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_smd_value_free_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_value_strings_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_value_reduce_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_34 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_value_to_double_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_voidp arg2);
+extern uintptr_t _wrap_smd_save_config_new_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_save_config_set_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_intgo arg2, swig_type_35 arg3, swig_type_36 arg4, swig_type_37 arg5, swig_voidp arg6, swig_type_38 arg7);
+extern swig_intgo _wrap_smd_save_config_is_set_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_save_config_saves_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_39 arg2, swig_intgo arg3);
+extern uintptr_t _wrap_smd_save_config_merge_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern swig_intgo _wrap_smd_save_config_equal_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_save_config_to_json_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_save_config_from_json_raw_ac7dad27fcb2d19f(swig_type_40 arg1, uintptr_t arg2);
+extern void _wrap_smd_save_config_free_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_reduction_config_new_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_reduction_config_add_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_41 arg2);
+extern uintptr_t _wrap_smd_reduction_config_set_raw_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_intgo arg2);
+extern uintptr_t _wrap_smd_reduction_config_set_shape_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_reduction_config_raw_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern swig_intgo _wrap_smd_reduction_config_shape_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_reduction_config_reductions_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern swig_intgo _wrap_smd_reduction_config_equal_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_reduction_config_to_json_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_reduction_config_from_json_raw_ac7dad27fcb2d19f(swig_type_42 arg1, uintptr_t arg2);
+extern void _wrap_smd_reduction_config_free_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collection_new_raw_ac7dad27fcb2d19f(swig_type_43 arg1, uintptr_t arg2);
+extern swig_type_44 _wrap_smd_collection_name_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collection_include_regex_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_45 arg2);
+extern uintptr_t _wrap_smd_collection_add_tensor_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_46 arg2);
+extern uintptr_t _wrap_smd_collection_remove_tensor_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_47 arg2);
+extern swig_intgo _wrap_smd_collection_has_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_48 arg2);
+extern uintptr_t _wrap_smd_collection_set_save_config_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_set_reduction_config_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_set_save_histogram_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_collection_save_histogram_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collection_regexes_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_tensors_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_save_config_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_reduction_config_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_to_json_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_from_json_raw_ac7dad27fcb2d19f(swig_type_49 arg1, uintptr_t arg2);
+extern void _wrap_smd_collection_free_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_options_new_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_options_set_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_50 arg2, swig_type_51 arg3);
+extern uintptr_t _wrap_smd_hook_options_load_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_52 arg2);
+extern uintptr_t _wrap_smd_hook_options_get_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_53 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_options_regexes_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_collections_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_collection_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_54 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_options_save_config_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_reduction_config_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_include_regex_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_55 arg2);
+extern uintptr_t _wrap_smd_hook_options_set_save_config_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_set_reduction_config_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_add_collection_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern void _wrap_smd_hook_options_free_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern swig_type_56 _wrap_smd_action_name_raw_ac7dad27fcb2d19f(swig_intgo arg1);
+extern swig_type_57 _wrap_smd_rule_status_name_raw_ac7dad27fcb2d19f(swig_intgo arg1);
+extern swig_type_58 _wrap_smd_findings_count_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_findings_get_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_59 arg2);
+extern void _wrap_smd_findings_free_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern swig_type_60 _wrap_smd_rule_results_count_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_rule_results_get_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_61 arg2);
+extern void _wrap_smd_rule_results_free_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern swig_type_62 _wrap_smd_builtin_rule_count_raw_ac7dad27fcb2d19f(void);
+extern uintptr_t _wrap_smd_builtin_rule_raw_ac7dad27fcb2d19f(swig_type_63 arg1);
+extern uintptr_t _wrap_smd_rule_set_new_raw_ac7dad27fcb2d19f(swig_type_64 arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_set_add_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_65 arg2, swig_type_66 arg3, swig_intgo arg4);
+extern uintptr_t _wrap_smd_rule_set_set_save_config_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_set_evaluate_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2, swig_type_67 arg3, swig_type_68 arg4, swig_intgo arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_rule_set_results_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_set_reset_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_smd_rule_set_free_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_new_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_flush_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_intgo arg2);
+extern uintptr_t _wrap_smd_hook_close_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_smd_hook_free_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_set_mode_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_hook_mode_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_begin_step_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_voidp arg2);
+extern uintptr_t _wrap_smd_hook_end_step_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_discard_step_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_add_to_step_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern swig_type_69 _wrap_smd_hook_step_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_hook_wants_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_70 arg2);
+extern swig_intgo _wrap_smd_hook_saves_step_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_collection_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_71 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_ensure_collection_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_72 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_add_collection_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_collections_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_export_collections_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern swig_intgo _wrap_smd_hook_is_recording_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern swig_type_73 _wrap_smd_hook_count_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_74 arg2);
+extern uintptr_t _wrap_smd_hook_attach_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern swig_intgo _wrap_smd_hook_action_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_take_findings_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_options_new_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_options_set_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_75 arg2, swig_type_76 arg3);
+extern void _wrap_smd_trial_options_free_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_new_raw_ac7dad27fcb2d19f(swig_type_77 arg1, uintptr_t arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_load_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_open_raw_ac7dad27fcb2d19f(swig_type_78 arg1, uintptr_t arg2, uintptr_t arg3);
+extern void _wrap_smd_trial_cancel_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_smd_trial_free_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern swig_type_79 _wrap_smd_trial_path_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern swig_type_80 _wrap_smd_trial_name_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_refresh_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern swig_intgo _wrap_smd_trial_set_auto_refresh_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_trial_has_ended_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern swig_type_81 _wrap_smd_trial_last_complete_step_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_steps_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_trial_modes_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_mode_step_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_82 arg2, swig_voidp arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_trial_global_step_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_83 arg2, swig_intgo arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_trial_step_state_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_84 arg2, swig_intgo arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_trial_wait_for_step_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_85 arg2, swig_intgo arg3, swig_intgo arg4);
+extern uintptr_t _wrap_smd_trial_workers_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_collections_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_collection_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_86 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_tensor_names_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_87 arg2, swig_intgo arg3, uintptr_t arg4, uintptr_t arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_trial_tensor_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_88 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_prefetch_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2, swig_voidp arg3, swig_type_89 arg4, swig_intgo arg5);
+extern uintptr_t _wrap_smd_trial_export_tensorboard_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_90 arg2);
+extern swig_type_91 _wrap_smd_tensor_name_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_tensor_original_name_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_tensor_steps_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_prev_steps_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_92 arg2, swig_intgo arg3, swig_type_93 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_workers_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_94 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_value_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_95 arg2, swig_intgo arg3, swig_type_96 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_shape_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_97 arg2, swig_intgo arg3, swig_type_98 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_reduction_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_99 arg2, swig_intgo arg3, swig_type_100 arg4, swig_type_101 arg5, swig_intgo arg6, uintptr_t arg7);
+extern uintptr_t _wrap_smd_tensor_reductions_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_102 arg2, swig_intgo arg3, swig_type_103 arg4, uintptr_t arg5);
+extern void _wrap_smd_tensor_free_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_step_file_open_raw_ac7dad27fcb2d19f(swig_type_104 arg1, swig_type_105 arg2, swig_type_106 arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_step_file_add_shape_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_107 arg2, swig_voidp arg3, swig_intgo arg4, swig_type_108 arg5, swig_intgo arg6, swig_type_109 arg7);
+extern swig_type_110 _wrap_smd_step_file_path_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_step_file_close_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern void _wrap_smd_step_file_free_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_event_file_open_raw_ac7dad27fcb2d19f(swig_type_111 arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_event_file_next_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_voidp arg2);
+extern swig_type_112 _wrap_smd_event_file_tensor_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern swig_type_113 _wrap_smd_event_file_step_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern swig_intgo _wrap_smd_event_file_mode_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern swig_type_114 _wrap_smd_event_file_mode_step_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern double _wrap_smd_event_file_timestamp_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_event_file_value_raw_ac7dad27fcb2d19f(uintptr_t arg1, uintptr_t arg2);
+extern void _wrap_smd_event_file_free_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collections_to_json_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_115 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_store_check_raw_ac7dad27fcb2d19f(swig_type_116 arg1, uintptr_t arg2, uintptr_t arg3);
+extern swig_type_117 _wrap_smd_store_report_count_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern swig_type_118 _wrap_smd_store_report_name_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_119 arg2);
+extern swig_intgo _wrap_smd_store_report_code_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_120 arg2);
+extern swig_type_121 _wrap_smd_store_report_message_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_122 arg2);
+extern void _wrap_smd_store_report_free_raw_ac7dad27fcb2d19f(uintptr_t arg1);
+extern uintptr_t _wrap_smd_bucket_open_raw_ac7dad27fcb2d19f(swig_type_123 arg1, uintptr_t arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_bucket_list_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_124 arg2, swig_type_125 arg3, swig_type_126 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_bucket_read_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_127 arg2, swig_type_128 arg3, swig_type_129 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_bucket_write_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_130 arg2, uintptr_t arg3, swig_type_131 arg4);
+extern uintptr_t _wrap_smd_bucket_remove_raw_ac7dad27fcb2d19f(uintptr_t arg1, swig_type_132 arg2);
+extern void _wrap_smd_bucket_free_raw_ac7dad27fcb2d19f(uintptr_t arg1);
 #undef intgo
 */
 import "C"
@@ -517,13 +512,13 @@ func swigCopyString(s string) string {
 
 func Swig_free(arg1 uintptr) {
 	_swig_i_0 := arg1
-	C._wrap_Swig_free_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_Swig_free_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Swig_malloc(arg1 int) (_swig_ret uintptr) {
 	var swig_r uintptr
 	_swig_i_0 := arg1
-	swig_r = (uintptr)(C._wrap_Swig_malloc_raw_57428f978a1a71a2(C.swig_intgo(_swig_i_0)))
+	swig_r = (uintptr)(C._wrap_Swig_malloc_raw_ac7dad27fcb2d19f(C.swig_intgo(_swig_i_0)))
 	return swig_r
 }
 
@@ -543,32 +538,32 @@ type Smd_text interface {
 
 func New_smd_text_slot() (_swig_ret Smd_text) {
 	var swig_r Smd_text
-	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_new_smd_text_slot_raw_57428f978a1a71a2()))
+	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_new_smd_text_slot_raw_ac7dad27fcb2d19f()))
 	return swig_r
 }
 
 func Copy_smd_text_slot(arg1 Smd_text) (_swig_ret Smd_text) {
 	var swig_r Smd_text
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_copy_smd_text_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_copy_smd_text_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_text_slot(arg1 Smd_text) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_text_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_text_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_text_slot_assign(arg1 Smd_text, arg2 Smd_text) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_text_slot_assign_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_text_slot_assign_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_text_slot_value(arg1 Smd_text) (_swig_ret Smd_text) {
 	var swig_r Smd_text
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_smd_text_slot_value_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_smd_text_slot_value_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -588,77 +583,77 @@ type Smd_strings interface {
 
 func New_smd_strings_slot() (_swig_ret Smd_strings) {
 	var swig_r Smd_strings
-	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_new_smd_strings_slot_raw_57428f978a1a71a2()))
+	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_new_smd_strings_slot_raw_ac7dad27fcb2d19f()))
 	return swig_r
 }
 
 func Copy_smd_strings_slot(arg1 Smd_strings) (_swig_ret Smd_strings) {
 	var swig_r Smd_strings
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_copy_smd_strings_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_copy_smd_strings_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_strings_slot(arg1 Smd_strings) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_strings_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_strings_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_strings_slot_assign(arg1 Smd_strings, arg2 Smd_strings) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_strings_slot_assign_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_strings_slot_assign_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_strings_slot_value(arg1 Smd_strings) (_swig_ret Smd_strings) {
 	var swig_r Smd_strings
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_smd_strings_slot_value_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_smd_strings_slot_value_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
-type SwigcptrSmd_steps uintptr
+type SwigcptrSmd_integers uintptr
 
-func (p SwigcptrSmd_steps) Swigcptr() uintptr {
+func (p SwigcptrSmd_integers) Swigcptr() uintptr {
 	return (uintptr)(p)
 }
 
-func (p SwigcptrSmd_steps) SwigIsSmd_steps() {
+func (p SwigcptrSmd_integers) SwigIsSmd_integers() {
 }
 
-type Smd_steps interface {
+type Smd_integers interface {
 	Swigcptr() uintptr
-	SwigIsSmd_steps()
+	SwigIsSmd_integers()
 }
 
-func New_smd_steps_slot() (_swig_ret Smd_steps) {
-	var swig_r Smd_steps
-	swig_r = (Smd_steps)(SwigcptrSmd_steps(C._wrap_new_smd_steps_slot_raw_57428f978a1a71a2()))
+func New_smd_integers_slot() (_swig_ret Smd_integers) {
+	var swig_r Smd_integers
+	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_new_smd_integers_slot_raw_ac7dad27fcb2d19f()))
 	return swig_r
 }
 
-func Copy_smd_steps_slot(arg1 Smd_steps) (_swig_ret Smd_steps) {
-	var swig_r Smd_steps
+func Copy_smd_integers_slot(arg1 Smd_integers) (_swig_ret Smd_integers) {
+	var swig_r Smd_integers
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_steps)(SwigcptrSmd_steps(C._wrap_copy_smd_steps_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_copy_smd_integers_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
-func Delete_smd_steps_slot(arg1 Smd_steps) {
+func Delete_smd_integers_slot(arg1 Smd_integers) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_steps_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_integers_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
-func Smd_steps_slot_assign(arg1 Smd_steps, arg2 Smd_steps) {
+func Smd_integers_slot_assign(arg1 Smd_integers, arg2 Smd_integers) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_steps_slot_assign_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_integers_slot_assign_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
-func Smd_steps_slot_value(arg1 Smd_steps) (_swig_ret Smd_steps) {
-	var swig_r Smd_steps
+func Smd_integers_slot_value(arg1 Smd_integers) (_swig_ret Smd_integers) {
+	var swig_r Smd_integers
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_steps)(SwigcptrSmd_steps(C._wrap_smd_steps_slot_value_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_smd_integers_slot_value_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -678,32 +673,32 @@ type Smd_save_config interface {
 
 func New_smd_save_config_slot() (_swig_ret Smd_save_config) {
 	var swig_r Smd_save_config
-	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_new_smd_save_config_slot_raw_57428f978a1a71a2()))
+	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_new_smd_save_config_slot_raw_ac7dad27fcb2d19f()))
 	return swig_r
 }
 
 func Copy_smd_save_config_slot(arg1 Smd_save_config) (_swig_ret Smd_save_config) {
 	var swig_r Smd_save_config
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_copy_smd_save_config_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_copy_smd_save_config_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_save_config_slot(arg1 Smd_save_config) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_save_config_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_save_config_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_save_config_slot_assign(arg1 Smd_save_config, arg2 Smd_save_config) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_save_config_slot_assign_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_save_config_slot_assign_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_save_config_slot_value(arg1 Smd_save_config) (_swig_ret Smd_save_config) {
 	var swig_r Smd_save_config
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_smd_save_config_slot_value_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_smd_save_config_slot_value_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -723,32 +718,32 @@ type Smd_reduction_config interface {
 
 func New_smd_reduction_config_slot() (_swig_ret Smd_reduction_config) {
 	var swig_r Smd_reduction_config
-	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_new_smd_reduction_config_slot_raw_57428f978a1a71a2()))
+	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_new_smd_reduction_config_slot_raw_ac7dad27fcb2d19f()))
 	return swig_r
 }
 
 func Copy_smd_reduction_config_slot(arg1 Smd_reduction_config) (_swig_ret Smd_reduction_config) {
 	var swig_r Smd_reduction_config
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_copy_smd_reduction_config_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_copy_smd_reduction_config_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_reduction_config_slot(arg1 Smd_reduction_config) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_reduction_config_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_reduction_config_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_reduction_config_slot_assign(arg1 Smd_reduction_config, arg2 Smd_reduction_config) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_reduction_config_slot_assign_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_reduction_config_slot_assign_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_reduction_config_slot_value(arg1 Smd_reduction_config) (_swig_ret Smd_reduction_config) {
 	var swig_r Smd_reduction_config
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_smd_reduction_config_slot_value_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_smd_reduction_config_slot_value_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -768,32 +763,32 @@ type Smd_collection interface {
 
 func New_smd_collection_slot() (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_new_smd_collection_slot_raw_57428f978a1a71a2()))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_new_smd_collection_slot_raw_ac7dad27fcb2d19f()))
 	return swig_r
 }
 
 func Copy_smd_collection_slot(arg1 Smd_collection) (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_copy_smd_collection_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_copy_smd_collection_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_collection_slot(arg1 Smd_collection) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_collection_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_collection_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_collection_slot_assign(arg1 Smd_collection, arg2 Smd_collection) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_collection_slot_assign_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_collection_slot_assign_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_collection_slot_value(arg1 Smd_collection) (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_smd_collection_slot_value_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_smd_collection_slot_value_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -813,32 +808,32 @@ type Smd_hook_options interface {
 
 func New_smd_hook_options_slot() (_swig_ret Smd_hook_options) {
 	var swig_r Smd_hook_options
-	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_new_smd_hook_options_slot_raw_57428f978a1a71a2()))
+	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_new_smd_hook_options_slot_raw_ac7dad27fcb2d19f()))
 	return swig_r
 }
 
 func Copy_smd_hook_options_slot(arg1 Smd_hook_options) (_swig_ret Smd_hook_options) {
 	var swig_r Smd_hook_options
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_copy_smd_hook_options_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_copy_smd_hook_options_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_hook_options_slot(arg1 Smd_hook_options) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_hook_options_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_hook_options_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_options_slot_assign(arg1 Smd_hook_options, arg2 Smd_hook_options) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_hook_options_slot_assign_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_hook_options_slot_assign_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_hook_options_slot_value(arg1 Smd_hook_options) (_swig_ret Smd_hook_options) {
 	var swig_r Smd_hook_options
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_smd_hook_options_slot_value_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_smd_hook_options_slot_value_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -858,32 +853,32 @@ type Smd_hook interface {
 
 func New_smd_hook_slot() (_swig_ret Smd_hook) {
 	var swig_r Smd_hook
-	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_new_smd_hook_slot_raw_57428f978a1a71a2()))
+	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_new_smd_hook_slot_raw_ac7dad27fcb2d19f()))
 	return swig_r
 }
 
 func Copy_smd_hook_slot(arg1 Smd_hook) (_swig_ret Smd_hook) {
 	var swig_r Smd_hook
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_copy_smd_hook_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_copy_smd_hook_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_hook_slot(arg1 Smd_hook) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_hook_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_hook_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_slot_assign(arg1 Smd_hook, arg2 Smd_hook) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_hook_slot_assign_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_hook_slot_assign_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_hook_slot_value(arg1 Smd_hook) (_swig_ret Smd_hook) {
 	var swig_r Smd_hook
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_smd_hook_slot_value_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_smd_hook_slot_value_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -903,32 +898,32 @@ type Smd_trial_options interface {
 
 func New_smd_trial_options_slot() (_swig_ret Smd_trial_options) {
 	var swig_r Smd_trial_options
-	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_new_smd_trial_options_slot_raw_57428f978a1a71a2()))
+	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_new_smd_trial_options_slot_raw_ac7dad27fcb2d19f()))
 	return swig_r
 }
 
 func Copy_smd_trial_options_slot(arg1 Smd_trial_options) (_swig_ret Smd_trial_options) {
 	var swig_r Smd_trial_options
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_copy_smd_trial_options_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_copy_smd_trial_options_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_trial_options_slot(arg1 Smd_trial_options) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_trial_options_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_trial_options_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_options_slot_assign(arg1 Smd_trial_options, arg2 Smd_trial_options) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_trial_options_slot_assign_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_trial_options_slot_assign_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_trial_options_slot_value(arg1 Smd_trial_options) (_swig_ret Smd_trial_options) {
 	var swig_r Smd_trial_options
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_smd_trial_options_slot_value_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_smd_trial_options_slot_value_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -948,32 +943,32 @@ type Smd_trial interface {
 
 func New_smd_trial_slot() (_swig_ret Smd_trial) {
 	var swig_r Smd_trial
-	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_new_smd_trial_slot_raw_57428f978a1a71a2()))
+	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_new_smd_trial_slot_raw_ac7dad27fcb2d19f()))
 	return swig_r
 }
 
 func Copy_smd_trial_slot(arg1 Smd_trial) (_swig_ret Smd_trial) {
 	var swig_r Smd_trial
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_copy_smd_trial_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_copy_smd_trial_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_trial_slot(arg1 Smd_trial) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_trial_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_trial_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_slot_assign(arg1 Smd_trial, arg2 Smd_trial) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_trial_slot_assign_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_trial_slot_assign_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_trial_slot_value(arg1 Smd_trial) (_swig_ret Smd_trial) {
 	var swig_r Smd_trial
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_smd_trial_slot_value_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_smd_trial_slot_value_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -993,32 +988,32 @@ type Smd_tensor interface {
 
 func New_smd_tensor_slot() (_swig_ret Smd_tensor) {
 	var swig_r Smd_tensor
-	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_new_smd_tensor_slot_raw_57428f978a1a71a2()))
+	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_new_smd_tensor_slot_raw_ac7dad27fcb2d19f()))
 	return swig_r
 }
 
 func Copy_smd_tensor_slot(arg1 Smd_tensor) (_swig_ret Smd_tensor) {
 	var swig_r Smd_tensor
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_copy_smd_tensor_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_copy_smd_tensor_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_tensor_slot(arg1 Smd_tensor) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_tensor_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_tensor_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_tensor_slot_assign(arg1 Smd_tensor, arg2 Smd_tensor) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_tensor_slot_assign_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_tensor_slot_assign_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_tensor_slot_value(arg1 Smd_tensor) (_swig_ret Smd_tensor) {
 	var swig_r Smd_tensor
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_smd_tensor_slot_value_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_smd_tensor_slot_value_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1038,77 +1033,77 @@ type Smd_value interface {
 
 func New_smd_value_slot() (_swig_ret Smd_value) {
 	var swig_r Smd_value
-	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_new_smd_value_slot_raw_57428f978a1a71a2()))
+	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_new_smd_value_slot_raw_ac7dad27fcb2d19f()))
 	return swig_r
 }
 
 func Copy_smd_value_slot(arg1 Smd_value) (_swig_ret Smd_value) {
 	var swig_r Smd_value
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_copy_smd_value_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_copy_smd_value_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_value_slot(arg1 Smd_value) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_value_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_value_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_value_slot_assign(arg1 Smd_value, arg2 Smd_value) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_value_slot_assign_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_value_slot_assign_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_value_slot_value(arg1 Smd_value) (_swig_ret Smd_value) {
 	var swig_r Smd_value
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_smd_value_slot_value_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_smd_value_slot_value_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
-type SwigcptrSmd_rule uintptr
+type SwigcptrSmd_rule_set uintptr
 
-func (p SwigcptrSmd_rule) Swigcptr() uintptr {
+func (p SwigcptrSmd_rule_set) Swigcptr() uintptr {
 	return (uintptr)(p)
 }
 
-func (p SwigcptrSmd_rule) SwigIsSmd_rule() {
+func (p SwigcptrSmd_rule_set) SwigIsSmd_rule_set() {
 }
 
-type Smd_rule interface {
+type Smd_rule_set interface {
 	Swigcptr() uintptr
-	SwigIsSmd_rule()
+	SwigIsSmd_rule_set()
 }
 
-func New_smd_rule_slot() (_swig_ret Smd_rule) {
-	var swig_r Smd_rule
-	swig_r = (Smd_rule)(SwigcptrSmd_rule(C._wrap_new_smd_rule_slot_raw_57428f978a1a71a2()))
+func New_smd_rule_set_slot() (_swig_ret Smd_rule_set) {
+	var swig_r Smd_rule_set
+	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_new_smd_rule_set_slot_raw_ac7dad27fcb2d19f()))
 	return swig_r
 }
 
-func Copy_smd_rule_slot(arg1 Smd_rule) (_swig_ret Smd_rule) {
-	var swig_r Smd_rule
+func Copy_smd_rule_set_slot(arg1 Smd_rule_set) (_swig_ret Smd_rule_set) {
+	var swig_r Smd_rule_set
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_rule)(SwigcptrSmd_rule(C._wrap_copy_smd_rule_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_copy_smd_rule_set_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
-func Delete_smd_rule_slot(arg1 Smd_rule) {
+func Delete_smd_rule_set_slot(arg1 Smd_rule_set) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_rule_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_rule_set_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
-func Smd_rule_slot_assign(arg1 Smd_rule, arg2 Smd_rule) {
+func Smd_rule_set_slot_assign(arg1 Smd_rule_set, arg2 Smd_rule_set) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_rule_slot_assign_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_rule_set_slot_assign_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
-func Smd_rule_slot_value(arg1 Smd_rule) (_swig_ret Smd_rule) {
-	var swig_r Smd_rule
+func Smd_rule_set_slot_value(arg1 Smd_rule_set) (_swig_ret Smd_rule_set) {
+	var swig_r Smd_rule_set
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_rule)(SwigcptrSmd_rule(C._wrap_smd_rule_slot_value_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_smd_rule_set_slot_value_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1128,32 +1123,32 @@ type Smd_step_file interface {
 
 func New_smd_step_file_slot() (_swig_ret Smd_step_file) {
 	var swig_r Smd_step_file
-	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_new_smd_step_file_slot_raw_57428f978a1a71a2()))
+	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_new_smd_step_file_slot_raw_ac7dad27fcb2d19f()))
 	return swig_r
 }
 
 func Copy_smd_step_file_slot(arg1 Smd_step_file) (_swig_ret Smd_step_file) {
 	var swig_r Smd_step_file
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_copy_smd_step_file_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_copy_smd_step_file_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_step_file_slot(arg1 Smd_step_file) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_step_file_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_step_file_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_step_file_slot_assign(arg1 Smd_step_file, arg2 Smd_step_file) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_step_file_slot_assign_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_step_file_slot_assign_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_step_file_slot_value(arg1 Smd_step_file) (_swig_ret Smd_step_file) {
 	var swig_r Smd_step_file
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_smd_step_file_slot_value_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_smd_step_file_slot_value_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1173,32 +1168,32 @@ type Smd_event_file interface {
 
 func New_smd_event_file_slot() (_swig_ret Smd_event_file) {
 	var swig_r Smd_event_file
-	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_new_smd_event_file_slot_raw_57428f978a1a71a2()))
+	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_new_smd_event_file_slot_raw_ac7dad27fcb2d19f()))
 	return swig_r
 }
 
 func Copy_smd_event_file_slot(arg1 Smd_event_file) (_swig_ret Smd_event_file) {
 	var swig_r Smd_event_file
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_copy_smd_event_file_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_copy_smd_event_file_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_event_file_slot(arg1 Smd_event_file) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_event_file_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_event_file_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_event_file_slot_assign(arg1 Smd_event_file, arg2 Smd_event_file) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_event_file_slot_assign_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_event_file_slot_assign_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_event_file_slot_value(arg1 Smd_event_file) (_swig_ret Smd_event_file) {
 	var swig_r Smd_event_file
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_smd_event_file_slot_value_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_smd_event_file_slot_value_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1218,122 +1213,167 @@ type Smd_store_report interface {
 
 func New_smd_store_report_slot() (_swig_ret Smd_store_report) {
 	var swig_r Smd_store_report
-	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_new_smd_store_report_slot_raw_57428f978a1a71a2()))
+	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_new_smd_store_report_slot_raw_ac7dad27fcb2d19f()))
 	return swig_r
 }
 
 func Copy_smd_store_report_slot(arg1 Smd_store_report) (_swig_ret Smd_store_report) {
 	var swig_r Smd_store_report
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_copy_smd_store_report_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_copy_smd_store_report_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_store_report_slot(arg1 Smd_store_report) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_store_report_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_store_report_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_store_report_slot_assign(arg1 Smd_store_report, arg2 Smd_store_report) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_store_report_slot_assign_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_store_report_slot_assign_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_store_report_slot_value(arg1 Smd_store_report) (_swig_ret Smd_store_report) {
 	var swig_r Smd_store_report
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_smd_store_report_slot_value_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_smd_store_report_slot_value_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
-type SwigcptrSmd_panel uintptr
+type SwigcptrSmd_findings uintptr
 
-func (p SwigcptrSmd_panel) Swigcptr() uintptr {
+func (p SwigcptrSmd_findings) Swigcptr() uintptr {
 	return (uintptr)(p)
 }
 
-func (p SwigcptrSmd_panel) SwigIsSmd_panel() {
+func (p SwigcptrSmd_findings) SwigIsSmd_findings() {
 }
 
-type Smd_panel interface {
+type Smd_findings interface {
 	Swigcptr() uintptr
-	SwigIsSmd_panel()
+	SwigIsSmd_findings()
 }
 
-func New_smd_panel_slot() (_swig_ret Smd_panel) {
-	var swig_r Smd_panel
-	swig_r = (Smd_panel)(SwigcptrSmd_panel(C._wrap_new_smd_panel_slot_raw_57428f978a1a71a2()))
+func New_smd_findings_slot() (_swig_ret Smd_findings) {
+	var swig_r Smd_findings
+	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_new_smd_findings_slot_raw_ac7dad27fcb2d19f()))
 	return swig_r
 }
 
-func Copy_smd_panel_slot(arg1 Smd_panel) (_swig_ret Smd_panel) {
-	var swig_r Smd_panel
+func Copy_smd_findings_slot(arg1 Smd_findings) (_swig_ret Smd_findings) {
+	var swig_r Smd_findings
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_panel)(SwigcptrSmd_panel(C._wrap_copy_smd_panel_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_copy_smd_findings_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
-func Delete_smd_panel_slot(arg1 Smd_panel) {
+func Delete_smd_findings_slot(arg1 Smd_findings) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_panel_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_findings_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
-func Smd_panel_slot_assign(arg1 Smd_panel, arg2 Smd_panel) {
+func Smd_findings_slot_assign(arg1 Smd_findings, arg2 Smd_findings) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_panel_slot_assign_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_findings_slot_assign_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
-func Smd_panel_slot_value(arg1 Smd_panel) (_swig_ret Smd_panel) {
-	var swig_r Smd_panel
+func Smd_findings_slot_value(arg1 Smd_findings) (_swig_ret Smd_findings) {
+	var swig_r Smd_findings
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_panel)(SwigcptrSmd_panel(C._wrap_smd_panel_slot_value_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_smd_findings_slot_value_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
-type SwigcptrSmd_verdicts uintptr
+type SwigcptrSmd_rule_results uintptr
 
-func (p SwigcptrSmd_verdicts) Swigcptr() uintptr {
+func (p SwigcptrSmd_rule_results) Swigcptr() uintptr {
 	return (uintptr)(p)
 }
 
-func (p SwigcptrSmd_verdicts) SwigIsSmd_verdicts() {
+func (p SwigcptrSmd_rule_results) SwigIsSmd_rule_results() {
 }
 
-type Smd_verdicts interface {
+type Smd_rule_results interface {
 	Swigcptr() uintptr
-	SwigIsSmd_verdicts()
+	SwigIsSmd_rule_results()
 }
 
-func New_smd_verdicts_slot() (_swig_ret Smd_verdicts) {
-	var swig_r Smd_verdicts
-	swig_r = (Smd_verdicts)(SwigcptrSmd_verdicts(C._wrap_new_smd_verdicts_slot_raw_57428f978a1a71a2()))
+func New_smd_rule_results_slot() (_swig_ret Smd_rule_results) {
+	var swig_r Smd_rule_results
+	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_new_smd_rule_results_slot_raw_ac7dad27fcb2d19f()))
 	return swig_r
 }
 
-func Copy_smd_verdicts_slot(arg1 Smd_verdicts) (_swig_ret Smd_verdicts) {
-	var swig_r Smd_verdicts
+func Copy_smd_rule_results_slot(arg1 Smd_rule_results) (_swig_ret Smd_rule_results) {
+	var swig_r Smd_rule_results
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_verdicts)(SwigcptrSmd_verdicts(C._wrap_copy_smd_verdicts_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_copy_smd_rule_results_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
-func Delete_smd_verdicts_slot(arg1 Smd_verdicts) {
+func Delete_smd_rule_results_slot(arg1 Smd_rule_results) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_verdicts_slot_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_rule_results_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
-func Smd_verdicts_slot_assign(arg1 Smd_verdicts, arg2 Smd_verdicts) {
+func Smd_rule_results_slot_assign(arg1 Smd_rule_results, arg2 Smd_rule_results) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_verdicts_slot_assign_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_rule_results_slot_assign_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
-func Smd_verdicts_slot_value(arg1 Smd_verdicts) (_swig_ret Smd_verdicts) {
-	var swig_r Smd_verdicts
+func Smd_rule_results_slot_value(arg1 Smd_rule_results) (_swig_ret Smd_rule_results) {
+	var swig_r Smd_rule_results
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_verdicts)(SwigcptrSmd_verdicts(C._wrap_smd_verdicts_slot_value_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_smd_rule_results_slot_value_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
+	return swig_r
+}
+
+type SwigcptrSmd_bucket uintptr
+
+func (p SwigcptrSmd_bucket) Swigcptr() uintptr {
+	return (uintptr)(p)
+}
+
+func (p SwigcptrSmd_bucket) SwigIsSmd_bucket() {
+}
+
+type Smd_bucket interface {
+	Swigcptr() uintptr
+	SwigIsSmd_bucket()
+}
+
+func New_smd_bucket_slot() (_swig_ret Smd_bucket) {
+	var swig_r Smd_bucket
+	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_new_smd_bucket_slot_raw_ac7dad27fcb2d19f()))
+	return swig_r
+}
+
+func Copy_smd_bucket_slot(arg1 Smd_bucket) (_swig_ret Smd_bucket) {
+	var swig_r Smd_bucket
+	_swig_i_0 := getSwigcptr(arg1)
+	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_copy_smd_bucket_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
+	return swig_r
+}
+
+func Delete_smd_bucket_slot(arg1 Smd_bucket) {
+	_swig_i_0 := getSwigcptr(arg1)
+	C._wrap_delete_smd_bucket_slot_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
+}
+
+func Smd_bucket_slot_assign(arg1 Smd_bucket, arg2 Smd_bucket) {
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := getSwigcptr(arg2)
+	C._wrap_smd_bucket_slot_assign_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+}
+
+func Smd_bucket_slot_value(arg1 Smd_bucket) (_swig_ret Smd_bucket) {
+	var swig_r Smd_bucket
+	_swig_i_0 := getSwigcptr(arg1)
+	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_smd_bucket_slot_value_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1353,114 +1393,114 @@ type Smd_error interface {
 
 func New_int32_slot() (_swig_ret *int) {
 	var swig_r *int
-	swig_r = (*int)(C._wrap_new_int32_slot_raw_57428f978a1a71a2())
+	swig_r = (*int)(C._wrap_new_int32_slot_raw_ac7dad27fcb2d19f())
 	return swig_r
 }
 
 func Copy_int32_slot(arg1 int) (_swig_ret *int) {
 	var swig_r *int
 	_swig_i_0 := arg1
-	swig_r = (*int)(C._wrap_copy_int32_slot_raw_57428f978a1a71a2(C.swig_intgo(_swig_i_0)))
+	swig_r = (*int)(C._wrap_copy_int32_slot_raw_ac7dad27fcb2d19f(C.swig_intgo(_swig_i_0)))
 	return swig_r
 }
 
 func Delete_int32_slot(arg1 *int) {
 	_swig_i_0 := arg1
-	C._wrap_delete_int32_slot_raw_57428f978a1a71a2(C.swig_voidp(_swig_i_0))
+	C._wrap_delete_int32_slot_raw_ac7dad27fcb2d19f(C.swig_voidp(_swig_i_0))
 }
 
 func Int32_slot_assign(arg1 *int, arg2 int) {
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	C._wrap_int32_slot_assign_raw_57428f978a1a71a2(C.swig_voidp(_swig_i_0), C.swig_intgo(_swig_i_1))
+	C._wrap_int32_slot_assign_raw_ac7dad27fcb2d19f(C.swig_voidp(_swig_i_0), C.swig_intgo(_swig_i_1))
 }
 
 func Int32_slot_value(arg1 *int) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := arg1
-	swig_r = (int)(C._wrap_int32_slot_value_raw_57428f978a1a71a2(C.swig_voidp(_swig_i_0)))
+	swig_r = (int)(C._wrap_int32_slot_value_raw_ac7dad27fcb2d19f(C.swig_voidp(_swig_i_0)))
 	return swig_r
 }
 
 func New_int64_slot() (_swig_ret *int64) {
 	var swig_r *int64
-	swig_r = (*int64)(C._wrap_new_int64_slot_raw_57428f978a1a71a2())
+	swig_r = (*int64)(C._wrap_new_int64_slot_raw_ac7dad27fcb2d19f())
 	return swig_r
 }
 
 func Copy_int64_slot(arg1 int64) (_swig_ret *int64) {
 	var swig_r *int64
 	_swig_i_0 := arg1
-	swig_r = (*int64)(C._wrap_copy_int64_slot_raw_57428f978a1a71a2(C.swig_type_1(_swig_i_0)))
+	swig_r = (*int64)(C._wrap_copy_int64_slot_raw_ac7dad27fcb2d19f(C.swig_type_1(_swig_i_0)))
 	return swig_r
 }
 
 func Delete_int64_slot(arg1 *int64) {
 	_swig_i_0 := arg1
-	C._wrap_delete_int64_slot_raw_57428f978a1a71a2(C.swig_voidp(_swig_i_0))
+	C._wrap_delete_int64_slot_raw_ac7dad27fcb2d19f(C.swig_voidp(_swig_i_0))
 }
 
 func Int64_slot_assign(arg1 *int64, arg2 int64) {
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	C._wrap_int64_slot_assign_raw_57428f978a1a71a2(C.swig_voidp(_swig_i_0), C.swig_type_2(_swig_i_1))
+	C._wrap_int64_slot_assign_raw_ac7dad27fcb2d19f(C.swig_voidp(_swig_i_0), C.swig_type_2(_swig_i_1))
 }
 
 func Int64_slot_value(arg1 *int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := arg1
-	swig_r = (int64)(C._wrap_int64_slot_value_raw_57428f978a1a71a2(C.swig_voidp(_swig_i_0)))
+	swig_r = (int64)(C._wrap_int64_slot_value_raw_ac7dad27fcb2d19f(C.swig_voidp(_swig_i_0)))
 	return swig_r
 }
 
 func New_double_slot() (_swig_ret *float64) {
 	var swig_r *float64
-	swig_r = (*float64)(C._wrap_new_double_slot_raw_57428f978a1a71a2())
+	swig_r = (*float64)(C._wrap_new_double_slot_raw_ac7dad27fcb2d19f())
 	return swig_r
 }
 
 func Copy_double_slot(arg1 float64) (_swig_ret *float64) {
 	var swig_r *float64
 	_swig_i_0 := arg1
-	swig_r = (*float64)(C._wrap_copy_double_slot_raw_57428f978a1a71a2(C.double(_swig_i_0)))
+	swig_r = (*float64)(C._wrap_copy_double_slot_raw_ac7dad27fcb2d19f(C.double(_swig_i_0)))
 	return swig_r
 }
 
 func Delete_double_slot(arg1 *float64) {
 	_swig_i_0 := arg1
-	C._wrap_delete_double_slot_raw_57428f978a1a71a2(C.swig_voidp(_swig_i_0))
+	C._wrap_delete_double_slot_raw_ac7dad27fcb2d19f(C.swig_voidp(_swig_i_0))
 }
 
 func Double_slot_assign(arg1 *float64, arg2 float64) {
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	C._wrap_double_slot_assign_raw_57428f978a1a71a2(C.swig_voidp(_swig_i_0), C.double(_swig_i_1))
+	C._wrap_double_slot_assign_raw_ac7dad27fcb2d19f(C.swig_voidp(_swig_i_0), C.double(_swig_i_1))
 }
 
 func Double_slot_value(arg1 *float64) (_swig_ret float64) {
 	var swig_r float64
 	_swig_i_0 := arg1
-	swig_r = (float64)(C._wrap_double_slot_value_raw_57428f978a1a71a2(C.swig_voidp(_swig_i_0)))
+	swig_r = (float64)(C._wrap_double_slot_value_raw_ac7dad27fcb2d19f(C.swig_voidp(_swig_i_0)))
 	return swig_r
 }
 
 func New_int64_array(arg1 int64) (_swig_ret *int64) {
 	var swig_r *int64
 	_swig_i_0 := arg1
-	swig_r = (*int64)(C._wrap_new_int64_array_raw_57428f978a1a71a2(C.swig_type_4(_swig_i_0)))
+	swig_r = (*int64)(C._wrap_new_int64_array_raw_ac7dad27fcb2d19f(C.swig_type_4(_swig_i_0)))
 	return swig_r
 }
 
 func Delete_int64_array(arg1 *int64) {
 	_swig_i_0 := arg1
-	C._wrap_delete_int64_array_raw_57428f978a1a71a2(C.swig_voidp(_swig_i_0))
+	C._wrap_delete_int64_array_raw_ac7dad27fcb2d19f(C.swig_voidp(_swig_i_0))
 }
 
 func Int64_array_getitem(arg1 *int64, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_int64_array_getitem_raw_57428f978a1a71a2(C.swig_voidp(_swig_i_0), C.swig_type_6(_swig_i_1)))
+	swig_r = (int64)(C._wrap_int64_array_getitem_raw_ac7dad27fcb2d19f(C.swig_voidp(_swig_i_0), C.swig_type_6(_swig_i_1)))
 	return swig_r
 }
 
@@ -1468,26 +1508,26 @@ func Int64_array_setitem(arg1 *int64, arg2 int64, arg3 int64) {
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	C._wrap_int64_array_setitem_raw_57428f978a1a71a2(C.swig_voidp(_swig_i_0), C.swig_type_7(_swig_i_1), C.swig_type_8(_swig_i_2))
+	C._wrap_int64_array_setitem_raw_ac7dad27fcb2d19f(C.swig_voidp(_swig_i_0), C.swig_type_7(_swig_i_1), C.swig_type_8(_swig_i_2))
 }
 
 func New_smd_collection_array(arg1 int64) (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
 	_swig_i_0 := arg1
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_new_smd_collection_array_raw_57428f978a1a71a2(C.swig_type_9(_swig_i_0))))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_new_smd_collection_array_raw_ac7dad27fcb2d19f(C.swig_type_9(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_collection_array(arg1 Smd_collection) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_collection_array_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_collection_array_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_collection_array_getitem(arg1 Smd_collection, arg2 int64) (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_smd_collection_array_getitem_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_10(_swig_i_1))))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_smd_collection_array_getitem_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_type_10(_swig_i_1))))
 	return swig_r
 }
 
@@ -1495,13 +1535,13 @@ func Smd_collection_array_setitem(arg1 Smd_collection, arg2 int64, arg3 Smd_coll
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	C._wrap_smd_collection_array_setitem_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_11(_swig_i_1), C.uintptr_t(_swig_i_2))
+	C._wrap_smd_collection_array_setitem_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_type_11(_swig_i_1), C.uintptr_t(_swig_i_2))
 }
 
 func Smd_mode_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_mode_name_raw_57428f978a1a71a2(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_mode_name_raw_ac7dad27fcb2d19f(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1511,7 +1551,7 @@ func Smd_mode_name(arg1 int) (_swig_ret string) {
 func Smd_dtype_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_dtype_name_raw_57428f978a1a71a2(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_dtype_name_raw_ac7dad27fcb2d19f(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1521,14 +1561,14 @@ func Smd_dtype_name(arg1 int) (_swig_ret string) {
 func Smd_dtype_size(arg1 int) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := arg1
-	swig_r = (int64)(C._wrap_smd_dtype_size_raw_57428f978a1a71a2(C.swig_intgo(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_dtype_size_raw_ac7dad27fcb2d19f(C.swig_intgo(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_text_data(arg1 Smd_text) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_text_data_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_text_data_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1538,19 +1578,19 @@ func Smd_text_data(arg1 Smd_text) (_swig_ret string) {
 func Smd_text_size(arg1 Smd_text) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_text_size_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_text_size_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_text_free(arg1 Smd_text) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_text_free_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_text_free_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_strings_new(arg1 Smd_strings) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_strings_new_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_strings_new_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1558,7 +1598,7 @@ func Smd_strings_add(arg1 Smd_strings, arg2 string) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_strings_add_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), *(*C.swig_type_17)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_strings_add_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_17)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -1568,7 +1608,7 @@ func Smd_strings_add(arg1 Smd_strings, arg2 string) (_swig_ret Smd_error) {
 func Smd_strings_count(arg1 Smd_strings) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_strings_count_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_strings_count_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -1576,7 +1616,7 @@ func Smd_strings_get(arg1 Smd_strings, arg2 int64) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_strings_get_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_20(_swig_i_1))
+	swig_r_p := C._wrap_smd_strings_get_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_type_20(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1587,33 +1627,33 @@ func Smd_strings_size(arg1 Smd_strings, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_strings_size_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_22(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_strings_size_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_type_22(_swig_i_1)))
 	return swig_r
 }
 
 func Smd_strings_free(arg1 Smd_strings) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_strings_free_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_strings_free_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
-func Smd_steps_count(arg1 Smd_steps) (_swig_ret int64) {
+func Smd_integers_count(arg1 Smd_integers) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_steps_count_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_integers_count_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
-func Smd_steps_get(arg1 Smd_steps, arg2 int64) (_swig_ret int64) {
+func Smd_integers_get(arg1 Smd_integers, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_steps_get_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_25(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_integers_get_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_type_25(_swig_i_1)))
 	return swig_r
 }
 
-func Smd_steps_free(arg1 Smd_steps) {
+func Smd_integers_free(arg1 Smd_integers) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_steps_free_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_integers_free_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 const SMD_VERSION_MAJOR int = 1
@@ -1621,13 +1661,13 @@ const SMD_VERSION_MINOR int = 0
 const SMD_VERSION_PATCH int = 0
 func Smd_abi_level() (_swig_ret uint) {
 	var swig_r uint
-	swig_r = (uint)(C._wrap_smd_abi_level_raw_57428f978a1a71a2())
+	swig_r = (uint)(C._wrap_smd_abi_level_raw_ac7dad27fcb2d19f())
 	return swig_r
 }
 
 func Smd_version_string() (_swig_ret string) {
 	var swig_r string
-	swig_r_p := C._wrap_smd_version_string_raw_57428f978a1a71a2()
+	swig_r_p := C._wrap_smd_version_string_raw_ac7dad27fcb2d19f()
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1637,14 +1677,14 @@ func Smd_version_string() (_swig_ret string) {
 func Smd_require_abi(arg1 uint) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_require_abi_raw_57428f978a1a71a2(C.swig_intgo(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_require_abi_raw_ac7dad27fcb2d19f(C.swig_intgo(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_has_feature(arg1 string) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := arg1
-	swig_r = (int)(C._wrap_smd_has_feature_raw_57428f978a1a71a2(*(*C.swig_type_27)(unsafe.Pointer(&_swig_i_0))))
+	swig_r = (int)(C._wrap_smd_has_feature_raw_ac7dad27fcb2d19f(*(*C.swig_type_27)(unsafe.Pointer(&_swig_i_0))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -1654,14 +1694,14 @@ func Smd_has_feature(arg1 string) (_swig_ret int) {
 func Smd_error_code(arg1 Smd_error) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_error_code_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_error_code_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_error_message(arg1 Smd_error) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_error_message_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_error_message_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1672,7 +1712,7 @@ func Smd_error_detail(arg1 Smd_error, arg2 string) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_error_detail_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), *(*C.swig_type_30)(unsafe.Pointer(&_swig_i_1)))
+	swig_r_p := C._wrap_smd_error_detail_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_30)(unsafe.Pointer(&_swig_i_1)))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
@@ -1685,7 +1725,7 @@ func Smd_error_detail(arg1 Smd_error, arg2 string) (_swig_ret string) {
 func Smd_code_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_code_name_raw_57428f978a1a71a2(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_code_name_raw_ac7dad27fcb2d19f(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1695,7 +1735,7 @@ func Smd_code_name(arg1 int) (_swig_ret string) {
 func Smd_error_is_retryable(arg1 Smd_error) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_error_is_retryable_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_error_is_retryable_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -1703,7 +1743,7 @@ func Smd_error_new(arg1 int, arg2 string) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_error_new_raw_57428f978a1a71a2(C.swig_intgo(_swig_i_0), *(*C.swig_type_32)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_error_new_raw_ac7dad27fcb2d19f(C.swig_intgo(_swig_i_0), *(*C.swig_type_32)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -1712,48 +1752,48 @@ func Smd_error_new(arg1 int, arg2 string) (_swig_ret Smd_error) {
 
 func Smd_error_free(arg1 Smd_error) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_error_free_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_error_free_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 const SMD_MAX_RANK int = 32
 func Smd_value_dtype(arg1 Smd_value) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_value_dtype_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_value_dtype_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_value_ndim(arg1 Smd_value) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_value_ndim_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_value_ndim_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_value_nbytes(arg1 Smd_value) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_value_nbytes_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_value_nbytes_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_value_retain(arg1 Smd_value) (_swig_ret Smd_value) {
 	var swig_r Smd_value
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_smd_value_retain_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_smd_value_retain_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_value_free(arg1 Smd_value) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_value_free_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_value_free_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_value_strings(arg1 Smd_value, arg2 Smd_strings) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_strings_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_strings_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -1763,7 +1803,7 @@ func Smd_value_reduce(arg1 Smd_value, arg2 string, arg3 int, arg4 Smd_value) (_s
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_reduce_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), *(*C.swig_type_34)(unsafe.Pointer(&_swig_i_1)), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_reduce_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_34)(unsafe.Pointer(&_swig_i_1)), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -1774,14 +1814,14 @@ func Smd_value_to_double(arg1 Smd_value, arg2 *float64) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_to_double_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_to_double_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_save_config_new(arg1 Smd_save_config) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_new_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_new_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1794,7 +1834,7 @@ func Smd_save_config_set(arg1 Smd_save_config, arg2 int, arg3 int64, arg4 int64,
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := arg7
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_set_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_type_35(_swig_i_2), C.swig_type_36(_swig_i_3), C.swig_type_37(_swig_i_4), C.swig_voidp(_swig_i_5), C.swig_type_38(_swig_i_6))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_set_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_type_35(_swig_i_2), C.swig_type_36(_swig_i_3), C.swig_type_37(_swig_i_4), C.swig_voidp(_swig_i_5), C.swig_type_38(_swig_i_6))))
 	return swig_r
 }
 
@@ -1802,16 +1842,16 @@ func Smd_save_config_is_set(arg1 Smd_save_config, arg2 int) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_save_config_is_set_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_save_config_is_set_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
 	return swig_r
 }
 
-func Smd_save_config_wants(arg1 Smd_save_config, arg2 int, arg3 int64) (_swig_ret int) {
+func Smd_save_config_saves(arg1 Smd_save_config, arg2 int64, arg3 int) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (int)(C._wrap_smd_save_config_wants_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_type_39(_swig_i_2)))
+	swig_r = (int)(C._wrap_smd_save_config_saves_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_type_39(_swig_i_1), C.swig_intgo(_swig_i_2)))
 	return swig_r
 }
 
@@ -1819,7 +1859,7 @@ func Smd_save_config_merge(arg1 Smd_save_config, arg2 Smd_save_config) (_swig_re
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_merge_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_merge_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -1827,7 +1867,7 @@ func Smd_save_config_equal(arg1 Smd_save_config, arg2 Smd_save_config) (_swig_re
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (int)(C._wrap_smd_save_config_equal_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_save_config_equal_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
 	return swig_r
 }
 
@@ -1835,7 +1875,7 @@ func Smd_save_config_to_json(arg1 Smd_save_config, arg2 Smd_text) (_swig_ret Smd
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_to_json_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_to_json_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -1843,7 +1883,7 @@ func Smd_save_config_from_json(arg1 string, arg2 Smd_save_config) (_swig_ret Smd
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_from_json_raw_57428f978a1a71a2(*(*C.swig_type_40)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_from_json_raw_ac7dad27fcb2d19f(*(*C.swig_type_40)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -1852,13 +1892,13 @@ func Smd_save_config_from_json(arg1 string, arg2 Smd_save_config) (_swig_ret Smd
 
 func Smd_save_config_free(arg1 Smd_save_config) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_save_config_free_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_save_config_free_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_reduction_config_new(arg1 Smd_reduction_config) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_new_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_new_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1866,7 +1906,7 @@ func Smd_reduction_config_add(arg1 Smd_reduction_config, arg2 string) (_swig_ret
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_add_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), *(*C.swig_type_41)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_add_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_41)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -1877,7 +1917,7 @@ func Smd_reduction_config_set_raw(arg1 Smd_reduction_config, arg2 int) (_swig_re
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_set_raw_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_set_raw_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
@@ -1885,29 +1925,29 @@ func Smd_reduction_config_set_shape(arg1 Smd_reduction_config, arg2 int) (_swig_
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_set_shape_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_set_shape_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_reduction_config_raw(arg1 Smd_reduction_config) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_reduction_config_raw_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_reduction_config_raw_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_reduction_config_shape(arg1 Smd_reduction_config) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_reduction_config_shape_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_reduction_config_shape_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
-func Smd_reduction_config_names(arg1 Smd_reduction_config, arg2 Smd_strings) (_swig_ret Smd_error) {
+func Smd_reduction_config_reductions(arg1 Smd_reduction_config, arg2 Smd_strings) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_names_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_reductions_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -1915,7 +1955,7 @@ func Smd_reduction_config_equal(arg1 Smd_reduction_config, arg2 Smd_reduction_co
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (int)(C._wrap_smd_reduction_config_equal_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_reduction_config_equal_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
 	return swig_r
 }
 
@@ -1923,7 +1963,7 @@ func Smd_reduction_config_to_json(arg1 Smd_reduction_config, arg2 Smd_text) (_sw
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_to_json_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_to_json_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -1931,7 +1971,7 @@ func Smd_reduction_config_from_json(arg1 string, arg2 Smd_reduction_config) (_sw
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_from_json_raw_57428f978a1a71a2(*(*C.swig_type_42)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_from_json_raw_ac7dad27fcb2d19f(*(*C.swig_type_42)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -1940,14 +1980,14 @@ func Smd_reduction_config_from_json(arg1 string, arg2 Smd_reduction_config) (_sw
 
 func Smd_reduction_config_free(arg1 Smd_reduction_config) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_reduction_config_free_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_reduction_config_free_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_collection_new(arg1 string, arg2 Smd_collection) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_new_raw_57428f978a1a71a2(*(*C.swig_type_43)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_new_raw_ac7dad27fcb2d19f(*(*C.swig_type_43)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -1957,18 +1997,18 @@ func Smd_collection_new(arg1 string, arg2 Smd_collection) (_swig_ret Smd_error) 
 func Smd_collection_name(arg1 Smd_collection) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_collection_name_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_collection_name_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
 	return swig_r_1
 }
 
-func Smd_collection_include(arg1 Smd_collection, arg2 string) (_swig_ret Smd_error) {
+func Smd_collection_include_regex(arg1 Smd_collection, arg2 string) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_include_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), *(*C.swig_type_45)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_include_regex_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_45)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -1979,7 +2019,7 @@ func Smd_collection_add_tensor(arg1 Smd_collection, arg2 string) (_swig_ret Smd_
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_add_tensor_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), *(*C.swig_type_46)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_add_tensor_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_46)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -1990,7 +2030,7 @@ func Smd_collection_remove_tensor(arg1 Smd_collection, arg2 string) (_swig_ret S
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_remove_tensor_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), *(*C.swig_type_47)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_remove_tensor_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_47)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2001,7 +2041,7 @@ func Smd_collection_has(arg1 Smd_collection, arg2 string) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_collection_has_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), *(*C.swig_type_48)(unsafe.Pointer(&_swig_i_1))))
+	swig_r = (int)(C._wrap_smd_collection_has_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_48)(unsafe.Pointer(&_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2012,7 +2052,7 @@ func Smd_collection_set_save_config(arg1 Smd_collection, arg2 Smd_save_config) (
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_save_config_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_save_config_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2020,7 +2060,7 @@ func Smd_collection_set_reduction_config(arg1 Smd_collection, arg2 Smd_reduction
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_reduction_config_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_reduction_config_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2028,14 +2068,14 @@ func Smd_collection_set_save_histogram(arg1 Smd_collection, arg2 int) (_swig_ret
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_save_histogram_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_save_histogram_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_collection_save_histogram(arg1 Smd_collection) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_collection_save_histogram_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_collection_save_histogram_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2043,7 +2083,7 @@ func Smd_collection_regexes(arg1 Smd_collection, arg2 Smd_strings) (_swig_ret Sm
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_regexes_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_regexes_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2051,7 +2091,7 @@ func Smd_collection_tensors(arg1 Smd_collection, arg2 Smd_strings) (_swig_ret Sm
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_tensors_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_tensors_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2059,7 +2099,7 @@ func Smd_collection_save_config(arg1 Smd_collection, arg2 Smd_save_config) (_swi
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_save_config_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_save_config_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2067,7 +2107,7 @@ func Smd_collection_reduction_config(arg1 Smd_collection, arg2 Smd_reduction_con
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_reduction_config_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_reduction_config_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2075,7 +2115,7 @@ func Smd_collection_to_json(arg1 Smd_collection, arg2 Smd_text) (_swig_ret Smd_e
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_to_json_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_to_json_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2083,7 +2123,7 @@ func Smd_collection_from_json(arg1 string, arg2 Smd_collection) (_swig_ret Smd_e
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_from_json_raw_57428f978a1a71a2(*(*C.swig_type_49)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_from_json_raw_ac7dad27fcb2d19f(*(*C.swig_type_49)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2092,13 +2132,13 @@ func Smd_collection_from_json(arg1 string, arg2 Smd_collection) (_swig_ret Smd_e
 
 func Smd_collection_free(arg1 Smd_collection) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_collection_free_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_collection_free_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_options_new(arg1 Smd_hook_options) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_new_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_new_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2107,7 +2147,7 @@ func Smd_hook_options_set(arg1 Smd_hook_options, arg2 string, arg3 string) (_swi
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), *(*C.swig_type_50)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_51)(unsafe.Pointer(&_swig_i_2)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_50)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_51)(unsafe.Pointer(&_swig_i_2)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2121,7 +2161,7 @@ func Smd_hook_options_load(arg1 Smd_hook_options, arg2 string) (_swig_ret Smd_er
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_load_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), *(*C.swig_type_52)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_load_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_52)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2133,7 +2173,7 @@ func Smd_hook_options_get(arg1 Smd_hook_options, arg2 string, arg3 Smd_text) (_s
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_get_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), *(*C.swig_type_53)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_get_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_53)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2144,7 +2184,7 @@ func Smd_hook_options_regexes(arg1 Smd_hook_options, arg2 Smd_strings) (_swig_re
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_regexes_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_regexes_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2152,7 +2192,7 @@ func Smd_hook_options_collections(arg1 Smd_hook_options, arg2 Smd_strings) (_swi
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_collections_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_collections_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2161,7 +2201,7 @@ func Smd_hook_options_collection(arg1 Smd_hook_options, arg2 string, arg3 Smd_co
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_collection_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), *(*C.swig_type_54)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_collection_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_54)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2172,7 +2212,7 @@ func Smd_hook_options_save_config(arg1 Smd_hook_options, arg2 Smd_save_config) (
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_save_config_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_save_config_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2180,7 +2220,7 @@ func Smd_hook_options_reduction_config(arg1 Smd_hook_options, arg2 Smd_reduction
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_reduction_config_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_reduction_config_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2188,7 +2228,7 @@ func Smd_hook_options_include_regex(arg1 Smd_hook_options, arg2 string) (_swig_r
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_include_regex_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), *(*C.swig_type_55)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_include_regex_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_55)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2199,7 +2239,7 @@ func Smd_hook_options_set_save_config(arg1 Smd_hook_options, arg2 Smd_save_confi
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_save_config_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_save_config_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2207,7 +2247,7 @@ func Smd_hook_options_set_reduction_config(arg1 Smd_hook_options, arg2 Smd_reduc
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_reduction_config_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_reduction_config_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2215,20 +2255,160 @@ func Smd_hook_options_add_collection(arg1 Smd_hook_options, arg2 Smd_collection)
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_add_collection_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_add_collection_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_options_free(arg1 Smd_hook_options) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_hook_options_free_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_hook_options_free_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
+}
+
+func Smd_action_name(arg1 int) (_swig_ret string) {
+	var swig_r string
+	_swig_i_0 := arg1
+	swig_r_p := C._wrap_smd_action_name_raw_ac7dad27fcb2d19f(C.swig_intgo(_swig_i_0))
+	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
+	var swig_r_1 string
+ swig_r_1 = swigCopyString(swig_r) 
+	return swig_r_1
+}
+
+func Smd_rule_status_name(arg1 int) (_swig_ret string) {
+	var swig_r string
+	_swig_i_0 := arg1
+	swig_r_p := C._wrap_smd_rule_status_name_raw_ac7dad27fcb2d19f(C.swig_intgo(_swig_i_0))
+	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
+	var swig_r_1 string
+ swig_r_1 = swigCopyString(swig_r) 
+	return swig_r_1
+}
+
+func Smd_findings_count(arg1 Smd_findings) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := getSwigcptr(arg1)
+	swig_r = (int64)(C._wrap_smd_findings_count_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0)))
+	return swig_r
+}
+
+func Smd_findings_get(arg1 Smd_findings, arg2 int64) (_swig_ret Struct_SS_smd_finding) {
+	var swig_r Struct_SS_smd_finding
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	swig_r = (Struct_SS_smd_finding)(SwigcptrStruct_SS_smd_finding(C._wrap_smd_findings_get_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_type_59(_swig_i_1))))
+	return swig_r
+}
+
+func Smd_findings_free(arg1 Smd_findings) {
+	_swig_i_0 := getSwigcptr(arg1)
+	C._wrap_smd_findings_free_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
+}
+
+func Smd_rule_results_count(arg1 Smd_rule_results) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := getSwigcptr(arg1)
+	swig_r = (int64)(C._wrap_smd_rule_results_count_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0)))
+	return swig_r
+}
+
+func Smd_rule_results_get(arg1 Smd_rule_results, arg2 int64) (_swig_ret Struct_SS_smd_rule_result) {
+	var swig_r Struct_SS_smd_rule_result
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	swig_r = (Struct_SS_smd_rule_result)(SwigcptrStruct_SS_smd_rule_result(C._wrap_smd_rule_results_get_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_type_61(_swig_i_1))))
+	return swig_r
+}
+
+func Smd_rule_results_free(arg1 Smd_rule_results) {
+	_swig_i_0 := getSwigcptr(arg1)
+	C._wrap_smd_rule_results_free_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
+}
+
+func Smd_builtin_rule_count() (_swig_ret int64) {
+	var swig_r int64
+	swig_r = (int64)(C._wrap_smd_builtin_rule_count_raw_ac7dad27fcb2d19f())
+	return swig_r
+}
+
+func Smd_builtin_rule(arg1 int64) (_swig_ret Struct_SS_smd_rule_info) {
+	var swig_r Struct_SS_smd_rule_info
+	_swig_i_0 := arg1
+	swig_r = (Struct_SS_smd_rule_info)(SwigcptrStruct_SS_smd_rule_info(C._wrap_smd_builtin_rule_raw_ac7dad27fcb2d19f(C.swig_type_63(_swig_i_0))))
+	return swig_r
+}
+
+func Smd_rule_set_new(arg1 string, arg2 Smd_rule_set) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := arg1
+	_swig_i_1 := getSwigcptr(arg2)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_new_raw_ac7dad27fcb2d19f(*(*C.swig_type_64)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg1
+	}
+	return swig_r
+}
+
+func Smd_rule_set_add(arg1 Smd_rule_set, arg2 string, arg3 string, arg4 int) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	_swig_i_3 := arg4
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_add_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_65)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_66)(unsafe.Pointer(&_swig_i_2)), C.swig_intgo(_swig_i_3))))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg2
+	}
+	if Swig_escape_always_false {
+		Swig_escape_val = arg3
+	}
+	return swig_r
+}
+
+func Smd_rule_set_set_save_config(arg1 Smd_rule_set, arg2 Smd_save_config) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := getSwigcptr(arg2)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_set_save_config_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	return swig_r
+}
+
+func Smd_rule_set_evaluate(arg1 Smd_rule_set, arg2 Smd_trial, arg3 int64, arg4 int64, arg5 uint, arg6 Smd_findings) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := getSwigcptr(arg2)
+	_swig_i_2 := arg3
+	_swig_i_3 := arg4
+	_swig_i_4 := arg5
+	_swig_i_5 := getSwigcptr(arg6)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_evaluate_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_67(_swig_i_2), C.swig_type_68(_swig_i_3), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	return swig_r
+}
+
+func Smd_rule_set_results(arg1 Smd_rule_set, arg2 Smd_rule_results) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := getSwigcptr(arg2)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_results_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	return swig_r
+}
+
+func Smd_rule_set_reset(arg1 Smd_rule_set) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_reset_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
+	return swig_r
+}
+
+func Smd_rule_set_free(arg1 Smd_rule_set) {
+	_swig_i_0 := getSwigcptr(arg1)
+	C._wrap_smd_rule_set_free_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_new(arg1 Smd_hook_options, arg2 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_new_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_new_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2236,34 +2416,34 @@ func Smd_hook_flush(arg1 Smd_hook, arg2 int) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_flush_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_flush_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_close(arg1 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_close_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_close_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_hook_free(arg1 Smd_hook) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_hook_free_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_hook_free_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_set_mode(arg1 Smd_hook, arg2 int) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_set_mode_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_set_mode_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_mode(arg1 Smd_hook) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_hook_mode_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_hook_mode_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2271,14 +2451,21 @@ func Smd_hook_begin_step(arg1 Smd_hook, arg2 *int64) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_begin_step_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_begin_step_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_end_step(arg1 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_end_step_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_end_step_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
+	return swig_r
+}
+
+func Smd_hook_discard_step(arg1 Smd_hook) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_discard_step_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2286,7 +2473,7 @@ func Smd_hook_add_to_step(arg1 Smd_hook, arg2 Smd_strings) (_swig_ret Smd_error)
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_add_to_step_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_add_to_step_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2294,7 +2481,7 @@ func Smd_hook_step(arg1 Smd_hook, arg2 int) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_hook_step_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_hook_step_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
 	return swig_r
 }
 
@@ -2302,7 +2489,7 @@ func Smd_hook_wants(arg1 Smd_hook, arg2 string) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_hook_wants_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), *(*C.swig_type_57)(unsafe.Pointer(&_swig_i_1))))
+	swig_r = (int)(C._wrap_smd_hook_wants_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_70)(unsafe.Pointer(&_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2312,7 +2499,7 @@ func Smd_hook_wants(arg1 Smd_hook, arg2 string) (_swig_ret int) {
 func Smd_hook_saves_step(arg1 Smd_hook) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_hook_saves_step_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_hook_saves_step_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2321,7 +2508,19 @@ func Smd_hook_collection(arg1 Smd_hook, arg2 string, arg3 Smd_collection) (_swig
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collection_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), *(*C.swig_type_58)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collection_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_71)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg2
+	}
+	return swig_r
+}
+
+func Smd_hook_ensure_collection(arg1 Smd_hook, arg2 string, arg3 Smd_collection) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	_swig_i_2 := getSwigcptr(arg3)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_ensure_collection_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_72)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2332,7 +2531,7 @@ func Smd_hook_add_collection(arg1 Smd_hook, arg2 Smd_collection) (_swig_ret Smd_
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_add_collection_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_add_collection_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2340,21 +2539,21 @@ func Smd_hook_collections(arg1 Smd_hook, arg2 Smd_strings) (_swig_ret Smd_error)
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collections_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collections_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_export_collections(arg1 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_export_collections_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_export_collections_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_hook_is_recording(arg1 Smd_hook) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_hook_is_recording_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_hook_is_recording_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2362,17 +2561,40 @@ func Smd_hook_count(arg1 Smd_hook, arg2 string) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_hook_count_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), *(*C.swig_type_60)(unsafe.Pointer(&_swig_i_1))))
+	swig_r = (int64)(C._wrap_smd_hook_count_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_74)(unsafe.Pointer(&_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
 	return swig_r
 }
 
+func Smd_hook_attach(arg1 Smd_hook, arg2 Smd_rule_set) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := getSwigcptr(arg2)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_attach_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	return swig_r
+}
+
+func Smd_hook_action(arg1 Smd_hook) (_swig_ret int) {
+	var swig_r int
+	_swig_i_0 := getSwigcptr(arg1)
+	swig_r = (int)(C._wrap_smd_hook_action_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0)))
+	return swig_r
+}
+
+func Smd_hook_take_findings(arg1 Smd_hook, arg2 Smd_findings) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := getSwigcptr(arg2)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_take_findings_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	return swig_r
+}
+
 func Smd_trial_options_new(arg1 Smd_trial_options) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_new_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_new_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2381,7 +2603,7 @@ func Smd_trial_options_set(arg1 Smd_trial_options, arg2 string, arg3 string) (_s
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_set_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), *(*C.swig_type_61)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_62)(unsafe.Pointer(&_swig_i_2)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_set_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_75)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_76)(unsafe.Pointer(&_swig_i_2)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2393,7 +2615,7 @@ func Smd_trial_options_set(arg1 Smd_trial_options, arg2 string, arg3 string) (_s
 
 func Smd_trial_options_free(arg1 Smd_trial_options) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_trial_options_free_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_trial_options_free_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_new(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_ret Smd_error) {
@@ -2401,7 +2623,7 @@ func Smd_trial_new(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_r
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_new_raw_57428f978a1a71a2(*(*C.swig_type_63)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_new_raw_ac7dad27fcb2d19f(*(*C.swig_type_77)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2411,7 +2633,7 @@ func Smd_trial_new(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_r
 func Smd_trial_load(arg1 Smd_trial) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_load_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_load_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2420,7 +2642,7 @@ func Smd_trial_open(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_open_raw_57428f978a1a71a2(*(*C.swig_type_64)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_open_raw_ac7dad27fcb2d19f(*(*C.swig_type_78)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2429,18 +2651,18 @@ func Smd_trial_open(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_
 
 func Smd_trial_cancel(arg1 Smd_trial) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_trial_cancel_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_trial_cancel_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_free(arg1 Smd_trial) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_trial_free_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_trial_free_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_path(arg1 Smd_trial) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_trial_path_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_trial_path_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2450,7 +2672,7 @@ func Smd_trial_path(arg1 Smd_trial) (_swig_ret string) {
 func Smd_trial_name(arg1 Smd_trial) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_trial_name_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_trial_name_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2460,7 +2682,7 @@ func Smd_trial_name(arg1 Smd_trial) (_swig_ret string) {
 func Smd_trial_refresh(arg1 Smd_trial) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_refresh_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_refresh_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2468,59 +2690,59 @@ func Smd_trial_set_auto_refresh(arg1 Smd_trial, arg2 int) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_trial_set_auto_refresh_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_trial_set_auto_refresh_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
 	return swig_r
 }
 
 func Smd_trial_has_ended(arg1 Smd_trial) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_trial_has_ended_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_trial_has_ended_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_trial_last_complete_step(arg1 Smd_trial) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_trial_last_complete_step_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_trial_last_complete_step_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
-func Smd_trial_steps(arg1 Smd_trial, arg2 int, arg3 int, arg4 Smd_steps) (_swig_ret Smd_error) {
+func Smd_trial_steps(arg1 Smd_trial, arg2 int, arg3 int, arg4 Smd_integers) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_steps_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_steps_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
-func Smd_trial_modes(arg1 Smd_trial, arg2 Smd_steps) (_swig_ret Smd_error) {
+func Smd_trial_modes(arg1 Smd_trial, arg2 Smd_integers) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_modes_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_modes_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
-func Smd_trial_mode_step(arg1 Smd_trial, arg2 int64, arg3 *int, arg4 *int64) (_swig_ret Smd_error) {
+func Smd_trial_mode_step(arg1 Smd_trial, arg2 int64, arg3 *int64, arg4 *int) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_mode_step_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_68(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_voidp(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_mode_step_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_type_82(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_voidp(_swig_i_3))))
 	return swig_r
 }
 
-func Smd_trial_global_step(arg1 Smd_trial, arg2 int, arg3 int64, arg4 *int64) (_swig_ret Smd_error) {
+func Smd_trial_global_step(arg1 Smd_trial, arg2 int64, arg3 int, arg4 *int64) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_global_step_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_type_69(_swig_i_2), C.swig_voidp(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_global_step_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_type_83(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
 	return swig_r
 }
 
@@ -2530,7 +2752,7 @@ func Smd_trial_step_state(arg1 Smd_trial, arg2 int64, arg3 int, arg4 *int) (_swi
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_step_state_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_70(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_step_state_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_type_84(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
 	return swig_r
 }
 
@@ -2540,7 +2762,7 @@ func Smd_trial_wait_for_step(arg1 Smd_trial, arg2 int64, arg3 int, arg4 int) (_s
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_wait_for_step_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_71(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_intgo(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_wait_for_step_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_type_85(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_intgo(_swig_i_3))))
 	return swig_r
 }
 
@@ -2548,7 +2770,7 @@ func Smd_trial_workers(arg1 Smd_trial, arg2 Smd_strings) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_workers_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_workers_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2556,7 +2778,7 @@ func Smd_trial_collections(arg1 Smd_trial, arg2 Smd_strings) (_swig_ret Smd_erro
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collections_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collections_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2565,7 +2787,7 @@ func Smd_trial_collection(arg1 Smd_trial, arg2 string, arg3 Smd_collection) (_sw
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collection_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), *(*C.swig_type_72)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collection_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_86)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2580,7 +2802,7 @@ func Smd_trial_tensor_names(arg1 Smd_trial, arg2 int64, arg3 int, arg4 Smd_strin
 	_swig_i_3 := getSwigcptr(arg4)
 	_swig_i_4 := getSwigcptr(arg5)
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_names_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_73(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3), C.uintptr_t(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_names_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_type_87(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3), C.uintptr_t(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	return swig_r
 }
 
@@ -2589,7 +2811,7 @@ func Smd_trial_tensor(arg1 Smd_trial, arg2 string, arg3 Smd_tensor) (_swig_ret S
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), *(*C.swig_type_74)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_88)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2603,7 +2825,7 @@ func Smd_trial_prefetch(arg1 Smd_trial, arg2 Smd_strings, arg3 *int64, arg4 int6
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_prefetch_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_type_75(_swig_i_3), C.swig_intgo(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_prefetch_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_type_89(_swig_i_3), C.swig_intgo(_swig_i_4))))
 	return swig_r
 }
 
@@ -2611,7 +2833,7 @@ func Smd_trial_export_tensorboard(arg1 Smd_trial, arg2 string) (_swig_ret Smd_er
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_export_tensorboard_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), *(*C.swig_type_76)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_export_tensorboard_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_90)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2621,7 +2843,7 @@ func Smd_trial_export_tensorboard(arg1 Smd_trial, arg2 string) (_swig_ret Smd_er
 func Smd_tensor_name(arg1 Smd_tensor) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_tensor_name_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_tensor_name_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2632,28 +2854,28 @@ func Smd_tensor_original_name(arg1 Smd_tensor, arg2 Smd_text) (_swig_ret Smd_err
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_original_name_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_original_name_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
-func Smd_tensor_steps(arg1 Smd_tensor, arg2 int, arg3 int, arg4 Smd_steps) (_swig_ret Smd_error) {
+func Smd_tensor_steps(arg1 Smd_tensor, arg2 int, arg3 int, arg4 Smd_integers) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_steps_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_steps_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
-func Smd_tensor_prev_steps(arg1 Smd_tensor, arg2 int64, arg3 int64, arg4 int, arg5 Smd_steps) (_swig_ret Smd_error) {
+func Smd_tensor_prev_steps(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 int64, arg5 Smd_integers) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_prev_steps_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_78(_swig_i_1), C.swig_type_79(_swig_i_2), C.swig_intgo(_swig_i_3), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_prev_steps_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_type_92(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_type_93(_swig_i_3), C.uintptr_t(_swig_i_4))))
 	return swig_r
 }
 
@@ -2663,7 +2885,7 @@ func Smd_tensor_workers(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_strings)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_workers_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_80(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_workers_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_type_94(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -2674,21 +2896,21 @@ func Smd_tensor_value(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, arg5 S
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_value_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_81(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_82)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_value_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_type_95(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_96)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
 	return swig_r
 }
 
-func Smd_tensor_shape(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, arg5 Smd_steps) (_swig_ret Smd_error) {
+func Smd_tensor_shape(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, arg5 Smd_integers) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_shape_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_83(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_84)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_shape_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_type_97(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_98)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -2704,7 +2926,7 @@ func Smd_tensor_reduction(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, ar
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := getSwigcptr(arg7)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_85(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_86)(unsafe.Pointer(&_swig_i_3)), *(*C.swig_type_87)(unsafe.Pointer(&_swig_i_4)), C.swig_intgo(_swig_i_5), C.uintptr_t(_swig_i_6))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_type_99(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_100)(unsafe.Pointer(&_swig_i_3)), *(*C.swig_type_101)(unsafe.Pointer(&_swig_i_4)), C.swig_intgo(_swig_i_5), C.uintptr_t(_swig_i_6))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -2721,7 +2943,7 @@ func Smd_tensor_reductions(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, a
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reductions_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_88(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_89)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reductions_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_type_102(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_103)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -2730,282 +2952,7 @@ func Smd_tensor_reductions(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, a
 
 func Smd_tensor_free(arg1 Smd_tensor) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_tensor_free_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
-}
-
-func Smd_rule_new_builtin(arg1 string, arg2 string, arg3 Smd_rule) (_swig_ret Smd_error) {
-	var swig_r Smd_error
-	_swig_i_0 := arg1
-	_swig_i_1 := arg2
-	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_new_builtin_raw_57428f978a1a71a2(*(*C.swig_type_90)(unsafe.Pointer(&_swig_i_0)), *(*C.swig_type_91)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
-	if Swig_escape_always_false {
-		Swig_escape_val = arg1
-	}
-	if Swig_escape_always_false {
-		Swig_escape_val = arg2
-	}
-	return swig_r
-}
-
-func Smd_rule_run(arg1 Smd_rule, arg2 Smd_trial, arg3 int64, arg4 int64, arg5 int, arg6 Smd_steps) (_swig_ret Smd_error) {
-	var swig_r Smd_error
-	_swig_i_0 := getSwigcptr(arg1)
-	_swig_i_1 := getSwigcptr(arg2)
-	_swig_i_2 := arg3
-	_swig_i_3 := arg4
-	_swig_i_4 := arg5
-	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_run_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_92(_swig_i_2), C.swig_type_93(_swig_i_3), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
-	return swig_r
-}
-
-func Smd_rule_last_finding(arg1 Smd_rule) (_swig_ret string) {
-	var swig_r string
-	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_rule_last_finding_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
-	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
-	var swig_r_1 string
- swig_r_1 = swigCopyString(swig_r) 
-	return swig_r_1
-}
-
-func Smd_rule_free(arg1 Smd_rule) {
-	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_rule_free_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
-}
-
-func Smd_verdict_status_name(arg1 int) (_swig_ret string) {
-	var swig_r string
-	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_verdict_status_name_raw_57428f978a1a71a2(C.swig_intgo(_swig_i_0))
-	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
-	var swig_r_1 string
- swig_r_1 = swigCopyString(swig_r) 
-	return swig_r_1
-}
-
-func Smd_action_name(arg1 int) (_swig_ret string) {
-	var swig_r string
-	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_action_name_raw_57428f978a1a71a2(C.swig_intgo(_swig_i_0))
-	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
-	var swig_r_1 string
- swig_r_1 = swigCopyString(swig_r) 
-	return swig_r_1
-}
-
-func Smd_panel_new(arg1 string, arg2 Smd_panel) (_swig_ret Smd_error) {
-	var swig_r Smd_error
-	_swig_i_0 := arg1
-	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_panel_new_raw_57428f978a1a71a2(*(*C.swig_type_97)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
-	if Swig_escape_always_false {
-		Swig_escape_val = arg1
-	}
-	return swig_r
-}
-
-func Smd_panel_add(arg1 Smd_panel, arg2 string, arg3 string, arg4 int) (_swig_ret Smd_error) {
-	var swig_r Smd_error
-	_swig_i_0 := getSwigcptr(arg1)
-	_swig_i_1 := arg2
-	_swig_i_2 := arg3
-	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_panel_add_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), *(*C.swig_type_98)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_99)(unsafe.Pointer(&_swig_i_2)), C.swig_intgo(_swig_i_3))))
-	if Swig_escape_always_false {
-		Swig_escape_val = arg2
-	}
-	if Swig_escape_always_false {
-		Swig_escape_val = arg3
-	}
-	return swig_r
-}
-
-func Smd_panel_set_save_config(arg1 Smd_panel, arg2 Smd_save_config) (_swig_ret Smd_error) {
-	var swig_r Smd_error
-	_swig_i_0 := getSwigcptr(arg1)
-	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_panel_set_save_config_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
-	return swig_r
-}
-
-func Smd_panel_run(arg1 Smd_panel, arg2 Smd_trial, arg3 int64, arg4 int64, arg5 int, arg6 Smd_verdicts) (_swig_ret Smd_error) {
-	var swig_r Smd_error
-	_swig_i_0 := getSwigcptr(arg1)
-	_swig_i_1 := getSwigcptr(arg2)
-	_swig_i_2 := arg3
-	_swig_i_3 := arg4
-	_swig_i_4 := arg5
-	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_panel_run_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_100(_swig_i_2), C.swig_type_101(_swig_i_3), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
-	return swig_r
-}
-
-func Smd_panel_outcomes(arg1 Smd_panel, arg2 Smd_verdicts) (_swig_ret Smd_error) {
-	var swig_r Smd_error
-	_swig_i_0 := getSwigcptr(arg1)
-	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_panel_outcomes_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
-	return swig_r
-}
-
-func Smd_panel_free(arg1 Smd_panel) {
-	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_panel_free_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
-}
-
-func Smd_panel_rules(arg1 Smd_text) (_swig_ret Smd_error) {
-	var swig_r Smd_error
-	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_panel_rules_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
-	return swig_r
-}
-
-func Smd_hook_watch(arg1 Smd_hook, arg2 Smd_panel) (_swig_ret Smd_error) {
-	var swig_r Smd_error
-	_swig_i_0 := getSwigcptr(arg1)
-	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_watch_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
-	return swig_r
-}
-
-func Smd_hook_advice(arg1 Smd_hook) (_swig_ret int) {
-	var swig_r int
-	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_hook_advice_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0)))
-	return swig_r
-}
-
-func Smd_hook_take_verdicts(arg1 Smd_hook, arg2 Smd_verdicts) (_swig_ret Smd_error) {
-	var swig_r Smd_error
-	_swig_i_0 := getSwigcptr(arg1)
-	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_take_verdicts_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
-	return swig_r
-}
-
-func Smd_verdicts_count(arg1 Smd_verdicts) (_swig_ret int64) {
-	var swig_r int64
-	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_verdicts_count_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0)))
-	return swig_r
-}
-
-func Smd_verdicts_rule(arg1 Smd_verdicts, arg2 int64) (_swig_ret string) {
-	var swig_r string
-	_swig_i_0 := getSwigcptr(arg1)
-	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_verdicts_rule_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_104(_swig_i_1))
-	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
-	var swig_r_1 string
- swig_r_1 = swigCopyString(swig_r) 
-	return swig_r_1
-}
-
-func Smd_verdicts_status(arg1 Smd_verdicts, arg2 int64) (_swig_ret int) {
-	var swig_r int
-	_swig_i_0 := getSwigcptr(arg1)
-	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_verdicts_status_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_105(_swig_i_1)))
-	return swig_r
-}
-
-func Smd_verdicts_action(arg1 Smd_verdicts, arg2 int64) (_swig_ret int) {
-	var swig_r int
-	_swig_i_0 := getSwigcptr(arg1)
-	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_verdicts_action_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_106(_swig_i_1)))
-	return swig_r
-}
-
-func Smd_verdicts_step(arg1 Smd_verdicts, arg2 int64) (_swig_ret int64) {
-	var swig_r int64
-	_swig_i_0 := getSwigcptr(arg1)
-	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_verdicts_step_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_108(_swig_i_1)))
-	return swig_r
-}
-
-func Smd_verdicts_mode(arg1 Smd_verdicts, arg2 int64) (_swig_ret int) {
-	var swig_r int
-	_swig_i_0 := getSwigcptr(arg1)
-	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_verdicts_mode_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_109(_swig_i_1)))
-	return swig_r
-}
-
-func Smd_verdicts_mode_step(arg1 Smd_verdicts, arg2 int64) (_swig_ret int64) {
-	var swig_r int64
-	_swig_i_0 := getSwigcptr(arg1)
-	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_verdicts_mode_step_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_111(_swig_i_1)))
-	return swig_r
-}
-
-func Smd_verdicts_worker(arg1 Smd_verdicts, arg2 int64) (_swig_ret string) {
-	var swig_r string
-	_swig_i_0 := getSwigcptr(arg1)
-	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_verdicts_worker_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_113(_swig_i_1))
-	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
-	var swig_r_1 string
- swig_r_1 = swigCopyString(swig_r) 
-	return swig_r_1
-}
-
-func Smd_verdicts_tensor(arg1 Smd_verdicts, arg2 int64) (_swig_ret string) {
-	var swig_r string
-	_swig_i_0 := getSwigcptr(arg1)
-	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_verdicts_tensor_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_115(_swig_i_1))
-	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
-	var swig_r_1 string
- swig_r_1 = swigCopyString(swig_r) 
-	return swig_r_1
-}
-
-func Smd_verdicts_value(arg1 Smd_verdicts, arg2 int64) (_swig_ret float64) {
-	var swig_r float64
-	_swig_i_0 := getSwigcptr(arg1)
-	_swig_i_1 := arg2
-	swig_r = (float64)(C._wrap_smd_verdicts_value_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_116(_swig_i_1)))
-	return swig_r
-}
-
-func Smd_verdicts_limit(arg1 Smd_verdicts, arg2 int64) (_swig_ret float64) {
-	var swig_r float64
-	_swig_i_0 := getSwigcptr(arg1)
-	_swig_i_1 := arg2
-	swig_r = (float64)(C._wrap_smd_verdicts_limit_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_117(_swig_i_1)))
-	return swig_r
-}
-
-func Smd_verdicts_label(arg1 Smd_verdicts, arg2 int64) (_swig_ret string) {
-	var swig_r string
-	_swig_i_0 := getSwigcptr(arg1)
-	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_verdicts_label_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_119(_swig_i_1))
-	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
-	var swig_r_1 string
- swig_r_1 = swigCopyString(swig_r) 
-	return swig_r_1
-}
-
-func Smd_verdicts_message(arg1 Smd_verdicts, arg2 int64) (_swig_ret string) {
-	var swig_r string
-	_swig_i_0 := getSwigcptr(arg1)
-	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_verdicts_message_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_121(_swig_i_1))
-	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
-	var swig_r_1 string
- swig_r_1 = swigCopyString(swig_r) 
-	return swig_r_1
-}
-
-func Smd_verdicts_free(arg1 Smd_verdicts) {
-	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_verdicts_free_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_tensor_free_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_step_file_open(arg1 string, arg2 int64, arg3 string, arg4 Smd_step_file) (_swig_ret Smd_error) {
@@ -3014,7 +2961,7 @@ func Smd_step_file_open(arg1 string, arg2 int64, arg3 string, arg4 Smd_step_file
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_open_raw_57428f978a1a71a2(*(*C.swig_type_122)(unsafe.Pointer(&_swig_i_0)), C.swig_type_123(_swig_i_1), *(*C.swig_type_124)(unsafe.Pointer(&_swig_i_2)), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_open_raw_ac7dad27fcb2d19f(*(*C.swig_type_104)(unsafe.Pointer(&_swig_i_0)), C.swig_type_105(_swig_i_1), *(*C.swig_type_106)(unsafe.Pointer(&_swig_i_2)), C.uintptr_t(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3024,7 +2971,7 @@ func Smd_step_file_open(arg1 string, arg2 int64, arg3 string, arg4 Smd_step_file
 	return swig_r
 }
 
-func Smd_step_file_add_shape(arg1 Smd_step_file, arg2 string, arg3 *int64, arg4 int, arg5 int, arg6 int64, arg7 string) (_swig_ret Smd_error) {
+func Smd_step_file_add_shape(arg1 Smd_step_file, arg2 string, arg3 *int64, arg4 int, arg5 int64, arg6 int, arg7 string) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
@@ -3033,7 +2980,7 @@ func Smd_step_file_add_shape(arg1 Smd_step_file, arg2 string, arg3 *int64, arg4 
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := arg7
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_add_shape_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), *(*C.swig_type_125)(unsafe.Pointer(&_swig_i_1)), C.swig_voidp(_swig_i_2), C.swig_intgo(_swig_i_3), C.swig_intgo(_swig_i_4), C.swig_type_126(_swig_i_5), *(*C.swig_type_127)(unsafe.Pointer(&_swig_i_6)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_add_shape_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_107)(unsafe.Pointer(&_swig_i_1)), C.swig_voidp(_swig_i_2), C.swig_intgo(_swig_i_3), C.swig_type_108(_swig_i_4), C.swig_intgo(_swig_i_5), *(*C.swig_type_109)(unsafe.Pointer(&_swig_i_6)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3046,7 +2993,7 @@ func Smd_step_file_add_shape(arg1 Smd_step_file, arg2 string, arg3 *int64, arg4 
 func Smd_step_file_path(arg1 Smd_step_file) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_step_file_path_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_step_file_path_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3056,20 +3003,20 @@ func Smd_step_file_path(arg1 Smd_step_file) (_swig_ret string) {
 func Smd_step_file_close(arg1 Smd_step_file) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_close_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_close_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_step_file_free(arg1 Smd_step_file) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_step_file_free_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_step_file_free_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_event_file_open(arg1 string, arg2 Smd_event_file) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_open_raw_57428f978a1a71a2(*(*C.swig_type_129)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_open_raw_ac7dad27fcb2d19f(*(*C.swig_type_111)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3080,14 +3027,14 @@ func Smd_event_file_next(arg1 Smd_event_file, arg2 *int) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_next_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_next_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_event_file_tensor(arg1 Smd_event_file) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_event_file_tensor_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_event_file_tensor_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3097,28 +3044,28 @@ func Smd_event_file_tensor(arg1 Smd_event_file) (_swig_ret string) {
 func Smd_event_file_step(arg1 Smd_event_file) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_event_file_step_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_event_file_step_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_event_file_mode(arg1 Smd_event_file) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_event_file_mode_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_event_file_mode_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_event_file_mode_step(arg1 Smd_event_file) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_event_file_mode_step_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_event_file_mode_step_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_event_file_timestamp(arg1 Smd_event_file) (_swig_ret float64) {
 	var swig_r float64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (float64)(C._wrap_smd_event_file_timestamp_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0)))
+	swig_r = (float64)(C._wrap_smd_event_file_timestamp_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -3126,13 +3073,13 @@ func Smd_event_file_value(arg1 Smd_event_file, arg2 Smd_value) (_swig_ret Smd_er
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_value_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_value_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_event_file_free(arg1 Smd_event_file) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_event_file_free_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_event_file_free_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_collections_to_json(arg1 uintptr, arg2 int64, arg3 int, arg4 Smd_text) (_swig_ret Smd_error) {
@@ -3141,7 +3088,7 @@ func Smd_collections_to_json(arg1 uintptr, arg2 int64, arg3 int, arg4 Smd_text) 
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collections_to_json_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_133(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collections_to_json_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_type_115(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3150,7 +3097,7 @@ func Smd_store_check(arg1 string, arg2 Smd_hook_options, arg3 Smd_store_report) 
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_store_check_raw_57428f978a1a71a2(*(*C.swig_type_134)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_store_check_raw_ac7dad27fcb2d19f(*(*C.swig_type_116)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3160,7 +3107,7 @@ func Smd_store_check(arg1 string, arg2 Smd_hook_options, arg3 Smd_store_report) 
 func Smd_store_report_count(arg1 Smd_store_report) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_store_report_count_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_store_report_count_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -3168,7 +3115,7 @@ func Smd_store_report_name(arg1 Smd_store_report, arg2 int64) (_swig_ret string)
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_store_report_name_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_137(_swig_i_1))
+	swig_r_p := C._wrap_smd_store_report_name_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_type_119(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3179,7 +3126,7 @@ func Smd_store_report_code(arg1 Smd_store_report, arg2 int64) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_store_report_code_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_138(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_store_report_code_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_type_120(_swig_i_1)))
 	return swig_r
 }
 
@@ -3187,7 +3134,7 @@ func Smd_store_report_message(arg1 Smd_store_report, arg2 int64) (_swig_ret stri
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_store_report_message_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0), C.swig_type_140(_swig_i_1))
+	swig_r_p := C._wrap_smd_store_report_message_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), C.swig_type_122(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3196,7 +3143,106 @@ func Smd_store_report_message(arg1 Smd_store_report, arg2 int64) (_swig_ret stri
 
 func Smd_store_report_free(arg1 Smd_store_report) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_store_report_free_raw_57428f978a1a71a2(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_store_report_free_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
 }
 
+func Smd_bucket_open(arg1 string, arg2 Smd_hook_options, arg3 Smd_bucket) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := arg1
+	_swig_i_1 := getSwigcptr(arg2)
+	_swig_i_2 := getSwigcptr(arg3)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_open_raw_ac7dad27fcb2d19f(*(*C.swig_type_123)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg1
+	}
+	return swig_r
+}
+
+func Smd_bucket_list(arg1 Smd_bucket, arg2 string, arg3 string, arg4 string, arg5 Smd_strings) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	_swig_i_3 := arg4
+	_swig_i_4 := getSwigcptr(arg5)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_list_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_124)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_125)(unsafe.Pointer(&_swig_i_2)), *(*C.swig_type_126)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg2
+	}
+	if Swig_escape_always_false {
+		Swig_escape_val = arg3
+	}
+	if Swig_escape_always_false {
+		Swig_escape_val = arg4
+	}
+	return swig_r
+}
+
+func Smd_bucket_read(arg1 Smd_bucket, arg2 string, arg3 int64, arg4 int64, arg5 Smd_text) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	_swig_i_3 := arg4
+	_swig_i_4 := getSwigcptr(arg5)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_read_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_127)(unsafe.Pointer(&_swig_i_1)), C.swig_type_128(_swig_i_2), C.swig_type_129(_swig_i_3), C.uintptr_t(_swig_i_4))))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg2
+	}
+	return swig_r
+}
+
+func Smd_bucket_write(arg1 Smd_bucket, arg2 string, arg3 uintptr, arg4 int64) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	_swig_i_3 := arg4
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_write_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_130)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2), C.swig_type_131(_swig_i_3))))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg2
+	}
+	return swig_r
+}
+
+func Smd_bucket_remove(arg1 Smd_bucket, arg2 string) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_remove_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0), *(*C.swig_type_132)(unsafe.Pointer(&_swig_i_1)))))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg2
+	}
+	return swig_r
+}
+
+func Smd_bucket_free(arg1 Smd_bucket) {
+	_swig_i_0 := getSwigcptr(arg1)
+	C._wrap_smd_bucket_free_raw_ac7dad27fcb2d19f(C.uintptr_t(_swig_i_0))
+}
+
+
+type SwigcptrStruct_SS_smd_rule_info uintptr
+type Struct_SS_smd_rule_info interface {
+	Swigcptr() uintptr;
+}
+func (p SwigcptrStruct_SS_smd_rule_info) Swigcptr() uintptr {
+	return uintptr(p)
+}
+
+type SwigcptrStruct_SS_smd_rule_result uintptr
+type Struct_SS_smd_rule_result interface {
+	Swigcptr() uintptr;
+}
+func (p SwigcptrStruct_SS_smd_rule_result) Swigcptr() uintptr {
+	return uintptr(p)
+}
+
+type SwigcptrStruct_SS_smd_finding uintptr
+type Struct_SS_smd_finding interface {
+	Swigcptr() uintptr;
+}
+func (p SwigcptrStruct_SS_smd_finding) Swigcptr() uintptr {
+	return uintptr(p)
+}
 

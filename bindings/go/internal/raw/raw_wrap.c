@@ -222,6 +222,8 @@ static void* Swig_malloc(int c) {
 #include <string.h>
 
 #include "smdebug.h"
+#include "smdebug/sys/bucket.h"
+#include "smdebug/sys/files.h"
 
 
 #include <stdint.h>		// Use the C99 official header
@@ -301,25 +303,25 @@ static smd_strings * smd_strings_slot_value(smd_strings * *obj) {
 }
 
 
-static smd_steps * *new_smd_steps_slot(void) { 
-  return (smd_steps * *) calloc(1,sizeof(smd_steps *)); 
+static smd_integers * *new_smd_integers_slot(void) { 
+  return (smd_integers * *) calloc(1,sizeof(smd_integers *)); 
 }
 
-static smd_steps * *copy_smd_steps_slot(smd_steps * value) { 
-  smd_steps * *obj = (smd_steps * *) calloc(1,sizeof(smd_steps *));
+static smd_integers * *copy_smd_integers_slot(smd_integers * value) { 
+  smd_integers * *obj = (smd_integers * *) calloc(1,sizeof(smd_integers *));
   *obj = value;
   return obj; 
 }
 
-static void delete_smd_steps_slot(smd_steps * *obj) { 
+static void delete_smd_integers_slot(smd_integers * *obj) { 
   free(obj); 
 }
 
-static void smd_steps_slot_assign(smd_steps * *obj, smd_steps * value) {
+static void smd_integers_slot_assign(smd_integers * *obj, smd_integers * value) {
   *obj = value;
 }
 
-static smd_steps * smd_steps_slot_value(smd_steps * *obj) {
+static smd_integers * smd_integers_slot_value(smd_integers * *obj) {
   return *obj;
 }
 
@@ -531,25 +533,25 @@ static smd_value * smd_value_slot_value(smd_value * *obj) {
 }
 
 
-static smd_rule * *new_smd_rule_slot(void) { 
-  return (smd_rule * *) calloc(1,sizeof(smd_rule *)); 
+static smd_rule_set * *new_smd_rule_set_slot(void) { 
+  return (smd_rule_set * *) calloc(1,sizeof(smd_rule_set *)); 
 }
 
-static smd_rule * *copy_smd_rule_slot(smd_rule * value) { 
-  smd_rule * *obj = (smd_rule * *) calloc(1,sizeof(smd_rule *));
+static smd_rule_set * *copy_smd_rule_set_slot(smd_rule_set * value) { 
+  smd_rule_set * *obj = (smd_rule_set * *) calloc(1,sizeof(smd_rule_set *));
   *obj = value;
   return obj; 
 }
 
-static void delete_smd_rule_slot(smd_rule * *obj) { 
+static void delete_smd_rule_set_slot(smd_rule_set * *obj) { 
   free(obj); 
 }
 
-static void smd_rule_slot_assign(smd_rule * *obj, smd_rule * value) {
+static void smd_rule_set_slot_assign(smd_rule_set * *obj, smd_rule_set * value) {
   *obj = value;
 }
 
-static smd_rule * smd_rule_slot_value(smd_rule * *obj) {
+static smd_rule_set * smd_rule_set_slot_value(smd_rule_set * *obj) {
   return *obj;
 }
 
@@ -623,48 +625,71 @@ static smd_store_report * smd_store_report_slot_value(smd_store_report * *obj) {
 }
 
 
-static smd_panel * *new_smd_panel_slot(void) { 
-  return (smd_panel * *) calloc(1,sizeof(smd_panel *)); 
+static smd_findings * *new_smd_findings_slot(void) { 
+  return (smd_findings * *) calloc(1,sizeof(smd_findings *)); 
 }
 
-static smd_panel * *copy_smd_panel_slot(smd_panel * value) { 
-  smd_panel * *obj = (smd_panel * *) calloc(1,sizeof(smd_panel *));
+static smd_findings * *copy_smd_findings_slot(smd_findings * value) { 
+  smd_findings * *obj = (smd_findings * *) calloc(1,sizeof(smd_findings *));
   *obj = value;
   return obj; 
 }
 
-static void delete_smd_panel_slot(smd_panel * *obj) { 
+static void delete_smd_findings_slot(smd_findings * *obj) { 
   free(obj); 
 }
 
-static void smd_panel_slot_assign(smd_panel * *obj, smd_panel * value) {
+static void smd_findings_slot_assign(smd_findings * *obj, smd_findings * value) {
   *obj = value;
 }
 
-static smd_panel * smd_panel_slot_value(smd_panel * *obj) {
+static smd_findings * smd_findings_slot_value(smd_findings * *obj) {
   return *obj;
 }
 
 
-static smd_verdicts * *new_smd_verdicts_slot(void) { 
-  return (smd_verdicts * *) calloc(1,sizeof(smd_verdicts *)); 
+static smd_rule_results * *new_smd_rule_results_slot(void) { 
+  return (smd_rule_results * *) calloc(1,sizeof(smd_rule_results *)); 
 }
 
-static smd_verdicts * *copy_smd_verdicts_slot(smd_verdicts * value) { 
-  smd_verdicts * *obj = (smd_verdicts * *) calloc(1,sizeof(smd_verdicts *));
+static smd_rule_results * *copy_smd_rule_results_slot(smd_rule_results * value) { 
+  smd_rule_results * *obj = (smd_rule_results * *) calloc(1,sizeof(smd_rule_results *));
   *obj = value;
   return obj; 
 }
 
-static void delete_smd_verdicts_slot(smd_verdicts * *obj) { 
+static void delete_smd_rule_results_slot(smd_rule_results * *obj) { 
   free(obj); 
 }
 
-static void smd_verdicts_slot_assign(smd_verdicts * *obj, smd_verdicts * value) {
+static void smd_rule_results_slot_assign(smd_rule_results * *obj, smd_rule_results * value) {
   *obj = value;
 }
 
-static smd_verdicts * smd_verdicts_slot_value(smd_verdicts * *obj) {
+static smd_rule_results * smd_rule_results_slot_value(smd_rule_results * *obj) {
+  return *obj;
+}
+
+
+static smd_bucket * *new_smd_bucket_slot(void) { 
+  return (smd_bucket * *) calloc(1,sizeof(smd_bucket *)); 
+}
+
+static smd_bucket * *copy_smd_bucket_slot(smd_bucket * value) { 
+  smd_bucket * *obj = (smd_bucket * *) calloc(1,sizeof(smd_bucket *));
+  *obj = value;
+  return obj; 
+}
+
+static void delete_smd_bucket_slot(smd_bucket * *obj) { 
+  free(obj); 
+}
+
+static void smd_bucket_slot_assign(smd_bucket * *obj, smd_bucket * value) {
+  *obj = value;
+}
+
+static smd_bucket * smd_bucket_slot_value(smd_bucket * *obj) {
   return *obj;
 }
 
@@ -770,9 +795,9 @@ static void smd_collection_array_setitem(smd_collection * *ary, size_t index, sm
 }
 
 
-/* A view of the memory at `address`, which must outlive it.  `shape` and `strides`
- * (in elements; NULL: compact) are copied.  NULL if `ndim` is out of range or
- * without memory.  To be freed with raw_view_free(). */
+/* Makes a view of the memory at `address`, which must outlive it.  Copies `shape` and
+ * `strides` (in elements; NULL: compact).  Returns NULL if `ndim` is out of range or
+ * memory runs out.  Free it with raw_view_free(). */
 static smd_tensor_view *raw_view_new(int64_t address, smd_dtype dtype, const int64_t *shape,
                                      const int64_t *strides, int32_t ndim) {
   const smd_tensor_view empty = SMD_TENSOR_VIEW_INIT;
@@ -806,7 +831,7 @@ static int64_t raw_value_address(const smd_value *value) {
 extern "C" {
 #endif
 
-void _wrap_Swig_free_raw_57428f978a1a71a2(void *_swig_go_0) {
+void _wrap_Swig_free_raw_ac7dad27fcb2d19f(void *_swig_go_0) {
   void *arg1 = 0 ;
   
   arg1 = *(void **)&_swig_go_0; 
@@ -816,7 +841,7 @@ void _wrap_Swig_free_raw_57428f978a1a71a2(void *_swig_go_0) {
 }
 
 
-void *_wrap_Swig_malloc_raw_57428f978a1a71a2(intgo _swig_go_0) {
+void *_wrap_Swig_malloc_raw_ac7dad27fcb2d19f(intgo _swig_go_0) {
   int arg1 ;
   void *result = 0 ;
   void *_swig_go_result;
@@ -829,7 +854,7 @@ void *_wrap_Swig_malloc_raw_57428f978a1a71a2(intgo _swig_go_0) {
 }
 
 
-struct smd_text **_wrap_new_smd_text_slot_raw_57428f978a1a71a2() {
+struct smd_text **_wrap_new_smd_text_slot_raw_ac7dad27fcb2d19f() {
   smd_text **result = 0 ;
   struct smd_text **_swig_go_result;
   
@@ -840,7 +865,7 @@ struct smd_text **_wrap_new_smd_text_slot_raw_57428f978a1a71a2() {
 }
 
 
-struct smd_text **_wrap_copy_smd_text_slot_raw_57428f978a1a71a2(struct smd_text *_swig_go_0) {
+struct smd_text **_wrap_copy_smd_text_slot_raw_ac7dad27fcb2d19f(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   smd_text **result = 0 ;
   struct smd_text **_swig_go_result;
@@ -853,7 +878,7 @@ struct smd_text **_wrap_copy_smd_text_slot_raw_57428f978a1a71a2(struct smd_text 
 }
 
 
-void _wrap_delete_smd_text_slot_raw_57428f978a1a71a2(struct smd_text **_swig_go_0) {
+void _wrap_delete_smd_text_slot_raw_ac7dad27fcb2d19f(struct smd_text **_swig_go_0) {
   smd_text **arg1 = 0 ;
   
   arg1 = *(smd_text ***)&_swig_go_0; 
@@ -863,7 +888,7 @@ void _wrap_delete_smd_text_slot_raw_57428f978a1a71a2(struct smd_text **_swig_go_
 }
 
 
-void _wrap_smd_text_slot_assign_raw_57428f978a1a71a2(struct smd_text **_swig_go_0, struct smd_text *_swig_go_1) {
+void _wrap_smd_text_slot_assign_raw_ac7dad27fcb2d19f(struct smd_text **_swig_go_0, struct smd_text *_swig_go_1) {
   smd_text **arg1 = 0 ;
   smd_text *arg2 = 0 ;
   
@@ -875,7 +900,7 @@ void _wrap_smd_text_slot_assign_raw_57428f978a1a71a2(struct smd_text **_swig_go_
 }
 
 
-struct smd_text *_wrap_smd_text_slot_value_raw_57428f978a1a71a2(struct smd_text **_swig_go_0) {
+struct smd_text *_wrap_smd_text_slot_value_raw_ac7dad27fcb2d19f(struct smd_text **_swig_go_0) {
   smd_text **arg1 = 0 ;
   smd_text *result = 0 ;
   struct smd_text *_swig_go_result;
@@ -888,7 +913,7 @@ struct smd_text *_wrap_smd_text_slot_value_raw_57428f978a1a71a2(struct smd_text 
 }
 
 
-struct smd_strings **_wrap_new_smd_strings_slot_raw_57428f978a1a71a2() {
+struct smd_strings **_wrap_new_smd_strings_slot_raw_ac7dad27fcb2d19f() {
   smd_strings **result = 0 ;
   struct smd_strings **_swig_go_result;
   
@@ -899,7 +924,7 @@ struct smd_strings **_wrap_new_smd_strings_slot_raw_57428f978a1a71a2() {
 }
 
 
-struct smd_strings **_wrap_copy_smd_strings_slot_raw_57428f978a1a71a2(struct smd_strings *_swig_go_0) {
+struct smd_strings **_wrap_copy_smd_strings_slot_raw_ac7dad27fcb2d19f(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   smd_strings **result = 0 ;
   struct smd_strings **_swig_go_result;
@@ -912,7 +937,7 @@ struct smd_strings **_wrap_copy_smd_strings_slot_raw_57428f978a1a71a2(struct smd
 }
 
 
-void _wrap_delete_smd_strings_slot_raw_57428f978a1a71a2(struct smd_strings **_swig_go_0) {
+void _wrap_delete_smd_strings_slot_raw_ac7dad27fcb2d19f(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   
   arg1 = *(smd_strings ***)&_swig_go_0; 
@@ -922,7 +947,7 @@ void _wrap_delete_smd_strings_slot_raw_57428f978a1a71a2(struct smd_strings **_sw
 }
 
 
-void _wrap_smd_strings_slot_assign_raw_57428f978a1a71a2(struct smd_strings **_swig_go_0, struct smd_strings *_swig_go_1) {
+void _wrap_smd_strings_slot_assign_raw_ac7dad27fcb2d19f(struct smd_strings **_swig_go_0, struct smd_strings *_swig_go_1) {
   smd_strings **arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   
@@ -934,7 +959,7 @@ void _wrap_smd_strings_slot_assign_raw_57428f978a1a71a2(struct smd_strings **_sw
 }
 
 
-struct smd_strings *_wrap_smd_strings_slot_value_raw_57428f978a1a71a2(struct smd_strings **_swig_go_0) {
+struct smd_strings *_wrap_smd_strings_slot_value_raw_ac7dad27fcb2d19f(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   smd_strings *result = 0 ;
   struct smd_strings *_swig_go_result;
@@ -947,66 +972,66 @@ struct smd_strings *_wrap_smd_strings_slot_value_raw_57428f978a1a71a2(struct smd
 }
 
 
-struct smd_steps **_wrap_new_smd_steps_slot_raw_57428f978a1a71a2() {
-  smd_steps **result = 0 ;
-  struct smd_steps **_swig_go_result;
+struct smd_integers **_wrap_new_smd_integers_slot_raw_ac7dad27fcb2d19f() {
+  smd_integers **result = 0 ;
+  struct smd_integers **_swig_go_result;
   
   
-  result = (smd_steps **)new_smd_steps_slot();
-  *(smd_steps ***)&_swig_go_result = (smd_steps **)result; 
+  result = (smd_integers **)new_smd_integers_slot();
+  *(smd_integers ***)&_swig_go_result = (smd_integers **)result; 
   return _swig_go_result;
 }
 
 
-struct smd_steps **_wrap_copy_smd_steps_slot_raw_57428f978a1a71a2(struct smd_steps *_swig_go_0) {
-  smd_steps *arg1 = 0 ;
-  smd_steps **result = 0 ;
-  struct smd_steps **_swig_go_result;
+struct smd_integers **_wrap_copy_smd_integers_slot_raw_ac7dad27fcb2d19f(struct smd_integers *_swig_go_0) {
+  smd_integers *arg1 = 0 ;
+  smd_integers **result = 0 ;
+  struct smd_integers **_swig_go_result;
   
-  arg1 = *(smd_steps **)&_swig_go_0; 
+  arg1 = *(smd_integers **)&_swig_go_0; 
   
-  result = (smd_steps **)copy_smd_steps_slot(arg1);
-  *(smd_steps ***)&_swig_go_result = (smd_steps **)result; 
+  result = (smd_integers **)copy_smd_integers_slot(arg1);
+  *(smd_integers ***)&_swig_go_result = (smd_integers **)result; 
   return _swig_go_result;
 }
 
 
-void _wrap_delete_smd_steps_slot_raw_57428f978a1a71a2(struct smd_steps **_swig_go_0) {
-  smd_steps **arg1 = 0 ;
+void _wrap_delete_smd_integers_slot_raw_ac7dad27fcb2d19f(struct smd_integers **_swig_go_0) {
+  smd_integers **arg1 = 0 ;
   
-  arg1 = *(smd_steps ***)&_swig_go_0; 
+  arg1 = *(smd_integers ***)&_swig_go_0; 
   
-  delete_smd_steps_slot(arg1);
-  
-}
-
-
-void _wrap_smd_steps_slot_assign_raw_57428f978a1a71a2(struct smd_steps **_swig_go_0, struct smd_steps *_swig_go_1) {
-  smd_steps **arg1 = 0 ;
-  smd_steps *arg2 = 0 ;
-  
-  arg1 = *(smd_steps ***)&_swig_go_0; 
-  arg2 = *(smd_steps **)&_swig_go_1; 
-  
-  smd_steps_slot_assign(arg1,arg2);
+  delete_smd_integers_slot(arg1);
   
 }
 
 
-struct smd_steps *_wrap_smd_steps_slot_value_raw_57428f978a1a71a2(struct smd_steps **_swig_go_0) {
-  smd_steps **arg1 = 0 ;
-  smd_steps *result = 0 ;
-  struct smd_steps *_swig_go_result;
+void _wrap_smd_integers_slot_assign_raw_ac7dad27fcb2d19f(struct smd_integers **_swig_go_0, struct smd_integers *_swig_go_1) {
+  smd_integers **arg1 = 0 ;
+  smd_integers *arg2 = 0 ;
   
-  arg1 = *(smd_steps ***)&_swig_go_0; 
+  arg1 = *(smd_integers ***)&_swig_go_0; 
+  arg2 = *(smd_integers **)&_swig_go_1; 
   
-  result = (smd_steps *)smd_steps_slot_value(arg1);
-  *(smd_steps **)&_swig_go_result = (smd_steps *)result; 
+  smd_integers_slot_assign(arg1,arg2);
+  
+}
+
+
+struct smd_integers *_wrap_smd_integers_slot_value_raw_ac7dad27fcb2d19f(struct smd_integers **_swig_go_0) {
+  smd_integers **arg1 = 0 ;
+  smd_integers *result = 0 ;
+  struct smd_integers *_swig_go_result;
+  
+  arg1 = *(smd_integers ***)&_swig_go_0; 
+  
+  result = (smd_integers *)smd_integers_slot_value(arg1);
+  *(smd_integers **)&_swig_go_result = (smd_integers *)result; 
   return _swig_go_result;
 }
 
 
-struct smd_save_config **_wrap_new_smd_save_config_slot_raw_57428f978a1a71a2() {
+struct smd_save_config **_wrap_new_smd_save_config_slot_raw_ac7dad27fcb2d19f() {
   smd_save_config **result = 0 ;
   struct smd_save_config **_swig_go_result;
   
@@ -1017,7 +1042,7 @@ struct smd_save_config **_wrap_new_smd_save_config_slot_raw_57428f978a1a71a2() {
 }
 
 
-struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_57428f978a1a71a2(struct smd_save_config *_swig_go_0) {
+struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_ac7dad27fcb2d19f(struct smd_save_config *_swig_go_0) {
   smd_save_config *arg1 = 0 ;
   smd_save_config **result = 0 ;
   struct smd_save_config **_swig_go_result;
@@ -1030,7 +1055,7 @@ struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_57428f978a1a71a2(st
 }
 
 
-void _wrap_delete_smd_save_config_slot_raw_57428f978a1a71a2(struct smd_save_config **_swig_go_0) {
+void _wrap_delete_smd_save_config_slot_raw_ac7dad27fcb2d19f(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   
   arg1 = *(smd_save_config ***)&_swig_go_0; 
@@ -1040,7 +1065,7 @@ void _wrap_delete_smd_save_config_slot_raw_57428f978a1a71a2(struct smd_save_conf
 }
 
 
-void _wrap_smd_save_config_slot_assign_raw_57428f978a1a71a2(struct smd_save_config **_swig_go_0, struct smd_save_config *_swig_go_1) {
+void _wrap_smd_save_config_slot_assign_raw_ac7dad27fcb2d19f(struct smd_save_config **_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config **arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   
@@ -1052,7 +1077,7 @@ void _wrap_smd_save_config_slot_assign_raw_57428f978a1a71a2(struct smd_save_conf
 }
 
 
-struct smd_save_config *_wrap_smd_save_config_slot_value_raw_57428f978a1a71a2(struct smd_save_config **_swig_go_0) {
+struct smd_save_config *_wrap_smd_save_config_slot_value_raw_ac7dad27fcb2d19f(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   smd_save_config *result = 0 ;
   struct smd_save_config *_swig_go_result;
@@ -1065,7 +1090,7 @@ struct smd_save_config *_wrap_smd_save_config_slot_value_raw_57428f978a1a71a2(st
 }
 
 
-struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_57428f978a1a71a2() {
+struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_ac7dad27fcb2d19f() {
   smd_reduction_config **result = 0 ;
   struct smd_reduction_config **_swig_go_result;
   
@@ -1076,7 +1101,7 @@ struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_57428f978a
 }
 
 
-struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_57428f978a1a71a2(struct smd_reduction_config *_swig_go_0) {
+struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_ac7dad27fcb2d19f(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   smd_reduction_config **result = 0 ;
   struct smd_reduction_config **_swig_go_result;
@@ -1089,7 +1114,7 @@ struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_57428f978
 }
 
 
-void _wrap_delete_smd_reduction_config_slot_raw_57428f978a1a71a2(struct smd_reduction_config **_swig_go_0) {
+void _wrap_delete_smd_reduction_config_slot_raw_ac7dad27fcb2d19f(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   
   arg1 = *(smd_reduction_config ***)&_swig_go_0; 
@@ -1099,7 +1124,7 @@ void _wrap_delete_smd_reduction_config_slot_raw_57428f978a1a71a2(struct smd_redu
 }
 
 
-void _wrap_smd_reduction_config_slot_assign_raw_57428f978a1a71a2(struct smd_reduction_config **_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+void _wrap_smd_reduction_config_slot_assign_raw_ac7dad27fcb2d19f(struct smd_reduction_config **_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_reduction_config **arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   
@@ -1111,7 +1136,7 @@ void _wrap_smd_reduction_config_slot_assign_raw_57428f978a1a71a2(struct smd_redu
 }
 
 
-struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_57428f978a1a71a2(struct smd_reduction_config **_swig_go_0) {
+struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_ac7dad27fcb2d19f(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   smd_reduction_config *result = 0 ;
   struct smd_reduction_config *_swig_go_result;
@@ -1124,7 +1149,7 @@ struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_57428f978
 }
 
 
-struct smd_collection **_wrap_new_smd_collection_slot_raw_57428f978a1a71a2() {
+struct smd_collection **_wrap_new_smd_collection_slot_raw_ac7dad27fcb2d19f() {
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
   
@@ -1135,7 +1160,7 @@ struct smd_collection **_wrap_new_smd_collection_slot_raw_57428f978a1a71a2() {
 }
 
 
-struct smd_collection **_wrap_copy_smd_collection_slot_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0) {
+struct smd_collection **_wrap_copy_smd_collection_slot_raw_ac7dad27fcb2d19f(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
@@ -1148,7 +1173,7 @@ struct smd_collection **_wrap_copy_smd_collection_slot_raw_57428f978a1a71a2(stru
 }
 
 
-void _wrap_delete_smd_collection_slot_raw_57428f978a1a71a2(struct smd_collection **_swig_go_0) {
+void _wrap_delete_smd_collection_slot_raw_ac7dad27fcb2d19f(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   
   arg1 = *(smd_collection ***)&_swig_go_0; 
@@ -1158,7 +1183,7 @@ void _wrap_delete_smd_collection_slot_raw_57428f978a1a71a2(struct smd_collection
 }
 
 
-void _wrap_smd_collection_slot_assign_raw_57428f978a1a71a2(struct smd_collection **_swig_go_0, struct smd_collection *_swig_go_1) {
+void _wrap_smd_collection_slot_assign_raw_ac7dad27fcb2d19f(struct smd_collection **_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_collection **arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   
@@ -1170,7 +1195,7 @@ void _wrap_smd_collection_slot_assign_raw_57428f978a1a71a2(struct smd_collection
 }
 
 
-struct smd_collection *_wrap_smd_collection_slot_value_raw_57428f978a1a71a2(struct smd_collection **_swig_go_0) {
+struct smd_collection *_wrap_smd_collection_slot_value_raw_ac7dad27fcb2d19f(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   smd_collection *result = 0 ;
   struct smd_collection *_swig_go_result;
@@ -1183,7 +1208,7 @@ struct smd_collection *_wrap_smd_collection_slot_value_raw_57428f978a1a71a2(stru
 }
 
 
-struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_57428f978a1a71a2() {
+struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_ac7dad27fcb2d19f() {
   smd_hook_options **result = 0 ;
   struct smd_hook_options **_swig_go_result;
   
@@ -1194,7 +1219,7 @@ struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_57428f978a1a71a2()
 }
 
 
-struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0) {
+struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_ac7dad27fcb2d19f(struct smd_hook_options *_swig_go_0) {
   smd_hook_options *arg1 = 0 ;
   smd_hook_options **result = 0 ;
   struct smd_hook_options **_swig_go_result;
@@ -1207,7 +1232,7 @@ struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_57428f978a1a71a2(
 }
 
 
-void _wrap_delete_smd_hook_options_slot_raw_57428f978a1a71a2(struct smd_hook_options **_swig_go_0) {
+void _wrap_delete_smd_hook_options_slot_raw_ac7dad27fcb2d19f(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   
   arg1 = *(smd_hook_options ***)&_swig_go_0; 
@@ -1217,7 +1242,7 @@ void _wrap_delete_smd_hook_options_slot_raw_57428f978a1a71a2(struct smd_hook_opt
 }
 
 
-void _wrap_smd_hook_options_slot_assign_raw_57428f978a1a71a2(struct smd_hook_options **_swig_go_0, struct smd_hook_options *_swig_go_1) {
+void _wrap_smd_hook_options_slot_assign_raw_ac7dad27fcb2d19f(struct smd_hook_options **_swig_go_0, struct smd_hook_options *_swig_go_1) {
   smd_hook_options **arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   
@@ -1229,7 +1254,7 @@ void _wrap_smd_hook_options_slot_assign_raw_57428f978a1a71a2(struct smd_hook_opt
 }
 
 
-struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_57428f978a1a71a2(struct smd_hook_options **_swig_go_0) {
+struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_ac7dad27fcb2d19f(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   smd_hook_options *result = 0 ;
   struct smd_hook_options *_swig_go_result;
@@ -1242,7 +1267,7 @@ struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_57428f978a1a71a2(
 }
 
 
-struct smd_hook **_wrap_new_smd_hook_slot_raw_57428f978a1a71a2() {
+struct smd_hook **_wrap_new_smd_hook_slot_raw_ac7dad27fcb2d19f() {
   smd_hook **result = 0 ;
   struct smd_hook **_swig_go_result;
   
@@ -1253,7 +1278,7 @@ struct smd_hook **_wrap_new_smd_hook_slot_raw_57428f978a1a71a2() {
 }
 
 
-struct smd_hook **_wrap_copy_smd_hook_slot_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0) {
+struct smd_hook **_wrap_copy_smd_hook_slot_raw_ac7dad27fcb2d19f(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_hook **result = 0 ;
   struct smd_hook **_swig_go_result;
@@ -1266,7 +1291,7 @@ struct smd_hook **_wrap_copy_smd_hook_slot_raw_57428f978a1a71a2(struct smd_hook 
 }
 
 
-void _wrap_delete_smd_hook_slot_raw_57428f978a1a71a2(struct smd_hook **_swig_go_0) {
+void _wrap_delete_smd_hook_slot_raw_ac7dad27fcb2d19f(struct smd_hook **_swig_go_0) {
   smd_hook **arg1 = 0 ;
   
   arg1 = *(smd_hook ***)&_swig_go_0; 
@@ -1276,7 +1301,7 @@ void _wrap_delete_smd_hook_slot_raw_57428f978a1a71a2(struct smd_hook **_swig_go_
 }
 
 
-void _wrap_smd_hook_slot_assign_raw_57428f978a1a71a2(struct smd_hook **_swig_go_0, struct smd_hook *_swig_go_1) {
+void _wrap_smd_hook_slot_assign_raw_ac7dad27fcb2d19f(struct smd_hook **_swig_go_0, struct smd_hook *_swig_go_1) {
   smd_hook **arg1 = 0 ;
   smd_hook *arg2 = 0 ;
   
@@ -1288,7 +1313,7 @@ void _wrap_smd_hook_slot_assign_raw_57428f978a1a71a2(struct smd_hook **_swig_go_
 }
 
 
-struct smd_hook *_wrap_smd_hook_slot_value_raw_57428f978a1a71a2(struct smd_hook **_swig_go_0) {
+struct smd_hook *_wrap_smd_hook_slot_value_raw_ac7dad27fcb2d19f(struct smd_hook **_swig_go_0) {
   smd_hook **arg1 = 0 ;
   smd_hook *result = 0 ;
   struct smd_hook *_swig_go_result;
@@ -1301,7 +1326,7 @@ struct smd_hook *_wrap_smd_hook_slot_value_raw_57428f978a1a71a2(struct smd_hook 
 }
 
 
-struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_57428f978a1a71a2() {
+struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_ac7dad27fcb2d19f() {
   smd_trial_options **result = 0 ;
   struct smd_trial_options **_swig_go_result;
   
@@ -1312,7 +1337,7 @@ struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_57428f978a1a71a2
 }
 
 
-struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_57428f978a1a71a2(struct smd_trial_options *_swig_go_0) {
+struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_ac7dad27fcb2d19f(struct smd_trial_options *_swig_go_0) {
   smd_trial_options *arg1 = 0 ;
   smd_trial_options **result = 0 ;
   struct smd_trial_options **_swig_go_result;
@@ -1325,7 +1350,7 @@ struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_57428f978a1a71a
 }
 
 
-void _wrap_delete_smd_trial_options_slot_raw_57428f978a1a71a2(struct smd_trial_options **_swig_go_0) {
+void _wrap_delete_smd_trial_options_slot_raw_ac7dad27fcb2d19f(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   
   arg1 = *(smd_trial_options ***)&_swig_go_0; 
@@ -1335,7 +1360,7 @@ void _wrap_delete_smd_trial_options_slot_raw_57428f978a1a71a2(struct smd_trial_o
 }
 
 
-void _wrap_smd_trial_options_slot_assign_raw_57428f978a1a71a2(struct smd_trial_options **_swig_go_0, struct smd_trial_options *_swig_go_1) {
+void _wrap_smd_trial_options_slot_assign_raw_ac7dad27fcb2d19f(struct smd_trial_options **_swig_go_0, struct smd_trial_options *_swig_go_1) {
   smd_trial_options **arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   
@@ -1347,7 +1372,7 @@ void _wrap_smd_trial_options_slot_assign_raw_57428f978a1a71a2(struct smd_trial_o
 }
 
 
-struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_57428f978a1a71a2(struct smd_trial_options **_swig_go_0) {
+struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_ac7dad27fcb2d19f(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   smd_trial_options *result = 0 ;
   struct smd_trial_options *_swig_go_result;
@@ -1360,7 +1385,7 @@ struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_57428f978a1a71a
 }
 
 
-struct smd_trial **_wrap_new_smd_trial_slot_raw_57428f978a1a71a2() {
+struct smd_trial **_wrap_new_smd_trial_slot_raw_ac7dad27fcb2d19f() {
   smd_trial **result = 0 ;
   struct smd_trial **_swig_go_result;
   
@@ -1371,7 +1396,7 @@ struct smd_trial **_wrap_new_smd_trial_slot_raw_57428f978a1a71a2() {
 }
 
 
-struct smd_trial **_wrap_copy_smd_trial_slot_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0) {
+struct smd_trial **_wrap_copy_smd_trial_slot_raw_ac7dad27fcb2d19f(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   smd_trial **result = 0 ;
   struct smd_trial **_swig_go_result;
@@ -1384,7 +1409,7 @@ struct smd_trial **_wrap_copy_smd_trial_slot_raw_57428f978a1a71a2(struct smd_tri
 }
 
 
-void _wrap_delete_smd_trial_slot_raw_57428f978a1a71a2(struct smd_trial **_swig_go_0) {
+void _wrap_delete_smd_trial_slot_raw_ac7dad27fcb2d19f(struct smd_trial **_swig_go_0) {
   smd_trial **arg1 = 0 ;
   
   arg1 = *(smd_trial ***)&_swig_go_0; 
@@ -1394,7 +1419,7 @@ void _wrap_delete_smd_trial_slot_raw_57428f978a1a71a2(struct smd_trial **_swig_g
 }
 
 
-void _wrap_smd_trial_slot_assign_raw_57428f978a1a71a2(struct smd_trial **_swig_go_0, struct smd_trial *_swig_go_1) {
+void _wrap_smd_trial_slot_assign_raw_ac7dad27fcb2d19f(struct smd_trial **_swig_go_0, struct smd_trial *_swig_go_1) {
   smd_trial **arg1 = 0 ;
   smd_trial *arg2 = 0 ;
   
@@ -1406,7 +1431,7 @@ void _wrap_smd_trial_slot_assign_raw_57428f978a1a71a2(struct smd_trial **_swig_g
 }
 
 
-struct smd_trial *_wrap_smd_trial_slot_value_raw_57428f978a1a71a2(struct smd_trial **_swig_go_0) {
+struct smd_trial *_wrap_smd_trial_slot_value_raw_ac7dad27fcb2d19f(struct smd_trial **_swig_go_0) {
   smd_trial **arg1 = 0 ;
   smd_trial *result = 0 ;
   struct smd_trial *_swig_go_result;
@@ -1419,7 +1444,7 @@ struct smd_trial *_wrap_smd_trial_slot_value_raw_57428f978a1a71a2(struct smd_tri
 }
 
 
-struct smd_tensor **_wrap_new_smd_tensor_slot_raw_57428f978a1a71a2() {
+struct smd_tensor **_wrap_new_smd_tensor_slot_raw_ac7dad27fcb2d19f() {
   smd_tensor **result = 0 ;
   struct smd_tensor **_swig_go_result;
   
@@ -1430,7 +1455,7 @@ struct smd_tensor **_wrap_new_smd_tensor_slot_raw_57428f978a1a71a2() {
 }
 
 
-struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_57428f978a1a71a2(struct smd_tensor *_swig_go_0) {
+struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_ac7dad27fcb2d19f(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   smd_tensor **result = 0 ;
   struct smd_tensor **_swig_go_result;
@@ -1443,7 +1468,7 @@ struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_57428f978a1a71a2(struct smd_t
 }
 
 
-void _wrap_delete_smd_tensor_slot_raw_57428f978a1a71a2(struct smd_tensor **_swig_go_0) {
+void _wrap_delete_smd_tensor_slot_raw_ac7dad27fcb2d19f(struct smd_tensor **_swig_go_0) {
   smd_tensor **arg1 = 0 ;
   
   arg1 = *(smd_tensor ***)&_swig_go_0; 
@@ -1453,7 +1478,7 @@ void _wrap_delete_smd_tensor_slot_raw_57428f978a1a71a2(struct smd_tensor **_swig
 }
 
 
-void _wrap_smd_tensor_slot_assign_raw_57428f978a1a71a2(struct smd_tensor **_swig_go_0, struct smd_tensor *_swig_go_1) {
+void _wrap_smd_tensor_slot_assign_raw_ac7dad27fcb2d19f(struct smd_tensor **_swig_go_0, struct smd_tensor *_swig_go_1) {
   smd_tensor **arg1 = 0 ;
   smd_tensor *arg2 = 0 ;
   
@@ -1465,7 +1490,7 @@ void _wrap_smd_tensor_slot_assign_raw_57428f978a1a71a2(struct smd_tensor **_swig
 }
 
 
-struct smd_tensor *_wrap_smd_tensor_slot_value_raw_57428f978a1a71a2(struct smd_tensor **_swig_go_0) {
+struct smd_tensor *_wrap_smd_tensor_slot_value_raw_ac7dad27fcb2d19f(struct smd_tensor **_swig_go_0) {
   smd_tensor **arg1 = 0 ;
   smd_tensor *result = 0 ;
   struct smd_tensor *_swig_go_result;
@@ -1478,7 +1503,7 @@ struct smd_tensor *_wrap_smd_tensor_slot_value_raw_57428f978a1a71a2(struct smd_t
 }
 
 
-struct smd_value **_wrap_new_smd_value_slot_raw_57428f978a1a71a2() {
+struct smd_value **_wrap_new_smd_value_slot_raw_ac7dad27fcb2d19f() {
   smd_value **result = 0 ;
   struct smd_value **_swig_go_result;
   
@@ -1489,7 +1514,7 @@ struct smd_value **_wrap_new_smd_value_slot_raw_57428f978a1a71a2() {
 }
 
 
-struct smd_value **_wrap_copy_smd_value_slot_raw_57428f978a1a71a2(struct smd_value *_swig_go_0) {
+struct smd_value **_wrap_copy_smd_value_slot_raw_ac7dad27fcb2d19f(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_value **result = 0 ;
   struct smd_value **_swig_go_result;
@@ -1502,7 +1527,7 @@ struct smd_value **_wrap_copy_smd_value_slot_raw_57428f978a1a71a2(struct smd_val
 }
 
 
-void _wrap_delete_smd_value_slot_raw_57428f978a1a71a2(struct smd_value **_swig_go_0) {
+void _wrap_delete_smd_value_slot_raw_ac7dad27fcb2d19f(struct smd_value **_swig_go_0) {
   smd_value **arg1 = 0 ;
   
   arg1 = *(smd_value ***)&_swig_go_0; 
@@ -1512,7 +1537,7 @@ void _wrap_delete_smd_value_slot_raw_57428f978a1a71a2(struct smd_value **_swig_g
 }
 
 
-void _wrap_smd_value_slot_assign_raw_57428f978a1a71a2(struct smd_value **_swig_go_0, struct smd_value *_swig_go_1) {
+void _wrap_smd_value_slot_assign_raw_ac7dad27fcb2d19f(struct smd_value **_swig_go_0, struct smd_value *_swig_go_1) {
   smd_value **arg1 = 0 ;
   smd_value *arg2 = 0 ;
   
@@ -1524,7 +1549,7 @@ void _wrap_smd_value_slot_assign_raw_57428f978a1a71a2(struct smd_value **_swig_g
 }
 
 
-struct smd_value *_wrap_smd_value_slot_value_raw_57428f978a1a71a2(struct smd_value **_swig_go_0) {
+struct smd_value *_wrap_smd_value_slot_value_raw_ac7dad27fcb2d19f(struct smd_value **_swig_go_0) {
   smd_value **arg1 = 0 ;
   smd_value *result = 0 ;
   struct smd_value *_swig_go_result;
@@ -1537,66 +1562,66 @@ struct smd_value *_wrap_smd_value_slot_value_raw_57428f978a1a71a2(struct smd_val
 }
 
 
-struct smd_rule **_wrap_new_smd_rule_slot_raw_57428f978a1a71a2() {
-  smd_rule **result = 0 ;
-  struct smd_rule **_swig_go_result;
+struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_ac7dad27fcb2d19f() {
+  smd_rule_set **result = 0 ;
+  struct smd_rule_set **_swig_go_result;
   
   
-  result = (smd_rule **)new_smd_rule_slot();
-  *(smd_rule ***)&_swig_go_result = (smd_rule **)result; 
+  result = (smd_rule_set **)new_smd_rule_set_slot();
+  *(smd_rule_set ***)&_swig_go_result = (smd_rule_set **)result; 
   return _swig_go_result;
 }
 
 
-struct smd_rule **_wrap_copy_smd_rule_slot_raw_57428f978a1a71a2(struct smd_rule *_swig_go_0) {
-  smd_rule *arg1 = 0 ;
-  smd_rule **result = 0 ;
-  struct smd_rule **_swig_go_result;
+struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_ac7dad27fcb2d19f(struct smd_rule_set *_swig_go_0) {
+  smd_rule_set *arg1 = 0 ;
+  smd_rule_set **result = 0 ;
+  struct smd_rule_set **_swig_go_result;
   
-  arg1 = *(smd_rule **)&_swig_go_0; 
+  arg1 = *(smd_rule_set **)&_swig_go_0; 
   
-  result = (smd_rule **)copy_smd_rule_slot(arg1);
-  *(smd_rule ***)&_swig_go_result = (smd_rule **)result; 
+  result = (smd_rule_set **)copy_smd_rule_set_slot(arg1);
+  *(smd_rule_set ***)&_swig_go_result = (smd_rule_set **)result; 
   return _swig_go_result;
 }
 
 
-void _wrap_delete_smd_rule_slot_raw_57428f978a1a71a2(struct smd_rule **_swig_go_0) {
-  smd_rule **arg1 = 0 ;
+void _wrap_delete_smd_rule_set_slot_raw_ac7dad27fcb2d19f(struct smd_rule_set **_swig_go_0) {
+  smd_rule_set **arg1 = 0 ;
   
-  arg1 = *(smd_rule ***)&_swig_go_0; 
+  arg1 = *(smd_rule_set ***)&_swig_go_0; 
   
-  delete_smd_rule_slot(arg1);
-  
-}
-
-
-void _wrap_smd_rule_slot_assign_raw_57428f978a1a71a2(struct smd_rule **_swig_go_0, struct smd_rule *_swig_go_1) {
-  smd_rule **arg1 = 0 ;
-  smd_rule *arg2 = 0 ;
-  
-  arg1 = *(smd_rule ***)&_swig_go_0; 
-  arg2 = *(smd_rule **)&_swig_go_1; 
-  
-  smd_rule_slot_assign(arg1,arg2);
+  delete_smd_rule_set_slot(arg1);
   
 }
 
 
-struct smd_rule *_wrap_smd_rule_slot_value_raw_57428f978a1a71a2(struct smd_rule **_swig_go_0) {
-  smd_rule **arg1 = 0 ;
-  smd_rule *result = 0 ;
-  struct smd_rule *_swig_go_result;
+void _wrap_smd_rule_set_slot_assign_raw_ac7dad27fcb2d19f(struct smd_rule_set **_swig_go_0, struct smd_rule_set *_swig_go_1) {
+  smd_rule_set **arg1 = 0 ;
+  smd_rule_set *arg2 = 0 ;
   
-  arg1 = *(smd_rule ***)&_swig_go_0; 
+  arg1 = *(smd_rule_set ***)&_swig_go_0; 
+  arg2 = *(smd_rule_set **)&_swig_go_1; 
   
-  result = (smd_rule *)smd_rule_slot_value(arg1);
-  *(smd_rule **)&_swig_go_result = (smd_rule *)result; 
+  smd_rule_set_slot_assign(arg1,arg2);
+  
+}
+
+
+struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_ac7dad27fcb2d19f(struct smd_rule_set **_swig_go_0) {
+  smd_rule_set **arg1 = 0 ;
+  smd_rule_set *result = 0 ;
+  struct smd_rule_set *_swig_go_result;
+  
+  arg1 = *(smd_rule_set ***)&_swig_go_0; 
+  
+  result = (smd_rule_set *)smd_rule_set_slot_value(arg1);
+  *(smd_rule_set **)&_swig_go_result = (smd_rule_set *)result; 
   return _swig_go_result;
 }
 
 
-struct smd_step_file **_wrap_new_smd_step_file_slot_raw_57428f978a1a71a2() {
+struct smd_step_file **_wrap_new_smd_step_file_slot_raw_ac7dad27fcb2d19f() {
   smd_step_file **result = 0 ;
   struct smd_step_file **_swig_go_result;
   
@@ -1607,7 +1632,7 @@ struct smd_step_file **_wrap_new_smd_step_file_slot_raw_57428f978a1a71a2() {
 }
 
 
-struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_57428f978a1a71a2(struct smd_step_file *_swig_go_0) {
+struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_ac7dad27fcb2d19f(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   smd_step_file **result = 0 ;
   struct smd_step_file **_swig_go_result;
@@ -1620,7 +1645,7 @@ struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_57428f978a1a71a2(struct
 }
 
 
-void _wrap_delete_smd_step_file_slot_raw_57428f978a1a71a2(struct smd_step_file **_swig_go_0) {
+void _wrap_delete_smd_step_file_slot_raw_ac7dad27fcb2d19f(struct smd_step_file **_swig_go_0) {
   smd_step_file **arg1 = 0 ;
   
   arg1 = *(smd_step_file ***)&_swig_go_0; 
@@ -1630,7 +1655,7 @@ void _wrap_delete_smd_step_file_slot_raw_57428f978a1a71a2(struct smd_step_file *
 }
 
 
-void _wrap_smd_step_file_slot_assign_raw_57428f978a1a71a2(struct smd_step_file **_swig_go_0, struct smd_step_file *_swig_go_1) {
+void _wrap_smd_step_file_slot_assign_raw_ac7dad27fcb2d19f(struct smd_step_file **_swig_go_0, struct smd_step_file *_swig_go_1) {
   smd_step_file **arg1 = 0 ;
   smd_step_file *arg2 = 0 ;
   
@@ -1642,7 +1667,7 @@ void _wrap_smd_step_file_slot_assign_raw_57428f978a1a71a2(struct smd_step_file *
 }
 
 
-struct smd_step_file *_wrap_smd_step_file_slot_value_raw_57428f978a1a71a2(struct smd_step_file **_swig_go_0) {
+struct smd_step_file *_wrap_smd_step_file_slot_value_raw_ac7dad27fcb2d19f(struct smd_step_file **_swig_go_0) {
   smd_step_file **arg1 = 0 ;
   smd_step_file *result = 0 ;
   struct smd_step_file *_swig_go_result;
@@ -1655,7 +1680,7 @@ struct smd_step_file *_wrap_smd_step_file_slot_value_raw_57428f978a1a71a2(struct
 }
 
 
-struct smd_event_file **_wrap_new_smd_event_file_slot_raw_57428f978a1a71a2() {
+struct smd_event_file **_wrap_new_smd_event_file_slot_raw_ac7dad27fcb2d19f() {
   smd_event_file **result = 0 ;
   struct smd_event_file **_swig_go_result;
   
@@ -1666,7 +1691,7 @@ struct smd_event_file **_wrap_new_smd_event_file_slot_raw_57428f978a1a71a2() {
 }
 
 
-struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_57428f978a1a71a2(struct smd_event_file *_swig_go_0) {
+struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_ac7dad27fcb2d19f(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   smd_event_file **result = 0 ;
   struct smd_event_file **_swig_go_result;
@@ -1679,7 +1704,7 @@ struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_57428f978a1a71a2(stru
 }
 
 
-void _wrap_delete_smd_event_file_slot_raw_57428f978a1a71a2(struct smd_event_file **_swig_go_0) {
+void _wrap_delete_smd_event_file_slot_raw_ac7dad27fcb2d19f(struct smd_event_file **_swig_go_0) {
   smd_event_file **arg1 = 0 ;
   
   arg1 = *(smd_event_file ***)&_swig_go_0; 
@@ -1689,7 +1714,7 @@ void _wrap_delete_smd_event_file_slot_raw_57428f978a1a71a2(struct smd_event_file
 }
 
 
-void _wrap_smd_event_file_slot_assign_raw_57428f978a1a71a2(struct smd_event_file **_swig_go_0, struct smd_event_file *_swig_go_1) {
+void _wrap_smd_event_file_slot_assign_raw_ac7dad27fcb2d19f(struct smd_event_file **_swig_go_0, struct smd_event_file *_swig_go_1) {
   smd_event_file **arg1 = 0 ;
   smd_event_file *arg2 = 0 ;
   
@@ -1701,7 +1726,7 @@ void _wrap_smd_event_file_slot_assign_raw_57428f978a1a71a2(struct smd_event_file
 }
 
 
-struct smd_event_file *_wrap_smd_event_file_slot_value_raw_57428f978a1a71a2(struct smd_event_file **_swig_go_0) {
+struct smd_event_file *_wrap_smd_event_file_slot_value_raw_ac7dad27fcb2d19f(struct smd_event_file **_swig_go_0) {
   smd_event_file **arg1 = 0 ;
   smd_event_file *result = 0 ;
   struct smd_event_file *_swig_go_result;
@@ -1714,7 +1739,7 @@ struct smd_event_file *_wrap_smd_event_file_slot_value_raw_57428f978a1a71a2(stru
 }
 
 
-struct smd_store_report **_wrap_new_smd_store_report_slot_raw_57428f978a1a71a2() {
+struct smd_store_report **_wrap_new_smd_store_report_slot_raw_ac7dad27fcb2d19f() {
   smd_store_report **result = 0 ;
   struct smd_store_report **_swig_go_result;
   
@@ -1725,7 +1750,7 @@ struct smd_store_report **_wrap_new_smd_store_report_slot_raw_57428f978a1a71a2()
 }
 
 
-struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_57428f978a1a71a2(struct smd_store_report *_swig_go_0) {
+struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_ac7dad27fcb2d19f(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   smd_store_report **result = 0 ;
   struct smd_store_report **_swig_go_result;
@@ -1738,7 +1763,7 @@ struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_57428f978a1a71a2(
 }
 
 
-void _wrap_delete_smd_store_report_slot_raw_57428f978a1a71a2(struct smd_store_report **_swig_go_0) {
+void _wrap_delete_smd_store_report_slot_raw_ac7dad27fcb2d19f(struct smd_store_report **_swig_go_0) {
   smd_store_report **arg1 = 0 ;
   
   arg1 = *(smd_store_report ***)&_swig_go_0; 
@@ -1748,7 +1773,7 @@ void _wrap_delete_smd_store_report_slot_raw_57428f978a1a71a2(struct smd_store_re
 }
 
 
-void _wrap_smd_store_report_slot_assign_raw_57428f978a1a71a2(struct smd_store_report **_swig_go_0, struct smd_store_report *_swig_go_1) {
+void _wrap_smd_store_report_slot_assign_raw_ac7dad27fcb2d19f(struct smd_store_report **_swig_go_0, struct smd_store_report *_swig_go_1) {
   smd_store_report **arg1 = 0 ;
   smd_store_report *arg2 = 0 ;
   
@@ -1760,7 +1785,7 @@ void _wrap_smd_store_report_slot_assign_raw_57428f978a1a71a2(struct smd_store_re
 }
 
 
-struct smd_store_report *_wrap_smd_store_report_slot_value_raw_57428f978a1a71a2(struct smd_store_report **_swig_go_0) {
+struct smd_store_report *_wrap_smd_store_report_slot_value_raw_ac7dad27fcb2d19f(struct smd_store_report **_swig_go_0) {
   smd_store_report **arg1 = 0 ;
   smd_store_report *result = 0 ;
   struct smd_store_report *_swig_go_result;
@@ -1773,125 +1798,184 @@ struct smd_store_report *_wrap_smd_store_report_slot_value_raw_57428f978a1a71a2(
 }
 
 
-struct smd_panel **_wrap_new_smd_panel_slot_raw_57428f978a1a71a2() {
-  smd_panel **result = 0 ;
-  struct smd_panel **_swig_go_result;
+struct smd_findings **_wrap_new_smd_findings_slot_raw_ac7dad27fcb2d19f() {
+  smd_findings **result = 0 ;
+  struct smd_findings **_swig_go_result;
   
   
-  result = (smd_panel **)new_smd_panel_slot();
-  *(smd_panel ***)&_swig_go_result = (smd_panel **)result; 
+  result = (smd_findings **)new_smd_findings_slot();
+  *(smd_findings ***)&_swig_go_result = (smd_findings **)result; 
   return _swig_go_result;
 }
 
 
-struct smd_panel **_wrap_copy_smd_panel_slot_raw_57428f978a1a71a2(struct smd_panel *_swig_go_0) {
-  smd_panel *arg1 = 0 ;
-  smd_panel **result = 0 ;
-  struct smd_panel **_swig_go_result;
+struct smd_findings **_wrap_copy_smd_findings_slot_raw_ac7dad27fcb2d19f(struct smd_findings *_swig_go_0) {
+  smd_findings *arg1 = 0 ;
+  smd_findings **result = 0 ;
+  struct smd_findings **_swig_go_result;
   
-  arg1 = *(smd_panel **)&_swig_go_0; 
+  arg1 = *(smd_findings **)&_swig_go_0; 
   
-  result = (smd_panel **)copy_smd_panel_slot(arg1);
-  *(smd_panel ***)&_swig_go_result = (smd_panel **)result; 
+  result = (smd_findings **)copy_smd_findings_slot(arg1);
+  *(smd_findings ***)&_swig_go_result = (smd_findings **)result; 
   return _swig_go_result;
 }
 
 
-void _wrap_delete_smd_panel_slot_raw_57428f978a1a71a2(struct smd_panel **_swig_go_0) {
-  smd_panel **arg1 = 0 ;
+void _wrap_delete_smd_findings_slot_raw_ac7dad27fcb2d19f(struct smd_findings **_swig_go_0) {
+  smd_findings **arg1 = 0 ;
   
-  arg1 = *(smd_panel ***)&_swig_go_0; 
+  arg1 = *(smd_findings ***)&_swig_go_0; 
   
-  delete_smd_panel_slot(arg1);
-  
-}
-
-
-void _wrap_smd_panel_slot_assign_raw_57428f978a1a71a2(struct smd_panel **_swig_go_0, struct smd_panel *_swig_go_1) {
-  smd_panel **arg1 = 0 ;
-  smd_panel *arg2 = 0 ;
-  
-  arg1 = *(smd_panel ***)&_swig_go_0; 
-  arg2 = *(smd_panel **)&_swig_go_1; 
-  
-  smd_panel_slot_assign(arg1,arg2);
+  delete_smd_findings_slot(arg1);
   
 }
 
 
-struct smd_panel *_wrap_smd_panel_slot_value_raw_57428f978a1a71a2(struct smd_panel **_swig_go_0) {
-  smd_panel **arg1 = 0 ;
-  smd_panel *result = 0 ;
-  struct smd_panel *_swig_go_result;
+void _wrap_smd_findings_slot_assign_raw_ac7dad27fcb2d19f(struct smd_findings **_swig_go_0, struct smd_findings *_swig_go_1) {
+  smd_findings **arg1 = 0 ;
+  smd_findings *arg2 = 0 ;
   
-  arg1 = *(smd_panel ***)&_swig_go_0; 
+  arg1 = *(smd_findings ***)&_swig_go_0; 
+  arg2 = *(smd_findings **)&_swig_go_1; 
   
-  result = (smd_panel *)smd_panel_slot_value(arg1);
-  *(smd_panel **)&_swig_go_result = (smd_panel *)result; 
+  smd_findings_slot_assign(arg1,arg2);
+  
+}
+
+
+struct smd_findings *_wrap_smd_findings_slot_value_raw_ac7dad27fcb2d19f(struct smd_findings **_swig_go_0) {
+  smd_findings **arg1 = 0 ;
+  smd_findings *result = 0 ;
+  struct smd_findings *_swig_go_result;
+  
+  arg1 = *(smd_findings ***)&_swig_go_0; 
+  
+  result = (smd_findings *)smd_findings_slot_value(arg1);
+  *(smd_findings **)&_swig_go_result = (smd_findings *)result; 
   return _swig_go_result;
 }
 
 
-struct smd_verdicts **_wrap_new_smd_verdicts_slot_raw_57428f978a1a71a2() {
-  smd_verdicts **result = 0 ;
-  struct smd_verdicts **_swig_go_result;
+struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_ac7dad27fcb2d19f() {
+  smd_rule_results **result = 0 ;
+  struct smd_rule_results **_swig_go_result;
   
   
-  result = (smd_verdicts **)new_smd_verdicts_slot();
-  *(smd_verdicts ***)&_swig_go_result = (smd_verdicts **)result; 
+  result = (smd_rule_results **)new_smd_rule_results_slot();
+  *(smd_rule_results ***)&_swig_go_result = (smd_rule_results **)result; 
   return _swig_go_result;
 }
 
 
-struct smd_verdicts **_wrap_copy_smd_verdicts_slot_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0) {
-  smd_verdicts *arg1 = 0 ;
-  smd_verdicts **result = 0 ;
-  struct smd_verdicts **_swig_go_result;
+struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_ac7dad27fcb2d19f(struct smd_rule_results *_swig_go_0) {
+  smd_rule_results *arg1 = 0 ;
+  smd_rule_results **result = 0 ;
+  struct smd_rule_results **_swig_go_result;
   
-  arg1 = *(smd_verdicts **)&_swig_go_0; 
+  arg1 = *(smd_rule_results **)&_swig_go_0; 
   
-  result = (smd_verdicts **)copy_smd_verdicts_slot(arg1);
-  *(smd_verdicts ***)&_swig_go_result = (smd_verdicts **)result; 
+  result = (smd_rule_results **)copy_smd_rule_results_slot(arg1);
+  *(smd_rule_results ***)&_swig_go_result = (smd_rule_results **)result; 
   return _swig_go_result;
 }
 
 
-void _wrap_delete_smd_verdicts_slot_raw_57428f978a1a71a2(struct smd_verdicts **_swig_go_0) {
-  smd_verdicts **arg1 = 0 ;
+void _wrap_delete_smd_rule_results_slot_raw_ac7dad27fcb2d19f(struct smd_rule_results **_swig_go_0) {
+  smd_rule_results **arg1 = 0 ;
   
-  arg1 = *(smd_verdicts ***)&_swig_go_0; 
+  arg1 = *(smd_rule_results ***)&_swig_go_0; 
   
-  delete_smd_verdicts_slot(arg1);
-  
-}
-
-
-void _wrap_smd_verdicts_slot_assign_raw_57428f978a1a71a2(struct smd_verdicts **_swig_go_0, struct smd_verdicts *_swig_go_1) {
-  smd_verdicts **arg1 = 0 ;
-  smd_verdicts *arg2 = 0 ;
-  
-  arg1 = *(smd_verdicts ***)&_swig_go_0; 
-  arg2 = *(smd_verdicts **)&_swig_go_1; 
-  
-  smd_verdicts_slot_assign(arg1,arg2);
+  delete_smd_rule_results_slot(arg1);
   
 }
 
 
-struct smd_verdicts *_wrap_smd_verdicts_slot_value_raw_57428f978a1a71a2(struct smd_verdicts **_swig_go_0) {
-  smd_verdicts **arg1 = 0 ;
-  smd_verdicts *result = 0 ;
-  struct smd_verdicts *_swig_go_result;
+void _wrap_smd_rule_results_slot_assign_raw_ac7dad27fcb2d19f(struct smd_rule_results **_swig_go_0, struct smd_rule_results *_swig_go_1) {
+  smd_rule_results **arg1 = 0 ;
+  smd_rule_results *arg2 = 0 ;
   
-  arg1 = *(smd_verdicts ***)&_swig_go_0; 
+  arg1 = *(smd_rule_results ***)&_swig_go_0; 
+  arg2 = *(smd_rule_results **)&_swig_go_1; 
   
-  result = (smd_verdicts *)smd_verdicts_slot_value(arg1);
-  *(smd_verdicts **)&_swig_go_result = (smd_verdicts *)result; 
+  smd_rule_results_slot_assign(arg1,arg2);
+  
+}
+
+
+struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_ac7dad27fcb2d19f(struct smd_rule_results **_swig_go_0) {
+  smd_rule_results **arg1 = 0 ;
+  smd_rule_results *result = 0 ;
+  struct smd_rule_results *_swig_go_result;
+  
+  arg1 = *(smd_rule_results ***)&_swig_go_0; 
+  
+  result = (smd_rule_results *)smd_rule_results_slot_value(arg1);
+  *(smd_rule_results **)&_swig_go_result = (smd_rule_results *)result; 
   return _swig_go_result;
 }
 
 
-intgo *_wrap_new_int32_slot_raw_57428f978a1a71a2() {
+struct smd_bucket **_wrap_new_smd_bucket_slot_raw_ac7dad27fcb2d19f() {
+  smd_bucket **result = 0 ;
+  struct smd_bucket **_swig_go_result;
+  
+  
+  result = (smd_bucket **)new_smd_bucket_slot();
+  *(smd_bucket ***)&_swig_go_result = (smd_bucket **)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_ac7dad27fcb2d19f(struct smd_bucket *_swig_go_0) {
+  smd_bucket *arg1 = 0 ;
+  smd_bucket **result = 0 ;
+  struct smd_bucket **_swig_go_result;
+  
+  arg1 = *(smd_bucket **)&_swig_go_0; 
+  
+  result = (smd_bucket **)copy_smd_bucket_slot(arg1);
+  *(smd_bucket ***)&_swig_go_result = (smd_bucket **)result; 
+  return _swig_go_result;
+}
+
+
+void _wrap_delete_smd_bucket_slot_raw_ac7dad27fcb2d19f(struct smd_bucket **_swig_go_0) {
+  smd_bucket **arg1 = 0 ;
+  
+  arg1 = *(smd_bucket ***)&_swig_go_0; 
+  
+  delete_smd_bucket_slot(arg1);
+  
+}
+
+
+void _wrap_smd_bucket_slot_assign_raw_ac7dad27fcb2d19f(struct smd_bucket **_swig_go_0, struct smd_bucket *_swig_go_1) {
+  smd_bucket **arg1 = 0 ;
+  smd_bucket *arg2 = 0 ;
+  
+  arg1 = *(smd_bucket ***)&_swig_go_0; 
+  arg2 = *(smd_bucket **)&_swig_go_1; 
+  
+  smd_bucket_slot_assign(arg1,arg2);
+  
+}
+
+
+struct smd_bucket *_wrap_smd_bucket_slot_value_raw_ac7dad27fcb2d19f(struct smd_bucket **_swig_go_0) {
+  smd_bucket **arg1 = 0 ;
+  smd_bucket *result = 0 ;
+  struct smd_bucket *_swig_go_result;
+  
+  arg1 = *(smd_bucket ***)&_swig_go_0; 
+  
+  result = (smd_bucket *)smd_bucket_slot_value(arg1);
+  *(smd_bucket **)&_swig_go_result = (smd_bucket *)result; 
+  return _swig_go_result;
+}
+
+
+intgo *_wrap_new_int32_slot_raw_ac7dad27fcb2d19f() {
   int32_t *result = 0 ;
   intgo *_swig_go_result;
   
@@ -1902,7 +1986,7 @@ intgo *_wrap_new_int32_slot_raw_57428f978a1a71a2() {
 }
 
 
-intgo *_wrap_copy_int32_slot_raw_57428f978a1a71a2(intgo _swig_go_0) {
+intgo *_wrap_copy_int32_slot_raw_ac7dad27fcb2d19f(intgo _swig_go_0) {
   int32_t arg1 ;
   int32_t *result = 0 ;
   intgo *_swig_go_result;
@@ -1915,7 +1999,7 @@ intgo *_wrap_copy_int32_slot_raw_57428f978a1a71a2(intgo _swig_go_0) {
 }
 
 
-void _wrap_delete_int32_slot_raw_57428f978a1a71a2(intgo *_swig_go_0) {
+void _wrap_delete_int32_slot_raw_ac7dad27fcb2d19f(intgo *_swig_go_0) {
   int32_t *arg1 = 0 ;
   
   arg1 = *(int32_t **)&_swig_go_0; 
@@ -1925,7 +2009,7 @@ void _wrap_delete_int32_slot_raw_57428f978a1a71a2(intgo *_swig_go_0) {
 }
 
 
-void _wrap_int32_slot_assign_raw_57428f978a1a71a2(intgo *_swig_go_0, intgo _swig_go_1) {
+void _wrap_int32_slot_assign_raw_ac7dad27fcb2d19f(intgo *_swig_go_0, intgo _swig_go_1) {
   int32_t *arg1 = 0 ;
   int32_t arg2 ;
   
@@ -1937,7 +2021,7 @@ void _wrap_int32_slot_assign_raw_57428f978a1a71a2(intgo *_swig_go_0, intgo _swig
 }
 
 
-intgo _wrap_int32_slot_value_raw_57428f978a1a71a2(intgo *_swig_go_0) {
+intgo _wrap_int32_slot_value_raw_ac7dad27fcb2d19f(intgo *_swig_go_0) {
   int32_t *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -1950,7 +2034,7 @@ intgo _wrap_int32_slot_value_raw_57428f978a1a71a2(intgo *_swig_go_0) {
 }
 
 
-long long *_wrap_new_int64_slot_raw_57428f978a1a71a2() {
+long long *_wrap_new_int64_slot_raw_ac7dad27fcb2d19f() {
   int64_t *result = 0 ;
   long long *_swig_go_result;
   
@@ -1961,7 +2045,7 @@ long long *_wrap_new_int64_slot_raw_57428f978a1a71a2() {
 }
 
 
-long long *_wrap_copy_int64_slot_raw_57428f978a1a71a2(long long _swig_go_0) {
+long long *_wrap_copy_int64_slot_raw_ac7dad27fcb2d19f(long long _swig_go_0) {
   int64_t arg1 ;
   int64_t *result = 0 ;
   long long *_swig_go_result;
@@ -1974,7 +2058,7 @@ long long *_wrap_copy_int64_slot_raw_57428f978a1a71a2(long long _swig_go_0) {
 }
 
 
-void _wrap_delete_int64_slot_raw_57428f978a1a71a2(long long *_swig_go_0) {
+void _wrap_delete_int64_slot_raw_ac7dad27fcb2d19f(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   
   arg1 = *(int64_t **)&_swig_go_0; 
@@ -1984,7 +2068,7 @@ void _wrap_delete_int64_slot_raw_57428f978a1a71a2(long long *_swig_go_0) {
 }
 
 
-void _wrap_int64_slot_assign_raw_57428f978a1a71a2(long long *_swig_go_0, long long _swig_go_1) {
+void _wrap_int64_slot_assign_raw_ac7dad27fcb2d19f(long long *_swig_go_0, long long _swig_go_1) {
   int64_t *arg1 = 0 ;
   int64_t arg2 ;
   
@@ -1996,7 +2080,7 @@ void _wrap_int64_slot_assign_raw_57428f978a1a71a2(long long *_swig_go_0, long lo
 }
 
 
-long long _wrap_int64_slot_value_raw_57428f978a1a71a2(long long *_swig_go_0) {
+long long _wrap_int64_slot_value_raw_ac7dad27fcb2d19f(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -2009,7 +2093,7 @@ long long _wrap_int64_slot_value_raw_57428f978a1a71a2(long long *_swig_go_0) {
 }
 
 
-double *_wrap_new_double_slot_raw_57428f978a1a71a2() {
+double *_wrap_new_double_slot_raw_ac7dad27fcb2d19f() {
   double *result = 0 ;
   double *_swig_go_result;
   
@@ -2020,7 +2104,7 @@ double *_wrap_new_double_slot_raw_57428f978a1a71a2() {
 }
 
 
-double *_wrap_copy_double_slot_raw_57428f978a1a71a2(double _swig_go_0) {
+double *_wrap_copy_double_slot_raw_ac7dad27fcb2d19f(double _swig_go_0) {
   double arg1 ;
   double *result = 0 ;
   double *_swig_go_result;
@@ -2033,7 +2117,7 @@ double *_wrap_copy_double_slot_raw_57428f978a1a71a2(double _swig_go_0) {
 }
 
 
-void _wrap_delete_double_slot_raw_57428f978a1a71a2(double *_swig_go_0) {
+void _wrap_delete_double_slot_raw_ac7dad27fcb2d19f(double *_swig_go_0) {
   double *arg1 = 0 ;
   
   arg1 = *(double **)&_swig_go_0; 
@@ -2043,7 +2127,7 @@ void _wrap_delete_double_slot_raw_57428f978a1a71a2(double *_swig_go_0) {
 }
 
 
-void _wrap_double_slot_assign_raw_57428f978a1a71a2(double *_swig_go_0, double _swig_go_1) {
+void _wrap_double_slot_assign_raw_ac7dad27fcb2d19f(double *_swig_go_0, double _swig_go_1) {
   double *arg1 = 0 ;
   double arg2 ;
   
@@ -2055,7 +2139,7 @@ void _wrap_double_slot_assign_raw_57428f978a1a71a2(double *_swig_go_0, double _s
 }
 
 
-double _wrap_double_slot_value_raw_57428f978a1a71a2(double *_swig_go_0) {
+double _wrap_double_slot_value_raw_ac7dad27fcb2d19f(double *_swig_go_0) {
   double *arg1 = 0 ;
   double result;
   double _swig_go_result;
@@ -2068,7 +2152,7 @@ double _wrap_double_slot_value_raw_57428f978a1a71a2(double *_swig_go_0) {
 }
 
 
-long long *_wrap_new_int64_array_raw_57428f978a1a71a2(long long _swig_go_0) {
+long long *_wrap_new_int64_array_raw_ac7dad27fcb2d19f(long long _swig_go_0) {
   size_t arg1 ;
   int64_t *result = 0 ;
   long long *_swig_go_result;
@@ -2081,7 +2165,7 @@ long long *_wrap_new_int64_array_raw_57428f978a1a71a2(long long _swig_go_0) {
 }
 
 
-void _wrap_delete_int64_array_raw_57428f978a1a71a2(long long *_swig_go_0) {
+void _wrap_delete_int64_array_raw_ac7dad27fcb2d19f(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   
   arg1 = *(int64_t **)&_swig_go_0; 
@@ -2091,7 +2175,7 @@ void _wrap_delete_int64_array_raw_57428f978a1a71a2(long long *_swig_go_0) {
 }
 
 
-long long _wrap_int64_array_getitem_raw_57428f978a1a71a2(long long *_swig_go_0, long long _swig_go_1) {
+long long _wrap_int64_array_getitem_raw_ac7dad27fcb2d19f(long long *_swig_go_0, long long _swig_go_1) {
   int64_t *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -2106,7 +2190,7 @@ long long _wrap_int64_array_getitem_raw_57428f978a1a71a2(long long *_swig_go_0, 
 }
 
 
-void _wrap_int64_array_setitem_raw_57428f978a1a71a2(long long *_swig_go_0, long long _swig_go_1, long long _swig_go_2) {
+void _wrap_int64_array_setitem_raw_ac7dad27fcb2d19f(long long *_swig_go_0, long long _swig_go_1, long long _swig_go_2) {
   int64_t *arg1 = 0 ;
   size_t arg2 ;
   int64_t arg3 ;
@@ -2120,7 +2204,7 @@ void _wrap_int64_array_setitem_raw_57428f978a1a71a2(long long *_swig_go_0, long 
 }
 
 
-struct smd_collection **_wrap_new_smd_collection_array_raw_57428f978a1a71a2(long long _swig_go_0) {
+struct smd_collection **_wrap_new_smd_collection_array_raw_ac7dad27fcb2d19f(long long _swig_go_0) {
   size_t arg1 ;
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
@@ -2133,7 +2217,7 @@ struct smd_collection **_wrap_new_smd_collection_array_raw_57428f978a1a71a2(long
 }
 
 
-void _wrap_delete_smd_collection_array_raw_57428f978a1a71a2(struct smd_collection **_swig_go_0) {
+void _wrap_delete_smd_collection_array_raw_ac7dad27fcb2d19f(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   
   arg1 = *(smd_collection ***)&_swig_go_0; 
@@ -2143,7 +2227,7 @@ void _wrap_delete_smd_collection_array_raw_57428f978a1a71a2(struct smd_collectio
 }
 
 
-struct smd_collection *_wrap_smd_collection_array_getitem_raw_57428f978a1a71a2(struct smd_collection **_swig_go_0, long long _swig_go_1) {
+struct smd_collection *_wrap_smd_collection_array_getitem_raw_ac7dad27fcb2d19f(struct smd_collection **_swig_go_0, long long _swig_go_1) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   smd_collection *result = 0 ;
@@ -2158,7 +2242,7 @@ struct smd_collection *_wrap_smd_collection_array_getitem_raw_57428f978a1a71a2(s
 }
 
 
-void _wrap_smd_collection_array_setitem_raw_57428f978a1a71a2(struct smd_collection **_swig_go_0, long long _swig_go_1, struct smd_collection *_swig_go_2) {
+void _wrap_smd_collection_array_setitem_raw_ac7dad27fcb2d19f(struct smd_collection **_swig_go_0, long long _swig_go_1, struct smd_collection *_swig_go_2) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   smd_collection *arg3 = 0 ;
@@ -2172,7 +2256,7 @@ void _wrap_smd_collection_array_setitem_raw_57428f978a1a71a2(struct smd_collecti
 }
 
 
-_gostring_ _wrap_smd_mode_name_raw_57428f978a1a71a2(intgo _swig_go_0) {
+_gostring_ _wrap_smd_mode_name_raw_ac7dad27fcb2d19f(intgo _swig_go_0) {
   smd_mode arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2185,7 +2269,7 @@ _gostring_ _wrap_smd_mode_name_raw_57428f978a1a71a2(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_dtype_name_raw_57428f978a1a71a2(intgo _swig_go_0) {
+_gostring_ _wrap_smd_dtype_name_raw_ac7dad27fcb2d19f(intgo _swig_go_0) {
   smd_dtype arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2198,7 +2282,7 @@ _gostring_ _wrap_smd_dtype_name_raw_57428f978a1a71a2(intgo _swig_go_0) {
 }
 
 
-long long _wrap_smd_dtype_size_raw_57428f978a1a71a2(intgo _swig_go_0) {
+long long _wrap_smd_dtype_size_raw_ac7dad27fcb2d19f(intgo _swig_go_0) {
   smd_dtype arg1 ;
   size_t result;
   long long _swig_go_result;
@@ -2211,7 +2295,7 @@ long long _wrap_smd_dtype_size_raw_57428f978a1a71a2(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_text_data_raw_57428f978a1a71a2(struct smd_text *_swig_go_0) {
+_gostring_ _wrap_smd_text_data_raw_ac7dad27fcb2d19f(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2224,7 +2308,7 @@ _gostring_ _wrap_smd_text_data_raw_57428f978a1a71a2(struct smd_text *_swig_go_0)
 }
 
 
-long long _wrap_smd_text_size_raw_57428f978a1a71a2(struct smd_text *_swig_go_0) {
+long long _wrap_smd_text_size_raw_ac7dad27fcb2d19f(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2237,7 +2321,7 @@ long long _wrap_smd_text_size_raw_57428f978a1a71a2(struct smd_text *_swig_go_0) 
 }
 
 
-void _wrap_smd_text_free_raw_57428f978a1a71a2(struct smd_text *_swig_go_0) {
+void _wrap_smd_text_free_raw_ac7dad27fcb2d19f(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   
   arg1 = *(smd_text **)&_swig_go_0; 
@@ -2247,7 +2331,7 @@ void _wrap_smd_text_free_raw_57428f978a1a71a2(struct smd_text *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_strings_new_raw_57428f978a1a71a2(struct smd_strings **_swig_go_0) {
+struct smd_error *_wrap_smd_strings_new_raw_ac7dad27fcb2d19f(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2260,7 +2344,7 @@ struct smd_error *_wrap_smd_strings_new_raw_57428f978a1a71a2(struct smd_strings 
 }
 
 
-struct smd_error *_wrap_smd_strings_add_raw_57428f978a1a71a2(struct smd_strings *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_strings_add_raw_ac7dad27fcb2d19f(struct smd_strings *_swig_go_0, _gostring_ _swig_go_1) {
   smd_strings *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2282,7 +2366,7 @@ struct smd_error *_wrap_smd_strings_add_raw_57428f978a1a71a2(struct smd_strings 
 }
 
 
-long long _wrap_smd_strings_count_raw_57428f978a1a71a2(struct smd_strings *_swig_go_0) {
+long long _wrap_smd_strings_count_raw_ac7dad27fcb2d19f(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2295,7 +2379,7 @@ long long _wrap_smd_strings_count_raw_57428f978a1a71a2(struct smd_strings *_swig
 }
 
 
-_gostring_ _wrap_smd_strings_get_raw_57428f978a1a71a2(struct smd_strings *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_strings_get_raw_ac7dad27fcb2d19f(struct smd_strings *_swig_go_0, long long _swig_go_1) {
   smd_strings *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -2310,7 +2394,7 @@ _gostring_ _wrap_smd_strings_get_raw_57428f978a1a71a2(struct smd_strings *_swig_
 }
 
 
-long long _wrap_smd_strings_size_raw_57428f978a1a71a2(struct smd_strings *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_strings_size_raw_ac7dad27fcb2d19f(struct smd_strings *_swig_go_0, long long _swig_go_1) {
   smd_strings *arg1 = 0 ;
   size_t arg2 ;
   size_t result;
@@ -2325,7 +2409,7 @@ long long _wrap_smd_strings_size_raw_57428f978a1a71a2(struct smd_strings *_swig_
 }
 
 
-void _wrap_smd_strings_free_raw_57428f978a1a71a2(struct smd_strings *_swig_go_0) {
+void _wrap_smd_strings_free_raw_ac7dad27fcb2d19f(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   
   arg1 = *(smd_strings **)&_swig_go_0; 
@@ -2335,45 +2419,45 @@ void _wrap_smd_strings_free_raw_57428f978a1a71a2(struct smd_strings *_swig_go_0)
 }
 
 
-long long _wrap_smd_steps_count_raw_57428f978a1a71a2(struct smd_steps *_swig_go_0) {
-  smd_steps *arg1 = 0 ;
+long long _wrap_smd_integers_count_raw_ac7dad27fcb2d19f(struct smd_integers *_swig_go_0) {
+  smd_integers *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
   
-  arg1 = *(smd_steps **)&_swig_go_0; 
+  arg1 = *(smd_integers **)&_swig_go_0; 
   
-  result = smd_steps_count((struct smd_steps const *)arg1);
+  result = smd_integers_count((struct smd_integers const *)arg1);
   _swig_go_result = result; 
   return _swig_go_result;
 }
 
 
-long long _wrap_smd_steps_get_raw_57428f978a1a71a2(struct smd_steps *_swig_go_0, long long _swig_go_1) {
-  smd_steps *arg1 = 0 ;
+long long _wrap_smd_integers_get_raw_ac7dad27fcb2d19f(struct smd_integers *_swig_go_0, long long _swig_go_1) {
+  smd_integers *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
   long long _swig_go_result;
   
-  arg1 = *(smd_steps **)&_swig_go_0; 
+  arg1 = *(smd_integers **)&_swig_go_0; 
   arg2 = (size_t)_swig_go_1; 
   
-  result = (int64_t)smd_steps_get((struct smd_steps const *)arg1,arg2);
+  result = (int64_t)smd_integers_get((struct smd_integers const *)arg1,arg2);
   _swig_go_result = result; 
   return _swig_go_result;
 }
 
 
-void _wrap_smd_steps_free_raw_57428f978a1a71a2(struct smd_steps *_swig_go_0) {
-  smd_steps *arg1 = 0 ;
+void _wrap_smd_integers_free_raw_ac7dad27fcb2d19f(struct smd_integers *_swig_go_0) {
+  smd_integers *arg1 = 0 ;
   
-  arg1 = *(smd_steps **)&_swig_go_0; 
+  arg1 = *(smd_integers **)&_swig_go_0; 
   
-  smd_steps_free(arg1);
+  smd_integers_free(arg1);
   
 }
 
 
-intgo _wrap_smd_abi_level_raw_57428f978a1a71a2() {
+intgo _wrap_smd_abi_level_raw_ac7dad27fcb2d19f() {
   uint32_t result;
   intgo _swig_go_result;
   
@@ -2384,7 +2468,7 @@ intgo _wrap_smd_abi_level_raw_57428f978a1a71a2() {
 }
 
 
-_gostring_ _wrap_smd_version_string_raw_57428f978a1a71a2() {
+_gostring_ _wrap_smd_version_string_raw_ac7dad27fcb2d19f() {
   char *result = 0 ;
   _gostring_ _swig_go_result;
   
@@ -2395,7 +2479,7 @@ _gostring_ _wrap_smd_version_string_raw_57428f978a1a71a2() {
 }
 
 
-struct smd_error *_wrap_smd_require_abi_raw_57428f978a1a71a2(intgo _swig_go_0) {
+struct smd_error *_wrap_smd_require_abi_raw_ac7dad27fcb2d19f(intgo _swig_go_0) {
   uint32_t arg1 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2408,7 +2492,7 @@ struct smd_error *_wrap_smd_require_abi_raw_57428f978a1a71a2(intgo _swig_go_0) {
 }
 
 
-intgo _wrap_smd_has_feature_raw_57428f978a1a71a2(_gostring_ _swig_go_0) {
+intgo _wrap_smd_has_feature_raw_ac7dad27fcb2d19f(_gostring_ _swig_go_0) {
   char *arg1 = 0 ;
   char *temp1 ;
   int32_t result;
@@ -2428,7 +2512,7 @@ intgo _wrap_smd_has_feature_raw_57428f978a1a71a2(_gostring_ _swig_go_0) {
 }
 
 
-intgo _wrap_smd_error_code_raw_57428f978a1a71a2(struct smd_error *_swig_go_0) {
+intgo _wrap_smd_error_code_raw_ac7dad27fcb2d19f(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   smd_code result;
   intgo _swig_go_result;
@@ -2441,7 +2525,7 @@ intgo _wrap_smd_error_code_raw_57428f978a1a71a2(struct smd_error *_swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_error_message_raw_57428f978a1a71a2(struct smd_error *_swig_go_0) {
+_gostring_ _wrap_smd_error_message_raw_ac7dad27fcb2d19f(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2454,7 +2538,7 @@ _gostring_ _wrap_smd_error_message_raw_57428f978a1a71a2(struct smd_error *_swig_
 }
 
 
-_gostring_ _wrap_smd_error_detail_raw_57428f978a1a71a2(struct smd_error *_swig_go_0, _gostring_ _swig_go_1) {
+_gostring_ _wrap_smd_error_detail_raw_ac7dad27fcb2d19f(struct smd_error *_swig_go_0, _gostring_ _swig_go_1) {
   smd_error *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2476,7 +2560,7 @@ _gostring_ _wrap_smd_error_detail_raw_57428f978a1a71a2(struct smd_error *_swig_g
 }
 
 
-_gostring_ _wrap_smd_code_name_raw_57428f978a1a71a2(intgo _swig_go_0) {
+_gostring_ _wrap_smd_code_name_raw_ac7dad27fcb2d19f(intgo _swig_go_0) {
   smd_code arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2489,7 +2573,7 @@ _gostring_ _wrap_smd_code_name_raw_57428f978a1a71a2(intgo _swig_go_0) {
 }
 
 
-intgo _wrap_smd_error_is_retryable_raw_57428f978a1a71a2(struct smd_error *_swig_go_0) {
+intgo _wrap_smd_error_is_retryable_raw_ac7dad27fcb2d19f(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2502,7 +2586,7 @@ intgo _wrap_smd_error_is_retryable_raw_57428f978a1a71a2(struct smd_error *_swig_
 }
 
 
-struct smd_error *_wrap_smd_error_new_raw_57428f978a1a71a2(intgo _swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_error_new_raw_ac7dad27fcb2d19f(intgo _swig_go_0, _gostring_ _swig_go_1) {
   smd_code arg1 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2524,7 +2608,7 @@ struct smd_error *_wrap_smd_error_new_raw_57428f978a1a71a2(intgo _swig_go_0, _go
 }
 
 
-void _wrap_smd_error_free_raw_57428f978a1a71a2(struct smd_error *_swig_go_0) {
+void _wrap_smd_error_free_raw_ac7dad27fcb2d19f(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   
   arg1 = *(smd_error **)&_swig_go_0; 
@@ -2534,7 +2618,7 @@ void _wrap_smd_error_free_raw_57428f978a1a71a2(struct smd_error *_swig_go_0) {
 }
 
 
-intgo _wrap_smd_value_dtype_raw_57428f978a1a71a2(struct smd_value *_swig_go_0) {
+intgo _wrap_smd_value_dtype_raw_ac7dad27fcb2d19f(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_dtype result;
   intgo _swig_go_result;
@@ -2547,7 +2631,7 @@ intgo _wrap_smd_value_dtype_raw_57428f978a1a71a2(struct smd_value *_swig_go_0) {
 }
 
 
-intgo _wrap_smd_value_ndim_raw_57428f978a1a71a2(struct smd_value *_swig_go_0) {
+intgo _wrap_smd_value_ndim_raw_ac7dad27fcb2d19f(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2560,7 +2644,7 @@ intgo _wrap_smd_value_ndim_raw_57428f978a1a71a2(struct smd_value *_swig_go_0) {
 }
 
 
-long long _wrap_smd_value_nbytes_raw_57428f978a1a71a2(struct smd_value *_swig_go_0) {
+long long _wrap_smd_value_nbytes_raw_ac7dad27fcb2d19f(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2573,7 +2657,7 @@ long long _wrap_smd_value_nbytes_raw_57428f978a1a71a2(struct smd_value *_swig_go
 }
 
 
-struct smd_value *_wrap_smd_value_retain_raw_57428f978a1a71a2(struct smd_value *_swig_go_0) {
+struct smd_value *_wrap_smd_value_retain_raw_ac7dad27fcb2d19f(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_value *result = 0 ;
   struct smd_value *_swig_go_result;
@@ -2586,7 +2670,7 @@ struct smd_value *_wrap_smd_value_retain_raw_57428f978a1a71a2(struct smd_value *
 }
 
 
-void _wrap_smd_value_free_raw_57428f978a1a71a2(struct smd_value *_swig_go_0) {
+void _wrap_smd_value_free_raw_ac7dad27fcb2d19f(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   
   arg1 = *(smd_value **)&_swig_go_0; 
@@ -2596,7 +2680,7 @@ void _wrap_smd_value_free_raw_57428f978a1a71a2(struct smd_value *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_value_strings_raw_57428f978a1a71a2(struct smd_value *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_value_strings_raw_ac7dad27fcb2d19f(struct smd_value *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_value *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2611,7 +2695,7 @@ struct smd_error *_wrap_smd_value_strings_raw_57428f978a1a71a2(struct smd_value 
 }
 
 
-struct smd_error *_wrap_smd_value_reduce_raw_57428f978a1a71a2(struct smd_value *_swig_go_0, _gostring_ _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
+struct smd_error *_wrap_smd_value_reduce_raw_ac7dad27fcb2d19f(struct smd_value *_swig_go_0, _gostring_ _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
   smd_value *arg1 = 0 ;
   char *arg2 = 0 ;
   int32_t arg3 ;
@@ -2637,7 +2721,7 @@ struct smd_error *_wrap_smd_value_reduce_raw_57428f978a1a71a2(struct smd_value *
 }
 
 
-struct smd_error *_wrap_smd_value_to_double_raw_57428f978a1a71a2(struct smd_value *_swig_go_0, double *_swig_go_1) {
+struct smd_error *_wrap_smd_value_to_double_raw_ac7dad27fcb2d19f(struct smd_value *_swig_go_0, double *_swig_go_1) {
   smd_value *arg1 = 0 ;
   double *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2652,7 +2736,7 @@ struct smd_error *_wrap_smd_value_to_double_raw_57428f978a1a71a2(struct smd_valu
 }
 
 
-struct smd_error *_wrap_smd_save_config_new_raw_57428f978a1a71a2(struct smd_save_config **_swig_go_0) {
+struct smd_error *_wrap_smd_save_config_new_raw_ac7dad27fcb2d19f(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2665,7 +2749,7 @@ struct smd_error *_wrap_smd_save_config_new_raw_57428f978a1a71a2(struct smd_save
 }
 
 
-struct smd_error *_wrap_smd_save_config_set_raw_57428f978a1a71a2(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long _swig_go_2, long long _swig_go_3, long long _swig_go_4, long long *_swig_go_5, long long _swig_go_6) {
+struct smd_error *_wrap_smd_save_config_set_raw_ac7dad27fcb2d19f(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long _swig_go_2, long long _swig_go_3, long long _swig_go_4, long long *_swig_go_5, long long _swig_go_6) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t arg3 ;
@@ -2690,7 +2774,7 @@ struct smd_error *_wrap_smd_save_config_set_raw_57428f978a1a71a2(struct smd_save
 }
 
 
-intgo _wrap_smd_save_config_is_set_raw_57428f978a1a71a2(struct smd_save_config *_swig_go_0, intgo _swig_go_1) {
+intgo _wrap_smd_save_config_is_set_raw_ac7dad27fcb2d19f(struct smd_save_config *_swig_go_0, intgo _swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t result;
@@ -2705,24 +2789,24 @@ intgo _wrap_smd_save_config_is_set_raw_57428f978a1a71a2(struct smd_save_config *
 }
 
 
-intgo _wrap_smd_save_config_wants_raw_57428f978a1a71a2(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long _swig_go_2) {
+intgo _wrap_smd_save_config_saves_raw_ac7dad27fcb2d19f(struct smd_save_config *_swig_go_0, long long _swig_go_1, intgo _swig_go_2) {
   smd_save_config *arg1 = 0 ;
-  smd_mode arg2 ;
-  int64_t arg3 ;
+  int64_t arg2 ;
+  smd_mode arg3 ;
   int32_t result;
   intgo _swig_go_result;
   
   arg1 = *(smd_save_config **)&_swig_go_0; 
-  arg2 = (smd_mode)_swig_go_1; 
-  arg3 = (int64_t)_swig_go_2; 
+  arg2 = (int64_t)_swig_go_1; 
+  arg3 = (smd_mode)_swig_go_2; 
   
-  result = (int32_t)smd_save_config_wants((struct smd_save_config const *)arg1,arg2,arg3);
+  result = (int32_t)smd_save_config_saves((struct smd_save_config const *)arg1,arg2,arg3);
   _swig_go_result = result; 
   return _swig_go_result;
 }
 
 
-struct smd_error *_wrap_smd_save_config_merge_raw_57428f978a1a71a2(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_merge_raw_ac7dad27fcb2d19f(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2737,7 +2821,7 @@ struct smd_error *_wrap_smd_save_config_merge_raw_57428f978a1a71a2(struct smd_sa
 }
 
 
-intgo _wrap_smd_save_config_equal_raw_57428f978a1a71a2(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
+intgo _wrap_smd_save_config_equal_raw_ac7dad27fcb2d19f(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   int32_t result;
@@ -2752,7 +2836,7 @@ intgo _wrap_smd_save_config_equal_raw_57428f978a1a71a2(struct smd_save_config *_
 }
 
 
-struct smd_error *_wrap_smd_save_config_to_json_raw_57428f978a1a71a2(struct smd_save_config *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_to_json_raw_ac7dad27fcb2d19f(struct smd_save_config *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2767,7 +2851,7 @@ struct smd_error *_wrap_smd_save_config_to_json_raw_57428f978a1a71a2(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_save_config_from_json_raw_57428f978a1a71a2(_gostring_ _swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_from_json_raw_ac7dad27fcb2d19f(_gostring_ _swig_go_0, struct smd_save_config **_swig_go_1) {
   char *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   char *temp1 ;
@@ -2789,7 +2873,7 @@ struct smd_error *_wrap_smd_save_config_from_json_raw_57428f978a1a71a2(_gostring
 }
 
 
-void _wrap_smd_save_config_free_raw_57428f978a1a71a2(struct smd_save_config *_swig_go_0) {
+void _wrap_smd_save_config_free_raw_ac7dad27fcb2d19f(struct smd_save_config *_swig_go_0) {
   smd_save_config *arg1 = 0 ;
   
   arg1 = *(smd_save_config **)&_swig_go_0; 
@@ -2799,7 +2883,7 @@ void _wrap_smd_save_config_free_raw_57428f978a1a71a2(struct smd_save_config *_sw
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_new_raw_57428f978a1a71a2(struct smd_reduction_config **_swig_go_0) {
+struct smd_error *_wrap_smd_reduction_config_new_raw_ac7dad27fcb2d19f(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2812,7 +2896,7 @@ struct smd_error *_wrap_smd_reduction_config_new_raw_57428f978a1a71a2(struct smd
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_add_raw_57428f978a1a71a2(struct smd_reduction_config *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_add_raw_ac7dad27fcb2d19f(struct smd_reduction_config *_swig_go_0, _gostring_ _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2834,7 +2918,7 @@ struct smd_error *_wrap_smd_reduction_config_add_raw_57428f978a1a71a2(struct smd
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_set_raw_raw_57428f978a1a71a2(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_set_raw_raw_ac7dad27fcb2d19f(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -2849,7 +2933,7 @@ struct smd_error *_wrap_smd_reduction_config_set_raw_raw_57428f978a1a71a2(struct
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_set_shape_raw_57428f978a1a71a2(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_set_shape_raw_ac7dad27fcb2d19f(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -2864,7 +2948,7 @@ struct smd_error *_wrap_smd_reduction_config_set_shape_raw_57428f978a1a71a2(stru
 }
 
 
-intgo _wrap_smd_reduction_config_raw_raw_57428f978a1a71a2(struct smd_reduction_config *_swig_go_0) {
+intgo _wrap_smd_reduction_config_raw_raw_ac7dad27fcb2d19f(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2877,7 +2961,7 @@ intgo _wrap_smd_reduction_config_raw_raw_57428f978a1a71a2(struct smd_reduction_c
 }
 
 
-intgo _wrap_smd_reduction_config_shape_raw_57428f978a1a71a2(struct smd_reduction_config *_swig_go_0) {
+intgo _wrap_smd_reduction_config_shape_raw_ac7dad27fcb2d19f(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2890,7 +2974,7 @@ intgo _wrap_smd_reduction_config_shape_raw_57428f978a1a71a2(struct smd_reduction
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_names_raw_57428f978a1a71a2(struct smd_reduction_config *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_reductions_raw_ac7dad27fcb2d19f(struct smd_reduction_config *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2899,13 +2983,13 @@ struct smd_error *_wrap_smd_reduction_config_names_raw_57428f978a1a71a2(struct s
   arg1 = *(smd_reduction_config **)&_swig_go_0; 
   arg2 = *(smd_strings ***)&_swig_go_1; 
   
-  result = (struct smd_error *)smd_reduction_config_names((struct smd_reduction_config const *)arg1,arg2);
+  result = (struct smd_error *)smd_reduction_config_reductions((struct smd_reduction_config const *)arg1,arg2);
   *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
   return _swig_go_result;
 }
 
 
-intgo _wrap_smd_reduction_config_equal_raw_57428f978a1a71a2(struct smd_reduction_config *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+intgo _wrap_smd_reduction_config_equal_raw_ac7dad27fcb2d19f(struct smd_reduction_config *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   int32_t result;
@@ -2920,7 +3004,7 @@ intgo _wrap_smd_reduction_config_equal_raw_57428f978a1a71a2(struct smd_reduction
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_to_json_raw_57428f978a1a71a2(struct smd_reduction_config *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_to_json_raw_ac7dad27fcb2d19f(struct smd_reduction_config *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2935,7 +3019,7 @@ struct smd_error *_wrap_smd_reduction_config_to_json_raw_57428f978a1a71a2(struct
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_from_json_raw_57428f978a1a71a2(_gostring_ _swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_from_json_raw_ac7dad27fcb2d19f(_gostring_ _swig_go_0, struct smd_reduction_config **_swig_go_1) {
   char *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   char *temp1 ;
@@ -2957,7 +3041,7 @@ struct smd_error *_wrap_smd_reduction_config_from_json_raw_57428f978a1a71a2(_gos
 }
 
 
-void _wrap_smd_reduction_config_free_raw_57428f978a1a71a2(struct smd_reduction_config *_swig_go_0) {
+void _wrap_smd_reduction_config_free_raw_ac7dad27fcb2d19f(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   
   arg1 = *(smd_reduction_config **)&_swig_go_0; 
@@ -2967,7 +3051,7 @@ void _wrap_smd_reduction_config_free_raw_57428f978a1a71a2(struct smd_reduction_c
 }
 
 
-struct smd_error *_wrap_smd_collection_new_raw_57428f978a1a71a2(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_new_raw_ac7dad27fcb2d19f(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
   char *arg1 = 0 ;
   smd_collection **arg2 = 0 ;
   char *temp1 ;
@@ -2989,7 +3073,7 @@ struct smd_error *_wrap_smd_collection_new_raw_57428f978a1a71a2(_gostring_ _swig
 }
 
 
-_gostring_ _wrap_smd_collection_name_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0) {
+_gostring_ _wrap_smd_collection_name_raw_ac7dad27fcb2d19f(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3002,7 +3086,7 @@ _gostring_ _wrap_smd_collection_name_raw_57428f978a1a71a2(struct smd_collection 
 }
 
 
-struct smd_error *_wrap_smd_collection_include_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_include_regex_raw_ac7dad27fcb2d19f(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3017,14 +3101,14 @@ struct smd_error *_wrap_smd_collection_include_raw_57428f978a1a71a2(struct smd_c
   arg2 = (char *)temp2;
   
   
-  result = (struct smd_error *)smd_collection_include(arg1,(char const *)arg2);
+  result = (struct smd_error *)smd_collection_include_regex(arg1,(char const *)arg2);
   *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
   free((char *)arg2); 
   return _swig_go_result;
 }
 
 
-struct smd_error *_wrap_smd_collection_add_tensor_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_add_tensor_raw_ac7dad27fcb2d19f(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3046,7 +3130,7 @@ struct smd_error *_wrap_smd_collection_add_tensor_raw_57428f978a1a71a2(struct sm
 }
 
 
-struct smd_error *_wrap_smd_collection_remove_tensor_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_remove_tensor_raw_ac7dad27fcb2d19f(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3068,7 +3152,7 @@ struct smd_error *_wrap_smd_collection_remove_tensor_raw_57428f978a1a71a2(struct
 }
 
 
-intgo _wrap_smd_collection_has_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+intgo _wrap_smd_collection_has_raw_ac7dad27fcb2d19f(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3090,7 +3174,7 @@ intgo _wrap_smd_collection_has_raw_57428f978a1a71a2(struct smd_collection *_swig
 }
 
 
-struct smd_error *_wrap_smd_collection_set_save_config_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_save_config_raw_ac7dad27fcb2d19f(struct smd_collection *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3105,7 +3189,7 @@ struct smd_error *_wrap_smd_collection_set_save_config_raw_57428f978a1a71a2(stru
 }
 
 
-struct smd_error *_wrap_smd_collection_set_reduction_config_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_reduction_config_raw_ac7dad27fcb2d19f(struct smd_collection *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3120,7 +3204,7 @@ struct smd_error *_wrap_smd_collection_set_reduction_config_raw_57428f978a1a71a2
 }
 
 
-struct smd_error *_wrap_smd_collection_set_save_histogram_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_save_histogram_raw_ac7dad27fcb2d19f(struct smd_collection *_swig_go_0, intgo _swig_go_1) {
   smd_collection *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3135,7 +3219,7 @@ struct smd_error *_wrap_smd_collection_set_save_histogram_raw_57428f978a1a71a2(s
 }
 
 
-intgo _wrap_smd_collection_save_histogram_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0) {
+intgo _wrap_smd_collection_save_histogram_raw_ac7dad27fcb2d19f(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3148,7 +3232,7 @@ intgo _wrap_smd_collection_save_histogram_raw_57428f978a1a71a2(struct smd_collec
 }
 
 
-struct smd_error *_wrap_smd_collection_regexes_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_regexes_raw_ac7dad27fcb2d19f(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3163,7 +3247,7 @@ struct smd_error *_wrap_smd_collection_regexes_raw_57428f978a1a71a2(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_tensors_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_tensors_raw_ac7dad27fcb2d19f(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3178,7 +3262,7 @@ struct smd_error *_wrap_smd_collection_tensors_raw_57428f978a1a71a2(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_save_config_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_save_config_raw_ac7dad27fcb2d19f(struct smd_collection *_swig_go_0, struct smd_save_config **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3193,7 +3277,7 @@ struct smd_error *_wrap_smd_collection_save_config_raw_57428f978a1a71a2(struct s
 }
 
 
-struct smd_error *_wrap_smd_collection_reduction_config_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_reduction_config_raw_ac7dad27fcb2d19f(struct smd_collection *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3208,7 +3292,7 @@ struct smd_error *_wrap_smd_collection_reduction_config_raw_57428f978a1a71a2(str
 }
 
 
-struct smd_error *_wrap_smd_collection_to_json_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_to_json_raw_ac7dad27fcb2d19f(struct smd_collection *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3223,7 +3307,7 @@ struct smd_error *_wrap_smd_collection_to_json_raw_57428f978a1a71a2(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_from_json_raw_57428f978a1a71a2(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_from_json_raw_ac7dad27fcb2d19f(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
   char *arg1 = 0 ;
   smd_collection **arg2 = 0 ;
   char *temp1 ;
@@ -3245,7 +3329,7 @@ struct smd_error *_wrap_smd_collection_from_json_raw_57428f978a1a71a2(_gostring_
 }
 
 
-void _wrap_smd_collection_free_raw_57428f978a1a71a2(struct smd_collection *_swig_go_0) {
+void _wrap_smd_collection_free_raw_ac7dad27fcb2d19f(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   
   arg1 = *(smd_collection **)&_swig_go_0; 
@@ -3255,7 +3339,7 @@ void _wrap_smd_collection_free_raw_57428f978a1a71a2(struct smd_collection *_swig
 }
 
 
-struct smd_error *_wrap_smd_hook_options_new_raw_57428f978a1a71a2(struct smd_hook_options **_swig_go_0) {
+struct smd_error *_wrap_smd_hook_options_new_raw_ac7dad27fcb2d19f(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3268,7 +3352,7 @@ struct smd_error *_wrap_smd_hook_options_new_raw_57428f978a1a71a2(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_set_raw_ac7dad27fcb2d19f(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -3299,7 +3383,7 @@ struct smd_error *_wrap_smd_hook_options_set_raw_57428f978a1a71a2(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_load_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_load_raw_ac7dad27fcb2d19f(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3321,7 +3405,7 @@ struct smd_error *_wrap_smd_hook_options_load_raw_57428f978a1a71a2(struct smd_ho
 }
 
 
-struct smd_error *_wrap_smd_hook_options_get_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_get_raw_ac7dad27fcb2d19f(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_text **arg3 = 0 ;
@@ -3345,7 +3429,7 @@ struct smd_error *_wrap_smd_hook_options_get_raw_57428f978a1a71a2(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_regexes_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_regexes_raw_ac7dad27fcb2d19f(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3360,7 +3444,7 @@ struct smd_error *_wrap_smd_hook_options_regexes_raw_57428f978a1a71a2(struct smd
 }
 
 
-struct smd_error *_wrap_smd_hook_options_collections_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_collections_raw_ac7dad27fcb2d19f(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3375,7 +3459,7 @@ struct smd_error *_wrap_smd_hook_options_collections_raw_57428f978a1a71a2(struct
 }
 
 
-struct smd_error *_wrap_smd_hook_options_collection_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_collection_raw_ac7dad27fcb2d19f(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -3399,7 +3483,7 @@ struct smd_error *_wrap_smd_hook_options_collection_raw_57428f978a1a71a2(struct 
 }
 
 
-struct smd_error *_wrap_smd_hook_options_save_config_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_save_config_raw_ac7dad27fcb2d19f(struct smd_hook_options *_swig_go_0, struct smd_save_config **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3414,7 +3498,7 @@ struct smd_error *_wrap_smd_hook_options_save_config_raw_57428f978a1a71a2(struct
 }
 
 
-struct smd_error *_wrap_smd_hook_options_reduction_config_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_reduction_config_raw_ac7dad27fcb2d19f(struct smd_hook_options *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3429,7 +3513,7 @@ struct smd_error *_wrap_smd_hook_options_reduction_config_raw_57428f978a1a71a2(s
 }
 
 
-struct smd_error *_wrap_smd_hook_options_include_regex_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_include_regex_raw_ac7dad27fcb2d19f(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3451,7 +3535,7 @@ struct smd_error *_wrap_smd_hook_options_include_regex_raw_57428f978a1a71a2(stru
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_save_config_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_set_save_config_raw_ac7dad27fcb2d19f(struct smd_hook_options *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3466,7 +3550,7 @@ struct smd_error *_wrap_smd_hook_options_set_save_config_raw_57428f978a1a71a2(st
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_ac7dad27fcb2d19f(struct smd_hook_options *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3481,7 +3565,7 @@ struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_57428f978a1a71
 }
 
 
-struct smd_error *_wrap_smd_hook_options_add_collection_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0, struct smd_collection *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_add_collection_raw_ac7dad27fcb2d19f(struct smd_hook_options *_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3496,7 +3580,7 @@ struct smd_error *_wrap_smd_hook_options_add_collection_raw_57428f978a1a71a2(str
 }
 
 
-void _wrap_smd_hook_options_free_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0) {
+void _wrap_smd_hook_options_free_raw_ac7dad27fcb2d19f(struct smd_hook_options *_swig_go_0) {
   smd_hook_options *arg1 = 0 ;
   
   arg1 = *(smd_hook_options **)&_swig_go_0; 
@@ -3506,7 +3590,264 @@ void _wrap_smd_hook_options_free_raw_57428f978a1a71a2(struct smd_hook_options *_
 }
 
 
-struct smd_error *_wrap_smd_hook_new_raw_57428f978a1a71a2(struct smd_hook_options *_swig_go_0, struct smd_hook **_swig_go_1) {
+_gostring_ _wrap_smd_action_name_raw_ac7dad27fcb2d19f(intgo _swig_go_0) {
+  smd_action arg1 ;
+  char *result = 0 ;
+  _gostring_ _swig_go_result;
+  
+  arg1 = (smd_action)_swig_go_0; 
+  
+  result = (char *)smd_action_name(arg1);
+  _swig_go_result = Swig_AllocateString((char*)result, result ? strlen((char*)result) : 0); 
+  return _swig_go_result;
+}
+
+
+_gostring_ _wrap_smd_rule_status_name_raw_ac7dad27fcb2d19f(intgo _swig_go_0) {
+  smd_rule_status arg1 ;
+  char *result = 0 ;
+  _gostring_ _swig_go_result;
+  
+  arg1 = (smd_rule_status)_swig_go_0; 
+  
+  result = (char *)smd_rule_status_name(arg1);
+  _swig_go_result = Swig_AllocateString((char*)result, result ? strlen((char*)result) : 0); 
+  return _swig_go_result;
+}
+
+
+long long _wrap_smd_findings_count_raw_ac7dad27fcb2d19f(struct smd_findings *_swig_go_0) {
+  smd_findings *arg1 = 0 ;
+  size_t result;
+  long long _swig_go_result;
+  
+  arg1 = *(smd_findings **)&_swig_go_0; 
+  
+  result = smd_findings_count((struct smd_findings const *)arg1);
+  _swig_go_result = result; 
+  return _swig_go_result;
+}
+
+
+struct smd_finding *_wrap_smd_findings_get_raw_ac7dad27fcb2d19f(struct smd_findings *_swig_go_0, long long _swig_go_1) {
+  smd_findings *arg1 = 0 ;
+  size_t arg2 ;
+  smd_finding *result = 0 ;
+  struct smd_finding *_swig_go_result;
+  
+  arg1 = *(smd_findings **)&_swig_go_0; 
+  arg2 = (size_t)_swig_go_1; 
+  
+  result = (smd_finding *)smd_findings_get((struct smd_findings const *)arg1,arg2);
+  *(smd_finding **)&_swig_go_result = (smd_finding *)result; 
+  return _swig_go_result;
+}
+
+
+void _wrap_smd_findings_free_raw_ac7dad27fcb2d19f(struct smd_findings *_swig_go_0) {
+  smd_findings *arg1 = 0 ;
+  
+  arg1 = *(smd_findings **)&_swig_go_0; 
+  
+  smd_findings_free(arg1);
+  
+}
+
+
+long long _wrap_smd_rule_results_count_raw_ac7dad27fcb2d19f(struct smd_rule_results *_swig_go_0) {
+  smd_rule_results *arg1 = 0 ;
+  size_t result;
+  long long _swig_go_result;
+  
+  arg1 = *(smd_rule_results **)&_swig_go_0; 
+  
+  result = smd_rule_results_count((struct smd_rule_results const *)arg1);
+  _swig_go_result = result; 
+  return _swig_go_result;
+}
+
+
+struct smd_rule_result *_wrap_smd_rule_results_get_raw_ac7dad27fcb2d19f(struct smd_rule_results *_swig_go_0, long long _swig_go_1) {
+  smd_rule_results *arg1 = 0 ;
+  size_t arg2 ;
+  smd_rule_result *result = 0 ;
+  struct smd_rule_result *_swig_go_result;
+  
+  arg1 = *(smd_rule_results **)&_swig_go_0; 
+  arg2 = (size_t)_swig_go_1; 
+  
+  result = (smd_rule_result *)smd_rule_results_get((struct smd_rule_results const *)arg1,arg2);
+  *(smd_rule_result **)&_swig_go_result = (smd_rule_result *)result; 
+  return _swig_go_result;
+}
+
+
+void _wrap_smd_rule_results_free_raw_ac7dad27fcb2d19f(struct smd_rule_results *_swig_go_0) {
+  smd_rule_results *arg1 = 0 ;
+  
+  arg1 = *(smd_rule_results **)&_swig_go_0; 
+  
+  smd_rule_results_free(arg1);
+  
+}
+
+
+long long _wrap_smd_builtin_rule_count_raw_ac7dad27fcb2d19f() {
+  size_t result;
+  long long _swig_go_result;
+  
+  
+  result = smd_builtin_rule_count();
+  _swig_go_result = result; 
+  return _swig_go_result;
+}
+
+
+struct smd_rule_info *_wrap_smd_builtin_rule_raw_ac7dad27fcb2d19f(long long _swig_go_0) {
+  size_t arg1 ;
+  smd_rule_info *result = 0 ;
+  struct smd_rule_info *_swig_go_result;
+  
+  arg1 = (size_t)_swig_go_0; 
+  
+  result = (smd_rule_info *)smd_builtin_rule(arg1);
+  *(smd_rule_info **)&_swig_go_result = (smd_rule_info *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_rule_set_new_raw_ac7dad27fcb2d19f(_gostring_ _swig_go_0, struct smd_rule_set **_swig_go_1) {
+  char *arg1 = 0 ;
+  smd_rule_set **arg2 = 0 ;
+  char *temp1 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  
+  temp1 = (char *)malloc(_swig_go_0.n + 1);
+  memcpy(temp1, _swig_go_0.p, _swig_go_0.n);
+  temp1[_swig_go_0.n] = '\0';
+  arg1 = (char *)temp1;
+  
+  arg2 = *(smd_rule_set ***)&_swig_go_1; 
+  
+  result = (struct smd_error *)smd_rule_set_new((char const *)arg1,arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg1); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_rule_set_add_raw_ac7dad27fcb2d19f(struct smd_rule_set *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, intgo _swig_go_3) {
+  smd_rule_set *arg1 = 0 ;
+  char *arg2 = 0 ;
+  char *arg3 = 0 ;
+  smd_action arg4 ;
+  char *temp2 ;
+  char *temp3 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_rule_set **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  
+  temp3 = (char *)malloc(_swig_go_2.n + 1);
+  memcpy(temp3, _swig_go_2.p, _swig_go_2.n);
+  temp3[_swig_go_2.n] = '\0';
+  arg3 = (char *)temp3;
+  
+  arg4 = (smd_action)_swig_go_3; 
+  
+  result = (struct smd_error *)smd_rule_set_add(arg1,(char const *)arg2,(char const *)arg3,arg4);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg2); 
+  free((char *)arg3); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_rule_set_set_save_config_raw_ac7dad27fcb2d19f(struct smd_rule_set *_swig_go_0, struct smd_save_config *_swig_go_1) {
+  smd_rule_set *arg1 = 0 ;
+  smd_save_config *arg2 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_rule_set **)&_swig_go_0; 
+  arg2 = *(smd_save_config **)&_swig_go_1; 
+  
+  result = (struct smd_error *)smd_rule_set_set_save_config(arg1,(struct smd_save_config const *)arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_rule_set_evaluate_raw_ac7dad27fcb2d19f(struct smd_rule_set *_swig_go_0, struct smd_trial *_swig_go_1, long long _swig_go_2, long long _swig_go_3, intgo _swig_go_4, struct smd_findings **_swig_go_5) {
+  smd_rule_set *arg1 = 0 ;
+  smd_trial *arg2 = 0 ;
+  int64_t arg3 ;
+  int64_t arg4 ;
+  uint32_t arg5 ;
+  smd_findings **arg6 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_rule_set **)&_swig_go_0; 
+  arg2 = *(smd_trial **)&_swig_go_1; 
+  arg3 = (int64_t)_swig_go_2; 
+  arg4 = (int64_t)_swig_go_3; 
+  arg5 = (uint32_t)_swig_go_4; 
+  arg6 = *(smd_findings ***)&_swig_go_5; 
+  
+  result = (struct smd_error *)smd_rule_set_evaluate(arg1,arg2,arg3,arg4,arg5,arg6);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_rule_set_results_raw_ac7dad27fcb2d19f(struct smd_rule_set *_swig_go_0, struct smd_rule_results **_swig_go_1) {
+  smd_rule_set *arg1 = 0 ;
+  smd_rule_results **arg2 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_rule_set **)&_swig_go_0; 
+  arg2 = *(smd_rule_results ***)&_swig_go_1; 
+  
+  result = (struct smd_error *)smd_rule_set_results((struct smd_rule_set const *)arg1,arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_rule_set_reset_raw_ac7dad27fcb2d19f(struct smd_rule_set *_swig_go_0) {
+  smd_rule_set *arg1 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_rule_set **)&_swig_go_0; 
+  
+  result = (struct smd_error *)smd_rule_set_reset(arg1);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+void _wrap_smd_rule_set_free_raw_ac7dad27fcb2d19f(struct smd_rule_set *_swig_go_0) {
+  smd_rule_set *arg1 = 0 ;
+  
+  arg1 = *(smd_rule_set **)&_swig_go_0; 
+  
+  smd_rule_set_free(arg1);
+  
+}
+
+
+struct smd_error *_wrap_smd_hook_new_raw_ac7dad27fcb2d19f(struct smd_hook_options *_swig_go_0, struct smd_hook **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_hook **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3521,7 +3862,7 @@ struct smd_error *_wrap_smd_hook_new_raw_57428f978a1a71a2(struct smd_hook_option
 }
 
 
-struct smd_error *_wrap_smd_hook_flush_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_hook_flush_raw_ac7dad27fcb2d19f(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3536,7 +3877,7 @@ struct smd_error *_wrap_smd_hook_flush_raw_57428f978a1a71a2(struct smd_hook *_sw
 }
 
 
-struct smd_error *_wrap_smd_hook_close_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_close_raw_ac7dad27fcb2d19f(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3549,7 +3890,7 @@ struct smd_error *_wrap_smd_hook_close_raw_57428f978a1a71a2(struct smd_hook *_sw
 }
 
 
-void _wrap_smd_hook_free_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0) {
+void _wrap_smd_hook_free_raw_ac7dad27fcb2d19f(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   
   arg1 = *(smd_hook **)&_swig_go_0; 
@@ -3559,7 +3900,7 @@ void _wrap_smd_hook_free_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_set_mode_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_hook_set_mode_raw_ac7dad27fcb2d19f(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_mode arg2 ;
   struct smd_error *result = 0 ;
@@ -3574,7 +3915,7 @@ struct smd_error *_wrap_smd_hook_set_mode_raw_57428f978a1a71a2(struct smd_hook *
 }
 
 
-intgo _wrap_smd_hook_mode_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_mode_raw_ac7dad27fcb2d19f(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_mode result;
   intgo _swig_go_result;
@@ -3587,7 +3928,7 @@ intgo _wrap_smd_hook_mode_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_begin_step_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0, long long *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_begin_step_raw_ac7dad27fcb2d19f(struct smd_hook *_swig_go_0, long long *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   int64_t *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3602,7 +3943,7 @@ struct smd_error *_wrap_smd_hook_begin_step_raw_57428f978a1a71a2(struct smd_hook
 }
 
 
-struct smd_error *_wrap_smd_hook_end_step_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_end_step_raw_ac7dad27fcb2d19f(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3615,7 +3956,20 @@ struct smd_error *_wrap_smd_hook_end_step_raw_57428f978a1a71a2(struct smd_hook *
 }
 
 
-struct smd_error *_wrap_smd_hook_add_to_step_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0, struct smd_strings *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_discard_step_raw_ac7dad27fcb2d19f(struct smd_hook *_swig_go_0) {
+  smd_hook *arg1 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_hook **)&_swig_go_0; 
+  
+  result = (struct smd_error *)smd_hook_discard_step(arg1);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_hook_add_to_step_raw_ac7dad27fcb2d19f(struct smd_hook *_swig_go_0, struct smd_strings *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3630,7 +3984,7 @@ struct smd_error *_wrap_smd_hook_add_to_step_raw_57428f978a1a71a2(struct smd_hoo
 }
 
 
-long long _wrap_smd_hook_step_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+long long _wrap_smd_hook_step_raw_ac7dad27fcb2d19f(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t result;
@@ -3645,7 +3999,7 @@ long long _wrap_smd_hook_step_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0, 
 }
 
 
-intgo _wrap_smd_hook_wants_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
+intgo _wrap_smd_hook_wants_raw_ac7dad27fcb2d19f(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3667,7 +4021,7 @@ intgo _wrap_smd_hook_wants_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0, _go
 }
 
 
-intgo _wrap_smd_hook_saves_step_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_saves_step_raw_ac7dad27fcb2d19f(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3680,7 +4034,7 @@ intgo _wrap_smd_hook_saves_step_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0
 }
 
 
-struct smd_error *_wrap_smd_hook_collection_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_collection_raw_ac7dad27fcb2d19f(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -3704,7 +4058,31 @@ struct smd_error *_wrap_smd_hook_collection_raw_57428f978a1a71a2(struct smd_hook
 }
 
 
-struct smd_error *_wrap_smd_hook_add_collection_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0, struct smd_collection *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_ensure_collection_raw_ac7dad27fcb2d19f(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+  smd_hook *arg1 = 0 ;
+  char *arg2 = 0 ;
+  smd_collection **arg3 = 0 ;
+  char *temp2 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_hook **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  arg3 = *(smd_collection ***)&_swig_go_2; 
+  
+  result = (struct smd_error *)smd_hook_ensure_collection(arg1,(char const *)arg2,arg3);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg2); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_hook_add_collection_raw_ac7dad27fcb2d19f(struct smd_hook *_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3719,7 +4097,7 @@ struct smd_error *_wrap_smd_hook_add_collection_raw_57428f978a1a71a2(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_hook_collections_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_collections_raw_ac7dad27fcb2d19f(struct smd_hook *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3734,7 +4112,7 @@ struct smd_error *_wrap_smd_hook_collections_raw_57428f978a1a71a2(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_export_collections_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_export_collections_raw_ac7dad27fcb2d19f(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3747,7 +4125,7 @@ struct smd_error *_wrap_smd_hook_export_collections_raw_57428f978a1a71a2(struct 
 }
 
 
-intgo _wrap_smd_hook_is_recording_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_is_recording_raw_ac7dad27fcb2d19f(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3760,7 +4138,7 @@ intgo _wrap_smd_hook_is_recording_raw_57428f978a1a71a2(struct smd_hook *_swig_go
 }
 
 
-long long _wrap_smd_hook_count_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
+long long _wrap_smd_hook_count_raw_ac7dad27fcb2d19f(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3782,7 +4160,50 @@ long long _wrap_smd_hook_count_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0,
 }
 
 
-struct smd_error *_wrap_smd_trial_options_new_raw_57428f978a1a71a2(struct smd_trial_options **_swig_go_0) {
+struct smd_error *_wrap_smd_hook_attach_raw_ac7dad27fcb2d19f(struct smd_hook *_swig_go_0, struct smd_rule_set *_swig_go_1) {
+  smd_hook *arg1 = 0 ;
+  smd_rule_set *arg2 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_hook **)&_swig_go_0; 
+  arg2 = *(smd_rule_set **)&_swig_go_1; 
+  
+  result = (struct smd_error *)smd_hook_attach(arg1,arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+intgo _wrap_smd_hook_action_raw_ac7dad27fcb2d19f(struct smd_hook *_swig_go_0) {
+  smd_hook *arg1 = 0 ;
+  smd_action result;
+  intgo _swig_go_result;
+  
+  arg1 = *(smd_hook **)&_swig_go_0; 
+  
+  result = (smd_action)smd_hook_action((struct smd_hook const *)arg1);
+  _swig_go_result = result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_hook_take_findings_raw_ac7dad27fcb2d19f(struct smd_hook *_swig_go_0, struct smd_findings **_swig_go_1) {
+  smd_hook *arg1 = 0 ;
+  smd_findings **arg2 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_hook **)&_swig_go_0; 
+  arg2 = *(smd_findings ***)&_swig_go_1; 
+  
+  result = (struct smd_error *)smd_hook_take_findings(arg1,arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_trial_options_new_raw_ac7dad27fcb2d19f(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3795,7 +4216,7 @@ struct smd_error *_wrap_smd_trial_options_new_raw_57428f978a1a71a2(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_options_set_raw_57428f978a1a71a2(struct smd_trial_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_trial_options_set_raw_ac7dad27fcb2d19f(struct smd_trial_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_trial_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -3826,7 +4247,7 @@ struct smd_error *_wrap_smd_trial_options_set_raw_57428f978a1a71a2(struct smd_tr
 }
 
 
-void _wrap_smd_trial_options_free_raw_57428f978a1a71a2(struct smd_trial_options *_swig_go_0) {
+void _wrap_smd_trial_options_free_raw_ac7dad27fcb2d19f(struct smd_trial_options *_swig_go_0) {
   smd_trial_options *arg1 = 0 ;
   
   arg1 = *(smd_trial_options **)&_swig_go_0; 
@@ -3836,7 +4257,7 @@ void _wrap_smd_trial_options_free_raw_57428f978a1a71a2(struct smd_trial_options 
 }
 
 
-struct smd_error *_wrap_smd_trial_new_raw_57428f978a1a71a2(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_new_raw_ac7dad27fcb2d19f(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
   char *arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   smd_trial **arg3 = 0 ;
@@ -3860,7 +4281,7 @@ struct smd_error *_wrap_smd_trial_new_raw_57428f978a1a71a2(_gostring_ _swig_go_0
 }
 
 
-struct smd_error *_wrap_smd_trial_load_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0) {
+struct smd_error *_wrap_smd_trial_load_raw_ac7dad27fcb2d19f(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3873,7 +4294,7 @@ struct smd_error *_wrap_smd_trial_load_raw_57428f978a1a71a2(struct smd_trial *_s
 }
 
 
-struct smd_error *_wrap_smd_trial_open_raw_57428f978a1a71a2(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_open_raw_ac7dad27fcb2d19f(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
   char *arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   smd_trial **arg3 = 0 ;
@@ -3897,7 +4318,7 @@ struct smd_error *_wrap_smd_trial_open_raw_57428f978a1a71a2(_gostring_ _swig_go_
 }
 
 
-void _wrap_smd_trial_cancel_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0) {
+void _wrap_smd_trial_cancel_raw_ac7dad27fcb2d19f(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   
   arg1 = *(smd_trial **)&_swig_go_0; 
@@ -3907,7 +4328,7 @@ void _wrap_smd_trial_cancel_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0) {
 }
 
 
-void _wrap_smd_trial_free_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0) {
+void _wrap_smd_trial_free_raw_ac7dad27fcb2d19f(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   
   arg1 = *(smd_trial **)&_swig_go_0; 
@@ -3917,7 +4338,7 @@ void _wrap_smd_trial_free_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_trial_path_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0) {
+_gostring_ _wrap_smd_trial_path_raw_ac7dad27fcb2d19f(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3930,7 +4351,7 @@ _gostring_ _wrap_smd_trial_path_raw_57428f978a1a71a2(struct smd_trial *_swig_go_
 }
 
 
-_gostring_ _wrap_smd_trial_name_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0) {
+_gostring_ _wrap_smd_trial_name_raw_ac7dad27fcb2d19f(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3943,7 +4364,7 @@ _gostring_ _wrap_smd_trial_name_raw_57428f978a1a71a2(struct smd_trial *_swig_go_
 }
 
 
-struct smd_error *_wrap_smd_trial_refresh_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0) {
+struct smd_error *_wrap_smd_trial_refresh_raw_ac7dad27fcb2d19f(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3956,7 +4377,7 @@ struct smd_error *_wrap_smd_trial_refresh_raw_57428f978a1a71a2(struct smd_trial 
 }
 
 
-intgo _wrap_smd_trial_set_auto_refresh_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, intgo _swig_go_1) {
+intgo _wrap_smd_trial_set_auto_refresh_raw_ac7dad27fcb2d19f(struct smd_trial *_swig_go_0, intgo _swig_go_1) {
   smd_trial *arg1 = 0 ;
   int32_t arg2 ;
   int32_t result;
@@ -3971,7 +4392,7 @@ intgo _wrap_smd_trial_set_auto_refresh_raw_57428f978a1a71a2(struct smd_trial *_s
 }
 
 
-intgo _wrap_smd_trial_has_ended_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0) {
+intgo _wrap_smd_trial_has_ended_raw_ac7dad27fcb2d19f(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3984,7 +4405,7 @@ intgo _wrap_smd_trial_has_ended_raw_57428f978a1a71a2(struct smd_trial *_swig_go_
 }
 
 
-long long _wrap_smd_trial_last_complete_step_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0) {
+long long _wrap_smd_trial_last_complete_step_raw_ac7dad27fcb2d19f(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -3997,18 +4418,18 @@ long long _wrap_smd_trial_last_complete_step_raw_57428f978a1a71a2(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_steps_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_steps **_swig_go_3) {
+struct smd_error *_wrap_smd_trial_steps_raw_ac7dad27fcb2d19f(struct smd_trial *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_trial *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t arg3 ;
-  smd_steps **arg4 = 0 ;
+  smd_integers **arg4 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
   
   arg1 = *(smd_trial **)&_swig_go_0; 
   arg2 = (smd_mode)_swig_go_1; 
   arg3 = (int32_t)_swig_go_2; 
-  arg4 = *(smd_steps ***)&_swig_go_3; 
+  arg4 = *(smd_integers ***)&_swig_go_3; 
   
   result = (struct smd_error *)smd_trial_steps(arg1,arg2,arg3,arg4);
   *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
@@ -4016,14 +4437,14 @@ struct smd_error *_wrap_smd_trial_steps_raw_57428f978a1a71a2(struct smd_trial *_
 }
 
 
-struct smd_error *_wrap_smd_trial_modes_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, struct smd_steps **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_modes_raw_ac7dad27fcb2d19f(struct smd_trial *_swig_go_0, struct smd_integers **_swig_go_1) {
   smd_trial *arg1 = 0 ;
-  smd_steps **arg2 = 0 ;
+  smd_integers **arg2 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
   
   arg1 = *(smd_trial **)&_swig_go_0; 
-  arg2 = *(smd_steps ***)&_swig_go_1; 
+  arg2 = *(smd_integers ***)&_swig_go_1; 
   
   result = (struct smd_error *)smd_trial_modes(arg1,arg2);
   *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
@@ -4031,18 +4452,18 @@ struct smd_error *_wrap_smd_trial_modes_raw_57428f978a1a71a2(struct smd_trial *_
 }
 
 
-struct smd_error *_wrap_smd_trial_mode_step_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo *_swig_go_2, long long *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_mode_step_raw_ac7dad27fcb2d19f(struct smd_trial *_swig_go_0, long long _swig_go_1, long long *_swig_go_2, intgo *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
-  smd_mode *arg3 = 0 ;
-  int64_t *arg4 = 0 ;
+  int64_t *arg3 = 0 ;
+  smd_mode *arg4 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
   
   arg1 = *(smd_trial **)&_swig_go_0; 
   arg2 = (int64_t)_swig_go_1; 
-  arg3 = *(smd_mode **)&_swig_go_2; 
-  arg4 = *(int64_t **)&_swig_go_3; 
+  arg3 = *(int64_t **)&_swig_go_2; 
+  arg4 = *(smd_mode **)&_swig_go_3; 
   
   result = (struct smd_error *)smd_trial_mode_step(arg1,arg2,arg3,arg4);
   *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
@@ -4050,17 +4471,17 @@ struct smd_error *_wrap_smd_trial_mode_step_raw_57428f978a1a71a2(struct smd_tria
 }
 
 
-struct smd_error *_wrap_smd_trial_global_step_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, intgo _swig_go_1, long long _swig_go_2, long long *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_global_step_raw_ac7dad27fcb2d19f(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long *_swig_go_3) {
   smd_trial *arg1 = 0 ;
-  smd_mode arg2 ;
-  int64_t arg3 ;
+  int64_t arg2 ;
+  smd_mode arg3 ;
   int64_t *arg4 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
   
   arg1 = *(smd_trial **)&_swig_go_0; 
-  arg2 = (smd_mode)_swig_go_1; 
-  arg3 = (int64_t)_swig_go_2; 
+  arg2 = (int64_t)_swig_go_1; 
+  arg3 = (smd_mode)_swig_go_2; 
   arg4 = *(int64_t **)&_swig_go_3; 
   
   result = (struct smd_error *)smd_trial_global_step(arg1,arg2,arg3,arg4);
@@ -4069,7 +4490,7 @@ struct smd_error *_wrap_smd_trial_global_step_raw_57428f978a1a71a2(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_step_state_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_step_state_raw_ac7dad27fcb2d19f(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4088,7 +4509,7 @@ struct smd_error *_wrap_smd_trial_step_state_raw_57428f978a1a71a2(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_wait_for_step_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo _swig_go_3) {
+struct smd_error *_wrap_smd_trial_wait_for_step_raw_ac7dad27fcb2d19f(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo _swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4107,7 +4528,7 @@ struct smd_error *_wrap_smd_trial_wait_for_step_raw_57428f978a1a71a2(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_trial_workers_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_workers_raw_ac7dad27fcb2d19f(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4122,7 +4543,7 @@ struct smd_error *_wrap_smd_trial_workers_raw_57428f978a1a71a2(struct smd_trial 
 }
 
 
-struct smd_error *_wrap_smd_trial_collections_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_collections_raw_ac7dad27fcb2d19f(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4137,7 +4558,7 @@ struct smd_error *_wrap_smd_trial_collections_raw_57428f978a1a71a2(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_collection_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_collection_raw_ac7dad27fcb2d19f(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -4161,7 +4582,7 @@ struct smd_error *_wrap_smd_trial_collection_raw_57428f978a1a71a2(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_tensor_names_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings *_swig_go_3, struct smd_collection *_swig_go_4, struct smd_strings **_swig_go_5) {
+struct smd_error *_wrap_smd_trial_tensor_names_raw_ac7dad27fcb2d19f(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings *_swig_go_3, struct smd_collection *_swig_go_4, struct smd_strings **_swig_go_5) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4184,7 +4605,7 @@ struct smd_error *_wrap_smd_trial_tensor_names_raw_57428f978a1a71a2(struct smd_t
 }
 
 
-struct smd_error *_wrap_smd_trial_tensor_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_tensor **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_tensor_raw_ac7dad27fcb2d19f(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_tensor **_swig_go_2) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_tensor **arg3 = 0 ;
@@ -4208,7 +4629,7 @@ struct smd_error *_wrap_smd_trial_tensor_raw_57428f978a1a71a2(struct smd_trial *
 }
 
 
-struct smd_error *_wrap_smd_trial_prefetch_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, struct smd_strings *_swig_go_1, long long *_swig_go_2, long long _swig_go_3, intgo _swig_go_4) {
+struct smd_error *_wrap_smd_trial_prefetch_raw_ac7dad27fcb2d19f(struct smd_trial *_swig_go_0, struct smd_strings *_swig_go_1, long long *_swig_go_2, long long _swig_go_3, intgo _swig_go_4) {
   smd_trial *arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   int64_t *arg3 = 0 ;
@@ -4229,7 +4650,7 @@ struct smd_error *_wrap_smd_trial_prefetch_raw_57428f978a1a71a2(struct smd_trial
 }
 
 
-struct smd_error *_wrap_smd_trial_export_tensorboard_raw_57428f978a1a71a2(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_trial_export_tensorboard_raw_ac7dad27fcb2d19f(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -4251,7 +4672,7 @@ struct smd_error *_wrap_smd_trial_export_tensorboard_raw_57428f978a1a71a2(struct
 }
 
 
-_gostring_ _wrap_smd_tensor_name_raw_57428f978a1a71a2(struct smd_tensor *_swig_go_0) {
+_gostring_ _wrap_smd_tensor_name_raw_ac7dad27fcb2d19f(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4264,7 +4685,7 @@ _gostring_ _wrap_smd_tensor_name_raw_57428f978a1a71a2(struct smd_tensor *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_tensor_original_name_raw_57428f978a1a71a2(struct smd_tensor *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_tensor_original_name_raw_ac7dad27fcb2d19f(struct smd_tensor *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_tensor *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4279,18 +4700,18 @@ struct smd_error *_wrap_smd_tensor_original_name_raw_57428f978a1a71a2(struct smd
 }
 
 
-struct smd_error *_wrap_smd_tensor_steps_raw_57428f978a1a71a2(struct smd_tensor *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_steps **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_steps_raw_ac7dad27fcb2d19f(struct smd_tensor *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t arg3 ;
-  smd_steps **arg4 = 0 ;
+  smd_integers **arg4 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
   
   arg1 = *(smd_tensor **)&_swig_go_0; 
   arg2 = (smd_mode)_swig_go_1; 
   arg3 = (int32_t)_swig_go_2; 
-  arg4 = *(smd_steps ***)&_swig_go_3; 
+  arg4 = *(smd_integers ***)&_swig_go_3; 
   
   result = (struct smd_error *)smd_tensor_steps(arg1,arg2,arg3,arg4);
   *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
@@ -4298,20 +4719,20 @@ struct smd_error *_wrap_smd_tensor_steps_raw_57428f978a1a71a2(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_prev_steps_raw_57428f978a1a71a2(struct smd_tensor *_swig_go_0, long long _swig_go_1, long long _swig_go_2, intgo _swig_go_3, struct smd_steps **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_prev_steps_raw_ac7dad27fcb2d19f(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long _swig_go_3, struct smd_integers **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
-  int64_t arg3 ;
-  smd_mode arg4 ;
-  smd_steps **arg5 = 0 ;
+  smd_mode arg3 ;
+  int64_t arg4 ;
+  smd_integers **arg5 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
   
   arg1 = *(smd_tensor **)&_swig_go_0; 
   arg2 = (int64_t)_swig_go_1; 
-  arg3 = (int64_t)_swig_go_2; 
-  arg4 = (smd_mode)_swig_go_3; 
-  arg5 = *(smd_steps ***)&_swig_go_4; 
+  arg3 = (smd_mode)_swig_go_2; 
+  arg4 = (int64_t)_swig_go_3; 
+  arg5 = *(smd_integers ***)&_swig_go_4; 
   
   result = (struct smd_error *)smd_tensor_prev_steps(arg1,arg2,arg3,arg4,arg5);
   *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
@@ -4319,7 +4740,7 @@ struct smd_error *_wrap_smd_tensor_prev_steps_raw_57428f978a1a71a2(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_workers_raw_57428f978a1a71a2(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_workers_raw_ac7dad27fcb2d19f(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4338,7 +4759,7 @@ struct smd_error *_wrap_smd_tensor_workers_raw_57428f978a1a71a2(struct smd_tenso
 }
 
 
-struct smd_error *_wrap_smd_tensor_value_raw_57428f978a1a71a2(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_value **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_value_raw_ac7dad27fcb2d19f(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_value **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4366,12 +4787,12 @@ struct smd_error *_wrap_smd_tensor_value_raw_57428f978a1a71a2(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_shape_raw_57428f978a1a71a2(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_steps **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_shape_raw_ac7dad27fcb2d19f(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_integers **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
   char *arg4 = 0 ;
-  smd_steps **arg5 = 0 ;
+  smd_integers **arg5 = 0 ;
   char *temp4 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4385,7 +4806,7 @@ struct smd_error *_wrap_smd_tensor_shape_raw_57428f978a1a71a2(struct smd_tensor 
   temp4[_swig_go_3.n] = '\0';
   arg4 = (char *)temp4;
   
-  arg5 = *(smd_steps ***)&_swig_go_4; 
+  arg5 = *(smd_integers ***)&_swig_go_4; 
   
   result = (struct smd_error *)smd_tensor_shape(arg1,arg2,arg3,(char const *)arg4,arg5);
   *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
@@ -4394,7 +4815,7 @@ struct smd_error *_wrap_smd_tensor_shape_raw_57428f978a1a71a2(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_reduction_raw_57428f978a1a71a2(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, _gostring_ _swig_go_4, intgo _swig_go_5, struct smd_value **_swig_go_6) {
+struct smd_error *_wrap_smd_tensor_reduction_raw_ac7dad27fcb2d19f(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, _gostring_ _swig_go_4, intgo _swig_go_5, struct smd_value **_swig_go_6) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4433,7 +4854,7 @@ struct smd_error *_wrap_smd_tensor_reduction_raw_57428f978a1a71a2(struct smd_ten
 }
 
 
-struct smd_error *_wrap_smd_tensor_reductions_raw_57428f978a1a71a2(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_reductions_raw_ac7dad27fcb2d19f(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4461,7 +4882,7 @@ struct smd_error *_wrap_smd_tensor_reductions_raw_57428f978a1a71a2(struct smd_te
 }
 
 
-void _wrap_smd_tensor_free_raw_57428f978a1a71a2(struct smd_tensor *_swig_go_0) {
+void _wrap_smd_tensor_free_raw_ac7dad27fcb2d19f(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   
   arg1 = *(smd_tensor **)&_swig_go_0; 
@@ -4471,487 +4892,7 @@ void _wrap_smd_tensor_free_raw_57428f978a1a71a2(struct smd_tensor *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_rule_new_builtin_raw_57428f978a1a71a2(_gostring_ _swig_go_0, _gostring_ _swig_go_1, struct smd_rule **_swig_go_2) {
-  char *arg1 = 0 ;
-  char *arg2 = 0 ;
-  smd_rule **arg3 = 0 ;
-  char *temp1 ;
-  char *temp2 ;
-  struct smd_error *result = 0 ;
-  struct smd_error *_swig_go_result;
-  
-  
-  temp1 = (char *)malloc(_swig_go_0.n + 1);
-  memcpy(temp1, _swig_go_0.p, _swig_go_0.n);
-  temp1[_swig_go_0.n] = '\0';
-  arg1 = (char *)temp1;
-  
-  
-  temp2 = (char *)malloc(_swig_go_1.n + 1);
-  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
-  temp2[_swig_go_1.n] = '\0';
-  arg2 = (char *)temp2;
-  
-  arg3 = *(smd_rule ***)&_swig_go_2; 
-  
-  result = (struct smd_error *)smd_rule_new_builtin((char const *)arg1,(char const *)arg2,arg3);
-  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
-  free((char *)arg1); 
-  free((char *)arg2); 
-  return _swig_go_result;
-}
-
-
-struct smd_error *_wrap_smd_rule_run_raw_57428f978a1a71a2(struct smd_rule *_swig_go_0, struct smd_trial *_swig_go_1, long long _swig_go_2, long long _swig_go_3, intgo _swig_go_4, struct smd_steps **_swig_go_5) {
-  smd_rule *arg1 = 0 ;
-  smd_trial *arg2 = 0 ;
-  int64_t arg3 ;
-  int64_t arg4 ;
-  int32_t arg5 ;
-  smd_steps **arg6 = 0 ;
-  struct smd_error *result = 0 ;
-  struct smd_error *_swig_go_result;
-  
-  arg1 = *(smd_rule **)&_swig_go_0; 
-  arg2 = *(smd_trial **)&_swig_go_1; 
-  arg3 = (int64_t)_swig_go_2; 
-  arg4 = (int64_t)_swig_go_3; 
-  arg5 = (int32_t)_swig_go_4; 
-  arg6 = *(smd_steps ***)&_swig_go_5; 
-  
-  result = (struct smd_error *)smd_rule_run(arg1,arg2,arg3,arg4,arg5,arg6);
-  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
-  return _swig_go_result;
-}
-
-
-_gostring_ _wrap_smd_rule_last_finding_raw_57428f978a1a71a2(struct smd_rule *_swig_go_0) {
-  smd_rule *arg1 = 0 ;
-  char *result = 0 ;
-  _gostring_ _swig_go_result;
-  
-  arg1 = *(smd_rule **)&_swig_go_0; 
-  
-  result = (char *)smd_rule_last_finding((struct smd_rule const *)arg1);
-  _swig_go_result = Swig_AllocateString((char*)result, result ? strlen((char*)result) : 0); 
-  return _swig_go_result;
-}
-
-
-void _wrap_smd_rule_free_raw_57428f978a1a71a2(struct smd_rule *_swig_go_0) {
-  smd_rule *arg1 = 0 ;
-  
-  arg1 = *(smd_rule **)&_swig_go_0; 
-  
-  smd_rule_free(arg1);
-  
-}
-
-
-_gostring_ _wrap_smd_verdict_status_name_raw_57428f978a1a71a2(intgo _swig_go_0) {
-  smd_verdict_status arg1 ;
-  char *result = 0 ;
-  _gostring_ _swig_go_result;
-  
-  arg1 = (smd_verdict_status)_swig_go_0; 
-  
-  result = (char *)smd_verdict_status_name(arg1);
-  _swig_go_result = Swig_AllocateString((char*)result, result ? strlen((char*)result) : 0); 
-  return _swig_go_result;
-}
-
-
-_gostring_ _wrap_smd_action_name_raw_57428f978a1a71a2(intgo _swig_go_0) {
-  smd_action arg1 ;
-  char *result = 0 ;
-  _gostring_ _swig_go_result;
-  
-  arg1 = (smd_action)_swig_go_0; 
-  
-  result = (char *)smd_action_name(arg1);
-  _swig_go_result = Swig_AllocateString((char*)result, result ? strlen((char*)result) : 0); 
-  return _swig_go_result;
-}
-
-
-struct smd_error *_wrap_smd_panel_new_raw_57428f978a1a71a2(_gostring_ _swig_go_0, struct smd_panel **_swig_go_1) {
-  char *arg1 = 0 ;
-  smd_panel **arg2 = 0 ;
-  char *temp1 ;
-  struct smd_error *result = 0 ;
-  struct smd_error *_swig_go_result;
-  
-  
-  temp1 = (char *)malloc(_swig_go_0.n + 1);
-  memcpy(temp1, _swig_go_0.p, _swig_go_0.n);
-  temp1[_swig_go_0.n] = '\0';
-  arg1 = (char *)temp1;
-  
-  arg2 = *(smd_panel ***)&_swig_go_1; 
-  
-  result = (struct smd_error *)smd_panel_new((char const *)arg1,arg2);
-  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
-  free((char *)arg1); 
-  return _swig_go_result;
-}
-
-
-struct smd_error *_wrap_smd_panel_add_raw_57428f978a1a71a2(struct smd_panel *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, intgo _swig_go_3) {
-  smd_panel *arg1 = 0 ;
-  char *arg2 = 0 ;
-  char *arg3 = 0 ;
-  smd_action arg4 ;
-  char *temp2 ;
-  char *temp3 ;
-  struct smd_error *result = 0 ;
-  struct smd_error *_swig_go_result;
-  
-  arg1 = *(smd_panel **)&_swig_go_0; 
-  
-  temp2 = (char *)malloc(_swig_go_1.n + 1);
-  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
-  temp2[_swig_go_1.n] = '\0';
-  arg2 = (char *)temp2;
-  
-  
-  temp3 = (char *)malloc(_swig_go_2.n + 1);
-  memcpy(temp3, _swig_go_2.p, _swig_go_2.n);
-  temp3[_swig_go_2.n] = '\0';
-  arg3 = (char *)temp3;
-  
-  arg4 = (smd_action)_swig_go_3; 
-  
-  result = (struct smd_error *)smd_panel_add(arg1,(char const *)arg2,(char const *)arg3,arg4);
-  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
-  free((char *)arg2); 
-  free((char *)arg3); 
-  return _swig_go_result;
-}
-
-
-struct smd_error *_wrap_smd_panel_set_save_config_raw_57428f978a1a71a2(struct smd_panel *_swig_go_0, struct smd_save_config *_swig_go_1) {
-  smd_panel *arg1 = 0 ;
-  smd_save_config *arg2 = 0 ;
-  struct smd_error *result = 0 ;
-  struct smd_error *_swig_go_result;
-  
-  arg1 = *(smd_panel **)&_swig_go_0; 
-  arg2 = *(smd_save_config **)&_swig_go_1; 
-  
-  result = (struct smd_error *)smd_panel_set_save_config(arg1,(struct smd_save_config const *)arg2);
-  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
-  return _swig_go_result;
-}
-
-
-struct smd_error *_wrap_smd_panel_run_raw_57428f978a1a71a2(struct smd_panel *_swig_go_0, struct smd_trial *_swig_go_1, long long _swig_go_2, long long _swig_go_3, intgo _swig_go_4, struct smd_verdicts **_swig_go_5) {
-  smd_panel *arg1 = 0 ;
-  smd_trial *arg2 = 0 ;
-  int64_t arg3 ;
-  int64_t arg4 ;
-  int32_t arg5 ;
-  smd_verdicts **arg6 = 0 ;
-  struct smd_error *result = 0 ;
-  struct smd_error *_swig_go_result;
-  
-  arg1 = *(smd_panel **)&_swig_go_0; 
-  arg2 = *(smd_trial **)&_swig_go_1; 
-  arg3 = (int64_t)_swig_go_2; 
-  arg4 = (int64_t)_swig_go_3; 
-  arg5 = (int32_t)_swig_go_4; 
-  arg6 = *(smd_verdicts ***)&_swig_go_5; 
-  
-  result = (struct smd_error *)smd_panel_run(arg1,arg2,arg3,arg4,arg5,arg6);
-  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
-  return _swig_go_result;
-}
-
-
-struct smd_error *_wrap_smd_panel_outcomes_raw_57428f978a1a71a2(struct smd_panel *_swig_go_0, struct smd_verdicts **_swig_go_1) {
-  smd_panel *arg1 = 0 ;
-  smd_verdicts **arg2 = 0 ;
-  struct smd_error *result = 0 ;
-  struct smd_error *_swig_go_result;
-  
-  arg1 = *(smd_panel **)&_swig_go_0; 
-  arg2 = *(smd_verdicts ***)&_swig_go_1; 
-  
-  result = (struct smd_error *)smd_panel_outcomes((struct smd_panel const *)arg1,arg2);
-  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
-  return _swig_go_result;
-}
-
-
-void _wrap_smd_panel_free_raw_57428f978a1a71a2(struct smd_panel *_swig_go_0) {
-  smd_panel *arg1 = 0 ;
-  
-  arg1 = *(smd_panel **)&_swig_go_0; 
-  
-  smd_panel_free(arg1);
-  
-}
-
-
-struct smd_error *_wrap_smd_panel_rules_raw_57428f978a1a71a2(struct smd_text **_swig_go_0) {
-  smd_text **arg1 = 0 ;
-  struct smd_error *result = 0 ;
-  struct smd_error *_swig_go_result;
-  
-  arg1 = *(smd_text ***)&_swig_go_0; 
-  
-  result = (struct smd_error *)smd_panel_rules(arg1);
-  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
-  return _swig_go_result;
-}
-
-
-struct smd_error *_wrap_smd_hook_watch_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0, struct smd_panel *_swig_go_1) {
-  smd_hook *arg1 = 0 ;
-  smd_panel *arg2 = 0 ;
-  struct smd_error *result = 0 ;
-  struct smd_error *_swig_go_result;
-  
-  arg1 = *(smd_hook **)&_swig_go_0; 
-  arg2 = *(smd_panel **)&_swig_go_1; 
-  
-  result = (struct smd_error *)smd_hook_watch(arg1,arg2);
-  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
-  return _swig_go_result;
-}
-
-
-intgo _wrap_smd_hook_advice_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0) {
-  smd_hook *arg1 = 0 ;
-  smd_action result;
-  intgo _swig_go_result;
-  
-  arg1 = *(smd_hook **)&_swig_go_0; 
-  
-  result = (smd_action)smd_hook_advice((struct smd_hook const *)arg1);
-  _swig_go_result = result; 
-  return _swig_go_result;
-}
-
-
-struct smd_error *_wrap_smd_hook_take_verdicts_raw_57428f978a1a71a2(struct smd_hook *_swig_go_0, struct smd_verdicts **_swig_go_1) {
-  smd_hook *arg1 = 0 ;
-  smd_verdicts **arg2 = 0 ;
-  struct smd_error *result = 0 ;
-  struct smd_error *_swig_go_result;
-  
-  arg1 = *(smd_hook **)&_swig_go_0; 
-  arg2 = *(smd_verdicts ***)&_swig_go_1; 
-  
-  result = (struct smd_error *)smd_hook_take_verdicts(arg1,arg2);
-  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
-  return _swig_go_result;
-}
-
-
-long long _wrap_smd_verdicts_count_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0) {
-  smd_verdicts *arg1 = 0 ;
-  size_t result;
-  long long _swig_go_result;
-  
-  arg1 = *(smd_verdicts **)&_swig_go_0; 
-  
-  result = smd_verdicts_count((struct smd_verdicts const *)arg1);
-  _swig_go_result = result; 
-  return _swig_go_result;
-}
-
-
-_gostring_ _wrap_smd_verdicts_rule_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
-  smd_verdicts *arg1 = 0 ;
-  size_t arg2 ;
-  char *result = 0 ;
-  _gostring_ _swig_go_result;
-  
-  arg1 = *(smd_verdicts **)&_swig_go_0; 
-  arg2 = (size_t)_swig_go_1; 
-  
-  result = (char *)smd_verdicts_rule((struct smd_verdicts const *)arg1,arg2);
-  _swig_go_result = Swig_AllocateString((char*)result, result ? strlen((char*)result) : 0); 
-  return _swig_go_result;
-}
-
-
-intgo _wrap_smd_verdicts_status_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
-  smd_verdicts *arg1 = 0 ;
-  size_t arg2 ;
-  smd_verdict_status result;
-  intgo _swig_go_result;
-  
-  arg1 = *(smd_verdicts **)&_swig_go_0; 
-  arg2 = (size_t)_swig_go_1; 
-  
-  result = (smd_verdict_status)smd_verdicts_status((struct smd_verdicts const *)arg1,arg2);
-  _swig_go_result = result; 
-  return _swig_go_result;
-}
-
-
-intgo _wrap_smd_verdicts_action_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
-  smd_verdicts *arg1 = 0 ;
-  size_t arg2 ;
-  smd_action result;
-  intgo _swig_go_result;
-  
-  arg1 = *(smd_verdicts **)&_swig_go_0; 
-  arg2 = (size_t)_swig_go_1; 
-  
-  result = (smd_action)smd_verdicts_action((struct smd_verdicts const *)arg1,arg2);
-  _swig_go_result = result; 
-  return _swig_go_result;
-}
-
-
-long long _wrap_smd_verdicts_step_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
-  smd_verdicts *arg1 = 0 ;
-  size_t arg2 ;
-  int64_t result;
-  long long _swig_go_result;
-  
-  arg1 = *(smd_verdicts **)&_swig_go_0; 
-  arg2 = (size_t)_swig_go_1; 
-  
-  result = (int64_t)smd_verdicts_step((struct smd_verdicts const *)arg1,arg2);
-  _swig_go_result = result; 
-  return _swig_go_result;
-}
-
-
-intgo _wrap_smd_verdicts_mode_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
-  smd_verdicts *arg1 = 0 ;
-  size_t arg2 ;
-  smd_mode result;
-  intgo _swig_go_result;
-  
-  arg1 = *(smd_verdicts **)&_swig_go_0; 
-  arg2 = (size_t)_swig_go_1; 
-  
-  result = (smd_mode)smd_verdicts_mode((struct smd_verdicts const *)arg1,arg2);
-  _swig_go_result = result; 
-  return _swig_go_result;
-}
-
-
-long long _wrap_smd_verdicts_mode_step_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
-  smd_verdicts *arg1 = 0 ;
-  size_t arg2 ;
-  int64_t result;
-  long long _swig_go_result;
-  
-  arg1 = *(smd_verdicts **)&_swig_go_0; 
-  arg2 = (size_t)_swig_go_1; 
-  
-  result = (int64_t)smd_verdicts_mode_step((struct smd_verdicts const *)arg1,arg2);
-  _swig_go_result = result; 
-  return _swig_go_result;
-}
-
-
-_gostring_ _wrap_smd_verdicts_worker_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
-  smd_verdicts *arg1 = 0 ;
-  size_t arg2 ;
-  char *result = 0 ;
-  _gostring_ _swig_go_result;
-  
-  arg1 = *(smd_verdicts **)&_swig_go_0; 
-  arg2 = (size_t)_swig_go_1; 
-  
-  result = (char *)smd_verdicts_worker((struct smd_verdicts const *)arg1,arg2);
-  _swig_go_result = Swig_AllocateString((char*)result, result ? strlen((char*)result) : 0); 
-  return _swig_go_result;
-}
-
-
-_gostring_ _wrap_smd_verdicts_tensor_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
-  smd_verdicts *arg1 = 0 ;
-  size_t arg2 ;
-  char *result = 0 ;
-  _gostring_ _swig_go_result;
-  
-  arg1 = *(smd_verdicts **)&_swig_go_0; 
-  arg2 = (size_t)_swig_go_1; 
-  
-  result = (char *)smd_verdicts_tensor((struct smd_verdicts const *)arg1,arg2);
-  _swig_go_result = Swig_AllocateString((char*)result, result ? strlen((char*)result) : 0); 
-  return _swig_go_result;
-}
-
-
-double _wrap_smd_verdicts_value_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
-  smd_verdicts *arg1 = 0 ;
-  size_t arg2 ;
-  double result;
-  double _swig_go_result;
-  
-  arg1 = *(smd_verdicts **)&_swig_go_0; 
-  arg2 = (size_t)_swig_go_1; 
-  
-  result = (double)smd_verdicts_value((struct smd_verdicts const *)arg1,arg2);
-  _swig_go_result = result; 
-  return _swig_go_result;
-}
-
-
-double _wrap_smd_verdicts_limit_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
-  smd_verdicts *arg1 = 0 ;
-  size_t arg2 ;
-  double result;
-  double _swig_go_result;
-  
-  arg1 = *(smd_verdicts **)&_swig_go_0; 
-  arg2 = (size_t)_swig_go_1; 
-  
-  result = (double)smd_verdicts_limit((struct smd_verdicts const *)arg1,arg2);
-  _swig_go_result = result; 
-  return _swig_go_result;
-}
-
-
-_gostring_ _wrap_smd_verdicts_label_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
-  smd_verdicts *arg1 = 0 ;
-  size_t arg2 ;
-  char *result = 0 ;
-  _gostring_ _swig_go_result;
-  
-  arg1 = *(smd_verdicts **)&_swig_go_0; 
-  arg2 = (size_t)_swig_go_1; 
-  
-  result = (char *)smd_verdicts_label((struct smd_verdicts const *)arg1,arg2);
-  _swig_go_result = Swig_AllocateString((char*)result, result ? strlen((char*)result) : 0); 
-  return _swig_go_result;
-}
-
-
-_gostring_ _wrap_smd_verdicts_message_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0, long long _swig_go_1) {
-  smd_verdicts *arg1 = 0 ;
-  size_t arg2 ;
-  char *result = 0 ;
-  _gostring_ _swig_go_result;
-  
-  arg1 = *(smd_verdicts **)&_swig_go_0; 
-  arg2 = (size_t)_swig_go_1; 
-  
-  result = (char *)smd_verdicts_message((struct smd_verdicts const *)arg1,arg2);
-  _swig_go_result = Swig_AllocateString((char*)result, result ? strlen((char*)result) : 0); 
-  return _swig_go_result;
-}
-
-
-void _wrap_smd_verdicts_free_raw_57428f978a1a71a2(struct smd_verdicts *_swig_go_0) {
-  smd_verdicts *arg1 = 0 ;
-  
-  arg1 = *(smd_verdicts **)&_swig_go_0; 
-  
-  smd_verdicts_free(arg1);
-  
-}
-
-
-struct smd_error *_wrap_smd_step_file_open_raw_57428f978a1a71a2(_gostring_ _swig_go_0, long long _swig_go_1, _gostring_ _swig_go_2, struct smd_step_file **_swig_go_3) {
+struct smd_error *_wrap_smd_step_file_open_raw_ac7dad27fcb2d19f(_gostring_ _swig_go_0, long long _swig_go_1, _gostring_ _swig_go_2, struct smd_step_file **_swig_go_3) {
   char *arg1 = 0 ;
   int64_t arg2 ;
   char *arg3 = 0 ;
@@ -4984,13 +4925,13 @@ struct smd_error *_wrap_smd_step_file_open_raw_57428f978a1a71a2(_gostring_ _swig
 }
 
 
-struct smd_error *_wrap_smd_step_file_add_shape_raw_57428f978a1a71a2(struct smd_step_file *_swig_go_0, _gostring_ _swig_go_1, long long *_swig_go_2, intgo _swig_go_3, intgo _swig_go_4, long long _swig_go_5, _gostring_ _swig_go_6) {
+struct smd_error *_wrap_smd_step_file_add_shape_raw_ac7dad27fcb2d19f(struct smd_step_file *_swig_go_0, _gostring_ _swig_go_1, long long *_swig_go_2, intgo _swig_go_3, long long _swig_go_4, intgo _swig_go_5, _gostring_ _swig_go_6) {
   smd_step_file *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t *arg3 = 0 ;
   int32_t arg4 ;
-  smd_mode arg5 ;
-  int64_t arg6 ;
+  int64_t arg5 ;
+  smd_mode arg6 ;
   char *arg7 = 0 ;
   char *temp2 ;
   char *temp7 ;
@@ -5006,8 +4947,8 @@ struct smd_error *_wrap_smd_step_file_add_shape_raw_57428f978a1a71a2(struct smd_
   
   arg3 = *(int64_t **)&_swig_go_2; 
   arg4 = (int32_t)_swig_go_3; 
-  arg5 = (smd_mode)_swig_go_4; 
-  arg6 = (int64_t)_swig_go_5; 
+  arg5 = (int64_t)_swig_go_4; 
+  arg6 = (smd_mode)_swig_go_5; 
   
   temp7 = (char *)malloc(_swig_go_6.n + 1);
   memcpy(temp7, _swig_go_6.p, _swig_go_6.n);
@@ -5023,7 +4964,7 @@ struct smd_error *_wrap_smd_step_file_add_shape_raw_57428f978a1a71a2(struct smd_
 }
 
 
-_gostring_ _wrap_smd_step_file_path_raw_57428f978a1a71a2(struct smd_step_file *_swig_go_0) {
+_gostring_ _wrap_smd_step_file_path_raw_ac7dad27fcb2d19f(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -5036,7 +4977,7 @@ _gostring_ _wrap_smd_step_file_path_raw_57428f978a1a71a2(struct smd_step_file *_
 }
 
 
-struct smd_error *_wrap_smd_step_file_close_raw_57428f978a1a71a2(struct smd_step_file *_swig_go_0) {
+struct smd_error *_wrap_smd_step_file_close_raw_ac7dad27fcb2d19f(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -5049,7 +4990,7 @@ struct smd_error *_wrap_smd_step_file_close_raw_57428f978a1a71a2(struct smd_step
 }
 
 
-void _wrap_smd_step_file_free_raw_57428f978a1a71a2(struct smd_step_file *_swig_go_0) {
+void _wrap_smd_step_file_free_raw_ac7dad27fcb2d19f(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   
   arg1 = *(smd_step_file **)&_swig_go_0; 
@@ -5059,7 +5000,7 @@ void _wrap_smd_step_file_free_raw_57428f978a1a71a2(struct smd_step_file *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_event_file_open_raw_57428f978a1a71a2(_gostring_ _swig_go_0, struct smd_event_file **_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_open_raw_ac7dad27fcb2d19f(_gostring_ _swig_go_0, struct smd_event_file **_swig_go_1) {
   char *arg1 = 0 ;
   smd_event_file **arg2 = 0 ;
   char *temp1 ;
@@ -5081,7 +5022,7 @@ struct smd_error *_wrap_smd_event_file_open_raw_57428f978a1a71a2(_gostring_ _swi
 }
 
 
-struct smd_error *_wrap_smd_event_file_next_raw_57428f978a1a71a2(struct smd_event_file *_swig_go_0, intgo *_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_next_raw_ac7dad27fcb2d19f(struct smd_event_file *_swig_go_0, intgo *_swig_go_1) {
   smd_event_file *arg1 = 0 ;
   int32_t *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5096,7 +5037,7 @@ struct smd_error *_wrap_smd_event_file_next_raw_57428f978a1a71a2(struct smd_even
 }
 
 
-_gostring_ _wrap_smd_event_file_tensor_raw_57428f978a1a71a2(struct smd_event_file *_swig_go_0) {
+_gostring_ _wrap_smd_event_file_tensor_raw_ac7dad27fcb2d19f(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -5109,7 +5050,7 @@ _gostring_ _wrap_smd_event_file_tensor_raw_57428f978a1a71a2(struct smd_event_fil
 }
 
 
-long long _wrap_smd_event_file_step_raw_57428f978a1a71a2(struct smd_event_file *_swig_go_0) {
+long long _wrap_smd_event_file_step_raw_ac7dad27fcb2d19f(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -5122,7 +5063,7 @@ long long _wrap_smd_event_file_step_raw_57428f978a1a71a2(struct smd_event_file *
 }
 
 
-intgo _wrap_smd_event_file_mode_raw_57428f978a1a71a2(struct smd_event_file *_swig_go_0) {
+intgo _wrap_smd_event_file_mode_raw_ac7dad27fcb2d19f(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   smd_mode result;
   intgo _swig_go_result;
@@ -5135,7 +5076,7 @@ intgo _wrap_smd_event_file_mode_raw_57428f978a1a71a2(struct smd_event_file *_swi
 }
 
 
-long long _wrap_smd_event_file_mode_step_raw_57428f978a1a71a2(struct smd_event_file *_swig_go_0) {
+long long _wrap_smd_event_file_mode_step_raw_ac7dad27fcb2d19f(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -5148,7 +5089,7 @@ long long _wrap_smd_event_file_mode_step_raw_57428f978a1a71a2(struct smd_event_f
 }
 
 
-double _wrap_smd_event_file_timestamp_raw_57428f978a1a71a2(struct smd_event_file *_swig_go_0) {
+double _wrap_smd_event_file_timestamp_raw_ac7dad27fcb2d19f(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   double result;
   double _swig_go_result;
@@ -5161,7 +5102,7 @@ double _wrap_smd_event_file_timestamp_raw_57428f978a1a71a2(struct smd_event_file
 }
 
 
-struct smd_error *_wrap_smd_event_file_value_raw_57428f978a1a71a2(struct smd_event_file *_swig_go_0, struct smd_value **_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_value_raw_ac7dad27fcb2d19f(struct smd_event_file *_swig_go_0, struct smd_value **_swig_go_1) {
   smd_event_file *arg1 = 0 ;
   smd_value **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5176,7 +5117,7 @@ struct smd_error *_wrap_smd_event_file_value_raw_57428f978a1a71a2(struct smd_eve
 }
 
 
-void _wrap_smd_event_file_free_raw_57428f978a1a71a2(struct smd_event_file *_swig_go_0) {
+void _wrap_smd_event_file_free_raw_ac7dad27fcb2d19f(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   
   arg1 = *(smd_event_file **)&_swig_go_0; 
@@ -5186,7 +5127,7 @@ void _wrap_smd_event_file_free_raw_57428f978a1a71a2(struct smd_event_file *_swig
 }
 
 
-struct smd_error *_wrap_smd_collections_to_json_raw_57428f978a1a71a2(smd_collection **_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_text **_swig_go_3) {
+struct smd_error *_wrap_smd_collections_to_json_raw_ac7dad27fcb2d19f(smd_collection **_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_text **_swig_go_3) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   int32_t arg3 ;
@@ -5205,7 +5146,7 @@ struct smd_error *_wrap_smd_collections_to_json_raw_57428f978a1a71a2(smd_collect
 }
 
 
-struct smd_error *_wrap_smd_store_check_raw_57428f978a1a71a2(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_store_report **_swig_go_2) {
+struct smd_error *_wrap_smd_store_check_raw_ac7dad27fcb2d19f(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_store_report **_swig_go_2) {
   char *arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   smd_store_report **arg3 = 0 ;
@@ -5229,7 +5170,7 @@ struct smd_error *_wrap_smd_store_check_raw_57428f978a1a71a2(_gostring_ _swig_go
 }
 
 
-long long _wrap_smd_store_report_count_raw_57428f978a1a71a2(struct smd_store_report *_swig_go_0) {
+long long _wrap_smd_store_report_count_raw_ac7dad27fcb2d19f(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -5242,7 +5183,7 @@ long long _wrap_smd_store_report_count_raw_57428f978a1a71a2(struct smd_store_rep
 }
 
 
-_gostring_ _wrap_smd_store_report_name_raw_57428f978a1a71a2(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_store_report_name_raw_ac7dad27fcb2d19f(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -5257,7 +5198,7 @@ _gostring_ _wrap_smd_store_report_name_raw_57428f978a1a71a2(struct smd_store_rep
 }
 
 
-intgo _wrap_smd_store_report_code_raw_57428f978a1a71a2(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+intgo _wrap_smd_store_report_code_raw_ac7dad27fcb2d19f(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   smd_code result;
@@ -5272,7 +5213,7 @@ intgo _wrap_smd_store_report_code_raw_57428f978a1a71a2(struct smd_store_report *
 }
 
 
-_gostring_ _wrap_smd_store_report_message_raw_57428f978a1a71a2(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_store_report_message_raw_ac7dad27fcb2d19f(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -5287,12 +5228,164 @@ _gostring_ _wrap_smd_store_report_message_raw_57428f978a1a71a2(struct smd_store_
 }
 
 
-void _wrap_smd_store_report_free_raw_57428f978a1a71a2(struct smd_store_report *_swig_go_0) {
+void _wrap_smd_store_report_free_raw_ac7dad27fcb2d19f(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   
   arg1 = *(smd_store_report **)&_swig_go_0; 
   
   smd_store_report_free(arg1);
+  
+}
+
+
+struct smd_error *_wrap_smd_bucket_open_raw_ac7dad27fcb2d19f(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_bucket **_swig_go_2) {
+  char *arg1 = 0 ;
+  smd_hook_options *arg2 = 0 ;
+  smd_bucket **arg3 = 0 ;
+  char *temp1 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  
+  temp1 = (char *)malloc(_swig_go_0.n + 1);
+  memcpy(temp1, _swig_go_0.p, _swig_go_0.n);
+  temp1[_swig_go_0.n] = '\0';
+  arg1 = (char *)temp1;
+  
+  arg2 = *(smd_hook_options **)&_swig_go_1; 
+  arg3 = *(smd_bucket ***)&_swig_go_2; 
+  
+  result = (struct smd_error *)smd_bucket_open((char const *)arg1,(struct smd_hook_options const *)arg2,arg3);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg1); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_bucket_list_raw_ac7dad27fcb2d19f(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
+  smd_bucket *arg1 = 0 ;
+  char *arg2 = 0 ;
+  char *arg3 = 0 ;
+  char *arg4 = 0 ;
+  smd_strings **arg5 = 0 ;
+  char *temp2 ;
+  char *temp3 ;
+  char *temp4 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_bucket **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  
+  temp3 = (char *)malloc(_swig_go_2.n + 1);
+  memcpy(temp3, _swig_go_2.p, _swig_go_2.n);
+  temp3[_swig_go_2.n] = '\0';
+  arg3 = (char *)temp3;
+  
+  
+  temp4 = (char *)malloc(_swig_go_3.n + 1);
+  memcpy(temp4, _swig_go_3.p, _swig_go_3.n);
+  temp4[_swig_go_3.n] = '\0';
+  arg4 = (char *)temp4;
+  
+  arg5 = *(smd_strings ***)&_swig_go_4; 
+  
+  result = (struct smd_error *)smd_bucket_list((struct smd_bucket const *)arg1,(char const *)arg2,(char const *)arg3,(char const *)arg4,arg5);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg2); 
+  free((char *)arg3); 
+  free((char *)arg4); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_bucket_read_raw_ac7dad27fcb2d19f(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2, long long _swig_go_3, struct smd_text **_swig_go_4) {
+  smd_bucket *arg1 = 0 ;
+  char *arg2 = 0 ;
+  int64_t arg3 ;
+  int64_t arg4 ;
+  smd_text **arg5 = 0 ;
+  char *temp2 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_bucket **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  arg3 = (int64_t)_swig_go_2; 
+  arg4 = (int64_t)_swig_go_3; 
+  arg5 = *(smd_text ***)&_swig_go_4; 
+  
+  result = (struct smd_error *)smd_bucket_read((struct smd_bucket const *)arg1,(char const *)arg2,arg3,arg4,arg5);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg2); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_bucket_write_raw_ac7dad27fcb2d19f(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, void *_swig_go_2, long long _swig_go_3) {
+  smd_bucket *arg1 = 0 ;
+  char *arg2 = 0 ;
+  void *arg3 = 0 ;
+  size_t arg4 ;
+  char *temp2 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_bucket **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  arg3 = *(void **)&_swig_go_2; 
+  arg4 = (size_t)_swig_go_3; 
+  
+  result = (struct smd_error *)smd_bucket_write((struct smd_bucket const *)arg1,(char const *)arg2,(void const *)arg3,arg4);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg2); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_bucket_remove_raw_ac7dad27fcb2d19f(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1) {
+  smd_bucket *arg1 = 0 ;
+  char *arg2 = 0 ;
+  char *temp2 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_bucket **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  
+  result = (struct smd_error *)smd_bucket_remove((struct smd_bucket const *)arg1,(char const *)arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg2); 
+  return _swig_go_result;
+}
+
+
+void _wrap_smd_bucket_free_raw_ac7dad27fcb2d19f(struct smd_bucket *_swig_go_0) {
+  smd_bucket *arg1 = 0 ;
+  
+  arg1 = *(smd_bucket **)&_swig_go_0; 
+  
+  smd_bucket_free(arg1);
   
 }
 

@@ -1,4 +1,4 @@
-/* DLPack capsules, both ways.  The structs are those of the DLPack 1.x ABI. */
+/* Imports and exports DLPack capsules.  The structs are those of the DLPack 1.x ABI. */
 #include <stdlib.h>
 #include <string.h>
 

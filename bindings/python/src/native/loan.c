@@ -1,4 +1,4 @@
-/* Lending Python objects to the library: buffers of any stride, and numbers. */
+/* Lets the library borrow Python objects: buffers of any stride, and numbers. */
 #include <string.h>
 
 #include "native.h"
@@ -38,7 +38,7 @@ static int IsForeignOrder(char order) {
 #endif
 }
 
-/* The element type of a struct-module format, or INVALID for any other element. */
+/* Returns the element type of a struct-module format, or INVALID for any other element. */
 static smd_dtype DtypeOf(const char *format, Py_ssize_t size) {
   if (format == NULL) return SMD_UINT8;
   if (format[0] != '\0' && strchr("@=<>!^", format[0]) != NULL) {
@@ -57,8 +57,8 @@ static smd_dtype DtypeOf(const char *format, Py_ssize_t size) {
   return FloatOf(format[0], size);
 }
 
-/* Whether a buffer without dimensions is a numpy scalar, which is recorded with
- * shape (1,), as Python numbers are, and not an array without dimensions. */
+/* Returns true if a buffer without dimensions is a numpy scalar.  A scalar is recorded with
+ * shape (1,), as Python numbers are; an array without dimensions is not. */
 static int IsNumpyScalar(PyObject *object) {
   static PyObject *generic = NULL;
   if (generic == NULL) {
@@ -80,7 +80,7 @@ static void SetScalar(SmdLoan *loan, smd_dtype dtype) {
   loan->shape[0] = 1;
 }
 
-/* Copies the dimensions; 0 if the strides are not whole elements. */
+/* Copies the dimensions; returns 0 if the strides are not whole elements. */
 static int SetDims(SmdLoan *loan) {
   const Py_buffer *buffer = &loan->buffer;
   int compact = 1;

@@ -1,105 +1,10 @@
-/* The module's functions: recording, reading, and lists and errors as Python objects. */
-#include <string.h>
-
+/* The module and its functions: recording, reading, and results of the library as Python
+ * objects.  No other file calls this one. */
 #include "native.h"
 
-/* Above this size a save copies for longer than other threads should wait for the
- * interpreter lock; below it, giving the lock away costs more than the save. */
+/* A save of more bytes than this releases the interpreter lock, because the copy would make
+ * other threads wait.  For fewer bytes, releasing the lock costs more than the save. */
 static const Py_ssize_t kReleaseBytes = 64 * 1024;
-static const int64_t kReleaseElements = 16 * 1024;
-
-static PyObject *exception_from; /* raw error -> exception */
-static PyObject *value_error;    /* classes for arguments that are refused here */
-static PyObject *type_error;
-static PyObject *mode_keys[4]; /* the ModeKeys members, by mode number - 1 */
-static PyObject *dtype_for;    /* element type number -> numpy dtype */
-static PyObject *dtypes[64];   /* what dtype_for returned */
-
-static void Replace(PyObject **place, PyObject *object) {
-  PyObject *old = *place;
-  *place = Py_NewRef(object);
-  Py_XDECREF(old);
-}
-
-/* configure(exception_from, value_error, type_error, modes, dtype_for) */
-static PyObject *Configure(PyObject *Py_UNUSED(module), PyObject *args) {
-  PyObject *from;
-  PyObject *classes[2];
-  PyObject *modes[4];
-  PyObject *factory;
-  if (!PyArg_ParseTuple(args, "OOO(OOOO)O:configure", &from, &classes[0], &classes[1], &modes[0],
-                        &modes[1], &modes[2], &modes[3], &factory)) {
-    return NULL;
-  }
-  Replace(&exception_from, from);
-  Replace(&value_error, classes[0]);
-  Replace(&type_error, classes[1]);
-  Replace(&dtype_for, factory);
-  for (int i = 0; i < 4; ++i) Replace(&mode_keys[i], modes[i]);
-  Py_RETURN_NONE;
-}
-
-PyObject *SmdNativeException(smd_error *error) {
-  PyObject *handle = SmdNativeWrap(error, SMD_NATIVE_ERROR);
-  PyObject *exception = NULL;
-  if (handle != NULL) exception = PyObject_CallFunctionObjArgs(exception_from, handle, NULL);
-  smd_error_free(error);
-  Py_XDECREF(handle);
-  return exception;
-}
-
-PyObject *SmdNativeRaise(smd_error *error) {
-  PyObject *exception = SmdNativeException(error);
-  if (exception == NULL) return NULL;
-  PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
-  Py_DECREF(exception);
-  return NULL;
-}
-
-PyObject *SmdNativeValueError(void) { return value_error; }
-
-smd_mode SmdNativeMode(PyObject *mode) {
-  if (mode == Py_None) return SMD_MODE_GLOBAL;
-  for (int i = 0; i < 4; ++i) {
-    if (mode == mode_keys[i]) return i + 1;
-  }
-  PyErr_Format(value_error, "%R is not a mode; modes are those of smdebug.modes", mode);
-  return -1;
-}
-
-PyObject *SmdNativeDtype(smd_dtype dtype) {
-  PyObject *number;
-  if (dtype < 0 || (size_t)dtype >= sizeof(dtypes) / sizeof(dtypes[0])) {
-    return PyErr_Format(PyExc_ValueError, "unknown element type %d", (int)dtype);
-  }
-  if (dtypes[dtype] != NULL) return dtypes[dtype];
-  number = PyLong_FromLong(dtype);
-  if (number == NULL) return NULL;
-  dtypes[dtype] = PyObject_CallFunctionObjArgs(dtype_for, number, NULL);
-  Py_DECREF(number);
-  return dtypes[dtype];
-}
-
-void SmdNativeRefuse(const char *expected, PyObject *object) {
-  PyObject *name = PyType_GetName(Py_TYPE(object));
-  if (name == NULL) return;
-  PyErr_Format(type_error, "expected %s, got %U", expected, name);
-  Py_DECREF(name);
-}
-
-const char *SmdNativeName(PyObject *text) {
-  Py_ssize_t size;
-  const char *utf8;
-  if (!PyUnicode_Check(text)) {
-    SmdNativeRefuse("str", text);
-    return NULL;
-  }
-  utf8 = PyUnicode_AsUTF8AndSize(text, &size);
-  if (utf8 == NULL) return NULL;
-  if (strlen(utf8) == (size_t)size) return utf8;
-  PyErr_Format(value_error, "%R holds a NUL character", text);
-  return NULL;
-}
 
 /* ---- errors and lists -------------------------------------------------------- */
 
@@ -121,17 +26,14 @@ static PyObject *TakeText(PyObject *Py_UNUSED(module), PyObject *handle) {
   return result;
 }
 
-PyObject *SmdNativeList(smd_strings *strings) {
-  size_t count = smd_strings_count(strings);
-  PyObject *list = PyList_New((Py_ssize_t)count);
-  for (size_t i = 0; list != NULL && i < count; ++i) {
-    PyObject *text = PyUnicode_DecodeUTF8(smd_strings_get(strings, i),
-                                          (Py_ssize_t)smd_strings_size(strings, i), "replace");
-    /* Takes `text` over, also when it fails. */
-    if (text == NULL || PyList_SetItem(list, (Py_ssize_t)i, text) < 0) Py_CLEAR(list);
-  }
-  smd_strings_free(strings);
-  return list;
+/* take_bytes(text) -> bytes; frees it */
+static PyObject *TakeBytes(PyObject *Py_UNUSED(module), PyObject *handle) {
+  smd_text *text = SmdNativePointer(handle, SMD_NATIVE_TEXT);
+  PyObject *result;
+  if (text == NULL) return NULL;
+  result = PyBytes_FromStringAndSize(smd_text_data(text), (Py_ssize_t)smd_text_size(text));
+  smd_text_free(text);
+  return result;
 }
 
 /* take_strings(strings) -> list[str]; frees them */
@@ -140,43 +42,37 @@ static PyObject *TakeStrings(PyObject *Py_UNUSED(module), PyObject *handle) {
   return strings == NULL ? NULL : SmdNativeList(strings);
 }
 
-/* take_steps(steps) -> list[int]; frees them */
-static PyObject *TakeSteps(PyObject *Py_UNUSED(module), PyObject *handle) {
-  smd_steps *steps = SmdNativePointer(handle, SMD_NATIVE_STEPS);
+/* take_integers(integers) -> list[int]; frees them */
+static PyObject *TakeIntegers(PyObject *Py_UNUSED(module), PyObject *handle) {
+  smd_integers *integers = SmdNativePointer(handle, SMD_NATIVE_INTEGERS);
   PyObject *list;
   const int64_t *data;
   size_t count;
-  if (steps == NULL) return NULL;
-  data = smd_steps_data(steps);
-  count = smd_steps_count(steps);
+  if (integers == NULL) return NULL;
+  data = smd_integers_data(integers);
+  count = smd_integers_count(integers);
   list = PyList_New((Py_ssize_t)count);
   for (size_t i = 0; list != NULL && i < count; ++i) {
-    PyObject *step = PyLong_FromLongLong(data[i]);
-    if (step == NULL || PyList_SetItem(list, (Py_ssize_t)i, step) < 0) Py_CLEAR(list);
+    PyObject *number = PyLong_FromLongLong(data[i]);
+    if (number == NULL || PyList_SetItem(list, (Py_ssize_t)i, number) < 0) Py_CLEAR(list);
   }
-  smd_steps_free(steps);
+  smd_integers_free(integers);
   return list;
 }
 
-/* take_value(value) -> Value; takes it over */
+/* take_value(value) -> Value; takes ownership of the value */
 static PyObject *TakeValue(PyObject *Py_UNUSED(module), PyObject *handle) {
   smd_value *value = SmdNativePointer(handle, SMD_NATIVE_VALUE);
   return value == NULL ? NULL : SmdValueNew(value, 0);
 }
 
-/* take_array(value) -> ndarray; takes it over */
+/* take_array(value) -> ndarray; takes ownership of the value */
 static PyObject *TakeArray(PyObject *Py_UNUSED(module), PyObject *handle) {
   smd_value *value = SmdNativePointer(handle, SMD_NATIVE_VALUE);
   return value == NULL ? NULL : SmdValueToArray(value);
 }
 
 /* ---- recording ---------------------------------------------------------------- */
-
-int SmdNativeHasCount(const char *function, Py_ssize_t count, Py_ssize_t expected) {
-  if (count == expected) return 1;
-  PyErr_Format(PyExc_TypeError, "%s() takes %zd arguments, got %zd", function, expected, count);
-  return 0;
-}
 
 /* wants(hook, name) -> bool */
 static PyObject *Wants(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
@@ -186,7 +82,7 @@ static PyObject *Wants(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ss
   return name == NULL ? NULL : PyBool_FromLong(smd_hook_wants(hook, name));
 }
 
-/* save(hook, name, value) -> True, or False for what is neither buffer nor number */
+/* save(hook, name, value) -> True, or False if the value is neither a buffer nor a number */
 static PyObject *Save(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
   SmdLoan loan;
   smd_hook *hook;
@@ -212,18 +108,7 @@ static PyObject *Save(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssi
   Py_RETURN_TRUE;
 }
 
-smd_error *SmdNativeSave(smd_hook *hook, const char *name, const smd_tensor_view *view) {
-  int64_t elements = 1;
-  smd_error *error;
-  for (int32_t i = 0; i < view->ndim; ++i) elements *= view->shape[i];
-  if (elements < kReleaseElements) return smd_hook_save(hook, name, view);
-  Py_BEGIN_ALLOW_THREADS
-  error = smd_hook_save(hook, name, view);
-  Py_END_ALLOW_THREADS
-  return error;
-}
-
-/* save_dlpack(hook, name, capsule): saves what the capsule lends */
+/* save_dlpack(hook, name, capsule): saves the tensor in the capsule */
 static PyObject *SaveDlpack(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
   smd_tensor_view view = SMD_TENSOR_VIEW_INIT;
   int64_t dims[2 * SMD_MAX_RANK];
@@ -246,10 +131,10 @@ typedef struct {
   smd_tensor *tensor;
   int64_t step;
   smd_mode mode;
-  const char *worker; /* NULL: the first that has it */
+  const char *worker; /* NULL: the first worker that has the tensor */
 } Place;
 
-/* From (tensor, step, mode, worker).  Returns -1 with an exception set. */
+/* Parses (tensor, step, mode, worker).  Returns -1 with an exception set. */
 static int ParsePlace(PyObject *const *args, Place *place) {
   PyObject *step = PyNumber_Index(args[1]);
   if (step == NULL) return -1;
@@ -311,11 +196,12 @@ static PyObject *ReadReduction(PyObject *Py_UNUSED(module), PyObject *const *arg
 /* ---- module --------------------------------------------------------------------- */
 
 static PyMethodDef functions[] = {
-    {"configure", Configure, METH_VARARGS, NULL},
+    {"configure", SmdConfigure, METH_VARARGS, NULL},
     {"check", Check, METH_O, NULL},
     {"take_text", TakeText, METH_O, NULL},
+    {"take_bytes", TakeBytes, METH_O, NULL},
     {"take_strings", TakeStrings, METH_O, NULL},
-    {"take_steps", TakeSteps, METH_O, NULL},
+    {"take_integers", TakeIntegers, METH_O, NULL},
     {"take_value", TakeValue, METH_O, NULL},
     {"take_array", TakeArray, METH_O, NULL},
     {"lend", SMD_NATIVE_FAST(SmdLend), NULL},
@@ -327,6 +213,11 @@ static PyMethodDef functions[] = {
     {"saver", SmdSaver, METH_VARARGS, NULL},
     {"take_number", SMD_NATIVE_FAST(SmdTakeNumber), NULL},
     {"modules_hold", SMD_NATIVE_FAST(SmdModulesHold), NULL},
+    {"take_findings", SmdTakeFindings, METH_O, NULL},
+    {"rule_results", SmdRuleResults, METH_O, NULL},
+    {"builtin_rules", SmdBuiltinRules, METH_NOARGS, NULL},
+    {"evaluate", SmdEvaluate, METH_VARARGS, NULL},
+    {"add_function", SmdAddFunction, METH_VARARGS, NULL},
     {"read_array", SMD_NATIVE_FAST(ReadArray), NULL},
     {"read_value", SMD_NATIVE_FAST(ReadValue), NULL},
     {"read_reduction", SMD_NATIVE_FAST(ReadReduction), NULL},
@@ -334,17 +225,14 @@ static PyMethodDef functions[] = {
 };
 
 int SmdNativeInit(PyObject *module) {
-  /* What is shared here, above all the exceptions, belongs to one interpreter. */
+  /* The module's shared state, such as the exceptions, belongs to one interpreter. */
   if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
     PyErr_SetString(PyExc_ImportError,
                     "smdebug cannot be imported in a subinterpreter; use it in the main one, or "
                     "in a process of its own");
     return -1;
   }
-  exception_from = Py_NewRef(PyExc_RuntimeError);
-  value_error = Py_NewRef(PyExc_ValueError);
-  type_error = Py_NewRef(PyExc_TypeError);
-  dtype_for = Py_NewRef(Py_None);
+  SmdSharedInit();
   if (SmdViewInit(module) < 0 || SmdSaverInit(module) < 0 || SmdValueInit(module) < 0) return -1;
   return PyModule_AddFunctions(module, functions);
 }

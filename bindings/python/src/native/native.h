@@ -14,60 +14,64 @@
 typedef enum {
   SMD_NATIVE_ERROR,
   SMD_NATIVE_HOOK,
-  SMD_NATIVE_STEPS,
+  SMD_NATIVE_INTEGERS,
+  SMD_NATIVE_RULE_SET,
   SMD_NATIVE_STRINGS,
   SMD_NATIVE_TENSOR,
   SMD_NATIVE_TEXT,
+  SMD_NATIVE_TRIAL,
   SMD_NATIVE_VALUE,
   SMD_NATIVE_VIEW
 } SmdNativeKind;
 
-/* The C pointer in a raw handle, or in an object whose `this` is one; NULL with
- * TypeError set for anything else.  Borrowed. */
+/* Returns the C pointer in a raw handle, or in an object whose `this` is one.  Sets TypeError
+ * and returns NULL for any other object.  Borrowed. */
 void *SmdNativePointer(PyObject *object, SmdNativeKind kind);
 
-/* A raw handle for a C pointer, which it does not own. */
+/* Returns a raw handle for a C pointer, which it does not own. */
 PyObject *SmdNativeWrap(void *pointer, SmdNativeKind kind);
 
-/* ---- module.c: what the parts share -------------------------------------- */
+/* ---- shared.c: state that all parts use ----------------------------------- */
 
 /* The two middle entries of a PyMethodDef. */
 #define SMD_NATIVE_FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL
 
-/* Adds functions and types to the module.  Returns -1 with an exception set. */
-int SmdNativeInit(PyObject *module);
+/* Sets defaults, which apply until the package calls configure(). */
+void SmdSharedInit(void);
+PyObject *SmdConfigure(PyObject *module, PyObject *args);
 
-/* The Python exception that stands for `error`, which is freed; NULL with another one set. */
+/* Returns the Python exception for `error` and frees the error; returns NULL with another
+ * exception set. */
 PyObject *SmdNativeException(smd_error *error);
 
-/* Sets the Python exception that stands for `error` and frees it.  Returns NULL. */
+/* Sets the Python exception for `error` and frees the error.  Returns NULL. */
 PyObject *SmdNativeRaise(smd_error *error);
 
-/* The exception class for values refused by this part.  Borrowed. */
+/* Returns the exception class for invalid values.  Borrowed. */
 PyObject *SmdNativeValueError(void);
 
-/* Sets TypeError: `expected` is the name of what `object` should have been. */
+/* Sets TypeError: `expected` names the type that `object` should have. */
 void SmdNativeRefuse(const char *expected, PyObject *object);
 
-/* The strings as a list of str; frees them. */
+/* Returns the strings as a list of str, and frees them. */
 PyObject *SmdNativeList(smd_strings *strings);
 
-/* The mode number of a ModeKeys member (None: GLOBAL), or -1 with ValueError set. */
+/* Returns the mode number of a ModeKeys member (None: GLOBAL), or -1 with ValueError set. */
 smd_mode SmdNativeMode(PyObject *mode);
 
-/* The numpy dtype of an element type.  Borrowed; NULL with an exception set. */
+/* Returns the numpy dtype of an element type.  Borrowed; NULL with an exception set. */
 PyObject *SmdNativeDtype(smd_dtype dtype);
 
-/* UTF-8 of a str without NULs, borrowed from it; NULL with an exception set. */
+/* Returns the UTF-8 of a str without NULs, borrowed from it; NULL with an exception set. */
 const char *SmdNativeName(PyObject *text);
 
-/* Whether a call has as many arguments as it takes; if not, TypeError is set. */
+/* Returns true if a call has the expected number of arguments; sets TypeError otherwise. */
 int SmdNativeHasCount(const char *function, Py_ssize_t count, Py_ssize_t expected);
 
-/* As smd_hook_save; gives the interpreter lock away while it saves a large tensor. */
+/* Like smd_hook_save, but releases the interpreter lock while it saves a large tensor. */
 smd_error *SmdNativeSave(smd_hook *hook, const char *name, const smd_tensor_view *view);
 
-/* ---- loan.c: Python objects lent to the library as views ------------------ */
+/* ---- loan.c: borrowed Python objects as tensor views ----------------------- */
 
 typedef struct {
   smd_tensor_view view;
@@ -83,14 +87,14 @@ typedef struct {
   int64_t strides[SMD_MAX_RANK];
 } SmdLoan;
 
-/* Lends a buffer or a Python number.  `dtype`, if not SMD_DTYPE_INVALID, is what the
- * elements are taken for; it must have their size.  Returns 1 (end the loan with
- * SmdLoanEnd), 0 for what cannot be lent as it is, -1 with an exception set. */
+/* Borrows a buffer or a Python number.  If `dtype` is not SMD_DTYPE_INVALID, the elements are
+ * interpreted as `dtype`, which must have their size.  Returns 1 (return the buffer with
+ * SmdLoanEnd), 0 if the object cannot be borrowed unchanged, -1 with an exception set. */
 int SmdLoanBegin(SmdLoan *loan, PyObject *object, smd_dtype dtype);
 
 void SmdLoanEnd(SmdLoan *loan);
 
-/* ---- view.c: loans that live as Python objects ---------------------------- */
+/* ---- view.c: borrowed buffers as Python objects ---------------------------- */
 
 int SmdViewInit(PyObject *module);
 PyObject *SmdLend(PyObject *module, PyObject *const *args, Py_ssize_t count);
@@ -104,25 +108,38 @@ PyObject *SmdSaver(PyObject *module, PyObject *args);
 PyObject *SmdTakeNumber(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *SmdModulesHold(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
+/* ---- rules.c: rule sets ---------------------------------------------------- */
+
+PyObject *SmdTakeFindings(PyObject *module, PyObject *hook);
+PyObject *SmdRuleResults(PyObject *module, PyObject *set);
+PyObject *SmdBuiltinRules(PyObject *module, PyObject *unused);
+PyObject *SmdEvaluate(PyObject *module, PyObject *args);
+PyObject *SmdAddFunction(PyObject *module, PyObject *args);
+
 /* ---- value.c: read values ------------------------------------------------- */
 
 int SmdValueInit(PyObject *module);
 
-/* A Value object; takes `value` over, also when it fails. */
+/* Returns a Value object; takes ownership of `value`, also if it fails. */
 PyObject *SmdValueNew(smd_value *value, int writable);
 
-/* The value as a numpy array, strings too; takes `value` over.  The array is
- * writable: only for a value nobody else holds. */
+/* Returns the value as a numpy array, strings too; takes ownership of `value`.  The array is
+ * writable, so nobody else may use the value. */
 PyObject *SmdValueToArray(smd_value *value);
 
 /* ---- dlpack.c -------------------------------------------------------------- */
 
-/* A DLPack capsule of the elements: versioned if `major` >= 1, else of the old form. */
+/* Returns a DLPack capsule of the elements: versioned if `major` >= 1, else in the old form. */
 PyObject *SmdDlpackExport(const smd_value *value, long major);
 
-/* Fills a view from the tensor in a DLPack capsule; dims are copied to `dims`, which
- * has room for 2 * SMD_MAX_RANK.  The capsule is not consumed.  Returns -1 with an
- * exception set: BufferError for what is not in host memory or of an unknown type. */
+/* Fills a view from the tensor in a DLPack capsule, and copies its dimensions to `dims`, which
+ * has room for 2 * SMD_MAX_RANK.  The capsule is not consumed.  Returns -1 with an exception
+ * set: BufferError if the tensor is not in host memory or has an unknown type. */
 int SmdDlpackView(PyObject *capsule, smd_tensor_view *view, int64_t *dims);
+
+/* ---- module.c -------------------------------------------------------------- */
+
+/* Adds functions and types to the module.  Returns -1 with an exception set. */
+int SmdNativeInit(PyObject *module);
 
 #endif /* SMDEBUG_PYTHON_NATIVE_H */

@@ -1,24 +1,24 @@
-/* Saver: saves PyTorch tensors by their own word of where they are.  It runs between the
- * operations of a training, which leave little in the cache: each look-up is a wait. */
+/* Saver: saves PyTorch tensors directly from the addresses that they report.  It runs between
+ * the operations of a training, which leave little in the cache, so each look-up is slow. */
 #include <string.h>
 
 #include "native.h"
 
-/* Numbered names that are longer are left. */
+/* Longer numbered names take the slow path. */
 enum { kMostName = 256, kMostDigits = 20 };
 
 typedef struct {
   PyObject_HEAD
   smd_hook *hook;
-  PyObject *owner;  /* of the hook */
-  PyObject *types;  /* tuple of those whose elements may be what their memory holds */
+  PyObject *owner;  /* the owner of the hook */
+  PyObject *types;  /* tuple of the tensor types that may be saved from memory */
   PyObject *dtypes; /* dict: element type numbers by torch.dtype */
-  PyObject *counts; /* dict: how many names of each prefix were given out in the step */
+  PyObject *counts; /* dict: number of names used with each prefix in the step */
 } Saver;
 
 static PyTypeObject *saver_type;
 
-/* What tensors and modules are asked for. */
+/* The names of attributes and methods of tensors and modules. */
 enum { kIsCpu, kIsNeg, kDtype, kDataPtr, kShape, kStride, kParameters, kModules, kAttributes };
 static PyObject *attribute_names[kAttributes];
 
@@ -30,15 +30,15 @@ static PyObject *Call(PyObject *tensor, int method) {
   return PyObject_CallMethodObjArgs(tensor, attribute_names[method], NULL);
 }
 
-/* Whether it is `expected`; takes `object` over.  Returns -1 for NULL. */
+/* Returns 1 if `object` is `expected`, and takes ownership of `object`.  Returns -1 for NULL. */
 static int Is(PyObject *object, PyObject *expected) {
   const int is = object == NULL ? -1 : object == expected;
   Py_XDECREF(object);
   return is;
 }
 
-/* The whole numbers in a tuple, which is taken over.  Returns how many, or -1 with an exception
- * set. */
+/* Reads the integers in a tuple, and takes ownership of the tuple.  Returns their number, or -1
+ * with an exception set. */
 static int32_t TakeNumbers(PyObject *tuple, int64_t *numbers) {
   Py_ssize_t count = tuple == NULL ? -1 : PyTuple_Size(tuple);
   if (count > SMD_MAX_RANK) {
@@ -62,9 +62,9 @@ static int IsOfTypes(const Saver *saver, PyObject *object) {
   return 0;
 }
 
-/* The element type, if elements are what memory holds.  Returns 1, 0 if they are not or the type
- * is not known, -1 with an exception set.  Nobody asks for conjugate elements: they are complex,
- * and no complex type is known.  Sparse tensors have no address. */
+/* Reads the element type if memory holds the elements themselves.  Returns 1; 0 if it does not
+ * or the type is unknown; -1 with an exception set.  Conjugate tensors need no check: they are
+ * complex, and complex types are unknown.  Sparse tensors have no address. */
 static int PlainDtype(const Saver *saver, PyObject *tensor, smd_dtype *dtype) {
   PyObject *type;
   PyObject *number;
@@ -80,8 +80,8 @@ static int PlainDtype(const Saver *saver, PyObject *tensor, smd_dtype *dtype) {
   return 1;
 }
 
-/* Where a tensor is.  Returns 1, 0 if its elements are not what its memory holds, -1 with an
- * exception set. */
+/* Reads the address of a tensor.  Returns 1; 0 if its memory does not hold its elements; -1 with
+ * an exception set. */
 static int ViewOf(const Saver *saver, PyObject *tensor, smd_tensor_view *view, int64_t *dims) {
   PyObject *address;
   int32_t steps;
@@ -99,7 +99,8 @@ static int ViewOf(const Saver *saver, PyObject *tensor, smd_tensor_view *view, i
   return steps == view->ndim && view->data != NULL;
 }
 
-/* Adds what is left to be done to a list, which is made for the first.  `error` may be NULL. */
+/* Adds a remaining tensor to a list, and creates the list for the first one.  `error` may be
+ * NULL. */
 static int Leave(PyObject **rest, const char *name, PyObject *tensor, PyObject *error) {
   PyObject *left = Py_BuildValue("sOO", name, tensor, error == NULL ? Py_None : error);
   int result = -1;
@@ -109,7 +110,7 @@ static int Leave(PyObject **rest, const char *name, PyObject *tensor, PyObject *
   return result;
 }
 
-/* Saves a tensor if it is wanted, or leaves it.  Returns -1 with an exception set. */
+/* Saves a tensor if it is selected.  Returns -1 with an exception set. */
 static int SaveOrLeave(const Saver *saver, const char *name, PyObject *tensor, PyObject **rest) {
   smd_tensor_view view = SMD_TENSOR_VIEW_INIT;
   int64_t dims[2 * SMD_MAX_RANK];
@@ -124,7 +125,7 @@ static int SaveOrLeave(const Saver *saver, const char *name, PyObject *tensor, P
     error = SmdNativeException(failure);
     if (error == NULL) return -1;
   } else if (result < 0) {
-    /* Of a tensor without strides, or one that stands for another, as within torch.func. */
+    /* The tensor has no strides, or stands for another one, as within torch.func. */
     if (!PyErr_ExceptionMatches(PyExc_Exception)) return -1;
     PyErr_Clear();
   }
@@ -133,7 +134,7 @@ static int SaveOrLeave(const Saver *saver, const char *name, PyObject *tensor, P
   return result;
 }
 
-/* `rest`, which is taken over, or None if nothing is left. */
+/* Returns `rest` and takes ownership of it, or returns None if nothing remains. */
 static PyObject *Left(int result, PyObject *rest) {
   if (result < 0) {
     Py_CLEAR(rest);
@@ -143,7 +144,7 @@ static PyObject *Left(int result, PyObject *rest) {
   return rest;
 }
 
-/* save(name, tensor) -> what is left, or None */
+/* save(name, tensor) -> the remaining tensors, or None */
 static PyObject *Save(PyObject *self, PyObject *const *args, Py_ssize_t count) {
   PyObject *rest = NULL;
   const char *name = SmdNativeHasCount("save", count, 2) ? SmdNativeName(args[0]) : NULL;
@@ -162,14 +163,15 @@ static int64_t TakeNumber(PyObject *counts, PyObject *prefix) {
   return result < 0 ? -1 : number;
 }
 
-/* take_number(counts, prefix) -> the next number of the prefix: no two threads get the same */
+/* take_number(counts, prefix) -> the next number of the prefix; no two threads get the same one
+ * */
 PyObject *SmdTakeNumber(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
   const int64_t number =
       SmdNativeHasCount("take_number", count, 2) ? TakeNumber(args[0], args[1]) : -1;
   return number < 0 ? NULL : PyLong_FromLongLong(number);
 }
 
-/* Begins a name with its prefix.  Returns its length, or 0 for one that has no room. */
+/* Begins a name with its prefix.  Returns its length, or 0 if the name is too long. */
 static size_t BeginName(PyObject *prefix, char *name) {
   const char *text = SmdNativeName(prefix);
   size_t length;
@@ -194,7 +196,8 @@ static void EndName(char *end, int64_t number) {
   *end = '\0';
 }
 
-/* How many tensors a value is: itself, or those in a tuple; -1 if it is anything else. */
+/* Returns the number of tensors in a value: 1 for a tensor, the length of a tuple of tensors, or
+ * -1 for anything else. */
 static Py_ssize_t CountTensors(const Saver *saver, PyObject *value) {
   Py_ssize_t count;
   if (IsOfTypes(saver, value)) return 1;
@@ -205,8 +208,8 @@ static Py_ssize_t CountTensors(const Saver *saver, PyObject *value) {
   return count;
 }
 
-/* save_numbered(prefix, value) -> what is left, None, or NotImplemented for what is neither a
- * tensor of the types nor a tuple of such: nothing is numbered then */
+/* save_numbered(prefix, value) -> the remaining tensors, or None.  Returns NotImplemented, and
+ * uses no number, if the value is neither a known tensor nor a tuple of known tensors. */
 static PyObject *SaveNumbered(PyObject *self, PyObject *const *args, Py_ssize_t count) {
   const Saver *saver = (Saver *)self;
   PyObject *rest = NULL;
@@ -231,8 +234,9 @@ static PyObject *SaveNumbered(PyObject *self, PyObject *const *args, Py_ssize_t 
   return Left(result, rest);
 }
 
-/* Whether a module's members of a kind, a dict, are those in a tuple from `*place` on, name and
- * member in turn; then `*place` is behind them.  Returns -1 with an exception set. */
+/* Returns 1 if the items of a dict, members of a module, equal those in a tuple from `*place` on
+ * (name and member in turn), and moves `*place` behind them.  Returns -1 with an exception set.
+ * */
 static int Holds(PyObject *module, int kind, PyObject *members, Py_ssize_t *place) {
   PyObject *held = Get(module, kind);
   PyObject *name;
@@ -250,8 +254,8 @@ static int Holds(PyObject *module, int kind, PyObject *members, Py_ssize_t *plac
   return holds;
 }
 
-/* modules_hold(module, inner, members) -> bool: whether PyTorch's module and those in the tuple
- * `inner` hold just these parameters and modules, each behind its name */
+/* modules_hold(module, inner, members) -> bool: true if PyTorch's module and the modules in the
+ * tuple `inner` hold exactly these parameters and modules, each listed after its name */
 PyObject *SmdModulesHold(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
   Py_ssize_t place = 0;
   Py_ssize_t size;

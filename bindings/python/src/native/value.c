@@ -1,5 +1,5 @@
-/* Value: one tensor's elements as a Python object: a buffer and a DLPack exporter
- * that keeps them alive. */
+/* Value: one tensor's elements as a Python object: a buffer and a DLPack exporter that keeps
+ * them alive. */
 #include "native.h"
 
 typedef struct {
@@ -11,7 +11,7 @@ typedef struct {
 
 static PyTypeObject *value_type;
 
-/* What consumers get as the address of no elements. */
+/* The address that consumers get for an empty tensor. */
 static char no_elements[1];
 
 PyObject *SmdValueNew(smd_value *value, int writable) {
@@ -36,7 +36,8 @@ static void ValueDealloc(PyObject *self) {
 
 /* ---- buffer protocol -------------------------------------------------------- */
 
-/* Struct-module format; the types it has no letter for are exported as their bits. */
+/* Returns the struct-module format.  Types without a format letter are exported as their bits.
+ * */
 static const char *FormatOf(smd_dtype dtype) {
   switch (dtype) {
     case SMD_FLOAT16: return "e";
@@ -117,7 +118,7 @@ static PyObject *ShapeOf(const smd_value *value) {
   PyObject *result = PyTuple_New(rank);
   for (int32_t i = 0; result != NULL && i < rank; ++i) {
     PyObject *size = PyLong_FromLongLong(shape[i]);
-    /* Takes `size` over, also when it fails. */
+    /* This takes ownership of `size`, also if it fails. */
     if (size == NULL || PyTuple_SetItem(result, i, size) < 0) Py_CLEAR(result);
   }
   return result;
@@ -215,7 +216,8 @@ static PyObject *ValueDlpack(PyObject *self, PyObject *args, PyObject *kwargs) {
     return NULL;
   }
   if (copy == Py_True) {
-    PyErr_SetString(PyExc_BufferError, "the value is lent, not copied");
+    PyErr_SetString(PyExc_BufferError,
+                    "__dlpack__ shares the memory of the value; copy=True is not supported");
     return NULL;
   }
   if (version != Py_None) {

@@ -1,11 +1,11 @@
-/* View: a loan that lives as a Python object, with the raw handle of a tensor view
- * as its `this`, so that raw functions take it where they take a view. */
+/* View: a borrowed buffer as a Python object.  Its `this` is the raw handle of a tensor view, so
+ * raw functions accept it in place of a view. */
 #include "native.h"
 
 typedef struct {
   PyObject_HEAD
-  PyObject *handle;   /* the raw handle on loan.view */
-  PyObject *owner;    /* what else the memory belongs to, or NULL */
+  PyObject *handle;   /* the raw handle of loan.view */
+  PyObject *owner;    /* another owner of the memory, or NULL */
   const char **texts; /* elements of a text tensor, or NULL */
   int64_t *dims;      /* of a DLPack tensor, or NULL */
   SmdLoan loan;
@@ -39,7 +39,7 @@ static View *ViewAlloc(void) {
   return view;
 }
 
-/* lend(value, dtype=0) -> View, or None for what is neither buffer nor number */
+/* lend(value, dtype=0) -> View, or None if the value is neither a buffer nor a number */
 PyObject *SmdLend(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
   long dtype = SMD_DTYPE_INVALID;
   View *view;

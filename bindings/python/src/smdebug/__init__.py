@@ -1,7 +1,7 @@
-"""smdebug: records the tensors of training jobs, and judges them.
+"""smdebug records the tensors of training jobs, reads them back, and evaluates rules.
 
-`Hook` records, `create_trial` opens what was recorded, and `smdebug.rules` asks
-questions of it.  Importing this loads neither numpy nor any framework.
+`Hook` records, `create_trial` opens a recorded trial, and `smdebug.rules` evaluates
+rules over it.  Importing this package loads neither numpy nor any framework.
 """
 
 from smdebug import _setup, doctor

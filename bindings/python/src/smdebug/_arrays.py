@@ -1,7 +1,7 @@
-"""What users give as tensors, lent to the C library; and numpy's names for its types.
+"""Views of users' tensors for the C library, and numpy dtypes of its element types.
 
-Buffers and numbers are lent by the extension module itself.  What is here is for the
-rest: text, lists, framework tensors, arrays in a foreign byte order.
+The extension module makes views of buffers and numbers by itself.  This module handles
+the rest: text, lists, framework tensors, arrays in a foreign byte order.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["array_from", "dtype_for", "view_of"]
 
-# Types that numpy knows through the package ml_dtypes only, and the integer that has
-# their size.
+# Types that numpy knows only through the package ml_dtypes, and the integer of the same
+# size.
 _EXTENDED: Dict[str, str] = {
     "bfloat16": "uint16",
     "float8_e5m2": "uint8",
@@ -31,7 +31,7 @@ _EXTENDED_NUMBERS: Dict[str, int] = {
 
 
 def dtype_for(number: int) -> np.dtype[Any]:
-    """The numpy dtype of an element type of the C library.
+    """Returns the numpy dtype of an element type of the C library.
 
     Without the package ml_dtypes, bfloat16 and the 8-bit floats are unsigned integers
     whose dtype names the real type in its metadata.
@@ -50,12 +50,12 @@ def dtype_for(number: int) -> np.dtype[Any]:
 
 
 def view_of(value: object) -> _raw.View:
-    """Lends any value that can be saved as a tensor, or was lent; copies only where it must.
+    """Returns a view of any value that can be saved as a tensor; copies only if it must.
 
     Raises
     ------
     SMDebugTypeError
-        If it is no tensor, or of an element type that cannot be saved.
+        If it is not a tensor, or its element type cannot be saved.
     """
     if isinstance(value, _raw.View):
         return value
@@ -73,7 +73,7 @@ def view_of(value: object) -> _raw.View:
 
 
 def array_from(value: object) -> np.ndarray[Any, Any]:
-    """A numpy array of a list, a tuple, or an object that converts itself."""
+    """Returns a numpy array of a list, a tuple, or an object that converts itself."""
     import numpy as np
 
     if isinstance(value, (dict, set, frozenset, type(None), bytes, bytearray)):
@@ -108,7 +108,7 @@ def _is_numpy_array(value: object) -> bool:
 
 
 def _view_of_foreign(value: Any) -> Optional[_raw.View]:
-    """A view of another library's tensor, by DLPack; None if it offers none."""
+    """Returns a view of another library's tensor, by DLPack; None if it has no DLPack."""
     if not hasattr(value, "__dlpack__"):
         return None
     value = _on_host(value)
@@ -119,7 +119,7 @@ def _view_of_foreign(value: Any) -> Optional[_raw.View]:
 
 
 def _view_of_own_array(value: Any) -> Optional[_raw.View]:
-    """A view of the numpy array that a tensor of another library makes of itself."""
+    """Returns a view of the numpy array that another library makes of its tensor."""
     if not hasattr(value, "numpy"):
         return None
     try:
@@ -130,7 +130,7 @@ def _view_of_own_array(value: Any) -> Optional[_raw.View]:
 
 
 def _on_host(value: Any) -> Any:
-    """A PyTorch tensor without its graph and in host memory; others as they are."""
+    """Moves a PyTorch tensor to host memory, without its graph; returns others unchanged."""
     if type(value).__module__.partition(".")[0] != "torch":
         return value
     value = value.detach().cpu()
@@ -147,7 +147,7 @@ def _capsule(value: Any) -> object:
 
 
 def _view_of_array(array: Any) -> _raw.View:
-    """Lends a numpy array, in whatever order and of whatever type that can be saved."""
+    """Returns a view of a numpy array of any order and any type that can be saved."""
     import numpy as np
 
     if not isinstance(array, np.ndarray):

@@ -1,4 +1,4 @@
-"""The one place where errors of the C library become exceptions."""
+"""Turns errors of the C library into exceptions, for the whole package."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["exception_from"]
 
 
 class _Facts:
-    """Message and details of a raw error, copied out of it."""
+    """The message and details of a raw error, copied."""
 
     def __init__(self, error: _raw.Pointer) -> None:
         self.code: str = _raw.smd_code_name(_raw.smd_error_code(error))
@@ -43,7 +43,7 @@ def _os_error(facts: _Facts) -> ex.SMDebugOSError:
 
 
 def _timeout(facts: _Facts) -> ex.SMDebugError:
-    # A server that is too slow is not a wait that has come to its end.
+    # A server that answers too slowly is a connection error, not an expired wait.
     if facts.text("cause") or facts.text("s3_code"):
         return ex.SMDebugConnectionError(facts.message)
     return ex.SMDebugTimeoutError(facts.message)
@@ -116,7 +116,7 @@ def _other(facts: _Facts) -> ex.SMDebugError:
 
 
 def exception_from(error: _raw.Pointer) -> BaseException:
-    """The exception that stands for a raw error, which stays the caller's to free."""
+    """Returns the exception for a raw error.  The caller frees the error."""
     facts = _Facts(error)
     exception = _MAKERS.get(facts.code, _other)(facts)
     if isinstance(exception, ex.SMDebugError):

@@ -1,7 +1,7 @@
-"""Owners of the C library's handles, and calls that fill out-parameters.
+"""Owners of the C library's handles, and calls of functions with outputs.
 
-Raw functions take an owner where they take the handle: during the call its argument
-keeps the owner, and so the handle, alive.
+A raw function accepts an owner in place of the handle.  The argument keeps the owner, and
+so the handle, alive during the call.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from smdebug import _raw
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 
 __all__ = [
+    "BucketHandle",
     "CollectionHandle",
     "EventFileHandle",
     "HookHandle",
     "HookOptions",
     "Numbers",
-    "PanelHandle",
     "ReductionConfigHandle",
-    "RuleHandle",
+    "RuleSetHandle",
     "SaveConfigHandle",
     "StepFileHandle",
     "StoreReportHandle",
@@ -27,10 +27,9 @@ __all__ = [
     "TensorHandle",
     "TrialHandle",
     "TrialOptions",
-    "VerdictsHandle",
     "check",
     "out",
-    "out_steps",
+    "out_integers",
     "out_strings",
     "out_text",
     "text",
@@ -40,7 +39,7 @@ check = _raw.check
 
 
 class Handle:
-    """Owns one handle and frees it when it goes.
+    """Owns one handle and frees it when it is deleted.
 
     Attributes
     ----------
@@ -78,6 +77,11 @@ class HookHandle(Handle):
     _free = staticmethod(_raw.smd_hook_free)
 
 
+class BucketHandle(Handle):
+    __slots__ = ()
+    _free = staticmethod(_raw.smd_bucket_free)
+
+
 class StoreReportHandle(Handle):
     __slots__ = ()
     _free = staticmethod(_raw.smd_store_report_free)
@@ -88,19 +92,9 @@ class TrialHandle(Handle):
     _free = staticmethod(_raw.smd_trial_free)
 
 
-class RuleHandle(Handle):
+class RuleSetHandle(Handle):
     __slots__ = ()
-    _free = staticmethod(_raw.smd_rule_free)
-
-
-class PanelHandle(Handle):
-    __slots__ = ()
-    _free = staticmethod(_raw.smd_panel_free)
-
-
-class VerdictsHandle(Handle):
-    __slots__ = ()
-    _free = staticmethod(_raw.smd_verdicts_free)
+    _free = staticmethod(_raw.smd_rule_set_free)
 
 
 class TensorHandle(Handle):
@@ -134,16 +128,16 @@ _SLOTS: Dict[str, _Slot] = {
     for name in (
         "int32",
         "int64",
+        "smd_bucket",
         "smd_collection",
         "smd_event_file",
         "smd_hook",
         "smd_hook_options",
-        "smd_panel",
         "smd_reduction_config",
-        "smd_rule",
+        "smd_rule_set",
         "smd_save_config",
         "smd_step_file",
-        "smd_steps",
+        "smd_integers",
         "smd_store_report",
         "smd_strings",
         "smd_tensor",
@@ -151,15 +145,14 @@ _SLOTS: Dict[str, _Slot] = {
         "smd_trial",
         "smd_trial_options",
         "smd_value",
-        "smd_verdicts",
     )
 }
 
 
 def out(kind: str, function: Callable[..., Any], *args: Any) -> Any:
-    """Calls a raw function that ends in one out-parameter; what it was filled with.
+    """Calls a raw function with one output, and returns that.
 
-    Handles come back raw, to be given an owner at once; None stands for NULL.
+    A handle comes back raw: give it an owner at once.  None stands for NULL.
     """
     new, value, delete = _SLOTS[kind]
     slot = new()
@@ -171,18 +164,18 @@ def out(kind: str, function: Callable[..., Any], *args: Any) -> Any:
 
 
 def out_text(function: Callable[..., Any], *args: Any) -> str:
-    """The text that a raw function gives out."""
+    """Returns the text that a raw function outputs."""
     return _raw.take_text(out("text", function, *args))
 
 
 def out_strings(function: Callable[..., Any], *args: Any) -> List[str]:
-    """The list of names that a raw function gives out."""
+    """Returns the list of names that a raw function outputs."""
     return _raw.take_strings(out("strings", function, *args))
 
 
-def out_steps(function: Callable[..., Any], *args: Any) -> List[int]:
-    """The list of numbers that a raw function gives out."""
-    return _raw.take_steps(out("steps", function, *args))
+def out_integers(function: Callable[..., Any], *args: Any) -> List[int]:
+    """Returns the list of integers that a raw function outputs."""
+    return _raw.take_integers(out("integers", function, *args))
 
 
 class HookOptions(Handle):
@@ -249,7 +242,7 @@ def _setting(value: object) -> str:
 
 
 def text(value: object, what: str = "name") -> str:
-    """`value` if it is a str that C can take.
+    """Returns `value` if it is a str that C accepts.
 
     Raises
     ------

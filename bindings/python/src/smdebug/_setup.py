@@ -1,4 +1,4 @@
-"""Connects the extension module with the package, once, at import."""
+"""Connects the extension module with the package when the package is imported."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ _raw.configure(exception_from, SMDebugValueError, SMDebugTypeError, tuple(ModeKe
 try:
     _raw.check(_raw.smd_require_abi(_raw.SMD_ABI_LEVEL))
 except SMDebugError as error:
-    raise ImportError(f"smdebug cannot use the C library that it found: {error}") from error
+    raise ImportError(f"smdebug cannot use the C library it found: {error}") from error
 
 version: str = _raw.smd_version_string()

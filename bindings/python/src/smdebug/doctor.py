@@ -1,4 +1,4 @@
-"""Tells what is wrong with a place where trials are to lie."""
+"""Checks whether trials can be recorded to a place and read from it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ __all__ = ["Finding", "examine"]
 
 
 class Finding(NamedTuple):
-    """One thing that was tried.
+    """The result of one check.
 
     Attributes
     ----------
     name : str
         "address", "credentials", "list", "clock", "write", "read" or "remove".
     code : str
-        "OK", or what is wrong, as "CLOCK_SKEWED".
+        "OK", or the name of an error, as "CLOCK_SKEWED".
     message : str
-        What was found, or what is wrong and what to do.
+        The finding, or what is wrong and what to do.
     """
 
     name: str
@@ -33,10 +33,9 @@ class Finding(NamedTuple):
 
 
 def examine(path: str, options: Optional[Mapping[str, str]] = None) -> List[Finding]:
-    """Tries what recording to a place and reading from it need.
+    """Runs the checks that recording to a place and reading from it depend on, in order.
 
-    The first thing that fails is the last that is tried.  One small file is written,
-    read and removed.
+    Stops at the first failure.  Writes, reads and removes one small file.
 
     Parameters
     ----------

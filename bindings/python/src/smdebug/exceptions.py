@@ -1,10 +1,10 @@
-"""What smdebug raises.  Everything derives from `SMDebugError`."""
+"""The exceptions of smdebug.  All derive from `SMDebugError`."""
 
 from __future__ import annotations
 
 from typing import Any, Optional
 
-from smdebug.core.modes import ModeKeys as modes
+from smdebug.core.mode_keys import ModeKeys as modes
 
 __all__ = [
     "IndexReaderException",
@@ -36,13 +36,13 @@ __all__ = [
 
 
 class SMDebugError(Exception):
-    """The base of all.
+    """The base class of all exceptions.
 
     Attributes
     ----------
     code : str
-        Name of the C library's error code ("STEP_UNAVAILABLE"), "" if the error did
-        not come from there.
+        The name of the C library's error code ("STEP_UNAVAILABLE"); "" if the error did not
+        come from there.
     """
 
     code: str = ""
@@ -53,43 +53,43 @@ class SMDebugCustomerError(SMDebugError):
 
 
 class SMDebugTypeError(SMDebugError, TypeError):
-    """A value of a type that is not taken."""
+    """A value has a type that is not accepted."""
 
 
 class SMDebugRuntimeError(SMDebugError, RuntimeError):
-    """A call that does not fit the state, or data that is damaged."""
+    """A call does not fit the state, or data is damaged."""
 
 
 class SMDebugNotImplementedError(SMDebugError, NotImplementedError):
-    """Something that this library, or this build of it, does not do."""
+    """This library, or this build of it, does not support something."""
 
 
 class SMDebugValueError(SMDebugError, ValueError):
-    """A value that is not taken."""
+    """A value is not accepted."""
 
 
 class SMDebugTimeoutError(SMDebugError, TimeoutError):
-    """A wait that came to its end before what it waited for."""
+    """A wait timed out."""
 
 
 class SMDebugOSError(SMDebugError, OSError):
-    """A file or disk that failed; `errno` and `filename` as in OSError."""
+    """A file or disk failed; `errno` and `filename` are set as in OSError."""
 
 
 class SMDebugFileNotFoundError(SMDebugOSError, FileNotFoundError):
-    """A file that is not there."""
+    """A file or bucket does not exist."""
 
 
 class SMDebugPermissionError(SMDebugOSError, PermissionError):
-    """A file that may not be read or written."""
+    """A file or bucket may not be read or written."""
 
 
 class SMDebugConnectionError(SMDebugOSError, ConnectionError):
-    """A server that cannot be reached, is not trusted, or asks for fewer requests."""
+    """A server cannot be reached, is not trusted, or throttles requests."""
 
 
 class InvalidCollectionConfiguration(SMDebugError):
-    """A collection with neither regular expressions nor tensor names."""
+    """A collection has neither regular expressions nor tensor names."""
 
     def __init__(self, c_name: str) -> None:
         super().__init__(c_name)
@@ -102,7 +102,7 @@ class InvalidCollectionConfiguration(SMDebugError):
 
 
 class StepNotYetAvailable(SMDebugError):
-    """A step that was not seen so far, and may come."""
+    """A step has not been seen yet.  It may still be recorded."""
 
     def __init__(self, step: int, mode: modes) -> None:
         super().__init__(step, mode)
@@ -114,7 +114,7 @@ class StepNotYetAvailable(SMDebugError):
 
 
 class StepUnavailable(SMDebugError):
-    """A step that was not saved, and never will be."""
+    """A step was not saved and never will be."""
 
     def __init__(self, step: int, mode: modes) -> None:
         super().__init__(step, mode)
@@ -126,7 +126,7 @@ class StepUnavailable(SMDebugError):
 
 
 class MissingCollectionFiles(SMDebugError):
-    """A trial without the collection files of all its workers."""
+    """The collection files of some workers are missing."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -137,7 +137,7 @@ class MissingCollectionFiles(SMDebugError):
 
 
 class IndexReaderException(SMDebugError):
-    """An index file that does not hold what it should."""
+    """The content of an index file is not valid."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -148,7 +148,7 @@ class IndexReaderException(SMDebugError):
 
 
 class TensorUnavailableForStep(SMDebugError):
-    """A tensor whose value was not saved at a step."""
+    """The value of a tensor was not saved at a step."""
 
     def __init__(
         self, tname: str, step: int, mode: modes = modes.GLOBAL, has_reductions: bool = False
@@ -169,7 +169,7 @@ class TensorUnavailableForStep(SMDebugError):
 
 
 class ShapeUnavailableForStep(SMDebugError):
-    """A tensor of which neither shape nor value was saved at a step."""
+    """Neither the shape nor the value of a tensor was saved at a step."""
 
     def __init__(self, tname: str, step: int, mode: modes = modes.GLOBAL) -> None:
         super().__init__(tname, step, mode)
@@ -184,7 +184,7 @@ class ShapeUnavailableForStep(SMDebugError):
 
 
 class TensorUnavailable(SMDebugError):
-    """A tensor that was not saved so far."""
+    """A tensor has not been saved yet."""
 
     def __init__(self, tname: str) -> None:
         super().__init__(tname)
@@ -195,7 +195,7 @@ class TensorUnavailable(SMDebugError):
 
 
 class InvalidWorker(SMDebugError):
-    """A worker that did not save the tensor at the step."""
+    """A worker did not save the tensor at the step."""
 
     def __init__(self, worker: Optional[str]) -> None:
         super().__init__(worker)
@@ -206,7 +206,7 @@ class InvalidWorker(SMDebugError):
 
 
 class NoMoreProfilerData(SMDebugError):
-    """A moment after the last that was profiled."""
+    """A time lies after the last one that was profiled."""
 
     def __init__(self, timestamp: float) -> None:
         super().__init__(timestamp)
@@ -218,7 +218,7 @@ class NoMoreProfilerData(SMDebugError):
 
 
 class NoMoreData(SMDebugError):
-    """A step after the last one of a job that has ended."""
+    """A step lies after the last one of a job that has ended."""
 
     def __init__(self, step: int, mode: modes, last_step: int) -> None:
         super().__init__(step, mode, last_step)
@@ -234,7 +234,7 @@ class NoMoreData(SMDebugError):
 
 
 class RuleEvaluationConditionMet(SMDebugError):
-    """A rule whose condition holds at a step."""
+    """The condition of a rule is met at a step."""
 
     def __init__(self, rule_name: str, step: int, end_of_rule: bool = False) -> None:
         super().__init__(rule_name, step, end_of_rule)
@@ -251,21 +251,21 @@ class TrainingStopped(RuleEvaluationConditionMet):
 
     Attributes
     ----------
-    verdict : smdebug.rules.Verdict
+    finding : smdebug.rules.Finding
         The finding that asks for it.
     """
 
-    def __init__(self, verdict: Any) -> None:
-        super().__init__(verdict.rule, verdict.step)
-        self.args = (verdict,)
-        self.verdict = verdict
+    def __init__(self, finding: Any) -> None:
+        super().__init__(finding.rule, finding.step)
+        self.args = (finding,)
+        self.finding = finding
 
     def __str__(self) -> str:
-        return f"the training is to stop: {self.verdict}"
+        return f"the training is to stop: {self.finding}"
 
 
 class InsufficientInformationForRuleInvocation(SMDebugError):
-    """A rule that was not told what it needs to know."""
+    """A rule lacks a parameter that it requires."""
 
     def __init__(self, rule_name: str, message: str) -> None:
         super().__init__(rule_name, message)

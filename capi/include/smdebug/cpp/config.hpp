@@ -12,14 +12,14 @@
 
 namespace smdebug {
 
-// Per mode, which mode steps are saved.  One thread while it is being set.
+// Which mode steps are saved, per mode.  One thread at a time.
 class SaveConfig {
  public:
   using Owner = detail::Handle<smd_save_config, smd_save_config_free>;
 
-  // No mode is given.  smd_save_config_new().
+  // No mode has settings.  smd_save_config_new().
   SaveConfig() : handle_(detail::Make<Owner>(smd_save_config_new)) {}
-  // Takes `config`.
+  // Takes ownership of `config`.
   explicit SaveConfig(smd_save_config *config) noexcept : handle_(config) {}
 
   // Every mode, every `every`th step.
@@ -34,7 +34,7 @@ class SaveConfig {
     return detail::MakeObject<SaveConfig>(smd_save_config_from_json, json.Get());
   }
 
-  // Saves `steps`, and s where first <= s < end (-1: without end) and s % every == 0.
+  // Saves `steps`, and each step s with first <= s < end (-1: no end) and s % every == 0.
   // smd_save_config_set().
   SaveConfig &Set(Mode mode, int64_t every, int64_t first = 0, int64_t end = -1,
                   const std::vector<int64_t> &steps = {}) {
@@ -43,15 +43,15 @@ class SaveConfig {
     return *this;
   }
 
-  // smd_save_config_is_set(), smd_save_config_wants().
+  // smd_save_config_is_set(), smd_save_config_saves().
   bool IsSet(Mode mode) const noexcept {
     return smd_save_config_is_set(Get(), static_cast<smd_mode>(mode)) != 0;
   }
-  bool Wants(Mode mode, int64_t step) const noexcept {
-    return smd_save_config_wants(Get(), static_cast<smd_mode>(mode), step) != 0;
+  bool Saves(int64_t step, Mode mode) const noexcept {
+    return smd_save_config_saves(Get(), step, static_cast<smd_mode>(mode)) != 0;
   }
 
-  // Takes what is not given from `defaults`.  smd_save_config_merge().
+  // Copies from `defaults` the modes without settings.  smd_save_config_merge().
   SaveConfig &Merge(const SaveConfig &defaults) {
     detail::Check(smd_save_config_merge(handle_.get(), defaults.Get()));
     return *this;
@@ -72,14 +72,14 @@ inline bool operator==(const SaveConfig &a, const SaveConfig &b) noexcept {
 }
 inline bool operator!=(const SaveConfig &a, const SaveConfig &b) noexcept { return !(a == b); }
 
-// What is saved of a tensor.  One thread while it is being set.
+// Selects the parts of a tensor that are saved: values, reductions, shape.  One thread at a time.
 class ReductionConfig {
  public:
   using Owner = detail::Handle<smd_reduction_config, smd_reduction_config_free>;
 
   // Saves nothing.  smd_reduction_config_new().
   ReductionConfig() : handle_(detail::Make<Owner>(smd_reduction_config_new)) {}
-  // Takes `config`.
+  // Takes ownership of `config`.
   explicit ReductionConfig(smd_reduction_config *config) noexcept : handle_(config) {}
 
   // smd_reduction_config_from_json().
@@ -87,7 +87,7 @@ class ReductionConfig {
     return detail::MakeObject<ReductionConfig>(smd_reduction_config_from_json, json.Get());
   }
 
-  // Adds reductions, as "min,abs_mean".  smd_reduction_config_add().
+  // Adds reductions, such as "min,abs_mean".  smd_reduction_config_add().
   ReductionConfig &Add(const CString &reductions) {
     detail::Check(smd_reduction_config_add(handle_.get(), reductions.Get()));
     return *this;
@@ -107,9 +107,9 @@ class ReductionConfig {
   bool SavesRaw() const noexcept { return smd_reduction_config_raw(Get()) != 0; }
   bool SavesShape() const noexcept { return smd_reduction_config_shape(Get()) != 0; }
 
-  // smd_reduction_config_names().
-  std::vector<std::string> Names() const {
-    return detail::MakeVector<detail::Strings>(smd_reduction_config_names, Get());
+  // smd_reduction_config_reductions().
+  std::vector<std::string> Reductions() const {
+    return detail::MakeVector<detail::Strings>(smd_reduction_config_reductions, Get());
   }
 
   // smd_reduction_config_to_json().
@@ -129,7 +129,7 @@ inline bool operator!=(const ReductionConfig &a, const ReductionConfig &b) noexc
   return !(a == b);
 }
 
-// A named group of tensors.  Any threads at once.
+// A named group of tensors.  Any thread.
 class Collection {
  public:
   using Owner = detail::Handle<smd_collection, smd_collection_free>;
@@ -137,7 +137,7 @@ class Collection {
   // smd_collection_new().
   explicit Collection(const CString &name)
       : handle_(detail::Make<Owner>(smd_collection_new, name.Get())) {}
-  // Takes `collection`.
+  // Takes ownership of `collection`.
   explicit Collection(smd_collection *collection) noexcept : handle_(collection) {}
 
   // smd_collection_from_json().
@@ -151,9 +151,9 @@ class Collection {
     return name == nullptr ? "" : name;
   }
 
-  // Includes the tensors whose names match.  smd_collection_include().
+  // Includes the tensors whose names match.  smd_collection_include_regex().
   Collection &Include(const CString &regex) {
-    detail::Check(smd_collection_include(Get(), regex.Get()));
+    detail::Check(smd_collection_include_regex(Get(), regex.Get()));
     return *this;
   }
 
@@ -172,7 +172,7 @@ class Collection {
     return smd_collection_has(Get(), tensor.Get()) != 0;
   }
 
-  // Gives it its own configs (copies), or takes them away.  smd_collection_set_save_config(),
+  // Sets its own configs (copies), or removes them.  smd_collection_set_save_config(),
   // smd_collection_set_reduction_config().
   Collection &SetSaveConfig(const SaveConfig &config) {
     detail::Check(smd_collection_set_save_config(Get(), config.Get()));
@@ -191,7 +191,7 @@ class Collection {
     return *this;
   }
 
-  // Copies of its own configs, if it has any.  smd_collection_save_config(),
+  // Returns copies of its own configs, if it has any.  smd_collection_save_config(),
   // smd_collection_reduction_config().
   std::optional<SaveConfig> OwnSaveConfig() const {
     return Own<SaveConfig, smd_save_config_free>(smd_collection_save_config);
@@ -200,7 +200,7 @@ class Collection {
     return Own<ReductionConfig, smd_reduction_config_free>(smd_collection_reduction_config);
   }
 
-  // Whether TensorBoard histograms are made.  smd_collection_set_save_histogram(),
+  // Whether TensorBoard histograms are written.  smd_collection_set_save_histogram(),
   // smd_collection_save_histogram().
   Collection &SetSaveHistogram(bool on) {
     detail::Check(smd_collection_set_save_histogram(Get(), on));

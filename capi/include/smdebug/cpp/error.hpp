@@ -12,23 +12,22 @@
 
 namespace smdebug {
 
-// What a function of the library answered.  what() is the message: what failed, where, and
-// what to do.
+// The error of a function.  what() is the message: what failed, where, and what to do.
 class SMD_API Error : public std::runtime_error {
  public:
-  // Takes `error`, which is not NULL.
+  // Takes ownership of `error`, which must not be NULL.
   explicit Error(smd_error *error) : Error(std::shared_ptr<smd_error>(error, smd_error_free)) {}
 
-  // An error of the caller's own, as for a rule to throw.  smd_error_new().
+  // An error of the caller's own, for a rule to throw.  smd_error_new().
   Error(smd_code code, const std::string &message) : Error(smd_error_new(code, message.c_str())) {}
 
-  // One of SMD_..., to decide by.  smd_error_code().
+  // One of SMD_....  smd_error_code().
   smd_code Code() const noexcept { return smd_error_code(error_.get()); }
 
-  // The code's name, as "STEP_UNAVAILABLE".  Static text.  smd_code_name().
+  // The name of the code, such as "STEP_UNAVAILABLE".  Static text.  smd_code_name().
   const char *CodeName() const noexcept { return smd_code_name(Code()); }
 
-  // A named fact, as "step" or "path"; nothing if there is none of that name.
+  // A detail, such as "step" or "path"; nothing if the error has none with that name.
   // smd_error_detail().
   std::optional<std::string> Detail(const char *key) const {
     const char *text = smd_error_detail(error_.get(), key);
@@ -45,7 +44,7 @@ class SMD_API Error : public std::runtime_error {
   std::shared_ptr<smd_error> error_;  // shared, as exceptions are copied
 };
 
-// The errors that a program is written to meet; each has the code of its name.
+// Errors that a program may want to catch one by one.  Each has the code of its name.
 
 // STEP_UNAVAILABLE: the step was not saved and never will be.
 class SMD_API StepUnavailable : public Error {
@@ -53,25 +52,25 @@ class SMD_API StepUnavailable : public Error {
   using Error::Error;
 };
 
-// STEP_NOT_YET: the step was not seen yet; it may come.
+// STEP_NOT_YET: the step was not seen yet; it may still come.
 class SMD_API StepNotYet : public Error {
  public:
   using Error::Error;
 };
 
-// NO_MORE_DATA: the job has ended before this step (detail "last_step").
+// NO_MORE_DATA: the job ended before this step (detail "last_step").
 class SMD_API NoMoreData : public Error {
  public:
   using Error::Error;
 };
 
-// TENSOR_UNAVAILABLE: no tensor of this name was saved so far.
+// TENSOR_UNAVAILABLE: no tensor with this name was saved so far.
 class SMD_API TensorUnavailable : public Error {
  public:
   using Error::Error;
 };
 
-// VALUE_UNAVAILABLE: not saved, or only reductions of it, at this step.
+// VALUE_UNAVAILABLE: no value was saved at this step, or only reductions of it.
 class SMD_API ValueUnavailable : public Error {
  public:
   using Error::Error;
@@ -85,7 +84,7 @@ class SMD_API RuleConditionMet : public Error {
 
 namespace detail {
 
-// Throws `error`, which it takes, as the class of its code.
+// Takes ownership of `error` and throws it as the class of its code.
 [[noreturn]] inline void Throw(smd_error *error) {
   switch (smd_error_code(error)) {
     case SMD_STEP_UNAVAILABLE: throw StepUnavailable(error);
@@ -98,7 +97,7 @@ namespace detail {
   }
 }
 
-// Throws what a function of the C interface answered, unless that was success.
+// Throws unless the function of the C interface succeeded.
 inline void Check(smd_error *error) {
   if (error != nullptr) Throw(error);
 }

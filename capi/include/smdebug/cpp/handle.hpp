@@ -1,4 +1,4 @@
-// What the other headers share: owners of handles, and texts and lists across the C interface.
+// Shared by the other headers: owners of handles, and conversions of texts and lists.
 #ifndef SMDEBUG_CPP_HANDLE_HPP
 #define SMDEBUG_CPP_HANDLE_HPP
 
@@ -18,14 +18,14 @@
 
 namespace smdebug {
 
-// A text on its way into the library, for the length of a call.  NULL is "not given".
+// A text argument of one call.  NULL means "not given".
 class CString {
  public:
   CString(const char *text) noexcept : text_(text) {}
   CString(std::nullptr_t) noexcept : text_(nullptr) {}
-  // Lends the text of `text`, which outlives the call.
+  // Borrows `text`, which must outlive the call.
   CString(const std::string &text) : text_(text.c_str()) { RefuseNul(text); }
-  // Copies, as a view need not end with a NUL.
+  // Copies, since a view need not end with a NUL.
   CString(std::string_view text) : copy_(text), is_copy_(true) { RefuseNul(copy_); }
 
   const char *Get() const noexcept { return is_copy_ ? copy_.c_str() : text_; }
@@ -42,12 +42,12 @@ class CString {
   bool is_copy_ = false;
 };
 
-// A time to wait that does not end.
+// Waits without a limit.
 constexpr std::chrono::milliseconds kWithoutEnd{-1};
 
 namespace detail {
 
-// As the C interface takes times to wait, in which a negative one is without end.
+// For the C interface, where a negative time waits without a limit.
 inline int32_t ToMilliseconds(std::chrono::milliseconds time) noexcept {
   constexpr std::chrono::milliseconds::rep longest = std::numeric_limits<int32_t>::max();
   return time.count() < 0 ? -1 : static_cast<int32_t>(std::min(time.count(), longest));
@@ -67,9 +67,9 @@ using Handle = std::unique_ptr<T, Free<function>>;
 
 using Text = Handle<smd_text, smd_text_free>;
 using Strings = Handle<smd_strings, smd_strings_free>;
-using Steps = Handle<smd_steps, smd_steps_free>;
+using Integers = Handle<smd_integers, smd_integers_free>;
 
-// Calls `function` with a place for a handle after `arguments`, and owns what it put there.
+// Calls `function` with `arguments` and a slot for its output, and owns the handle in it.
 template <class Owner, class Function, class... Arguments>
 Owner Make(Function function, Arguments... arguments) {
   typename Owner::pointer handle = nullptr;
@@ -79,7 +79,7 @@ Owner Make(Function function, Arguments... arguments) {
   return owner;
 }
 
-// The same, as an object of the class T.
+// The same for an object of class T.
 template <class T, class Function, class... Arguments>
 T MakeObject(Function function, Arguments... arguments) {
   return T(Make<typename T::Owner>(function, arguments...).release());
@@ -99,9 +99,9 @@ inline std::vector<std::string> ToVector(const Strings &list) {
   return texts;
 }
 
-inline std::vector<int64_t> ToVector(const Steps &list) {
-  const int64_t *data = smd_steps_data(list.get());
-  return std::vector<int64_t>(data, data + smd_steps_count(list.get()));
+inline std::vector<int64_t> ToVector(const Integers &list) {
+  const int64_t *data = smd_integers_data(list.get());
+  return std::vector<int64_t>(data, data + smd_integers_count(list.get()));
 }
 
 inline Strings ToStrings(const std::vector<std::string> &texts) {
@@ -110,7 +110,7 @@ inline Strings ToStrings(const std::vector<std::string> &texts) {
   return list;
 }
 
-// The same of what a function makes, as Make().
+// Calls `function` as Make() does and converts its output.
 template <class Function, class... Arguments>
 std::string MakeString(Function function, Arguments... arguments) {
   return ToString(Make<Text>(function, arguments...));

@@ -11,7 +11,7 @@
 #include "smdebug/cpp/handle.hpp"
 #include "smdebug/cpp/lend.hpp"
 #include "smdebug/cpp/options.hpp"
-#include "smdebug/cpp/panel.hpp"
+#include "smdebug/cpp/rule_set.hpp"
 #include "smdebug/cpp/step_guard.hpp"
 #include "smdebug/cpp/view.hpp"
 #include "smdebug/hook.h"
@@ -42,8 +42,9 @@ class Hook {
   void SetMode(Mode mode) { detail::Check(smd_hook_set_mode(Get(), static_cast<smd_mode>(mode))); }
   Mode GetMode() const noexcept { return static_cast<Mode>(smd_hook_mode(Get())); }
 
-  // Begins the next step, of `mode` if it is given; it ends with what is returned.
-  // smd_hook_set_mode(), smd_hook_begin_step().
+  // Begins the next step, of `mode` if it is given.  The step ends with the scope of the returned
+  // guard; an exception that leaves the scope discards it.  smd_hook_set_mode(),
+  // smd_hook_begin_step().
   StepGuard Step() { return StepGuard(state_); }
   StepGuard Step(Mode mode) {
     SetMode(mode);
@@ -51,13 +52,14 @@ class Hook {
   }
 
   // The same where no scope fits.  Returns the global step.  smd_hook_begin_step(),
-  // smd_hook_end_step().
+  // smd_hook_end_step(), smd_hook_discard_step().
   int64_t BeginStep() {
     int64_t global_step = -1;
     detail::Check(smd_hook_begin_step(Get(), &global_step));
     return global_step;
   }
   void EndStep() { detail::Check(smd_hook_end_step(Get())); }
+  void DiscardStep() { detail::Check(smd_hook_discard_step(Get())); }
 
   // The last step begun in `mode`, or -1.  smd_hook_step().
   int64_t LastStep(Mode mode) const noexcept {
@@ -153,9 +155,13 @@ class Hook {
     detail::Check(smd_hook_save_scalar(Get(), name.Get(), &c_view, timestamp));
   }
 
-  // Shared with the hook.  smd_hook_collection(), smd_hook_add_collection().
+  // Shared with the hook.  smd_hook_collection(), smd_hook_ensure_collection(),
+  // smd_hook_add_collection().
   smdebug::Collection Collection(const CString &name) {
     return detail::MakeObject<smdebug::Collection>(smd_hook_collection, Get(), name.Get());
+  }
+  smdebug::Collection EnsureCollection(const CString &name) {
+    return detail::MakeObject<smdebug::Collection>(smd_hook_ensure_collection, Get(), name.Get());
   }
   void AddCollection(const smdebug::Collection &collection) {
     detail::Check(smd_hook_add_collection(Get(), collection.Get()));
@@ -167,16 +173,17 @@ class Hook {
   }
   void ExportCollections() { detail::Check(smd_hook_export_collections(Get())); }
 
-  // From the next step on, has the panel judge every step, or those it looks at, as it ends.
-  // smd_hook_watch().
-  void Watch(const Panel &panel) { detail::Check(smd_hook_watch(Get(), panel.Get())); }
+  // Attaches a rule set: from the next step on, its rules evaluate every step as it ends.
+  // smd_hook_attach().
+  void Attach(const RuleSet &set) { detail::Check(smd_hook_attach(Get(), set.Get())); }
 
-  // What the findings of the last step that ended ask for.  smd_hook_advice().
-  Action Advice() const noexcept { return static_cast<Action>(smd_hook_advice(Get())); }
+  // Returns the most severe action that the findings of the last step recommend.
+  // smd_hook_action().
+  Action LastAction() const noexcept { return static_cast<Action>(smd_hook_action(Get())); }
 
-  // The findings since the last call.  smd_hook_take_verdicts().
-  std::vector<Verdict> TakeVerdicts() {
-    return detail::MakeVector<detail::Verdicts>(smd_hook_take_verdicts, Get());
+  // Returns the findings since the last call.  smd_hook_take_findings().
+  std::vector<Finding> TakeFindings() {
+    return detail::MakeVector<detail::FindingList>(smd_hook_take_findings, Get());
   }
 
   // smd_hook_is_recording(), smd_hook_count().

@@ -1,4 +1,4 @@
-// Memory and texts on their way into a hook.
+// Memory and texts that a hook borrows.
 #ifndef SMDEBUG_CPP_LEND_HPP
 #define SMDEBUG_CPP_LEND_HPP
 
@@ -13,14 +13,14 @@
 
 namespace smdebug::detail {
 
-// A release function that does nothing but destroy the owner of the memory.
+// A release function that only destroys the owner of the memory.
 template <class Owner>
 struct Keeper {
   Owner owner;
   void operator()() const noexcept {}
 };
 
-// Puts `release` where TakeBack() finds it; calls it if there is no memory for that.
+// Stores `release` for TakeBack(); calls it at once if memory runs out.
 template <class Release>
 void *Lend(Release release) {
   try {
@@ -31,14 +31,14 @@ void *Lend(Release release) {
   }
 }
 
-// What the library calls when it no longer needs the memory.
+// The library calls this when it no longer needs the memory.
 template <class Release>
 void TakeBack(void *lent) noexcept {
   const std::unique_ptr<Release> release(static_cast<Release *>(lent));
   try {
     (*release)();
   } catch (...) {
-    // There is nobody to tell: this may be the library's own thread.
+    // No caller can catch this: it may run on the library's own thread.
   }
 }
 
@@ -60,7 +60,7 @@ inline void RequireCount(const Shape &shape, size_t count) {
                                         " elements given; make their numbers equal");
 }
 
-// The texts as a tensor of strings has them.
+// The texts as the elements of a string tensor.
 inline std::vector<const char *> ToPointers(const std::vector<std::string> &texts) {
   std::vector<const char *> pointers;
   pointers.reserve(texts.size());

@@ -21,8 +21,8 @@ enum class LogLevel : smd_log_level {
   kDebug = SMD_LOG_DEBUG
 };
 
-// Takes one line without its end, on any thread.  smd_log_fn.  It should not throw: the line
-// then goes to stderr, with what was thrown.
+// Takes one line without its end, on any thread.  smd_log_fn.  If it throws, the line goes to
+// stderr with the message of the exception.
 using LogFunction = std::function<void(LogLevel, std::string_view)>;
 
 namespace detail {
@@ -39,7 +39,7 @@ inline void CallLog(void *user_data, smd_log_level level, const char *message) n
 
 inline void FreeLog(void *user_data) noexcept { delete static_cast<LogFunction *>(user_data); }
 
-// Hands `log` to one of the functions that set it; an empty one is refused by it.
+// Passes `log` to `set`, which refuses an empty one.
 template <class Options, class Set>
 void SetLog(Options *options, Set set, LogLevel level, LogFunction log) {
   const bool is_empty = log == nullptr;

@@ -1,4 +1,4 @@
-// How a hook records, and how a trial is opened.
+// Options for recording, and for opening a trial.
 #ifndef SMDEBUG_CPP_OPTIONS_HPP
 #define SMDEBUG_CPP_OPTIONS_HPP
 
@@ -12,34 +12,34 @@
 
 namespace smdebug {
 
-// One thread while they are being set.
+// One thread at a time.
 class HookOptions {
  public:
   using Owner = detail::Handle<smd_hook_options, smd_hook_options_free>;
 
-  // smd_hook_options_new(), with "report_errors" set to "late": Hook::Flush(), Close() and
-  // ExportCollections() alone throw what went wrong in the background, since an exception
-  // that nobody catches would end a training for a disk that is full.
+  // smd_hook_options_new(), with "report_errors" set to "late": only Hook::Flush(), Close() and
+  // ExportCollections() throw errors of the writer thread.  Otherwise an uncaught exception
+  // would end a training because a disk is full.
   HookOptions() : handle_(detail::Make<Owner>(smd_hook_options_new)) {
     Set("report_errors", "late");
   }
-  // Takes `options`.
+  // Takes ownership of `options`.
   explicit HookOptions(smd_hook_options *options) noexcept : handle_(options) {}
 
-  // Sets one option, as "out_dir"; their names are at smd_hook_options_set().
+  // Sets one option, such as "out_dir".  smd_hook_options_set() lists them.
   HookOptions &Set(const CString &name, const CString &value) {
     detail::Check(smd_hook_options_set(handle_.get(), name.Get(), value.Get()));
     return *this;
   }
 
-  // Takes a configuration file, of the training service if `path` is empty.
-  // smd_hook_options_load().
+  // Applies a configuration file; if `path` is empty, that of the training service.  Set the
+  // log first: it gets a warning for each odd setting.  smd_hook_options_load().
   HookOptions &Load(const CString &path) {
     detail::Check(smd_hook_options_load(handle_.get(), path.Get()));
     return *this;
   }
 
-  // One option as Set() would take it.  smd_hook_options_get().
+  // Returns one option as Set() takes it.  smd_hook_options_get().
   std::string Get(const CString &name) const {
     return detail::MakeString(smd_hook_options_get, handle_.get(), name.Get());
   }
@@ -78,17 +78,17 @@ class HookOptions {
   Owner handle_;
 };
 
-// One thread while they are being set.
+// One thread at a time.
 class TrialOptions {
  public:
   using Owner = detail::Handle<smd_trial_options, smd_trial_options_free>;
 
   // smd_trial_options_new().
   TrialOptions() : handle_(detail::Make<Owner>(smd_trial_options_new)) {}
-  // Takes `options`.
+  // Takes ownership of `options`.
   explicit TrialOptions(smd_trial_options *options) noexcept : handle_(options) {}
 
-  // Sets one option, as "wait_seconds"; their names are at smd_trial_options_set().
+  // Sets one option, such as "wait_seconds".  smd_trial_options_set() lists them.
   TrialOptions &Set(const CString &name, const CString &value) {
     detail::Check(smd_trial_options_set(handle_.get(), name.Get(), value.Get()));
     return *this;

@@ -3,6 +3,7 @@
 #define SMDEBUG_CPP_STEP_GUARD_HPP
 
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <utility>
 
@@ -46,8 +47,9 @@ inline smd_hook *GetHook(const std::shared_ptr<HookState> &state) noexcept {
 
 }  // namespace detail
 
-// An open step, which ends when this goes; it keeps the hook alive.  What is wrong with ending it
-// is then thrown by the hook's next Flush() or Close(); End() throws it at once.
+// An open step.  Leaving the scope ends it; leaving it by an exception discards it.  An error from
+// the destructor is thrown by the hook's next Flush() or Close(); End() throws at once.  Keeps
+// the hook alive.
 class [[nodiscard]] StepGuard {
  public:
   // Begins the next step.  smd_hook_begin_step().
@@ -57,7 +59,12 @@ class [[nodiscard]] StepGuard {
   StepGuard(StepGuard &&) noexcept = default;
   StepGuard &operator=(StepGuard &&) = delete;
   ~StepGuard() {
-    if (hook_ != nullptr) hook_->Keep(smd_hook_end_step(hook_->Get()));
+    if (hook_ == nullptr) return;
+    if (std::uncaught_exceptions() > exceptions_) {
+      smd_error_free(smd_hook_discard_step(hook_->Get()));  // the exception is what is reported
+    } else {
+      hook_->Keep(smd_hook_end_step(hook_->Get()));
+    }
   }
 
   // Ends the step.  A second call does nothing.  smd_hook_end_step().
@@ -67,12 +74,20 @@ class [[nodiscard]] StepGuard {
     }
   }
 
+  // Closes the step without recording it.  Does nothing after End().  smd_hook_discard_step().
+  void Discard() {
+    if (const auto hook = std::exchange(hook_, nullptr)) {
+      detail::Check(smd_hook_discard_step(hook->Get()));
+    }
+  }
+
   // The step's number among those of all modes.
   int64_t GlobalStep() const noexcept { return global_step_; }
 
  private:
   std::shared_ptr<detail::HookState> hook_;
   int64_t global_step_ = -1;
+  int exceptions_ = std::uncaught_exceptions();  // those under way when the step began
 };
 
 }  // namespace smdebug

@@ -1,4 +1,4 @@
-// Whether recording to a place, and reading from it, would work.
+// Checks that recording to a path and reading from it work.
 #ifndef SMDEBUG_CPP_STORE_HPP
 #define SMDEBUG_CPP_STORE_HPP
 
@@ -11,14 +11,14 @@
 
 namespace smdebug {
 
-// One thing that was tried.
+// The result of one check.
 struct StoreFinding {
-  std::string name;     // as "write"
-  smd_code code;        // SMD_OK, or what is wrong
-  std::string message;  // what was found, or what to do
+  std::string name;     // such as "write"
+  smd_code code;        // SMD_OK, or why it failed
+  std::string message;  // what it found, or what to do
 };
 
-// Everything that was tried at `path`; the first failure is the last.  smd_store_check().
+// Runs the checks of smd_store_check() on `path`; the first that fails is the last.
 inline std::vector<StoreFinding> CheckStore(const CString &path,
                                             const HookOptions *options = nullptr) {
   using Owner = detail::Handle<smd_store_report, smd_store_report_free>;

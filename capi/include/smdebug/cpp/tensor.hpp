@@ -1,4 +1,4 @@
-// A trial's tensor, by its name.
+// One tensor of a trial.
 #ifndef SMDEBUG_CPP_TENSOR_HPP
 #define SMDEBUG_CPP_TENSOR_HPP
 
@@ -12,12 +12,12 @@
 
 namespace smdebug {
 
-// Any threads at once.  Where `worker` is not given, it is the first that has the step.
+// Any thread.  If `worker` is not given, it is the first that has the step.
 class Tensor {
  public:
   using Owner = detail::Handle<smd_tensor, smd_tensor_free>;
 
-  // Takes `tensor`.
+  // Takes ownership of `tensor`.
   explicit Tensor(smd_tensor *tensor) noexcept : handle_(tensor) {}
 
   // smd_tensor_name().
@@ -31,14 +31,14 @@ class Tensor {
 
   // The steps at which it was saved.  smd_tensor_steps().
   std::vector<int64_t> Steps(Mode mode = Mode::kGlobal, bool incomplete_too = false) const {
-    return detail::MakeVector<detail::Steps>(smd_tensor_steps, Get(), static_cast<smd_mode>(mode),
-                                             int32_t{incomplete_too});
+    return detail::MakeVector<detail::Integers>(
+        smd_tensor_steps, Get(), static_cast<smd_mode>(mode), int32_t{incomplete_too});
   }
 
   // The last `count` of them (0: all) that are not after `step`.  smd_tensor_prev_steps().
-  std::vector<int64_t> PrevSteps(int64_t step, int64_t count, Mode mode = Mode::kGlobal) const {
-    return detail::MakeVector<detail::Steps>(smd_tensor_prev_steps, Get(), step, count,
-                                             static_cast<smd_mode>(mode));
+  std::vector<int64_t> PrevSteps(int64_t step, Mode mode = Mode::kGlobal, int64_t count = 0) const {
+    return detail::MakeVector<detail::Integers>(smd_tensor_prev_steps, Get(), step,
+                                                static_cast<smd_mode>(mode), count);
   }
 
   // smd_tensor_workers().
@@ -57,12 +57,12 @@ class Tensor {
   // smd_tensor_shape().
   std::vector<int64_t> Shape(int64_t step, Mode mode = Mode::kGlobal,
                              const CString &worker = nullptr) const {
-    return detail::MakeVector<detail::Steps>(smd_tensor_shape, Get(), step,
-                                             static_cast<smd_mode>(mode), worker.Get());
+    return detail::MakeVector<detail::Integers>(smd_tensor_shape, Get(), step,
+                                                static_cast<smd_mode>(mode), worker.Get());
   }
 
-  // The reduction saved, or else computed from the value; of the absolute values, if
-  // `absolute`.  smd_tensor_reduction().
+  // Returns the saved reduction, or computes it from the value; of the absolute values if
+  // `absolute` is true.  smd_tensor_reduction().
   smdebug::Value Reduction(int64_t step, const CString &reduction, bool absolute = false,
                            Mode mode = Mode::kGlobal, const CString &worker = nullptr) const {
     return detail::MakeObject<smdebug::Value>(smd_tensor_reduction, Get(), step,
@@ -70,7 +70,7 @@ class Tensor {
                                               reduction.Get(), int32_t{absolute});
   }
 
-  // The names of the reductions saved, as "abs_l1".  smd_tensor_reductions().
+  // The names of the saved reductions, such as "abs_l1".  smd_tensor_reductions().
   std::vector<std::string> Reductions(int64_t step, Mode mode = Mode::kGlobal,
                                       const CString &worker = nullptr) const {
     return detail::MakeVector<detail::Strings>(smd_tensor_reductions, Get(), step,

@@ -1,4 +1,4 @@
-// Reading: a trial is what a job recorded, or is still recording.
+// Reading: a trial is the recording of a job, finished or still running.
 #ifndef SMDEBUG_CPP_TRIAL_HPP
 #define SMDEBUG_CPP_TRIAL_HPP
 
@@ -15,17 +15,17 @@
 
 namespace smdebug {
 
-// Any threads at once.  Every query first reads what is new, unless that is switched off.
+// Any thread.  Every query refreshes first, unless that is switched off.
 class Trial {
  public:
   using Owner = detail::Handle<smd_trial, smd_trial_free>;
 
-  // Knows where and how, has read nothing.  smd_trial_new().
+  // Reads nothing yet.  smd_trial_new().
   explicit Trial(const CString &path)
       : handle_(detail::Make<Owner>(smd_trial_new, path.Get(), nullptr)) {}
   Trial(const CString &path, const TrialOptions &options)
       : handle_(detail::Make<Owner>(smd_trial_new, path.Get(), options.Get())) {}
-  // Takes `trial`.
+  // Takes ownership of `trial`.
   explicit Trial(smd_trial *trial) noexcept : handle_(trial) {}
 
   // Waits for the collection files and reads them.  smd_trial_open().
@@ -39,7 +39,7 @@ class Trial {
   void Cancel() const noexcept { smd_trial_cancel(Get()); }
   void Refresh() const { detail::Check(smd_trial_refresh(Get())); }
 
-  // Returns what was before.  smd_trial_set_auto_refresh().
+  // Returns the previous setting.  smd_trial_set_auto_refresh().
   bool SetAutoRefresh(bool on) const noexcept { return smd_trial_set_auto_refresh(Get(), on) != 0; }
 
   // smd_trial_path(), smd_trial_name().
@@ -52,32 +52,32 @@ class Trial {
 
   // smd_trial_steps().
   std::vector<int64_t> Steps(Mode mode = Mode::kGlobal, bool incomplete_too = false) const {
-    return detail::MakeVector<detail::Steps>(smd_trial_steps, Get(), static_cast<smd_mode>(mode),
-                                             int32_t{incomplete_too});
+    return detail::MakeVector<detail::Integers>(smd_trial_steps, Get(), static_cast<smd_mode>(mode),
+                                                int32_t{incomplete_too});
   }
 
   // smd_trial_modes().
   std::vector<Mode> Modes() const {
     std::vector<Mode> modes;
-    for (const int64_t mode : detail::MakeVector<detail::Steps>(smd_trial_modes, Get())) {
+    for (const int64_t mode : detail::MakeVector<detail::Integers>(smd_trial_modes, Get())) {
       modes.push_back(static_cast<Mode>(mode));
     }
     return modes;
   }
 
-  // The mode and mode step of a global step; kAny and -1 if it was not seen.
+  // The mode step and the mode of a global step; -1 and kAny if it was not seen.
   // smd_trial_mode_step().
-  std::pair<Mode, int64_t> ModeStep(int64_t global_step) const {
+  std::pair<int64_t, Mode> ModeStep(int64_t global_step) const {
     smd_mode mode = SMD_MODE_ANY;
     int64_t step = -1;
-    detail::Check(smd_trial_mode_step(Get(), global_step, &mode, &step));
-    return {static_cast<Mode>(mode), step};
+    detail::Check(smd_trial_mode_step(Get(), global_step, &step, &mode));
+    return {step, static_cast<Mode>(mode)};
   }
 
   // smd_trial_global_step().
-  int64_t GlobalStep(Mode mode, int64_t mode_step) const {
+  int64_t GlobalStep(int64_t mode_step, Mode mode) const {
     int64_t step = -1;
-    detail::Check(smd_trial_global_step(Get(), static_cast<smd_mode>(mode), mode_step, &step));
+    detail::Check(smd_trial_global_step(Get(), mode_step, static_cast<smd_mode>(mode), &step));
     return step;
   }
 
@@ -103,16 +103,16 @@ class Trial {
     return detail::MakeVector<detail::Strings>(smd_trial_collections, Get());
   }
 
-  // Shared with the trial; made if missing.  smd_trial_collection().
+  // Shared with the trial.  Fails with NOT_FOUND.  smd_trial_collection().
   smdebug::Collection Collection(const CString &name) const {
     return detail::MakeObject<smdebug::Collection>(smd_trial_collection, Get(), name.Get());
   }
 
-  // What narrows TensorNames(); each that is given.
+  // Conditions that narrow TensorNames().
   struct Names {
     int64_t step = -1;
     Mode mode = Mode::kGlobal;
-    std::vector<std::string> regexes;  // any of them is found in the name
+    std::vector<std::string> regexes;  // one of them matches the name
     const smdebug::Collection *collection = nullptr;
   };
 
@@ -139,7 +139,7 @@ class Trial {
                                      static_cast<smd_mode>(mode)));
   }
 
-  // Writes what is there now for stock TensorBoard.  smd_trial_export_tensorboard().
+  // Writes what the trial holds now for TensorBoard.  smd_trial_export_tensorboard().
   void ExportTensorboard(const CString &folder) const {
     detail::Check(smd_trial_export_tensorboard(Get(), folder.Get()));
   }

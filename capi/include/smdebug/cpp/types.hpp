@@ -1,4 +1,4 @@
-// Modes, element types, and which C++ type is which element type.
+// Modes, element types, and the element type of each C++ type.
 #ifndef SMDEBUG_CPP_TYPES_HPP
 #define SMDEBUG_CPP_TYPES_HPP
 
@@ -9,7 +9,7 @@
 
 namespace smdebug {
 
-// What a step was done for.  kGlobal numbers all steps of a job in one row.
+// The purpose of a step.  kGlobal counts all steps of a job in one sequence.
 enum class Mode : smd_mode {
   kAny = SMD_MODE_ANY,
   kTrain = SMD_MODE_TRAIN,
@@ -100,7 +100,7 @@ constexpr DType DTypeOf() {
 template <class T>
 struct ElementType : std::integral_constant<DType, detail::DTypeOf<T>()> {};
 
-// Whether tensors can hold T.
+// True if tensors can hold T.
 template <class T>
 constexpr bool kIsElement = ElementType<std::remove_cv_t<T>>::value != DType::kInvalid;
 

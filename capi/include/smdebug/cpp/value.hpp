@@ -1,4 +1,4 @@
-// One tensor's elements at one step.
+// The elements of one tensor at one step.
 #ifndef SMDEBUG_CPP_VALUE_HPP
 #define SMDEBUG_CPP_VALUE_HPP
 
@@ -12,7 +12,7 @@
 
 namespace smdebug {
 
-// Read-only elements that belong to a Value.  In C++20 a std::span<const T> can be made of it.
+// Read-only elements that a Value owns.  Converts to std::span<const T> in C++20.
 template <class T>
 class Elements {
  public:
@@ -32,12 +32,12 @@ class Elements {
   size_t size_;
 };
 
-// Immutable; any threads at once.
+// Immutable.  Any thread.
 class Value {
  public:
   using Owner = detail::Handle<smd_value, smd_value_free>;
 
-  // Takes `value`.
+  // Takes ownership of `value`.
   explicit Value(smd_value *value) noexcept : handle_(value) {}
 
   // smd_value_dtype(), smd_value_nbytes().
@@ -50,12 +50,12 @@ class Value {
     return std::vector<int64_t>(shape, shape + smd_value_ndim(Get()));
   }
 
-  // The elements whatever their type, compact and row-major; NULL for strings.  Valid as long
-  // as this value or one it shares them with.  smd_value_data().
+  // The elements of any type, compact and row-major; NULL for strings.  Valid while this value
+  // or one that shares them exists.  smd_value_data().
   const void *Data() const &noexcept { return smd_value_data(Get()); }
   const void *Data() const && = delete;
 
-  // The elements, not copied; valid as long as Data().  UNSUPPORTED if they are not of type T.
+  // The elements without a copy, valid as Data() is.  UNSUPPORTED if they are not of type T.
   template <class T>
   Elements<T> As() const & {
     static_assert(kIsElement<T>, "tensors hold no elements of this type");
@@ -68,7 +68,7 @@ class Value {
   template <class T>
   Elements<T> As() const && = delete;  // the elements would be gone
 
-  // A copy of the elements, where a view of them would not live long enough.
+  // Returns a copy of the elements.
   template <class T>
   std::vector<T> ToVector() const {
     const Elements<T> elements = As<T>();
@@ -80,27 +80,28 @@ class Value {
     return detail::MakeVector<detail::Strings>(smd_value_strings, Get());
   }
 
-  // A reduction over all elements, as "mean"; of their absolute values, if `absolute`.
+  // Computes a reduction over all elements, such as "mean"; of their absolute values if
+  // `absolute` is true.
   // smd_value_reduce().
   Value Reduce(const CString &reduction, bool absolute = false) const {
     return detail::MakeObject<Value>(smd_value_reduce, Get(), reduction.Get(), int32_t{absolute});
   }
 
-  // The one element.  smd_value_to_double().
+  // The only element.  smd_value_to_double().
   double ToDouble() const {
     double number = 0;
     detail::Check(smd_value_to_double(Get(), &number));
     return number;
   }
 
-  // Another owner of the same elements.  smd_value_retain().
+  // Returns another owner of the same elements.  smd_value_retain().
   Value Share() const {
     Value value(smd_value_retain(Get()));
     if (Get() != nullptr && value.Get() == nullptr) throw std::bad_alloc();
     return value;
   }
 
-  // The elements as a read-only DLPack tensor whose deleter the receiver calls.
+  // Makes a read-only DLPack tensor of the elements; the receiver calls its deleter.
   // smd_value_to_dlpack().
   DLManagedTensorVersioned *ToDlpack() const {
     DLManagedTensorVersioned *dlpack = nullptr;

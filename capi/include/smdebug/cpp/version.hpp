@@ -1,4 +1,4 @@
-// What the loaded library is, and whether it suits this header.
+// The version of the loaded library, and whether it fits these headers.
 #ifndef SMDEBUG_CPP_VERSION_HPP
 #define SMDEBUG_CPP_VERSION_HPP
 
@@ -11,10 +11,10 @@ namespace smdebug {
 // Throws (ABI_MISMATCH) if the loaded library is too old for the headers.  smd_require_abi().
 inline void RequireAbi() { detail::Check(smd_require_abi(SMD_ABI_LEVEL)); }
 
-// The loaded library's version, as "1.0.0".  smd_version_string().
+// The version of the loaded library, such as "1.0.0".  smd_version_string().
 inline std::string Version() { return smd_version_string(); }
 
-// Whether the library was built with "s3", "local".  smd_has_feature().
+// True if the library was built with "local" or "s3".  smd_has_feature().
 inline bool HasFeature(const CString &feature) { return smd_has_feature(feature.Get()) != 0; }
 
 }  // namespace smdebug

@@ -1,4 +1,4 @@
-// Tensors in the caller's memory, lent for the length of a call.
+// Views of tensors in the caller's memory, borrowed for one call.
 #ifndef SMDEBUG_CPP_VIEW_HPP
 #define SMDEBUG_CPP_VIEW_HPP
 
@@ -14,8 +14,8 @@
 
 namespace smdebug {
 
-// The sizes of a tensor's dimensions, or its strides; none is a scalar.  More than SMD_MAX_RANK
-// are INVALID_ARGUMENT once they are used.
+// The sizes of a tensor's dimensions, or its strides; a scalar has none.  A call fails with
+// INVALID_ARGUMENT if there are more than SMD_MAX_RANK.
 class Shape {
  public:
   Shape() = default;
@@ -34,10 +34,10 @@ class Shape {
   int32_t rank_ = 0;
 };
 
-// A tensor in host memory that stays the caller's.  smd_tensor_view.
+// A tensor in host memory that the caller owns.  smd_tensor_view.
 class View {
  public:
-  // One number, as a tensor without dimensions.
+  // One number: a tensor without dimensions.
   template <class T, class = std::enable_if_t<kIsElement<T>>>
   View(const T &scalar) : View(&scalar, Shape()) {}
 
@@ -46,22 +46,22 @@ class View {
   View(const std::vector<T> &elements)
       : View(elements.data(), Shape{static_cast<int64_t>(elements.size())}) {}
 
-  // Elements of T.  `strides` count elements and may be negative; none: row-major, compact.
+  // Elements of type T.  `strides` count elements and may be negative; none: row-major, compact.
   template <class T, class = std::enable_if_t<kIsElement<T>>>
   View(const T *data, const Shape &shape, const Shape &strides = Shape())
       : View(ElementType<T>::value, data, shape, strides) {}
 
-  // Elements of a type that has no name in C++, as DType::kBFloat16.
+  // Elements of a type without a C++ type, such as DType::kBFloat16.
   View(DType dtype, const void *data, const Shape &shape, const Shape &strides = Shape())
       : dtype_(dtype), data_(data), shape_(shape), strides_(strides) {}
 
-  // The same for the C interface, valid as long as this.
+  // For the C interface; valid while this view exists.
   smd_tensor_view ToC() const noexcept {
     smd_tensor_view view = SMD_TENSOR_VIEW_INIT;
     view.data = data_;
     view.shape = shape_.Data();
     view.strides = strides_.Data();
-    // Strides that are not one for each dimension make no tensor.
+    // There must be one stride per dimension.
     const bool fits = view.strides == nullptr || strides_.Rank() == shape_.Rank();
     view.ndim = fits ? shape_.Rank() : -1;
     view.dtype = static_cast<smd_dtype>(dtype_);

@@ -1,4 +1,4 @@
-/* Log lines: from whatever thread of the library into Java. */
+/* Passes log lines from any thread of the library to Java. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +10,8 @@ typedef struct {
   jmethodID method;
 } Log;
 
-/* The thread's environment; it is attached for the moment if it was not.  NULL where the
- * machine takes no threads any more. */
+/* Returns the thread's environment, and attaches the thread if necessary.  Returns NULL if the
+ * JVM accepts no more threads. */
 static JNIEnv *Attach(JavaVM *vm, int *is_attached) {
   JNIEnv *env = NULL;
   *is_attached = 0;
@@ -32,7 +32,8 @@ static void TakeLine(void *user_data, smd_log_level level, const char *message) 
     (*env)->CallVoidMethod(env, log->receiver, log->method, (jint)level, bytes);
     (*env)->DeleteLocalRef(env, bytes);
   }
-  /* The receiver catches what the user's function throws; there remains a want of memory. */
+  /* The receiver catches exceptions of the user's function, so this can only be
+   * OutOfMemoryError. */
   if ((*env)->ExceptionCheck(env)) (*env)->ExceptionClear(env);
   if (is_attached) (*log->vm)->DetachCurrentThread(log->vm);
 }

@@ -104,12 +104,12 @@ JNIEXPORT jbyteArray JNICALL Java_org_smdebug_raw_Native_takeText(JNIEnv *env, j
   return made;
 }
 
-JNIEXPORT jlongArray JNICALL Java_org_smdebug_raw_Native_takeSteps(JNIEnv *env, jclass type,
-                                                                   jlong handle) {
-  smd_steps *steps = (smd_steps *)(intptr_t)handle;
-  jlongArray made = Numbers(env, smd_steps_data(steps), smd_steps_count(steps));
+JNIEXPORT jlongArray JNICALL Java_org_smdebug_raw_Native_takeIntegers(JNIEnv *env, jclass type,
+                                                                      jlong handle) {
+  smd_integers *integers = (smd_integers *)(intptr_t)handle;
+  jlongArray made = Numbers(env, smd_integers_data(integers), smd_integers_count(integers));
   (void)type;
-  smd_steps_free(steps);
+  smd_integers_free(integers);
   return made;
 }
 
@@ -157,6 +157,6 @@ JNIEXPORT jobject JNICALL Java_org_smdebug_raw_Native_valueBuffer(JNIEnv *env, j
   const size_t count = smd_value_nbytes(value);
   (void)type;
   if (smd_value_data(value) == NULL || count > INT_MAX) return NULL;
-  /* Handed on as a read-only view. */
+  /* Java returns it as a read-only view. */
   return (*env)->NewDirectByteBuffer(env, (void *)(uintptr_t)smd_value_data(value), (jlong)count);
 }

@@ -8,20 +8,21 @@
 
 #include "smdebug.h"
 
-/* Throws the exception that stands for `error`, and frees that. */
+/* Throws the exception for `error`, and frees the error. */
 void SmdJavaThrow(JNIEnv *env, smd_error *error);
 
 /* Throws OutOfMemoryError. */
 void SmdJavaThrowNoMemory(JNIEnv *env);
 
-/* A copy of the bytes with a NUL behind them, to be freed.  NULL for null, or with
- * OutOfMemoryError thrown. */
+/* Returns a copy of the bytes with a NUL after them; the caller frees it.  Returns NULL for
+ * null, or if it has thrown OutOfMemoryError. */
 char *SmdJavaText(JNIEnv *env, jbyteArray bytes);
 
-/* A copy of the numbers, to be freed.  NULL with OutOfMemoryError thrown. */
+/* Returns a copy of the numbers; the caller frees it.  Returns NULL if it has thrown
+ * OutOfMemoryError. */
 int64_t *SmdJavaNumbers(JNIEnv *env, jlongArray numbers);
 
-/* A new byte[]; NULL with OutOfMemoryError thrown. */
+/* Returns a new byte[], or NULL if it has thrown OutOfMemoryError. */
 jbyteArray SmdJavaBytes(JNIEnv *env, const char *bytes, size_t count);
 
 #endif

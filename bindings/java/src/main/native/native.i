@@ -1,11 +1,11 @@
-/* What Java adds to the raw layer.  Handles are numbers (long), of which the classes of
- * org.smdebug take care.  A function that fails throws; one that fills a handle returns
- * it:
+/* The Java part of the raw layer.  Handles are numbers (long), which the classes of
+ * org.smdebug own.  A function that fails throws; one that fills a handle returns the
+ * handle:
  *
  *   smd_error *smd_trial_open(path, options, out)
  *     ->  long smd_trial_open(String path, long options)
  *
- * Texts cross as UTF-8 in byte arrays, for what JNI calls UTF-8 is none. */
+ * Texts are passed as UTF-8 in byte arrays, because JNI's "modified UTF-8" is not UTF-8. */
 %{
 #include "native.h"
 %}
@@ -26,17 +26,17 @@
 
 %apply long long { int64_t, size_t };
 
-%typemap(in, numinputs=0) int64_t *global_step (int64_t number = 0) "$1 = &number;"
-%typemap(argout) int64_t *global_step, int64_t *out "$result = (jlong)*$1;"
+%typemap(in, numinputs=0) int64_t *global_step_out (int64_t number = 0) "$1 = &number;"
+%typemap(argout) int64_t *global_step_out, int64_t *out "$result = (jlong)*$1;"
 %typemap(in, numinputs=0) int64_t *out (int64_t number = 0) "$1 = &number;"
 
 %typemap(in, numinputs=0) smd_step_state *out (smd_step_state state = 0) "$1 = &state;"
 %typemap(argout) smd_step_state *out "$result = (jlong)*$1;"
 
-/* Both in one number: the step times 8 plus the mode. */
+/* Encodes both in one number: the step times 8 plus the mode. */
 %typemap(in, numinputs=0) smd_mode *mode_out (smd_mode mode = 0) "$1 = &mode;"
 %typemap(in, numinputs=0) int64_t *step_out (int64_t number = 0) "$1 = &number;"
-%typemap(argout) (smd_mode *mode_out, int64_t *step_out) "$result = (jlong)(*$2 * 8 + *$1);"
+%typemap(argout) (int64_t *step_out, smd_mode *mode_out) "$result = (jlong)(*$1 * 8 + *$2);"
 
 %typemap(jni) double *out "jdoubleArray"
 %typemap(jtype) double *out "double[]"
@@ -71,16 +71,11 @@
 %typemap(in) SWIGTYPE *, SWIGTYPE ** "$1 = ($1_ltype)(intptr_t)$input;"
 %typemap(out) SWIGTYPE *, SWIGTYPE ** "$result = (jlong)(intptr_t)$1;"
 
-%typemap(in, numinputs=0) SWIGTYPE **out (void *made = NULL),
-                          SWIGTYPE **findings (void *made = NULL) "$1 = ($1_ltype)&made;"
+%typemap(in, numinputs=0) SWIGTYPE **out (void *made = NULL) "$1 = ($1_ltype)&made;"
 %typemap(argout) SWIGTYPE **out "$result = (jlong)(intptr_t)*$1;"
-/* These are there also after a failure. */
-%typemap(argout) smd_steps **findings {
-  if (result != NULL) smd_steps_free(*$1);
-  $result = result != NULL ? 0 : (jlong)(intptr_t)*$1;
-}
-%typemap(argout) smd_verdicts **out {
-  if (result != NULL) smd_verdicts_free(*$1);
+/* The library also returns findings with an error. */
+%typemap(argout) smd_findings **out {
+  if (result != NULL) smd_findings_free(*$1);
   $result = result != NULL ? 0 : (jlong)(intptr_t)*$1;
 }
 

@@ -1,13 +1,13 @@
-/* Saving: from Java's arrays and buffers into a hook. */
+/* Saves Java arrays and buffers into a hook. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "native.h"
 
-/* From this size on the library takes memory over instead of copying it. */
+/* Tensors of at least this size are owned by the library instead of copied. */
 enum { kOwnedBytes = 16 * 1024, kShortName = 256 };
 
-/* Where a tensor goes; org.smdebug.TensorSink has the same numbers. */
+/* The target of a tensor; org.smdebug.TensorSink has the same numbers. */
 enum { kIntoStep = 0, kIntoCollections = 1, kAsScalar = 2 };
 
 typedef struct {
@@ -135,7 +135,8 @@ JNIEXPORT void JNICALL Java_org_smdebug_raw_Native_saveBuffer(JNIEnv *env, jclas
   End(&saving, env, Save(&saving));
 }
 
-/* Pointers to the texts, followed by these; to be freed.  NULL with an exception. */
+/* Returns pointers to the texts, followed by the texts; the caller frees them.  Returns NULL
+ * with an exception set. */
 static const char **Texts(JNIEnv *env, jobjectArray elements, jsize count, size_t bytes) {
   const size_t pointers = sizeof(char *) * (size_t)count;
   const char **texts = malloc(pointers + bytes + 1);

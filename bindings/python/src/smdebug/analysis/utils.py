@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Iterator, List, Optional, Sequence, TypeVar, Union
+from typing import Any, Iterator, List, Optional, Protocol, Sequence, TypeVar, Union
 
 from smdebug.exceptions import SMDebugValueError
 
-if TYPE_CHECKING:
-    from smdebug.trials.trial import Trial
-
 __all__ = ["no_refresh", "parse_bool", "parse_list_from_str", "refresh"]
 
-Trials = TypeVar("Trials", bound=Union["Trial", Sequence["Trial"]])
+
+class Refreshed(Protocol):
+    """The part of a trial that this module uses."""
+
+    dynamic_refresh: bool
+
+
+Trials = TypeVar("Trials", bound=Union[Refreshed, Sequence[Refreshed]])
 
 
 @contextmanager
 def no_refresh(trials: Trials) -> Iterator[Trials]:
-    """Queries in this block see what is known, and read nothing new.
+    """Freezes trials: queries in this block read no new data.
 
     Parameters
     ----------
     trials : Trial or sequence of Trial
-        One trial or several.  After the block each is as it was before.
+        One trial or several.  Each is restored to its former state after the block.
     """
     with _refreshing(trials, False):
         yield trials
@@ -31,12 +35,12 @@ def no_refresh(trials: Trials) -> Iterator[Trials]:
 
 @contextmanager
 def refresh(trials: Trials) -> Iterator[Trials]:
-    """Queries in this block read what was recorded since the last one.
+    """Unfreezes trials: each query in this block reads new data first.
 
     Parameters
     ----------
     trials : Trial or sequence of Trial
-        One trial or several.  After the block each is as it was before.
+        One trial or several.  Each is restored to its former state after the block.
     """
     with _refreshing(trials, True):
         yield trials
@@ -44,7 +48,7 @@ def refresh(trials: Trials) -> Iterator[Trials]:
 
 @contextmanager
 def _refreshing(trials: Any, on: bool) -> Iterator[None]:
-    each: List[Trial] = list(trials) if isinstance(trials, (list, tuple, set)) else [trials]
+    each: List[Refreshed] = list(trials) if isinstance(trials, (list, tuple, set)) else [trials]
     before = [trial.dynamic_refresh for trial in each]
     try:
         for trial in each:
@@ -56,14 +60,14 @@ def _refreshing(trials: Any, on: bool) -> Iterator[None]:
 
 
 def parse_list_from_str(arg: Union[str, List[str], None], delimiter: str = ",") -> List[str]:
-    """The parts of a delimited text; a list as it is; an empty one for None and ""."""
+    """Returns the parts of a delimited text; a list unchanged; [] for None and ""."""
     if not arg:
         return []
     return arg.split(delimiter) if isinstance(arg, str) else arg
 
 
 def parse_bool(arg: Any, default: Optional[bool]) -> Optional[bool]:
-    """A bool, or one of the texts "True", "true", "False", "false"; `default` for None.
+    """Returns the bool that `arg` is or spells ("True", "true", ...); `default` for None.
 
     Raises
     ------
@@ -79,6 +83,6 @@ def parse_bool(arg: Any, default: Optional[bool]) -> Optional[bool]:
 
 
 def _tensor_name_sorter(t_name: str) -> int:
-    """The number that ends a tensor's name, for sorting; 0 without one."""
+    """Returns the number at the end of a tensor's name, for sorting; 0 without one."""
     match = re.search(r"_(\d+)$", t_name)
     return int(match.group(1)) if match else 0

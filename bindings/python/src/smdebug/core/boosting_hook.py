@@ -1,4 +1,4 @@
-"""What the hooks of libraries for boosted trees have in common."""
+"""The common base of the hooks for libraries of boosted trees."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class BoostingHook(FrameworkHook):
         )
 
     def _begin_round(self, iteration: int) -> None:
-        # A training that goes on from a checkpoint may count from there.
+        # A training that resumes from a checkpoint may begin with the number of a later round.
         while self.step + 1 < iteration:
             self._next_step()
         self._next_step()
@@ -53,12 +53,12 @@ class BoostingHook(FrameworkHook):
     # ---- tensors -----------------------------------------------------------------
 
     def _include_metrics(self, names: Iterable[Tuple[str, bool]]) -> None:
-        """Makes sure that metrics are in their collections, whatever the expressions say.
+        """Adds metrics to their collections, whether or not regular expressions match them.
 
         Parameters
         ----------
         names : iterable of (str, bool)
-            Names, and whether a metric is a loss.
+            The name of each metric, and whether it is a loss.
         """
         for name, is_loss in names:
             if self._is_new(name):
@@ -72,7 +72,7 @@ class BoostingHook(FrameworkHook):
             self._save(f"hyperparameters/{name}", _as_tensor(value))
 
     def _wanted_importances(self, kinds: Sequence[str], features: Sequence[str]) -> List[str]:
-        """The kinds of importance of which the open step saves any feature's."""
+        """The kinds of feature importance that the open step saves for any feature."""
         return [
             kind
             for kind in kinds
@@ -80,7 +80,7 @@ class BoostingHook(FrameworkHook):
         ]
 
     def _save_importances(self, kind: str, scores: Mapping[str, float]) -> None:
-        """Saves the importances of features, made to have the sum 1."""
+        """Saves the importances of features, scaled so that their sum is 1."""
         total = sum(scores.values())
         for feature, score in scores.items():
             share = score / total if total else 0.0
@@ -99,19 +99,19 @@ class BoostingHook(FrameworkHook):
             collection.add_tensor_name(name)
 
     def _miss(self, collection_name: str, argument: str) -> None:
-        """Notes that a collection, if it is to be saved now, needs an argument."""
+        """Logs that a collection cannot be saved without an argument, if this step saves it."""
         if self._saves_now(self.get_collection(collection_name)):
             self._tell(collection_name, f"the hook was not given {argument}")
 
     def _tell(self, collection_name: str, reason: str) -> None:
-        """Logs, once, why nothing is in a collection that is to be saved."""
+        """Logs, once, why a selected collection is empty."""
         if collection_name not in self._told:
             self._told.add(collection_name)
             self.logger.warning("nothing is saved in %s: %s", collection_name, reason)
 
 
 def _as_tensor(value: Any) -> Any:
-    """A hyperparameter as it is, or as text if it is no tensor."""
+    """Returns a hyperparameter as it is, or as text if it cannot be saved as a tensor."""
     if isinstance(value, (int, float, str)) or hasattr(value, "dtype"):
         return value
     if isinstance(value, (list, tuple)) and value:

@@ -1,18 +1,29 @@
-"""Named groups of tensors, and the names that smdebug gives groups of its own."""
+"""Collections: named groups of tensors with settings of their own."""
 
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, List, Mapping, Optional, Set, Tuple, Union
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    List,
+    Mapping,
+    Optional,
+    Set,
+    Tuple,
+    Union,
+)
 
 from smdebug import _raw
 from smdebug._handles import CollectionHandle, check, out, out_strings, out_text, text
 from smdebug.core.modes import ModeKeys
 from smdebug.core.reduction_config import ReductionConfig
 from smdebug.core.save_config import SaveConfig, SaveConfigMode
-from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
+from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 
-__all__ = ["Collection", "CollectionKeys"]
+__all__ = ["Collection", "CollectionKeys", "push_all"]
 
 ALLOWED_PARAMS = [
     "name",
@@ -96,9 +107,9 @@ Names = Union[List[str], Set[str], None]
 class Collection:
     """A group of tensors with its own settings.
 
-    A tensor is in the collection if its name is among `tensor_names`, or if one of the
-    regular expressions is found in it.  A collection that a hook handed out stays the
-    hook's: changes count from the next step on.
+    A tensor belongs to the collection if its name is among `tensor_names`, or if one of
+    the regular expressions is found in its name.  A hook sees changes to a collection that
+    it returned from the next step on.
 
     Parameters
     ----------
@@ -109,11 +120,12 @@ class Collection:
     tensor_names : list or set of str, optional
         Names of tensors.
     reduction_config : ReductionConfig, optional
-        What to save of its tensors; the hook's, if not given.
+        What is saved of its tensors.  Default: the hook's reduction config.
     save_config : SaveConfig or dict of ModeKeys to SaveConfigMode, optional
-        When to save its tensors; the hook's, if not given, or for modes not given.
+        When its tensors are saved.  Default, also for modes that are missing: the hook's
+        save config.
     save_histogram : bool
-        Whether TensorBoard gets histograms of its tensors.
+        Whether histograms of its tensors are written for TensorBoard.
 
     Raises
     ------
@@ -145,7 +157,7 @@ class Collection:
 
     @property
     def tensor_names(self) -> Set[str]:
-        """Names of the tensors known to be in the collection."""
+        """Names of tensors in the collection: those added, and in a trial those saved."""
         if self._bound is not None:
             self._tensor_names.update(out_strings(_raw.smd_collection_tensors, self._bound))
         return self._tensor_names
@@ -165,7 +177,7 @@ class Collection:
 
     @property
     def reduction_config(self) -> Optional[ReductionConfig]:
-        """What is saved of its tensors; None: what the hook says."""
+        """What is saved of its tensors; None: as the hook's reduction config says."""
         return self._reduction_config
 
     @reduction_config.setter
@@ -176,7 +188,7 @@ class Collection:
 
     @property
     def save_config(self) -> Optional[SaveConfig]:
-        """When its tensors are saved; None: when the hook says."""
+        """When its tensors are saved; None: as the hook's save config says."""
         return self._save_config
 
     @save_config.setter
@@ -202,11 +214,11 @@ class Collection:
         if not isinstance(t, str):
             raise SMDebugTypeError(f"a regular expression is a str, not a {type(t).__name__}")
         probe = CollectionHandle(out("collection", _raw.smd_collection_new, self.name))
-        check(_raw.smd_collection_include(probe, text(t, "regular expression")))
+        check(_raw.smd_collection_include_regex(probe, text(t, "regular expression")))
         self.include_regex.append(t)
 
     def has_tensor_name(self, tname: str) -> bool:
-        """Whether the tensor is among `tensor_names`."""
+        """Returns True if the tensor is among `tensor_names`."""
         return tname in self.tensor_names
 
     def add_tensor_name(self, tname: str) -> None:
@@ -216,13 +228,13 @@ class Collection:
             check(_raw.smd_collection_add_tensor(self._bound, tname))
 
     def remove_tensor_name(self, tname: str) -> None:
-        """Takes a name out of `tensor_names`; no effect if it is not there."""
+        """Removes a name from `tensor_names`.  Does nothing if it is not there."""
         self.tensor_names.discard(tname)
         if self._bound is not None:
             check(_raw.smd_collection_remove_tensor(self._bound, text(tname, "tensor name")))
 
     def to_json_dict(self) -> Dict[str, Any]:
-        """The form of collection files."""
+        """Returns the collection in the form of collections files."""
         reduction_config, save_config = self.reduction_config, self.save_config
         return {
             "name": self.name,
@@ -234,12 +246,12 @@ class Collection:
         }
 
     def to_json(self) -> str:
-        """`to_json_dict` as text."""
+        """Returns `to_json_dict` as text."""
         return json.dumps(self.to_json_dict())
 
     @classmethod
     def from_dict(cls, params: Mapping[str, Any]) -> Collection:
-        """From the form of collection files; keys other than "name" may be missing."""
+        """Makes a collection from its form in files; only the key "name" must be there."""
         if not isinstance(params, Mapping):
             raise SMDebugValueError(f"{params!r} is not a dict of collection settings")
         return cls(
@@ -253,7 +265,7 @@ class Collection:
 
     @classmethod
     def from_json(cls, json_str: str) -> Collection:
-        """From the text that `to_json` makes."""
+        """Makes a collection from the text that `to_json` returns."""
         try:
             params = json.loads(json_str)
         except ValueError as error:
@@ -262,7 +274,7 @@ class Collection:
 
     @classmethod
     def _of(cls, handle: CollectionHandle) -> Collection:
-        """The collection behind a handle, bound to it."""
+        """Makes the collection of a handle, bound to it."""
         collection = cls.from_json(out_text(_raw.smd_collection_to_json, handle))
         collection._bind(handle)
         return collection
@@ -271,17 +283,17 @@ class Collection:
         return CollectionHandle(out("collection", _raw.smd_collection_from_json, self.to_json()))
 
     def _bind(self, handle: CollectionHandle) -> None:
-        """Makes `handle`, which holds the same, the one that changes are pushed to."""
+        """Sends later changes to `handle`, which holds the same settings now."""
         self._bound = handle
         self._pushed = self._state()
 
     def _push(self) -> bool:
-        """Tells the bound handle what has changed.
+        """Sends changes to the bound handle.
 
         Returns
         -------
         bool
-            False if a regular expression was taken out: that needs another handle.
+            False if a regular expression was removed, which takes a new handle.
         """
         state = self._state()
         if self._bound is None or state == self._pushed:
@@ -290,7 +302,7 @@ class Collection:
         if regexes[: len(before)] != before:
             return False
         for regex in regexes[len(before) :]:
-            check(_raw.smd_collection_include(self._bound, text(regex, "regular expression")))
+            check(_raw.smd_collection_include_regex(self._bound, text(regex, "regular expression")))
         for name in self._tensor_names:
             check(_raw.smd_collection_add_tensor(self._bound, text(name, "tensor name")))
         save_config, reduction_config = self.save_config, self.reduction_config
@@ -309,7 +321,7 @@ class Collection:
         return True
 
     def _state(self) -> Tuple[Any, ...]:
-        """What a change of the collection changes, but for names that the hook adds."""
+        """Returns the settings for comparison, without the names that the hook adds."""
         return (
             tuple(self.include_regex),
             len(self._tensor_names),
@@ -338,3 +350,24 @@ class Collection:
             and self.save_config == other.save_config
             and self.save_histogram == other.save_histogram
         )
+
+
+def push_all(collections: Iterable[Collection], replace: Callable[[Collection], None]) -> None:
+    """Tells a hook what has changed in its collections; raises the first error in the end.
+
+    Parameters
+    ----------
+    collections : iterable of Collection
+        The collections.
+    replace
+        Gives the hook another handle of a collection that needs one.
+    """
+    first_error: Optional[SMDebugError] = None
+    for collection in collections:
+        try:
+            if not collection._push():
+                replace(collection)
+        except SMDebugError as error:
+            first_error = first_error or error
+    if first_error is not None:
+        raise first_error

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Dict, Mapping, Optional, Type, Union
+from typing import Any, Callable, Dict, Mapping, Optional, Type, Union
 
 from smdebug.core.collection import Collection
+from smdebug.core.logger import log_ignored
 from smdebug.core.utils import get_path_to_collections, load_json_as_dict, write_file
 from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 
-__all__ = ["ALLOWED_PARAMS", "CollectionManager"]
+__all__ = ["ALLOWED_PARAMS", "CollectionManager", "LiveCollections"]
 
 ALLOWED_PARAMS = ["collections", "_meta"]
 
@@ -23,7 +24,7 @@ class CollectionManager:
     collections : dict of str to Collection, optional
         What to start with.
     create_default : bool
-        Taken and not looked at.
+        Ignored.
     """
 
     def __init__(
@@ -31,6 +32,7 @@ class CollectionManager:
     ) -> None:
         self.collections: Dict[str, Collection] = {} if collections is None else collections
         self._meta: Dict[str, Any] = {"num_workers": 1}
+        log_ignored("CollectionManager", create_default=create_default)
 
     def create_collection(self, name: str, cls: Type[Collection] = Collection) -> None:
         """Adds an empty collection if there is none of that name."""
@@ -114,7 +116,7 @@ class CollectionManager:
         for key in params:
             if key not in ALLOWED_PARAMS:
                 raise SMDebugValueError(f"{key!r} is not a key of collections files")
-        manager = cls()
+        manager = cls(create_default=False)
         for item in params.get("collections", {}).values():
             manager.add(collection_class.from_dict(item))
         manager.update_meta(params.get("_meta", {}))
@@ -127,3 +129,51 @@ class CollectionManager:
 
     def __repr__(self) -> str:
         return f"<CollectionManager {list(self.collections)}>"
+
+
+class LiveCollections(CollectionManager):
+    """The collections of a hook or a trial, under the names of a set.
+
+    Parameters
+    ----------
+    get_all : function
+        Returns all of them by name.
+    get_one : function
+        Returns the one of a name, and makes it if it is missing.
+    add_one : function
+        Adds one, in place of its namesake.
+    num_workers : int
+        How many workers record.
+    """
+
+    def __init__(
+        self,
+        get_all: Callable[[], Dict[str, Collection]],
+        get_one: Callable[[str], Collection],
+        add_one: Callable[[Collection], None],
+        num_workers: int = 1,
+    ) -> None:
+        self._get_all, self._get_one, self._add_one = get_all, get_one, add_one
+        self._meta = {"num_workers": num_workers}
+
+    @property
+    def collections(self) -> Dict[str, Collection]:  # type: ignore[override]
+        """All, by name; a copy."""
+        return self._get_all()
+
+    def create_collection(self, name: str, cls: Type[Collection] = Collection) -> None:
+        self._get_one(name)
+
+    def get_collections(self) -> Dict[str, Collection]:
+        return self.collections
+
+    def add(self, arg: Union[str, Collection]) -> None:
+        if isinstance(arg, Collection):
+            self._add_one(arg)
+        elif isinstance(arg, str):
+            self._get_one(arg)
+
+    def get(self, name: str, create: bool = True) -> Collection:
+        if not create and name not in self.collections:
+            raise SMDebugError(f"there is no collection {name}")
+        return self._get_one(name)

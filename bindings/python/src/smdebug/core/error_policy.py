@@ -1,4 +1,4 @@
-"""What a training never sees: failures of the hook that watches it."""
+"""Keeps the failures of a hook away from the training that calls it."""
 
 from __future__ import annotations
 
@@ -6,16 +6,22 @@ import functools
 import os
 from typing import Any, Callable, Optional, Tuple, Type, TypeVar, Union, cast, overload
 
+from smdebug.core.error_handling_agent import ErrorHandlingAgent
 from smdebug.exceptions import InvalidCollectionConfiguration, TrainingStopped
 
-__all__ = ["guarded", "raises_by_default"]
+__all__ = ["guarded", "is_switched_on", "raises_by_default"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+def is_switched_on(variable: str) -> bool:
+    """Returns True if an environment variable is "1" or another word for yes."""
+    return os.environ.get(variable, "").lower() in ("1", "true", "yes", "on")
+
+
 def raises_by_default() -> bool:
-    """Whether SMDEBUG_RAISE_ERRORS asks hooks to raise their own failures."""
-    return os.environ.get("SMDEBUG_RAISE_ERRORS", "").lower() in ("1", "true", "yes", "on")
+    """Returns True if SMDEBUG_RAISE_ERRORS has hooks raise their own failures."""
+    return is_switched_on("SMDEBUG_RAISE_ERRORS")
 
 
 @overload
@@ -36,18 +42,20 @@ def guarded(
 ) -> Union[Function, Callable[[Function], Function]]:
     """Decorates a hook's method that a training calls: its failures stay in the hook.
 
-    A failure is handed to the hook's `_note_failure`, and the call returns `returns`.
-    What the user has to mend is raised: a collection that includes nothing, and the
-    classes in `passes`; and what rules raise to stop the training.  On a copy of a hook, which records nothing, the call does
-    nothing.
+    A failure is passed to the hook's `_note_failure`, and the call returns `returns`.
+    Three kinds of errors are raised: those that the user has to fix (a collection that
+    includes nothing), the classes in `passes`, and those by which rules stop the training.
+    The call does nothing on a copy of a hook, which records nothing, and after
+    `error_handling_agent.disable_smdebug`.
     """
 
+    agent = ErrorHandlingAgent.get_error_handling_agent()
     raised: Tuple[Type[Exception], ...] = (InvalidCollectionConfiguration, TrainingStopped, *passes)
 
     def decorate(method: Function) -> Function:
         @functools.wraps(method)
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-            if self._is_copy:
+            if self._is_copy or agent.disable_smdebug:
                 return returns
             try:
                 return method(self, *args, **kwargs)

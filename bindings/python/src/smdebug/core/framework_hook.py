@@ -1,4 +1,4 @@
-"""What the hooks of the frameworks have in common."""
+"""The common base of the hooks for frameworks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from smdebug.core.metrics import MetricsFile
 from smdebug.core.reduction_config import ReductionConfig
 from smdebug.core.save_config import SaveSettings
 from smdebug.core.singleton_utils import set_hook
-from smdebug.core.verdict import Action, Verdict
+from smdebug.core.finding import Action, Finding
 from smdebug.exceptions import SMDebugTypeError, TrainingStopped
 
 __all__ = ["FrameworkHook"]
@@ -22,8 +22,8 @@ __all__ = ["FrameworkHook"]
 class FrameworkHook(Hook):
     """A hook that a framework calls during its training.
 
-    It counts the steps by itself, and its own failures never stop the training: they
-    are counted in `failures`, and the first one is logged.
+    It counts the steps itself.  Its own failures never stop the training: they are counted
+    in `failures`, and the first one is logged.
 
     Parameters
     ----------
@@ -31,20 +31,23 @@ class FrameworkHook(Hook):
 include_regex, include_collections, save_all, include_workers, options
         As `smdebug.Hook` takes them.
     raise_errors : bool, optional
-        Whether failures are raised after all; if not given, SMDEBUG_RAISE_ERRORS says.
+        Whether failures are raised.  Defaults to SMDEBUG_RAISE_ERRORS.
 
     Attributes
     ----------
     failures : int
-        How many calls of the framework failed in the hook.
-    stop_verdict : smdebug.rules.Verdict or None
-        The first finding of the rules that watch (see `watch`) that asks for the end of
-        the training; a hook whose framework has a way to stop uses it.
+        The number of calls by the framework that failed in the hook.
+    stop_finding : smdebug.rules.Finding or None
+        The first finding of the attached rules (see `attach`) that recommends to stop the
+        training.  The hook then stops it if the framework offers a way.
     """
 
     _always_saved: ClassVar[Sequence[str]] = DEFAULT_SAVED_COLLECTIONS
 
-    stop_verdict: Optional[Verdict] = None
+    stop_finding: Optional[Finding] = None
+
+    # A step stays open until the framework begins the next one, so that it is complete.
+    _steps_are_explicit = False
 
     def __init__(
         self,
@@ -83,22 +86,22 @@ include_regex, include_collections, save_all, include_workers, options
         self._is_prepared = False
         self._saved_counts: Dict[str, int] = {}
         self._metrics = MetricsFile.of_job()
-        self._heard: List[Verdict] = []
+        self._heard: List[Finding] = []
         self._has_raised = False
         set_hook(self)
 
-    # ---- what a framework says of itself -----------------------------------------
+    # ---- implemented by the hook of a framework ------------------------------------
 
     def _place(self) -> Tuple[str, int]:
-        """This process's worker name, and how many workers there are."""
+        """Returns this process's worker name and the number of workers."""
         return DEFAULT_WORKER_NAME, 1
 
     def _is_tensor(self, value: Any) -> bool:
-        """Whether `_save_numbered` saves the value as one tensor."""
+        """Returns True if `_save_numbered` saves the value as one tensor."""
         raise NotImplementedError
 
     def _as_saveable(self, value: Any) -> Any:
-        """The value in a form that `save` takes; asked for wanted tensors only."""
+        """Returns a value that `save` accepts; called for selected tensors only."""
         return value
 
     def _prepare_collections(self) -> None:
@@ -106,8 +109,9 @@ include_regex, include_collections, save_all, include_workers, options
 
     @property
     def _stops_by_raising(self) -> bool:
-        """Whether the framework has no other way to be stopped: then the step after the one
-        whose findings ask for it raises TrainingStopped."""
+        """Returns True if the hook can stop the framework only with an exception.
+
+        Then the step after the finding raises TrainingStopped."""
         return True
 
     # ---- steps -------------------------------------------------------------------
@@ -124,44 +128,44 @@ include_regex, include_collections, save_all, include_workers, options
         self.begin_step()
 
     def _finish_step(self) -> None:
-        """Ends the open step, if there is one, and hears what rules say of it."""
+        """Ends the open step, if there is one, and handles the findings of rules."""
         if not self._step_is_open:
             return
         self.end_step()
         self._hear_rules()
 
     def _hear_rules(self) -> None:
-        if self.advice is not Action.CONTINUE:
-            self._hear(super().take_verdicts())
+        if self.action is not Action.CONTINUE:
+            self._hear(super().take_findings())
 
     def _raise_if_to_stop(self) -> None:
-        # Once: who catches it may go on, as for a last evaluation.
-        if self.stop_verdict is not None and not self._has_raised:
+        # Raise once: the script may catch it and continue, for example with a last evaluation.
+        if self.stop_finding is not None and not self._has_raised:
             self._has_raised = True
-            raise TrainingStopped(self.stop_verdict)
+            raise TrainingStopped(self.stop_finding)
 
-    def _hear(self, verdicts: List[Verdict]) -> None:
-        for verdict in verdicts:
-            self.logger.warning("%s", verdict)
-            if verdict.action is Action.STOP and self.stop_verdict is None:
-                self.stop_verdict = verdict
-        self._heard.extend(verdicts)
+    def _hear(self, findings: List[Finding]) -> None:
+        for finding in findings:
+            self.logger.warning("%s", finding)
+            if finding.action is Action.STOP and self.stop_finding is None:
+                self.stop_finding = finding
+        self._heard.extend(findings)
 
-    def take_verdicts(self) -> List[Verdict]:
+    def take_findings(self) -> List[Finding]:
         heard, self._heard = self._heard, []
-        return heard + super().take_verdicts()
+        return heard + super().take_findings()
 
     @property
     def _saves_step(self) -> bool:
-        """Whether the open step saves anything."""
+        """Returns True if the open step saves anything."""
         return self._step_is_open and bool(_raw.smd_hook_saves_step(self._handle))
 
     # ---- tensors -----------------------------------------------------------------
 
     def _save(self, name: str, value: Any) -> None:
-        """Saves a tensor, if the open step wants it.
+        """Saves a tensor if the open step selects it.
 
-        A tensor that cannot be saved is a failure of its own: it costs no other.
+        A tensor that cannot be saved counts as one failure and affects no other tensor.
         """
         if not _raw.wants(self._handle, name):
             return
@@ -176,11 +180,11 @@ include_regex, include_collections, save_all, include_workers, options
     def _save_numbered(self, prefix: str, value: Any) -> None:
         """Saves all tensors in a value as prefix0, prefix1, ...
 
-        Lists, tuples and dicts are gone through, in order; within a step the numbers go
-        on from call to call.
+        Walks lists, tuples and dicts in order.  Within a step the numbering continues from
+        call to call.
         """
         if self._is_tensor(value):
-            # Parts of a model may run in threads.
+            # Threads may run parts of a model concurrently.
             number = _raw.take_number(self._saved_counts, prefix)
             self._save(f"{prefix}{number}", value)
         elif isinstance(value, (list, tuple)):
@@ -203,9 +207,9 @@ include_regex, include_collections, save_all, include_workers, options
         value = self._as_saveable(value)
         super().save_scalar(name, value, sm_metric, timestamp)
         if sm_metric and self._metrics is not None:
-            self._metrics.log(
-                f"scalar/{name}", value, self.mode, self.mode_steps.get(self.mode, 0), timestamp
-            )
+            # A scalar that is saved before the first step belongs to the first step.
+            step = max(self.mode_steps.get(self.mode, 0), 0)
+            self._metrics.log(f"scalar/{name}", value, self.mode, step, timestamp)
 
     @guarded(passes=(SMDebugTypeError,))
     def save_tensor(
@@ -216,37 +220,41 @@ include_regex, include_collections, save_all, include_workers, options
     # ---- failures ----------------------------------------------------------------
 
     def _note_failure(self, where: str, error: Exception) -> None:
-        """Counts a failure and logs the first one, or raises it if that is asked for."""
+        """Counts a failure and logs the first one.  Raises it if the job selected that."""
         if self.raise_errors:
             raise error
         self.failures += 1
         if self.failures == 1:
             self.logger.error(
-                "smdebug: %s failed, the training goes on without what it was to record; more "
-                "failures are only counted (SMDEBUG_RAISE_ERRORS=1 raises them): %s: %s",
+                "smdebug: %s failed; the training continues, and its tensors are not recorded; "
+                "more failures are only counted (SMDEBUG_RAISE_ERRORS=1 raises them): %s: %s",
                 where,
                 type(error).__name__,
                 error,
                 exc_info=error,
             )
 
-    # ---- what the original had -----------------------------------------------------
+    # ---- compatibility with the original -------------------------------------------
 
     def has_default_hook_configuration(
         self, default_saved_collections: Sequence[str] = DEFAULT_SAVED_COLLECTIONS
     ) -> bool:
-        """Whether just these collections are saved."""
+        """Returns True if the hook saves exactly these collections."""
         saved = {*self.include_collections, *self._always_saved}
         return not self.save_all and saved == set(default_saved_collections)
 
+    def has_default_configuration(self) -> bool:
+        """Returns True if the hook records only what it records by default."""
+        return self.has_default_hook_configuration()
+
     def record_trace_events(self, *args: Any, **kwargs: Any) -> None:
-        """Does nothing: there is no profiler here."""
-        self.logger.info("record_trace_events: there is no profiler here; nothing is recorded")
+        """Does nothing: profiling is not supported."""
+        self.logger.info("record_trace_events: profiling is not supported; nothing is recorded")
 
     def close(self) -> None:
-        """Ends an open step, writes what waits, and marks the trial as finished.
+        """Ends an open step, writes all queued steps, and marks the trial as finished.
 
-        A second call does nothing.  What could not be written is a failure like others.
+        A second call does nothing.  A write error counts as a failure.
         """
         self._close()
 

@@ -1,21 +1,17 @@
-"""The hook: it turns the tensors of a running job into a trial."""
+"""The hook: records the tensors of a running job as a trial."""
 
 from __future__ import annotations
 
 import logging
 import os
-from contextlib import contextmanager
 from typing import (
     Any,
     ClassVar,
-    ContextManager,
     Dict,
-    Iterator,
     List,
     Mapping,
     Optional,
     Sequence,
-    Set,
     Tuple,
     Type,
     TypeVar,
@@ -25,18 +21,24 @@ from typing import (
 from smdebug import _raw
 from smdebug._arrays import view_of
 from smdebug._handles import (
-    CollectionHandle,
     HookHandle,
-    HookOptions,
     Strings,
     check,
     out,
-    out_strings,
     text,
 )
-from smdebug.core.collection import Collection, CollectionKeys
+from smdebug.core.attach import Attachable
+from smdebug.core.collection import Collection, CollectionKeys, push_all
 from smdebug.core.config_constants import DEFAULT_WORKER_NAME
-from smdebug.core.hook_arguments import collection_names, hook_arguments, tensorboard_folder
+from smdebug.core.hook_arguments import (
+    collection_names,
+    collections_in,
+    hook_arguments,
+    load_options,
+    make_options,
+    tensorboard_folder,
+)
+from smdebug.core.hook_collections import HookCollections
 from smdebug.core.logger import get_logger
 from smdebug.core.modes import ModeKeys
 from smdebug.core.open_hooks import close_at_exit, forget
@@ -48,9 +50,9 @@ from smdebug.core.save_config import (
     SaveSettings,
 )
 from smdebug.core.step_number import StepNumber
+from smdebug.core.step_scope import StepScope, discard_after_error
 from smdebug.core.tensor import mode_number
-from smdebug.core.utils import flatten, match_inc
-from smdebug.core.watching import Watching
+from smdebug.core.utils import match_inc
 from smdebug.exceptions import (
     SMDebugError,
     SMDebugRuntimeError,
@@ -70,14 +72,14 @@ _NOT_IN_EVALUATION = (CollectionKeys.GRADIENTS, CollectionKeys.OPTIMIZER_VARIABL
 _SLICE_SECONDS = 0.2
 
 
-class Hook(Watching):
-    """Records the tensors of a job; framework-neutral.
+class Hook(Attachable, HookCollections):
+    """Records the tensors of a job, whatever its framework.
 
-    A job sets the mode, begins a step, saves tensors by name and ends the step.  Which
-    tensors are kept, at which steps and in what form is decided here, by collections and
-    their settings; `wants` tells before an expensive copy.  Files are written in the
-    background.  A hook may be used from any thread, and as a context manager that closes
-    it; one that is never closed is closed when the interpreter exits.
+    A job sets the mode, begins a step, saves tensors by name and ends the step.
+    Collections and their settings decide which tensors are saved, at which steps and in
+    what form; `wants` answers before an expensive copy.  The hook writes files in the
+    background.  It may be used from any thread, and as a context manager that closes it.
+    The interpreter closes the hooks that are still open when it exits.
 
     Parameters
     ----------
@@ -86,19 +88,20 @@ class Hook(Watching):
     export_tensorboard : bool
         Write scalars and histograms for TensorBoard too.
     tensorboard_dir : str, optional
-        The folder for them, which alone asks for them too; "tensorboard" in `out_dir`, if
-        not given.
+        The folder for TensorBoard's files; setting it also enables the export.  Default:
+        "tensorboard" in `out_dir`.
     dry_run : bool
         Decide everything, write nothing.
     reduction_config : ReductionConfig, optional
-        What to save of tensors whose collections do not say; the tensor itself, if not
-        given.
+        What is saved of tensors whose collections have no reduction config.  Default: the
+        tensor itself.
     save_config : SaveConfig, SaveConfigMode or dict, optional
-        When to save tensors whose collections do not say; every 500th step, if not given.
+        When tensors are saved whose collections have no save config.  Default: every
+        500th step.
     include_regex : str or list of str, optional
         Regular expressions of tensors to save, in the collection "default".
     include_collections : list of str, optional
-        Names of collections to save, beside the losses.
+        Names of collections to save, in addition to the losses.
     save_all : bool
         Save every tensor, in the collection "all".
     include_workers : str
@@ -113,7 +116,7 @@ class Hook(Watching):
     Raises
     ------
     SMDebugRuntimeError
-        If no out_dir is given, or a finished trial lies there.
+        If no out_dir is given, or it holds a finished trial.
     SMDebugTypeError, SMDebugValueError
         If a parameter is of the wrong type or out of its range.
     """
@@ -123,7 +126,9 @@ class Hook(Watching):
     _builtin_collections: ClassVar[Optional[Mapping[str, Sequence[str]]]] = None
     _always_saved: ClassVar[Sequence[str]] = ()
     _save_interval: ClassVar[int] = DEFAULT_SAVE_CONFIG_INTERVAL
-    _collection_class: ClassVar[Type[Collection]] = Collection
+    # The same for collections that a configuration file lists; None: as for the others.
+    _listed_save_interval: ClassVar[Optional[int]] = None
+    _steps_are_explicit: ClassVar[bool] = True  # the job itself ends each step
 
     # True in what copying or unpickling makes of a hook: it records nothing.
     _is_copy = False
@@ -150,6 +155,7 @@ class Hook(Watching):
         self.logger: logging.Logger = get_logger()
         self.out_dir = os.path.expanduser(text(os.fspath(out_dir), "out_dir"))
         self.worker = text(worker, "worker")
+        self.num_workers = num_workers
         self.dry_run = dry_run
         self.save_all = save_all
         self.include_regex = include_regex
@@ -180,61 +186,48 @@ class Hook(Watching):
         }
         self._collections: Dict[str, Collection] = {}
         self._step_is_open = False
-        self._handle = HookHandle(out("hook", _raw.smd_hook_new, self._raw_options(settings)))
+        raw_options = make_options(
+            self._builtin_collections,
+            settings,
+            self.include_regex,
+            self.save_config,
+            self.reduction_config,
+        )
+        self._handle = HookHandle(out("hook", _raw.smd_hook_new, raw_options))
         close_at_exit(self)
-
-    def _raw_options(self, settings: Mapping[str, Any]) -> HookOptions:
-        options = self._first_options()
-        for name, value in settings.items():
-            options.set(name, value)
-        regexes = self.include_regex
-        for regex in flatten(
-            regexes if isinstance(regexes, list) else [regexes] if regexes else []
-        ):
-            check(_raw.smd_hook_options_include_regex(options, text(regex, "regular expression")))
-        check(_raw.smd_hook_options_set_save_config(options, self.save_config._handle()))
-        check(_raw.smd_hook_options_set_reduction_config(options, self.reduction_config._handle()))
-        return options
-
-    @classmethod
-    def _first_options(cls) -> HookOptions:
-        """Options with what this class of hooks begins with."""
-        options = HookOptions()
-        if cls._builtin_collections is not None:
-            options.set("builtin_collections", False)
-            for name, regexes in cls._builtin_collections.items():
-                handle = Collection(name, include_regex=list(regexes))._handle()
-                check(_raw.smd_hook_options_add_collection(options, handle))
-        return options
 
     @classmethod
     def create_from_json_file(cls: Type[AnyHook], json_file_path: Optional[str] = None) -> AnyHook:
-        """A hook as a configuration file of the training service says.
+        """Makes a hook from a configuration file of the training service.
 
         Parameters
         ----------
         json_file_path : str, optional
-            The file; the one that SMDEBUG_CONFIG_FILE_PATH names, if not given, else the
-            service's own place.
+            The file; if it is not given, the one that SMDEBUG_CONFIG_FILE_PATH names, or
+            else the service's own place.
 
         Raises
         ------
         FileNotFoundError
             If there is no such file.
         SMDebugValueError
-            If it does not hold a configuration; the message names file, key, and the
-            nearest known key.
+            If the file is not a JSON object.
+
+        Notes
+        -----
+        Unknown keys and bad values are ignored, each with a warning that names the file,
+        the key and the nearest known key.  SMDEBUG_STRICT_CONFIG=1 makes them an error.
         """
-        options = cls._first_options()
-        default = SaveConfig(save_interval=cls._save_interval)
-        check(_raw.smd_hook_options_set_save_config(options, default._handle()))
         path = "" if json_file_path is None else text(os.fspath(json_file_path), "path")
-        check(_raw.smd_hook_options_load(options, path))
+        builtin = cls._builtin_collections
+        options = load_options(make_options(builtin), path, cls._save_interval)
         hook = cls(**hook_arguments(options))
-        for name in out_strings(_raw.smd_hook_options_collections, options):
-            collection = cls._collection(_raw.smd_hook_options_collection, options, name)
+        listed = options
+        if cls._listed_save_interval is not None:
+            listed = load_options(make_options(builtin), path, cls._listed_save_interval, False)
+        for collection in collections_in(listed, cls._collection, listed is not options):
             # include_regex and save_all have put theirs into the hook's own collections.
-            own = hook.get_collection(name).include_regex
+            own = hook.get_collection(collection.name).include_regex
             collection.include([regex for regex in own if regex not in collection.include_regex])
             hook.add_collection(collection)
         return hook
@@ -247,12 +240,12 @@ class Hook(Watching):
         Parameters
         ----------
         timeout : float, optional
-            At most so many seconds; without end, if not given.
+            The longest wait in seconds.  Default: no limit.
 
         Raises
         ------
         SMDebugTimeoutError
-            If that was not enough.
+            If the steps were not written in time.
         SMDebugError
             The first error of the background writer not yet reported.
         """
@@ -278,13 +271,17 @@ class Hook(Watching):
         """
         forget(self)
         self._step_is_open = False
-        self._push_collections()
-        check(_raw.smd_hook_close(self._handle))
+        try:
+            self._push_collections()
+        finally:
+            check(_raw.smd_hook_close(self._handle))
 
     def __enter__(self) -> Hook:
         return self
 
-    def __exit__(self, *unused: object) -> None:
+    def __exit__(self, error_type: Optional[Type[BaseException]], *unused: object) -> None:
+        if error_type is not None and self._step_is_open and self._steps_are_explicit:
+            discard_after_error(self)
         self.close()
 
     def __repr__(self) -> str:
@@ -301,7 +298,7 @@ class Hook(Watching):
         return ModeKeys(_raw.smd_hook_mode(self._handle))
 
     def set_mode(self, mode: ModeKeys) -> None:
-        """Says what the following steps are done for.
+        """Sets the mode of the following steps.
 
         Raises
         ------
@@ -350,15 +347,26 @@ class Hook(Watching):
         self._step_is_open = False
         check(_raw.smd_hook_end_step(self._handle))
 
+    def discard_step(self) -> None:
+        """Closes the open step without recording it; its numbers stay used.
+
+        Raises
+        ------
+        SMDebugRuntimeError
+            If no step is open.
+        """
+        self._step_is_open = False
+        check(_raw.smd_hook_discard_step(self._handle))
+
     @property
     def step(self) -> StepNumber:
         """The last step begun, by its global number; -1 before the first.
 
-        Called, it runs the next one: ``with hook.step(modes.TRAIN) as global_step:``
-        begins it, and ends it after the block.
+        Called, it runs the next one: ``with hook.step(modes.TRAIN) as global_step:`` begins it,
+        and ends it after the block, or discards it if the block raises.
         """
         last = _raw.smd_hook_step(self._handle, _raw.SMD_MODE_GLOBAL)
-        return StepNumber.of(last, self._run_step)
+        return StepNumber.of(last, lambda mode: StepScope(self, mode))
 
     @property
     def mode_steps(self) -> Dict[ModeKeys, int]:
@@ -366,24 +374,16 @@ class Hook(Watching):
         steps = {mode: _raw.smd_hook_step(self._handle, mode.value) for mode in ModeKeys}
         return {mode: n for mode, n in steps.items() if n >= 0 or mode is ModeKeys.GLOBAL}
 
-    @contextmanager
-    def _run_step(self, mode: Optional[ModeKeys]) -> Iterator[int]:
-        step = self.begin_step(mode)
-        try:
-            yield step
-        finally:
-            self.end_step()
-
     # ---- tensors ----------------------------------------------------------------
 
     def wants(self, name: str) -> bool:
-        """Whether the open step saves this tensor; False if none is open."""
+        """Returns True if the open step saves this tensor; False if no step is open."""
         return _raw.wants(self._handle, name)
 
     def save(self, name: str, value: Any) -> None:
-        """Saves a tensor for the open step, if some collection wants it.
+        """Saves a tensor for the open step, if a collection selects it.
 
-        The value is copied before this returns, and converted only if it is wanted.
+        The value is copied before this returns, and converted only if it is selected.
 
         Parameters
         ----------
@@ -415,7 +415,7 @@ class Hook(Watching):
     ) -> None:
         """Saves a tensor as it is with the next step that saves anything.
 
-        A value that is no tensor is warned of in the log, and not saved.
+        A value that is not a tensor is skipped with a warning.
 
         Parameters
         ----------
@@ -424,7 +424,7 @@ class Hook(Watching):
         tensor_value
             As `save` takes it.
         collections_to_write : str or list of str
-            Names of collections that get the tensor; made if missing.
+            Names of the collections that get the tensor.  Missing ones are made.
         """
         try:
             view = view_of(tensor_value)
@@ -454,7 +454,7 @@ class Hook(Watching):
         value
             A tensor of one element, as `save` takes it.
         sm_metric : bool
-            Not looked at: there is no SageMaker to send it to.
+            Ignored here; hooks of frameworks report the scalar to SageMaker.
         timestamp : float, optional
             When it was taken, in seconds since 1970; now, if not given.
 
@@ -474,7 +474,7 @@ class Hook(Watching):
             raise SMDebugTypeError(str(error)) from error
 
     def should_save_tensor_or_collection(self, tensor_name: str, collection_name: str) -> bool:
-        """Whether the open step saves this tensor, as such or as one of the collection."""
+        """Returns True if the open step saves this tensor, by itself or for the collection."""
         if self.wants(tensor_name):
             return True
         if collection_name == CollectionKeys.GRADIENTS:
@@ -489,7 +489,7 @@ class Hook(Watching):
         )
 
     def _saves_now(self, collection: Collection) -> bool:
-        """Whether the open step saves tensors of a collection."""
+        """Returns True if the open step saves tensors of a collection."""
         included = {*self.include_collections, CollectionKeys.LOSSES}
         if not self._step_is_open:
             return False
@@ -502,65 +502,8 @@ class Hook(Watching):
         settings = own or self.save_config.mode_save_configs[mode] or SaveConfigMode()
         return settings.should_save_step(self.mode_steps[mode])
 
-    # ---- collections ------------------------------------------------------------
-
-    def get_collection(self, name: str, create: bool = True) -> Collection:
-        """The hook's collection of that name, made if missing.
-
-        Changes to it count from the next step on.
-
-        Raises
-        ------
-        SMDebugError
-            If it is missing and `create` is False.
-        """
-        found = self._collections.get(name)
-        if found is not None:
-            return found
-        if not create and name not in self._collection_names():
-            raise SMDebugError(f"there is no collection {name}")
-        found = self._collection(_raw.smd_hook_collection, self._handle, text(name))
-        self._collections[name] = found
-        return found
-
-    @classmethod
-    def _collection(cls, function: Any, *args: Any) -> Collection:
-        """The collection whose handle a raw function gives out."""
-        return cls._collection_class._of(CollectionHandle(out("collection", function, *args)))
-
-    def _collection_names(self) -> Set[str]:
-        return set(out_strings(_raw.smd_hook_collections, self._handle))
-
-    def get_collections(self) -> Dict[str, Collection]:
-        """All collections the hook knows, by name."""
-        names = out_strings(_raw.smd_hook_collections, self._handle)
-        return {name: self.get_collection(name) for name in names}
-
-    def add_collection(self, collection: Collection) -> None:
-        """Adds a collection, in place of the one of its name.
-
-        Raises
-        ------
-        SMDebugTypeError
-            If it is not a Collection.
-        """
-        if not isinstance(collection, Collection):
-            kind = type(collection).__name__
-            raise SMDebugTypeError(f"a collection is a Collection, not a {kind}")
-        handle = collection._handle()
-        check(_raw.smd_hook_add_collection(self._handle, handle))
-        collection._bind(handle)
-        self._collections[collection.name] = collection
-
-    def export_collections(self) -> None:
-        """Writes the collections file now, instead of after the first saved step."""
-        self._push_collections()
-        check(_raw.smd_hook_export_collections(self._handle))
-
     def _push_collections(self) -> None:
-        for collection in list(self._collections.values()):
-            if not collection._push():
-                self.add_collection(collection)
+        push_all(list(self._collections.values()), self.add_collection)
 
     # ---- facts ------------------------------------------------------------------
 
@@ -570,7 +513,7 @@ class Hook(Watching):
         return bool(_raw.smd_hook_is_recording(self._handle))
 
     def count(self, name: str) -> int:
-        """A count since the hook was made, as "steps_written" or "bytes_queued".
+        """Returns a count since the hook was made, such as "steps_written".
 
         Raises
         ------

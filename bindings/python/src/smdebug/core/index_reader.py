@@ -1,28 +1,46 @@
-"""The files of a trial in a folder, for code that looks at them itself."""
+"""Lists and reads the files of a trial, in a folder or a bucket, without opening the trial."""
 
 from __future__ import annotations
 
+import json
 import os
+from abc import ABC, abstractmethod
 from bisect import bisect_left
-from typing import Any, List, Optional, Set
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple, Union
 
-from smdebug.core.locations import IndexFileLocationUtils, TensorLocation
+from smdebug.core.access_layer.s3handler import ReadObjectRequest, S3Handler
+from smdebug.core.locations import IndexFileLocationUtils, TensorLocation, TensorShape
+from smdebug.core.logger import get_logger
+from smdebug.core.mode_keys import ModeKeys
 from smdebug.core.reader import FileReader
-from smdebug.core.utils import get_path_to_events_directory, list_files_in_directory
-from smdebug.exceptions import TensorUnavailableForStep
+from smdebug.core.s3_utils import list_s3_objects
+from smdebug.core.utils import (
+    get_path_to_events_directory,
+    is_s3,
+    list_files_in_directory,
+    parse_worker_name_from_file,
+    step_in_range,
+)
+from smdebug.exceptions import IndexReaderException, TensorUnavailableForStep
 
-__all__ = ["LocalIndexReader", "ReadIndexFilesCache"]
+__all__ = ["IndexReader", "LocalIndexReader", "ReadIndexFilesCache", "S3IndexReader"]
+
+RangeSteps = Optional[Tuple[Optional[int], Optional[int]]]
+# The contents of index files, their steps, the key for the next call, and their workers.
+IndexFiles = Tuple[List[bytes], List[int], Optional[str], List[str]]
+# By tensor, step and worker: {"tensor_location": ...} or {"tensor_shape": ...}.
+TensorData = Dict[str, Dict[int, Dict[str, Dict[str, Union[TensorLocation, TensorShape]]]]]
 
 
 class ReadIndexFilesCache:
-    """Names of index files that were read, forgotten in order once there are many.
+    """The names of the index files that were read.  Old names are dropped.
 
     Attributes
     ----------
     lookup_set : set of str
         The names.
     cache_limit : int
-        Beyond so many, those before the current position are forgotten.
+        The number of names above which those before the current position are dropped.
     """
 
     def __init__(self) -> None:
@@ -30,48 +48,212 @@ class ReadIndexFilesCache:
         self.cache_limit = 1000
 
     def has_not_read(self, index_file: str) -> bool:
-        """Whether the file was not read so far."""
+        """Returns True if the file has not been read."""
         return index_file not in self.lookup_set
 
     def add(self, index_file: str, start_after_key: Optional[str]) -> None:
-        """Notes that a file was read; names before `start_after_key` may be forgotten."""
+        """Adds a file that was read.  Names before `start_after_key` may be dropped."""
         if len(self.lookup_set) > self.cache_limit:
             position = start_after_key or ""
             self.lookup_set = {name for name in self.lookup_set if name >= position}
         self.lookup_set.add(index_file)
 
 
-class LocalIndexReader:
-    """Lists the index and event files of a trial in a folder."""
+class IndexReader(ABC):
+    """Lists and reads the index and event files of a trial.
+
+    Parameters
+    ----------
+    path : str
+        The trial.
+    """
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self.logger = get_logger()
         self.index_file_cache = ReadIndexFilesCache()
 
-    def list_index_files(self) -> List[str]:
-        """Paths of the index files, in order."""
-        folder = IndexFileLocationUtils.get_index_path(self.path)
-        return sorted(list_files_in_directory(folder, r"(.+)\.(json|csv)$"))
+    @abstractmethod
+    def read_index_files(
+        self, start_after_key: Optional[str], range_steps: RangeSteps = None
+    ) -> IndexFiles:
+        """Reads the index files that have not been read.
 
+        Parameters
+        ----------
+        start_after_key : str or None
+            Read only files from this one on: the third item of an earlier call.
+        range_steps : tuple, optional
+            Read only files of steps first <= step < end.
+
+        Returns
+        -------
+        tuple
+            Contents, steps, the key for the next call, and workers of the files.
+        """
+
+    @abstractmethod
     def list_event_files(self, start_after_key: Optional[str] = None) -> List[str]:
-        """Paths of the event files, in order, from `start_after_key` on."""
-        folder = get_path_to_events_directory(self.path)
-        files = sorted(list_files_in_directory(folder, r"(.+)\.tfevents$"))
-        return files[bisect_left(files, start_after_key or "") :]
+        """Returns the event files, in order, from `start_after_key` on."""
 
+    @abstractmethod
     def fetch_tensor_value(self, tensor_location: TensorLocation) -> Any:
-        """The tensor at a location, as a numpy array.
+        """Returns the tensor at a location, as a numpy array.
 
         Raises
         ------
         TensorUnavailableForStep
-            If it is not there.
+            If the tensor is not at that location.
         """
+
+    def load_tensor_data_from_index_files(
+        self, start_after_key: Optional[str] = None, range_steps: RangeSteps = None
+    ) -> Tuple[TensorData, Optional[str]]:
+        """Returns where tensors are, by name, step and worker, and the key for the next call.
+
+        Raises
+        ------
+        IndexReaderException
+            If an index file is damaged.
+        """
+        contents, steps, key, workers = self.read_index_files(start_after_key, range_steps)
+        data: TensorData = {}
+        for content, step, worker in zip(contents, steps, workers):
+            for name, found in self._entries(content, worker):
+                data.setdefault(name, {}).setdefault(step, {})[worker] = found
+        return data, key
+
+    def _entries(self, content: bytes, worker: str) -> List[Tuple[str, Dict[str, Any]]]:
+        try:
+            parsed = json.loads(content)
+            meta = parsed["meta"]
+            mode, mode_step = ModeKeys[meta["mode"].strip()], meta["mode_step"]
+            tensors = parsed.get("tensor_payload") or []
+            shapes = parsed.get("shape_payload") or []
+            # An index file that holds only shapes has no event file.
+            file = os.path.join(self.path, meta["event_file_name"]) if tensors else ""
+            return [
+                *(
+                    (each["tensorname"], {"tensor_location": TensorLocation(
+                        each["tensorname"], mode, mode_step, file,
+                        each["start_idx"], each["length"], worker)})
+                    for each in tensors
+                ),
+                *(
+                    (each["tensorname"], {"tensor_shape": TensorShape(
+                        each["tensorname"], mode, mode_step,
+                        each["shape"], each["originalname"])})
+                    for each in shapes
+                ),
+            ]  # fmt: skip
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise IndexReaderException(f"an index file of {self.path}: {error!r}") from error
+
+    def _unread(
+        self, files: Sequence[str], start_after_key: Optional[str], range_steps: RangeSteps
+    ) -> Tuple[List[str], List[int], List[str]]:
+        """Returns the files to read now, their steps and workers, and marks them as read."""
+        chosen: List[str] = []
+        for file in files:
+            step = IndexFileLocationUtils.parse_step_from_index_file_name(file)
+            is_wanted = range_steps is None or step_in_range(range_steps, step)
+            if is_wanted and self.index_file_cache.has_not_read(file):
+                self.index_file_cache.add(file, start_after_key)
+                chosen.append(file)
+        steps = [IndexFileLocationUtils.parse_step_from_index_file_name(file) for file in chosen]
+        return chosen, steps, [parse_worker_name_from_file(file) for file in chosen]
+
+
+class LocalIndexReader(IndexReader):
+    """Lists and reads the index and event files of a trial in a folder."""
+
+    def list_index_files(self) -> List[str]:
+        """Returns the paths of the index files, in order."""
+        folder = IndexFileLocationUtils.get_index_path(self.path)
+        return sorted(list_files_in_directory(folder, r"(.+)\.(json|csv)$"))
+
+    def list_event_files(self, start_after_key: Optional[str] = None) -> List[str]:
+        folder = get_path_to_events_directory(self.path)
+        files = sorted(list_files_in_directory(folder, r"(.+)\.tfevents$"))
+        return files[bisect_left(files, start_after_key or "") :]
+
+    def read_index_files(
+        self, start_after_key: Optional[str], range_steps: RangeSteps = None
+    ) -> IndexFiles:
+        files = self.list_index_files()
+        files = files[bisect_left(files, start_after_key or "") :]
+        chosen, steps, workers = self._unread(files, start_after_key, range_steps)
+        contents = []
+        for path in chosen:
+            with open(path, "rb") as file:
+                contents.append(file.read())
+        return contents, steps, files[-1] if files else start_after_key, workers
+
+    def fetch_tensor_value(self, tensor_location: TensorLocation) -> Any:
         path = os.path.join(self.path, tensor_location.event_file_name)
-        if os.path.exists(path):
-            for name, _, value, _, _ in FileReader(path).read_tensors():
-                if name == tensor_location.tensorname:
-                    return value
-        raise TensorUnavailableForStep(
-            tensor_location.tensorname, tensor_location.mode_step, tensor_location.mode
+        return _tensor_in(path, tensor_location)
+
+
+class S3IndexReader(IndexReader):
+    """Lists and reads the index and event files of a trial in a bucket.
+
+    Parameters
+    ----------
+    path : str
+        The trial, as s3://bucket/prefix.
+    """
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        _, bucket, prefix = is_s3(path)
+        self.bucket_name = str(bucket)
+        self.prefix_name = str(prefix)
+
+    def list_index_files(
+        self, start_after_key: Optional[str] = None
+    ) -> Tuple[List[str], Optional[str]]:
+        """Returns the keys of the index files after a key, in order, and the last of them."""
+        folder = IndexFileLocationUtils.get_index_path(self.prefix_name)
+        return list_s3_objects(self.bucket_name, folder, start_after_key)
+
+    def list_event_files(self, start_after_key: Optional[str] = None) -> List[str]:
+        folder = get_path_to_events_directory(self.prefix_name)
+        return list_s3_objects(self.bucket_name, folder, start_after_key)[0]
+
+    def read_index_files(
+        self, start_after_key: Optional[str], range_steps: RangeSteps = None
+    ) -> IndexFiles:
+        keys, last = self.list_index_files(start_after_key)
+        files = [key for key in keys if key.endswith(".json")]
+        chosen, steps, workers = self._unread(files, start_after_key, range_steps)
+        found = S3Handler.get_objects(
+            [ReadObjectRequest(f"s3://{self.bucket_name}/{key}") for key in chosen]
         )
+        # Skip an object that was removed between the calls.
+        rows = [row for row in zip(found, steps, workers) if row[0] is not None]
+        contents = [content for content, _, _ in rows if content is not None]
+        return contents, [row[1] for row in rows], last or start_after_key, [row[2] for row in rows]
+
+    def fetch_tensor_value(self, tensor_location: TensorLocation) -> Any:
+        path = tensor_location.event_file_name
+        if not is_s3(path)[0]:
+            path = os.path.join(self.path, path)
+        # Imported late: the module loads slowly, and only trials in buckets need it.
+        import tempfile
+
+        length = int(tensor_location.length) or None
+        request = ReadObjectRequest(path, int(tensor_location.start_idx), length)
+        record = S3Handler.get_object(request)
+        with tempfile.TemporaryDirectory(prefix="smdebug-") as folder:
+            file = os.path.join(folder, "record.tfevents")
+            with open(file, "wb") as copy:
+                copy.write(record or b"")
+            return _tensor_in(file, tensor_location)
+
+
+def _tensor_in(path: str, location: TensorLocation) -> Any:
+    if os.path.exists(path):
+        for name, _, value, _, _ in FileReader(path).read_tensors():
+            if name == location.tensorname:
+                return value
+    raise TensorUnavailableForStep(location.tensorname, location.mode_step, location.mode)

@@ -1,4 +1,4 @@
-"""Where the files of a trial are."""
+"""Paths of the files of a trial."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class TensorLocation:
         self.worker = worker
 
     def to_dict(self) -> Dict[str, Any]:
-        """The form of index files."""
+        """Returns the entry of an index file."""
         return {"tensorname": self.tensorname, "start_idx": self.start_idx, "length": self.length}
 
 
 class TensorShape:
-    """A tensor's shape at a step, saved without its value."""
+    """The shape of a tensor at a step, saved without the value."""
 
     def __init__(
         self,
@@ -68,12 +68,12 @@ class TensorShape:
         self.shape: Tuple[int, ...] = tuple(shape)
 
     def to_dict(self) -> Dict[str, Any]:
-        """The form of index files."""
+        """Returns the entry of an index file."""
         return {"tensorname": self.name, "originalname": self.original_name, "shape": self.shape}
 
 
 class EventFileLocation(ABC):
-    """The place of one step's and worker's event file."""
+    """The event file of one step and worker."""
 
     type: Optional[str] = None
 
@@ -82,59 +82,59 @@ class EventFileLocation(ABC):
         self.worker_name = worker_name
 
     def get_step_num_str(self) -> str:
-        """The step as file names hold it."""
+        """Returns the step as it is written in file names."""
         return format(self.step_num, STEP_NUMBER_FORMATTING_LENGTH)
 
     def get_filename(self) -> str:
-        """The name of the file."""
+        """Returns the name of the file."""
         return f"{self.get_step_num_str()}_{self.worker_name}.tfevents"
 
     @classmethod
     def match_regex(cls: Type[_Location], s: str) -> Optional[_Location]:
-        """The location whose file is called so; None for other names."""
+        """Returns the location for a file name, or None if it is not the name of an event file."""
         return cls.load_filename(s, print_error=False)
 
     @classmethod
     def load_filename(
         cls: Type[_Location], s: str, print_error: bool = True
     ) -> Optional[_Location]:
-        """The location whose file is called so; None for other names."""
+        """Returns the location for a file name, or None if it is not the name of an event file."""
         match = re.search(r"^(\d+)_(.*)\.tfevents$", os.path.basename(s))
         return cls(step_num=int(match.group(1)), worker_name=match.group(2)) if match else None
 
     @abstractmethod
     def get_file_location(self, *args: Any, **kwargs: Any) -> str:
-        """The path of the file."""
+        """Returns the path of the file."""
 
 
 class TensorFileLocation(EventFileLocation):
-    """The place of an event file with tensors."""
+    """An event file with tensors."""
 
     type = "events"
 
     @staticmethod
     def get_dir(trial_dir: str) -> str:
-        """The folder of all event files of a trial."""
+        """Returns the folder of all event files of a trial."""
         return os.path.join(trial_dir, "events")
 
     def get_file_location(self, trial_dir: str = "") -> str:
-        """The path of the file, relative to the trial if its folder is not given."""
+        """Returns the path of the file; relative to the trial if `trial_dir` is not given."""
         return os.path.join(trial_dir, "events", self.get_step_num_str(), self.get_filename())
 
     @classmethod
     def get_step_dirs(cls, trial_dir: str) -> List[str]:
-        """The names of the folders of single steps."""
+        """Returns the names of the folders of single steps."""
         return get_immediate_subdirectories(cls.get_dir(trial_dir))
 
     @classmethod
     def get_step_dir_path(cls, trial_dir: str, step_num: int) -> str:
-        """The folder of a step's event files."""
+        """Returns the folder of a step's event files."""
         step = format(int(step_num), STEP_NUMBER_FORMATTING_LENGTH)
         return os.path.join(cls.get_dir(trial_dir), step)
 
 
 class TensorboardFileLocation(EventFileLocation):
-    """The place of an event file for TensorBoard."""
+    """An event file for TensorBoard."""
 
     type = "tensorboard"
 
@@ -143,44 +143,44 @@ class TensorboardFileLocation(EventFileLocation):
         self.mode = mode
 
     def get_file_location(self, base_dir: str = "") -> str:
-        """The path of the file, relative to the trial if no folder is given."""
+        """Returns the path of the file; relative to the trial if `base_dir` is not given."""
         mode = (self.mode or ModeKeys.GLOBAL).name
         return os.path.join(base_dir or "tensorboard", mode, self.get_filename())
 
 
 class IndexFileLocationUtils:
-    """Names of index files."""
+    """Names and paths of index files."""
 
     MAX_INDEX_FILE_NUM_IN_INDEX_PREFIX = 1000
 
     @classmethod
     def get_index_prefix_for_step(cls, step_num: int) -> str:
-        """The folder of a step's index files."""
+        """Returns the folder of a step's index files."""
         return format(step_num // cls.MAX_INDEX_FILE_NUM_IN_INDEX_PREFIX, "09")
 
     @classmethod
     def next_index_prefix_for_step(cls, step_num: int) -> str:
-        """The folder after the one of a step's index files."""
+        """Returns the folder that follows the one of a step's index files."""
         return format(step_num // cls.MAX_INDEX_FILE_NUM_IN_INDEX_PREFIX + 1, "09")
 
     @classmethod
     def get_index_key_for_step(cls, trial_prefix: str, step_num: int, worker_name: str) -> str:
-        """The path of a step's and worker's index file."""
+        """Returns the path of the index file of a step and worker."""
         folder = cls.get_index_prefix_for_step(step_num)
         step = format(step_num, STEP_NUMBER_FORMATTING_LENGTH)
         return os.path.join(trial_prefix, "index", folder, f"{step}_{worker_name}.json")
 
     @staticmethod
     def parse_step_from_index_file_name(index_file_name: str) -> int:
-        """The step of an index file."""
+        """Returns the step of an index file."""
         return int(os.path.basename(index_file_name).partition("_")[0])
 
     @staticmethod
     def get_index_path(path: str) -> str:
-        """The folder of all index files of a trial."""
+        """Returns the folder of all index files of a trial."""
         return os.path.join(path, "index")
 
     @staticmethod
     def get_prefix_from_index_file(index_file: str) -> str:
-        """The trial's folder, from the path of one of its index files."""
+        """Returns the trial's folder, from the path of one of its index files."""
         return index_file.rpartition("/index/")[0]

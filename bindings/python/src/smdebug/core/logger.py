@@ -1,11 +1,18 @@
-"""The logger of the Python part."""
+"""The logger of the Python package."""
 
 from __future__ import annotations
 
 import logging
 import os
+from collections import defaultdict
+from typing import DefaultDict, Set, Tuple
 
-__all__ = ["get_logger"]
+from smdebug.core.config_constants import LOG_DUPLICATION_THRESHOLD
+
+__all__ = ["DuplicateLogFilter", "get_logger", "log_ignored"]
+
+# How many different lines are counted before counting begins again.
+_MOST_COUNTED = 10_000
 
 _LEVELS = {
     "debug": logging.DEBUG,
@@ -17,13 +24,59 @@ _LEVELS = {
 }
 
 
-def get_logger(name: str = "smdebug") -> logging.Logger:
-    """The logger "smdebug", at the level that SMDEBUG_LOG_LEVEL says ("warning" if unset).
+_ignored: Set[Tuple[str, str]] = set()
 
-    Lines go where the program sends its log; no handler is added.
+
+def log_ignored(function: str, **arguments: bool) -> None:
+    """Logs, once a process and at level debug, arguments that have no effect.
+
+    Parameters
+    ----------
+    function : str
+        The function that takes them.
+    **arguments : bool
+        Whether the caller gave each argument a value other than the default.
+    """
+    for name, is_given in arguments.items():
+        if is_given and (function, name) not in _ignored:
+            _ignored.add((function, name))
+            get_logger().debug("%s ignores its argument %s", function, name)
+
+
+class DuplicateLogFilter(logging.Filter):
+    """Drops a line that was logged three times.
+
+    Attributes
+    ----------
+    msgs : dict of str to int
+        How often each line was logged.
+    repeat_threshold : int
+        How often a line is logged.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.msgs: DefaultDict[str, int] = defaultdict(int)
+        self.repeat_threshold = LOG_DUPLICATION_THRESHOLD
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Returns whether the line is logged."""
+        line = record.getMessage()
+        if len(self.msgs) >= _MOST_COUNTED:
+            self.msgs.clear()
+        self.msgs[line] += 1
+        return self.msgs[line] <= self.repeat_threshold
+
+
+def get_logger(name: str = "smdebug") -> logging.Logger:
+    """Returns the logger "smdebug", at the level that SMDEBUG_LOG_LEVEL says.
+
+    The level is "warning" if the variable is not set.  Lines go where the program sends its
+    log: no handler is added.  A line is logged three times at most.
     """
     logger = logging.getLogger(name)
     if logger.level == logging.NOTSET:
         level = os.environ.get("SMDEBUG_LOG_LEVEL", "").lower()
         logger.setLevel(_LEVELS.get(level, logging.WARNING))
+        logger.addFilter(DuplicateLogFilter())
     return logger

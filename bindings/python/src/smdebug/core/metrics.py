@@ -1,9 +1,10 @@
-"""The file by which a job of the training service reports metrics."""
+"""The file in which a training job of SageMaker reports metrics."""
 
 from __future__ import annotations
 
 from typing import Any, Optional
 
+from smdebug.core.logger import get_logger
 from smdebug.core.modes import ModeKeys
 from smdebug.core.sagemaker_utils import is_sagemaker_job
 from smdebug.core.utils import make_numpy_array
@@ -12,7 +13,7 @@ __all__ = ["MetricsFile"]
 
 
 class MetricsFile:
-    """Losses and metrics, as the service's package `smexperiments` writes them.
+    """Losses and metrics, written by the service's package `smexperiments`.
 
     Parameters
     ----------
@@ -25,16 +26,21 @@ class MetricsFile:
 
     @classmethod
     def of_job(cls) -> Optional[MetricsFile]:
-        """The job's file; None outside of a job, or without the service's package."""
+        """Returns the job's file; None outside of a job, or without a working package."""
         if not is_sagemaker_job():
             return None
         try:
             from smexperiments.metrics import (  # type: ignore[import-not-found]
                 SageMakerFileMetricsWriter,
             )
-        except ImportError:
+
+            return cls(SageMakerFileMetricsWriter())
+        except ModuleNotFoundError:
             return None
-        return cls(SageMakerFileMetricsWriter())
+        except Exception as error:
+            # A broken package of the service costs its metrics, not the training.
+            get_logger().warning("no metrics are reported: smexperiments failed: %r", error)
+            return None
 
     def log(
         self,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import List
+
+from smdebug.core.mode_keys import ModeKeys
+from smdebug.exceptions import SMDebugValueError
 
 __all__ = [
     "ALLOWED_MODES",
@@ -15,15 +17,6 @@ __all__ = [
 ]
 
 
-class ModeKeys(Enum):
-    """What a step is done for; GLOBAL numbers the steps of all modes in one row."""
-
-    TRAIN = 1
-    EVAL = 2
-    PREDICT = 3
-    GLOBAL = 4
-
-
 ALLOWED_MODES: List[ModeKeys] = list(ModeKeys)
 ALLOWED_MODE_NAMES: List[str] = [mode.name for mode in ModeKeys]
 MODE_STEP_PLUGIN_NAME = "mode_step"
@@ -31,16 +24,14 @@ MODE_PLUGIN_NAME = "mode"
 
 
 def str_to_mode_keys(mode_str: str) -> ModeKeys:
-    """The mode of a lower-case name, as "train".
+    """Returns the mode of a lower-case name, as "train".
 
     Raises
     ------
     SMDebugValueError
-        If there is no such mode.
+        If no mode has that name.
     """
     for mode in ModeKeys:
         if mode.name.lower() == mode_str:
             return mode
-    from smdebug.exceptions import SMDebugValueError
-
     raise SMDebugValueError(f"no mode is called {mode_str!r}")

@@ -1,36 +1,44 @@
-"""Hooks that were not closed: jobs that just end close theirs at exit."""
+"""Closes the hooks that a job leaves open when the interpreter exits."""
 
 from __future__ import annotations
 
 import atexit
+import logging
 import os
-from typing import TYPE_CHECKING, Dict
-
-if TYPE_CHECKING:
-    from smdebug.core.hook import Hook
+from typing import Dict, Protocol
 
 __all__ = ["close_all", "close_at_exit", "forget"]
 
-# By the process that made them: a forked child holds its parent's, which are the parent's
-# to close.
-_processes: Dict[Hook, int] = {}
+
+class OpenHook(Protocol):
+    """The part of a hook that this module uses."""
+
+    logger: logging.Logger
+    out_dir: str
+
+    def close(self) -> None: ...
 
 
-def close_at_exit(hook: Hook) -> None:
-    """Has a hook closed when the interpreter exits."""
+# The process that made each hook: a forked child inherits its parent's hooks, which only the
+# parent may close.
+_processes: Dict[OpenHook, int] = {}
+
+
+def close_at_exit(hook: OpenHook) -> None:
+    """Registers a hook to be closed when the interpreter exits."""
     _processes[hook] = os.getpid()
 
 
-def forget(hook: Hook) -> None:
-    """Says that a hook was closed."""
+def forget(hook: OpenHook) -> None:
+    """Unregisters a hook that was closed."""
     _processes.pop(hook, None)
 
 
 @atexit.register
 def close_all() -> None:
-    """Closes those that this process made."""
+    """Closes the hooks that this process made and did not close."""
     for hook in [hook for hook, process in _processes.items() if process == os.getpid()]:
         try:
             hook.close()
-        except Exception as error:
-            hook.logger.error("closing the hook of %s: %s", hook.out_dir, error)
+        except BaseException as error:  # the others are closed too
+            hook.logger.error("cannot close the hook of %s: %s", hook.out_dir, error)

@@ -1,4 +1,4 @@
-"""The command line of the library, as it comes with the package."""
+"""The path of the command line program that the package contains."""
 
 from __future__ import annotations
 

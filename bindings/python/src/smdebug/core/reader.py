@@ -1,4 +1,4 @@
-"""Reading one event file, without a trial."""
+"""Reads one event file without a trial."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 from smdebug import _raw
 from smdebug._handles import EventFileHandle, out, text
+from smdebug.core.logger import log_ignored
 from smdebug.core.modes import ModeKeys
 from smdebug.core.utils import match_inc
 from smdebug.exceptions import SMDebugNotImplementedError
@@ -15,7 +16,7 @@ __all__ = ["FileReader"]
 
 
 class FileReader:
-    """Reads the tensors of an event file, each time from the beginning.
+    """Reads the tensors of an event file; each call starts at the beginning.
 
     Parameters
     ----------
@@ -39,13 +40,14 @@ class FileReader:
     def read_tensors(
         self, check: Union[bool, str] = "minimal"
     ) -> Iterator[Tuple[str, int, Any, ModeKeys, int]]:
-        """The tensors in the file, as (name, global step, array, mode, mode step).
+        """Returns the tensors in the file as (name, global step, array, mode, mode step).
 
         Parameters
         ----------
         check : bool or str
-            Not looked at: checksums are always verified.
+            Ignored: checksums are always verified.
         """
+        log_ignored("FileReader.read_tensors", check=check not in ("minimal", True))
         for file in self._moves():
             yield (
                 _raw.smd_event_file_tensor(file),
@@ -58,15 +60,16 @@ class FileReader:
     def read_events(
         self, check: Union[bool, str] = "minimal", regex_list: Optional[Sequence[str]] = None
     ) -> List[Dict[str, Any]]:
-        """The tensors as dicts of "timestamp", "step", "name" and "value".
+        """Returns the tensors as dicts of "timestamp", "step", "name" and "value".
 
         Parameters
         ----------
         check : bool or str
-            Not looked at: checksums are always verified.
+            Ignored: checksums are always verified.
         regex_list : list of str, optional
-            Only tensors in whose names one of these is found.
+            Selects tensors whose names contain a match of one of these.
         """
+        log_ignored("FileReader.read_events", check=check not in ("minimal", True))
         return [
             {
                 "timestamp": _raw.smd_event_file_timestamp(file),

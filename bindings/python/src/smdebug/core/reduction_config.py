@@ -1,4 +1,4 @@
-"""What to save of a tensor: reductions, the tensor itself, its shape."""
+"""Selects what is saved for a tensor: reductions, the tensor itself, its shape."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALLOWED_PARAMS = [
 
 
 class ReductionConfig:
-    """What is saved of a tensor instead of it, or beside it.
+    """Selects what is saved for a tensor.
 
     Parameters
     ----------
@@ -66,18 +66,18 @@ class ReductionConfig:
 
     @classmethod
     def from_dict(cls, params: Optional[Mapping[str, Any]]) -> Optional[ReductionConfig]:
-        """From a dict with the keys "reductions", "save_raw_tensor" and "save_shape".
+        """Returns a config for the keys "reductions", "save_raw_tensor" and "save_shape".
 
-        "reductions" is a comma-separated list of names, each with "abs_" before it for
-        absolute values; norms may end in "_norm".  The switches may be the texts "true"
-        and "false".  None gives None.
+        "reductions" is a comma-separated list of names.  The prefix "abs_" selects the
+        absolute values; norms may end in "_norm".  The switches may be the texts "true" and
+        "false".  Returns None for None.
         """
         if params is None:
             return None
         if not isinstance(params, Mapping):
             raise SMDebugValueError(f"{params!r} is not a dict of reduction settings")
         items: List[str] = []
-        # Collections files keep from the original what it does not know.
+        # Collections files hide from the original the reductions that it does not know.
         for key in ("reductions", "extra_reductions"):
             names = params.get(key, "")
             if not isinstance(names, str):
@@ -101,7 +101,7 @@ class ReductionConfig:
 
     @classmethod
     def from_json(cls, json_str: str) -> Optional[ReductionConfig]:
-        """From the text that `to_json` makes."""
+        """Returns a config for a text of `to_json`."""
         try:
             params = json.loads(json_str)
         except ValueError as error:
@@ -109,7 +109,7 @@ class ReductionConfig:
         return cls.from_dict(params)
 
     def to_json_dict(self) -> Dict[str, Any]:
-        """The form that `from_dict` reads."""
+        """Returns the dict that `from_dict` reads."""
         names = [
             *self.reductions,
             *(f"{name}_norm" for name in self.norms),
@@ -123,7 +123,7 @@ class ReductionConfig:
         }
 
     def to_json(self) -> str:
-        """`to_json_dict` as text."""
+        """Returns `to_json_dict` as text."""
         return json.dumps(self.to_json_dict())
 
     def _handle(self) -> ReductionConfigHandle:

@@ -1,4 +1,4 @@
-"""Reductions: their names in files, and their values."""
+"""Computes reductions, and maps their names to those in files."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ REDUCTIONS_PREFIX = "smdebug/reductions/"
 
 
 def get_numpy_reduction(reduction_name: str, numpy_data: Any, abs: bool = False) -> Any:
-    """A reduction of all elements, of their absolute values if `abs`.
+    """Returns a reduction over all elements, or over their absolute values if `abs`.
 
-    Norms are entry-wise, deviations have no degree of freedom taken off, and the result
-    is a numpy scalar of the type that numpy gives that reduction.
+    Norms are entry-wise.  Deviations divide by the number of elements.  The result is a
+    numpy scalar of the type that numpy's own reduction has.
 
     Raises
     ------
     SMDebugValueError
-        If there is no such reduction.
+        If no reduction has that name.
     """
     import numpy as np
 
@@ -42,14 +42,14 @@ def get_numpy_reduction(reduction_name: str, numpy_data: Any, abs: bool = False)
 
 
 def get_basic_numpy_reduction(reduction_name: str, numpy_data: Any) -> Any:
-    """A reduction of all elements."""
+    """Returns a reduction over all elements."""
     return get_numpy_reduction(reduction_name, numpy_data)
 
 
 def get_reduction_tensor_name(
     tensorname: str, reduction_name: str, abs: bool, remove_colon_index: bool = True
 ) -> str:
-    """The name under which a tensor's reduction is saved."""
+    """Returns the name under which a tensor's reduction is saved."""
     name = f"{reduction_name}/{tensorname}"
     if remove_colon_index:
         name = re.sub(r":\d+", "", name)
@@ -57,7 +57,7 @@ def get_reduction_tensor_name(
 
 
 def reverse_reduction_tensor_name(reduction_tensor_name: str) -> Tuple[str, str, bool]:
-    """Tensor, reduction and whether it is of absolute values, from the saved name."""
+    """Returns the tensor, the reduction and whether it is of absolute values, for a saved name."""
     reduction, _, tensor = reduction_tensor_name.partition(REDUCTIONS_PREFIX)[2].partition("/")
     absolute = reduction.startswith("abs_")
     return tensor, reduction[len("abs_") :] if absolute else reduction, absolute

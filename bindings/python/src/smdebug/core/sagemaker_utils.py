@@ -1,4 +1,4 @@
-"""Whether SageMaker runs this."""
+"""Detects jobs of SageMaker."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ __all__ = ["is_sagemaker_job"]
 
 
 def is_sagemaker_job() -> bool:
-    """Whether this process is part of a SageMaker training job."""
+    """Returns whether this process is part of a SageMaker training job."""
     return "TRAINING_JOB_NAME" in os.environ

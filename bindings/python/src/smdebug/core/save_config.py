@@ -1,4 +1,4 @@
-"""When to save: which steps of which mode."""
+"""Save configs: which steps of which mode are saved."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from smdebug import _raw
 from smdebug._handles import Numbers, SaveConfigHandle, check, out
+from smdebug.core.logger import get_logger
 from smdebug.core.modes import ModeKeys
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 
@@ -43,14 +44,20 @@ class SaveConfigMode:
     start_step : int or str, optional
         0 if not given.
     end_step : int or str, optional
-        The first step no longer saved; without end if not given.
+        The first step that is no longer saved; without end if not given.  If it is not
+        after `start_step`, only `save_steps` are saved: 0 switches saving off.
     save_steps : list of int, optional
-        Single steps, saved whatever the other parameters say.
+        Single steps, saved whatever the other parameters are.
 
     Raises
     ------
     SMDebugValueError
-        If a parameter is no number, or out of its range.
+        If a parameter is not a number, or `save_interval` is below 1.
+
+    Notes
+    -----
+    Steps begin at 0.  The original takes negative ones, so they are no error here: a
+    warning names them, and they count as 0.
     """
 
     def __init__(
@@ -61,18 +68,20 @@ class SaveConfigMode:
         save_steps: Optional[Sequence[int]] = None,
     ) -> None:
         self.save_interval = _number("save_interval", save_interval, DEFAULT_SAVE_CONFIG_INTERVAL)
-        self.start_step = _number("start_step", start_step, DEFAULT_SAVE_CONFIG_START_STEP)
-        self.end_step = None if end_step is None else _number("end_step", end_step, 0)
+        self.start_step = _step("start_step", start_step, DEFAULT_SAVE_CONFIG_START_STEP)
+        self.end_step = None if end_step is None else _step("end_step", end_step, 0)
         self.save_steps = _steps(save_steps)
         self._handle()
+        if self.end_step is not None and self.end_step <= self.start_step:
+            get_logger().info("%r saves nothing but save_steps: it ends before it starts", self)
 
     def should_save_step(self, step_num: int) -> bool:
-        """Whether this step of the mode is saved."""
+        """Returns True if this step of the mode is saved."""
         handle = self._handle()
-        return bool(_raw.smd_save_config_wants(handle, _raw.SMD_MODE_GLOBAL, step_num))
+        return bool(_raw.smd_save_config_saves(handle, step_num, _raw.SMD_MODE_GLOBAL))
 
     def to_json_dict(self) -> Dict[str, Any]:
-        """The parameters by name."""
+        """Returns the parameters by name."""
         return {
             "save_interval": self.save_interval,
             "save_steps": self.save_steps,
@@ -86,9 +95,9 @@ class SaveConfigMode:
         params: Optional[Mapping[str, Any]],
         default_values: Optional[Mapping[str, Any]] = None,
     ) -> Optional[SaveConfigMode]:
-        """From parameters by name; those missing from `params` are `default_values`'.
+        """Makes settings from parameters by name; None gives None.
 
-        None gives None.
+        Parameters that `params` does not hold come from `default_values`.
         """
         if params is None:
             return None
@@ -101,8 +110,6 @@ class SaveConfigMode:
     def _handle(self) -> SaveConfigHandle:
         handle = SaveConfigHandle(out("save_config", _raw.smd_save_config_new))
         end = -1 if self.end_step is None else self.end_step
-        if end < 0 and self.end_step is not None:
-            raise SMDebugValueError(f"end_step={self.end_step} must be greater than start_step")
         steps = Numbers(self.save_steps)
         check(
             _raw.smd_save_config_set(
@@ -138,9 +145,9 @@ class SaveConfig:
     Parameters
     ----------
     mode_save_configs : dict of ModeKeys to SaveConfigMode, optional
-        Settings of single modes.  A mode that is missing, or None, takes what the
-        config is merged with, and at last the defaults.  If this is given, the other
-        parameters are not looked at.
+        Settings of single modes.  A mode that is missing, or None, takes the settings of
+        the config that this one is merged with, or else the defaults.  If this is given,
+        the other parameters are ignored.
     save_interval, start_step, end_step, save_steps
         The same settings for every mode, as `SaveConfigMode` takes them.
 
@@ -180,46 +187,36 @@ class SaveConfig:
             self.mode_save_configs.setdefault(mode, None)
 
     def get_save_config(self, mode: ModeKeys) -> SaveConfigMode:
-        """The settings of a mode.
-
-        Raises
-        ------
-        SMDebugValueError
-            If the mode has none (yet).
-        """
+        """Returns the settings of a mode; the defaults if it has none of its own."""
         config = self.mode_save_configs[_mode(mode)]
-        if config is None:
-            raise SMDebugValueError(
-                f"no save settings for mode {mode.name}: merge the config with defaults first"
-            )
-        return config
+        return SaveConfigMode() if config is None else config
 
     def set_save_config(self, mode: ModeKeys, save_config_mode: SaveConfigMode) -> None:
-        """Gives a mode its settings."""
+        """Sets the settings of a mode."""
         if not isinstance(save_config_mode, SaveConfigMode):
             raise SMDebugValueError(f"{save_config_mode!r} is not a SaveConfigMode")
         self.mode_save_configs[_mode(mode)] = save_config_mode
 
     def should_save_step(self, mode: ModeKeys, step_num: int) -> bool:
-        """Whether this step of the mode is saved."""
+        """Returns True if this step of the mode is saved."""
         return self.get_save_config(mode).should_save_step(step_num)
 
     def merge_default_save_config(self, default_save_config: SaveConfig) -> None:
-        """Gives each mode without settings those of `default_save_config`, or defaults."""
+        """Fills in the modes without settings from `default_save_config`, or the defaults."""
         for mode in ModeKeys:
             if self.mode_save_configs[mode] is None:
                 default = default_save_config.mode_save_configs[mode]
                 self.mode_save_configs[mode] = SaveConfigMode() if default is None else default
 
     def to_json_dict(self) -> Dict[str, Any]:
-        """Settings by mode name; None where a mode has none."""
+        """Returns the settings by mode name; None for a mode without settings."""
         return {
             mode.name: None if config is None else config.to_json_dict()
             for mode, config in self.mode_save_configs.items()
         }
 
     def to_json(self) -> str:
-        """`to_json_dict` as text."""
+        """Returns `to_json_dict` as text."""
         return json.dumps(self.to_json_dict())
 
     @classmethod
@@ -228,10 +225,10 @@ class SaveConfig:
         params: Optional[Mapping[Any, Any]],
         default_values: Optional[Mapping[str, Any]] = None,
     ) -> Optional[SaveConfig]:
-        """From settings by mode, the mode given as ModeKeys or by its name.
+        """Makes a config from settings by mode; None gives None.
 
-        Settings are SaveConfigMode objects, dicts of their parameters (those missing are
-        taken from `default_values`), or None.  None gives None.
+        A mode is a ModeKeys or its name.  Settings are SaveConfigMode objects, dicts of
+        their parameters (missing ones come from `default_values`), or None.
         """
         if params is None:
             return None
@@ -246,22 +243,22 @@ class SaveConfig:
 
     @classmethod
     def from_json(cls, json_str: str) -> Optional[SaveConfig]:
-        """From the text that `to_json` makes."""
+        """Makes a config from the text that `to_json` returns."""
         return cls.from_dict(_loads(json_str))
 
     @classmethod
     def from_save_config_mode(cls, save_config_mode: SaveConfigMode) -> SaveConfig:
-        """The same settings for every mode."""
+        """Makes a config with the same settings for every mode."""
         return cls(mode_save_configs={mode: save_config_mode for mode in ModeKeys})
 
     @classmethod
     def parse(cls, obj: object) -> SaveConfig:
-        """From whatever stands for a save config: itself, settings, a dict, or None.
+        """Makes a config from a config, from settings, from a dict, or from None.
 
         Raises
         ------
         SMDebugTypeError
-            If it is none of these.
+            If `obj` is none of these.
         """
         if obj is None:
             return cls()
@@ -291,7 +288,7 @@ class SaveConfig:
         return f"SaveConfig({self.mode_save_configs})"
 
 
-# What stands for a save config.
+# The types that `SaveConfig.parse` takes.
 SaveSettings = Union[SaveConfig, SaveConfigMode, Mapping[Any, Any], None]
 
 
@@ -319,12 +316,22 @@ def _number(name: str, value: Optional[Number], default: int) -> int:
         raise SMDebugValueError(f"{name}={value!r} is not a whole number") from error
 
 
+def _step(name: str, value: Optional[Number], default: int) -> int:
+    step = _number(name, value, default)
+    if step < 0:
+        get_logger().warning("%s=%s counts as 0: steps begin at 0", name, step)
+    return max(step, 0)
+
+
 def _steps(steps: Optional[Sequence[int]]) -> List[int]:
     if steps is None:
         return []
     if not isinstance(steps, list):
         raise SMDebugValueError(f"save_steps={steps!r} is not a list of steps")
     try:
-        return [operator.index(step) for step in steps]
+        numbers = [operator.index(step) for step in steps]
     except TypeError as error:
         raise SMDebugValueError(f"save_steps={steps!r} holds more than whole numbers") from error
+    if any(number < 0 for number in numbers):
+        get_logger().warning("save_steps=%s: steps begin at 0; negative ones are ignored", steps)
+    return [number for number in numbers if number >= 0]

@@ -1,4 +1,4 @@
-"""The number of a hook's last step."""
+"""The number of a hook's last step, which is also the function that runs the next."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ RunStep = Callable[[Optional[ModeKeys]], ContextManager[int]]
 
 
 class StepNumber(int):
-    """A step's number, which can be called to run the next step: see `Hook.step`."""
+    """The number of a step.  Call it to run the next step: see `Hook.step`."""
 
     _run_step: RunStep
 
     @classmethod
     def of(cls, number: int, run_step: RunStep) -> StepNumber:
-        """The number of a hook's last step, and what runs that hook's next one."""
+        """Returns the number of a hook's last step, with the function that runs the next one."""
         step = cls(number)
         step._run_step = run_step
         return step

@@ -1,13 +1,13 @@
-"""A tensor of a trial: where it was saved, and its values."""
+"""A tensor of a trial: the steps at which it was saved, and its values."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Protocol, Tuple
 
 from smdebug import _raw
-from smdebug._handles import TensorHandle, out_steps, out_strings, out_text, text
+from smdebug._handles import TensorHandle, out_integers, out_strings, out_text, text
 from smdebug.core.modes import ModeKeys
 from smdebug.exceptions import (
     SMDebugNotImplementedError,
@@ -19,21 +19,31 @@ from smdebug.exceptions import (
 if TYPE_CHECKING:
     import numpy as np
 
-    from smdebug.trials.trial import Trial
-
 __all__ = ["StepState", "Tensor"]
 
 
-# How many values are read together.
+# How many values are read in one request.
 _PREFETCHED = 32
 
 
 class StepState(Enum):
-    """Whether a step is there, will never be, or may still come."""
+    """Whether a step is available, will never be, or may still be recorded."""
 
     UNAVAILABLE = 0
     AVAILABLE = 1
     NOT_YET_AVAILABLE = 2
+
+
+class OwningTrial(Protocol):
+    """The part of a trial that its tensors use."""
+
+    name: str
+
+    def prefetch(
+        self, names: Iterable[str], steps: Iterable[int], mode: Optional[ModeKeys] = ...
+    ) -> None: ...
+
+    def _tensor_handle(self, name: str) -> TensorHandle: ...
 
 
 class Tensor:
@@ -52,31 +62,32 @@ class Tensor:
         Whether values that were read are kept, as read-only arrays.
     """
 
-    def __init__(self, name: str, trial: Trial, cache: bool = False) -> None:
+    def __init__(self, name: str, trial: OwningTrial, cache: bool = False) -> None:
         self.name = name
-        self.trial = trial
+        # A Trial, whose module imports this one.
+        self.trial: Any = trial
         self.cache = cache
         self._handle: TensorHandle = trial._tensor_handle(name)
         self._values: Dict[Tuple[int, ModeKeys, Optional[str]], np.ndarray[Any, Any]] = {}
 
     @property
     def original_name(self) -> Optional[str]:
-        """The name the framework gave it, where its shape was saved; else None."""
+        """The name that the framework uses, if the shape was saved; otherwise None."""
         return out_text(_raw.smd_tensor_original_name, self._handle) or None
 
     def steps(
         self, mode: Optional[ModeKeys] = ModeKeys.GLOBAL, show_incomplete_steps: bool = False
     ) -> List[int]:
-        """The steps of a mode at which the tensor was saved.
+        """Returns the steps of a mode at which the tensor was saved.
 
         Parameters
         ----------
         mode : ModeKeys
             The mode.
         show_incomplete_steps : bool
-            Also those steps that not all workers have written.
+            Whether steps that some workers have not written are included.
         """
-        return out_steps(
+        return out_integers(
             _raw.smd_tensor_steps, self._handle, mode_number(mode), bool(show_incomplete_steps)
         )
 
@@ -86,7 +97,7 @@ class Tensor:
         mode: Optional[ModeKeys] = ModeKeys.GLOBAL,
         worker: Optional[str] = None,
     ) -> np.ndarray[Any, Any]:
-        """The tensor at a step, as an array of the caller's own.
+        """Returns the tensor at a step, as a writable array that the caller owns.
 
         Parameters
         ----------
@@ -95,14 +106,14 @@ class Tensor:
         mode : ModeKeys
             The mode that counts it.
         worker : str, optional
-            The worker that saved it; the first that did, if not given.
+            The worker that saved it.  Defaults to the first that did.
 
         Raises
         ------
         TensorUnavailableForStep
-            If the step is there, without this tensor's value.
+            If the step exists without this tensor's value.
         StepUnavailable, StepNotYetAvailable
-            If the step is not there, for good or so far.
+            If the step was not saved, or has not been seen yet.
         InvalidWorker
             If the worker did not save it there.
         """
@@ -120,11 +131,11 @@ class Tensor:
         mode: Optional[ModeKeys] = ModeKeys.GLOBAL,
         worker: Optional[str] = None,
     ) -> _raw.Value:
-        """The tensor at a step as read-only memory, without numpy.
+        """Returns the tensor at a step as read-only memory, without numpy.
 
-        What comes back has the buffer protocol, `__dlpack__`, and the facts `dtype`,
-        `shape` and `nbytes`; other libraries take it without a copy, also in types that
-        numpy does not know.
+        The result supports the buffer protocol and `__dlpack__`, and has the attributes
+        `dtype`, `shape` and `nbytes`.  Other libraries use it without a copy, also in types
+        that numpy does not know.
 
         Raises
         ------
@@ -135,7 +146,7 @@ class Tensor:
     def values(
         self, mode: Optional[ModeKeys] = ModeKeys.GLOBAL, worker: Optional[str] = None
     ) -> Dict[int, np.ndarray[Any, Any]]:
-        """The values at all steps of a mode, by step.
+        """Returns the values at all steps of a mode, by step.
 
         Raises
         ------
@@ -146,7 +157,7 @@ class Tensor:
         for begin in range(0, len(steps), _PREFETCHED):
             some = steps[begin : begin + _PREFETCHED]
             if worker is None and not self.cache:
-                # What is not there is for value() to say.
+                # value() reports what is missing.
                 with suppress(TensorUnavailableForStep):
                     self.trial.prefetch([self.name], some, mode)
             values.update({step: self.value(step, mode, worker) for step in some})
@@ -158,7 +169,7 @@ class Tensor:
         mode: Optional[ModeKeys] = ModeKeys.GLOBAL,
         worker: Optional[str] = None,
     ) -> Tuple[int, ...]:
-        """The shape at a step: the one saved, or the value's.
+        """Returns the shape at a step: the saved one, or that of the value.
 
         Raises
         ------
@@ -166,7 +177,7 @@ class Tensor:
             If neither was saved there.
         """
         return tuple(
-            out_steps(
+            out_integers(
                 _raw.smd_tensor_shape,
                 self._handle,
                 step_num,
@@ -183,7 +194,7 @@ class Tensor:
         worker: Optional[str] = None,
         abs: bool = False,
     ) -> Any:
-        """A reduction at a step: the one saved, or else computed from the value.
+        """Returns a reduction at a step: the saved one, or one computed from the value.
 
         Parameters
         ----------
@@ -192,7 +203,7 @@ class Tensor:
         reduction_name : str
             One of min, max, median, mean, std, variance, sum, prod, l1 and l2.
         abs : bool
-            Of the absolute values.
+            Whether the reduction is that of the absolute values.
 
         Returns
         -------
@@ -202,9 +213,9 @@ class Tensor:
         Raises
         ------
         SMDebugValueError
-            If there is no such reduction, or no elements to compare.
+            If no reduction has that name, or there are no elements to compare.
         SMDebugTypeError
-            If the elements have no such reduction: those of text have none.
+            If the elements are text.
         TensorUnavailableForStep
             If neither the reduction nor the value was saved there.
         """
@@ -220,7 +231,7 @@ class Tensor:
         mode: Optional[ModeKeys] = ModeKeys.GLOBAL,
         worker: Optional[str] = None,
     ) -> Dict[Tuple[str, bool], np.ndarray[Any, Any]]:
-        """The reductions saved at a step, by name and whether they are of absolute values.
+        """Returns the reductions saved at a step, by name and whether of absolute values.
 
         Raises
         ------
@@ -236,7 +247,7 @@ class Tensor:
         return found
 
     def workers(self, step_num: int, mode: Optional[ModeKeys] = ModeKeys.GLOBAL) -> List[str]:
-        """The workers that saved the tensor at a step.
+        """Returns the workers that saved the tensor at a step.
 
         Raises
         ------
@@ -248,21 +259,21 @@ class Tensor:
     def prev_steps(
         self, step: int, n: Optional[int] = None, mode: Optional[ModeKeys] = ModeKeys.GLOBAL
     ) -> List[int]:
-        """The last steps of a mode, not after `step`, at which the tensor was saved.
+        """Returns the last steps of a mode up to `step` at which the tensor was saved.
 
         Parameters
         ----------
         step : int
             A step, saved or not.
         n : int, optional
-            How many at most; all if None or 0.
+            The most steps to return; all if None or 0.
         mode : ModeKeys
             The mode.
         """
-        return out_steps(_raw.smd_tensor_prev_steps, self._handle, step, n or 0, mode_number(mode))
+        return out_integers(_raw.smd_tensor_prev_steps, self._handle, step, mode_number(mode), n or 0)
 
     def step(self, step_num: int, mode: Any = None, worker: Any = None) -> Any:
-        """Was removed from the API long ago.
+        """Not supported: the original removed it.
 
         Raises
         ------
@@ -300,7 +311,7 @@ class Tensor:
         mode: Optional[ModeKeys],
         worker: Optional[str],
     ) -> None:
-        """Notes in `error` whether reductions were saved where the value was not."""
+        """Sets in `error` whether reductions were saved without the value."""
         try:
             error.has_reductions = bool(self._saved_reductions(step_num, mode, worker))
         except TensorUnavailableForStep:
@@ -311,7 +322,7 @@ class Tensor:
 
 
 def mode_number(mode: Optional[ModeKeys]) -> int:
-    """The C library's number of a mode; None stands for GLOBAL.
+    """Returns the C library's number of a mode.  None stands for GLOBAL.
 
     Raises
     ------

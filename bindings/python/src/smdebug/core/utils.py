@@ -1,4 +1,4 @@
-"""Small helpers that other code imports from here: paths, names, lists."""
+"""Small helpers for paths, names and lists, which users import too."""
 
 from __future__ import annotations
 
@@ -8,24 +8,32 @@ import json
 import os
 import re
 import socket
-from enum import Enum
 from pathlib import PurePath
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
+from smdebug.core.buckets import open_bucket
 from smdebug.core.config_constants import CLAIM_FILENAME
+from smdebug.core.error_handling_agent import ErrorHandlingAgent
+from smdebug.core.frameworks import FRAMEWORK, is_framework_version_supported
+from smdebug.core.logger import get_logger
+from smdebug.core.simulators import SagemakerSimulator, ScriptSimulator
 from smdebug.exceptions import (
     IndexReaderException,
-    SMDebugNotImplementedError,
     SMDebugRuntimeError,
     SMDebugValueError,
 )
 
 __all__ = [
     "FRAMEWORK",
+    "SagemakerSimulator",
+    "ScriptSimulator",
     "deserialize_tf_device",
     "ensure_dir",
+    "error_handling_agent",
     "flatten",
+    "get_aws_region_from_processing_job_arn",
     "get_immediate_subdirectories",
+    "get_logger",
     "get_path_to_collections",
     "get_path_to_events_directory",
     "get_relative_event_file_path",
@@ -34,6 +42,7 @@ __all__ = [
     "import_framework",
     "index",
     "is_first_process",
+    "is_framework_version_supported",
     "is_s3",
     "list_collection_files_in_directory",
     "list_files_in_directory",
@@ -55,13 +64,7 @@ _COLLECTION_FILE = re.compile(r".*/collections/.+/(.+)_collections\.(json|ts)")
 _STEP_FILE = re.compile(r"\d+_(.+)\.(json|csv|tfevents)$")
 
 
-class FRAMEWORK(Enum):
-    """Frameworks with a hook of their own."""
-
-    PYTORCH = "pytorch"
-    TENSORFLOW = "tensorflow"
-    MXNET = "mxnet"
-    XGBOOST = "xgboost"
+error_handling_agent = ErrorHandlingAgent.get_error_handling_agent()
 
 
 def import_framework(module: str, package: str, user: str) -> Any:
@@ -70,16 +73,16 @@ def import_framework(module: str, package: str, user: str) -> Any:
     Parameters
     ----------
     module : str
-        What to import.
+        The module to import.
     package : str
-        What to install where it is missing.
+        The package to install if the module is missing.
     user : str
-        Who needs it, as "smdebug.pytorch".
+        The module that needs it, as "smdebug.pytorch".
 
     Raises
     ------
     ImportError
-        If it is missing: one sentence that says what to install.
+        If it is missing.  The message says what to install.
     """
     try:
         return importlib.import_module(module)
@@ -91,12 +94,12 @@ def import_framework(module: str, package: str, user: str) -> Any:
 
 
 def make_numpy_array(x: Any) -> Any:
-    """`x` as a numpy array: numbers and text with shape (1,), arrays as they are.
+    """Returns `x` as a numpy array: numbers and text with shape (1,), arrays unchanged.
 
     Raises
     ------
     SMDebugTypeError
-        If it is no tensor.
+        If it does not convert to a tensor.
     """
     import numpy as np
 
@@ -108,16 +111,18 @@ def make_numpy_array(x: Any) -> Any:
 
 
 def ensure_dir(file_path: str, is_file: bool = True) -> None:
-    """Makes the folder `file_path`, or the one that holds this file."""
+    """Creates the folder `file_path`, or the folder of that file if `is_file`."""
     folder = os.path.dirname(file_path) if is_file else file_path
     if folder:
         os.makedirs(folder, exist_ok=True)
 
 
 def write_file(path: str, content: str) -> None:
-    """Writes a text file so that readers see all of it or nothing."""
-    if is_s3(path)[0]:
-        raise SMDebugNotImplementedError(f"{path}: writing to S3 is not supported yet")
+    """Writes a text file, in a folder or a bucket.  Readers see all of it or nothing."""
+    on_s3, bucket, key = is_s3(path)
+    if on_s3:
+        open_bucket(str(bucket)).write(str(key), content.encode())
+        return
     ensure_dir(path)
     unfinished = path + ".tmp"
     with open(unfinished, "w", encoding="utf-8") as file:
@@ -126,7 +131,7 @@ def write_file(path: str, content: str) -> None:
 
 
 def load_json_as_dict(s: Any) -> Any:
-    """The object in a JSON text; a dict as it is; None for None."""
+    """Returns the object in a JSON text; a dict unchanged; None for None."""
     if s is None or s == "None":
         return None
     if isinstance(s, dict):
@@ -143,7 +148,7 @@ def load_json_as_dict(s: Any) -> Any:
 
 
 def flatten(lis: Iterable[Any]) -> List[Any]:
-    """The items of a list and of all lists in it."""
+    """Returns the items of a list and of all lists in it."""
     flat: List[Any] = []
     for item in lis:
         if isinstance(item, list):
@@ -154,22 +159,22 @@ def flatten(lis: Iterable[Any]) -> List[Any]:
 
 
 def split(comma_separated_string: str) -> List[str]:
-    """The parts of a comma-separated list, without the blanks around them."""
+    """Returns the parts of a comma-separated list, without surrounding blanks."""
     return [part.strip() for part in comma_separated_string.split(",")]
 
 
 def merge_two_dicts(x: Dict[Any, Any], y: Dict[Any, Any]) -> Dict[Any, Any]:
-    """Both in one; where they differ, `y` counts."""
+    """Returns both in one dict.  The values of `y` take precedence."""
     return {**x, **y}
 
 
 def index(sorted_list: Sequence[Any], elem: Any) -> int:
-    """Where `elem` is in a sorted list.
+    """Returns the index of `elem` in a sorted list.
 
     Raises
     ------
     SMDebugValueError
-        If it is not there.
+        If the list does not contain it.
     """
     place = bisect.bisect_left(sorted_list, elem)
     if place == len(sorted_list) or sorted_list[place] != elem:
@@ -178,38 +183,52 @@ def index(sorted_list: Sequence[Any], elem: Any) -> int:
 
 
 def match_inc(tname: str, include: Iterable[str]) -> bool:
-    """Whether any of the regular expressions is found in the name."""
+    """Returns whether any of the regular expressions is found in the name."""
     return any(re.search(regex, tname) for regex in include)
 
 
 def step_in_range(range_steps: Tuple[Optional[int], Optional[int]], step: int) -> bool:
-    """Whether first <= step < end, where None leaves that side open."""
+    """Returns whether first <= step < end.  None leaves that side open."""
     first, end = range_steps
     return (first is None or int(step) >= int(first)) and (end is None or int(step) < int(end))
 
 
 def size_and_shape(t: Any) -> Tuple[int, Any]:
-    """Bytes and shape of an array; length of a text, twice."""
+    """Returns the bytes and the shape of an array; for a text, its length as both."""
     if isinstance(t, (bytes, str)):
         return len(t), [len(t)]
     return t.nbytes, t.shape
 
 
 def is_s3(path: str) -> Tuple[bool, Optional[str], Optional[str]]:
-    """Whether a path is in S3, with its bucket and key; (False, None, None) if not."""
+    """Returns (True, bucket, key) for a path in S3, otherwise (False, None, None)."""
     if not path.startswith("s3://"):
         return False, None, None
     bucket, _, key = path[len("s3://") :].partition("/")
     return True, bucket, key
 
 
+def get_aws_region_from_processing_job_arn(processing_job_arn: str) -> str:
+    """Returns the region in the name of a job: "arn:aws:sagemaker:<region>:<account>:..."
+
+    Raises
+    ------
+    SMDebugValueError
+        If it is no such name.
+    """
+    parts = processing_job_arn.split(":")
+    if len(parts) < 4:
+        raise SMDebugValueError(f"{processing_job_arn!r} is not the ARN of a job")
+    return parts[3]
+
+
 def get_immediate_subdirectories(a_dir: str) -> List[str]:
-    """The names of the folders in a folder."""
+    """Returns the names of the folders in a folder."""
     return [entry.name for entry in os.scandir(a_dir) if entry.is_dir()]
 
 
 def list_files_in_directory(directory: str, file_regex: Optional[Any] = None) -> List[str]:
-    """Paths of the files in a folder and below whose names match."""
+    """Returns the paths of the files in a folder and below whose names match."""
     return [
         os.path.join(folder, name)
         for folder, _, names in os.walk(directory)
@@ -219,22 +238,22 @@ def list_files_in_directory(directory: str, file_regex: Optional[Any] = None) ->
 
 
 def list_collection_files_in_directory(directory: str) -> List[str]:
-    """Paths of the collections files in a folder and below."""
+    """Returns the paths of the collections files in a folder and below."""
     return list_files_in_directory(directory, r".*_?collections\.json$")
 
 
 def get_path_to_collections(directory: str) -> str:
-    """The folder of a trial's collections files."""
+    """Returns the folder of a trial's collections files."""
     return os.path.join(directory, "collections", "000000000", "")
 
 
 def get_path_to_events_directory(path: str) -> str:
-    """The folder of a trial's event files."""
+    """Returns the folder of a trial's event files."""
     return os.path.join(path, "events", "")
 
 
 def get_relative_event_file_path(path: str) -> str:
-    """The part of an event file's path that lies in the trial."""
+    """Returns the path of an event file relative to its trial."""
     parts = PurePath(path).parts[-3:]
     if len(parts) < 3 or parts[0] not in ("events", "tensorboard"):
         raise SMDebugRuntimeError(f"{path} is not in a folder events or tensorboard")
@@ -242,17 +261,17 @@ def get_relative_event_file_path(path: str) -> str:
 
 
 def serialize_tf_device(device: str) -> str:
-    """A TensorFlow device's name as file names hold it."""
+    """Returns the name of a TensorFlow device as it is written in file names."""
     return device.replace("/", "_").replace(":", "-")
 
 
 def deserialize_tf_device(device_name: str) -> str:
-    """A TensorFlow device's name from its form in file names."""
+    """Returns the name of a TensorFlow device, from its form in file names."""
     return device_name.replace("_", "/").replace("-", ":")
 
 
 def get_worker_name_from_collection_file(filename: str) -> str:
-    """The worker whose collections file this is."""
+    """Returns the worker of a collections file."""
     match = _COLLECTION_FILE.match(filename)
     if match is None:
         raise IndexReaderException(f"{filename} is not the path of a collections file")
@@ -261,7 +280,7 @@ def get_worker_name_from_collection_file(filename: str) -> str:
 
 
 def parse_worker_name_from_file(filename: str) -> str:
-    """The worker whose index file or event file this is."""
+    """Returns the worker of an index file or event file."""
     name = os.path.basename(filename)
     match = _STEP_FILE.match(name)
     if match is None or name == filename:
@@ -270,12 +289,12 @@ def parse_worker_name_from_file(filename: str) -> str:
 
 
 def get_tb_worker() -> str:
-    """This process's name in TensorBoard files."""
+    """Returns the name of this process in TensorBoard files."""
     return f"{os.getpid()}_{socket.gethostname()}"
 
 
 def is_first_process(path: str, is_dir: bool = True) -> bool:
-    """Whether this process is the first to claim a trial's folder, or a file."""
+    """Returns whether this process is the first to claim a trial's folder, or a file."""
     if is_s3(path)[0]:
         return True
     claim = os.path.join(path, CLAIM_FILENAME) if is_dir else path
@@ -288,13 +307,13 @@ def is_first_process(path: str, is_dir: bool = True) -> bool:
 
 
 def remove_claim_file(path: str) -> None:
-    """Gives up the claim on a trial's folder."""
+    """Releases the claim on a trial's folder."""
     if not is_s3(path)[0]:
         remove_file_if_exists(os.path.join(path, CLAIM_FILENAME))
 
 
 def remove_file_if_exists(file_path: str) -> None:
-    """Removes a file that may be gone already."""
+    """Removes a file.  Does nothing if it does not exist."""
     try:
         os.remove(file_path)
     except FileNotFoundError:

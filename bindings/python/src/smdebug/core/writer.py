@@ -1,20 +1,19 @@
-"""Writing one step's files, without a hook."""
+"""Writes the files of one step without a hook."""
 
 from __future__ import annotations
 
 import os
-from typing import Any, Optional, Sequence, Union
+from typing import Any, Optional, Sequence, Type, Union
 
 from smdebug import _raw
 from smdebug._arrays import view_of
 from smdebug._handles import Numbers, StepFileHandle, check, out, text
+from smdebug.core.locations import TensorboardFileLocation
+from smdebug.core.logger import get_logger, log_ignored
 from smdebug.core.modes import ModeKeys
+from smdebug.core.summaries import Bins, SummaryFile, encode_histogram, encode_scalar
 from smdebug.core.tensor import mode_number
-from smdebug.exceptions import (
-    SMDebugNotImplementedError,
-    SMDebugRuntimeError,
-    SMDebugValueError,
-)
+from smdebug.exceptions import SMDebugRuntimeError, SMDebugValueError
 
 __all__ = ["FileWriter"]
 
@@ -22,7 +21,9 @@ __all__ = ["FileWriter"]
 class FileWriter:
     """Writes the event file and the index file of one step and worker.
 
-    Readers see them once the writer is closed; as a context manager it closes itself.
+    Readers see them once the writer is closed; as a context manager it closes itself.  If the
+    block raises, nothing is written.  With `wtype` "tensorboard" it writes a file of scalars and
+    histograms for TensorBoard.
 
     Parameters
     ----------
@@ -33,11 +34,11 @@ class FileWriter:
     step : int
         The global step.
     wtype : str
-        Must be "events".
+        "events", or "tensorboard".
     mode : ModeKeys
-        Not looked at: each tensor has its own.
+        The folder of TensorBoard's file.  Tensors have modes of their own.
     max_queue, flush_secs, verbose, write_checksum
-        Not looked at.
+        Ignored.
     """
 
     def __init__(
@@ -52,17 +53,29 @@ class FileWriter:
         verbose: bool = False,
         write_checksum: bool = False,
     ) -> None:
-        if wtype == "tensorboard":
-            raise SMDebugNotImplementedError("TensorBoard files are not written yet")
-        if wtype != "events":
+        if wtype not in ("events", "tensorboard"):
             raise SMDebugValueError(f"there is no writer of type {wtype!r}")
+        log_ignored(
+            "FileWriter",
+            max_queue=max_queue != 10,
+            flush_secs=flush_secs != 120,
+            verbose=verbose,
+            write_checksum=write_checksum,
+        )
         self.trial_dir = os.path.expanduser(os.fspath(trial_dir))
         self.worker = worker
         self.step = step
         self.wtype = wtype
         self.mode = mode
         self._has_tensor = False
-        self._handle = StepFileHandle(
+        self._summaries: Optional[SummaryFile] = None
+        self._step_file: Optional[StepFileHandle] = None
+        if wtype == "tensorboard":
+            place = TensorboardFileLocation(step, worker, mode)
+            self.event_file_path: str = place.get_file_location(self.trial_dir)
+            self._summaries = SummaryFile(self.event_file_path)
+            return
+        self._step_file = StepFileHandle(
             out(
                 "step_file",
                 _raw.smd_step_file_open,
@@ -71,7 +84,15 @@ class FileWriter:
                 text(worker, "worker"),
             )
         )
-        self.event_file_path: str = _raw.smd_step_file_path(self._handle)
+        self.event_file_path = _raw.smd_step_file_path(self._step_file)
+
+    @property
+    def _handle(self) -> StepFileHandle:
+        if self._summaries is not None:
+            raise SMDebugRuntimeError("tensors and shapes take a writer of type 'events'")
+        if self._step_file is None:
+            raise SMDebugRuntimeError("the writer was left by an exception; its files are gone")
+        return self._step_file
 
     def write_tensor(
         self,
@@ -91,7 +112,7 @@ class FileWriter:
         tname : str
             Its name.
         write_index : bool
-            Must be True.
+            Ignored: each tensor is in the index.
         mode : ModeKeys
             The mode; of the first tensor, it is the mode of the files.
         mode_step : int, optional
@@ -106,15 +127,14 @@ class FileWriter:
         SMDebugRuntimeError
             If the writer is closed.
         """
-        if not write_index:
-            raise SMDebugNotImplementedError("every tensor is written to the index")
+        log_ignored("FileWriter.write_tensor", write_index=not write_index)
         check(
             _raw.smd_step_file_add_tensor(
                 self._handle,
                 text(tname, "tensor name"),
                 view_of(tdata),
-                mode_number(mode),
                 -1 if mode_step is None else mode_step,
+                mode_number(mode),
                 timestamp or 0.0,
             )
         )
@@ -147,11 +167,69 @@ class FileWriter:
                 text(name, "tensor name"),
                 Numbers(list(shape)),
                 len(shape),
-                mode_number(mode),
                 -1 if mode_step is None else mode_step,
+                mode_number(mode),
                 None if original_name is None else text(original_name),
             )
         )
+
+    def write_scalar_summary(
+        self, name: str, value: Any, global_step: int, timestamp: Optional[float] = None
+    ) -> None:
+        """Appends a scalar for TensorBoard.
+
+        Raises
+        ------
+        SMDebugRuntimeError
+            If the value does not have exactly one element, the writer is closed, or it is
+            not of type "tensorboard".
+        """
+        self._board().add(encode_scalar(name, value), global_step, timestamp)
+
+    def write_histogram_summary(
+        self, tdata: Any, tname: str, global_step: int, bins: Bins = "default"
+    ) -> None:
+        """Appends a histogram for TensorBoard.
+
+        A tensor without finite elements is skipped with a warning.
+
+        Parameters
+        ----------
+        tdata
+            The tensor.
+        tname : str
+            The histogram's name.
+        global_step : int
+            The step.
+        bins : int, str or sequence of float
+            "default" for TensorFlow's own, or as `numpy.histogram` takes it.
+        """
+        board = self._board()
+        try:
+            board.add(encode_histogram(tname, tdata, bins), global_step)
+        except ValueError as error:
+            get_logger().warning("no histogram is written: %s", error)
+
+    def write_summary(
+        self, summ: Any, global_step: int, timestamp: Optional[float] = None
+    ) -> None:
+        """Appends a Summary, a protocol buffer of TensorFlow's or of TensorBoard's package."""
+        self._board().add(summ.SerializeToString(), global_step, timestamp)
+
+    def write_graph(self, graph: Any) -> None:
+        """Appends a GraphDef, a protocol buffer."""
+        self._board().add_graph(graph.SerializeToString())
+
+    def write_pytorch_graph(self, graph_profile: Any) -> None:
+        """Appends the GraphDef and the step statistics that PyTorch makes of a model."""
+        graph, statistics = graph_profile[0], graph_profile[1]
+        self.write_graph(graph)
+        self._board().add_run_metadata("step1", statistics.SerializeToString())
+
+    def _board(self) -> SummaryFile:
+        if self._summaries is None:
+            raise SMDebugRuntimeError("summaries take a writer of type 'tensorboard'")
+        return self._summaries
 
     def name(self) -> str:
         """The path of the event file.
@@ -161,19 +239,27 @@ class FileWriter:
         SMDebugRuntimeError
             Before the first tensor, which makes the file.
         """
-        if not self._has_tensor:
+        if not self._has_tensor and self._summaries is None:
             raise SMDebugRuntimeError("the event file is made with the first tensor")
         return self.event_file_path
 
     def flush(self) -> None:
-        """Does nothing: what was written becomes visible with `close`."""
+        """Writes TensorBoard's file so far.  Files of a trial become visible with `close`."""
+        if self._summaries is not None:
+            self._summaries.flush()
 
     def close(self) -> None:
-        """Makes both files visible to readers.  A second call does nothing."""
-        check(_raw.smd_step_file_close(self._handle))
+        """Makes the files visible to readers.  A second call does nothing."""
+        if self._summaries is not None:
+            self._summaries.close()
+        elif self._step_file is not None:
+            check(_raw.smd_step_file_close(self._step_file))
 
     def __enter__(self) -> FileWriter:
         return self
 
-    def __exit__(self, *unused: object) -> None:
-        self.close()
+    def __exit__(self, error_type: Optional[Type[BaseException]], *unused: object) -> None:
+        if error_type is None:
+            self.close()
+        else:
+            self._step_file = None  # freed without being closed, it removes what it wrote

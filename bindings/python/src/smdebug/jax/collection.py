@@ -6,7 +6,7 @@ from typing import Dict, List
 
 from smdebug.core.collection import CollectionKeys
 
-__all__ = ["COLLECTIONS"]
+__all__ = ["COLLECTIONS", "CollectionKeys"]
 
 # Libraries call a bias "bias", "b" or "beta"; Flax NNX adds "value" to every path.
 _BIAS = r"(.*/)?(bias|beta|b)(/value)?$"

@@ -1,4 +1,4 @@
-"""The hook of JAX: it records the leaves of pytrees, outside of jit and inside."""
+"""The hook for JAX, which records the leaves of pytrees, outside of jit and inside."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ custom_vmap = import_framework("jax.custom_batching", "jax", "smdebug.jax").cust
 
 _NUMBERS = (bool, int, float, complex)
 
-# Older ones drop callbacks inside of custom_vmap: under vmap each example calls, the last stays.
+# Older versions drop callbacks inside of custom_vmap.  With them, under vmap each example
+# calls back, and the last value is kept.
 _BATCHES_CALLBACKS = jax.__version_info__ >= (0, 9)
 
 
 class Hook(FrameworkHook):
     """Records pytrees of arrays, leaf by leaf.
 
-    A step is what runs in ``with hook.step(mode):``.  Outside of jit a leaf is copied from
-    its device if the step saves it.  Inside of jit, grad, vmap or a loop the compiled
-    program gets a callback for those leaves that some included collection names, at
-    whatever steps; it runs at every step, so give the function a static argument with
-    `saves_step` that compiles it without.
+    A step is the block of ``with hook.step(mode):``.  Outside of jit a leaf is copied from
+    its device if the step saves it.  Inside of jit, grad, vmap or a loop the compiled program
+    contains a callback for each leaf that an included collection names.  The callback runs at
+    every step: pass `saves_step` as a static argument to compile the function without it.
 
     Parameters
     ----------
@@ -47,8 +47,10 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
     _builtin_collections = COLLECTIONS
 
-    # Whether a traced function holds callbacks, and whether one that comes now is of the
-    # open step.
+    _steps_are_explicit = True
+
+    # Whether a traced function has callbacks, and whether a callback that arrives now belongs to
+    # the open step.
     _has_callbacks = False
     _is_listening = False
     _has_told_of_keys = False
@@ -57,7 +59,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
     @property
     def saves_step(self) -> bool:
-        """Whether the open step saves anything at all."""
+        """Returns True if the open step saves anything."""
         return self._saves_step
 
     def begin_step(self, mode: Optional[ModeKeys] = None) -> int:
@@ -66,7 +68,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         Raises
         ------
         TrainingStopped
-            Once, if rules that watch have asked for the end of the training.
+            Once, if an attached rule requests the end of the training.
         """
         self._raise_if_to_stop()
         self._is_listening = False
@@ -76,39 +78,47 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         return step
 
     def end_step(self) -> None:
-        """Waits for what jitted functions still record of the step, and ends it."""
+        """Waits for the callbacks of jitted functions, then ends the step."""
         self._await_callbacks()
         self._is_listening = False
         super().end_step()
         self._hear_rules()
 
-    def close(self) -> None:
-        """Ends an open step, writes what waits, and marks the trial as finished.
-
-        A second call does nothing.  What could not be written is a failure like others.
-        """
+    def discard_step(self) -> None:
+        """Waits for the callbacks of jitted functions, then closes the step unrecorded."""
         self._await_callbacks()
-        super().close()
+        self._is_listening = False
+        super().discard_step()
+
+    def close(self) -> None:
+        """Ends an open step, writes what is queued, and marks the trial as finished.
+
+        A second call does nothing.  A write error counts as a failure.
+        """
+        try:
+            self._await_callbacks()
+        finally:
+            super().close()
 
     @guarded
     def _await_callbacks(self) -> None:
-        # Computations run ahead of Python: those of steps that save nothing are not waited
-        # for, and what they send is not listened to.
+        # Computations run asynchronously: the hook does not wait for steps that save nothing, and
+        # ignores their callbacks.
         if self._has_callbacks and self._saves_step:
             jax.effects_barrier()
 
     # ---- tensors -------------------------------------------------------------------
 
     def save(self, name: str, value: Any) -> None:
-        """Saves a tensor for the open step, if some collection wants it.
+        """Saves a tensor for the open step, if a collection selects it.
 
         Parameters
         ----------
         name : str
             The tensor's name.
         value
-            An array of JAX, also a traced one, which is the same as a tree of one leaf; or
-            what `smdebug.Hook.save` takes, which then raises what that raises.
+            An array of JAX, which may be traced, or any value that `smdebug.Hook.save`
+            takes, with the exceptions of that method.
         """
         if isinstance(value, jax.Array):
             self.save_tree(name, value)
@@ -117,16 +127,16 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
     @guarded
     def save_tree(self, prefix: str, tree: Any) -> None:
-        """Saves the leaves of a pytree for the open step, as far as they are wanted.
+        """Saves the selected leaves of a pytree for the open step.
 
         Parameters
         ----------
         prefix : str
-            What the names begin with: "params" makes "params/dense/kernel" of the leaf at
-            ``tree["dense"]["kernel"]``; with "", names are just the paths.
+            The prefix of the names.  With "params" the leaf at ``tree["dense"]["kernel"]``
+            is called "params/dense/kernel"; with "" names are the paths alone.
         tree
-            Any pytree.  Leaves that are neither arrays nor numbers, and typed PRNG keys,
-            are passed over.
+            Any pytree.  Leaves that are neither arrays nor numbers are skipped, and so are
+            typed PRNG keys.
         """
         leaves = jax.tree_util.tree_leaves(tree)
         is_traced = any(isinstance(leaf, jax.core.Tracer) for leaf in leaves)
@@ -139,7 +149,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         else:
             self._save_leaves(wanted)
 
-    # ---- what the base asks --------------------------------------------------------
+    # ---- called by the base class --------------------------------------------------
 
     def _place(self) -> Tuple[str, int]:
         return f"worker_{jax.process_index()}", jax.process_count()
@@ -153,20 +163,20 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         if not isinstance(value, jax.Array):
             return value
         if isinstance(value, jax.core.Tracer):
-            raise SMDebugTypeError("a traced array has no value yet: save it by save or save_tree")
+            raise SMDebugTypeError("a traced array has no value yet: use save or save_tree")
         if not value.is_fully_addressable:
             if not value.is_fully_replicated:
                 raise SMDebugTypeError(
-                    "an array that is spread over processes cannot be saved: save what "
-                    "jax.experimental.multihost_utils.process_allgather makes of it"
+                    "an array that is spread over processes cannot be saved: save the result of "
+                    "jax.experimental.multihost_utils.process_allgather"
                 )
             value = value.addressable_data(0)
         return np.asarray(value)
 
-    # ---- parts ---------------------------------------------------------------------
+    # ---- helpers -------------------------------------------------------------------
 
     def _named(self, prefix: str, tree: Any) -> List[Tuple[str, Any]]:
-        """The leaves of a tree that are tensors, by their names."""
+        """Returns the leaves of a tree that are tensors, by their names."""
         named = []
         for path, leaf in jax.tree_util.tree_flatten_with_path(tree)[0]:
             keys = [_key(entry) for entry in path]
@@ -176,14 +186,14 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             elif isinstance(leaf, jax.Array) and not self._has_told_of_keys:
                 self._has_told_of_keys = True
                 self.logger.warning(
-                    "%s is a PRNG key: keys are not saved, jax.random.key_data makes tensors "
-                    "of them",
+                    "%s is a PRNG key: keys are not saved; jax.random.key_data converts them "
+                    "to tensors",
                     name,
                 )
         return named
 
     def _is_included(self, name: str) -> bool:
-        """Whether some step may save the tensor, or rules look at it."""
+        """Returns True if a step may save the tensor, or a rule evaluates it."""
         if self.save_all or self.wants(name):
             return True
         included = [*self.include_collections]
@@ -206,7 +216,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         self._save(name, leaf)
 
     def _stage(self, leaves: Sequence[Tuple[str, Any]]) -> None:
-        """Has the function that is being traced call back with the values."""
+        """Adds a callback with the values to the function that is being traced."""
         if not leaves:
             return
         self._has_callbacks = True
@@ -220,9 +230,9 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
 
 def _send(receive: Any, *values: Any) -> None:
-    """Calls `receive` with the values when they are there; once, also under vmap.
+    """Calls `receive` with the values when they are computed; once, also under vmap.
 
-    Not in order with other callbacks: JAX orders them on a single device only.
+    Callbacks may arrive in any order: JAX orders them on a single device only.
     """
     if not _BATCHES_CALLBACKS:
         jax.debug.callback(receive, *values)
@@ -242,7 +252,7 @@ def _send(receive: Any, *values: Any) -> None:
 
 
 def _key(entry: Any) -> str:
-    """One part of a leaf's path: a key, an index or an attribute's name."""
+    """Returns one part of a leaf's path: a key, an index or an attribute's name."""
     for attribute in ("key", "idx", "name"):
         if hasattr(entry, attribute):
             return str(getattr(entry, attribute))

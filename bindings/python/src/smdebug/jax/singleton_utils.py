@@ -14,14 +14,14 @@ __all__ = ["del_hook", "get_hook", "set_hook"]
 def get_hook(
     json_config_path: Optional[str] = None, create_if_not_exists: bool = False
 ) -> Optional[Hook]:
-    """The process's hook.
+    """Returns the process's hook.
 
     Parameters
     ----------
     json_config_path : str, optional
         The configuration, as `Hook.create_from_json_file` takes it.
     create_if_not_exists : bool
-        Whether to make it, if there is none and its configuration exists.
+        Whether to make a hook if there is none and its configuration exists.
 
     Returns
     -------

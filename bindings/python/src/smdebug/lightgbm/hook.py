@@ -1,4 +1,4 @@
-"""The hook of LightGBM: it records one boosting round after another."""
+"""The hook for LightGBM, which records boosting rounds."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ lgb = import_framework("lightgbm", "lightgbm", "smdebug.lightgbm")
 
 
 class Hook(BoostingHook):
-    """Records what LightGBM trains; one boosting round is a step.
+    """Records trainings with LightGBM.  One boosting round is a step.
 
-    It is one of the `callbacks` of `lightgbm.train`, of `lightgbm.cv`, which gives it
-    metrics only, and of the `fit` of estimators as `lightgbm.LGBMClassifier`.
+    Pass it in the `callbacks` of `lightgbm.train`, of `lightgbm.cv` (which passes metrics
+    only), or of the `fit` of an estimator, as `lightgbm.LGBMClassifier`.
 
     Parameters
     ----------
@@ -31,16 +31,16 @@ class Hook(BoostingHook):
 include_collections, save_all, include_workers, raise_errors, options
         As `smdebug.Hook` takes them.  Metrics are always saved.
     save_config : SaveConfig, SaveConfigMode or dict, optional
-        Which rounds to save; every 10th, if not given.
+        The rounds to save.  Defaults to every 10th.
     validation_data : matrix or tuple of a matrix and labels, optional
-        What predictions are made for: whatever `lightgbm.Booster.predict` takes.
+        The data that predictions are made for, as `lightgbm.Booster.predict` takes them.
     """
 
     _builtin_collections = {
         CollectionKeys.ALL: [],
         CollectionKeys.DEFAULT: [],
         CollectionKeys.METRICS: [r"^[^/]+-[^/]+$"],
-        # Which metrics are losses is known when LightGBM says so.
+        # LightGBM reports which metrics are losses only with their first values.
         CollectionKeys.LOSSES: [],
         CollectionKeys.HYPERPARAMETERS: [r"^hyperparameters/"],
         CollectionKeys.PREDICTIONS: [r"^predictions$"],
@@ -85,13 +85,13 @@ include_collections, save_all, include_workers, raise_errors, options
         self.validation_labels: Any = None
         if isinstance(validation_data, tuple):
             self.validation_data, self.validation_labels = validation_data
-        # LightGBM calls by this order: before early_stopping, which may end the training.
+        # LightGBM calls in this order: before early_stopping, which may end the training.
         self.order = 20
 
     def __call__(self, env: Any) -> None:
-        """Records a boosting round, and ends the training if rules ask for it."""
+        """Records a boosting round.  Ends the training if a rule requests it."""
         self._record_round(env)
-        if self.stop_verdict is not None:
+        if self.stop_finding is not None:
             results = env.evaluation_result_list or []
             raise lgb.callback.EarlyStopException(env.iteration, results)
 
@@ -104,7 +104,7 @@ include_collections, save_all, include_workers, raise_errors, options
             for result in results:
                 self._save(result.name, result.value)
             self._save_hyperparameters(env.params)
-            # What lightgbm.cv trains is a set of models without one answer to what follows.
+            # lightgbm.cv trains several models at once, so there is no one tree or prediction.
             if isinstance(env.model, lgb.Booster):
                 self._save_predictions(env.model)
                 self._save_labels()
@@ -167,6 +167,6 @@ class _Result:
 def get_hook(
     json_config_path: Optional[str] = None, create_if_not_exists: bool = False
 ) -> Optional[Hook]:
-    """The process's hook; `smdebug.core.singleton_utils.get_hook` says which."""
+    """Returns the process's hook: see `smdebug.core.singleton_utils.get_hook`."""
     hook: Optional[Hook] = singleton_utils.get_hook(json_config_path, Hook, create_if_not_exists)
     return hook

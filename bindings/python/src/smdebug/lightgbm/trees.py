@@ -9,7 +9,7 @@ __all__ = ["COLUMNS", "tree_columns"]
 _TEXT = "nan"
 _NUMBER = float("nan")
 
-# What a node does not have: a leaf no children, the root no parent.
+# Stands for what a node lacks: a leaf has no children, the root no parent.
 COLUMNS: Dict[str, Any] = {
     "tree_index": -1,
     "node_depth": -1,
@@ -31,7 +31,7 @@ COLUMNS: Dict[str, Any] = {
 
 
 def tree_columns(booster: Any, iteration: int) -> Dict[str, List[Any]]:
-    """The trees that one boosting round added, node by node.
+    """Returns the trees that one boosting round added, node by node.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def tree_columns(booster: Any, iteration: int) -> Dict[str, List[Any]]:
     -------
     dict of str to list
         The columns of `lightgbm.Booster.trees_to_dataframe`, each node before its children.
-        What a split by categories asks for is in "categories", as "1||3", and not in
+        The categories of a categorical split are in "categories", as "1||3", not in
         "threshold".
     """
     dump = booster.dump_model(num_iteration=1, start_iteration=iteration)

@@ -8,7 +8,7 @@ from smdebug.core.collection import Collection as AnyCollection
 from smdebug.core.collection import CollectionKeys
 from smdebug.core.collection_manager import CollectionManager as AnyCollectionManager
 
-__all__ = ["COLLECTIONS", "Collection", "CollectionManager"]
+__all__ = ["COLLECTIONS", "Collection", "CollectionKeys", "CollectionManager"]
 
 COLLECTIONS: Dict[str, List[str]] = {
     CollectionKeys.ALL: [],
@@ -24,7 +24,7 @@ class Collection(AnyCollection):
     """A named group of tensors that can be those of a block."""
 
     def add_block_tensors(self, block: Any, inputs: bool = False, outputs: bool = True) -> None:
-        """Includes what goes into a block, or what comes out of it.
+        """Includes the inputs or the outputs of a block.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The hook of MXNet's Gluon: it records blocks, parameters, gradients and losses."""
+"""The hook for MXNet's Gluon, which records blocks, parameters, gradients and losses."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ except AttributeError as error:
         f"before 1.24: pip install 'numpy<1.24' ({error})"
     ) from error
 
-# Before MXNet's own end, after which a wait for an array may never return.
+# Before MXNet shuts down: afterwards a wait for an array may never return.
 atexit.register(close_all)
 
 GRADIENT_PREFIX = "gradient/"
 
-# What can be recorded without a look into the model's blocks.
+# Collections that can be recorded without hooks in the model's blocks.
 _OF_WHOLE_MODELS = {
     CollectionKeys.WEIGHTS,
     CollectionKeys.BIASES,
@@ -40,12 +40,11 @@ _OF_WHOLE_MODELS = {
 
 
 class Hook(FrameworkHook):
-    """Records what a Gluon model and its losses compute; one forward pass is a step.
+    """Records a Gluon model and its losses.  One forward pass is a step.
 
-    It is registered to the model and to each block of a loss.  The next forward pass of
-    the model begins the next step: what is computed before belongs to the open one, also
-    the update of parameters.  The hook does not know what a step is done for: tell it by
-    `set_mode`.
+    Register it to the model and to each block of a loss.  The next forward pass of the model
+    begins the next step.  Until then everything belongs to the open step, the update of
+    parameters too.  The hook does not know the mode of a step: set it with `set_mode`.
 
     Parameters
     ----------
@@ -60,8 +59,8 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
     Notes
     -----
-    Blocks inside of the model are looked into only if more is to be saved than weights,
-    biases, gradients and losses; of those inside of a hybridized block nothing is seen.
+    Inside of the model, the hook observes blocks only if more is to be saved than weights,
+    biases, gradients and losses.  It cannot observe blocks inside of a hybridized block.
     """
 
     _builtin_collections = COLLECTIONS
@@ -76,14 +75,14 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
     @cached_property
     def _handles(self) -> List[Any]:
-        """By which the blocks are left again."""
+        """The handles that detach the hook from the blocks."""
         return []
 
-    # ---- what a script calls -------------------------------------------------------
+    # ---- called by a script ---------------------------------------------------------
 
     @guarded
     def register_block(self, block: Any) -> None:
-        """Records a model from its next forward pass on, or a loss.
+        """Records a model, from its next forward pass on, or a loss.
 
         Parameters
         ----------
@@ -107,42 +106,44 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         self.register_block(block)
 
     def close(self) -> None:
-        """Leaves the blocks, ends an open step, and marks the trial as finished.
+        """Detaches from the blocks, ends an open step, and marks the trial as finished.
 
-        A second call does nothing.  What could not be written is a failure like others.
+        A second call does nothing.  A write error counts as a failure.
         """
-        for handle in self._handles:
-            handle.detach()
-        self._handles.clear()
-        self._finish_last_step()
-        super().close()
+        try:
+            for handle in self._handles:
+                handle.detach()
+            self._handles.clear()
+            self._finish_last_step()
+        finally:
+            super().close()
 
-    # ---- what MXNet calls ----------------------------------------------------------
+    # ---- called by MXNet ------------------------------------------------------------
 
     @guarded
     def forward_pre_hook(self, block: Any, inputs: Any) -> None:
-        """Ends the last step, and begins the next."""
+        """Ends the last step and begins the next."""
         self._next_step()
         self._last_model = block
 
     @guarded
     def forward_hook(self, block: Any, inputs: Any, outputs: Any) -> None:
-        """Records what went into a block and what came out."""
+        """Records the inputs and outputs of a block."""
         if self._saves_step:
             self._save_numbered(f"{block.name}_input_", inputs)
             self._save_numbered(f"{block.name}_output_", outputs)
 
-    # ---- what the base asks --------------------------------------------------------
+    # ---- called by the base class ---------------------------------------------------
 
     def _place(self) -> Tuple[str, int]:
-        # A job of Horovod has imported it before there is a rank to ask for.
+        # A job may import Horovod before it initializes it: there is no rank yet.
         horovod = sys.modules.get("horovod.mxnet")
         if horovod is None or not horovod.is_initialized():
             return super()._place()
         return f"worker_{horovod.rank()}", horovod.size()
 
     def _is_tensor(self, value: Any) -> bool:
-        # A block that is hybridized is also called with symbols, which have no values.
+        # Hybridized blocks are also called with symbols, which have no values.
         return isinstance(value, mx.nd.NDArray)
 
     def _as_saveable(self, value: Any) -> Any:
@@ -151,7 +152,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         if isinstance(value, mx.nd.sparse.BaseSparseNDArray):
             value = value.tostype("default")
         value = value.as_in_context(mx.cpu())
-        # MXNet's DLPack has a code of its own for bool.
+        # MXNet's DLPack uses a type code of its own for bool.
         return value.asnumpy() if value.dtype is mx.np.bool_ else _Lent(value)
 
     def _finish_step(self) -> None:
@@ -160,7 +161,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
                 self._save_parameter(parameter)
         super()._finish_step()
 
-    # ---- parts ---------------------------------------------------------------------
+    # ---- helpers --------------------------------------------------------------------
 
     def _looks_inside(self) -> bool:
         if self.save_all or self.include_regex:
@@ -178,7 +179,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
     @guarded
     def _save_parameter(self, parameter: Any) -> None:
-        """Records the values of a parameter and of its gradient on its first device."""
+        """Records a parameter and its gradient on its first device."""
         gradient = GRADIENT_PREFIX + parameter.name
         try:
             if self.wants(parameter.name):
@@ -190,7 +191,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
 
 class _Lent:
-    """An array on the host that `save` reads where it is: MXNet's own have no `__dlpack__`."""
+    """An array on the host that `save` reads in place: MXNet's own arrays lack `__dlpack__`."""
 
     def __init__(self, array: Any) -> None:
         self._array = array
@@ -204,7 +205,7 @@ class _Lent:
 
 
 def _data(parameter: Any) -> Any:
-    """The values of a parameter on its first device."""
+    """Returns the values of a parameter on its first device."""
     device = parameter.list_ctx()[0]
     if parameter._stype == "default":
         return parameter.data(device)

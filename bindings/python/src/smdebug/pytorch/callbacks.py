@@ -1,35 +1,45 @@
-"""What PyTorch calls: small objects that tell the hook what they see.
+"""The objects that PyTorch calls.  Each passes the observed tensors to the hook.
 
-Where the step saves nothing they read one attribute, which compiled models guard on: these
-leave their graph for saving steps alone.  Models are copied and pickled with the callbacks
-in them: what becomes of a callback then does nothing.
+At a step that saves nothing they read one attribute.  Compiled models guard on it, and leave
+their graph only for steps that save.  Copies and pickles of a model contain its callbacks: a
+copied callback does nothing.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Protocol, Tuple
 
 if TYPE_CHECKING:
     from smdebug import _raw
-    from smdebug.pytorch.hook import Hook
     from smdebug.pytorch.parameters import NamedParameters
 
 __all__ = ["AfterForward", "BeforeForward", "OnGradient"]
 
 
+class _Recorder(Protocol):
+    """The part of the hook that callbacks use."""
+
+    # Whether the open step saves something.
+    _is_saving: bool
+
+    def _save_left(self, prefix: str, value: Any, left: Any) -> None: ...
+
+    def _save_keywords(self, prefix: str, keywords: Mapping[str, Any]) -> None: ...
+
+
 class _Nothing:
-    """A callback's copy."""
+    """The copy of a callback."""
 
     def __call__(self, *unused: Any) -> None:
         pass
 
 
 class _Callback:
-    """Is called in place of the hook."""
+    """The base of the callbacks."""
 
     __slots__ = ("_hook",)
 
-    def __init__(self, hook: Hook) -> None:
+    def __init__(self, hook: _Recorder) -> None:
         self._hook = hook
 
     def __reduce__(self) -> Tuple[Callable[[], Any], Tuple[()]]:
@@ -37,11 +47,13 @@ class _Callback:
 
 
 class BeforeForward(_Callback):
-    """A whole model begins a batch."""
+    """Is called when a whole model begins a batch."""
 
     __slots__ = ("_parameters", "_tell")
 
-    def __init__(self, hook: Hook, parameters: NamedParameters, tell: Callable[..., None]) -> None:
+    def __init__(
+        self, hook: _Recorder, parameters: NamedParameters, tell: Callable[..., None]
+    ) -> None:
         super().__init__(hook)
         self._parameters = parameters
         self._tell = tell
@@ -51,7 +63,7 @@ class BeforeForward(_Callback):
 
 
 class AfterForward(_Callback):
-    """A module, which the hook calls `name`, has made its outputs.
+    """Is called when a module, which the hook calls `name`, has computed its outputs.
 
     `tell` is `AfterForward.save`, as compiled models call it.
     """
@@ -59,7 +71,7 @@ class AfterForward(_Callback):
     __slots__ = ("_inputs", "_outputs", "_save", "_tell", "name")
 
     def __init__(
-        self, hook: Hook, name: str, saver: _raw.Saver, tell: Callable[..., None]
+        self, hook: _Recorder, name: str, saver: _raw.Saver, tell: Callable[..., None]
     ) -> None:
         super().__init__(hook)
         self._save = saver.save_numbered
@@ -72,7 +84,7 @@ class AfterForward(_Callback):
 
     def __call__(self, module: Any, inputs: Any, *rest: Any) -> None:
         if self._hook._is_saving:
-            # Keyword arguments come between, where this PyTorch hands them over.
+            # PyTorch passes keyword arguments in between, since 2.0.
             self._tell(self, inputs, rest[0] if len(rest) > 1 else None, rest[-1])
 
     def save(self, inputs: Any, keywords: Optional[Mapping[str, Any]], outputs: Any) -> None:
@@ -87,11 +99,11 @@ class AfterForward(_Callback):
 
 
 class OnGradient(_Callback):
-    """A parameter has got its gradient, which the hook calls `name`."""
+    """Is called when the gradient that the hook calls `name` has been computed."""
 
     __slots__ = ("_name", "_save")
 
-    def __init__(self, hook: Hook, name: str, saver: _raw.Saver) -> None:
+    def __init__(self, hook: _Recorder, name: str, saver: _raw.Saver) -> None:
         super().__init__(hook)
         self._name = name
         self._save = saver.save

@@ -9,7 +9,7 @@ from smdebug.core.collection import Collection as BaseCollection
 from smdebug.core.collection import CollectionKeys
 from smdebug.core.collection_manager import CollectionManager as BaseCollectionManager
 
-__all__ = ["Collection", "CollectionManager"]
+__all__ = ["Collection", "CollectionKeys", "CollectionManager"]
 
 BUILTIN_COLLECTIONS: Mapping[str, Sequence[str]] = {
     CollectionKeys.ALL: (),
@@ -36,10 +36,10 @@ class Collection(BaseCollection):
         return {}
 
     def add_module_tensors(self, module: Any, inputs: bool = False, outputs: bool = True) -> None:
-        """Includes what goes into a module and what comes out of it.
+        """Includes the inputs or the outputs of a module.
 
-        Counts if the hook's first step has not begun, and the module, or one around it, is
-        registered with the hook by then.
+        This takes effect if the hook's first step has not begun, and if the module, or one that
+        contains it, is registered with the hook by then.
 
         Parameters
         ----------

@@ -1,5 +1,4 @@
-"""The hook for PyTorch: it records the parameters, gradients, losses and module tensors of a
-training."""
+"""The hook for PyTorch, which records parameters, gradients, losses and module tensors."""
 
 from __future__ import annotations
 
@@ -23,21 +22,20 @@ from smdebug.pytorch.collection import BUILTIN_COLLECTIONS, Collection
 from smdebug.pytorch.parameters import NamedParameters
 
 if TYPE_CHECKING:
-    from smdebug.rules.panel import Panel
+    from smdebug.rules.rule_set import RuleSet
 
 __all__ = ["Hook"]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
 
-# Since PyTorch 2.0 what is given to a module by keyword can be had.
+# Since PyTorch 2.0 forward hooks can receive keyword arguments.
 _WITH_KEYWORDS = (
     {"with_kwargs": True}
     if "with_kwargs" in inspect.signature(torch.nn.Module.register_forward_hook).parameters
     else {}
 )
 
-# The collections in which rules look for what goes into modules and comes out of them, whatever
-# these are called.
+# The collections in which rules find the inputs and outputs of modules, whatever their names.
 _ROLES: Mapping[type, Mapping[str, str]] = {
     torch.nn.ReLU: {"relu_input": "input", "relu_output": "output"},
     torch.nn.ReLU6: {"relu_input": "input", "relu_output": "output"},
@@ -64,9 +62,9 @@ class Hook(FrameworkHook):
     """Records a training with PyTorch.
 
     A step begins when a registered model is called.  Its parameters are saved then, as
-    ``<Class>_<parameter>``; what goes into its modules and comes out of them as
-    ``<module>_input_<i>`` and ``<module>_output_<i>``; gradients as they are made, as
-    ``gradient/<Class>_<parameter>``; losses as ``<LossClass>_output_<i>``.
+    ``<Class>_<parameter>``.  Inputs and outputs of modules are ``<module>_input_<i>`` and
+    ``<module>_output_<i>``, gradients ``gradient/<Class>_<parameter>``, losses
+    ``<LossClass>_output_<i>``.
 
     Parameters
     ----------
@@ -81,7 +79,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
     # Whether the last step begun saves anything.
     _is_saving = False
 
-    # ---- what is watched -----------------------------------------------------------
+    # ---- registration ---------------------------------------------------------------
 
     @cached_property
     def _watched(self) -> WeakKeyDictionary[Any, AfterForward]:
@@ -90,13 +88,13 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
     @cached_property
     def _handles(self) -> List[Any]:
-        """By which callbacks are taken away again."""
+        """The handles that remove the callbacks."""
         return []
 
     @cached_property
     def _saver(self) -> _raw.Saver:
-        """Saves most tensors, each in one call; others it leaves to `_save_left`."""
-        # Metrics are logged too: where there may be some, it leaves all.
+        """Saves most tensors, each in one call.  Leaves others to `_save_left`."""
+        # Metrics are logged too: if there may be some, the saver leaves all tensors.
         types = _PLAIN if self._metrics is None else ()
         return _raw.saver(self._handle, types, _DTYPES, self._saved_counts)
 
@@ -112,9 +110,9 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         Raises
         ------
         SMDebugTypeError
-            If it is no module.
+            If it is not a module.
         SMDebugValueError
-            If it, or a module in it, is registered already, or a lazy parameter has no
+            If the module, or one in it, is already registered, or a lazy parameter has no
             shape yet.
         """
         _check_module(module)
@@ -139,12 +137,12 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
                 self._handles.append(parameter.register_hook(on_gradient))
 
     def register_hook(self, module: Any) -> None:
-        """The same as `register_module`."""
+        """Another name of `register_module`."""
         self.register_module(module)
 
     @guarded(passes=(SMDebugTypeError,))
     def register_loss(self, loss_module: Any) -> None:
-        """Records what a loss module computes.
+        """Records the outputs of a loss module.
 
         Parameters
         ----------
@@ -154,7 +152,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         Raises
         ------
         SMDebugTypeError
-            If it is no module.
+            If it is not a module.
         """
         _check_module(loss_module)
         name = loss_module._get_name()
@@ -172,14 +170,16 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         self._handles.append(module.register_forward_hook(callback, **_WITH_KEYWORDS))
 
     def close(self) -> None:
-        """Leaves the modules, ends an open step, and marks the trial as finished."""
-        for handle in self._handles:
-            handle.remove()
-        self._handles.clear()
-        self._watched.clear()
-        super().close()
+        """Detaches from the modules, ends an open step, and marks the trial as finished."""
+        try:
+            for handle in self._handles:
+                handle.remove()
+            self._handles.clear()
+            self._watched.clear()
+        finally:
+            super().close()
 
-    # ---- what is saved -------------------------------------------------------------
+    # ---- saving ---------------------------------------------------------------------
 
     @guarded(passes=(SMDebugTypeError,))
     def record_tensor_value(self, tensor_name: str, tensor_value: Any) -> None:
@@ -188,7 +188,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         Raises
         ------
         SMDebugTypeError
-            If it is no tensor.
+            If it is not a tensor.
         """
         if not self._is_tensor(tensor_value):
             kind = type(tensor_value).__name__
@@ -198,7 +198,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
     @guarded
     def _begin(self, parameters: NamedParameters, module: Any) -> None:
-        """A model is about to run: begins a step with its parameters as they are."""
+        """Begins a step with the current parameters, before a model runs."""
         self._is_saving = False
         self._next_step()
         self._is_saving = self._saves_step
@@ -220,7 +220,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
     @guarded
     def _save_left(self, name: str, value: Any, left: Any) -> None:
-        """Saves what the saver left of a value: tensors, or all of it if it is NotImplemented."""
+        """Saves the tensors that the saver left, or the whole value for NotImplemented."""
         if left is NotImplemented:
             super()._save_numbered(name, _parts_of(value))
             return
@@ -236,10 +236,10 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             self._save_numbered(f"{prefix}{keyword}_", value)
 
     def should_save_dataloader_metrics(self, metrics_name: str) -> bool:
-        """False: there is no profiler here.  The training service's own PyTorch asks."""
+        """Returns False: there is no profiler.  The service's own PyTorch calls this."""
         return False
 
-    # ---- what PyTorch says of itself -------------------------------------------------
+    # ---- called by the base class ---------------------------------------------------
 
     def _place(self) -> Tuple[str, int]:
         distributed = torch.distributed
@@ -257,7 +257,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         if not isinstance(value, torch.Tensor):
             return value
         if type(value) not in _PLAIN and hasattr(value, "to_local"):
-            value = value.to_local()  # of a tensor in several processes, the part that is here
+            value = value.to_local()  # this process's part of a distributed tensor
         value = value.detach()
         if value.layout is not torch.strided:
             value = value.to_dense()
@@ -272,16 +272,16 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             super().save(name, value)
             return
         try:
-            # Without its numpy array: that would fix the tensor's size.
+            # Not through its numpy array, which would make the tensor's size fixed.
             _raw.save_dlpack(self._handle, name, _to_dlpack(value))
         except SMDebugError:
             raise
         except (BufferError, RuntimeError):
-            # Of an element type that this PyTorch does not lend, as bool.
+            # An element type that this PyTorch does not export, such as bool.
             super().save(name, view_of(value.clone()))
 
-    def watch(self, panel: Panel) -> None:
-        super().watch(panel)
+    def attach(self, rule_set: RuleSet) -> None:
+        super().attach(rule_set)
         if self._is_prepared:
             self._tell_roles()
 
@@ -292,7 +292,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
     def _prepare_collections(self) -> None:
         super()._prepare_collections()
-        if self._is_watched:
+        if self._has_rules:
             self._tell_roles()
         for collection in self._collections.values():
             for module, (inputs, outputs) in getattr(collection, "modules", {}).items():
@@ -311,14 +311,14 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
 
 def _outside_of_graphs(function: Callable[..., None]) -> Callable[..., None]:
-    """The function, for compiled models: they call it, and do not compile it too."""
+    """Returns the function so that compiled models call it without compiling it."""
     compiler = getattr(torch, "compiler", None)
     outside: Callable[..., None] = function if compiler is None else compiler.disable(function)
     return outside
 
 
 def _parts_of(value: Any) -> Any:
-    """The values in the fields of a dataclass; anything else as it is."""
+    """Returns the values in the fields of a dataclass; anything else unchanged."""
     if isinstance(value, (torch.Tensor, tuple, Mapping, type)):
         return value
     if not dataclasses.is_dataclass(value):

@@ -1,4 +1,4 @@
-"""The parameters of a model, by the names that a hook gives them."""
+"""The parameters of a model, by the names that the hook gives them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ torch = import_framework("torch", "torch", "smdebug.pytorch")
 
 
 class NamedParameters:
-    """The parameters of one model, which is asked for them when its modules hold others.
+    """The parameters of one model.
 
-    Asking takes long: it goes through all modules, in Python.
+    Walking all modules in Python is slow.  It is repeated only when the modules contain other
+    parameters than before.
 
     Parameters
     ----------
     prefix : str
-        What their names begin with.
+        The prefix of their names.
     """
 
     __slots__ = ("_inner", "_members", "_named", "_prefix")
@@ -30,18 +31,18 @@ class NamedParameters:
         self.forget()
 
     def forget(self) -> None:
-        """Keeps no parameter alive."""
+        """Holds only weak references to the parameters."""
         self._named: List[Tuple[str, Any]] = []
         # All modules but the model, which holds this object, and what they all hold.
         self._inner: Tuple[Any, ...] = ()
         self._members: Optional[Tuple[Any, ...]] = None
 
     def of(self, module: Any) -> List[Tuple[str, Any]]:
-        """Names and parameters as they are now."""
+        """Returns the current names and parameters."""
         if self._members is None or not _raw.modules_hold(module, self._inner, self._members):
             named = module.named_parameters()
             self._named = [(f"{self._prefix}{path}", parameter) for path, parameter in named]
-            # A model with a method of its own may tell of others than its modules hold.
+            # A model that overrides the method may return parameters that no module contains.
             method = getattr(module.named_parameters, "__func__", None)
             if method is torch.nn.Module.named_parameters:
                 self._remember(module)

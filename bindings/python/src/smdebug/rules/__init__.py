@@ -1,20 +1,24 @@
-"""Rules: a question asked of a trial at one step after another."""
+"""Rules: conditions that are checked at one step of a trial after another."""
 
-from smdebug.core.verdict import Action, Verdict, VerdictStatus
+from smdebug.core.finding import Action, Finding, RuleResult, RuleStatus
 from smdebug.rules.builtin import BuiltinRule
-from smdebug.rules.panel import Panel
 from smdebug.rules.req_tensors import RequiredTensors, RequiredTensorsForTrial
 from smdebug.rules.rule import Rule
 from smdebug.rules.rule_invoker import invoke_rule
+from smdebug.rules.rule_set import RuleInfo, RuleParameter, RuleSet, builtin_rules
 
 __all__ = [
     "Action",
     "BuiltinRule",
-    "Panel",
+    "Finding",
     "RequiredTensors",
     "RequiredTensorsForTrial",
     "Rule",
-    "Verdict",
-    "VerdictStatus",
+    "RuleInfo",
+    "RuleParameter",
+    "RuleResult",
+    "RuleSet",
+    "RuleStatus",
+    "builtin_rules",
     "invoke_rule",
 ]

@@ -7,10 +7,10 @@ import json
 import sys
 from typing import List, Optional
 
-from smdebug.core.verdict import Action, VerdictStatus
+from smdebug.core.finding import Action, RuleStatus
 from smdebug.exceptions import SMDebugError
-from smdebug.rules.actions import verdict_to_json
-from smdebug.rules.configuration import RuleSet
+from smdebug.rules.actions import finding_to_json
+from smdebug.rules.configuration import ConfiguredRules
 from smdebug.trials.utils import create_trial
 
 EXIT_FINDINGS = 10
@@ -19,7 +19,7 @@ EXIT_ERROR = 1
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
-    """The command; returns its exit code."""
+    """Runs the command and returns its exit code."""
     options = _parser().parse_args(arguments)
     try:
         return _run(options)
@@ -33,36 +33,44 @@ def main(arguments: Optional[List[str]] = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m smdebug.rules",
-        description="Judges a trial by the rules of a configuration file, built-in ones and "
-        "those written in Python.",
-        epilog="Exit codes: 0 nothing found, 10 findings, 11 a finding asked to stop, 1 an error.",
+        description="Evaluates the rules of a configuration file on a trial: built-in rules and "
+        "rules written in Python.",
+        epilog="Exit codes: 0 nothing found, 10 findings, 11 a finding recommended to stop, 1 an error.",
     )
     parser.add_argument("configuration", help="JSON file: a list of rule configurations")
     parser.add_argument("trial", help="folder of the trial, or s3://bucket/prefix")
-    parser.add_argument("--follow", action="store_true", help="go on until the job has ended")
+    parser.add_argument("--follow", action="store_true", help="continue until the job has ended")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     parser.add_argument("--profile", default="aws", choices=("aws", "calibrated"))
     return parser
 
 
 def _run(options: argparse.Namespace) -> int:
-    rules = RuleSet.from_file(options.configuration, create_trial(options.trial), options.profile)
+    rules = ConfiguredRules.from_file(options.configuration, create_trial(options.trial), options.profile)
     code = 0
-    for verdict in rules.run(wait=options.follow):
-        print(json.dumps(verdict_to_json(verdict)) if options.json else verdict, flush=True)
-        code = EXIT_STOP if verdict.action is Action.STOP else EXIT_FINDINGS
+    for finding in rules.run(wait=options.follow):
+        print(json.dumps(finding_to_json(finding)) if options.json else finding, flush=True)
+        code = EXIT_STOP if finding.action is Action.STOP else EXIT_FINDINGS
     pages = rules.write_reports()
-    outcomes = rules.outcomes()
+    results = rules.results()
     if options.json:
         counts = {
-            status.name.lower(): sum(outcome.status is status for outcome in outcomes)
-            for status in VerdictStatus
+            status.name.lower(): sum(result.status is status for result in results)
+            for status in RuleStatus
         }
-        told = [verdict_to_json(outcome) for outcome in outcomes]
-        print(json.dumps({"summary": counts, "rules": told, "reports": pages}))
+        rows = [
+            {
+                "rule": result.rule,
+                "status": result.status.name.lower(),
+                "finding_count": result.finding_count,
+                "message": result.message,
+            }
+            for result in results
+        ]
+        print(json.dumps({"summary": counts, "rules": rows, "reports": pages}))
     else:
-        for outcome in outcomes:
-            print(f"{outcome.rule}: {outcome.message}")
+        for result in results:
+            print(result)
         for page in pages:
             print(f"wrote {page}")
     return code

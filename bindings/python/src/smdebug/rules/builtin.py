@@ -1,13 +1,13 @@
-"""The rules that the C library brings."""
+"""The rules that the C library implements."""
 
 from __future__ import annotations
 
-import json
 from typing import Mapping, Optional
 
 from smdebug import _raw
-from smdebug._handles import RuleHandle, out, out_steps, text
+from smdebug._handles import text
 from smdebug.rules.rule import Rule
+from smdebug.rules.rule_set import RuleSet
 from smdebug.trials.trial import Trial
 
 __all__ = ["BuiltinRule"]
@@ -19,16 +19,16 @@ class BuiltinRule(Rule):
     Parameters
     ----------
     base_trial : Trial
-        The trial that is judged.
+        The trial to evaluate.
     name : str
-        The rule's name, as "VanishingGradient"; `Panel.rules` lists them.
-    parameters : mapping of str to str, optional
-        Its parameters, as {"threshold": "1e-7"}; those not given have their defaults.
+        The rule's name, such as "VanishingGradient"; `builtin_rules` lists them.
+        parameters : mapping of str to str, optional
+            Its parameters, such as {"threshold": "1e-7"}.  The others have their defaults.
 
     Raises
     ------
     SMDebugValueError
-        If there is no such rule, or it has no such parameter.
+        If there is no such rule, or the rule has no such parameter.
     """
 
     def __init__(
@@ -36,16 +36,25 @@ class BuiltinRule(Rule):
     ) -> None:
         super().__init__(base_trial)
         self.rule_name = text(name, "rule's name")
-        self._rule = RuleHandle(
-            out("rule", _raw.smd_rule_new_builtin, name, json.dumps(dict(parameters or {})))
-        )
+        self._rules = RuleSet().add(name, parameters)
+        self._last = -1
+        self._last_finding = ""
 
     def invoke_at_step(self, step: int) -> bool:
-        """Judges a global step: True if the condition is met."""
-        trial = self.base_trial._handle
-        return bool(out_steps(_raw.smd_rule_run, self._rule, trial, step, step + 1, 0))
+        """Evaluates a global step.  Returns True if the condition is met.
+
+        The rule keeps the history of earlier steps.  It starts again if it evaluates an earlier
+        step than the last one.
+        """
+        if step <= self._last:
+            self._rules.reset()
+        self._last = step
+        flags = _raw.SMD_EVALUATE_INCOMPLETE
+        found = list(self._rules._evaluate(self.base_trial, step, step, flags))
+        self._last_finding = found[-1].message if found else self._last_finding
+        return bool(found)
 
     @property
     def last_finding(self) -> str:
-        """What the rule found last, in words; "" before it did."""
-        return _raw.smd_rule_last_finding(self._rule)
+        """The message of the last finding, or "" if there is none yet."""
+        return self._last_finding

@@ -1,35 +1,30 @@
-"""Rules, built-in and written in Python, and reports, as a configuration file lists them."""
+"""The rules and reports that a configuration file lists."""
 
 from __future__ import annotations
 
 import difflib
-import importlib.util
 import inspect
 import json
 import os
-from dataclasses import dataclass, field, replace
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
-from smdebug.core.modes import ModeKeys
-from smdebug.core.verdict import Action, Verdict, VerdictStatus
-from smdebug.exceptions import (
-    RuleEvaluationConditionMet,
-    SMDebugValueError,
-    StepUnavailable,
-    TensorUnavailable,
-    TensorUnavailableForStep,
-)
+from smdebug.core.buckets import open_bucket
+from smdebug.core.finding import Action, Finding, RuleResult
+from smdebug.core.utils import is_s3
+from smdebug.exceptions import SMDebugValueError
 from smdebug.rules.actions import Act, make_action
 from smdebug.rules.following import new_steps
-from smdebug.rules.panel import Panel
 from smdebug.rules.report import write_report
 from smdebug.rules.rule import Rule
+from smdebug.rules.rule_set import RuleSet
 from smdebug.trials.trial import Trial
 from smdebug.trials.utils import create_trial
 
-__all__ = ["RuleSet"]
+__all__ = ["ConfiguredRules"]
 
-# What the service adds, and what says nothing here.
+# Keys that the service adds.  They have no effect here.
 _SERVICE_KEYS = {
     "RuleEvaluatorImage",
     "LocalPath",
@@ -40,62 +35,48 @@ _SERVICE_KEYS = {
 }
 _KEYS = {"RuleConfigurationName", "RuleParameters", "Actions", *_SERVICE_KEYS}
 
-# What the service counts among the rules, and the page that it leaves.
+# The report that the service lists among the rules, and the name of its page.
 _REPORT = "CreateXgboostReport"
 _REPORT_PAGE = "xgboost_report.html"
 
 
 @dataclass
-class _PythonRule:
-    """A rule written in Python, with the name it has in the configuration."""
+class ConfiguredRules:
+    """The rules of a configuration, which evaluate one trial together.
 
-    name: str
-    rule: Rule
-    action: Action
-    has_seen_tensors: bool = False
-    first: Optional[Verdict] = None
-    findings: int = 0
-
-
-@dataclass
-class RuleSet:
-    """Rules that judge one trial together.
-
-    A built-in rule that is there twice shares its actions with itself.
+    If a built-in rule is listed twice, both entries share all of its actions.
 
     Attributes
     ----------
     trial : Trial
-        What they judge.
+        The trial to evaluate.
     profile : str
-        Which defaults built-in rules have, as `Panel` takes it.
+        The defaults of built-in rules, as `RuleSet` accepts it.
     """
 
     trial: Trial
     profile: str = "aws"
-    _panel: Panel = field(init=False)
-    _builtin: List[str] = field(default_factory=list)
-    _python: List[_PythonRule] = field(default_factory=list)
+    _rules: RuleSet = field(init=False)
     _actions: Dict[str, List[Act]] = field(default_factory=dict)
     _pages: List[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._panel = Panel(self.profile)
+        self._rules = RuleSet(self.profile)
 
     @classmethod
-    def from_file(cls, path: str, trial: Trial, profile: str = "aws") -> RuleSet:
-        """The rules of a file: a list of configurations as the training service takes them.
+    def from_file(cls, path: str, trial: Trial, profile: str = "aws") -> ConfiguredRules:
+        """Reads the rules of a file: a list of configurations in the training service's format.
 
         Each is {"RuleConfigurationName", "RuleParameters": {"rule_to_invoke", ...},
-        "Actions": [...]}.  A rule in Python names its file by the parameter "source";
-        other trials are paths in "other_trials", separated by commas.  All other
-        parameters are the rule's own, as texts.  CreateXgboostReport is a page that
-        `write_reports` leaves in its "LocalPath".
+        "Actions": [...]}.  The parameter "source" names the file of a rule in Python.
+        "other_trials" lists paths of other trials, separated by commas.  All other parameters
+        are passed to the rule as text.  CreateXgboostReport is a page that `write_reports`
+        writes into its "LocalPath".
 
         Raises
         ------
         SMDebugValueError
-            If something in it means nothing; the message names file and key.
+            If an entry is invalid; the message names the file and the key.
         """
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -119,72 +100,68 @@ class RuleSet:
         if not rule_name:
             raise SMDebugValueError("a rule has a RuleConfigurationName or a rule_to_invoke")
         action, acts = _actions(configuration.get("Actions") or [])
-        source = parameters.pop("source", None)
+        # The service's own files use this key for an uploaded source.
+        uploaded = parameters.pop("source_s3_uri", None)
+        source = parameters.pop("source", uploaded)
         if source is None and rule_name == _REPORT:
             self._add_report(configuration, parameters)
             return
         self._actions.setdefault(rule_name if source is None else name or rule_name, []).extend(acts)
         if source is None:
-            self._panel.add(rule_name, parameters, action)
-            self._builtin.append(rule_name)
+            self._rules.add(rule_name, parameters, action)
             return
-        rule = _load(os.path.join(folder, source), rule_name, self.trial, parameters)
-        self._python.append(_PythonRule(name or rule_name, rule, action))
+        path = source if is_s3(source)[0] else os.path.join(folder, source)
+        rule = _load(path, rule_name, self.trial, parameters)
+        self._rules.add(rule, action=action, name=name or rule_name)
 
     def _add_report(self, configuration: Mapping[str, Any], parameters: Mapping[str, str]) -> None:
         for name in parameters:
-            raise SMDebugValueError(f"{_REPORT} has no parameter {name!r}; it has none")
+            raise SMDebugValueError(f"{_REPORT} has no parameter {name!r}; it takes none")
         folder = str(configuration.get("LocalPath") or "")
         if "://" in folder:
-            raise SMDebugValueError(f"{_REPORT}: LocalPath is a folder here, not {folder!r}")
+            raise SMDebugValueError(f"{_REPORT}: LocalPath must be a folder, not {folder!r}")
         page = os.path.join(folder, _REPORT_PAGE)
         if page not in self._pages:
             self._pages.append(page)
 
-    def run(self, wait: bool = True) -> Iterator[Verdict]:
-        """Judges step after step, and takes the actions of what is found.
+    def run(self, wait: bool = True) -> Iterator[Finding]:
+        """Evaluates one step after the other, and runs the actions of the findings.
 
         Parameters
         ----------
         wait : bool
-            Whether to go on until the job ends; else until the last step that is there.
+            Whether to continue until the job ends, or stop after the last known step.
 
         Yields
         ------
-        Verdict
-            What is found; after one whose action is to stop, nothing more.
+        Finding
+            Each finding.  A finding that recommends to stop is the last one.
         """
         for steps in new_steps(self.trial, -1, None, wait):
             for step in steps:
-                for verdict in self._judge(step):
-                    for act in self._actions.get(verdict.rule, ()):
-                        act(verdict)
-                    yield verdict
-                    if verdict.action is Action.STOP:
+                for finding in self._rules._evaluate(self.trial, 0, step):
+                    for act in self._actions.get(finding.rule, ()):
+                        act(finding)
+                    yield finding
+                    if finding.action is Action.STOP:
                         return
 
     def write_reports(self) -> List[str]:
-        """Writes the pages that were asked for, of what is there by now; returns their paths.
+        """Writes the selected pages from the current data, and returns their paths.
 
         Raises
         ------
         SMDebugRuntimeError
-            If one cannot be written; the message says why.
+            If a page cannot be written; the message says why.
         """
         for page in self._pages:
             os.makedirs(os.path.dirname(page) or ".", exist_ok=True)
             write_report(self.trial.path, page, self.profile)
         return list(self._pages)
 
-    def _judge(self, step: int) -> Iterator[Verdict]:
-        if self._builtin:
-            yield from self._panel._judge(self.trial, 0, step + 1)
-        for each in self._python:
-            yield from _ask(each, self.trial, step)
-
-    def outcomes(self) -> List[Verdict]:
-        """What each rule has to say of all it has seen: one verdict each."""
-        return self._panel.outcomes() + [_outcome(each) for each in self._python]
+    def results(self) -> List[RuleResult]:
+        """Returns the summary of each rule."""
+        return self._rules.results()
 
 
 def _configurations(text: str) -> List[Mapping[str, Any]]:
@@ -210,7 +187,7 @@ def _check_keys(configuration: Mapping[str, Any]) -> None:
 
 
 def _actions(settings: Sequence[Mapping[str, Any]]) -> Tuple[Action, List[Act]]:
-    """What findings ask for, and what is done about them."""
+    """Returns the action that findings recommend, and the functions that act on them."""
     action, acts = Action.WARN, []
     for each in settings:
         if isinstance(each, Mapping) and str(each.get("name")).lower() in ("stop", "stoptraining"):
@@ -221,12 +198,10 @@ def _actions(settings: Sequence[Mapping[str, Any]]) -> Tuple[Action, List[Act]]:
 
 
 def _load(path: str, class_name: str, trial: Trial, parameters: Dict[str, str]) -> Rule:
-    """An instance of a rule's class from a Python file."""
-    spec = importlib.util.spec_from_file_location(f"smdebug_rule_{class_name}", path)
-    if spec is None or spec.loader is None or not os.path.isfile(path):
-        raise SMDebugValueError(f"there is no Python file {path}")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    """Creates a rule from a class in a Python file, which is in a folder or a bucket."""
+    module = ModuleType(f"smdebug_rule_{class_name}")
+    module.__file__ = path
+    exec(compile(_read_source(path), path, "exec"), module.__dict__)
     rule_class = getattr(module, class_name, None)
     if not (inspect.isclass(rule_class) and issubclass(rule_class, Rule)):
         raise SMDebugValueError(f"{path} has no rule {class_name!r}")
@@ -241,39 +216,12 @@ def _load(path: str, class_name: str, trial: Trial, parameters: Dict[str, str]) 
     return rule
 
 
-def _ask(each: _PythonRule, trial: Trial, step: int) -> Iterator[Verdict]:
+def _read_source(path: str) -> bytes:
+    on_s3, bucket, key = is_s3(path)
     try:
-        each.rule.invoke(step)
-        each.has_seen_tensors = True
-    except (TensorUnavailable, TensorUnavailableForStep, StepUnavailable):
-        return
-    except RuleEvaluationConditionMet as finding:
-        each.has_seen_tensors = True
-        mode_step = trial.mode_step(step)
-        verdict = Verdict(
-            rule=each.name,
-            status=VerdictStatus.FINDING,
-            action=each.action,
-            step=step,
-            mode=trial.mode(step) or ModeKeys.GLOBAL,
-            mode_step=step if mode_step is None else mode_step,
-            worker="",
-            tensor="",
-            value=None,
-            limit=None,
-            label="",
-            message=str(finding),
-        )
-        each.findings += 1
-        each.first = each.first or verdict
-        yield verdict
-
-
-def _outcome(each: _PythonRule) -> Verdict:
-    if each.first is not None:
-        return replace(each.first, message=f"{each.findings} findings, first: {each.first.message}")
-    status = VerdictStatus.NO_ISSUE if each.has_seen_tensors else VerdictStatus.NO_TENSOR
-    message = "nothing found" if each.has_seen_tensors else "what it needs was never there"
-    return Verdict(
-        each.name, status, Action.CONTINUE, -1, ModeKeys.GLOBAL, -1, "", "", None, None, "", message
-    )
+        if on_s3:
+            return open_bucket(str(bucket)).read(str(key))
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise SMDebugValueError(f"there is no Python file {path}: {error}") from error

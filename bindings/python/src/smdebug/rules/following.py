@@ -1,4 +1,4 @@
-"""The steps of a trial, as they come."""
+"""Iterates over the steps of a trial while it grows."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from smdebug.trials.trial import Trial
 
 __all__ = ["new_steps"]
 
-# How long one call into the library may wait before Python looks at its signals.
+# How long one call into the library may wait before Python handles signals.
 _SLICE_MS = 200
 
 
 def new_steps(trial: Trial, after: int, end: Optional[int], wait: bool) -> Iterator[List[int]]:
-    """Global steps after `after` and before `end`, each once, as many as are there at a time.
+    """Yields global steps after `after` and before `end`, each once, in available batches.
 
     Parameters
     ----------
     trial : Trial
         The trial.
     after : int
-        The last step that is known already; -1 for none.
+        The last step that is already known; -1 if there is none.
     end : int, optional
         The step to stop before.
     wait : bool
-        Whether to go on until the job has ended.
+        Whether to continue until the job has ended.
     """
     while True:
         steps = [
@@ -45,7 +45,7 @@ def new_steps(trial: Trial, after: int, end: Optional[int], wait: bool) -> Itera
 
 
 def _wait(trial: Trial, step: int) -> bool:
-    """Waits for a step, or one after it; False if the job has ended before."""
+    """Waits for a step or a later one.  Returns False if the job ended before it."""
     wait_for_step = _raw.smd_trial_wait_for_step
     while True:
         try:

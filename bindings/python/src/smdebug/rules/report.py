@@ -1,4 +1,4 @@
-"""Pages about trials, which the command line writes."""
+"""HTML reports about trials, which the command line program writes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from smdebug.exceptions import SMDebugRuntimeError
 
 __all__ = ["write_report"]
 
-# The program's codes for a page that was written: without findings, and with some.
+# The exit codes of the program after it wrote a report: without findings, with findings.
 _WRITTEN = (0, 10)
 
 
@@ -19,7 +19,7 @@ def write_report(trial_path: str, page: str, profile: str = "aws") -> None:
     Raises
     ------
     SMDebugRuntimeError
-        If it cannot be written; the message says why.
+        If the report cannot be written.  The message says why.
     """
     command = [str(PROGRAM), "report", "--profile", profile, f"--output={page}", "--", trial_path]
     try:

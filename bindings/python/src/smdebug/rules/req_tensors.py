@@ -12,7 +12,7 @@ __all__ = ["RequiredTensors", "RequiredTensorsForTrial"]
 
 
 class RequiredTensorsForTrial:
-    """Tensors of one trial, each with the steps at which it is needed."""
+    """The required tensors of one trial, each with the steps at which it is needed."""
 
     def __init__(self, trial: Trial) -> None:
         self.trial = trial
@@ -21,12 +21,12 @@ class RequiredTensorsForTrial:
         self._tensors: Dict[str, Tensor] = {}
 
     def add(self, name: str, steps: Iterable[int], should_match_regex: bool = False) -> None:
-        """Asks for a tensor at some steps; for all that match, if the name is a regex.
+        """Requires a tensor at some steps, or all matching tensors if the name is a regex.
 
         Raises
         ------
         TensorUnavailable
-            If no tensor of that name was saved so far.
+            If no tensor of that name has been saved yet.
         """
         wanted = list(steps)
         for found in self.trial.tensor_names(regex=[name]) if should_match_regex else [name]:
@@ -36,24 +36,24 @@ class RequiredTensorsForTrial:
             self._tensors.setdefault(found, self.trial.tensor(found))
 
     def get_tensor_steps(self, name: str) -> List[int]:
-        """The steps at which a tensor is needed."""
+        """Returns the steps at which a tensor is needed."""
         return self._steps[name]
 
     def get_names(self) -> KeysView[str]:
-        """The names of the tensors."""
+        """Returns the names of the required tensors."""
         return self._steps.keys()
 
     def get(self) -> ValuesView[Tensor]:
-        """The tensors."""
+        """Returns the required tensors."""
         return self._tensors.values()
 
     def clear(self) -> None:
-        """Asks for nothing any more."""
+        """Removes all requirements."""
         self._steps.clear()
         self._tensors.clear()
 
     def fetch(self) -> None:
-        """Waits for the steps, and makes sure that each value is there.
+        """Waits for the steps and checks that each value exists.
 
         Raises
         ------
@@ -71,7 +71,7 @@ class RequiredTensorsForTrial:
 
 
 class RequiredTensors:
-    """Tensors of a rule's trials; without a trial, those of the base trial are meant."""
+    """The required tensors of a rule's trials.  Methods default to the base trial."""
 
     def __init__(self, base_trial: Trial, other_trials: Optional[Sequence[Trial]] = None) -> None:
         self.base_trial = base_trial
@@ -86,34 +86,34 @@ class RequiredTensors:
         trial: Optional[Trial] = None,
         should_match_regex: bool = False,
     ) -> None:
-        """Asks for a tensor at some steps; for all that match, if the name is a regex.
+        """Requires a tensor at some steps, or all matching tensors if the name is a regex.
 
         Raises
         ------
         TensorUnavailable
-            If no tensor of that name was saved so far.
+            If no tensor of that name has been saved yet.
         """
         self._of(trial).add(name, steps, should_match_regex)
 
     def get_tensor_steps(self, name: str, trial: Optional[Trial] = None) -> List[int]:
-        """The steps at which a tensor is needed."""
+        """Returns the steps at which a tensor is needed."""
         return self._of(trial).get_tensor_steps(name)
 
     def get_names(self, trial: Optional[Trial] = None) -> KeysView[str]:
-        """The names of the tensors."""
+        """Returns the names of the required tensors."""
         return self._of(trial).get_names()
 
     def get(self, trial: Optional[Trial] = None) -> ValuesView[Tensor]:
-        """The tensors."""
+        """Returns the required tensors."""
         return self._of(trial).get()
 
     def clear(self) -> None:
-        """Asks for nothing any more, of any trial."""
+        """Removes all requirements, for all trials."""
         for tensors in self._per_trial.values():
             tensors.clear()
 
     def fetch(self) -> None:
-        """Waits for the steps, and makes sure that each value is there.
+        """Waits for the steps and checks that each value exists.
 
         Raises
         ------

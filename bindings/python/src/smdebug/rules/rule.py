@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Optional, Sequence, Union
 from smdebug.analysis.utils import no_refresh
 from smdebug.core.logger import get_logger
 from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugTypeError
+from smdebug.rules.action.action import Actions
 from smdebug.rules.req_tensors import RequiredTensors
 from smdebug.trials.trial import Trial
 
@@ -15,19 +16,18 @@ __all__ = ["Rule"]
 
 
 class Rule(ABC):
-    """A question asked of a trial at one step after another.
+    """A condition that is evaluated over the steps of a trial.
 
-    A rule overrides `invoke_at_step`, and `set_required_tensors` if there are tensors
-    that must be there before it is asked.  Parameters of its own that come from a
-    configuration arrive as str.
+    A rule overrides `invoke_at_step`, and `set_required_tensors` if it requires tensors.
+    Its own parameters arrive as str if they come from a configuration.
 
     Parameters
     ----------
     base_trial : Trial
-        The trial that is judged.
+        The trial that is evaluated.
     action_str : str
-        Actions to take when the condition is met, as JSON.  They need AWS, are only
-        logged here, and are the host's to take.
+        Actions to take when the condition is met, as `smdebug.rules.action.Actions` takes
+        them.
     other_trials : sequence of Trial, optional
         Trials to compare with.  They may also be the second positional argument.
 
@@ -36,7 +36,7 @@ class Rule(ABC):
     trials : list of Trial
         The base trial and the others.
     req_tensors : RequiredTensors
-        What the rule needs at the current step.
+        The tensors that the rule requires at the current step.
     rule_name : str
         The name of the rule's class.
     report : dict
@@ -66,23 +66,20 @@ class Rule(ABC):
             "Datapoints": 0,
             "RuleParameters": "",
         }
-        if action_str:
-            self.logger.warning(
-                "rule %s: actions are not taken here: %s", self.rule_name, action_str
-            )
+        self._actions = Actions(action_str if isinstance(action_str, str) else "", self.rule_name)
 
     def set_required_tensors(self, step: int) -> None:
-        """Says which tensors must be there at `step`, with `self.req_tensors.add`."""
+        """Declares the tensors required at `step`, with `self.req_tensors.add`."""
 
     @abstractmethod
     def invoke_at_step(self, step: int) -> Optional[bool]:
-        """Judges a global step: True if the condition is met.
+        """Evaluates a global step.  Returns True if the condition is met.
 
-        Queries see what was recorded up to the moment the step was complete.
+        Queries see only data that was recorded before the step was complete.
         """
 
     def invoke(self, step: int) -> None:
-        """Waits for a global step, then judges it.
+        """Waits for a global step, then evaluates it and takes the rule's actions.
 
         Raises
         ------
@@ -91,7 +88,7 @@ class Rule(ABC):
         StepUnavailable, NoMoreData
             If the step was not saved, or the job has ended before it.
         TensorUnavailable, TensorUnavailableForStep
-            If a tensor that the rule needs is not there.
+            If a required tensor is not available.
         """
         self.base_trial.wait_for_steps([step])
         with no_refresh(self.trials):
@@ -100,4 +97,5 @@ class Rule(ABC):
             self.req_tensors.fetch()
             met = self.invoke_at_step(step)
         if met:
+            self._actions.invoke()
             raise RuleEvaluationConditionMet(self.rule_name, step)

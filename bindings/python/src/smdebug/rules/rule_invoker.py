@@ -1,7 +1,8 @@
-"""Running a rule over the steps of a trial."""
+"""Evaluates a rule over the steps of a trial."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Optional
 
 from smdebug.core.logger import get_logger
@@ -13,6 +14,7 @@ from smdebug.exceptions import (
     TensorUnavailableForStep,
 )
 from smdebug.rules.rule import Rule
+from smdebug.trials.trial import Trial
 
 __all__ = ["invoke_rule"]
 
@@ -23,9 +25,9 @@ def invoke_rule(
     end_step: Optional[int] = None,
     raise_eval_cond: bool = False,
 ) -> None:
-    """Asks a rule of one global step after another.
+    """Evaluates a rule at one global step after another.
 
-    Steps that were not saved, or lack a tensor that the rule needs, are passed over.
+    Skips steps that were not saved or lack a required tensor.
 
     Parameters
     ----------
@@ -34,9 +36,9 @@ def invoke_rule(
     start_step : int
         The first step; 0 if None.
     end_step : int, optional
-        The step to stop before; without it, the rule runs until the job has ended.
+        The step to stop before.  By default the rule runs until the job has ended.
     raise_eval_cond : bool
-        Whether the first step that meets the condition ends the run with an exception.
+        Whether the first step that meets the condition raises an exception.
 
     Raises
     ------
@@ -52,7 +54,10 @@ def invoke_rule(
         try:
             rule_obj.invoke(step)
         except (TensorUnavailable, TensorUnavailableForStep, StepUnavailable) as error:
-            logger.debug("rule %s passes over step %d: %s", name, step, error)
+            logger.debug("rule %s skips step %d: %s", name, step, error)
+            if isinstance(error, StepUnavailable):
+                step = _next_step(rule_obj.base_trial, step)
+                continue
         except RuleEvaluationConditionMet as finding:
             if raise_eval_cond:
                 raise
@@ -63,3 +68,10 @@ def invoke_rule(
             logger.info("rule %s: %s", name, end)
             break
         step += 1
+
+
+def _next_step(trial: Trial, step: int) -> int:
+    """Returns the first known step after `step`, or `step` + 1 if there is none."""
+    known = trial.steps(show_incomplete_steps=True)
+    at = bisect_right(known, step)
+    return known[at] if at < len(known) else step + 1

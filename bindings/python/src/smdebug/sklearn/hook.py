@@ -1,4 +1,4 @@
-"""The hook for scikit-learn: it records estimators while they learn."""
+"""The hook for scikit-learn, which records estimators while they are fitted."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from smdebug.core.collection import CollectionKeys
 from smdebug.core.error_policy import guarded
 from smdebug.core.framework_hook import FrameworkHook
 from smdebug.core.utils import match_inc
+from smdebug.core.step_scope import discard_after_error
 
 __all__ = ["Hook", "get_hook"]
 
-# What some estimators compute, at some cost, when they are asked for it.
+# Attributes that some estimators compute on access, which is slow.
 _COMPUTED = ("coef_", "intercept_", "feature_importances_")
 
 
@@ -20,15 +21,15 @@ class Hook(FrameworkHook):
     """Records estimators of scikit-learn, or of any library that follows its conventions.
 
     A job calls `record` after each `partial_fit`, or each `fit` of an estimator with
-    `warm_start`.  The hook is also a `monitor`, as the `fit` of `GradientBoostingClassifier`
-    takes one.
+    `warm_start`.  The hook can also be passed as the `monitor` of the `fit` of
+    `GradientBoostingClassifier`.
 
     Parameters
     ----------
     out_dir, export_tensorboard, tensorboard_dir, dry_run, reduction_config, save_config, \
 include_regex, include_collections, save_all, include_workers, raise_errors, options
-        As `smdebug.Hook` takes them.  Every step is saved, if no save_config is given;
-        losses and scores are always saved.
+        As `smdebug.Hook` takes them.  Without a save_config every step is saved.
+        Losses and scores are always saved.
 
     Examples
     --------
@@ -53,11 +54,11 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
     @guarded
     def record(self, estimator: Any, **scores: Any) -> None:
-        """Records an estimator as it is now, as one step.
+        """Records the current state of an estimator as one step.
 
-        Its fitted attributes are tensors of their names: `coef_`, `loss_`, `coefs_/0`; those
-        of the steps of a pipeline begin with the step's name, as `scaler/mean_`.  Its
-        parameters are `hyperparameters/<name>`.
+        Fitted attributes become tensors of the same names: `coef_`, `loss_`, `coefs_/0`.
+        In a pipeline the step's name comes first, as `scaler/mean_`.  Parameters become
+        `hyperparameters/<name>`.
 
         Parameters
         ----------
@@ -65,25 +66,29 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             The estimator.
         **scores
             Numbers to record with it, in the collection "metrics": accuracy=0.9.  A function
-            without arguments is called if its number is wanted.
+            without arguments is called only if its number is saved.
         """
         for name in scores:
             metrics = self.get_collection(CollectionKeys.METRICS)
             if not match_inc(name, metrics.include_regex):
                 metrics.add_tensor_name(name)
         self._next_step()
-        if self._saves_step:
-            for name, value in scores.items():
-                self._save(name, value)
-            for name, value in _parameters(estimator):
-                self._save(f"hyperparameters/{name}", value)
-            for name, value in _attributes(estimator, self.wants):
-                self._save(name, value)
+        try:
+            if self._saves_step:
+                for name, value in scores.items():
+                    self._save(name, value)
+                for name, value in _parameters(estimator):
+                    self._save(f"hyperparameters/{name}", value)
+                for name, value in _attributes(estimator, self.wants):
+                    self._save(name, value)
+        except BaseException:
+            discard_after_error(self)
+            raise
         self._finish_step()
 
     @guarded(returns=False)
     def __call__(self, iteration: int, estimator: Any, variables: Mapping[str, Any]) -> bool:
-        """Records a boosting round with its loss; never ends the training."""
+        """Records a boosting round with its loss.  Never ends the training."""
         self.record(estimator, loss=estimator.train_score_[iteration])
         return False
 
@@ -101,7 +106,7 @@ def _parameters(estimator: Any) -> Iterator[Tuple[str, Any]]:
 def _attributes(
     estimator: Any, wants: Callable[[str], bool], prefix: str = ""
 ) -> Iterator[Tuple[str, Any]]:
-    """The tensors among an estimator's fitted attributes, by name."""
+    """Returns the tensors among an estimator's fitted attributes, by name."""
     for step, of_step in getattr(estimator, "named_steps", {}).items():
         yield from _attributes(of_step, wants, f"{prefix}{step}/")
     fitted = vars(estimator)
@@ -114,7 +119,7 @@ def _attributes(
 
 
 def _tensors(name: str, value: Any) -> Iterator[Tuple[str, Any]]:
-    """A value, if it is a tensor, or the tensors in it: name/0, name/1, ..."""
+    """Returns a tensor under its name, or the tensors in a value: name/0, name/1, ..."""
     if isinstance(value, (int, float)) or getattr(value, "dtype", "O") != "O":
         yield name, value
     elif isinstance(value, Mapping):
@@ -131,6 +136,6 @@ def _tensors(name: str, value: Any) -> Iterator[Tuple[str, Any]]:
 def get_hook(
     json_config_path: Optional[str] = None, create_if_not_exists: bool = False
 ) -> Optional[Hook]:
-    """The process's hook; `smdebug.core.singleton_utils.get_hook` says which."""
+    """Returns the process's hook: see `smdebug.core.singleton_utils.get_hook`."""
     hook: Optional[Hook] = singleton_utils.get_hook(json_config_path, Hook, create_if_not_exists)
     return hook

@@ -1,8 +1,8 @@
 """Hooks for TensorFlow 2 and Keras.
 
 `KerasHook` is a callback of the Keras that the job uses: Keras 2 (`tf.keras`), or Keras 3
-with JAX, PyTorch or TensorFlow behind it.  Importing this imports none of them; the first
-use of `KerasHook` does.
+with JAX, PyTorch or TensorFlow as its backend.  `Hook` is another name for it.  Importing
+this module imports none of them; the first use of `KerasHook` does.
 """
 
 from importlib.util import find_spec
@@ -16,11 +16,13 @@ from smdebug.tensorflow.singleton_utils import del_hook, get_hook, set_hook
 
 if TYPE_CHECKING:
     from smdebug.tensorflow.keras import KerasHook
+    from smdebug.tensorflow.keras import KerasHook as Hook
 
 __all__ = [
     "Collection",
     "CollectionKeys",
     "EstimatorHook",
+    "Hook",
     "KerasHook",
     "ReductionConfig",
     "SaveConfig",
@@ -42,7 +44,7 @@ if not any(find_spec(package) for package in ("keras", "tf_keras", "tensorflow")
 
 
 def __getattr__(name: str) -> Any:
-    if name != "KerasHook":
+    if name not in ("Hook", "KerasHook"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     # Which Keras the job uses is known when it makes its hook, not before.
     from smdebug.tensorflow.keras import KerasHook

@@ -1,4 +1,4 @@
-"""What a hook of TensorFlow or Keras does with the tensors that it sees."""
+"""The part that the hooks of TensorFlow and Keras share: saving the tensors that they observe."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from smdebug.tensorflow.watch import NamedTensors, innermost
 
 __all__ = ["TensorflowBaseHook", "Variables", "variables_of_optimizer"]
 
-# Each with the collection it belongs to, and its name in the trial.
+# Triples of a collection, the variable's name in the trial, and the variable.
 Variables = List[Tuple[str, str, Any]]
 
 _FILLED = (
@@ -50,8 +50,8 @@ _FILLED = (
     CollectionKeys.LAYERS,
 )
 
-# What rules in the process are shown of every step.
-_JUDGED = {
+# Rules in this process evaluate these collections at every step.
+_EVALUATED = {
     CollectionKeys.WEIGHTS,
     CollectionKeys.BIASES,
     CollectionKeys.GRADIENTS,
@@ -61,10 +61,10 @@ _JUDGED = {
 
 
 class TensorflowBaseHook(FrameworkHook):
-    """A hook whose collections are filled with what is seen as this or that.
+    """A hook that fills its collections by the role of a tensor.
 
-    What a tensor is called does not tell a gradient from a layer's output, so whoever
-    sees a tensor says which collection it belongs to.
+    A tensor's name does not tell a gradient from a layer's output, so the code that observes
+    a tensor also names its collection.
     """
 
     _builtin_collections = BUILTIN_COLLECTIONS
@@ -78,7 +78,7 @@ class TensorflowBaseHook(FrameworkHook):
         super().__init__(*args, options=options, **kwargs)
         self._watched_model: Any = None
         self._wrapped_optimizers: List[Any] = []
-        # Variables of neither model nor optimizer that a collection was given.
+        # Variables added to a collection that belong to neither the model nor the optimizer.
         self._other_variables: Variables = []
         self._model_variables: Optional[Variables] = None
         self._joined: Set[str] = set()
@@ -103,16 +103,16 @@ class TensorflowBaseHook(FrameworkHook):
             self._said.add(message)
             self.logger.warning("smdebug: %s", message)
 
-    # ---- who belongs to which collection --------------------------------------------
+    # ---- members of collections ----------------------------------------------------------
 
     def _saves_now(self, collection: AnyCollection) -> bool:
-        if self._is_watched and collection.name in _JUDGED:
+        if self._has_rules and collection.name in _EVALUATED:
             return self._step_is_open
         return super()._saves_now(collection)
 
     def _is_included(self, collection: str) -> bool:
-        """Whether the hook saves a collection, or shows it to rules, at any step."""
-        if self._is_watched and collection in _JUDGED:
+        """Returns True if the hook saves a collection, or a rule evaluates it, at any step."""
+        if self._has_rules and collection in _EVALUATED:
             return True
         if self.save_all or CollectionKeys.ALL in self.include_collections:
             return True
@@ -121,10 +121,10 @@ class TensorflowBaseHook(FrameworkHook):
         return collection in self.include_collections
 
     def _asked_for(self, names: Iterable[str]) -> Set[str]:
-        """Those of the names that a collection that the hook saves asks for.
+        """Returns the names that a saved collection selects by name.
 
-        It may not be one that is filled by what is seen: "bias" is not to find what an
-        optimizer keeps of a bias.
+        Collections that are filled by role do not count: "bias" must not select the
+        optimizer's state for a bias.
         """
         asking = [
             (collection.tensor_names, collection.include_regex)
@@ -138,19 +138,19 @@ class TensorflowBaseHook(FrameworkHook):
         }
 
     def _takes(self, collection: str, name: str) -> bool:
-        """Whether a collection takes what is seen for it under this name."""
+        """Returns True if a collection accepts a tensor observed for it under this name."""
         if collection != CollectionKeys.LAYERS:
             return True
         regexes = self.get_collection(collection).include_regex
         return not regexes or match_inc(name, regexes)
 
     def _may_save(self, collection: str, name: str) -> bool:
-        """Whether the hook saves this tensor at any step."""
+        """Returns True if the hook saves this tensor at any step."""
         by_collection = self._is_included(collection) and self._takes(collection, name)
         return by_collection or bool(self._asked_for([name]))
 
     def _join(self, collection: str, name: str) -> None:
-        """Makes a tensor that is seen a member of its collection."""
+        """Makes an observed tensor a member of its collection."""
         if name in self._joined:
             return
         self._joined.add(name)
@@ -158,20 +158,20 @@ class TensorflowBaseHook(FrameworkHook):
             self.get_collection(collection).add_tensor_name(name)
 
     def _add_to_step(self, *collections: str) -> None:
-        """Makes the open step save these collections too."""
+        """Makes the open step also save these collections."""
         check(_raw.smd_hook_add_to_step(self._handle, Strings(list(collections))))
 
-    # ---- what is seen -----------------------------------------------------------------
+    # ---- observed tensors ----------------------------------------------------------------
 
     @guarded
     def _record(self, collection: str, name: str, value: Any) -> None:
-        """Saves one tensor, if the open step wants it."""
+        """Saves one tensor if the open step selects it."""
         self._join(collection, name)
         self._save(name, value)
 
     @guarded
     def _see(self, collection: str, named: NamedTensors) -> None:
-        """Saves tensors; symbolic ones when the function that is being compiled runs."""
+        """Saves tensors.  Symbolic tensors are saved whenever the compiled function runs."""
         if not any(is_symbolic(value) for _, value in named):
             if self._saves_step and self._is_chief_replica():
                 for name, value in named:
@@ -190,7 +190,7 @@ class TensorflowBaseHook(FrameworkHook):
 
     @guarded
     def _at_run_time(self, function: Callable[[Sequence[Any]], None], values: Any) -> None:
-        """Has the function that is being compiled call `function` whenever it runs."""
+        """Makes the function that is being compiled call `function` whenever it runs."""
         if is_compiled_by_xla():
             self._say_once(
                 "what a tf.function with jit_compile=True computes cannot be looked into: leave "
@@ -226,7 +226,7 @@ class TensorflowBaseHook(FrameworkHook):
         return f"gradients/{name.partition(':')[0]}Grad"
 
     def _optimizers(self) -> List[Any]:
-        """Those that were wrapped, and the model's."""
+        """Returns the wrapped optimizers and the model's own."""
         own = getattr(self._watched_model, "optimizer", None)
         known = [innermost(optimizer) for optimizer in self._wrapped_optimizers]
         if own is None or any(innermost(own) is each for each in known):
@@ -234,7 +234,7 @@ class TensorflowBaseHook(FrameworkHook):
         return [*self._wrapped_optimizers, own]
 
     def _variables_of_optimizers(self) -> Variables:
-        """None in evaluation: what changes while a model is trained is not saved there."""
+        """Returns the optimizers' variables; none in evaluation, where they do not change."""
         if self.mode in (ModeKeys.EVAL, ModeKeys.PREDICT):
             return []
         return [
@@ -244,7 +244,7 @@ class TensorflowBaseHook(FrameworkHook):
         ]
 
     def _save_variables(self, variables: Variables) -> None:
-        """Saves the variables that the open step wants."""
+        """Saves the variables that the open step selects."""
         others = [name for owner, name, _ in variables if not self._is_included(owner)]
         asked_for = self._asked_for(others)
         wanted = []
@@ -255,13 +255,13 @@ class TensorflowBaseHook(FrameworkHook):
             if self.wants(name):
                 wanted.append((collection, name, variable))
         if wanted and hasattr(self._watched_model, "jax_state_sync"):
-            # While JAX trains, the variables hold what they held at the epoch's start.
+            # While JAX trains, the model's variables keep their values from the epoch's start.
             self._watched_model.jax_state_sync()
         for collection, name, variable in wanted:
             self._record(collection, name, variable)
 
     def _name_added(self, with_tape: bool) -> None:
-        """Finds the names of the variables that collections were given."""
+        """Resolves the names of the variables that were added to collections."""
         for collection in list(self._collections.values()):
             added = getattr(collection, "_added", None)
             if not added:
@@ -299,7 +299,7 @@ def _variables_by_layer(model: Any) -> Iterator[Tuple[str, Any]]:
 
 
 def variables_of_optimizer(optimizer: Any) -> List[Any]:
-    """An optimizer's variables, with the rates and factors that it keeps as variables."""
+    """Returns an optimizer's variables, including rates and factors stored as variables."""
     variables = optimizer.variables
     if callable(variables) and not isinstance(variables, list):
         variables = variables()

@@ -1,17 +1,18 @@
-"""Collections that variables and layers of a model can be added to."""
+"""Collections to which variables and layers of a model can be added."""
 
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, List, Optional, Sequence, Type
 
 from smdebug.core import collection as core_collection
 from smdebug.core.collection import DEFAULT_TF_COLLECTIONS, CollectionKeys
+from smdebug.core.collection_manager import CollectionManager as AnyCollectionManager
 from smdebug.core.logger import get_logger
 
-__all__ = ["BUILTIN_COLLECTIONS", "Collection", "CollectionKeys"]
+__all__ = ["BUILTIN_COLLECTIONS", "Collection", "CollectionKeys", "CollectionManager"]
 
-# All but the biases are filled with what is seen, not by what it is called.
+# All but the biases are filled with tensors by their role, not by their name.
 BUILTIN_COLLECTIONS: Dict[str, Sequence[str]] = {
     **{name: () for name in sorted(DEFAULT_TF_COLLECTIONS)},
     CollectionKeys.BIASES: ("^(?!gradient).*bias",),
@@ -19,7 +20,7 @@ BUILTIN_COLLECTIONS: Dict[str, Sequence[str]] = {
 
 
 class Collection(core_collection.Collection):
-    """A group of tensors, of which some may be given as the model's own objects.
+    """A group of tensors, some of which may be given as objects of the model.
 
     Parameters
     ----------
@@ -35,7 +36,7 @@ class Collection(core_collection.Collection):
     def add(self, arg: Any) -> None:
         """Adds a variable, all variables of a layer or model, or a list of these.
 
-        What is something else is warned of in the log, and not added.
+        Anything else is not added; the log warns of it.
         """
         if isinstance(arg, (list, tuple, set)):
             for item in arg:
@@ -52,13 +53,53 @@ class Collection(core_collection.Collection):
             )
 
     def add_for_mode(self, arg: Any, mode: Any = None) -> None:
-        """As `add`: a collection is the same in all modes."""
+        """Adds to the collection, which is the same in all modes: see `add`."""
         self.add(arg)
 
     def add_keras_layer(self, layer: Any, inputs: bool = False, outputs: bool = True) -> None:
-        """Includes what goes into a layer, what comes out of it, or both."""
+        """Includes the inputs of a layer, its outputs, or both."""
         name = re.escape(layer.name)
         if inputs:
             self.include(f"^{name}/inputs")
         if outputs:
             self.include(f"^{name}/outputs")
+
+
+class CollectionManager(AnyCollectionManager):
+    """A set of collections that holds those of TensorFlow.
+
+    Parameters
+    ----------
+    collections : dict of str to Collection, optional
+        The collections to start with.
+    create_default : bool
+        Whether those of TensorFlow are added.
+    """
+
+    def __init__(
+        self,
+        collections: Optional[Dict[str, core_collection.Collection]] = None,
+        create_default: bool = True,
+    ) -> None:
+        super().__init__(collections)
+        for name, regexes in BUILTIN_COLLECTIONS.items() if create_default else ():
+            self.get(name).include(list(regexes))
+
+    def create_collection(
+        self, name: str, cls: Type[core_collection.Collection] = Collection
+    ) -> None:
+        super().create_collection(name, cls)
+
+    @classmethod
+    def load(
+        cls, filename: str, collection_class: Type[core_collection.Collection] = Collection
+    ) -> AnyCollectionManager:
+        return super().load(filename, collection_class)
+
+    @classmethod
+    def load_from_string(
+        cls,
+        s: Optional[str],
+        collection_class: Type[core_collection.Collection] = Collection,
+    ) -> Optional[AnyCollectionManager]:
+        return super().load_from_string(s, collection_class)

@@ -1,4 +1,4 @@
-"""Names that the hook of TensorFlow and Keras has of its own."""
+"""Names that only the hook of TensorFlow and Keras uses."""
 
 from smdebug.core.collection import CollectionKeys
 

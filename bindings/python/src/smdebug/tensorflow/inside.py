@@ -1,4 +1,4 @@
-"""What a hook sees of a model's steps from inside: layers, inputs, gradients."""
+"""Records tensors from inside a model's steps: layers, inputs, gradients."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from smdebug.tensorflow.watch import GradientWatch, Listener, ModelWatch, NamedT
 
 __all__ = ["InsideHook"]
 
-# What is only seen while a step runs, and so only in steps that are looked into.
+# Collections whose tensors exist only while a step runs, by mode.
 _INSIDE = {
     ModeKeys.TRAIN: ("gradients", "layers", "inputs", "outputs"),
     ModeKeys.EVAL: ("layers", "inputs", "outputs"),
@@ -24,24 +24,24 @@ _INSIDE = {
 
 
 class InsideHook(TensorflowBaseHook):
-    """A hook that looks into those steps of which it saves what is only seen inside.
+    """A hook that records tensors from inside the steps that save such tensors.
 
-    While Keras runs a model, a step is looked into by running a second version of the
-    model's step function.  In a loop of the script's own, what is registered and wrapped
-    is watched all the time.
+    While Keras runs a model, the hook records a step by running a second version of the
+    model's step function.  In a custom loop it observes the registered model and the wrapped
+    optimizers all the time.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        # The modes that Keras runs now: evaluation within training is the second of two.
+        # The modes that Keras runs now, innermost last: evaluation may run within training.
         self._running: List[ModeKeys] = []
         self._is_looking = False
         self._seen: Set[str] = set()
-        # By mode, what is asked for by name and was in the first step that was looked into.
+        # By mode: the names selected by name that the first recorded step contained.
         self._asked_inside: Dict[ModeKeys, Set[str]] = {}
         self._listener = Listener(self._listens, self._see_inside, self._gradient_name)
         self._step_functions: Optional[StepFunctions] = None
-        # What is registered and wrapped waits for the first step, and is then watched until
-        # the hook is closed.
+        # Registered models and wrapped optimizers wait for the first step.  From then on the hook
+        # observes them until it is closed.
         self._is_registered = False
         self._waiting: List[Any] = []
         self._watches: List[Any] = []
@@ -49,20 +49,22 @@ class InsideHook(TensorflowBaseHook):
         super().__init__(*args, **kwargs)
 
     def close(self) -> None:
-        if not self._is_copy:
-            self._leave(everything=True)
+        try:
+            if not self._is_copy:
+                self._leave(everything=True)
+        finally:
             self._is_closed = True
-        super().close()
+            super().close()
 
     @property
     def _is_in_loop(self) -> bool:
-        """Whether a step of a loop of the script's own is under way."""
+        """Returns True if a step of a custom loop is running."""
         raise NotImplementedError
 
-    # ---- steps that Keras runs --------------------------------------------------------
+    # ---- steps run by Keras --------------------------------------------------------------
 
     def _watch(self, model: Any) -> None:
-        """Looks into the steps of a model, if some collection asks for what is in them."""
+        """Records the steps of a model if a collection selects tensors inside them."""
         if model is not self._watched_model:
             self._take(model)
         may_look = any(self._may_look_into(mode) for mode in _INSIDE) and self._can_look()
@@ -88,13 +90,13 @@ class InsideHook(TensorflowBaseHook):
         return False
 
     def _may_look_into(self, mode: ModeKeys) -> bool:
-        """Whether steps of a mode hold anything that is only seen inside of them."""
+        """Returns True if a step of a mode may save tensors from inside."""
         if any(self._is_included(collection) for collection in _INSIDE[mode]):
             return True
         return bool(self._asked_for(self._names_inside(mode)))
 
     def _names_inside(self, mode: ModeKeys) -> List[str]:
-        """What may be seen inside of steps of a mode, as far as it is known before."""
+        """Returns the known names of the tensors inside the steps of a mode."""
         model = self._watched_model
         names = ["inputs_0"]
         for layer in model.layers:
@@ -138,7 +140,7 @@ class InsideHook(TensorflowBaseHook):
 
     @guarded
     def _start_watches(self, watches: List[Any]) -> None:
-        """Watches the model and its optimizer, and appends to a list what does."""
+        """Observes the model and its optimizer, and appends the observers to a list."""
         watched = [watch.thing for watch in self._watches]
         for thing in (self._watched_model, *self._optimizers()):
             if not any(thing is each for each in watched):
@@ -150,7 +152,7 @@ class InsideHook(TensorflowBaseHook):
         return GradientWatch(thing, self._listener)
 
     def _leave(self, everything: bool) -> None:
-        """Leaves the model as it was; what is registered and wrapped, only at the end."""
+        """Restores the model; `everything` also restores registered models and optimizers."""
         if self._step_functions is not None:
             self._step_functions.remove()
         if everything:
@@ -159,22 +161,22 @@ class InsideHook(TensorflowBaseHook):
             self._watches.clear()
             self._is_registered = False
 
-    # ---- loops of the script's own ----------------------------------------------------
+    # ---- custom loops --------------------------------------------------------------------
 
     @guarded
     def register_model(self, model: Any) -> None:
-        """Looks into a model that a loop of one's own calls, until the hook is closed."""
+        """Observes a model that a custom loop calls, until the hook is closed."""
         self._take(model)
         self._is_registered = True
         self._waiting.append(model)
 
     def wrap_optimizer(self, optimizer: Any) -> Any:
-        """Looks at an optimizer's variables and the gradients it applies.
+        """Records an optimizer's variables and the gradients that it applies.
 
         Returns
         -------
         optimizer
-            The same one.
+            The same optimizer.
         """
         self._wrap_optimizer(optimizer)
         return optimizer
@@ -182,14 +184,14 @@ class InsideHook(TensorflowBaseHook):
     @guarded
     def _wrap_optimizer(self, optimizer: Any) -> None:
         if not hasattr(optimizer, "apply_gradients"):
-            self.logger.warning("%r is no Keras optimizer, and is not looked at", optimizer)
+            self.logger.warning("%r is not a Keras optimizer and is not recorded", optimizer)
         elif not any(optimizer is each for each in self._wrapped_optimizers):
             self._wrapped_optimizers.append(optimizer)
             self._waiting.append(optimizer)
 
     @guarded
     def _watch_waiting(self) -> None:
-        """Watches what is registered and wrapped, if some collection asks for what is in it."""
+        """Observes registered models and optimizers if a collection selects their tensors."""
         if not self._waiting or self._running:
             return
         waiting, self._waiting = self._waiting, []
@@ -201,10 +203,10 @@ class InsideHook(TensorflowBaseHook):
             if is_asked_for:
                 self._watches.append(self._watch_of(thing))
 
-    # ---- what is seen -------------------------------------------------------------------
+    # ---- observed tensors ----------------------------------------------------------------
 
     def _listens(self, value: Any) -> bool:
-        """Whether what happens in a model is to be told."""
+        """Returns True if the hook records what happens in a model."""
         if self._running:
             return self._is_looking
         if not self._is_in_loop:
@@ -214,7 +216,7 @@ class InsideHook(TensorflowBaseHook):
     def _see_inside(self, collection: str, named: NamedTensors) -> None:
         if self._is_looking:
             self._seen.update(name for name, _ in named)
-            # Keras hands out what is predicted at the batch's end.
+            # Keras passes predictions to the callback at the end of the batch.
             if self._running[-1] is ModeKeys.PREDICT and collection == CollectionKeys.OUTPUTS:
                 return
         self._see(collection, named)

@@ -1,4 +1,4 @@
-"""The hook for Keras: a callback, and more for training loops of one's own."""
+"""The hook for Keras: a callback, and functions for custom training loops."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from smdebug.tensorflow.utils import (
     host_value,
     is_symbolic,
     loaded,
+    runs_in_sessions,
     unconverted,
     variable_name,
     wait_for_calls,
@@ -29,7 +30,7 @@ __all__ = ["KerasHook"]
 
 _Callback: Any = callback_class()
 
-# What tapes fill, beside what is seen as such: the names that they give say it too.
+# Tapes name their tensors, so these collections also accept them by name.
 _TAPE_REGEXES = {
     CollectionKeys.WEIGHTS: "^weights/.*/((?!bias).)*$",
     CollectionKeys.LOSSES: ".*loss.*",
@@ -40,13 +41,14 @@ _TAPE_REGEXES = {
 class KerasHook(InsideHook, _Callback):  # type: ignore[misc]
     """Records trainings with Keras 2 or 3, and with TensorFlow's GradientTape.
 
-    As a callback of `fit`, `evaluate` and `predict` it counts one step a batch and sets
-    the mode.  Losses, metrics, and variables are those at the batch's end; gradients,
-    inputs, and what layers take and give are taken from inside the step, by a second
-    version of it that is compiled only if a collection asks for them.
+    As a callback of `fit`, `evaluate` and `predict` it counts each batch as a step and sets
+    the mode.  Losses, metrics and variables are recorded at the end of the batch.
+    Gradients, inputs, and inputs and outputs of layers are recorded inside the step, by a
+    second version of the step that is compiled only if a collection selects them.
 
-    In a loop of one's own, `wrap_tape` counts the steps and records losses, gradients and
-    weights, or ``with hook.step(modes.TRAIN):`` counts them; `register_model` and
+    In a custom loop, `wrap_tape` counts the steps and records losses, gradients and weights;
+    ``with hook.step(modes.TRAIN):`` counts steps without a tape.  `register_model` and
+    `wrap_optimizer` make the hook observe a model and an optimizer.
     `wrap_optimizer` say what else is to be looked into.
 
     Parameters
@@ -78,7 +80,7 @@ include_regex, include_collections, save_all, include_workers
         self._tape_class: Any = None
         self._open_tapes = 0
         _Callback.__init__(self)
-        # Keras is not to fetch the logs of every batch for this.
+        # With this, Keras does not copy the logs of every batch to the host for the hook.
         self._supports_tf_logs = True
         super().__init__(
             out_dir,
@@ -126,16 +128,22 @@ include_regex, include_collections, save_all, include_workers
             ]
         )
 
-    # ---- what Keras calls -------------------------------------------------------------
+    # ---- called by Keras -----------------------------------------------------------------
 
     def set_model(self, model: Any) -> None:
-        """Keras says which model it is about to run."""
+        """Receives the model that Keras is about to run."""
         _Callback.set_model(self, model)
         self._take_model(model)
 
     @guarded
     def _take_model(self, model: Any) -> None:
         self._running.clear()
+        if runs_in_sessions():
+            self._say_once(
+                "eager execution is switched off: variables, losses and metrics are recorded, but "
+                "no gradients and no inputs and outputs of layers; leave out "
+                "tf.compat.v1.disable_eager_execution() to record them"
+            )
         self._watch(model)
 
     @guarded
@@ -208,8 +216,8 @@ include_regex, include_collections, save_all, include_workers
     def _begin_batch(self, mode: ModeKeys) -> None:
         self.set_mode(mode)
         self._next_step()
-        if self.stop_verdict is not None and mode is ModeKeys.TRAIN:
-            # Heard of at the end of the step before; Keras asks after the batch.
+        if self.stop_finding is not None and mode is ModeKeys.TRAIN:
+            # The finding was made when the last step ended; Keras checks the flag after the batch.
             self.model.stop_training = True
 
     @property
@@ -223,9 +231,9 @@ include_regex, include_collections, save_all, include_workers
             self._save_all_variables()
 
     def _end_epoch(self, logs: Mapping[str, Any]) -> None:
-        """Saves the losses and metrics of an epoch with its last step, and ends that.
+        """Saves the losses and metrics of an epoch with its last step, and ends the step.
 
-        They are those of the last batch, which are running means in Keras, and those of
+        The values are those of the last batch, which are running means in Keras, and those of
         the validation.
         """
         if not self._step_is_open:
@@ -249,24 +257,24 @@ include_regex, include_collections, save_all, include_workers
     def _is_number(value: Any) -> bool:
         return isinstance(value, (int, float)) or flat_tensors([value]) != []
 
-    # ---- loops of one's own -----------------------------------------------------------
+    # ---- custom loops --------------------------------------------------------------------
 
     @unconverted
     def wrap_tape(self, tape: Any) -> Any:
-        """Records what a GradientTape computes; each ``with`` block of it is a step.
+        """Records what a GradientTape computes; each ``with`` block of the tape is a step.
 
-        The step holds the target as "loss", the gradients, and the variables that they
-        are of as "weights/<name>", with the values that they had for it.
+        The step holds the target as "loss", the gradients, and the variables of the gradients
+        as "weights/<name>", with the values that the tape used.
 
         Parameters
         ----------
         tape : tf.GradientTape
-            A tape not yet begun.
+            A tape that has not started recording.
 
         Returns
         -------
         tf.GradientTape
-            The same one.
+            The same tape.
         """
         self._wrap_tape(tape)
         return tape
@@ -292,11 +300,11 @@ include_regex, include_collections, save_all, include_workers
 
     @property
     def _is_in_loop(self) -> bool:
-        """Whether a loop of the script's own is within a tape, or within a step it began."""
+        """Returns True inside a tape's block, or inside a step that the script began."""
         return self._open_tapes > 0 or (self._step_is_open and not self._begins_itself)
 
     def _see_inside(self, collection: str, named: NamedTensors) -> None:
-        # What a tape has computed may be changed before it is applied.
+        # Code may change the tape's gradients before they are applied; the tape's are recorded.
         is_told = not self._running and self._tape_class is not None
         if not is_told or collection != CollectionKeys.GRADIENTS:
             super()._see_inside(collection, named)
@@ -317,7 +325,7 @@ include_regex, include_collections, save_all, include_workers
 
     @guarded
     def _begin_tape_step(self, values: Any) -> None:
-        # What was compiled with the hook in it may outlive it.
+        # A function that was compiled with the hook may outlive the hook.
         if not self._is_closed:
             self.set_mode(ModeKeys.TRAIN)
             self._next_step()
@@ -349,11 +357,11 @@ include_regex, include_collections, save_all, include_workers
 
     def _see_variables(self, collection: str, named: NamedTensors) -> None:
         if not loaded("tensorflow").executing_eagerly():
-            # Read here, before the step changes them.
+            # Read the values now: the step changes them.
             named = [(n, host_value(v)) for n, v in named if self._may_save(collection, n)]
         self._see(collection, named)
 
-    # ---- single tensors ---------------------------------------------------------------
+    # ---- single tensors ------------------------------------------------------------------
 
     @unconverted
     def save_scalar(
@@ -384,14 +392,14 @@ include_regex, include_collections, save_all, include_workers
 
     @guarded
     def set_gradients(self, gradients: Any = None, gradients_and_variables: Any = None) -> None:
-        """Saves gradients that a loop of one's own has computed.
+        """Saves gradients that a custom loop has computed.
 
         Parameters
         ----------
         gradients : list of tensors, optional
-            Those of the registered model's trainable variables, in their order.
+            The gradients of the registered model's trainable variables, in the same order.
         gradients_and_variables : list of pairs, optional
-            Gradients with the variables that they are of.
+            Pairs of a gradient and its variable.
         """
         pairs = gradients_and_variables
         if pairs is None:
@@ -403,7 +411,7 @@ include_regex, include_collections, save_all, include_workers
 
     @guarded
     def set_optimizer_variables(self, optimizer_variables: Any) -> None:
-        """Records these variables too, as an optimizer's."""
+        """Also records these variables, in the collection of optimizer variables."""
         if not isinstance(optimizer_variables, (list, tuple)):
             optimizer_variables = [optimizer_variables]
         for variable in optimizer_variables:
@@ -413,19 +421,19 @@ include_regex, include_collections, save_all, include_workers
 
     @guarded
     def save_tape_logs(self, model_inputs: Any = None, outputs: Any = None) -> None:
-        """Saves the inputs and predictions of a loop of one's own."""
+        """Saves the inputs and predictions of a custom loop."""
         self._see(CollectionKeys.INPUTS, all_numbered("inputs", model_inputs))
         self._see(CollectionKeys.OUTPUTS, all_numbered("predictions", outputs))
 
     def should_save_layer(self, layer_name: str) -> bool:
-        """Whether the open step saves what a layer takes and gives."""
+        """Returns True if the open step saves a layer's inputs and outputs."""
         return self.should_save_tensor_or_collection(layer_name, CollectionKeys.LAYERS)
 
-    # ---- what the original's profiler had -----------------------------------------------
+    # ---- the original's profiler ---------------------------------------------------------
 
     @contextmanager
     def profiler(self, mode: ModeKeys = ModeKeys.TRAIN) -> Iterator[None]:
-        """Sets the mode: there is no profiler here."""
+        """Sets the mode.  Profiling is not supported."""
         self.set_mode(mode)
         yield
 

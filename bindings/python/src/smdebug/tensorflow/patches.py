@@ -1,4 +1,4 @@
-"""Attributes put over those of models and optimizers, for a while."""
+"""Replaces attributes of models and optimizers, and restores them."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ __all__ = ["Patches"]
 
 
 class Patches:
-    """Functions that hide an object's own until they are removed.
+    """Functions that replace those of an object until they are removed.
 
-    Several sets of patches may hide each other, and be removed in any order.
+    Several sets of patches may overlap, and be removed in any order.
     """
 
     def __init__(self) -> None:
         self._placed: List[Tuple[Any, str, Any]] = []
 
     def put(self, thing: Any, name: str, function: Any) -> None:
-        """Hides an attribute by a function, or a method, that no one else has."""
+        """Replaces an attribute by a function or method, which must not be used elsewhere."""
         mark = _mark(function)
         mark.hides, mark.is_over = thing.__dict__.get(name), False
-        # Past the bookkeeping that Keras does when attributes of layers are set.
+        # Bypasses the bookkeeping of Keras for attributes of layers.
         thing.__dict__[name] = function
         self._placed.append((thing, name, function))
 
     def remove(self) -> None:
-        """Uncovers what was hidden."""
+        """Restores the replaced attributes."""
         for thing, name, function in reversed(self._placed):
             _mark(function).is_over = True
             if thing.__dict__.get(name) is not function:
-                continue  # it is hidden itself, and passed over when that is removed
+                continue  # replaced itself; skipped when that patch is removed
             shown = function
             while shown is not None and getattr(_mark(shown), "is_over", False):
                 shown = _mark(shown).hides

@@ -1,4 +1,4 @@
-"""The hooks of TensorFlow 1, which there are none of."""
+"""Placeholders for the hooks of TensorFlow 1, which is not supported."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["EstimatorHook", "SessionHook"]
 
 
 class SessionHook(Hook):
-    """Not offered: TensorFlow 1 runs on no Python that is still maintained.
+    """Not supported: no maintained Python runs TensorFlow 1.
 
     Raises
     ------
@@ -27,4 +27,4 @@ class SessionHook(Hook):
 
 
 class EstimatorHook(SessionHook):
-    """Not offered, as `SessionHook`."""
+    """Not supported, as `SessionHook`."""

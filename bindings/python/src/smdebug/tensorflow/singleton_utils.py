@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Optional, Type
 
 from smdebug.core import singleton_utils
+from smdebug.core.frameworks import FRAMEWORK
 from smdebug.core.hook import Hook
 from smdebug.core.singleton_utils import del_hook, set_hook
 from smdebug.exceptions import SMDebugValueError
@@ -17,17 +18,17 @@ def get_hook(
     json_config_path: Optional[str] = None,
     create_if_not_exists: bool = False,
 ) -> Any:
-    """The process's hook.
+    """Returns the process's hook.
 
     Parameters
     ----------
     hook_type : str, optional
-        "keras"; needed to make one.  "session" and "estimator" are of TensorFlow 1, and
-        making one says so.
+        "keras"; required to make a hook.  "session" and "estimator" belong to TensorFlow 1,
+        which is not supported.
     json_config_path : str, optional
         The configuration to make it from, as `KerasHook.create_from_json_file` takes it.
     create_if_not_exists : bool
-        Whether to make it, if there is none and its configuration exists.
+        Whether to make a hook if there is none and its configuration exists.
 
     Returns
     -------
@@ -37,10 +38,12 @@ def get_hook(
     Raises
     ------
     SMDebugValueError
-        If there is no such type of hook.
+        If no hook is of that type.
     """
     hook_class = None if hook_type is None else _hook_class(hook_type)
-    return singleton_utils.get_hook(json_config_path, hook_class, create_if_not_exists)
+    return singleton_utils.get_hook(
+        json_config_path, hook_class, create_if_not_exists, framework=FRAMEWORK.TENSORFLOW
+    )
 
 
 def _hook_class(hook_type: str) -> Type[Hook]:

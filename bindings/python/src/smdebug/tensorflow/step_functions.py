@@ -1,4 +1,4 @@
-"""Two versions of a model's step functions: as they are, and looked into."""
+"""Two versions of a model's step functions: the plain one and the recorded one."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _FUNCTIONS = {
 
 
 class StepFunctions:
-    """Runs a second version of a model's step functions whenever a step is looked into.
+    """Runs a second version of a model's step functions at the steps that are recorded.
 
-    The version that is looked into is compiled apart, so that the other steps run what
-    they would run without a hook.
+    The recorded version is compiled separately: other steps run the same code as without a
+    hook.
 
     Parameters
     ----------
     model
         A Keras model.
     looks_into
-        Asked before a step of a mode runs.
+        Returns whether the next step of a mode is recorded.
     looking
-        A context in which the version that is looked into is compiled and run.
+        A context in which the recorded version is compiled and run.
     failed
-        Told why that version could not be made.
+        Called with the error if the recorded version cannot be made.
     """
 
     def __init__(
@@ -48,12 +48,12 @@ class StepFunctions:
         self._looking = looking
         self._failed = failed
         self._patches = Patches()
-        # By the identity of functions as Keras made them: these, and their second versions.
+        # By the identity of the functions that Keras made: these functions and their versions.
         self._versions: Dict[int, Tuple[Any, Any]] = {}
         self.is_installed = False
 
     def install(self) -> None:
-        """From now on, whatever step function the model asks for is one of these."""
+        """Replaces every step function that the model makes from now on."""
         self.remove()
         self.is_installed = True
         for mode, name in _FUNCTIONS.items():
@@ -62,7 +62,7 @@ class StepFunctions:
                 self._patches.put(self.model, f"make_{name}", self._making(mode, name, make))
 
     def remove(self) -> None:
-        """Leaves the model as it was; what was compiled is kept."""
+        """Restores the model.  Compiled functions are kept."""
         self._patches.remove()
         self.is_installed = False
         for name in _FUNCTIONS.values():
@@ -78,14 +78,14 @@ class StepFunctions:
             if not isinstance(function, _StepFunction) or function.owner is not self:
                 function = _StepFunction(self, mode, function, original)
                 setattr(self.model, name, function)
-                # Now: JAX takes a model's variables away while it trains.
+                # Before training begins: JAX moves a model's variables out of it while it trains.
                 self._second_version(function)
             return function
 
         return make
 
     def run(self, function: _StepFunction, *args: Any) -> Any:
-        """Runs a step, looked into or not."""
+        """Runs the plain or the recorded version of a step."""
         if not self._looks_into(function.mode):
             return function.plain(*args)
         with self._looking(), _without_xla(self.model):
@@ -104,7 +104,7 @@ class StepFunctions:
         step = name.replace("function", "step")
         original = getattr(self.model, step)
         patches = Patches()
-        # JAX takes what it has compiled for a function that is equal to this one.
+        # JAX reuses what it compiled for a function that is equal to this one.
         patches.put(self.model, step, lambda *args: original(*args))
         try:
             with _without_xla(self.model):
@@ -133,7 +133,10 @@ class _StepFunction:
 
 @contextmanager
 def _without_xla(model: Any) -> Iterator[None]:
-    """TensorFlow and PyTorch cannot call Python from what they compile as a whole; JAX can."""
+    """Switches XLA off in the block, unless JAX runs the model.
+
+    Code compiled by XLA can call Python in JAX, but not in TensorFlow.
+    """
     if hasattr(model, "jax_state_sync") or not hasattr(model, "_jit_compile"):
         yield
         return

@@ -1,4 +1,4 @@
-"""Gradient tapes that tell a hook when they start and what they compute."""
+"""Gradient tapes that report to a hook when they start and what they compute."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def recording_tape_class(
     left: Callable[[], None],
     computed: Callable[[Any, Any, Any], None],
 ) -> Type[Any]:
-    """A class of tapes that tell what they do.
+    """Returns a class of tapes that report what they do.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""What there is of Keras here, and how tensors of what runs behind it are read.
+"""Detects the loaded Keras and its backend, and reads their tensors.
 
-No framework is imported by this: a tensor's own framework is loaded already.
+This module imports no framework: the framework of a tensor is already loaded.
 """
 
 from __future__ import annotations
@@ -13,18 +13,37 @@ from importlib.util import find_spec
 from typing import Any, Callable, Iterator, List, Sequence, Tuple, TypeVar
 
 from smdebug.core.config_constants import DEFAULT_WORKER_NAME
+from smdebug.tensorflow.clusters import (
+    TFDistributionStrategy,
+    does_tf_support_mixed_precision_training,
+    get_chief_worker_from_tf_config,
+    get_num_workers_from_tf_config,
+    get_worker_id_from_tf_config,
+    is_parameter_server_strategy,
+    load_tf_config_json,
+    tensor_can_be_saved,
+)
 
 __all__ = [
+    "TFDistributionStrategy",
     "call_at_run_time",
     "callback_class",
+    "does_tf_support_mixed_precision_training",
     "flat_tensors",
+    "get_chief_worker_from_tf_config",
+    "get_num_workers_from_tf_config",
+    "get_worker_id_from_tf_config",
     "host_value",
     "is_built",
     "is_compiled_by_xla",
     "is_first_replica",
+    "is_parameter_server_strategy",
     "is_symbolic",
+    "load_tf_config_json",
     "loaded",
     "place_of_process",
+    "runs_in_sessions",
+    "tensor_can_be_saved",
     "unconverted",
     "variable_name",
     "wait_for_calls",
@@ -35,20 +54,20 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _NOT_DENSE = ("RaggedTensor", "SparseTensor", "RaggedTensorValue", "SparseTensorValue")
 
 
-# ---- which Keras, which process --------------------------------------------------------
+# ---- Keras version and process -------------------------------------------------------
 
 
 def loaded(name: str) -> Any:
-    """A library, if the process has imported it; None otherwise."""
+    """Returns a library if the process has imported it, or None."""
     module = sys.modules.get(name)
-    # A folder that is only called so has no file.
+    # A folder of the same name is a namespace package, which has no file.
     return module if getattr(module, "__file__", None) else None
 
 
 def callback_class() -> Any:
-    """The class of callbacks of the Keras that is loaded, or else of the one there is.
+    """Returns the callback class of the loaded Keras, or else of the installed one.
 
-    Where Keras 3 and the old `tf_keras` are both loaded, a class that is one of both.
+    If both Keras 3 and the old `tf_keras` are loaded, returns a class derived from both.
     """
     known = [loaded(name) for name in ("keras", "tf_keras")]
     libraries = [library for library in known if library is not None]
@@ -61,10 +80,10 @@ def callback_class() -> Any:
 
 
 def place_of_process() -> Tuple[str, int]:
-    """This process's worker name, and how many workers there are.
+    """Returns this process's worker name and the number of workers.
 
-    Asks Horovod and its kin, JAX and torch.distributed where they are in use, then the
-    variable TF_CONFIG.
+    Asks Horovod and similar libraries, JAX and torch.distributed if they are in use, and then
+    reads the variable TF_CONFIG.
     """
     for module in ("horovod.tensorflow", "smdistributed.dataparallel.tensorflow"):
         library = loaded(module)
@@ -91,7 +110,7 @@ def _place_in_cluster(tf_config: Any) -> Tuple[str, int]:
 
 
 def is_first_replica() -> bool:
-    """Whether this code is not one of the copies that a strategy runs beside the first."""
+    """Returns False in all replicas of a distribution strategy except the first."""
     tf = loaded("tensorflow")
     context = tf.distribute.get_replica_context() if tf is not None else None
     if context is None:
@@ -99,7 +118,7 @@ def is_first_replica() -> bool:
     replica = context.replica_id_in_sync_group
     if not isinstance(replica, int):
         replica = tf.get_static_value(replica)
-    # Numbers go on from process to process.
+    # Replica numbers continue across processes.
     return bool(replica == 0 or replica % len(context.strategy.extended.worker_devices) == 0)
 
 
@@ -107,7 +126,7 @@ def is_first_replica() -> bool:
 
 
 def flat_tensors(value: Any) -> List[Any]:
-    """The dense tensors in nested lists, tuples and dicts, in their order."""
+    """Returns the dense tensors in nested lists, tuples and dicts, in order."""
     return list(_tensors_in(value))
 
 
@@ -123,19 +142,19 @@ def _tensors_in(value: Any) -> Iterator[Any]:
 
 
 def is_built(model: Any) -> bool:
-    """Whether a model has its variables: one of Keras 2 raises if asked for them too early."""
+    """Returns True if a model has its variables.  Keras 2 raises if they are read too early."""
     return bool(getattr(model, "built", True))
 
 
 def variable_name(variable: Any, model: Any = None) -> str:
-    """A variable's name as TensorFlow gives it, as "dense/kernel:0", in every Keras.
+    """Returns a variable's name as TensorFlow spells it, "dense/kernel:0", in every Keras.
 
     Parameters
     ----------
     variable
-        Of TensorFlow, or of Keras 3.
+        A variable of TensorFlow or of Keras 3.
     model : optional
-        The model, whose own name Keras 3 puts in front.
+        The model, whose own name is the prefix in Keras 3.
     """
     name = str(getattr(variable, "path", None) or variable.name)
     if hasattr(variable, "path") and model is not None:
@@ -144,10 +163,12 @@ def variable_name(variable: Any, model: Any = None) -> str:
 
 
 def host_value(value: Any) -> Any:
-    """A tensor or variable in a form that `Hook.save` takes; no copy if there need be none."""
-    if hasattr(value, "assign") and hasattr(value, "value"):
-        value = value.value() if callable(value.value) else value.value
+    """Returns a value that `Hook.save` accepts, for a tensor or variable; avoids a copy."""
     tf = loaded("tensorflow")
+    if hasattr(value, "assign") and hasattr(value, "value"):
+        if runs_in_sessions() and isinstance(value, tf.Variable):
+            return tf.keras.backend.get_value(value)
+        value = value.value() if callable(value.value) else value.value
     if tf is None or not type(value).__module__.startswith("tensorflow."):
         return value
     if isinstance(value, tf.distribute.DistributedValues):
@@ -160,11 +181,17 @@ def host_value(value: Any) -> Any:
     return importlib.import_module("numpy").array(texts).reshape(value.shape)
 
 
+def runs_in_sessions() -> bool:
+    """Returns True if the script switched eager execution off, as in TensorFlow 1."""
+    tf = loaded("tensorflow")
+    return tf is not None and not tf.compat.v1.executing_eagerly_outside_functions()
+
+
 # ---- inside of compiled functions ------------------------------------------------------
 
 
 def is_symbolic(value: Any) -> bool:
-    """Whether a tensor stands for values that exist only when a compiled function runs."""
+    """Returns True if a tensor has values only when a compiled function runs."""
     tf, jax = loaded("tensorflow"), loaded("jax")
     if tf is not None and isinstance(value, tf.Tensor):
         return not hasattr(value, "numpy")
@@ -172,7 +199,7 @@ def is_symbolic(value: Any) -> bool:
 
 
 def is_compiled_by_xla() -> bool:
-    """Whether a tf.function with jit_compile=True is being traced by the calling code."""
+    """Returns True if the calling code traces a tf.function with jit_compile=True."""
     tf = loaded("tensorflow")
     if tf is None or tf.executing_eagerly():
         return False
@@ -186,14 +213,14 @@ def is_compiled_by_xla() -> bool:
 
 
 def call_at_run_time(function: Callable[[Sequence[Any]], None], values: Sequence[Any]) -> None:
-    """Has the function that is being compiled call `function` whenever it runs.
+    """Makes the function that is being compiled call `function` whenever it runs.
 
     Parameters
     ----------
     function
-        Gets the values of that run.
+        Receives the values of that run.
     values : list
-        Symbolic tensors, of one framework; none means TensorFlow's.
+        Symbolic tensors of one framework; an empty list means TensorFlow.
     """
     jax = loaded("jax")
     if jax is not None and any(isinstance(value, jax.core.Tracer) for value in values):
@@ -204,7 +231,7 @@ def call_at_run_time(function: Callable[[Sequence[Any]], None], values: Sequence
 
 
 def wait_for_calls() -> None:
-    """Waits for the calls of functions that have run."""
+    """Waits for the calls made by functions that have run."""
     jax = loaded("jax")
     if jax is not None:
         jax.effects_barrier()

@@ -1,4 +1,4 @@
-"""Looking into a model while it runs: what its layers take and give, and gradients."""
+"""Observes a running model: inputs and outputs of its layers, and gradients."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ __all__ = [
 
 NamedTensors = Sequence[Tuple[str, Any]]
 
-# What a layer is called with beside its inputs.
+# Keyword arguments of layers that are not inputs.
 _NO_INPUTS = ("mask", "training")
 
 
 @dataclass(frozen=True)
 class Listener:
-    """Who is told what happens in a model; none of its functions may raise.
+    """Receives what happens in a model.  None of its functions may raise.
 
     Parameters
     ----------
     listens
-        Whether to tell of a call that gives these values, which may hold symbolic tensors.
+        Returns whether to report a call with these results, which may be symbolic tensors.
     see
-        Told of a collection, and of the tensors seen for it.
+        Called with a collection and the tensors seen for it.
     gradient_name
-        What the gradient of a variable is called.
+        Returns the name of a variable's gradient.
     """
 
     listens: Callable[[Any], bool]
@@ -46,7 +46,7 @@ class Listener:
 
 
 def numbered(name: str, value: Any) -> NamedTensors:
-    """The tensors in a value, by the name if there is one of them, else with numbers."""
+    """Returns the tensors in a value: under the name if there is one, numbered otherwise."""
     tensors = flat_tensors(value)
     if len(tensors) == 1:
         return [(name, tensors[0])]
@@ -54,14 +54,14 @@ def numbered(name: str, value: Any) -> NamedTensors:
 
 
 class ModelWatch:
-    """Tells what a model, its layers and its loss are called with, and what they return.
+    """Reports the arguments and results of a model, its layers and its loss.
 
     Parameters
     ----------
     model
         A Keras model.
     listener
-        Told of every call.
+        Receives every call.
     """
 
     def __init__(self, model: Any, listener: Listener) -> None:
@@ -71,7 +71,7 @@ class ModelWatch:
         self._watch_model(model, listener)
 
     def remove(self) -> None:
-        """Leaves the model as it was."""
+        """Restores the model."""
         self._patches.remove()
 
     def _watch_layer(self, layer: Any, listener: Listener) -> None:
@@ -105,7 +105,7 @@ class ModelWatch:
             self._follow(model, "compute_loss", after_loss)
 
     def _follow(self, thing: Any, name: str, after: Callable[[Any, Any, Any], None]) -> None:
-        """Has something done after each call of a method; AutoGraph may rewrite both."""
+        """Runs a function after each call of a method.  AutoGraph may rewrite both."""
         original = getattr(thing, name)
 
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -117,20 +117,20 @@ class ModelWatch:
 
 
 class GradientWatch:
-    """Tells the gradients that an optimizer applies.
+    """Reports the gradients that an optimizer applies.
 
     Parameters
     ----------
     optimizer
         A Keras optimizer.
     listener
-        Told of all gradients, before they are applied.
+        Receives all gradients before they are applied.
     """
 
     def __init__(self, optimizer: Any, listener: Listener) -> None:
         self._patches = Patches()
         self._listener = listener
-        # What scales losses has another optimizer inside, which gets the gradients unscaled.
+        # A loss-scaling optimizer wraps another one, which receives the unscaled gradients.
         inner = innermost(optimizer)
         if hasattr(inner, "apply"):
             self._watch_apply(inner)
@@ -138,7 +138,7 @@ class GradientWatch:
             self._watch_apply_gradients(inner)
 
     def remove(self) -> None:
-        """Leaves the optimizer as it was."""
+        """Restores the optimizer."""
         self._patches.remove()
 
     def _watch_apply(self, optimizer: Any) -> None:
@@ -175,14 +175,14 @@ class GradientWatch:
 
 
 def innermost(optimizer: Any) -> Any:
-    """The optimizer that does the work where one is wrapped into another."""
+    """Returns the innermost optimizer of wrapped ones."""
     while hasattr(optimizer, "inner_optimizer"):
         optimizer = optimizer.inner_optimizer
     return optimizer
 
 
 def dense(gradient: Any) -> Any:
-    """A gradient as one tensor of its variable's shape."""
+    """Returns a gradient as one tensor of its variable's shape."""
     tf = loaded("tensorflow")
     if tf is not None and isinstance(gradient, tf.IndexedSlices):
         return tf.convert_to_tensor(gradient)

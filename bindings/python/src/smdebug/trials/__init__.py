@@ -1,4 +1,4 @@
-"""Reading what a job recorded."""
+"""Reads what a job recorded."""
 
 from smdebug.trials.local_trial import LocalTrial
 from smdebug.trials.s3_trial import S3Trial

@@ -6,6 +6,7 @@ import os
 from typing import Mapping, Optional, Union
 
 from smdebug.core.index_reader import LocalIndexReader
+from smdebug.core.logger import log_ignored
 from smdebug.trials.trial import RangeSteps, Trial
 
 __all__ = ["LocalTrial"]
@@ -17,13 +18,13 @@ class LocalTrial(Trial):
     Parameters
     ----------
     name : str or None
-        Any name; the folder's, if None or empty.
+        The trial's name.  Defaults to the folder's.
     dirname : str or path
         The folder.
     range_steps, cache, timeout, options
-        As `Trial` takes them.
+        As `Trial` accepts them.
     parallel, check, index_mode : bool
-        Not looked at.
+        Ignored.
     """
 
     def __init__(
@@ -42,3 +43,4 @@ class LocalTrial(Trial):
         self.trial_dir = os.path.expanduser(os.fspath(dirname))
         self.index_reader = LocalIndexReader(self.trial_dir)
         super().__init__(name, self.trial_dir, range_steps, cache, timeout, options)
+        log_ignored("LocalTrial", parallel=not parallel, check=check, index_mode=not index_mode)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Mapping, Optional
 
+from smdebug.core.logger import log_ignored
 from smdebug.trials.trial import RangeSteps, Trial
 
 __all__ = ["S3Trial"]
@@ -16,18 +17,18 @@ class S3Trial(Trial):
     Parameters
     ----------
     name : str or None
-        Any name; the last part of the prefix, if None or empty.
+        The trial's name.  Defaults to the last part of the prefix.
     bucket_name, prefix_name : str
-        Where it is: s3://bucket/prefix.
+        The location: s3://bucket/prefix.
     range_steps, cache, timeout, options
-        As `Trial` takes them.
+        As `Trial` accepts them.
     check, index_mode : bool
-        Not looked at.
+        Ignored.
 
     Raises
     ------
     SMDebugPermissionError, SMDebugConnectionError, SMDebugFileNotFoundError
-        If the bucket cannot be read; `smdebug.doctor.examine` tells more.
+        If the bucket cannot be read; `smdebug.doctor.examine` reports details.
     """
 
     def __init__(
@@ -47,3 +48,8 @@ class S3Trial(Trial):
         self.prefix_name = os.path.join(prefix_name, "")
         path = f"s3://{bucket_name}/{self.prefix_name}"
         super().__init__(name, path, range_steps, cache, timeout, options)
+        log_ignored("S3Trial", check=check, index_mode=not index_mode)
+
+    @property
+    def _index_root(self) -> str:
+        return self.prefix_name

@@ -1,4 +1,4 @@
-"""A trial: what a job recorded, or is still recording."""
+"""Trials: the recordings of jobs, finished or running."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ from smdebug._handles import (
     TrialOptions,
     check,
     out,
-    out_steps,
+    out_integers,
     out_strings,
     text,
 )
 from smdebug.analysis.utils import _tensor_name_sorter
 from smdebug.core.collection import Collection, CollectionKeys
+from smdebug.core.collection_manager import CollectionManager, LiveCollections
 from smdebug.core.locations import IndexFileLocationUtils
-from smdebug.core.logger import get_logger
+from smdebug.core.logger import get_logger, log_ignored
 from smdebug.core.modes import ModeKeys
 from smdebug.core.tensor import StepState, Tensor, mode_number
 from smdebug.core.utils import flatten, serialize_tf_device
 from smdebug.exceptions import (
+    SMDebugError,
     SMDebugRuntimeError,
     SMDebugTimeoutError,
     SMDebugTypeError,
@@ -41,38 +43,38 @@ __all__ = ["RangeSteps", "Trial"]
 
 RangeSteps = Optional[Tuple[Optional[int], Optional[int]]]
 
-# How long one call into the library may wait before Python looks at its signals.
+# The longest wait in the library before Python handles signals.
 _SLICE_MS = 200
 
 
 class Trial(ABC):
-    """What was recorded at one path; `create_trial` opens it.
+    """The tensors and steps recorded at one path; `create_trial` opens it.
 
-    Queries read what was recorded since the last one, unless that is switched off (see
-    `smdebug.analysis.utils.no_refresh`).  A trial may be used from any thread, and as a
-    context manager that closes it.
+    Each query first reads what was recorded since the last query, unless refreshing is off (see
+    `smdebug.analysis.utils.no_refresh`).  A trial may be used from any thread.  As a context
+    manager it closes itself.
 
     Parameters
     ----------
     name : str or None
-        Any name; the last part of the path, if None or empty.
+        The trial's name.  Defaults to the last part of the path.
     path : str
-        Where the trial is.
+        The location of the trial.
     range_steps : tuple, optional
-        (first, end): only global steps first <= step < end are read; None on either
-        side leaves it open.
+        (first, end): only global steps first <= step < end are read.  None leaves that
+        side open.
     cache : bool
-        Whether values that were read are kept.
+        Whether values are kept in memory after they are read.
     timeout : float, optional
-        How many seconds to wait for the collection files of all workers; without it,
-        SMDEBUG_TRIAL_WAIT_SECONDS says so, or 600.
+        How many seconds to wait for the collections files of all workers.  Defaults to
+        SMDEBUG_TRIAL_WAIT_SECONDS, or 600.
     options : mapping of str to str, optional
         Further options of the C library, by name.
 
     Raises
     ------
     MissingCollectionFiles
-        If they did not come in time, or the job has ended without them.
+        If a collections file did not appear in time, or the job ended without it.
     """
 
     def __init__(
@@ -104,13 +106,19 @@ class Trial(ABC):
         self._open: Optional[TrialHandle] = TrialHandle(raw)
         self.name: str = name or _raw.smd_trial_name(raw)
         self._dynamic_refresh = True
-        self._was_read = False
         _interruptible(self._open, _raw.smd_trial_load)
+        # The existing steps need no query.  Data that cannot be read must not keep the rest of the
+        # trial from being opened.
+        self._first_error: Optional[Exception] = None
+        try:
+            _interruptible(self._open, _raw.smd_trial_refresh)
+        except (SMDebugError, OSError) as error:
+            self._first_error = error
 
     # ---- life -------------------------------------------------------------------
 
     def close(self) -> None:
-        """Ends every wait on the trial and gives it up.  A second call does nothing."""
+        """Ends every wait on the trial and releases it.  A second call does nothing."""
         handle, self._open = self._open, None
         if handle is not None:
             _raw.smd_trial_cancel(handle)
@@ -125,6 +133,15 @@ class Trial(ABC):
 
     @property
     def _handle(self) -> TrialHandle:
+        """Returns the handle for a query.  The first query raises what opening could not read."""
+        handle = self._opened
+        error, self._first_error = self._first_error, None
+        if error is not None:
+            raise error
+        return handle
+
+    @property
+    def _opened(self) -> TrialHandle:
         if self._open is None:
             raise SMDebugRuntimeError(f"trial {self.name} is closed")
         return self._open
@@ -144,18 +161,16 @@ class Trial(ABC):
 
     @property
     def dynamic_refresh(self) -> bool:
-        """Whether queries read what was recorded since the last one.
+        """Whether queries first read what was recorded since the last query.
 
-        Switching that off before the first query reads what is there.
+        While this is False, queries see the steps of the last refresh, or of the time when the
+        trial was opened.
         """
         return self._dynamic_refresh
 
     @dynamic_refresh.setter
     def dynamic_refresh(self, on: bool) -> None:
-        if not on and not self._was_read:
-            self._was_read = True
-            self.refresh_data()
-        _raw.smd_trial_set_auto_refresh(self._handle, int(bool(on)))
+        _raw.smd_trial_set_auto_refresh(self._opened, int(bool(on)))
         self._dynamic_refresh = bool(on)
 
     def refresh_data(self) -> None:
@@ -163,19 +178,19 @@ class Trial(ABC):
         check(_raw.smd_trial_refresh(self._handle))
 
     def maybe_refresh(self, name: Optional[str] = None) -> None:
-        """The same, unless refreshing is switched off or the job has ended."""
+        """Calls `refresh_data`, unless refreshing is off or the job has ended."""
         if self._dynamic_refresh and not self.loaded_all_steps:
             self.refresh_data()
 
     @property
     def loaded_all_steps(self) -> bool:
-        """Whether the job has ended and everything it recorded is known."""
-        return bool(_raw.smd_trial_has_ended(self._handle))
+        """Whether the job has ended and the trial knows all of its steps."""
+        return bool(_raw.smd_trial_has_ended(self._opened))
 
     @property
     def last_complete_step(self) -> int:
-        """The last global step that is complete, or -1."""
-        return _raw.smd_trial_last_complete_step(self._handle)
+        """The last complete global step, or -1."""
+        return _raw.smd_trial_last_complete_step(self._opened)
 
     @property
     def last_index_token(self) -> Optional[str]:
@@ -185,35 +200,40 @@ class Trial(ABC):
         if step < 0 or not workers:
             return None
         worker = serialize_tf_device(workers[-1])
-        return IndexFileLocationUtils.get_index_key_for_step(self.path, step, worker)
+        return IndexFileLocationUtils.get_index_key_for_step(self._index_root, step, worker)
+
+    @property
+    def _index_root(self) -> str:
+        """Returns the path that the names of index files begin with."""
+        return self.path
 
     # ---- steps ------------------------------------------------------------------
 
     def steps(
         self, mode: Optional[ModeKeys] = ModeKeys.GLOBAL, show_incomplete_steps: bool = False
     ) -> List[int]:
-        """The steps of a mode; GLOBAL, or None: of all modes, by their global numbers.
+        """Returns the steps of a mode; for GLOBAL or None, the global steps of all modes.
 
         Parameters
         ----------
         mode : ModeKeys
             The mode.
         show_incomplete_steps : bool
-            Also those steps that not all workers have written.
+            Whether to include steps that some workers have not written.
         """
-        return out_steps(
+        return out_integers(
             _raw.smd_trial_steps, self._handle, mode_number(mode), bool(show_incomplete_steps)
         )
 
     def modes(self) -> List[ModeKeys]:
-        """The modes, other than GLOBAL, of the steps seen so far."""
-        return [ModeKeys(number) for number in out_steps(_raw.smd_trial_modes, self._handle)]
+        """Returns the modes, other than GLOBAL, that have steps."""
+        return [ModeKeys(number) for number in out_integers(_raw.smd_trial_modes, self._handle)]
 
     def mode_modestep(self, global_step: int) -> Tuple[Optional[ModeKeys], Optional[int]]:
-        """Mode and mode step of a global step; (None, None) if it was not seen."""
+        """Returns mode and mode step of a global step; (None, None) if it is unknown."""
         mode_slot, step_slot = _raw.new_int32_slot(), _raw.new_int64_slot()
         try:
-            check(_raw.smd_trial_mode_step(self._handle, global_step, mode_slot, step_slot))
+            check(_raw.smd_trial_mode_step(self._handle, global_step, step_slot, mode_slot))
             number, step = _raw.int32_slot_value(mode_slot), _raw.int64_slot_value(step_slot)
         finally:
             _raw.delete_int32_slot(mode_slot)
@@ -221,23 +241,23 @@ class Trial(ABC):
         return (ModeKeys(number), step) if step >= 0 else (None, None)
 
     def mode(self, global_step: int) -> Optional[ModeKeys]:
-        """The mode of a global step; None if it was not seen."""
+        """Returns the mode of a global step; None if the step is unknown."""
         return self.mode_modestep(global_step)[0]
 
     def mode_step(self, global_step: int) -> Optional[int]:
-        """The number that a global step has in its mode; None if it was not seen."""
+        """Returns the mode step of a global step; None if the step is unknown."""
         return self.mode_modestep(global_step)[1]
 
     def global_step(self, mode: Optional[ModeKeys], mode_step: int) -> Optional[int]:
-        """The global number of a mode's step; None if it was not seen."""
+        """Returns the global step of a mode step; None if the step is unknown."""
         number = mode_number(mode)
         if number == ModeKeys.GLOBAL.value:
             return mode_step
-        step: int = out("int64", _raw.smd_trial_global_step, self._handle, number, mode_step)
+        step: int = out("int64", _raw.smd_trial_global_step, self._handle, mode_step, number)
         return step if step >= 0 else None
 
     def has_passed_step(self, step: int, mode: Optional[ModeKeys] = ModeKeys.GLOBAL) -> StepState:
-        """Whether a step is there, will never be, or may still come."""
+        """Returns the state of a step: available, unavailable, or not yet recorded."""
         number = mode_number(mode)
         return StepState(out("int32", _raw.smd_trial_step_state, self._handle, step, number))
 
@@ -249,12 +269,12 @@ class Trial(ABC):
     ) -> None:
         """Reads the values of several tensors at several steps at once.
 
-        This pays in S3, where each value is a request; in a folder it reads nothing.
-        `Tensor.value` then gives each out once from memory.
+        This saves requests in S3; in a folder it does nothing.  `Tensor.value` then serves
+        each prefetched value from memory once.
 
         Raises
         ------
-        As `tensor` and `Tensor.value`, for the first that is not there.
+        As `tensor` and `Tensor.value`, for the first value that is not available.
         """
         wanted = Numbers(list(steps))
         check(
@@ -264,16 +284,16 @@ class Trial(ABC):
         )
 
     def export_tensorboard(self, folder: Union[str, os.PathLike[str]]) -> None:
-        """Writes what the trial holds now for stock TensorBoard.
+        """Exports the steps recorded so far for stock TensorBoard.
 
-        Tensors of one element become scalars; of others there is a histogram and the
-        scalars "<tensor>/min", max, mean, std and l2; saved reductions are scalars too.
-        Each mode is a run; with several workers each worker of it.
+        A tensor of one element becomes a scalar.  Other tensors become a histogram and the
+        scalars "<tensor>/min", max, mean, std and l2.  Saved reductions are scalars too.
+        Each mode is a run; with several workers, each worker of a mode is one.
 
         Parameters
         ----------
         folder : str or path
-            Where the files go; those of an earlier call are overwritten.
+            The folder of the files; those of an earlier call are overwritten.
         """
         path = os.path.expanduser(text(os.fspath(folder), "folder"))
         check(_raw.smd_trial_export_tensorboard(self._handle, path))
@@ -281,7 +301,7 @@ class Trial(ABC):
     def wait_for_steps(
         self, required_steps: Iterable[int], mode: Optional[ModeKeys] = ModeKeys.GLOBAL
     ) -> None:
-        """Waits until all these steps are there.
+        """Waits until all of these steps are available.
 
         Raises
         ------
@@ -305,59 +325,75 @@ class Trial(ABC):
     # ---- workers and collections ------------------------------------------------
 
     def workers(self) -> List[str]:
-        """The names of the workers that recorded, sorted."""
+        """Returns the names of the workers, sorted."""
         return out_strings(_raw.smd_trial_workers, self._handle)
 
     @property
     def num_workers(self) -> int:
-        """How many workers recorded."""
+        """The number of workers."""
         return len(self.workers())
 
     def collections(self) -> Dict[str, Collection]:
-        """The collections of the job, by name."""
-        names = out_strings(_raw.smd_trial_collections, self._handle)
+        """Returns the collections of the job by name."""
+        names = dict.fromkeys([*self._recorded_collections(), *self._collections])
         return {name: self.collection(name) for name in names}
 
     def collection(self, coll_name: str) -> Collection:
-        """The collection of that name, made (empty) if the job had none."""
+        """Returns the collection of that name; an empty one if the job had none."""
         found = self._collections.get(coll_name)
         if found is None:
-            handle = self._collection_handle(coll_name)
-            found = self._collections[coll_name] = Collection._of(handle)
+            found = self._collections[coll_name] = self._recorded_collection(text(coll_name))
         return found
 
-    def _collection_handle(self, name: str) -> CollectionHandle:
-        return CollectionHandle(
-            out("collection", _raw.smd_trial_collection, self._handle, text(name))
+    @property
+    def collection_manager(self) -> CollectionManager:
+        """The collections of the job as a set; adding a collection changes only this trial."""
+        return LiveCollections(self.collections, self.collection, self._add_collection)
+
+    def _add_collection(self, collection: Collection) -> None:
+        self._collections[collection.name] = collection
+
+    def _recorded_collections(self) -> List[str]:
+        return out_strings(_raw.smd_trial_collections, self._handle)
+
+    def _recorded_collection(self, name: str) -> Collection:
+        if name not in self._recorded_collections():
+            return Collection(name)
+        return Collection._of(
+            CollectionHandle(out("collection", _raw.smd_trial_collection, self._handle, name))
         )
 
     # ---- tensors ----------------------------------------------------------------
 
     def tensor_names(
         self,
-        show_prefixed_tensors: bool = False,
-        *,
+        show_prefixed_tensors: Union[bool, int, None] = False,
+        *conditions: Any,
         step: Optional[int] = None,
         mode: Optional[ModeKeys] = ModeKeys.GLOBAL,
         regex: Union[str, List[Any], None] = None,
         collection: Union[str, Collection, None] = None,
     ) -> List[str]:
-        """The names of tensors saved so far, sorted.
+        """Returns the names of the tensors saved so far, sorted.
 
-        Each condition that is given narrows them.
+        Each given condition restricts the result.
 
         Parameters
         ----------
         show_prefixed_tensors : bool
-            Not looked at.
+            Ignored.
+        *conditions
+            `step`, `mode`, `regex` and `collection` in this order, as in the original's
+            documentation: ``trial.tensor_names(10, modes.TRAIN)``.  A step then takes the place
+            of `show_prefixed_tensors`.
         step : int, optional
-            Saved at this step, the mode's own number.
+            Selects tensors saved at this step of the mode.
         mode : ModeKeys
-            Saved in this mode.
+            Selects tensors saved in this mode.
         regex : str or list of str, optional
-            Any of these regular expressions is found in the name.
+            Selects tensors whose names contain a match of one of these regular expressions.
         collection : str or Collection, optional
-            In this collection of the trial.
+            Selects tensors of this collection of the trial.
 
         Raises
         ------
@@ -366,6 +402,13 @@ class Trial(ABC):
         SMDebugTypeError
             If the collection is neither a name nor a Collection.
         """
+        given: List[Any] = list(conditions)
+        if not isinstance(show_prefixed_tensors, bool):
+            given.insert(0, show_prefixed_tensors)
+        if len(given) > 4:
+            raise SMDebugTypeError("tensor_names() takes a step, a mode, a regex, a collection")
+        step, mode, regex, collection = given + [step, mode, regex, collection][len(given) :]
+        log_ignored("Trial.tensor_names", show_prefixed_tensors=show_prefixed_tensors is True)
         if regex is not None and collection is not None:
             raise SMDebugValueError("give a regex or a collection, not both")
         regexes = None
@@ -381,16 +424,16 @@ class Trial(ABC):
         )
 
     def tensors(self, *args: Any, **kwargs: Any) -> List[str]:
-        """The same as `tensor_names`."""
+        """Another name for `tensor_names`."""
         return self.tensor_names(*args, **kwargs)
 
     def tensor(self, tname: str) -> Tensor:
-        """The tensor of that name.
+        """Returns the tensor of that name.
 
         Raises
         ------
         TensorUnavailable
-            If none of that name was saved so far.
+            If no tensor with that name has been saved.
         """
         found = self._tensors.get(tname)
         if found is None:
@@ -398,7 +441,7 @@ class Trial(ABC):
         return found
 
     def has_tensor(self, tname: str) -> bool:
-        """Whether a tensor of that name was saved so far."""
+        """Returns True if a tensor with that name has been saved."""
         try:
             self.tensor(tname)
         except TensorUnavailable:
@@ -406,18 +449,18 @@ class Trial(ABC):
         return True
 
     def inputs(self, step: int, mode: ModeKeys = ModeKeys.GLOBAL) -> List[Any]:
-        """The values of the collection "inputs" at a step, in the order of their numbers."""
+        """Returns the values of the collection "inputs" at a step, ordered by their numbers."""
         names = self.tensor_names(step=step, mode=mode, collection=CollectionKeys.INPUTS)
         return self._values_in_order(names, step, mode)
 
     def labels(self, step: int, mode: ModeKeys = ModeKeys.GLOBAL) -> List[Any]:
-        """The values of tensors called labels at a step, in the order of their numbers."""
+        """Returns the values of tensors named labels at a step, ordered by their numbers."""
         return self._values_in_order(
             self.tensor_names(step=step, mode=mode, regex="labels*"), step, mode
         )
 
     def predictions(self, step: int, mode: ModeKeys = ModeKeys.GLOBAL) -> List[Any]:
-        """The values of tensors called predictions at a step, in the order of their numbers."""
+        """Returns the values of tensors named predictions at a step, ordered by their numbers."""
         return self._values_in_order(
             self.tensor_names(step=step, mode=mode, regex="predictions*"), step, mode
         )
@@ -436,12 +479,11 @@ class Trial(ABC):
         if not isinstance(collection, str):
             kind = type(collection).__name__
             raise SMDebugTypeError(f"a collection is a Collection or its name, not a {kind}")
-        known = self._collections.get(collection)
-        return self._collection_handle(collection) if known is None else known._handle()
+        return self.collection(collection)._handle()
 
 
 def _checked_range(range_steps: RangeSteps) -> Tuple[Optional[int], Optional[int]]:
-    """Both bounds of a range; AssertionError for what is none, as users expect."""
+    """Returns both bounds of a range.  Raises AssertionError if invalid, as the original."""
     if range_steps is None:
         return None, None
     first, end = range_steps
@@ -454,9 +496,9 @@ def _checked_range(range_steps: RangeSteps) -> Tuple[Optional[int], Optional[int
 
 
 def _interruptible(handle: TrialHandle, function: Callable[[Any], Any]) -> None:
-    """Calls a raw function that may wait long so that Ctrl-C ends it.
+    """Calls a raw function that may wait for a long time, so that Ctrl-C stops it.
 
-    The main thread, which gets the signal, waits for another one that makes the call.
+    A second thread makes the call, and the main thread, which receives the signal, waits.
     """
     if threading.current_thread() is not threading.main_thread():
         check(function(handle))

@@ -1,4 +1,4 @@
-"""Opening a trial."""
+"""Opens a trial."""
 
 from __future__ import annotations
 
@@ -27,31 +27,30 @@ def create_trial(
 ) -> Trial:
     """Opens the trial at a path: a folder, or s3://bucket/prefix.
 
-    Waits for the collection files of all workers, which a job writes with its first
-    step.
+    Waits for the collection files of all workers.  A job writes them with its first step.
 
     Parameters
     ----------
     path : str or path
-        Where the trial is; `out_dir` is another name for it.
+        The location of the trial.  `out_dir` is another name for this parameter.
     name : str, optional
-        Any name; the last part of the path, if not given.
+        Any name.  Defaults to the last part of the path.
     profiler : bool
-        Must be False.
+        Must be False: profiler trials are not supported.
     output_dir : str
-        Not looked at.
+        Ignored.
     **kwargs
         `range_steps`, `cache`, `timeout` and `options`, as `Trial` takes them.
 
     Raises
     ------
     MissingCollectionFiles
-        If the collection files did not come within `timeout` seconds.
+        If the collection files did not appear within `timeout` seconds.
     SMDebugNotImplementedError
-        For `profiler`.
+        If `profiler` is True.
     """
     if profiler:
-        raise SMDebugNotImplementedError("trials of profilers are not supported yet")
+        raise SMDebugNotImplementedError("profiler trials are not supported")
     if (path is None) == (out_dir is None):
         raise SMDebugTypeError("create_trial() needs either path or out_dir")
     where = os.fspath(path if path is not None else out_dir)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The hook of XGBoost, and what its users need beside it."""
+"""The hook for XGBoost, and its helper functions."""
 
 from smdebug.core.collection import Collection, CollectionKeys
 from smdebug.core.modes import ModeKeys as modes

@@ -7,7 +7,7 @@ from typing import Dict, List
 from smdebug.core.collection import CollectionKeys
 from smdebug.core.collection_manager import CollectionManager as AnyCollectionManager
 
-__all__ = ["COLLECTIONS", "CollectionManager"]
+__all__ = ["COLLECTIONS", "CollectionKeys", "CollectionManager"]
 
 COLLECTIONS: Dict[str, List[str]] = {
     CollectionKeys.ALL: [],
@@ -25,12 +25,12 @@ COLLECTIONS: Dict[str, List[str]] = {
 
 
 class CollectionManager(AnyCollectionManager):
-    """A set of collections that holds those of XGBoost.
+    """A set of collections that includes those of XGBoost.
 
     Parameters
     ----------
     create_default : bool
-        Whether it holds them.
+        Whether to include them.
     """
 
     def __init__(self, create_default: bool = True) -> None:

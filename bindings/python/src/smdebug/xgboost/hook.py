@@ -1,4 +1,4 @@
-"""The hook of XGBoost: it records one boosting round after another."""
+"""The hook for XGBoost, which records boosting rounds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from smdebug.core.collection import CollectionKeys
 from smdebug.core.error_policy import guarded
 from smdebug.core.hook import Regexes
 from smdebug.core.reduction_config import ReductionConfig
-from smdebug.core.save_config import SaveSettings
+from smdebug.core.save_config import DEFAULT_SAVE_CONFIG_INTERVAL, SaveSettings
 from smdebug.core.utils import import_framework
 from smdebug.exceptions import SMDebugError
 from smdebug.xgboost.collection import COLLECTIONS
@@ -31,11 +31,11 @@ _TrainingCallback: Any = getattr(xgb.callback, "TrainingCallback", object)
 
 
 class Hook(BoostingHook, _TrainingCallback):  # type: ignore[misc]
-    """Records what XGBoost trains; one boosting round is a step.
+    """Records trainings with XGBoost.  One boosting round is a step.
 
-    It is one of the `callbacks` of `xgboost.train`, of `xgboost.cv`, which gives it
-    metrics only, and of estimators as `xgboost.XGBClassifier`.  XGBoost before 1.6 also
-    takes plain functions: there it is called with the environment of the round.
+    Pass it in the `callbacks` of `xgboost.train`, of `xgboost.cv` (which passes metrics
+    only), or of an estimator, as `xgboost.XGBClassifier`.  XGBoost before 1.6 also takes
+    plain functions: there it calls the hook with the environment of the round.
 
     Parameters
     ----------
@@ -43,25 +43,27 @@ class Hook(BoostingHook, _TrainingCallback):  # type: ignore[misc]
 include_collections, save_all, include_workers, raise_errors, options
         As `smdebug.Hook` takes them.  Metrics are always saved.
     reduction_config : ReductionConfig, optional
-        Not looked at; give one to the collection that is to be reduced.
+        Ignored.  Set the reduction_config of a collection instead.
     save_config : SaveConfig, SaveConfigMode or dict, optional
-        Which rounds to save; every 10th, if not given.
+        The rounds to save.  Defaults to every 10th.
     hyperparameters : dict, optional
-        What to save in the collection "hyperparameters".
+        The values to save in the collection "hyperparameters".
     train_data, validation_data : xgboost.DMatrix or tuple of str, optional
-        What SHAP values are computed of, and what predictions are made for, with their
-        labels: a matrix, or a file's path and "csv" or "libsvm".
+        The data for SHAP values, and the data for predictions and labels: a matrix, or the
+        path of a file and "csv" or "libsvm".
 
     Raises
     ------
     SMDebugRuntimeError
-        If no out_dir is given, or a finished trial lies there.
+        If no out_dir is given, or it already holds a finished trial.
     SMDebugError
-        If data are neither a matrix nor a file that can be read.
+        If data is neither a matrix nor a readable file.
     """
 
     _builtin_collections = COLLECTIONS
     _always_saved = (CollectionKeys.METRICS,)
+    # As in the original: a hook defaults to 10 rounds, a collection of a file does not.
+    _listed_save_interval = DEFAULT_SAVE_CONFIG_INTERVAL
 
     def __init__(
         self,
@@ -100,25 +102,25 @@ include_collections, save_all, include_workers, raise_errors, options
         )
         self._begun: Optional[Round] = None
         if reduction_config not in (None, ReductionConfig(save_raw_tensor=True)):
-            self.logger.warning("XGBoost's hook does not look at reduction_config")
+            self.logger.warning("the XGBoost hook ignores reduction_config")
 
     @classmethod
     def hook_from_config(cls, json_config_path: Optional[str] = None) -> Hook:
         """Another name of `create_from_json_file`."""
         return cls.create_from_json_file(json_config_path)
 
-    # ---- what XGBoost calls --------------------------------------------------------
+    # ---- called by XGBoost ----------------------------------------------------------
 
     @guarded(returns=False)
     def before_iteration(self, model: Any, epoch: int, evals_log: Mapping[str, Any]) -> bool:
-        """Notes the round; never ends the training."""
+        """Notes the round.  Never stops the training."""
         self._begun = Round(model, epoch, evals_log)
         return False
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Mapping[str, Any]) -> bool:
-        """Records a boosting round; True, which ends the training, if rules ask for it."""
+        """Records a boosting round.  Returns True, to stop the training, if a rule requests it."""
         self._record_round(model, epoch, evals_log)
-        return self.stop_verdict is not None
+        return self.stop_finding is not None
 
     @guarded
     def _record_round(self, model: Any, epoch: int, evals_log: Mapping[str, Any]) -> None:
@@ -126,13 +128,13 @@ include_collections, save_all, include_workers, raise_errors, options
         self._record(model, epoch, last_values(evals_log))
 
     def after_training(self, model: Any) -> Any:
-        """Records a last round that was not told of, and waits until all are written."""
+        """Records a last round that was not reported, and waits until all are written."""
         self._record_untold(model)
         self._wait()
         return model
 
     def __call__(self, env: Any) -> None:
-        """Records a boosting round of an XGBoost that calls plain functions."""
+        """Records a boosting round of an XGBoost version that calls plain functions."""
         self._callback(env)
 
     @guarded
@@ -148,10 +150,10 @@ include_collections, save_all, include_workers, raise_errors, options
 
     @guarded
     def _record_untold(self, model: Any) -> None:
-        # A callback that ends the training keeps those after it from hearing of the round.
+        # If a callback stops the training, XGBoost calls no other callback for the round.
         begun, self._begun = self._begun, None
         if begun is not None and begun.is_over():
-            # What a callback has cut to its best rounds is not the round's model.
+            # If a callback cut the model to its best rounds, it is not the model of this round.
             is_whole = count_rounds(model, begun.iteration) == begun.rounds + 1
             metrics = last_values(begun.evals_log)
             self._record(model if is_whole else None, begun.iteration, metrics)
@@ -163,7 +165,7 @@ include_collections, save_all, include_workers, raise_errors, options
         return f"worker_{group.get_rank()}", group.get_world_size()
 
     def _record(self, model: Any, iteration: int, metrics: List[Tuple[str, Any]]) -> None:
-        # The expressions know neither "validation_0-logloss" nor "train-ndcg@5".
+        # The collections' regular expressions miss "validation_0-logloss" and "train-ndcg@5".
         self._include_metrics((name, not name.endswith(_RISING_METRICS)) for name, _ in metrics)
         self._begin_round(iteration)
         if self._saves_step:
@@ -177,7 +179,7 @@ include_collections, save_all, include_workers, raise_errors, options
             self._miss(CollectionKeys.HYPERPARAMETERS, "hyperparameters")
         else:
             self._save_hyperparameters(self.hyperparameters)
-        # What xgboost.cv trains is a pack of models without one answer to what follows.
+        # xgboost.cv trains several models at once, so there is no one tree or prediction.
         if not isinstance(model, xgb.Booster):
             return
         self._save_predictions(model)
@@ -219,7 +221,8 @@ include_collections, save_all, include_workers, raise_errors, options
     @guarded
     def _save_shap(self, model: Any) -> None:
         features = [*_feature_names(model), "bias"]
-        self._include_shap(features[:-1])
+        if self.train_data is not None:
+            self._include_shap(features[:-1])
         names = [
             f"{kind}/{feature}" for kind in ("average_shap", "full_shap") for feature in features
         ]
@@ -237,9 +240,12 @@ include_collections, save_all, include_workers, raise_errors, options
             self._save(name, values if kind == CollectionKeys.FULL_SHAP else means[feature])
 
     def _include_shap(self, features: Iterable[str]) -> None:
-        """Makes sure of features as "radius": the expressions drop more than the bias."""
-        for feature in features:
-            for collection in (CollectionKeys.AVERAGE_SHAP, CollectionKeys.FULL_SHAP):
+        """Adds features such as "radius": the regular expressions drop more than the bias."""
+        for collection in (CollectionKeys.AVERAGE_SHAP, CollectionKeys.FULL_SHAP):
+            # A collection lists what was saved.
+            if not self._saves_now(self.get_collection(collection)):
+                continue
+            for feature in features:
                 name = f"{collection}/{feature}"
                 if self._is_new(name):
                     self._include(collection, name)
@@ -253,7 +259,7 @@ include_collections, save_all, include_workers, raise_errors, options
 
 
 def _matrix(argument: str, data: Any) -> Any:
-    """Data as a user gives them: a matrix, None, or a path and its type of content."""
+    """Returns the user's data as a matrix: a matrix, None, or a path and its content type."""
     if data is None or isinstance(data, xgb.DMatrix):
         return data
     if not isinstance(data, tuple) or len(data) != 2 or not isinstance(data[0], str):

@@ -1,4 +1,4 @@
-"""A boosting round, as callbacks see it."""
+"""A boosting round as XGBoost passes it to callbacks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Round:
     evals_log : mapping
         All metrics of the training, to which XGBoost adds those of the round.
     rounds : int
-        How many rounds the model had.
+        The number of rounds that the model had.
     """
 
     def __init__(self, model: Any, iteration: int, evals_log: Mapping[str, Any]) -> None:
@@ -27,7 +27,7 @@ class Round:
         self._values = self._count()
 
     def is_over(self) -> bool:
-        """Whether it has metrics."""
+        """Returns True if the round has metrics."""
         return self._count() > self._values
 
     def _count(self) -> int:
@@ -36,20 +36,20 @@ class Round:
 
 
 def count_rounds(model: Any, iteration: int) -> int:
-    """How many rounds a model has, which XGBoost before 1.4 does not tell.
+    """Returns the number of rounds of a model, which XGBoost before 1.4 does not report.
 
     Parameters
     ----------
     model : xgboost.Booster
         The model.
     iteration : int
-        The round that is over: what it is taken for where the model does not tell.
+        The round that has ended, from which the number is derived for XGBoost before 1.4.
     """
     return int(getattr(model, "num_boosted_rounds", lambda: iteration + 1)())
 
 
 def last_values(evals_log: Mapping[str, Any]) -> List[Tuple[str, Any]]:
-    """The metrics of the last round, by name: "<data>-<metric>"."""
+    """Returns the metrics of the last round, by name: "<data>-<metric>"."""
     return [
         (f"{data}-{metric}", values[-1])
         for data, of_data in evals_log.items()

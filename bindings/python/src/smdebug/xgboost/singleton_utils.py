@@ -1,10 +1,11 @@
-"""The one XGBoost hook of a process."""
+"""The XGBoost hook of the process."""
 
 from __future__ import annotations
 
 from typing import Optional
 
 from smdebug.core import singleton_utils
+from smdebug.core.frameworks import FRAMEWORK
 from smdebug.core.singleton_utils import del_hook, set_hook
 from smdebug.xgboost.hook import Hook
 
@@ -14,19 +15,21 @@ __all__ = ["del_hook", "get_hook", "set_hook"]
 def get_hook(
     json_config_path: Optional[str] = None, create_if_not_exists: bool = True
 ) -> Optional[Hook]:
-    """The process's hook; one is made if there is none and its configuration exists.
+    """Returns the process's hook.  Makes one if there is none and its configuration exists.
 
     Parameters
     ----------
     json_config_path : str, optional
         The configuration, as `Hook.create_from_json_file` takes it.
     create_if_not_exists : bool
-        False: only one that was made before.
+        False: return only a hook that was made before.
 
     Returns
     -------
     Hook or None
         None if there is none, or if USE_SMDEBUG is "0" or "false".
     """
-    hook: Optional[Hook] = singleton_utils.get_hook(json_config_path, Hook, create_if_not_exists)
+    hook: Optional[Hook] = singleton_utils.get_hook(
+        json_config_path, Hook, create_if_not_exists, framework=FRAMEWORK.XGBOOST
+    )
     return hook

@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterator, List, Tuple
 
 from smdebug.exceptions import SMDebugError
 
-__all__ = ["COLUMNS", "parse_tree_model"]
+__all__ = ["COLUMNS", "parse_tree_model", "rows_of_tree"]
 
 _LINE = re.compile(
     r"\t*(?P<node>\d+):"
@@ -16,7 +16,7 @@ _LINE = re.compile(
     r",gain=(?P<gain>[^,]+))"
     r",cover=(?P<cover>[^,]+)"
 )
-# What a node asks: a threshold, one of some categories, or whether an indicator is set.
+# The split of a node: a threshold, a set of categories, or an indicator.
 _SPLIT = re.compile(
     r"(?P<feature>.*?)(?:<(?P<threshold>[^<]+)|:\{(?P<categories>[^}]*)\})?", re.DOTALL
 )
@@ -29,7 +29,7 @@ COLUMNS = (
 
 
 def parse_tree_model(booster: Any, iteration: int) -> Dict[str, List[Any]]:
-    """The trees that one boosting round added, node by node.
+    """Returns the trees that one boosting round added, node by node.
 
     Parameters
     ----------
@@ -42,18 +42,31 @@ def parse_tree_model(booster: Any, iteration: int) -> Dict[str, List[Any]]:
     -------
     dict of str to list
         The columns of `xgboost.Booster.trees_to_dataframe`, sorted by tree and node.  In
-        the columns of text, what a node does not have is "nan"; categories are joined by
+        the columns of text, "nan" stands for what a node lacks.  Categories are joined by
         commas.
 
     Raises
     ------
     SMDebugError
-        If XGBoost writes trees in a way that is not known.
+        If XGBoost writes trees in an unknown format.
     """
     trees = booster[iteration : iteration + 1].get_dump(with_stats=True)
     first = iteration * len(trees)
-    rows = [row for i, tree in enumerate(trees) for row in sorted(_rows(first + i, tree))]
+    rows = [row for i, tree in enumerate(trees) for row in rows_of_tree(tree, first + i)]
     return {name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)}
+
+
+def rows_of_tree(dump: str, tree: int) -> List[Row]:
+    """Returns the nodes of a tree, in order, from its text.
+
+    Parameters
+    ----------
+    dump : str
+        The tree as `xgboost.Booster.get_dump` writes it, with statistics.
+    tree : int
+        The tree's number.
+    """
+    return sorted(_rows(tree, dump))
 
 
 def _rows(tree: int, dump: str) -> Iterator[Row]:
@@ -83,7 +96,7 @@ def _node(tree: int, match: re.Match[str]) -> Row:
         _NAN if threshold is None else float(threshold),
         f"{tree}-{match['yes']}",
         f"{tree}-{match['no']}",
-        # An indicator has no missing values of its own: what is not set says no.
+        # An indicator has no missing values of its own: a missing one goes to "no".
         f"{tree}-{match['missing'] or match['no']}",
         float(match["gain"]),
         float(match["cover"]),

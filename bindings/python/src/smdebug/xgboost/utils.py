@@ -1,16 +1,28 @@
-"""Data in files, as XGBoost's matrices."""
+"""Matrices from data files, and trees as columns."""
 
 from __future__ import annotations
 
 import csv
 import os
 import re
-from typing import Any, List, Optional
+from typing import Any, Dict, List, Optional
 
+from smdebug.core.frameworks import numbers_of
 from smdebug.core.utils import import_framework
 from smdebug.exceptions import SMDebugError
+from smdebug.xgboost import trees
 
-__all__ = ["CSV", "LIBSVM", "get_content_type", "get_dmatrix", "validate_data_file_path"]
+__all__ = [
+    "CSV",
+    "LIBSVM",
+    "get_content_type",
+    "get_dmatrix",
+    "is_xgb_1_3_and_later",
+    "is_xgb_1_5_and_later",
+    "is_xgb_1_7_and_later",
+    "parse_tree_model",
+    "validate_data_file_path",
+]
 
 xgb = import_framework("xgboost", "xgboost-cpu", "smdebug.xgboost")
 
@@ -28,13 +40,56 @@ _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _LIBSVM_LINE = re.compile(rf"\s*{_NUMBER}(?::{_NUMBER})?(?P<features>(?:\s+[^\s:]+:[^\s:]+)*)\s*")
 
 
+def is_xgb_1_3_and_later() -> bool:
+    """Returns whether XGBoost 1.3 or a later version is installed."""
+    return numbers_of(xgb.__version__) >= (1, 3)
+
+
+def is_xgb_1_5_and_later() -> bool:
+    """Returns whether XGBoost 1.5 or a later version is installed."""
+    return numbers_of(xgb.__version__) >= (1, 5)
+
+
+def is_xgb_1_7_and_later() -> bool:
+    """Returns whether XGBoost 1.7 or a later version is installed."""
+    return numbers_of(xgb.__version__) >= (1, 7)
+
+
+def parse_tree_model(booster: Any, iteration: int, fmap: str = "") -> Dict[str, Any]:
+    """Returns the nodes of one tree as columns.
+
+    Parameters
+    ----------
+    booster : xgboost.Booster
+        A model of trees.
+    iteration : int
+        The number of the tree.  If each round adds one tree, this is the round.
+    fmap : str
+        Ignored.
+
+    Returns
+    -------
+    dict of str to numpy.ndarray
+        The columns of `xgboost.Booster.trees_to_dataframe`, sorted by node.  The column
+        "Category" exists since XGBoost 1.5.
+    """
+    import numpy as np
+
+    dumps = booster.get_dump(with_stats=True)[iteration : iteration + 1]
+    rows = [row for dump in dumps for row in trees.rows_of_tree(dump, iteration)]
+    columns = {name: np.array([row[i] for row in rows]) for i, name in enumerate(trees.COLUMNS)}
+    if not is_xgb_1_5_and_later():
+        del columns["Category"]
+    return columns
+
+
 def get_content_type(content_type_cfg_val: Optional[str]) -> str:
-    """What a type of content, as "text/csv", means: "csv" or "libsvm"; None: "libsvm".
+    """Returns "csv" or "libsvm" for a content type such as "text/csv"; "libsvm" for None.
 
     Raises
     ------
     SMDebugError
-        If it is neither.
+        If the type is neither.
     """
     if content_type_cfg_val is None:
         return LIBSVM
@@ -48,19 +103,19 @@ def get_content_type(content_type_cfg_val: Optional[str]) -> str:
 
 
 def validate_data_file_path(data_path: str, content_type: Optional[str]) -> None:
-    """Looks whether data begin as their type says; XGBoost reads the rest.
+    """Checks that the beginning of data files matches their type.  XGBoost checks the rest.
 
     Parameters
     ----------
     data_path : str
-        A file, or a folder of them.
+        A file, or a folder of files.
     content_type : str, optional
         As `get_content_type` takes it.
 
     Raises
     ------
     SMDebugError
-        If they do not, or are not there.
+        If it does not match, or there are no such files.
     """
     kind = get_content_type(content_type)
     if not os.path.exists(data_path):
@@ -74,12 +129,12 @@ def validate_data_file_path(data_path: str, content_type: Optional[str]) -> None
 
 
 def get_dmatrix(data_path: str, content_type: str, csv_weights: int = 0) -> Any:
-    """Data in files as a matrix with labels.
+    """Returns the data in files as a matrix with labels.
 
     Parameters
     ----------
     data_path : str
-        A file, or a folder of them.
+        A file, or a folder of files.
     content_type : str
         As `get_content_type` takes it.
     csv_weights : int
@@ -108,7 +163,7 @@ def get_dmatrix(data_path: str, content_type: str, csv_weights: int = 0) -> Any:
 
 
 def _files(path: str) -> List[str]:
-    """A file, or the files of a folder that are not hidden."""
+    """Returns the file itself, or the visible files of a folder."""
     if os.path.isfile(path):
         return [path]
     files = sorted(
@@ -129,7 +184,7 @@ def _validate_csv(path: str, line: str) -> None:
 
 
 def _validate_libsvm(path: str, lines: Any) -> None:
-    """Looks at the lines up to the first with features."""
+    """Checks the lines up to the first one with features."""
     for line in lines:
         match = _LIBSVM_LINE.fullmatch(line)
         if match is None:

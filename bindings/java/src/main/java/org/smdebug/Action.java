@@ -1,10 +1,10 @@
 package org.smdebug;
 
-/** What is to be done about a finding, the least severe first. */
+/** The action that a finding recommends. The least severe comes first. */
 public enum Action {
-  /** Go on. */
+  /** Continue. */
   CONTINUE,
-  /** Tell somebody, and go on. */
+  /** Report the finding, and continue. */
   WARN,
   /** Stop the training. */
   STOP;

@@ -1,19 +1,22 @@
 package org.smdebug;
 
+import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
-import org.smdebug.raw.Raw;
 
 /**
- * A rule that the library brings along: "VanishingGradient", with the parameter "threshold"
- * ("1e-7"): the mean of the absolute values of some tensor of the collection "gradients" is below
- * the threshold. {@link Panel#rulesToJson} lists them. Judges one step at a time.
+ * A rule that the library implements; {@link RuleSet#builtinRules} lists them. For example,
+ * "VanishingGradient" with the parameter "threshold" ("1e-7") reports a tensor of the collection
+ * "gradients" if the mean of its absolute values is below the threshold. A rule keeps the history
+ * of earlier steps; it starts again if it evaluates an earlier step than the last one.
  */
 public final class BuiltinRule implements Rule, AutoCloseable {
-  private final Handle handle;
+  private final RuleSet rules;
+  private long last = -1;
+  private String lastFinding = "";
 
   /**
-   * Makes a rule with its defaults.
+   * Creates a rule with default parameters.
    *
    * @param name its name
    */
@@ -22,43 +25,49 @@ public final class BuiltinRule implements Rule, AutoCloseable {
   }
 
   /**
-   * Makes a rule.
+   * Creates a rule.
    *
    * @param name its name
    * @param parameters values by name
-   * @throws InvalidConfigException if a parameter is unknown or makes no sense
+   * @throws InvalidConfigException if a parameter is unknown or its value is invalid
    */
   public BuiltinRule(String name, Map<String, String> parameters) {
-    String json = toJson(parameters);
-    handle = new Handle(this, "the rule", Raw.smd_rule_new_builtin(name, json), Raw::smd_rule_free);
+    rules = new RuleSet();
+    try {
+      rules.add(name, parameters, Action.WARN);
+    } catch (RuntimeException error) {
+      rules.close();
+      throw error;
+    }
   }
 
   @Override
   public synchronized boolean invokeAtStep(Trial trial, long step) {
     trial.await(step);
-    return handle.number(
-            rule ->
-                trial
-                    .handle()
-                    .number(
-                        raw ->
-                            Lists.takeSteps(Raw.smd_rule_run(rule, raw, step, step + 1, 0)).length))
-        > 0;
+    if (step <= last) {
+      rules.reset();
+    }
+    last = step;
+    List<Finding> found = rules.step(trial, step);
+    if (!found.isEmpty()) {
+      lastFinding = found.get(found.size() - 1).message();
+    }
+    return !found.isEmpty();
   }
 
   /**
-   * What the last finding was, with tensor, value and limit.
+   * Returns the message of the last finding, with tensor, value and limit.
    *
-   * @return a sentence; "" before there is one
+   * @return a sentence, or "" if there is no finding yet
    */
   public synchronized String lastFinding() {
-    return handle.get(Raw::smd_rule_last_finding);
+    return lastFinding;
   }
 
   /** Frees the rule. A second call does nothing. */
   @Override
   public void close() {
-    handle.close();
+    rules.close();
   }
 
   static String toJson(Map<String, String> parameters) {

@@ -1,6 +1,6 @@
 package org.smdebug;
 
-/** A wait was ended by {@link Trial#cancel()}, or by interrupting the thread (CANCELLED). */
+/** {@link Trial#cancel()} or an interrupt of the thread ended a wait (CANCELLED). */
 public class CancelledException extends SmdebugException {
   private static final long serialVersionUID = 1;
 

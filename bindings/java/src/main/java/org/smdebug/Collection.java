@@ -4,14 +4,14 @@ import java.util.List;
 import org.smdebug.raw.Raw;
 
 /**
- * A named group of tensors, with its own settings. One that came from a hook or a trial, or was
- * given to one, is shared with it: changes through either are seen. May be used from any thread.
+ * A named group of tensors with its own settings. A hook or trial shares its collections: a change
+ * through one object is visible through all. Safe for use by several threads.
  */
 public final class Collection implements AutoCloseable {
   private final Handle handle;
 
   /**
-   * Makes an empty collection.
+   * Creates an empty collection.
    *
    * @param name its name
    */
@@ -19,24 +19,24 @@ public final class Collection implements AutoCloseable {
     this(Raw.smd_collection_new(name));
   }
 
-  /** Takes a handle over. */
+  /** Takes ownership of a handle. */
   Collection(long address) {
     handle = new Handle(this, "the collection", address, Raw::smd_collection_free);
   }
 
   /**
-   * Reads the form of collection files.
+   * Reads a collection as collections files store it.
    *
    * @param json the text
    * @return the collection
-   * @throws InvalidConfigException if it is none
+   * @throws InvalidConfigException if the text is not a collection
    */
   public static Collection fromJson(String json) {
     return new Collection(Raw.smd_collection_from_json(json));
   }
 
   /**
-   * Its name.
+   * Returns the name of the collection.
    *
    * @return the name
    */
@@ -45,14 +45,14 @@ public final class Collection implements AutoCloseable {
   }
 
   /**
-   * Includes the tensors in whose names a regular expression is found.
+   * Includes every tensor whose name contains a match of a regular expression.
    *
-   * @param regex the expression, in Python's language of them
+   * @param regex the expression, in Python's syntax
    * @return this
-   * @throws InvalidConfigException if it is none; the message says where
+   * @throws InvalidConfigException if the expression is invalid; the message says where
    */
   public Collection include(String regex) {
-    handle.run(collection -> Raw.smd_collection_include(collection, regex));
+    handle.run(collection -> Raw.smd_collection_include_regex(collection, regex));
     return this;
   }
 
@@ -68,7 +68,7 @@ public final class Collection implements AutoCloseable {
   }
 
   /**
-   * Excludes a tensor that was included by its name.
+   * Removes a tensor that was included by name.
    *
    * @param tensor its name
    * @return this
@@ -79,17 +79,17 @@ public final class Collection implements AutoCloseable {
   }
 
   /**
-   * Whether a tensor is in it, by name or by expression.
+   * Returns true if a tensor is in the collection, by name or by expression.
    *
    * @param tensor its name
-   * @return true if so
+   * @return true if it is
    */
   public boolean contains(String tensor) {
     return handle.get(collection -> Raw.smd_collection_has(collection, tensor) != 0);
   }
 
   /**
-   * The regular expressions, in the order they were included.
+   * Returns the regular expressions, in the order in which they were included.
    *
    * @return the expressions
    */
@@ -98,7 +98,7 @@ public final class Collection implements AutoCloseable {
   }
 
   /**
-   * The tensors known to be in it, sorted.
+   * Returns the sorted names of the tensors known to be in the collection.
    *
    * @return their names
    */
@@ -107,9 +107,9 @@ public final class Collection implements AutoCloseable {
   }
 
   /**
-   * Gives it its own save config.
+   * Sets the collection's own save config.
    *
-   * @param config the config; null takes it away
+   * @param config the config; null removes it
    * @return this
    */
   public Collection saveConfig(SaveConfig config) {
@@ -125,7 +125,7 @@ public final class Collection implements AutoCloseable {
   }
 
   /**
-   * Its own save config.
+   * Returns the collection's own save config.
    *
    * @return the config, or null if it has none
    */
@@ -134,9 +134,9 @@ public final class Collection implements AutoCloseable {
   }
 
   /**
-   * Gives it its own reduction config.
+   * Sets the collection's own reduction config.
    *
-   * @param config the config; null takes it away
+   * @param config the config; null removes it
    * @return this
    */
   public Collection reductionConfig(ReductionConfig config) {
@@ -152,7 +152,7 @@ public final class Collection implements AutoCloseable {
   }
 
   /**
-   * Its own reduction config.
+   * Returns the collection's own reduction config.
    *
    * @return the config, or null if it has none
    */
@@ -162,7 +162,7 @@ public final class Collection implements AutoCloseable {
   }
 
   /**
-   * The form of collection files.
+   * Returns the collection as collections files store it.
    *
    * @return the text
    */
@@ -170,7 +170,7 @@ public final class Collection implements AutoCloseable {
     return handle.get(collection -> Lists.takeText(Raw.smd_collection_to_json(collection)));
   }
 
-  /** Lets go of it; what shares it goes on. */
+  /** Releases this reference; hooks and trials that share the collection keep it. */
   @Override
   public void close() {
     handle.close();

@@ -1,6 +1,6 @@
 package org.smdebug;
 
-/** A file does not hold what it should (CORRUPT_DATA). */
+/** A file is damaged or has unexpected content (CORRUPT_DATA). */
 public class CorruptDataException extends SmdebugException {
   private static final long serialVersionUID = 1;
 

@@ -39,7 +39,7 @@ public enum DType {
   COMPLEX64(RawConstants.SMD_COMPLEX64, 8),
   /** Two doubles: real and imaginary part. */
   COMPLEX128(RawConstants.SMD_COMPLEX128, 16),
-  /** Texts. */
+  /** Text. */
   STRING(RawConstants.SMD_STRING, 0);
 
   private final int number;
@@ -51,7 +51,7 @@ public enum DType {
   }
 
   /**
-   * Bytes of one element.
+   * Returns the number of bytes of one element.
    *
    * @return the size; 0 for {@link #STRING}
    */
@@ -60,9 +60,9 @@ public enum DType {
   }
 
   /**
-   * The name that every language has for it.
+   * Returns the name that every language uses for the type.
    *
-   * @return the name, as "float32"
+   * @return the name, such as "float32"
    */
   public String key() {
     return name().toLowerCase(Locale.ROOT);

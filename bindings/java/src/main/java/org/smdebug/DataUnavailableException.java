@@ -1,6 +1,6 @@
 package org.smdebug;
 
-/** What was asked for was not saved. A rule that throws this skips the step. */
+/** The requested data was not saved. If a rule throws this, the step is skipped. */
 public class DataUnavailableException extends SmdebugException {
   private static final long serialVersionUID = 1;
 

@@ -5,7 +5,7 @@ import java.util.Map;
 import org.smdebug.SmdebugException.Facts;
 import org.smdebug.raw.Raw;
 
-/** The one place where errors of the C library become exceptions. */
+/** Converts every error of the C library to an exception. */
 final class Errors {
   private static final String[] DETAILS = {
     "path",
@@ -29,7 +29,7 @@ final class Errors {
 
   private Errors() {}
 
-  /** The exception for an error, which is freed. Called from C. */
+  /** Returns the exception for an error and frees the error. C calls this. */
   static Throwable from(long error) {
     try {
       return exception(facts(error));
@@ -91,7 +91,7 @@ final class Errors {
     };
   }
 
-  /** A server that is too slow is not a wait that has come to its end. */
+  /** Returns true for a server that timed out, which is not a wait that reached its time limit. */
   private static boolean isOfServer(Facts facts) {
     return facts.details().containsKey("cause") || facts.details().containsKey("s3_code");
   }

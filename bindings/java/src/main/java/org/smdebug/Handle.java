@@ -7,8 +7,8 @@ import java.util.function.LongFunction;
 import java.util.function.LongUnaryOperator;
 
 /**
- * Owns one handle of the C library. It is freed when it was closed and no call is inside it any
- * more, so that closing from another thread never takes the handle from under a call.
+ * Owns one handle of the C library. The handle is freed once it is closed and no call uses it, so
+ * close never frees a handle that a call on another thread uses.
  */
 final class Handle implements AutoCloseable {
   private static final Cleaner CLEANER = Cleaner.create();
@@ -19,14 +19,14 @@ final class Handle implements AutoCloseable {
   private final String what;
   private final Cleaner.Cleanable cleanable;
 
-  /** How many calls are inside; CLOSED is added by closing. */
+  /** The number of running calls; close adds CLOSED. */
   private final AtomicInteger calls = new AtomicInteger();
 
   /**
-   * Takes a handle over.
+   * Takes ownership of a handle.
    *
-   * @param owner the object whose end ends the handle, at the latest
-   * @param what a word for messages, as "the trial"
+   * @param owner the object whose garbage collection frees the handle at the latest
+   * @param what a phrase for messages, such as "the trial"
    */
   Handle(Object owner, String what, long address, LongConsumer free) {
     this.address = address;
@@ -35,12 +35,12 @@ final class Handle implements AutoCloseable {
     cleanable = CLEANER.register(owner, this::end);
   }
 
-  /** Runs an action when an object cannot be reached any more. */
+  /** Runs an action once an object becomes unreachable. */
   static void freeWith(Object owner, Runnable free) {
     CLEANER.register(owner, free);
   }
 
-  /** Begins a call, which {@link #leave} must end; the address is good for that long. */
+  /** Begins a call; the address stays valid until {@link #leave}. */
   long enter() {
     for (; ; ) {
       int inside = calls.get();
@@ -63,7 +63,7 @@ final class Handle implements AutoCloseable {
     return calls.get() < 0;
   }
 
-  /** The result of a call that gives a number or a handle. */
+  /** Calls a function that returns a number or a handle. */
   long number(LongUnaryOperator call) {
     long entered = enter();
     try {
@@ -73,7 +73,7 @@ final class Handle implements AutoCloseable {
     }
   }
 
-  /** The result of a call. */
+  /** Calls a function and returns its result. */
   <T> T get(LongFunction<T> call) {
     long entered = enter();
     try {

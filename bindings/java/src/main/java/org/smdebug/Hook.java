@@ -7,11 +7,11 @@ import java.util.List;
 import org.smdebug.raw.Raw;
 
 /**
- * Records the tensors of a running job. May be used from any thread; a step belongs to the hook,
- * not to a thread. Close it: only then the trial has its end.
+ * Records the tensors of a running job. Safe for use by several threads; the open step belongs to
+ * the hook, not to a thread. Close the hook: only then does the trial have an end marker.
  *
- * <p>What the disk or the network does in the background is no reason to stop a training: such an
- * error is kept for {@link #flush} and {@link #close}.
+ * <p>Errors of the disk or the network never stop a training. They are kept, and {@link #flush} and
+ * {@link #close} throw them.
  */
 public final class Hook extends TensorSink implements AutoCloseable {
   private final Handle handle;
@@ -23,16 +23,17 @@ public final class Hook extends TensorSink implements AutoCloseable {
   }
 
   /**
-   * Begins to describe a hook.
+   * Returns a builder for a hook.
    *
-   * @param outDir the folder of the trial, or s3://bucket/prefix; null: what the configuration says
-   * @return the description
+   * @param outDir the folder of the trial, or s3://bucket/prefix; if null, the configuration
+   *     selects it
+   * @return the builder
    */
   public static Builder builder(String outDir) {
     return new Builder(outDir);
   }
 
-  /** How a hook records. */
+  /** Configures a hook. */
   public static final class Builder extends Options<Builder> {
     private final List<Collection> collections = new ArrayList<>();
     private final List<String> regexes = new ArrayList<>();
@@ -53,10 +54,11 @@ public final class Hook extends TensorSink implements AutoCloseable {
     }
 
     /**
-     * Takes the settings of a configuration file, as a training service hands it to a job, before
-     * all that is set here.
+     * Reads a configuration file as a training service passes it to a job. Options set on this
+     * builder take precedence over the file.
      *
-     * @param path the file; null: the one that SMDEBUG_CONFIG_FILE_PATH names, else the service's
+     * @param path the file; if null, SMDEBUG_CONFIG_FILE_PATH names it, or else it is the service's
+     *     file
      * @return this
      */
     public Builder configuration(Path path) {
@@ -65,7 +67,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
     }
 
     /**
-     * This process's name, where several record into one trial ("worker_0").
+     * Sets the name of this process ("worker_0"), if several processes record into one trial.
      *
      * @param name the name
      * @return this
@@ -75,9 +77,9 @@ public final class Hook extends TensorSink implements AutoCloseable {
     }
 
     /**
-     * How many processes record into the trial, all of them.
+     * Sets the number of processes that record into the trial.
      *
-     * @param count how many
+     * @param count the number, including this process
      * @return this
      */
     public Builder workers(int count) {
@@ -85,7 +87,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
     }
 
     /**
-     * Collections to save beside the losses.
+     * Selects collections to save in addition to the losses.
      *
      * @param names their names
      * @return this
@@ -95,7 +97,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
     }
 
     /**
-     * Includes the tensors in whose names the regular expression is found.
+     * Includes every tensor whose name contains a match of the regular expression.
      *
      * @param regex the expression
      * @return this
@@ -115,7 +117,8 @@ public final class Hook extends TensorSink implements AutoCloseable {
     }
 
     /**
-     * Writes scalars and histograms for TensorBoard too, into "tensorboard" in the trial's folder.
+     * Also exports scalars and histograms for TensorBoard, into "tensorboard" in the trial's
+     * folder.
      *
      * @return this
      */
@@ -124,9 +127,9 @@ public final class Hook extends TensorSink implements AutoCloseable {
     }
 
     /**
-     * Writes scalars and histograms for TensorBoard too.
+     * Also exports scalars and histograms for TensorBoard into a folder.
      *
-     * @param folder where they go
+     * @param folder the folder
      * @return this
      */
     public Builder tensorboardDir(Path folder) {
@@ -134,7 +137,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
     }
 
     /**
-     * When to save what has no save config of its own.
+     * Sets the save config of collections that have none of their own.
      *
      * @param config the config
      * @return this
@@ -145,7 +148,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
     }
 
     /**
-     * What to save of tensors that have no reduction config of their own.
+     * Sets the reduction config of collections that have none of their own.
      *
      * @param config the config
      * @return this
@@ -156,7 +159,8 @@ public final class Hook extends TensorSink implements AutoCloseable {
     }
 
     /**
-     * Adds a collection, or takes the place of the built-in one of its name; shared with the hook.
+     * Adds a collection, which the hook then shares. It replaces a built-in collection with the
+     * same name.
      *
      * @param collection the collection
      * @return this
@@ -170,8 +174,8 @@ public final class Hook extends TensorSink implements AutoCloseable {
      * Starts recording. Nothing is written before the first tensor.
      *
      * @return the hook
-     * @throws TrialExistsException if a finished trial lies there
-     * @throws InvalidConfigException if an option makes no sense
+     * @throws TrialExistsException if the path already holds a finished trial
+     * @throws InvalidConfigException if an option is invalid
      */
     public Hook build() {
       long options = Raw.smd_hook_options_new();
@@ -184,11 +188,12 @@ public final class Hook extends TensorSink implements AutoCloseable {
     }
 
     private void apply(long options) {
+      // The log comes first: it receives warnings about the configuration.
+      setLog(options, true);
       if (configuration != null) {
         Raw.smd_hook_options_load(options, configuration);
       }
       setAll((name, value) -> Raw.smd_hook_options_set(options, name, value));
-      setLog(options, true);
       for (String regex : regexes) {
         Raw.smd_hook_options_include_regex(options, regex);
       }
@@ -205,7 +210,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
   }
 
   /**
-   * Says what the following steps are done for. An open step keeps its mode.
+   * Sets the mode of the following steps. An open step keeps its mode.
    *
    * @param mode the mode
    */
@@ -214,7 +219,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
   }
 
   /**
-   * The mode set last; GLOBAL at first.
+   * Returns the mode that was set last, or GLOBAL if none was.
    *
    * @return the mode
    */
@@ -223,9 +228,63 @@ public final class Hook extends TensorSink implements AutoCloseable {
   }
 
   /**
-   * Begins the next step of a mode.
+   * Begins the next step of a mode as a scope:
+   *
+   * <pre>{@code
+   * try (Step step = hook.step(Mode.TRAIN)) {
+   *   hook.save("loss", loss);
+   *   step.end();
+   * }
+   * }</pre>
+   *
+   * <p>If a scope is left without {@link Step#end}, for example by an exception, the step is
+   * discarded.
    *
    * @param mode the mode, which is set for the following steps too
+   * @return the open step
+   * @throws IllegalStateException if a step is open
+   */
+  public Step step(Mode mode) {
+    return new Step(this, beginStep(mode));
+  }
+
+  /**
+   * Runs one step of a mode: begins it, runs the body and ends it. If the body throws, the step is
+   * discarded.
+   *
+   * @param mode the mode, which also becomes the mode of the following steps
+   * @param body saves the step's tensors; receives the step's global number
+   * @param <E> the exception that the body may throw
+   * @throws E if the body throws it
+   * @throws IllegalStateException if a step is open
+   */
+  public <E extends Exception> void step(Mode mode, StepBody<E> body) throws E {
+    try (Step step = step(mode)) {
+      body.run(step.globalStep());
+      step.end();
+    }
+  }
+
+  /**
+   * The body of a step.
+   *
+   * @param <E> the exception that it may throw
+   */
+  @FunctionalInterface
+  public interface StepBody<E extends Exception> {
+    /**
+     * Saves the step's tensors.
+     *
+     * @param globalStep the step's global number
+     * @throws E if saving fails; the step is then discarded
+     */
+    void run(long globalStep) throws E;
+  }
+
+  /**
+   * Begins the next step of a mode. Use it if a scope does not fit; see {@link #step(Mode)}.
+   *
+   * @param mode the mode, which also becomes the mode of the following steps
    * @return the step's global number
    */
   public long beginStep(Mode mode) {
@@ -246,7 +305,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
   }
 
   /**
-   * Ends the step: what was saved becomes visible to readers as one piece, soon.
+   * Ends the step. Soon afterwards, readers see everything it saved at once.
    *
    * @throws IllegalStateException if no step is open
    */
@@ -256,18 +315,29 @@ public final class Hook extends TensorSink implements AutoCloseable {
   }
 
   /**
-   * The last step begun in a mode.
+   * Closes the open step without recording it. Its numbers stay used. Scalars and tensors saved
+   * {@link #into} collections are kept for the next step that saves anything.
    *
-   * @param mode the mode; GLOBAL: of all
+   * @throws IllegalStateException if no step is open
+   */
+  public void discardStep() {
+    isStepOpen = false;
+    handle.run(Raw::smd_hook_discard_step);
+  }
+
+  /**
+   * Returns the last step begun in a mode.
+   *
+   * @param mode the mode; GLOBAL for all modes
    * @return its number, or -1 if there was none
    */
-  public long step(Mode mode) {
+  public long lastStep(Mode mode) {
     return handle.number(hook -> Raw.smd_hook_step(hook, mode.number()));
   }
 
   /**
-   * Makes the open step save these collections too, whatever their save configs say: what is only
-   * known at an epoch's end.
+   * Makes the open step also save these collections, whatever their save configs select. Use it for
+   * decisions that the job makes during a step, such as at the end of an epoch.
    *
    * @param collections their names
    * @throws IllegalStateException if no step is open
@@ -278,30 +348,30 @@ public final class Hook extends TensorSink implements AutoCloseable {
   }
 
   /**
-   * Whether the open step saves anything at all.
+   * Returns true if the open step saves anything.
    *
-   * @return true if so; false if no step is open
+   * @return true if it does; false if no step is open
    */
   public boolean savesStep() {
     return handle.number(Raw::smd_hook_saves_step) != 0;
   }
 
   /**
-   * Whether the open step saves a tensor: ask before it is expensive to compute.
+   * Returns true if the open step saves a tensor. Call this before computing an expensive tensor.
    *
    * @param tensor its name
-   * @return true if so; false if no step is open
+   * @return true if it does; false if no step is open
    */
   public boolean wants(String tensor) {
     return handle.number(hook -> Raw.smd_hook_wants(hook, tensor)) != 0;
   }
 
   /**
-   * Where to save tensors that belong to collections whatever their names. They are saved with the
-   * next step that saves anything; none need be open.
+   * Returns a sink whose tensors belong to the given collections, whatever their names. They are
+   * saved with the next step that saves anything; no step needs to be open.
    *
-   * @param collections the names of the collections, made if missing
-   * @return where to save them
+   * @param collections the names of the collections; missing ones are created
+   * @return the sink
    */
   public TensorSink into(String... collections) {
     return new CollectionSink(this, List.of(collections));
@@ -318,17 +388,28 @@ public final class Hook extends TensorSink implements AutoCloseable {
   }
 
   /**
-   * The hook's collection of a name, made if missing; changes count from the next step on.
+   * Returns the hook's collection with a name. Changes to it take effect with the next step.
    *
    * @param name the name
    * @return the collection, shared with the hook
+   * @throws SmdebugException with NOT_FOUND if the hook has no such collection
    */
   public Collection collection(String name) {
     return handle.get(hook -> new Collection(Raw.smd_hook_collection(hook, name)));
   }
 
   /**
-   * The names of all collections, in the order they were made.
+   * Returns the hook's collection with a name; creates a missing collection.
+   *
+   * @param name the name
+   * @return the collection, shared with the hook
+   */
+  public Collection ensureCollection(String name) {
+    return handle.get(hook -> new Collection(Raw.smd_hook_ensure_collection(hook, name)));
+  }
+
+  /**
+   * Returns the names of all collections, in order of creation.
    *
    * @return the names
    */
@@ -337,73 +418,75 @@ public final class Hook extends TensorSink implements AutoCloseable {
   }
 
   /**
-   * Has a panel judge every step, or those it looks at, as it ends, from the next one on,
-   * whatever is saved of it; {@link #wants} is then true for what its rules look at, too. Another
-   * panel takes the place of the first.
+   * Attaches a rule set. From the next step on, its rules evaluate every step as it ends, or the
+   * steps that the rule set's save config selects, even if the hook does not save them. {@link
+   * #wants} then also returns true for the tensors that the rules evaluate. Replaces the rule set
+   * attached before.
    *
-   * @param panel the rules; it may be closed meanwhile
-   * @throws IllegalStateException if a step is open
+   * @param rules the rule set; it may be closed afterwards
+   * @throws IllegalStateException if a step is open, or the rule set belongs to a trial or another
+   *     hook
    */
-  public void watch(Panel panel) {
-    handle.run(hook -> panel.handle().run(raw -> Raw.smd_hook_watch(hook, raw)));
+  public void attach(RuleSet rules) {
+    handle.run(hook -> rules.handle().run(raw -> Raw.smd_hook_attach(hook, raw)));
   }
 
   /**
-   * What the findings of the last step that ended ask for.
+   * Returns the action that the findings of the last step recommend.
    *
-   * @return the most severe action; CONTINUE if there were none
+   * @return the most severe action, or CONTINUE without findings
    */
-  public Action advice() {
-    return Action.of((int) handle.number(Raw::smd_hook_advice));
+  public Action action() {
+    return Action.of((int) handle.number(Raw::smd_hook_action));
   }
 
   /**
-   * The findings since the last call.
+   * Returns the findings since the last call.
    *
-   * @return the findings; of more than 10,000 the newest
+   * @return the findings, but at most the newest 10,000
    */
-  public List<Verdict> takeVerdicts() {
-    return handle.get(hook -> Verdict.take(Raw.smd_hook_take_verdicts(hook)));
+  public List<Finding> takeFindings() {
+    return handle.get(hook -> Finding.take(Raw.smd_hook_take_findings(hook)));
   }
 
   /**
-   * Whether this process writes. One that is not included, or comes second, takes every call and
-   * writes nothing.
+   * Returns true if this process writes. If the process is not included, or another process already
+   * records, the hook accepts every call and writes nothing.
    *
-   * @return true if it does
+   * @return true if it writes
    */
   public boolean isRecording() {
     return handle.number(Raw::smd_hook_is_recording) != 0;
   }
 
   /**
-   * A count since the hook was made.
+   * Returns a counter of the hook.
    *
    * @param name steps_written, steps_dropped, steps_failed, tensors_written, bytes_written or
-   *     bytes_queued (now)
-   * @return the count; -1 for an unknown name
+   *     bytes_queued (the current size of the queue)
+   * @return the count, or -1 for an unknown name
    */
   public long count(String name) {
     return handle.number(hook -> Raw.smd_hook_count(hook, name));
   }
 
   /**
-   * Waits until every step that ended is written.
+   * Waits until every ended step is written.
    *
-   * @throws InterruptedException if the thread is interrupted; writing goes on
-   * @throws SmdebugException the first error of the background not yet thrown
+   * @throws InterruptedException if the thread is interrupted; writing continues
+   * @throws SmdebugException the first background error that was not yet thrown
    */
   public void flush() throws InterruptedException {
     flush(null);
   }
 
   /**
-   * Waits until every step that ended is written.
+   * Waits until every ended step is written.
    *
-   * @param timeout how long at most; null: without end
-   * @throws InterruptedException if the thread is interrupted; writing goes on
-   * @throws WaitTimeoutException if the time is over
-   * @throws SmdebugException the first error of the background not yet thrown
+   * @param timeout the longest wait; null for no limit
+   * @throws InterruptedException if the thread is interrupted; writing continues
+   * @throws WaitTimeoutException if the timeout expires
+   * @throws SmdebugException the first background error that was not yet thrown
    */
   public void flush(Duration timeout) throws InterruptedException {
     Slices.await(
@@ -413,13 +496,14 @@ public final class Hook extends TensorSink implements AutoCloseable {
   }
 
   /**
-   * Ends an open step, writes what waits, and the end of the trial. A second call does nothing.
+   * Ends an open step, writes all queued steps and the end marker. A second call does nothing.
    *
-   * @throws SmdebugException the first error of the background not yet thrown; the hook is closed
-   *     all the same
+   * @throws SmdebugException the first background error that was not yet thrown; the hook is closed
+   *     even then
    */
   @Override
   public void close() {
+    isStepOpen = false;
     try {
       handle.run(Raw::smd_hook_close);
     } catch (IllegalStateException isClosed) {

@@ -5,7 +5,7 @@ import java.nio.channels.spi.AbstractInterruptibleChannel;
 import java.util.Map;
 import org.smdebug.SmdebugException.Facts;
 
-/** Lets an interrupt of the thread cancel a call into the C library that waits. */
+/** Lets an interrupt of the thread cancel a waiting call into the C library. */
 final class Interruption extends AbstractInterruptibleChannel {
   private final Runnable cancel;
 
@@ -14,10 +14,10 @@ final class Interruption extends AbstractInterruptibleChannel {
   }
 
   /**
-   * Makes a call; an interrupt ends it.
+   * Makes a call that an interrupt can end.
    *
-   * @param cancel makes the call end soon; runs on the thread that interrupts
-   * @throws CancelledException if the thread is interrupted, which it then still is
+   * @param cancel makes the call end soon; runs on the interrupting thread
+   * @throws CancelledException if the thread is interrupted; its interrupt status stays set
    */
   static void cancels(Runnable cancel, Runnable call) {
     Interruption interruption = new Interruption(cancel);

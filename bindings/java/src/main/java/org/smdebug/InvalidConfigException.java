@@ -1,6 +1,6 @@
 package org.smdebug;
 
-/** A setting, a regular expression or JSON makes no sense (INVALID_CONFIG). */
+/** A setting, a regular expression or JSON is invalid (INVALID_CONFIG). */
 public class InvalidConfigException extends SmdebugException {
   private static final long serialVersionUID = 1;
 

@@ -7,7 +7,7 @@ import org.smdebug.raw.Native;
 import org.smdebug.raw.Raw;
 import org.smdebug.raw.Text;
 
-/** Lists and texts that the C library gives out, taken over, and those it is given. */
+/** Converts lists and texts between Java and the C library. */
 final class Lists {
   private Lists() {}
 
@@ -24,11 +24,11 @@ final class Lists {
     return List.copyOf(texts);
   }
 
-  static long[] takeSteps(long steps) {
-    return Native.takeSteps(steps);
+  static long[] takeIntegers(long integers) {
+    return Native.takeIntegers(integers);
   }
 
-  /** Calls with an smd_strings of the texts; with 0 for null. */
+  /** Calls a function with an smd_strings of the texts, or with 0 for null. */
   static <T> T with(Iterable<String> texts, LongFunction<T> call) {
     if (texts == null) {
       return call.apply(0);

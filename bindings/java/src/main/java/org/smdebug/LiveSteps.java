@@ -4,18 +4,18 @@ import java.util.Arrays;
 import java.util.NoSuchElementException;
 import java.util.PrimitiveIterator;
 
-/** The steps of a trial one after the other, waiting for those to come. */
+/** Iterates over the steps of a trial and waits for steps that may still come. */
 final class LiveSteps implements PrimitiveIterator.OfLong {
   private final Trial trial;
   private final Mode mode;
   private final long end;
 
-  /** Steps that are there and were not yet given out, from index on. */
+  /** Available steps that were not yet returned, from index on. */
   private long[] known = {};
 
   private int index;
 
-  /** The first step of which nothing is known. */
+  /** The first step that was not yet queried. */
   private long next;
 
   LiveSteps(Trial trial, Mode mode, long first, long end) {
@@ -43,7 +43,7 @@ final class LiveSteps implements PrimitiveIterator.OfLong {
     return known[index++];
   }
 
-  /** Waits a slice long; false after the last step of a job that has ended. */
+  /** Waits for one slice; returns false after the last step of an ended job. */
   private boolean waitForNext() {
     if (Thread.currentThread().isInterrupted()) {
       throw Interruption.exception();
@@ -63,7 +63,7 @@ final class LiveSteps implements PrimitiveIterator.OfLong {
     return true;
   }
 
-  /** Takes the steps that are there by now; false if they are none. */
+  /** Reads the available steps; returns false if there are none. */
   private boolean look() {
     long[] steps = trial.stepsNow(mode, false);
     int from = Arrays.binarySearch(steps, next);

@@ -4,7 +4,7 @@ import org.smdebug.raw.Native;
 import org.smdebug.raw.RawConstants;
 import org.smdebug.raw.Text;
 
-/** Between the library's log and the user's function. */
+/** Passes log lines of the library to the user's function. */
 record LogRelay(LogSink sink) implements Native.LogReceiver {
   @Override
   public void log(int level, byte[] line) {

@@ -1,15 +1,15 @@
 package org.smdebug;
 
-/** Takes the log lines of a hook or a trial, instead of stderr. */
+/** Receives the log lines of a hook or a trial; without one they go to stderr. */
 @FunctionalInterface
 public interface LogSink {
   /**
-   * Takes a line. Called on any thread that uses the hook or trial, and on the library's own. It
-   * must not use the hook or trial that logs. What it throws goes to the thread's
-   * UncaughtExceptionHandler.
+   * Receives a line. The library calls this on any thread that uses the hook or trial, and on its
+   * own threads. The sink must not use the hook or trial that logs. An exception goes to the
+   * thread's UncaughtExceptionHandler.
    *
-   * @param level how important it is: ERROR, WARNING, INFO or DEBUG
-   * @param line the line, without its end
+   * @param level its severity: ERROR, WARNING, INFO or DEBUG
+   * @param line the line, without line terminator
    */
   void log(System.Logger.Level level, String line);
 }

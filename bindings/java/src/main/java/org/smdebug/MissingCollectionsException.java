@@ -1,6 +1,6 @@
 package org.smdebug;
 
-/** There are no collection files: nothing was recorded, or elsewhere (MISSING_COLLECTIONS). */
+/** There are no collections files: nothing was recorded at this path (MISSING_COLLECTIONS). */
 public class MissingCollectionsException extends SmdebugException {
   private static final long serialVersionUID = 1;
 

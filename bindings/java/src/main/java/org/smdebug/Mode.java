@@ -2,9 +2,9 @@ package org.smdebug;
 
 import org.smdebug.raw.RawConstants;
 
-/** What a step was done for. GLOBAL numbers the steps of all modes in one row. */
+/** The purpose of a step. GLOBAL numbers the steps of all modes together. */
 public enum Mode {
-  /** Every mode, where a method says that it takes this. */
+  /** Every mode, in methods that accept it. */
   ANY(RawConstants.SMD_MODE_ANY),
   /** Training. */
   TRAIN(RawConstants.SMD_MODE_TRAIN),

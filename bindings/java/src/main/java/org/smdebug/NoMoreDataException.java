@@ -1,6 +1,6 @@
 package org.smdebug;
 
-/** What was waited for lies after the end of a job that has ended (NO_MORE_DATA). */
+/** The job ended before the requested step (NO_MORE_DATA). */
 public class NoMoreDataException extends SmdebugException {
   private static final long serialVersionUID = 1;
 
@@ -9,9 +9,9 @@ public class NoMoreDataException extends SmdebugException {
   }
 
   /**
-   * The last step that was recorded.
+   * Returns the last step that was recorded.
    *
-   * @return the step, in the numbering that was waited for; -1 if there is none
+   * @return the step, in the numbering of the wait, or -1 if there is none
    */
   public long lastStep() {
     String step = detail("last_step");

@@ -6,9 +6,9 @@ import java.util.function.BiConsumer;
 import org.smdebug.raw.Native;
 
 /**
- * Options that are set by name; those of S3 begin with "s3_" and are explained in docs/s3.md.
+ * Options that are set by name. Those of S3 begin with "s3_"; docs/s3.md explains them.
  *
- * @param <B> the class that is described further
+ * @param <B> the builder class
  */
 public abstract sealed class Options<B extends Options<B>> permits Hook.Builder, Trial.Builder {
   private final Map<String, String> values = new LinkedHashMap<>();
@@ -20,7 +20,7 @@ public abstract sealed class Options<B extends Options<B>> permits Hook.Builder,
   abstract B self();
 
   /**
-   * Sets an option by the name that every language has for it.
+   * Sets an option by the name that it has in every language.
    *
    * @param name its name
    * @param value its value
@@ -43,11 +43,11 @@ public abstract sealed class Options<B extends Options<B>> permits Hook.Builder,
   }
 
   /**
-   * Takes log lines instead of stderr.
+   * Sends log lines to a sink instead of stderr.
    *
-   * @param level the least important to take; OFF for none
-   * @param sink what takes them; it should not refer to the hook or trial, which it then keeps
-   *     alive
+   * @param level the least severe level to receive; OFF for none
+   * @param sink receives the lines; it should not refer to the hook or trial, because that would
+   *     keep it alive
    * @return this
    */
   public final B log(System.Logger.Level level, LogSink sink) {

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.function.LongFunction;
 import org.smdebug.raw.Raw;
 
-/** What to save of a tensor: reductions, the tensor itself, its shape. Immutable. */
+/** Selects what to save of a tensor: reductions, the tensor itself, its shape. Immutable. */
 public final class ReductionConfig {
   private final String json;
 
@@ -13,12 +13,12 @@ public final class ReductionConfig {
   }
 
   /**
-   * Reductions, and neither the tensor nor its shape.
+   * Selects reductions only, neither the tensor nor its shape.
    *
-   * @param reductions each one of min, max, median, mean, std, variance, sum, prod, l1, l2, or abs_
-   *     and that: of the absolute values
+   * @param reductions names among min, max, median, mean, std, variance, sum, prod, l1 and l2; the
+   *     prefix abs_ applies the reduction to the absolute values
    * @return the config
-   * @throws InvalidConfigException if one is unknown
+   * @throws InvalidConfigException if a name is unknown
    */
   public static ReductionConfig of(String... reductions) {
     long config = Raw.smd_reduction_config_new();
@@ -33,18 +33,18 @@ public final class ReductionConfig {
   }
 
   /**
-   * Reads the form of collection files.
+   * Reads a config as collections files store it.
    *
    * @param json the text
    * @return the config
-   * @throws InvalidConfigException if it is none
+   * @throws InvalidConfigException if the text is not a config
    */
   public static ReductionConfig fromJson(String json) {
     return take(Raw.smd_reduction_config_from_json(json));
   }
 
   /**
-   * The same, with the tensor itself saved too.
+   * Returns a copy that also saves the tensor itself.
    *
    * @return the config
    */
@@ -57,7 +57,7 @@ public final class ReductionConfig {
   }
 
   /**
-   * The same, with the tensor's shape saved too.
+   * Returns a copy that also saves the tensor's shape.
    *
    * @return the config
    */
@@ -70,34 +70,34 @@ public final class ReductionConfig {
   }
 
   /**
-   * The reductions in the order they were given.
+   * Returns the reductions, in the order in which they were given.
    *
-   * @return their names, as "min", "abs_mean"
+   * @return their names, such as "min" and "abs_mean"
    */
   public List<String> names() {
-    return use(config -> Lists.takeStrings(Raw.smd_reduction_config_names(config)));
+    return use(config -> Lists.takeStrings(Raw.smd_reduction_config_reductions(config)));
   }
 
   /**
-   * Whether the tensor itself is saved.
+   * Returns true if the tensor itself is saved.
    *
-   * @return true if so
+   * @return true if it is
    */
   public boolean savesRaw() {
     return use(config -> Raw.smd_reduction_config_raw(config) != 0);
   }
 
   /**
-   * Whether the tensor's shape is saved.
+   * Returns true if the tensor's shape is saved.
    *
-   * @return true if so
+   * @return true if it is
    */
   public boolean savesShape() {
     return use(config -> Raw.smd_reduction_config_shape(config) != 0);
   }
 
   /**
-   * The form of collection files.
+   * Returns the config as collections files store it.
    *
    * @return the text
    */
@@ -120,7 +120,7 @@ public final class ReductionConfig {
     return "ReductionConfig" + json;
   }
 
-  /** Calls with a handle, which lives for that long. */
+  /** Calls a function with a handle, which is valid during the call. */
   <T> T use(LongFunction<T> call) {
     long config = Raw.smd_reduction_config_from_json(json);
     try {
@@ -130,7 +130,7 @@ public final class ReductionConfig {
     }
   }
 
-  /** Takes a handle over; null for 0. */
+  /** Takes ownership of a handle; returns null for 0. */
   static ReductionConfig take(long config) {
     if (config == 0) {
       return null;

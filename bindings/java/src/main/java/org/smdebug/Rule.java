@@ -1,14 +1,14 @@
 package org.smdebug;
 
-/** A question asked of a trial at one step after another; see {@link Trial#findings(Rule)}. */
+/** A condition that is evaluated at each step of a trial; see {@link Trial#findings(Rule)}. */
 @FunctionalInterface
 public interface Rule {
   /**
-   * Judges a step.
+   * Evaluates a step.
    *
-   * @param trial the trial, which does not change meanwhile
+   * @param trial the trial, which does not change during the call
    * @param step a global step
-   * @return whether the rule's condition holds
+   * @return true if the rule's condition holds
    */
   boolean invokeAtStep(Trial trial, long step);
 }

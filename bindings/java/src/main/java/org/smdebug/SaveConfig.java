@@ -4,8 +4,8 @@ import java.util.function.LongFunction;
 import org.smdebug.raw.Raw;
 
 /**
- * When to save: for each mode, which of its steps. A mode that is not given takes what applies
- * otherwise, at last every 500th step. Immutable.
+ * Selects the steps of each mode that are saved. A mode without settings follows the hook's save
+ * config, and finally the default: every 500th step. Immutable.
  */
 public final class SaveConfig {
   private final String json;
@@ -15,9 +15,9 @@ public final class SaveConfig {
   }
 
   /**
-   * Every n-th step of every mode, from 0 on.
+   * Saves every n-th step of every mode, counted from 0.
    *
-   * @param every how many; at least 1
+   * @param every the interval; at least 1
    * @return the config
    */
   public static SaveConfig every(long every) {
@@ -25,7 +25,7 @@ public final class SaveConfig {
   }
 
   /**
-   * A config in which no mode is given.
+   * Returns a config without settings for any mode.
    *
    * @return the config
    */
@@ -34,21 +34,21 @@ public final class SaveConfig {
   }
 
   /**
-   * Reads the form of collection files.
+   * Reads a config as collections files store it.
    *
    * @param json the text
    * @return the config
-   * @throws InvalidConfigException if it is none
+   * @throws InvalidConfigException if the text is not a config
    */
   public static SaveConfig fromJson(String json) {
     return take(Raw.smd_save_config_from_json(json));
   }
 
   /**
-   * The same with every n-th step of a mode.
+   * Returns a copy that saves every n-th step of a mode.
    *
    * @param mode the mode, or ANY for all
-   * @param every how many; at least 1
+   * @param every the interval; at least 1
    * @return the config
    */
   public SaveConfig with(Mode mode, long every) {
@@ -56,13 +56,14 @@ public final class SaveConfig {
   }
 
   /**
-   * The same with settings for a mode: step s is saved if it is among the steps, or if first &lt;=
-   * s &lt; end and s is a multiple of every.
+   * Returns a copy with settings for a mode: step s is saved if it is among the steps, or if first
+   * &lt;= s &lt; end and s is a multiple of every.
    *
    * @param mode the mode, or ANY for all
-   * @param every at least 1
+   * @param every the interval; at least 1
    * @param first the first step
-   * @param end the step before which to stop; -1 for no end
+   * @param end the step before which to stop; -1 for no end. If it is not after first, only the
+   *     single steps are saved
    * @param steps single steps
    * @return the config
    */
@@ -75,9 +76,9 @@ public final class SaveConfig {
   }
 
   /**
-   * The same, with what it leaves open taken from another.
+   * Returns a copy that takes the settings of missing modes from another config.
    *
-   * @param defaults the other
+   * @param defaults the other config
    * @return the config
    */
   public SaveConfig orElse(SaveConfig defaults) {
@@ -91,28 +92,28 @@ public final class SaveConfig {
   }
 
   /**
-   * Whether a mode was given its own settings.
+   * Returns true if a mode has its own settings.
    *
    * @param mode the mode
-   * @return true if so
+   * @return true if it has
    */
   public boolean isSet(Mode mode) {
     return use(config -> Raw.smd_save_config_is_set(config, mode.number()) != 0);
   }
 
   /**
-   * Whether a step is saved.
+   * Returns true if a step is saved.
    *
-   * @param mode its mode
-   * @param step its number in that mode
+   * @param step its number in its mode
+   * @param mode the mode
    * @return true if so
    */
-  public boolean wants(Mode mode, long step) {
-    return use(config -> Raw.smd_save_config_wants(config, mode.number(), step) != 0);
+  public boolean saves(long step, Mode mode) {
+    return use(config -> Raw.smd_save_config_saves(config, step, mode.number()) != 0);
   }
 
   /**
-   * The form of collection files.
+   * Returns the config as collections files store it.
    *
    * @return the text
    */
@@ -135,7 +136,7 @@ public final class SaveConfig {
     return "SaveConfig" + json;
   }
 
-  /** Calls with a handle, which lives for that long. */
+  /** Calls a function with a handle, which is valid during the call. */
   <T> T use(LongFunction<T> call) {
     long config = Raw.smd_save_config_from_json(json);
     try {
@@ -145,7 +146,7 @@ public final class SaveConfig {
     }
   }
 
-  /** Takes a handle over; null for 0. */
+  /** Takes ownership of a handle; returns null for 0. */
   static SaveConfig take(long config) {
     if (config == 0) {
       return null;

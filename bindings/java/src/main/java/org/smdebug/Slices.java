@@ -5,18 +5,18 @@ import java.util.Map;
 import java.util.function.IntConsumer;
 import org.smdebug.SmdebugException.Facts;
 
-/** Waits of the C library, cut into slices between which Java's interrupts are seen. */
+/** Splits waits of the C library into slices, and checks for an interrupt between them. */
 final class Slices {
   static final int MILLISECONDS = 50;
 
   private Slices() {}
 
   /**
-   * Calls again and again until it is no longer a wait that was too short.
+   * Repeats a call until it does not time out.
    *
-   * @param call gets the milliseconds it may wait
-   * @param timeout how long at most; null: without end
-   * @param complaint the message if that is over
+   * @param call receives the milliseconds that it may wait
+   * @param timeout the longest wait in total; null for no limit
+   * @param complaint the message if the timeout expires
    */
   static void await(IntConsumer call, Duration timeout, String complaint)
       throws InterruptedException {
@@ -37,7 +37,7 @@ final class Slices {
     }
   }
 
-  /** False if the time was too short. */
+  /** Returns false if the call timed out. */
   static boolean arrives(IntConsumer call, int milliseconds) {
     try {
       call.accept(milliseconds);

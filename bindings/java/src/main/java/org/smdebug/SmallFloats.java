@@ -2,7 +2,7 @@ package org.smdebug;
 
 import java.nio.ByteBuffer;
 
-/** Floating-point numbers of 8 and 16 bits, widened. */
+/** Converts floating-point numbers of 8 and 16 bits to float. */
 final class SmallFloats {
   private SmallFloats() {}
 
@@ -12,7 +12,7 @@ final class SmallFloats {
           switch (dtype) {
             case FLOAT16 -> half(data.getChar(2 * i));
             case BFLOAT16 -> Float.intBitsToFloat(data.getChar(2 * i) << 16);
-            // The upper half of a half.
+            // A float8 E5M2 is the upper half of a float16.
             case FLOAT8_E5M2 -> half((data.get(i) & 0xFF) << 8);
             default -> e4m3fn(data.get(i) & 0xFF);
           };

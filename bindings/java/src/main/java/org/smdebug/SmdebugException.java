@@ -4,13 +4,14 @@ import java.io.Serializable;
 import java.util.Map;
 
 /**
- * What the library could not do. Wrong arguments and calls at the wrong moment are not this but
- * {@link IllegalArgumentException} and {@link IllegalStateException}, with this as their cause.
+ * An error of the library. Invalid arguments and calls in the wrong state throw {@link
+ * IllegalArgumentException} and {@link IllegalStateException} instead, with this exception as their
+ * cause.
  */
 public class SmdebugException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
-  /** The error, copied out of the library. */
+  /** The error, copied from the library. */
   private final Facts facts;
 
   SmdebugException(Facts facts) {
@@ -19,11 +20,11 @@ public class SmdebugException extends RuntimeException {
   }
 
   /**
-   * What the library said of an exception: itself, or its cause where the library found an argument
-   * or a moment wrong.
+   * Returns the library's error in an exception: the exception itself, or its cause if the library
+   * reported an invalid argument or state.
    *
    * @param exception any exception
-   * @return the library's error, or null if it is not one of these
+   * @return the library's error, or null if the exception has none
    */
   public static SmdebugException of(Throwable exception) {
     if (exception instanceof SmdebugException error) {
@@ -33,7 +34,7 @@ public class SmdebugException extends RuntimeException {
   }
 
   /**
-   * What kind of error it is.
+   * Returns the kind of the error.
    *
    * @return the code
    */
@@ -42,27 +43,27 @@ public class SmdebugException extends RuntimeException {
   }
 
   /**
-   * A named fact about the error: "path", "step", "mode", "tensor", "worker", "collection", "rule",
-   * "last_step", "errno"; of a network or a service "cause", "http_status", "s3_code", "region",
-   * "request_id".
+   * Returns a named fact about the error: "path", "step", "mode", "tensor", "worker", "collection",
+   * "rule", "last_step" or "errno". Errors of a network or a service may also have "cause",
+   * "http_status", "s3_code", "region" and "request_id".
    *
    * @param key its name
-   * @return the fact, or null if the error has none of that name
+   * @return the fact, or null if the error lacks it
    */
   public String detail(String key) {
     return facts.details().get(key);
   }
 
   /**
-   * Whether the same call may succeed later without the caller changing anything.
+   * Returns true if the same call may succeed later without a change by the caller.
    *
-   * @return true if so
+   * @return true if it may
    */
   public boolean isRetryable() {
     return facts.isRetryable();
   }
 
-  /** An error of the library, copied out of it. */
+  /** An error copied from the library. */
   record Facts(ErrorCode code, String message, boolean isRetryable, Map<String, String> details)
       implements Serializable {
     private static final long serialVersionUID = 1;

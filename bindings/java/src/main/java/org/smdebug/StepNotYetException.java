@@ -1,6 +1,6 @@
 package org.smdebug;
 
-/** The step was not seen so far; it may come (STEP_NOT_YET). */
+/** The step has not been recorded yet (STEP_NOT_YET). */
 public class StepNotYetException extends SmdebugException {
   private static final long serialVersionUID = 1;
 

@@ -1,11 +1,11 @@
 package org.smdebug;
 
-/** Whether a step is there. */
+/** The availability of a step. */
 public enum StepState {
-  /** It was not saved, and never will be. */
+  /** The step was not saved and never will be. */
   UNAVAILABLE,
-  /** It is there. */
+  /** The step is available. */
   AVAILABLE,
-  /** It may still come. */
+  /** The job may still save the step. */
   NOT_YET
 }

@@ -6,27 +6,27 @@ import java.util.Map;
 import org.smdebug.raw.Raw;
 
 /**
- * Whether recording to a place and reading from it works, and why not.
+ * Reports whether recording to a path and reading from it works.
  *
- * @param findings what was tried, in order; the first failure is the last
+ * @param findings the checks in order; the list ends at the first failure
  */
 public record StoreReport(List<Finding> findings) {
   /**
-   * One thing that was tried.
+   * The result of one check.
    *
    * @param name "address", "credentials", "list", "clock", "write", "read" or "remove"
-   * @param code OK, or what is wrong
+   * @param code OK, or the kind of the problem
    * @param message what was found, or what to do; never a secret
    */
   public record Finding(String name, ErrorCode code, String message) {}
 
   /**
-   * Tries what a hook and a trial need; writes, reads and removes one small file. A bad finding is
-   * no error.
+   * Runs the checks that a hook and a trial depend on, in order. Writes, reads and removes one
+   * small file. A failed check does not throw.
    *
    * @param path a folder, or s3://bucket/prefix
-   * @param options those that begin with "s3_" count
-   * @return what was found
+   * @param options options by name; only those that begin with "s3_" have an effect
+   * @return the report
    */
   public static StoreReport check(String path, Map<String, String> options) {
     long raw = Raw.smd_hook_options_new();
@@ -39,9 +39,9 @@ public record StoreReport(List<Finding> findings) {
   }
 
   /**
-   * Whether everything works.
+   * Returns true if every check passed.
    *
-   * @return true if so
+   * @return true if they did
    */
   public boolean isGood() {
     return findings.stream().allMatch(finding -> finding.code() == ErrorCode.OK);

@@ -5,19 +5,19 @@ import java.util.List;
 import java.util.stream.LongStream;
 import org.smdebug.raw.Raw;
 
-/** A trial's tensor, by name. May be used from any thread, until the trial is closed. */
+/** One tensor of a trial. Safe for use by several threads, until the trial is closed. */
 public final class Tensor {
   private final String name;
   private final Handle handle;
 
-  /** Takes a handle over. */
+  /** Takes ownership of a handle. */
   Tensor(String name, long address) {
     this.name = name;
     handle = new Handle(this, "the trial of tensor '" + name + "'", address, Raw::smd_tensor_free);
   }
 
   /**
-   * Its name.
+   * Returns the name of the tensor.
    *
    * @return the name
    */
@@ -26,7 +26,7 @@ public final class Tensor {
   }
 
   /**
-   * The name the framework gave it, where a shape was saved with one.
+   * Returns the name that the framework gave the tensor, if a shape was saved with one.
    *
    * @return the name, or ""
    */
@@ -35,7 +35,7 @@ public final class Tensor {
   }
 
   /**
-   * The global steps at which it was saved.
+   * Returns the global steps at which the tensor was saved.
    *
    * @return the steps, ascending
    */
@@ -44,38 +44,38 @@ public final class Tensor {
   }
 
   /**
-   * The steps of a mode at which it was saved.
+   * Returns the steps of a mode at which the tensor was saved.
    *
    * @param mode the mode
    * @return the steps, ascending
    */
   public LongStream steps(Mode mode) {
     long[] steps =
-        handle.get(tensor -> Lists.takeSteps(Raw.smd_tensor_steps(tensor, mode.number(), 0)));
+        handle.get(tensor -> Lists.takeIntegers(Raw.smd_tensor_steps(tensor, mode.number(), 0)));
     return Arrays.stream(steps);
   }
 
   /**
-   * The last of these steps that are not after a step.
+   * Returns the last steps of the tensor up to and including a step.
    *
    * @param step the step
-   * @param count how many at most; 0: all
    * @param mode the mode
+   * @param count the largest number of steps; 0 for all
    * @return the steps, ascending
    */
-  public LongStream previousSteps(long step, long count, Mode mode) {
+  public LongStream previousSteps(long step, Mode mode, long count) {
     long[] steps =
         handle.get(
             tensor ->
-                Lists.takeSteps(Raw.smd_tensor_prev_steps(tensor, step, count, mode.number())));
+                Lists.takeIntegers(Raw.smd_tensor_prev_steps(tensor, step, mode.number(), count)));
     return Arrays.stream(steps);
   }
 
   /**
-   * The workers that saved it at a step, sorted.
+   * Returns the sorted names of the workers that saved the tensor at a step.
    *
    * @param step the step
-   * @param mode the mode whose number it is
+   * @param mode the mode that the step number belongs to
    * @return their names
    */
   public List<String> workers(long step, Mode mode) {
@@ -84,38 +84,38 @@ public final class Tensor {
   }
 
   /**
-   * The elements at a global step.
+   * Reads the elements at a global step.
    *
    * @param step the step
-   * @return the value, to be closed
+   * @return the value; close it
    */
   public Value value(long step) {
     return value(step, Mode.GLOBAL, null);
   }
 
   /**
-   * The elements at a step.
+   * Reads the elements at a step.
    *
    * @param step the step
-   * @param mode the mode whose number it is
-   * @return the value, to be closed
+   * @param mode the mode that the step number belongs to
+   * @return the value; close it
    */
   public Value value(long step, Mode mode) {
     return value(step, mode, null);
   }
 
   /**
-   * The elements at a step.
+   * Reads the elements at a step.
    *
    * @param step the step
-   * @param mode the mode whose number it is
-   * @param worker who saved them; null: the first that did
-   * @return the value, to be closed
-   * @throws ValueUnavailableException if it was not saved there, or only its reductions
+   * @param mode the mode that the step number belongs to
+   * @param worker the worker that saved them; null for the first one found
+   * @return the value; close it
+   * @throws ValueUnavailableException if the tensor was not saved there, or only its reductions
    * @throws StepUnavailableException if the step was not saved
    * @throws StepNotYetException if the step may still come
-   * @throws WorkerUnknownException if this worker did not save it there
-   * @throws CorruptDataException if the file does not hold what it should
+   * @throws WorkerUnknownException if this worker did not save the tensor there
+   * @throws CorruptDataException if the file is damaged
    */
   public Value value(long step, Mode mode, String worker) {
     return handle.get(
@@ -123,7 +123,7 @@ public final class Tensor {
   }
 
   /**
-   * The shape at a global step: the one saved, or the value's.
+   * Returns the shape at a global step: the saved one, or that of the value.
    *
    * @param step the step
    * @return the size of each dimension
@@ -133,24 +133,24 @@ public final class Tensor {
   }
 
   /**
-   * The shape at a step: the one saved, or the value's.
+   * Returns the shape at a step: the saved one, or that of the value.
    *
    * @param step the step
-   * @param mode the mode whose number it is
-   * @param worker who saved it; null: the first that did
+   * @param mode the mode that the step number belongs to
+   * @param worker the worker that saved it; null for the first one found
    * @return the size of each dimension
    * @throws ShapeUnavailableException if neither was saved
    */
   public long[] shape(long step, Mode mode, String worker) {
     return handle.get(
-        tensor -> Lists.takeSteps(Raw.smd_tensor_shape(tensor, step, mode.number(), worker)));
+        tensor -> Lists.takeIntegers(Raw.smd_tensor_shape(tensor, step, mode.number(), worker)));
   }
 
   /**
-   * A reduction at a global step: the one saved, or computed from the value.
+   * Returns a reduction at a global step: the saved one, or one computed from the value.
    *
    * @param step the step
-   * @param reduction which
+   * @param reduction the reduction
    * @return the number
    */
   public double reduce(long step, Reduction reduction) {
@@ -158,10 +158,11 @@ public final class Tensor {
   }
 
   /**
-   * A reduction of the absolute values at a global step: the one saved, or computed from the value.
+   * Returns a reduction of the absolute values at a global step: the saved one, or one computed
+   * from the value.
    *
    * @param step the step
-   * @param reduction which
+   * @param reduction the reduction
    * @return the number
    */
   public double reduceAbsolute(long step, Reduction reduction) {
@@ -175,14 +176,14 @@ public final class Tensor {
   }
 
   /**
-   * A reduction at a step: the one saved, or computed from the value.
+   * Returns a reduction at a step: the saved one, or one computed from the value.
    *
    * @param step the step
-   * @param mode the mode whose number it is
-   * @param worker who saved it; null: the first that did
-   * @param reduction which
-   * @param absolute whether of the absolute values
-   * @return one element without dimensions, to be closed
+   * @param mode the mode that the step number belongs to
+   * @param worker the worker that saved it; null for the first one found
+   * @param reduction the reduction
+   * @param absolute true to reduce the absolute values
+   * @return one element without dimensions; close it
    */
   public Value reduction(
       long step, Mode mode, String worker, Reduction reduction, boolean absolute) {
@@ -194,12 +195,12 @@ public final class Tensor {
   }
 
   /**
-   * The reductions saved at a step.
+   * Returns the reductions saved at a step.
    *
    * @param step the step
-   * @param mode the mode whose number it is
-   * @param worker who saved them; null: the first that did
-   * @return their names, as "min", "abs_l1"
+   * @param mode the mode that the step number belongs to
+   * @param worker the worker that saved them; null for the first one found
+   * @return their names, such as "min" and "abs_l1"
    */
   public List<String> reductions(long step, Mode mode, String worker) {
     return handle.get(

@@ -10,9 +10,9 @@ import org.smdebug.raw.RawConstants;
 import org.smdebug.raw.Text;
 
 /**
- * What tensors are saved into: a hook's open step, or collections ({@link Hook#into}). Data is
- * taken during the call; afterwards the caller may change it. Saving a name again within a step
- * makes the last one count. May be used from any thread.
+ * Saves tensors into a hook's open step, or into collections ({@link Hook#into}). Saving copies the
+ * data during the call; afterwards the caller may change it. If a name is saved again within a
+ * step, the last tensor wins. Safe for use by several threads.
  */
 public abstract sealed class TensorSink permits Hook, CollectionSink {
   static final int INTO_STEP = 0;
@@ -27,10 +27,10 @@ public abstract sealed class TensorSink permits Hook, CollectionSink {
     this.target = target;
   }
 
-  /** The hook that records. */
+  /** Returns the hook that records. */
   abstract Hook hook();
 
-  /** The collections to save into; null: what wants the tensor by its name. */
+  /** Returns the collections to save into; null for those that include the tensor by its name. */
   abstract List<String> collections();
 
   /**
@@ -122,8 +122,8 @@ public abstract sealed class TensorSink permits Hook, CollectionSink {
   }
 
   /**
-   * Saves a tensor from a buffer's bytes between position and limit, which stay as they are. A
-   * direct buffer is read where it lies.
+   * Saves a tensor from the bytes of a buffer between position and limit, which do not change. A
+   * direct buffer is read in place.
    *
    * @param name its name
    * @param dtype the type of the elements
@@ -145,7 +145,12 @@ public abstract sealed class TensorSink permits Hook, CollectionSink {
     }
     if (data.remaining() % dtype.size() != 0) {
       throw new IllegalArgumentException(
-          "'" + name + "': " + data.remaining() + " bytes are no whole number of " + dtype);
+          "'"
+              + name
+              + "': "
+              + data.remaining()
+              + " bytes are not a multiple of the size of "
+              + dtype);
     }
     long[] checked = shapeOf(name, data.remaining() / dtype.size(), shape);
     if (data.isDirect()) {
@@ -219,7 +224,7 @@ public abstract sealed class TensorSink permits Hook, CollectionSink {
     saveStrings(name, new String[] {value}, SCALAR);
   }
 
-  /** The shape, checked against the number of elements. */
+  /** Checks the shape against the number of elements and returns it. */
   private static long[] shapeOf(String name, long count, long[] shape) {
     if (shape.length == 0) {
       return new long[] {count};

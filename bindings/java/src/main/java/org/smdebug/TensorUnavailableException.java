@@ -1,6 +1,6 @@
 package org.smdebug;
 
-/** No tensor of this name was saved so far (TENSOR_UNAVAILABLE). */
+/** No tensor with this name has been saved (TENSOR_UNAVAILABLE). */
 public class TensorUnavailableException extends DataUnavailableException {
   private static final long serialVersionUID = 1;
 

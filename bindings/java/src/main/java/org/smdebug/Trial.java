@@ -14,8 +14,8 @@ import java.util.stream.StreamSupport;
 import org.smdebug.raw.Raw;
 
 /**
- * What a job recorded, or is still recording. Queries read what was recorded since the last one, as
- * long as {@link #autoRefresh(boolean)} is on. May be used from any thread.
+ * The recording of a job, finished or still running. While {@link #autoRefresh(boolean)} is on,
+ * every query first reads what was recorded since the last query. Safe for use by several threads.
  */
 public final class Trial implements AutoCloseable {
   private final Handle handle;
@@ -30,28 +30,28 @@ public final class Trial implements AutoCloseable {
   }
 
   /**
-   * Opens a trial; waits until something was recorded (option "wait_seconds").
+   * Opens a trial; waits until something is recorded (option "wait_seconds").
    *
    * @param path its folder, or s3://bucket/prefix
    * @return the trial
    * @throws MissingCollectionsException if nothing was recorded there
-   * @throws CancelledException if the thread is interrupted, which it then still is
+   * @throws CancelledException if the thread is interrupted; its interrupt status stays set
    */
   public static Trial open(String path) {
     return builder(path).open();
   }
 
   /**
-   * Begins to describe how a trial is opened.
+   * Returns a builder that opens a trial.
    *
    * @param path its folder, or s3://bucket/prefix
-   * @return the description
+   * @return the builder
    */
   public static Builder builder(String path) {
     return new Builder(path);
   }
 
-  /** How a trial is opened. */
+  /** Configures how a trial is opened. */
   public static final class Builder extends Options<Builder> {
     private final String path;
 
@@ -65,7 +65,7 @@ public final class Trial implements AutoCloseable {
     }
 
     /**
-     * Any name; without it the last part of the path.
+     * Sets the name of the trial; the default is the last part of the path.
      *
      * @param name the name
      * @return this
@@ -75,9 +75,9 @@ public final class Trial implements AutoCloseable {
     }
 
     /**
-     * Reads only some global steps.
+     * Restricts the trial to some global steps.
      *
-     * @param first the first
+     * @param first the first step
      * @param end the step before which to stop
      * @return this
      */
@@ -86,9 +86,9 @@ public final class Trial implements AutoCloseable {
     }
 
     /**
-     * How long to wait until something was recorded; 600 s, if not given.
+     * Limits the wait for the first recorded data; the default is 600 s.
      *
-     * @param timeout how long, in whole seconds
+     * @param timeout the longest wait, in whole seconds
      * @return this
      */
     public Builder waitFor(Duration timeout) {
@@ -100,7 +100,7 @@ public final class Trial implements AutoCloseable {
      *
      * @return the trial
      * @throws MissingCollectionsException if nothing was recorded there in time
-     * @throws CancelledException if the thread is interrupted, which it then still is
+     * @throws CancelledException if the thread is interrupted; its interrupt status stays set
      */
     public Trial open() {
       long options = Raw.smd_trial_options_new();
@@ -127,7 +127,7 @@ public final class Trial implements AutoCloseable {
   }
 
   /**
-   * The path as it was given.
+   * Returns the path as it was given.
    *
    * @return the path
    */
@@ -136,7 +136,7 @@ public final class Trial implements AutoCloseable {
   }
 
   /**
-   * The name given, or the last part of the path.
+   * Returns the name that was given, or the last part of the path.
    *
    * @return the name
    */
@@ -144,16 +144,16 @@ public final class Trial implements AutoCloseable {
     return handle.get(Raw::smd_trial_name);
   }
 
-  /** Reads what was recorded since. */
+  /** Reads what was recorded since the last refresh. */
   public void refresh() {
     handle.run(Raw::smd_trial_refresh);
   }
 
   /**
-   * Says whether queries refresh, as they do at first.
+   * Selects whether queries refresh the trial; the default is true.
    *
-   * @param on whether they do
-   * @return whether they did
+   * @param on true to refresh
+   * @return the previous setting
    */
   public boolean autoRefresh(boolean on) {
     synchronized (refreshLock) {
@@ -176,7 +176,7 @@ public final class Trial implements AutoCloseable {
   }
 
   /**
-   * Whether the job has ended and everything it recorded is known.
+   * Returns true if the job has ended and the trial has read everything it recorded.
    *
    * @return true if so
    */
@@ -185,9 +185,9 @@ public final class Trial implements AutoCloseable {
   }
 
   /**
-   * The last global step that is complete.
+   * Returns the last complete global step.
    *
-   * @return the step, or -1
+   * @return the step, or -1 if there is none
    */
   public long lastCompleteStep() {
     return handle.number(Raw::smd_trial_last_complete_step);
@@ -196,7 +196,7 @@ public final class Trial implements AutoCloseable {
   // ---- steps ----------------------------------------------------------------
 
   /**
-   * The steps that are there, by their global numbers.
+   * Returns the available steps by their global numbers.
    *
    * @return the steps, ascending
    */
@@ -205,7 +205,7 @@ public final class Trial implements AutoCloseable {
   }
 
   /**
-   * The steps of a mode that are there.
+   * Returns the available steps of a mode.
    *
    * @param mode the mode
    * @return the steps, ascending
@@ -215,10 +215,10 @@ public final class Trial implements AutoCloseable {
   }
 
   /**
-   * The steps of a mode.
+   * Returns the steps of a mode.
    *
    * @param mode the mode
-   * @param incompleteToo whether also those that some worker has not written
+   * @param incompleteToo true to include steps that some worker has not written
    * @return the steps, ascending
    */
   public LongStream steps(Mode mode, boolean incompleteToo) {
@@ -227,25 +227,25 @@ public final class Trial implements AutoCloseable {
 
   long[] stepsNow(Mode mode, boolean incompleteToo) {
     return handle.get(
-        trial -> Lists.takeSteps(Raw.smd_trial_steps(trial, mode.number(), incompleteToo ? 1 : 0)));
+        trial -> Lists.takeIntegers(Raw.smd_trial_steps(trial, mode.number(), incompleteToo ? 1 : 0)));
   }
 
   /**
-   * The global steps from the first on, waiting for those to come until the job ends. An interrupt
-   * ends the wait with a CancelledException and stays set.
+   * Returns the global steps from the first on; waits for steps until the job ends. An interrupt
+   * ends the wait with a CancelledException; the interrupt status stays set.
    *
-   * @return the steps, ascending, each as soon as it is there
+   * @return the steps, ascending, each as soon as it is available
    */
   public LongStream follow() {
     return follow(Mode.GLOBAL, 0);
   }
 
   /**
-   * The steps of a mode, waiting as {@link #follow()} does.
+   * Returns the steps of a mode; waits as {@link #follow()} does.
    *
    * @param mode the mode
-   * @param first the first step of interest
-   * @return the steps, ascending, each as soon as it is there
+   * @param first the first step
+   * @return the steps, ascending, each as soon as it is available
    */
   public LongStream follow(Mode mode, long first) {
     return follow(mode, first, Long.MAX_VALUE);
@@ -259,15 +259,15 @@ public final class Trial implements AutoCloseable {
   }
 
   /**
-   * Waits until a step is there.
+   * Waits until a step is available.
    *
    * @param step the step
-   * @param mode the mode whose number it is
-   * @param timeout how long at most; null: without end
+   * @param mode the mode that the step number belongs to
+   * @param timeout the longest wait; null for no limit
    * @throws InterruptedException if the thread is interrupted
-   * @throws WaitTimeoutException if the time is over
-   * @throws StepUnavailableException if it was not saved
-   * @throws NoMoreDataException if the job has ended before it
+   * @throws WaitTimeoutException if the timeout expires
+   * @throws StepUnavailableException if the step was not saved
+   * @throws NoMoreDataException if the job ended before the step
    */
   public void waitForStep(long step, Mode mode, Duration timeout) throws InterruptedException {
     Slices.await(
@@ -276,7 +276,9 @@ public final class Trial implements AutoCloseable {
         "step " + step + " of " + mode + " did not come");
   }
 
-  /** Waits until a global step is there; an interrupt ends that, and stays set. */
+  /**
+   * Waits until a global step is available; an interrupt ends the wait, and its status stays set.
+   */
   void await(long step) {
     if (stepState(step, Mode.GLOBAL) == StepState.AVAILABLE) {
       return;
@@ -294,11 +296,11 @@ public final class Trial implements AutoCloseable {
   }
 
   /**
-   * Whether a step is there, will never be, or may still come.
+   * Returns the availability of a step.
    *
    * @param step the step
-   * @param mode the mode whose number it is
-   * @return which of these
+   * @param mode the mode that the step number belongs to
+   * @return the state
    */
   public StepState stepState(long step, Mode mode) {
     long state = handle.number(trial -> Raw.smd_trial_step_state(trial, step, mode.number()));
@@ -306,49 +308,49 @@ public final class Trial implements AutoCloseable {
   }
 
   /**
-   * The modes of the steps seen so far, without GLOBAL.
+   * Returns the modes of the steps seen so far, without GLOBAL.
    *
    * @return the modes
    */
   public List<Mode> modes() {
-    long[] modes = handle.get(trial -> Lists.takeSteps(Raw.smd_trial_modes(trial)));
+    long[] modes = handle.get(trial -> Lists.takeIntegers(Raw.smd_trial_modes(trial)));
     return Arrays.stream(modes).mapToObj(Mode::of).toList();
   }
 
   /**
-   * What a global step was.
+   * Returns the mode step and the mode of a global step.
    *
    * @param globalStep the step
-   * @return its mode and its number there, or null if it was not seen
+   * @return its number in its mode and the mode, or null if the step was not seen
    */
   public ModeStep modeStep(long globalStep) {
     long both = handle.number(trial -> Raw.smd_trial_mode_step(trial, globalStep));
-    return both < 0 ? null : new ModeStep(Mode.of(both % 8), both / 8);
+    return both < 0 ? null : new ModeStep(both / 8, Mode.of(both % 8));
   }
 
   /**
-   * A step by the number it has in its mode.
+   * A step by its number in its mode.
    *
-   * @param mode the mode
    * @param step the number
+   * @param mode the mode
    */
-  public record ModeStep(Mode mode, long step) {}
+  public record ModeStep(long step, Mode mode) {}
 
   /**
-   * The global number of a mode's step.
+   * Returns the global number of a mode's step.
    *
-   * @param mode the mode
    * @param modeStep the step
-   * @return its number, or -1 if it was not seen
+   * @param mode the mode
+   * @return its number, or -1 if the step was not seen
    */
-  public long globalStep(Mode mode, long modeStep) {
-    return handle.number(trial -> Raw.smd_trial_global_step(trial, mode.number(), modeStep));
+  public long globalStep(long modeStep, Mode mode) {
+    return handle.number(trial -> Raw.smd_trial_global_step(trial, modeStep, mode.number()));
   }
 
   // ---- workers, collections, tensors ----------------------------------------
 
   /**
-   * The workers that recorded, sorted.
+   * Returns the sorted names of the workers that recorded.
    *
    * @return their names
    */
@@ -357,7 +359,7 @@ public final class Trial implements AutoCloseable {
   }
 
   /**
-   * The names of all collections.
+   * Returns the names of all collections.
    *
    * @return the names
    */
@@ -366,17 +368,18 @@ public final class Trial implements AutoCloseable {
   }
 
   /**
-   * The collection of a name, made (empty) if missing.
+   * Returns the collection with a name.
    *
    * @param name the name
    * @return the collection, shared with the trial
+   * @throws SmdebugException with NOT_FOUND if the trial has no such collection
    */
   public Collection collection(String name) {
     return handle.get(trial -> new Collection(Raw.smd_trial_collection(trial, name)));
   }
 
   /**
-   * The names of all tensors saved so far, sorted.
+   * Returns the sorted names of all tensors saved so far.
    *
    * @return the names
    */
@@ -385,10 +388,10 @@ public final class Trial implements AutoCloseable {
   }
 
   /**
-   * The names of the tensors saved at a step.
+   * Returns the names of the tensors saved at a step.
    *
    * @param step the step
-   * @param mode the mode whose number it is
+   * @param mode the mode that the step number belongs to
    * @return the names, sorted
    */
   public List<String> tensorNamesAt(long step, Mode mode) {
@@ -396,9 +399,9 @@ public final class Trial implements AutoCloseable {
   }
 
   /**
-   * The names in which a regular expression is found.
+   * Returns the names that contain a match of a regular expression.
    *
-   * @param regexes the expressions; any of them will do
+   * @param regexes the expressions; one match is enough
    * @return the names, sorted
    */
   public List<String> tensorNamesMatching(String... regexes) {
@@ -406,7 +409,7 @@ public final class Trial implements AutoCloseable {
   }
 
   /**
-   * The names of the tensors in a collection.
+   * Returns the names of the tensors in a collection.
    *
    * @param collection its name
    * @return the names, sorted
@@ -416,11 +419,11 @@ public final class Trial implements AutoCloseable {
   }
 
   /**
-   * The names of the tensors in a collection that were saved at a step.
+   * Returns the names of the tensors in a collection that were saved at a step.
    *
    * @param collection its name
    * @param step the step
-   * @param mode the mode whose number it is
+   * @param mode the mode that the step number belongs to
    * @return the names, sorted
    */
   public List<String> tensorNamesIn(String collection, long step, Mode mode) {
@@ -447,11 +450,11 @@ public final class Trial implements AutoCloseable {
   }
 
   /**
-   * The tensor of a name, which lives as long as the trial.
+   * Returns the tensor with a name; it stays valid until the trial is closed.
    *
    * @param name the name
    * @return the tensor
-   * @throws TensorUnavailableException if none of that name was saved so far
+   * @throws TensorUnavailableException if no such tensor has been saved
    */
   public Tensor tensor(String name) {
     return handle.get(
@@ -461,10 +464,10 @@ public final class Trial implements AutoCloseable {
   }
 
   /**
-   * Whether a tensor of a name was saved so far.
+   * Returns true if a tensor with a name has been saved.
    *
    * @param name the name
-   * @return true if so
+   * @return true if it has
    */
   public boolean hasTensor(String name) {
     try {
@@ -476,11 +479,11 @@ public final class Trial implements AutoCloseable {
   }
 
   /**
-   * Reads values of several tensors at several steps at once, which pays where each is a request;
-   * {@link Tensor#value} then gives each out once from memory.
+   * Reads values of several tensors at several steps at once, which is faster if each read is a
+   * request. {@link Tensor#value} serves each prefetched value once from memory.
    *
    * @param tensors names of tensors
-   * @param mode the mode whose numbers the steps are
+   * @param mode the mode that the step numbers belong to
    * @param steps the steps
    */
   public void prefetch(Iterable<String> tensors, Mode mode, long... steps) {
@@ -490,11 +493,11 @@ public final class Trial implements AutoCloseable {
   }
 
   /**
-   * Writes what the trial holds now for stock TensorBoard: tensors of one element as scalars, of
-   * others a histogram and statistics over the steps. Each mode is a run; with several workers each
-   * worker of it.
+   * Writes the current content of the trial for stock TensorBoard. Tensors of one element become
+   * scalars; all others become a histogram and statistics over the steps. Each mode is a run; with
+   * several workers, each mode of each worker is.
    *
-   * @param folder where the files go; those of an earlier call are overwritten
+   * @param folder the output folder; files of an earlier call are overwritten
    */
   public void exportTensorboard(Path folder) {
     handle.run(trial -> Raw.smd_trial_export_tensorboard(trial, folder.toString()));
@@ -503,25 +506,25 @@ public final class Trial implements AutoCloseable {
   // ---- rules ----------------------------------------------------------------
 
   /**
-   * Judges all global steps, waiting for those to come until the job ends.
+   * Evaluates all global steps; waits for steps until the job ends.
    *
    * @param rule the rule
-   * @return the steps at which its condition holds; findFirst() judges no step after that
+   * @return the steps at which its condition holds; findFirst() evaluates no step after that
    */
   public LongStream findings(Rule rule) {
     return findings(rule, 0, Long.MAX_VALUE);
   }
 
   /**
-   * Judges the global steps first &lt;= step &lt; end, waiting for those to come. The trial does
-   * not change while the rule judges a step. A step that lacks what the rule asks for ({@link
-   * DataUnavailableException}) is passed over; any other exception of the rule ends the stream and
-   * arrives unchanged.
+   * Evaluates the global steps first &lt;= step &lt; end; waits for steps that may still come. The
+   * trial does not change while the rule evaluates a step. If the rule throws a {@link
+   * DataUnavailableException}, the step is skipped; any other exception of the rule ends the stream
+   * and is rethrown unchanged.
    *
    * @param rule the rule
    * @param first the first step
    * @param end the step before which to stop
-   * @return the steps at which its condition holds; findFirst() judges no step after that
+   * @return the steps at which its condition holds; findFirst() evaluates no step after that
    */
   public LongStream findings(Rule rule, long first, long end) {
     return follow(Mode.GLOBAL, first, end).filter(step -> judge(rule, step));
@@ -538,7 +541,10 @@ public final class Trial implements AutoCloseable {
     }
   }
 
-  /** Several threads may judge at once: the first switches refreshing off, the last on again. */
+  /**
+   * Several threads may evaluate at once: the first turns refreshing off, the last turns it on
+   * again.
+   */
   private void standStill() {
     synchronized (refreshLock) {
       if (judging == 0) {
@@ -557,7 +563,7 @@ public final class Trial implements AutoCloseable {
     }
   }
 
-  /** Frees the trial and its tensors. Calls that are under way end as usual; values stay. */
+  /** Frees the trial and its tensors. Running calls complete; values stay valid. */
   @Override
   public void close() {
     handle.close();

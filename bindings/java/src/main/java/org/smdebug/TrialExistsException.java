@@ -1,6 +1,6 @@
 package org.smdebug;
 
-/** A finished trial lies where one was to be recorded (TRIAL_EXISTS). */
+/** The path already holds a finished trial (TRIAL_EXISTS). */
 public class TrialExistsException extends SmdebugException {
   private static final long serialVersionUID = 1;
 

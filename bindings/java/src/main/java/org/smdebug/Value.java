@@ -12,18 +12,18 @@ import org.smdebug.raw.Native;
 import org.smdebug.raw.Raw;
 
 /**
- * One tensor's elements at one step, in memory outside of Java's heap: close it. May be used from
- * any thread.
+ * One tensor's elements at one step, in memory outside of Java's heap: close it. Safe for use by
+ * several threads.
  *
- * <p>The methods that make arrays convert where nothing is lost, and throw a {@link
- * SmdebugException} of the code UNSUPPORTED where something would be.
+ * <p>The methods that return arrays convert the elements if the conversion is exact. Otherwise they
+ * throw an {@link SmdebugException} with the code UNSUPPORTED.
  */
 public final class Value implements AutoCloseable {
   private final Handle handle;
   private final DType dtype;
   private final long[] shape;
 
-  /** Takes a handle over. */
+  /** Takes ownership of a handle. */
   Value(long address) {
     handle = new Handle(this, "the value", address, Raw::smd_value_free);
     dtype = DType.of(Raw.smd_value_dtype(address));
@@ -31,7 +31,7 @@ public final class Value implements AutoCloseable {
   }
 
   /**
-   * The type of the elements.
+   * Returns the type of the elements.
    *
    * @return the type
    */
@@ -40,18 +40,18 @@ public final class Value implements AutoCloseable {
   }
 
   /**
-   * The size of each dimension.
+   * Returns the size of each dimension.
    *
-   * @return the sizes; none for a single number
+   * @return the sizes; empty for a single number
    */
   public long[] shape() {
     return shape.clone();
   }
 
   /**
-   * The number of elements.
+   * Returns the number of elements.
    *
-   * @return how many
+   * @return the number
    */
   public int size() {
     long size = 1;
@@ -62,8 +62,7 @@ public final class Value implements AutoCloseable {
   }
 
   /**
-   * The elements as floats: of float32, float16, bfloat16, float8, and of whole numbers up to 16
-   * bits.
+   * Converts to floats: from float32, float16, bfloat16, float8, and integers of up to 16 bits.
    *
    * @return a copy, in row-major order
    */
@@ -88,7 +87,7 @@ public final class Value implements AutoCloseable {
   }
 
   /**
-   * The elements as doubles: of all floating-point types, and of whole numbers up to 32 bits.
+   * Converts to doubles: from all floating-point types, and integers of up to 32 bits.
    *
    * @return a copy, in row-major order
    */
@@ -117,7 +116,7 @@ public final class Value implements AutoCloseable {
   }
 
   /**
-   * The elements as ints: of int32, and of whole numbers up to 16 bits.
+   * Converts to ints: from int32, and integers of up to 16 bits.
    *
    * @return a copy, in row-major order
    */
@@ -140,7 +139,7 @@ public final class Value implements AutoCloseable {
   }
 
   /**
-   * The elements as longs: of int64, and of whole numbers up to 32 bits.
+   * Converts to longs: from int64, and integers of up to 32 bits.
    *
    * @return a copy, in row-major order
    */
@@ -163,7 +162,7 @@ public final class Value implements AutoCloseable {
   }
 
   /**
-   * The elements as truth values: of bool.
+   * Returns the elements of a tensor of BOOL.
    *
    * @return a copy, in row-major order
    */
@@ -182,7 +181,7 @@ public final class Value implements AutoCloseable {
   }
 
   /**
-   * The elements of a tensor of texts.
+   * Returns the elements of a tensor of text.
    *
    * @return the texts, in row-major order
    */
@@ -191,7 +190,7 @@ public final class Value implements AutoCloseable {
   }
 
   /**
-   * The bytes of the elements, in the machine's byte order; none for texts.
+   * Returns the bytes of the elements, in the machine's byte order; none for text.
    *
    * @return a copy, in row-major order
    */
@@ -205,10 +204,10 @@ public final class Value implements AutoCloseable {
   }
 
   /**
-   * The elements where they lie, without a copy: direct, read-only, in the machine's byte order;
-   * empty for texts. The buffer, and any view of it, may be used as long as it is held, also when
-   * the value is closed: the memory goes when the value is closed and no such buffer can be
-   * reached.
+   * Returns a view of the elements without a copy: direct, read-only, in the machine's byte order;
+   * empty for text. The buffer and any view of it stay valid as long as they are reachable, even
+   * after the value is closed. The memory is freed once the value is closed and no such buffer is
+   * reachable.
    *
    * @return a new view of the same memory
    */
@@ -223,17 +222,17 @@ public final class Value implements AutoCloseable {
           if (share == 0) {
             throw new OutOfMemoryError("no native memory left");
           }
-          // Every view refers to the buffer it was made of.
+          // Every view refers to the buffer from which it was made.
           Handle.freeWith(elements, () -> Raw.smd_value_free(share));
           return elements.asReadOnlyBuffer().order(ByteOrder.nativeOrder());
         });
   }
 
   /**
-   * The one element as a double; the real part of a complex number.
+   * Returns the only element as a double; for a complex number, its real part.
    *
    * @return the number
-   * @throws IllegalArgumentException if there is not exactly one
+   * @throws IllegalArgumentException if there is not exactly one element
    */
   public double toDouble() {
     double[] number = new double[1];
@@ -244,16 +243,16 @@ public final class Value implements AutoCloseable {
   /**
    * Computes a reduction over all elements.
    *
-   * @param reduction which
-   * @param absolute whether of the absolute values
-   * @return one element without dimensions, to be closed
+   * @param reduction the reduction
+   * @param absolute true to reduce the absolute values
+   * @return one element without dimensions; close it
    */
   public Value reduce(Reduction reduction, boolean absolute) {
     return handle.get(
         value -> new Value(Raw.smd_value_reduce(value, reduction.key(), absolute ? 1 : 0)));
   }
 
-  /** Frees the elements, if no buffer shows them. A second call does nothing. */
+  /** Frees the elements once no buffer refers to them. A second call does nothing. */
   @Override
   public void close() {
     handle.close();

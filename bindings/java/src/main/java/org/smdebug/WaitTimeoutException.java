@@ -1,8 +1,8 @@
 package org.smdebug;
 
 /**
- * The time given to a wait is over (TIMEOUT). A server that does not answer in time is a {@link
- * StorageException} instead.
+ * The time limit of a wait has passed (TIMEOUT). A server that does not answer in time causes a
+ * {@link StorageException} instead.
  */
 public class WaitTimeoutException extends SmdebugException {
   private static final long serialVersionUID = 1;

@@ -1,6 +1,6 @@
 package org.smdebug;
 
-/** No worker of this name saved the tensor there (WORKER_UNKNOWN). */
+/** No worker with this name saved the tensor at this step (WORKER_UNKNOWN). */
 public class WorkerUnknownException extends SmdebugException {
   private static final long serialVersionUID = 1;
 

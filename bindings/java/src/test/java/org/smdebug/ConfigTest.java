@@ -16,11 +16,11 @@ class ConfigTest {
     SaveConfig config = SaveConfig.unset().with(Mode.TRAIN, 10, 5, 100, 7);
     assertTrue(config.isSet(Mode.TRAIN));
     assertFalse(config.isSet(Mode.EVAL));
-    assertTrue(config.wants(Mode.TRAIN, 7));
-    assertTrue(config.wants(Mode.TRAIN, 10));
-    assertFalse(config.wants(Mode.TRAIN, 0));
-    assertFalse(config.wants(Mode.TRAIN, 100));
-    assertTrue(config.orElse(SaveConfig.every(3)).wants(Mode.EVAL, 3));
+    assertTrue(config.saves(7, Mode.TRAIN));
+    assertTrue(config.saves(10, Mode.TRAIN));
+    assertFalse(config.saves(0, Mode.TRAIN));
+    assertFalse(config.saves(100, Mode.TRAIN));
+    assertTrue(config.orElse(SaveConfig.every(3)).saves(3, Mode.EVAL));
     assertEquals(config, SaveConfig.fromJson(config.toJson()));
     assertEquals(config.hashCode(), SaveConfig.fromJson(config.toJson()).hashCode());
     assertNotEquals(config, SaveConfig.every(10));

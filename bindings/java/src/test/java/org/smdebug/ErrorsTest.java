@@ -32,7 +32,7 @@ class ErrorsTest {
       }
     }
     for (ErrorCode code : ErrorCode.values()) {
-      // The one is no error, the other the loader's.
+      // One of them is not an error code; the other belongs to the loader.
       if (code == ErrorCode.OK || code == ErrorCode.ABI_MISMATCH) {
         continue;
       }

@@ -297,10 +297,10 @@ class HookTest {
       hook.save("w", 1.0);
       hook.endStep();
       assertEquals(Mode.EVAL, hook.mode());
-      assertEquals(0, hook.step(Mode.TRAIN));
-      assertEquals(0, hook.step(Mode.EVAL));
-      assertEquals(1, hook.step(Mode.GLOBAL));
-      assertEquals(-1, hook.step(Mode.PREDICT));
+      assertEquals(0, hook.lastStep(Mode.TRAIN));
+      assertEquals(0, hook.lastStep(Mode.EVAL));
+      assertEquals(1, hook.lastStep(Mode.GLOBAL));
+      assertEquals(-1, hook.lastStep(Mode.PREDICT));
       assertTrue(hook.isRecording());
       hook.flush(Duration.ofSeconds(30));
       hook.flush();
@@ -314,7 +314,7 @@ class HookTest {
   void errorsOfTheBackgroundWaitForFlushAndClose() throws IOException {
     Path run = folder.resolve("run");
     Hook hook = Runs.hook(run);
-    // The place of a folder is taken by a file.
+    // A file is at the path of a folder.
     Files.createDirectories(run);
     Files.writeString(run.resolve("events"), "");
     hook.beginStep();

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Nothing leaks, nothing is freed under a call, in whatever order things end. */
+/** Checks that nothing leaks and no call loses its object, in whatever order objects end. */
 @Timeout(120)
 class LifetimeTest {
   private static final int CYCLES = 25_000;
@@ -51,7 +51,7 @@ class LifetimeTest {
   private static void run(int cycles, Cycle cycle) throws InterruptedException {
     for (int i = 0; i < cycles; ++i) {
       cycle.run(i);
-      // What nobody closed must not pile up until the collector cares.
+      // Objects that nobody closed must not pile up until the collector runs.
       if (i % 2500 == 0) {
         System.gc();
       }
@@ -59,7 +59,7 @@ class LifetimeTest {
     collect();
   }
 
-  /** What leaks grows in every round; what is only warming up does not. */
+  /** A leak grows in every round; memory of a warm-up does not. */
   private static void assertFlat(int cycles, Cycle cycle) throws Exception {
     run(cycles, cycle);
     long growth = Long.MAX_VALUE;
@@ -174,35 +174,35 @@ class LifetimeTest {
   }
 
   @Test
-  void panelsDoNotLeak() throws Exception {
+  void ruleSetsDoNotLeak() throws Exception {
     try (Trial trial = Runs.finished(folder.resolve("stored"), 8)) {
       assertFlat(
           SLOW_CYCLES,
           i -> {
-            Panel panel = PanelTest.panel();
-            assertEquals(2, panel.run(trial).size());
-            assertEquals(1, panel.outcomes().size());
+            RuleSet rules = RuleSetTest.rules();
+            assertEquals(2, rules.evaluate(trial).size());
+            assertEquals(1, rules.results().size());
             assertThrows(
-                IllegalArgumentException.class, () -> panel.add("Nothing", Action.WARN));
+                IllegalArgumentException.class, () -> rules.add("Nothing", Action.WARN));
             if (i % 2 == 0) {
-              panel.close();
+              rules.close();
             }
           });
     }
   }
 
   @Test
-  void verdictsOfAHookDoNotLeak() throws Exception {
+  void findingsOfAHookDoNotLeak() throws Exception {
     try (Hook hook =
         Hook.builder(folder.resolve("run").toString()).option("dry_run", "true").build()) {
       assertFlat(
           CYCLES,
           i -> {
             if (i % 10 == 0) {
-              hook.watch(PanelTest.panel());
+              hook.attach(RuleSetTest.rules());
             }
             Runs.saveStep(hook, 7);
-            assertEquals(1, hook.takeVerdicts().size());
+            assertEquals(1, hook.takeFindings().size());
           });
     }
   }
@@ -212,7 +212,7 @@ class LifetimeTest {
     Runs.finished(folder, 20).close();
     for (int round = 0; round < 30; ++round) {
       Trial trial = Trial.open(folder.toString());
-      Panel panel = PanelTest.panel();
+      RuleSet rules = RuleSetTest.rules();
       AtomicReference<Throwable> failure = new AtomicReference<>();
       List<Thread> threads = new ArrayList<>();
       for (int i = 0; i < 3; ++i) {
@@ -221,11 +221,11 @@ class LifetimeTest {
                 () -> {
                   try {
                     for (; ; ) {
-                      panel.run(trial);
-                      panel.outcomes();
+                      rules.evaluate(trial);
+                      rules.results();
                     }
                   } catch (IllegalStateException expected) {
-                    // Closed meanwhile.
+                    // Closed by another thread.
                   } catch (Throwable unexpected) {
                     failure.set(unexpected);
                   }
@@ -235,14 +235,14 @@ class LifetimeTest {
       }
       Thread.sleep(round % 5);
       if (round % 2 == 0) {
-        panel.close();
+        rules.close();
       } else {
         trial.close();
       }
       for (Thread thread : threads) {
         thread.join();
       }
-      panel.close();
+      rules.close();
       trial.close();
       if (failure.get() != null) {
         throw new AssertionError(failure.get());
@@ -304,7 +304,7 @@ class LifetimeTest {
                       trial.tensor("w").value(1).close();
                     }
                   } catch (IllegalStateException expected) {
-                    // Closed meanwhile.
+                    // Closed by another thread.
                   } catch (Throwable unexpected) {
                     failure.set(unexpected);
                   }
@@ -362,7 +362,7 @@ class LifetimeTest {
                       hook.save(name, data);
                     }
                   } catch (IllegalStateException expected) {
-                    // Closed meanwhile.
+                    // Closed by another thread.
                   } catch (Throwable unexpected) {
                     failure.set(unexpected);
                   }

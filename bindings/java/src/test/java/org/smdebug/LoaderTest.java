@@ -15,11 +15,11 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Each way to the native library, in a virtual machine of its own. */
+/** Checks each way to find the native library, in a virtual machine of its own. */
 class LoaderTest {
   @TempDir Path folder;
 
-  /** What the virtual machines run. */
+  /** The program that the virtual machines run. */
   public static final class Program {
     private Program() {}
 
@@ -45,7 +45,7 @@ class LoaderTest {
     return here(Library.class) + File.pathSeparator + here(LoaderTest.class);
   }
 
-  /** The classes without the natives. */
+  /** Returns the classes without the native libraries. */
   private String bareClasses() throws Exception {
     Path from = Path.of(here(Library.class));
     Path to = folder.resolve("bare");
@@ -118,7 +118,7 @@ class LoaderTest {
   @Test
   void aMissingDependencyIsNamed() throws Exception {
     Path natives = natives();
-    // The name of a library that it needs, changed to one that is not there.
+    // Replaces the name of a required library by the name of a missing one.
     Path core = natives.resolve("libsmdebug.so.1");
     byte[] content = Files.readAllBytes(core);
     int at = indexOf(content, "libc.so.6\0");

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 class LogTest {
   @TempDir Path folder;
 
-  /** Records where it cannot: the library's own thread says so. */
+  /** Records to a path that cannot be written, which the library's own thread logs. */
   private void fail(String run, System.Logger.Level level, LogSink sink) throws IOException {
     Path out = Files.createDirectories(folder.resolve(run));
     Files.writeString(out.resolve("events"), "takes the place of a folder");

@@ -2,16 +2,16 @@ package org.smdebug;
 
 import java.nio.file.Path;
 
-/** Trials for tests. */
+/** Creates trials for tests. */
 final class Runs {
   private Runs() {}
 
-  /** A hook that saves everything at every step. */
+  /** Returns a hook that saves everything at every step. */
   static Hook hook(Path folder) {
     return Hook.builder(folder.toString()).saveAll().saveConfig(SaveConfig.every(1)).build();
   }
 
-  /** A finished trial: at each step "w", four floats, and "gradient/w", which shrinks. */
+  /** Records a finished trial: at each step "w", four floats, and "gradient/w", which shrinks. */
   static Trial finished(Path folder, int steps) {
     try (Hook hook =
         Hook.builder(folder.toString())

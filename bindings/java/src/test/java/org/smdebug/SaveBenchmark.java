@@ -5,7 +5,7 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** What saving and reading cost, in nanoseconds a call: SaveBenchmark FOLDER. */
+/** Measures saving and reading, in nanoseconds per call: SaveBenchmark FOLDER. */
 final class SaveBenchmark {
   private static final int CALLS = 200_000;
   private static final int ROUNDS = 7;

@@ -47,10 +47,10 @@ class TrialTest {
       assertArrayEquals(new long[] {0, 1, 3}, trial.steps().toArray());
       assertArrayEquals(new long[] {0, 2}, trial.steps(Mode.TRAIN).toArray());
       assertEquals(List.of(Mode.TRAIN, Mode.EVAL), trial.modes());
-      assertEquals(new Trial.ModeStep(Mode.EVAL, 0), trial.modeStep(1));
+      assertEquals(new Trial.ModeStep(0, Mode.EVAL), trial.modeStep(1));
       assertNull(trial.modeStep(2));
-      assertEquals(3, trial.globalStep(Mode.TRAIN, 2));
-      assertEquals(-1, trial.globalStep(Mode.TRAIN, 1));
+      assertEquals(3, trial.globalStep(2, Mode.TRAIN));
+      assertEquals(-1, trial.globalStep(1, Mode.TRAIN));
       assertEquals(StepState.AVAILABLE, trial.stepState(3, Mode.GLOBAL));
       assertEquals(StepState.UNAVAILABLE, trial.stepState(2, Mode.GLOBAL));
       assertTrue(trial.hasEnded());
@@ -68,7 +68,7 @@ class TrialTest {
       assertEquals("Tensor(w)", tensor.toString());
       assertEquals("w", tensor.originalName());
       assertArrayEquals(new long[] {0, 1, 3}, tensor.steps().toArray());
-      assertArrayEquals(new long[] {1, 3}, tensor.previousSteps(3, 2, Mode.GLOBAL).toArray());
+      assertArrayEquals(new long[] {1, 3}, tensor.previousSteps(3, Mode.GLOBAL, 2).toArray());
       assertEquals(List.of("worker_0"), tensor.workers(0, Mode.EVAL));
       assertArrayEquals(new long[] {1, 2}, tensor.shape(0));
       assertEquals(List.of("min", "abs_mean"), tensor.reductions(0, Mode.GLOBAL, null));

@@ -59,7 +59,7 @@ class ValueTest {
     assertArrayEquals(new long[] {4294967295L}, saved(DType.UINT32, "ffffffff").toLongArray());
   }
 
-  /** Which arrays each type converts to without loss: float, double, int, long, boolean. */
+  /** The arrays to which each type converts exactly: float, double, int, long, boolean. */
   private static final Map<DType, String> CONVERSIONS = new EnumMap<>(DType.class);
 
   static {
@@ -150,7 +150,7 @@ class ValueTest {
       System.gc();
       Thread.sleep(20);
     }
-    // Would be taken and overwritten, were it free.
+    // If the memory were free, this would take and overwrite it.
     saved(DType.FLOAT64, "00".repeat(4 * size)).close();
     assertEquals(1, first);
     for (int i = 0; i < view.limit(); ++i) {

@@ -2,7 +2,7 @@ package org.smdebug.raw;
 
 import java.nio.ByteBuffer;
 
-/** Functions of the JNI library that are written by hand; see src/main/native. */
+/** Declares the JNI functions that are written by hand; see src/main/native. */
 public final class Native {
   static {
     NativeLibrary.load();
@@ -10,26 +10,26 @@ public final class Native {
 
   private Native() {}
 
-  /** The text of an smd_text, which is freed. */
+  /** Returns the text of an smd_text and frees it. */
   public static native byte[] takeText(long text);
 
-  /** The texts of an smd_strings, which is freed. */
+  /** Returns the texts of an smd_strings and frees it. */
   public static native byte[][] takeStrings(long strings);
 
-  /** The numbers of an smd_steps, which is freed. */
-  public static native long[] takeSteps(long steps);
+  /** Returns the numbers of an smd_integers and frees it. */
+  public static native long[] takeIntegers(long integers);
 
-  /** The size of each dimension of an smd_value. */
+  /** Returns the size of each dimension of an smd_value. */
   public static native long[] valueShape(long value);
 
-  /** The elements of an smd_value where they lie; null if there are none. */
+  /** Returns the elements of an smd_value in place, or null if there are none. */
   public static native ByteBuffer valueBuffer(long value);
 
   /**
    * Saves `count` elements of a Java array, from `first` on.
    *
-   * @param kind the letter that JNI has for the array's elements, as F for float
-   * @param isStepOpen whether a tensor that is not wanted may be passed over at once
+   * @param kind the JNI type letter of the array's elements, such as F for float
+   * @param isStepOpen true if an unselected tensor may be skipped immediately
    */
   public static native void saveArray(
       long hook,
@@ -55,7 +55,7 @@ public final class Native {
       ByteBuffer buffer,
       int first);
 
-  /** Saves texts, of `totalBytes` with a NUL behind each. */
+  /** Saves texts; `totalBytes` is their size with a NUL after each. */
   public static native void saveStrings(
       long hook,
       int target,
@@ -65,9 +65,9 @@ public final class Native {
       byte[][] elements,
       long totalBytes);
 
-  /** Takes log lines, on any thread, in UTF-8. Must not throw. */
+  /** Receives log lines, on any thread, in UTF-8. Must not throw. */
   public interface LogReceiver {
-    /** Takes a line. */
+    /** Receives a line. */
     void log(int level, byte[] line);
   }
 

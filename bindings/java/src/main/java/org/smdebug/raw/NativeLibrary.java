@@ -6,7 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
 
-/** Loads the shared libraries: from a folder that is given, the jar, or where the system looks. */
+/** Loads the shared libraries from a given folder, the jar, or the system's search path. */
 final class NativeLibrary {
   private static final String PROPERTY = "smdebug.native.path";
   private static final String CORE = "libsmdebug.so.1";
@@ -17,7 +17,7 @@ final class NativeLibrary {
 
   private NativeLibrary() {}
 
-  /** Loads them, once; an UnsatisfiedLinkError says what is missing and what to do. */
+  /** Loads the libraries once; an UnsatisfiedLinkError says what is missing and what to do. */
   static void load() {
     synchronized (LOCK) {
       if (isLoaded) {
@@ -81,21 +81,21 @@ final class NativeLibrary {
     }
   }
 
-  /** Loads what the jar holds; null, or why there is nothing to load. */
+  /** Loads the libraries from the jar; returns null, or why it has none. */
   private static String loadFromJar() {
     String resources = "/native/" + platform() + "/";
     if (NativeLibrary.class.getResource(resources + JNI) == null) {
       return "the jar has no " + resources.substring(1) + JNI;
     }
     try {
-      // Private to this user.
+      // The folder is private to this user.
       Path folder = Files.createTempDirectory("smdebug-");
       try {
         extract(resources, CORE, folder);
         extract(resources, JNI, folder);
         loadFrom(folder);
       } finally {
-        // What is loaded needs no name any more.
+        // Loaded libraries no longer need a file name.
         Files.deleteIfExists(folder.resolve(CORE));
         Files.deleteIfExists(folder.resolve(JNI));
         Files.deleteIfExists(folder);

@@ -6,16 +6,16 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
-/** Texts, as they are in C and as they are in Java. */
+/** Converts texts between C and Java. */
 public final class Text {
   private Text() {}
 
   /**
-   * The UTF-8 of a text.
+   * Encodes a text as UTF-8.
    *
    * @param text the text; null stays null
    * @return its bytes, without a NUL
-   * @throws IllegalArgumentException if it holds a NUL, or half of a surrogate pair
+   * @throws IllegalArgumentException if the text holds a NUL or half of a surrogate pair
    */
   public static byte[] utf8(String text) {
     if (text == null) {
@@ -48,7 +48,7 @@ public final class Text {
   }
 
   /**
-   * The text of UTF-8. What is none becomes U+FFFD.
+   * Decodes UTF-8. Invalid bytes become U+FFFD.
    *
    * @param utf8 the bytes; null stays null
    * @return the text

@@ -12,22 +12,22 @@ import org.smdebug.Rule;
 import org.smdebug.Tensor;
 import org.smdebug.Trial;
 
-/** Trains two networks, records both, and finds out which of them is ill: Main [FOLDER]. */
+/** Trains two networks, records both, and finds the faulty one: Main [FOLDER]. */
 public final class Main {
   private Main() {}
 
-  /** Holds at a step whose loss is hardly less than that of guessing among three kinds. */
+  /** Holds at a step whose loss is hardly less than that of a guess among three kinds. */
   private static final Rule LEARNS_NOTHING =
       (trial, step) -> step >= 100 && loss(trial, step) > 0.9 * Math.log(3);
 
   /**
    * Runs the example.
    *
-   * @param arguments the folder for the trials; without it a temporary one
+   * @param arguments the folder for the trials; if empty, a temporary folder
    * @throws IOException if a file cannot be read or written
    */
   public static void main(String[] arguments) throws IOException {
-    // Everything that DJL needs is in jars.
+    // All that DJL needs is in jars.
     System.setProperty("ai.djl.offline", "true");
     Path folder = arguments.length > 0 ? Path.of(arguments[0]) : Files.createTempDirectory("iris-");
     report("sound", Training.sound(folder.resolve("sound")), folder.resolve("sound"));
@@ -42,15 +42,15 @@ public final class Main {
     try (Trial trial = Trial.open(folder.toString());
         BuiltinRule vanishing = new BuiltinRule("VanishingGradient")) {
       System.out.println("  loss              " + curve(trial));
-      System.out.println("  LearnsNothing     " + verdict(trial.findings(LEARNS_NOTHING)));
-      System.out.println("  VanishingGradient " + verdict(trial.findings(vanishing)));
+      System.out.println("  LearnsNothing     " + finding(trial.findings(LEARNS_NOTHING)));
+      System.out.println("  VanishingGradient " + finding(trial.findings(vanishing)));
       if (!vanishing.lastFinding().isEmpty()) {
         System.out.println("    " + vanishing.lastFinding());
       }
     }
   }
 
-  /** The loss at some steps. */
+  /** Returns the loss at some steps. */
   private static String curve(Trial trial) {
     StringBuilder curve = new StringBuilder();
     trial
@@ -65,7 +65,7 @@ public final class Main {
     return loss.reduce(step, Reduction.MEAN);
   }
 
-  private static String verdict(LongStream findings) {
+  private static String finding(LongStream findings) {
     OptionalLong first = findings.findFirst();
     return first.isPresent() ? "found at step " + first.getAsLong() : "finds nothing";
   }

@@ -40,7 +40,7 @@ final class Training {
     this.weightDeviation = weightDeviation;
   }
 
-  /** One hidden layer. */
+  /** Creates a network with one hidden layer. */
   static Training sound(Path folder) {
     Training training = new Training(folder, 0.5f);
     training.layers.add(Linear.builder().setUnits(16).build()).add(Activation::tanh);
@@ -48,7 +48,7 @@ final class Training {
     return training;
   }
 
-  /** Many sigmoids that start from weights too small for them: hardly any gradient gets through. */
+  /** Creates many sigmoid layers with initial weights so small that almost no gradient passes. */
   static Training ill(Path folder) {
     Training training = new Training(folder, 0.1f);
     for (int i = 0; i < 6; ++i) {
@@ -58,7 +58,7 @@ final class Training {
     return training;
   }
 
-  /** The share of flowers whose kind the network tells in the end. */
+  /** Returns the fraction of flowers whose kind the trained network recognizes. */
   float run() throws IOException {
     Engine.getInstance().setRandomSeed(SEED);
     try (Model model = Model.newInstance("iris");
@@ -77,9 +77,7 @@ final class Training {
         Iris iris = Iris.read(trainer.getManager());
         trainer.initialize(new Shape(1, 4));
         for (int step = 0; step < STEPS; ++step) {
-          hook.beginStep(Mode.TRAIN);
-          learn(trainer, iris, hook);
-          hook.endStep();
+          hook.step(Mode.TRAIN, number -> learn(trainer, iris, hook));
         }
         NDArray told = trainer.evaluate(new NDList(iris.measures())).singletonOrThrow().argMax(1);
         return told.toType(DataType.FLOAT32, false)
@@ -106,7 +104,7 @@ final class Training {
     trainer.step();
   }
 
-  /** DJL's buffer is direct: its elements are not copied on their way into the hook. */
+  /** DJL's buffer is direct, so its elements reach the hook without a copy. */
   private static void record(Hook hook, String name, NDArray array) {
     if (hook.wants(name)) {
       hook.save(name, DType.FLOAT32, array.toByteBuffer(), array.getShape().getShape());

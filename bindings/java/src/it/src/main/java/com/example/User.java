@@ -3,6 +3,7 @@ package com.example;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.smdebug.Hook;
+import org.smdebug.Mode;
 import org.smdebug.SaveConfig;
 import org.smdebug.Trial;
 import org.smdebug.Value;
@@ -15,9 +16,7 @@ public final class User {
     Path run = Files.createTempDirectory("user-").resolve("run");
     try (Hook hook =
         Hook.builder(run.toString()).saveAll().saveConfig(SaveConfig.every(1)).build()) {
-      hook.beginStep();
-      hook.save("w", new float[] {1, 2, 3});
-      hook.endStep();
+      hook.step(Mode.TRAIN, step -> hook.save("w", new float[] {1, 2, 3}));
     }
     try (Trial trial = Trial.open(run.toString());
         Value value = trial.tensor("w").value(0)) {

@@ -1,0 +1,253 @@
+package smdebug
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"math"
+
+	"github.com/libsmdebug/libsmdebug/bindings/go/internal/raw"
+)
+
+// Profile says which defaults the parameters of built-in rules have.
+type Profile string
+
+// The profiles.
+const (
+	ProfileAWS        Profile = "aws"        // as the training service documents them; also ""
+	ProfileCalibrated Profile = "calibrated" // ours, which rarely report anything on a healthy run
+)
+
+// RuleSet is several built-in rules that evaluate a job together: a trial, or a running job
+// by [Hook.Attach].  The rules share what they read, and evaluate each step once.  A rule set
+// belongs to the first trial or hook of which it evaluates a step.
+type RuleSet struct {
+	handle *handle[raw.Smd_rule_set]
+}
+
+// NewRuleSet makes an empty rule set.
+func NewRuleSet(profile Profile) (*RuleSet, error) {
+	if err := requireABI(); err != nil {
+		return nil, err
+	}
+	if err := checkText("profile", string(profile)); err != nil {
+		return nil, err
+	}
+	if profile == "" {
+		profile = ProfileAWS
+	}
+	made, err := ruleSetSlot.out(func(out raw.Smd_rule_set) raw.Smd_error {
+		return raw.Smd_rule_set_new(string(profile), out)
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &RuleSet{newHandle("rule set", made, raw.Smd_rule_set_free)}
+	closeWhenForgotten(r, r.handle)
+	return r, nil
+}
+
+// Close frees the rule set; a hook that it is attached to keeps its rules.  It always
+// returns nil.
+func (r *RuleSet) Close() error {
+	r.handle.close()
+	return nil
+}
+
+// Add adds a rule, before the first step is evaluated.  [BuiltinRules] lists the rules and
+// their parameters; parameters that are not given have their defaults.  The action is what
+// the rule's findings recommend.
+func (r *RuleSet) Add(rule string, parameters map[string]string, action Action) error {
+	if err := checkText("rule", rule); err != nil {
+		return err
+	}
+	given, err := parametersToJSON(rule, parameters)
+	if err != nil {
+		return err
+	}
+	handle, err := r.handle.acquire()
+	if err != nil {
+		return err
+	}
+	defer r.handle.release()
+	return take(raw.Smd_rule_set_add(handle, rule, given, int(action)))
+}
+
+// SetSaveConfig evaluates only the steps that the config selects, as if the job had saved no
+// others; other steps cost a job no more than its hook does.  Every step of a mode that the
+// config does not hold is evaluated.  It is set before the first step is evaluated.
+func (r *RuleSet) SetSaveConfig(config SaveConfig) error {
+	handle, err := r.handle.acquire()
+	if err != nil {
+		return err
+	}
+	defer r.handle.release()
+	saves, err := config.toRaw()
+	if err != nil {
+		return err
+	}
+	defer raw.Smd_save_config_free(saves)
+	return take(raw.Smd_rule_set_set_save_config(handle, saves))
+}
+
+// StepRange is the global steps First <= s < End; End 0: all from First on.
+type StepRange struct {
+	First, End int64
+}
+
+func (s StepRange) has(step int64) bool {
+	return step >= s.First && (s.End == 0 || step < s.End)
+}
+
+// Evaluate evaluates the known steps of a trial that were not evaluated yet.  Rules also
+// observe earlier steps, without reporting them.  It returns the findings so far also with an
+// error; ctx is checked between steps.
+func (r *RuleSet) Evaluate(ctx context.Context, trial *Trial, steps StepRange) ([]Finding, error) {
+	known, err := trial.Steps(Global)
+	if err != nil {
+		return nil, err
+	}
+	var findings []Finding
+	for _, step := range known {
+		if !steps.has(step) {
+			continue
+		}
+		found, err := r.evaluate(ctx, trial, step)
+		findings = append(findings, found...)
+		if err != nil {
+			return findings, err
+		}
+	}
+	return findings, nil
+}
+
+// Follow is Evaluate of a job that may still be recording: it yields each finding as it is
+// made, waits for steps, and ends with the job.  An error, also that of ctx, comes last.  A
+// loop that breaks misses the other findings of its step.
+//
+//	for finding, err := range rules.Follow(ctx, trial, smdebug.StepRange{}) {
+//		if err != nil { return err }
+//		fmt.Println(finding)
+//	}
+func (r *RuleSet) Follow(ctx context.Context, trial *Trial, steps StepRange) iter.Seq2[Finding, error] {
+	return func(yield func(Finding, error) bool) {
+		for step, err := range trial.follow(ctx, Global, steps.First, steps.End) {
+			var found []Finding
+			if err == nil {
+				found, err = r.evaluate(ctx, trial, step)
+			}
+			for _, finding := range found {
+				if !yield(finding, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(Finding{}, err)
+				return
+			}
+		}
+	}
+}
+
+func (r *RuleSet) evaluate(ctx context.Context, trial *Trial, step int64) ([]Finding, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("smdebug: evaluating step %d: %w", step, err)
+	}
+	set, err := r.handle.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer r.handle.release()
+	evaluated, err := trial.handle.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer trial.handle.release()
+	return outFindings(func(out raw.Smd_findings) raw.Smd_error {
+		return raw.Smd_rule_set_evaluate(set, evaluated, step, endAfter(step), 0, out)
+	})
+}
+
+// endAfter is the end of a range whose last step is `step`.
+func endAfter(step int64) int64 {
+	if step == math.MaxInt64 {
+		return -1
+	}
+	return step + 1
+}
+
+// Results returns the summary of each rule, in the order in which they were added.
+func (r *RuleSet) Results() ([]RuleResult, error) {
+	handle, err := r.handle.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer r.handle.release()
+	list, err := ruleResultsSlot.out(func(out raw.Smd_rule_results) raw.Smd_error {
+		return raw.Smd_rule_set_results(handle, out)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var results []RuleResult
+	for _, from := range raw.TakeResults(list) {
+		results = append(results, toResult(from))
+	}
+	return results, nil
+}
+
+// Reset forgets the trial and all results, and keeps the rules.  A rule set that is attached
+// to a hook cannot be reset.
+func (r *RuleSet) Reset() error {
+	handle, err := r.handle.acquire()
+	if err != nil {
+		return err
+	}
+	defer r.handle.release()
+	return take(raw.Smd_rule_set_reset(handle))
+}
+
+// RuleInfo describes a built-in rule.
+type RuleInfo struct {
+	Name       string
+	Summary    string
+	Parameters []RuleParameter
+}
+
+// RuleParameter describes a parameter of a built-in rule: its defaults in the two
+// profiles, and what it means.
+type RuleParameter struct {
+	Name       string
+	AWS        string
+	Calibrated string
+	Meaning    string
+}
+
+// BuiltinRules returns all rules of the library, and their parameters.
+func BuiltinRules() ([]RuleInfo, error) {
+	if err := requireABI(); err != nil {
+		return nil, err
+	}
+	var rules []RuleInfo
+	for _, from := range raw.BuiltinRules() {
+		info := RuleInfo{Name: from.Name, Summary: from.Summary}
+		for _, each := range from.Parameters {
+			info.Parameters = append(info.Parameters, RuleParameter(each))
+		}
+		rules = append(rules, info)
+	}
+	return rules, nil
+}
+
+// parametersToJSON is "" where there are none.
+func parametersToJSON(rule string, parameters map[string]string) (string, error) {
+	if len(parameters) == 0 {
+		return "", nil
+	}
+	text, err := json.Marshal(parameters)
+	if err != nil {
+		return "", invalidArgument("the parameters of " + rule + ": " + err.Error())
+	}
+	return string(text), nil
+}

@@ -1,0 +1,199 @@
+/* Rule sets: findings and results as Python objects, and rules written in Python. */
+#include <string.h>
+
+#include "native.h"
+
+/* ---- lists -------------------------------------------------------------------- */
+
+/* Returns None for NaN. */
+static PyObject *Number(double number) {
+  if (number != number) Py_RETURN_NONE;
+  return PyFloat_FromDouble(number);
+}
+
+static PyObject *Text(const char *text) {
+  return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+}
+
+/* Returns the fields in the order of smdebug.core.finding.Finding. */
+static PyObject *FindingToTuple(const smd_finding *finding) {
+  return Py_BuildValue("(NNNNNLiLiNN)", Text(finding->rule), Text(finding->check),
+                       Text(finding->tensor), Text(finding->worker), Text(finding->message),
+                       (long long)finding->step, (int)finding->mode, (long long)finding->mode_step,
+                       (int)finding->action, Number(finding->value), Number(finding->limit));
+}
+
+/* Converts the list, and frees it. */
+static PyObject *FindingsToList(smd_findings *findings) {
+  const size_t count = smd_findings_count(findings);
+  PyObject *list = PyList_New((Py_ssize_t)count);
+  for (size_t i = 0; list != NULL && i < count; ++i) {
+    PyObject *tuple = FindingToTuple(smd_findings_get(findings, i));
+    if (tuple == NULL || PyList_SetItem(list, (Py_ssize_t)i, tuple) < 0) Py_CLEAR(list);
+  }
+  smd_findings_free(findings);
+  return list;
+}
+
+static PyObject *ResultToTuple(const smd_rule_result *result) {
+  PyObject *first = result->first == NULL ? Py_NewRef(Py_None) : FindingToTuple(result->first);
+  if (first == NULL) return NULL;
+  return Py_BuildValue("(NiLNN)", Text(result->rule), (int)result->status,
+                       (long long)result->finding_count, Text(result->message), first);
+}
+
+/* take_findings(hook) -> list of tuples */
+PyObject *SmdTakeFindings(PyObject *Py_UNUSED(module), PyObject *handle) {
+  smd_hook *hook = SmdNativePointer(handle, SMD_NATIVE_HOOK);
+  smd_findings *findings = NULL;
+  smd_error *error;
+  if (hook == NULL) return NULL;
+  error = smd_hook_take_findings(hook, &findings);
+  return error != NULL ? SmdNativeRaise(error) : FindingsToList(findings);
+}
+
+/* rule_results(set) -> list of tuples */
+PyObject *SmdRuleResults(PyObject *Py_UNUSED(module), PyObject *handle) {
+  smd_rule_set *set = SmdNativePointer(handle, SMD_NATIVE_RULE_SET);
+  smd_rule_results *results = NULL;
+  PyObject *list;
+  smd_error *error;
+  if (set == NULL) return NULL;
+  error = smd_rule_set_results(set, &results);
+  if (error != NULL) return SmdNativeRaise(error);
+  list = PyList_New((Py_ssize_t)smd_rule_results_count(results));
+  for (size_t i = 0; list != NULL && i < smd_rule_results_count(results); ++i) {
+    PyObject *tuple = ResultToTuple(smd_rule_results_get(results, i));
+    if (tuple == NULL || PyList_SetItem(list, (Py_ssize_t)i, tuple) < 0) Py_CLEAR(list);
+  }
+  smd_rule_results_free(results);
+  return list;
+}
+
+static PyObject *ParametersOf(const smd_rule_info *info) {
+  PyObject *list = PyList_New((Py_ssize_t)info->parameter_count);
+  for (size_t i = 0; list != NULL && i < info->parameter_count; ++i) {
+    const smd_rule_parameter *each = info->parameters[i];
+    PyObject *tuple =
+        Py_BuildValue("(ssss)", each->name, each->aws, each->calibrated, each->meaning);
+    if (tuple == NULL || PyList_SetItem(list, (Py_ssize_t)i, tuple) < 0) Py_CLEAR(list);
+  }
+  return list;
+}
+
+/* builtin_rules() -> list of (name, summary, list of (name, aws, calibrated, meaning)) */
+PyObject *SmdBuiltinRules(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused)) {
+  const size_t count = smd_builtin_rule_count();
+  PyObject *list = PyList_New((Py_ssize_t)count);
+  for (size_t i = 0; list != NULL && i < count; ++i) {
+    const smd_rule_info *info = smd_builtin_rule(i);
+    PyObject *parameters = ParametersOf(info);
+    PyObject *tuple =
+        parameters == NULL ? NULL : Py_BuildValue("(ssN)", info->name, info->summary, parameters);
+    if (tuple == NULL || PyList_SetItem(list, (Py_ssize_t)i, tuple) < 0) Py_CLEAR(list);
+  }
+  return list;
+}
+
+/* evaluate(set, trial, first, end, flags) -> (list of tuples, exception or None) */
+PyObject *SmdEvaluate(PyObject *Py_UNUSED(module), PyObject *args) {
+  PyObject *handles[2];
+  PyObject *list;
+  PyObject *exception;
+  long long first;
+  long long end;
+  unsigned int flags;
+  smd_rule_set *set;
+  smd_trial *trial;
+  smd_findings *findings = NULL;
+  smd_error *error;
+  if (!PyArg_ParseTuple(args, "OOLLI:evaluate", &handles[0], &handles[1], &first, &end, &flags)) {
+    return NULL;
+  }
+  set = SmdNativePointer(handles[0], SMD_NATIVE_RULE_SET);
+  trial = set == NULL ? NULL : SmdNativePointer(handles[1], SMD_NATIVE_TRIAL);
+  if (trial == NULL) return NULL;
+  Py_BEGIN_ALLOW_THREADS
+  error = smd_rule_set_evaluate(set, trial, first, end, flags, &findings);
+  Py_END_ALLOW_THREADS
+  list = FindingsToList(findings);
+  exception = error == NULL ? Py_NewRef(Py_None) : SmdNativeException(error);
+  if (list == NULL || exception == NULL) {
+    Py_XDECREF(list);
+    Py_XDECREF(exception);
+    return NULL;
+  }
+  return Py_BuildValue("(NN)", list, exception);
+}
+
+/* ---- rules written in Python ---------------------------------------------------- */
+
+/* Adds (tensor, message) to the findings.  Returns -1 with an exception set. */
+static int AddFinding(smd_findings *findings, PyObject *item) {
+  smd_finding finding = SMD_FINDING_INIT;
+  smd_error *error;
+  if (!PyArg_ParseTuple(item, "ss", &finding.tensor, &finding.message)) return -1;
+  error = smd_findings_add(findings, &finding);
+  if (error == NULL) return 0;
+  SmdNativeRaise(error);
+  return -1;
+}
+
+/* `answer` is None to skip the step, or (findings, whether the rule has finished).  Anything
+ * else means that the rule failed. */
+static int32_t TakeAnswer(PyObject *answer, smd_findings *findings, smd_error **error) {
+  PyObject *list;
+  int has_finished;
+  if (answer == Py_None) {
+    *error = smd_error_new(SMD_VALUE_UNAVAILABLE, "data that the rule needs is missing");
+    return -1;
+  }
+  if (!PyTuple_Check(answer)) return -1;
+  if (!PyArg_ParseTuple(answer, "O!p", &PyList_Type, &list, &has_finished)) return -1;
+  for (Py_ssize_t i = 0; i < PyList_Size(list); ++i) {
+    if (AddFinding(findings, PyList_GetItem(list, i)) < 0) return -1;
+  }
+  return has_finished ? SMD_RULE_FINISHED : SMD_RULE_CONTINUE;
+}
+
+static int32_t Invoke(void *self, smd_trial *trial, int64_t step, smd_findings *findings,
+                      smd_error **error) {
+  const PyGILState_STATE state = PyGILState_Ensure();
+  PyObject *answer = PyObject_CallFunction(self, "L", (long long)step);
+  int32_t result = -1;
+  (void)trial;
+  if (answer != NULL) result = TakeAnswer(answer, findings, error);
+  Py_XDECREF(answer);
+  /* The function keeps its own exceptions; see RuleSet. */
+  if (PyErr_Occurred()) PyErr_WriteUnraisable(self);
+  PyGILState_Release(state);
+  return result;
+}
+
+static void Destroy(void *self) {
+  PyGILState_STATE state;
+  /* During interpreter shutdown, the process frees the memory. */
+  if (!Py_IsInitialized()) return;
+  state = PyGILState_Ensure();
+  Py_DECREF((PyObject *)self);
+  PyGILState_Release(state);
+}
+
+/* add_function(set, name, function, action); function(step) returns what TakeAnswer() expects */
+PyObject *SmdAddFunction(PyObject *Py_UNUSED(module), PyObject *args) {
+  smd_rule_ops ops = SMD_RULE_OPS_INIT;
+  PyObject *handle;
+  PyObject *function;
+  const char *name;
+  int action;
+  smd_rule_set *set;
+  smd_error *error;
+  if (!PyArg_ParseTuple(args, "OsOi:add_function", &handle, &name, &function, &action)) return NULL;
+  set = SmdNativePointer(handle, SMD_NATIVE_RULE_SET);
+  if (set == NULL) return NULL;
+  ops.invoke = Invoke;
+  ops.destroy = Destroy;
+  error = smd_rule_set_add_function(set, name, &ops, Py_NewRef(function), action);
+  if (error != NULL) return SmdNativeRaise(error);
+  Py_RETURN_NONE;
+}

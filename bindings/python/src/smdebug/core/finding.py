@@ -1,0 +1,125 @@
+"""What rules report about a job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+from typing import Any, List, Optional
+
+from smdebug import _raw
+from smdebug.core.modes import ModeKeys
+
+__all__ = ["Action", "Finding", "RuleResult", "RuleStatus", "finding_of", "rule_results"]
+
+
+class Action(IntEnum):
+    """What a finding recommends."""
+
+    CONTINUE = 0
+    WARN = 1
+    STOP = 2
+
+
+class RuleStatus(Enum):
+    """What a rule reports about all steps that it has evaluated."""
+
+    PASSED = 0
+    HAS_FINDINGS = 1
+    NO_TENSORS = 2
+    NOT_ENOUGH_DATA = 3
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a rule found at one step.
+
+    Attributes
+    ----------
+    rule : str
+        The rule's name.
+    check : str
+        Which of the rule's checks it was; "" for rules with one.
+    tensor, worker : str
+        The culprit, and the worker that recorded it, or "".
+    message : str
+        All that in one sentence.
+    step : int
+        The global step.
+    mode : ModeKeys
+        The step's mode.
+    mode_step : int
+        Its number in that mode.
+    action : Action
+        What the finding recommends.
+    value, limit : float or None
+        What was measured, and the limit that it passed.
+    """
+
+    rule: str
+    check: str
+    tensor: str
+    worker: str
+    message: str
+    step: int
+    mode: ModeKeys
+    mode_step: int
+    action: Action
+    value: Optional[float]
+    limit: Optional[float]
+
+    def __str__(self) -> str:
+        return f"{self.rule} at step {self.step}: {self.message}"
+
+
+@dataclass(frozen=True)
+class RuleResult:
+    """The summary of one rule.
+
+    Attributes
+    ----------
+    rule : str
+        The rule's name.
+    status : RuleStatus
+        Whether it passed, and if not, why.
+    finding_count : int
+        How many findings it has.
+    message : str
+        The first finding, or why there is none.
+    first : Finding or None
+        The first finding.
+    """
+
+    rule: str
+    status: RuleStatus
+    finding_count: int
+    message: str
+    first: Optional[Finding]
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.message}"
+
+
+def finding_of(raw: Any) -> Finding:
+    """The finding of a tuple that the native module returns."""
+    rule, check, tensor, worker, message, step, mode, mode_step, action, value, limit = raw
+    return Finding(
+        rule=rule,
+        check=check,
+        tensor=tensor,
+        worker=worker,
+        message=message,
+        step=step,
+        mode=ModeKeys(mode),
+        mode_step=mode_step,
+        action=Action(action),
+        value=value,
+        limit=limit,
+    )
+
+
+def rule_results(handle: Any) -> List[RuleResult]:
+    """The results of the rule set with this handle."""
+    return [
+        RuleResult(rule, RuleStatus(status), count, message, first and finding_of(first))
+        for rule, status, count, message, first in _raw.rule_results(handle)
+    ]

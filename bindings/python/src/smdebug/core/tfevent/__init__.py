@@ -1,0 +1,1 @@
+"""Facts of the format of event files."""

@@ -1,0 +1,277 @@
+"""Rules that evaluate a job together."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Callable, Iterator, List, Mapping, Optional, Tuple, Union
+
+from smdebug import _raw
+from smdebug._handles import RuleSetHandle, check, out, text
+from smdebug.core.finding import Action, Finding, RuleResult, finding_of, rule_results
+from smdebug.core.save_config import SaveConfig, SaveSettings
+from smdebug.exceptions import (
+    RuleEvaluationConditionMet,
+    ShapeUnavailableForStep,
+    SMDebugTypeError,
+    SMDebugValueError,
+    StepUnavailable,
+    TensorUnavailable,
+    TensorUnavailableForStep,
+)
+from smdebug.rules.following import new_steps
+from smdebug.rules.rule import Rule
+from smdebug.trials.trial import Trial
+
+__all__ = ["RuleInfo", "RuleParameter", "RuleSet", "builtin_rules"]
+
+# How many steps one call evaluates: Python handles its signals between calls.
+_AT_ONCE = 64
+
+_LAST_STEP = 2**63 - 1
+
+_MISSING = (ShapeUnavailableForStep, StepUnavailable, TensorUnavailable, TensorUnavailableForStep)
+
+# What a function returns: nothing or False, True, or the finding's message.
+RuleFunction = Callable[[Trial, int], Union[None, bool, str]]
+
+_Answer = Optional[Tuple[List[Tuple[str, str]], bool]]
+
+
+@dataclass(frozen=True)
+class RuleParameter:
+    """A parameter of a built-in rule; a default of "" means none."""
+
+    name: str
+    aws: str
+    calibrated: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class RuleInfo:
+    """A built-in rule, with a sentence that says when it finds something."""
+
+    name: str
+    summary: str
+    parameters: Tuple[RuleParameter, ...]
+
+
+def builtin_rules() -> List[RuleInfo]:
+    """Returns all built-in rules."""
+    return [
+        RuleInfo(name, summary, tuple(RuleParameter(*each) for each in parameters))
+        for name, summary, parameters in _raw.builtin_rules()
+    ]
+
+
+class RuleSet:
+    """Rules that evaluate a stored trial, or a job from within.
+
+    Built-in rules share what they read.  Rules written in Python take part in evaluating a
+    trial; a rule set with one cannot be attached to a hook.  A rule set belongs to the first
+    trial or hook of which it evaluates a step.
+
+    Parameters
+    ----------
+    profile : str
+        Which defaults parameters have: "aws", as the training service documents them, or
+        "calibrated", which rarely report anything on a healthy run.
+    save_config : SaveConfig, SaveConfigMode or dict, optional
+        Which steps are evaluated, as if the job had saved no others.  Without it, or for a
+        mode that a dict leaves out, every step.  Other steps cost a job next to nothing.
+
+    Raises
+    ------
+    SMDebugValueError
+        If the profile is unknown.
+
+    Examples
+    --------
+    >>> rules = RuleSet("calibrated").add("VanishingGradient").add("ExplodingTensor")
+    >>> for finding in rules.evaluate(trial):
+    ...     print(finding)
+    """
+
+    def __init__(self, profile: str = "aws", save_config: SaveSettings = None) -> None:
+        self._handle = RuleSetHandle(
+            out("rule_set", _raw.smd_rule_set_new, text(profile, "profile"))
+        )
+        if save_config is not None:
+            settings = SaveConfig.parse(save_config)
+            check(_raw.smd_rule_set_set_save_config(self._handle, settings._handle()))
+        self._last = -1  # of the steps that were evaluated
+        self._calls = _Calls()
+
+    def add(
+        self,
+        rule: Union[str, Rule, RuleFunction],
+        parameters: Optional[Mapping[str, object]] = None,
+        action: Union[Action, str] = Action.WARN,
+        name: Optional[str] = None,
+    ) -> RuleSet:
+        """Adds a rule.
+
+        Parameters
+        ----------
+        rule : str, Rule or callable
+            The name of a built-in rule (`builtin_rules` lists them); a rule written in
+            Python; or a function of a trial and a global step, which returns True or a
+            message where it finds something.
+        parameters : mapping of str to str, number or bool, optional
+            Parameters of a built-in rule; the others have their defaults.
+        action : Action or str
+            What its findings recommend: "continue", "warn" or "stop".
+        name : str, optional
+            The name in findings of a rule written in Python; by default that of its class
+            or function.
+
+        Returns
+        -------
+        RuleSet
+            This one.
+
+        Raises
+        ------
+        SMDebugValueError
+            If the rule or a parameter is unknown, or the value of a parameter is bad.
+        SMDebugRuntimeError
+            If a step was evaluated.
+        """
+        number = int(_action(action))
+        if isinstance(rule, str):
+            given = json.dumps({key: str(value) for key, value in (parameters or {}).items()})
+            check(_raw.smd_rule_set_add(self._handle, text(rule, "rule"), given, number))
+            return self
+        if parameters:
+            raise SMDebugTypeError("only built-in rules take parameters here")
+        if isinstance(rule, Rule):
+            call, known = self._calls.of_rule(rule), rule.rule_name
+        elif callable(rule):
+            call, known = self._calls.of_function(rule), getattr(rule, "__name__", "function")
+        else:
+            raise SMDebugTypeError(f"expected a rule, not a {type(rule).__name__}")
+        _raw.add_function(self._handle, text(name or known), call, number)
+        return self
+
+    def evaluate(
+        self,
+        trial: Trial,
+        start_step: int = 0,
+        end_step: Optional[int] = None,
+        wait: bool = True,
+    ) -> Iterator[Finding]:
+        """Evaluates the steps of a trial that were not evaluated yet, one after the other.
+
+        Parameters
+        ----------
+        trial : Trial
+            The trial.
+        start_step : int
+            The first global step to report on; built-in rules also observe earlier ones.
+        end_step : int, optional
+            The step to stop before.
+        wait : bool
+            Whether to continue until the job ends; else until the last known step.
+
+        Yields
+        ------
+        Finding
+            Each finding, as it is found.
+
+        Raises
+        ------
+        SMDebugRuntimeError
+            If the rule set belongs to another trial or to a hook.
+        """
+        if not isinstance(trial, Trial):
+            raise SMDebugTypeError(f"expected a Trial, not a {type(trial).__name__}")
+        yield from self._evaluate(trial, start_step, -1)  # fails for another trial
+        for steps in new_steps(trial, max(self._last, start_step - 1), end_step, wait):
+            for first in range(0, len(steps), _AT_ONCE):
+                last = steps[first : first + _AT_ONCE][-1]
+                yield from self._evaluate(trial, start_step, last)
+
+    def _evaluate(
+        self, trial: Trial, start_step: int, last_step: int, flags: int = 0
+    ) -> Iterator[Finding]:
+        """Evaluates the steps up to `last_step` that were not evaluated yet."""
+        end = -1 if last_step >= _LAST_STEP else last_step + 1
+        self._calls.begin(trial)
+        found, error = _raw.evaluate(self._handle, trial._handle, start_step, end, flags)
+        self._last = max(self._last, last_step)
+        yield from map(finding_of, found)
+        raised = self._calls.end()
+        if error is not None:
+            raise raised or error
+
+    def results(self) -> List[RuleResult]:
+        """Returns the summary of each rule, in the order in which they were added."""
+        return rule_results(self._handle)
+
+    def reset(self) -> None:
+        """Forgets the trial and all results; keeps the rules.
+
+        Raises
+        ------
+        SMDebugRuntimeError
+            If the rule set is attached to a hook.
+        """
+        check(_raw.smd_rule_set_reset(self._handle))
+        self._last = -1
+
+
+class _Calls:
+    """Calls rules written in Python, and keeps what they raise."""
+
+    def __init__(self) -> None:
+        self._trial: Optional[Trial] = None
+        self._raised: Optional[BaseException] = None
+
+    def begin(self, trial: Trial) -> None:
+        self._trial, self._raised = trial, None
+
+    def end(self) -> Optional[BaseException]:
+        raised, self._trial, self._raised = self._raised, None, None
+        return raised
+
+    def of_rule(self, rule: Rule) -> Callable[[int], Any]:
+        def ask(step: int) -> _Answer:
+            try:
+                rule.invoke(step)
+            except RuleEvaluationConditionMet as finding:
+                return [("", str(finding))], bool(finding.end_of_rule)
+            return [], False
+
+        return self._guarded(ask)
+
+    def of_function(self, function: RuleFunction) -> Callable[[int], Any]:
+        def ask(step: int) -> _Answer:
+            if self._trial is None:
+                return None
+            answer = function(self._trial, step)
+            if not answer:
+                return [], False
+            return [("", answer if isinstance(answer, str) else "the condition holds")], False
+
+        return self._guarded(ask)
+
+    def _guarded(self, ask: Callable[[int], _Answer]) -> Callable[[int], Any]:
+        def call(step: int) -> Any:
+            try:
+                return ask(step)
+            except _MISSING:
+                return None
+            except BaseException as error:  # raised again by RuleSet.evaluate()
+                self._raised = error
+                return False
+
+        return call
+
+
+def _action(action: Union[Action, str]) -> Action:
+    if isinstance(action, str):
+        if action.upper() not in Action.__members__:
+            raise SMDebugValueError(f"{action!r} is not 'continue', 'warn' or 'stop'")
+        return Action[action.upper()]
+    return Action(action)

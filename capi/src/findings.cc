@@ -1,0 +1,101 @@
+#include "guard.h"
+#include "smdebug/rule_set.h"
+
+using namespace smdebug;
+using namespace smdebug::capi;
+
+namespace {
+
+constexpr size_t kLargestStruct = 4096;
+
+smd_finding ViewOf(const rules::Finding &finding) {
+  smd_finding view = SMD_FINDING_INIT;
+  view.rule = finding.rule.c_str();
+  view.check = finding.check.c_str();
+  view.tensor = finding.tensor.c_str();
+  view.worker = finding.worker.c_str();
+  view.message = finding.message.c_str();
+  view.step = finding.place.step;
+  view.mode_step = finding.place.mode_step;
+  view.mode = static_cast<smd_mode>(finding.place.mode);
+  view.action = static_cast<smd_action>(finding.action);
+  view.value = finding.value;
+  view.limit = finding.limit;
+  return view;
+}
+
+Result<rules::Finding> FindingFromC(const smd_finding &finding) {
+  rules::Finding copy;
+  SMD_ASSIGN_OR_RETURN(copy.action, ActionFromC(finding.action));
+  copy.check = OptionalText(finding.check);
+  copy.tensor = OptionalText(finding.tensor);
+  copy.worker = OptionalText(finding.worker);
+  copy.message = OptionalText(finding.message);
+  copy.value = finding.value;
+  copy.limit = finding.limit;
+  return copy;
+}
+
+}  // namespace
+
+smd_findings::smd_findings(std::vector<rules::Finding> list) : items(std::move(list)) {
+  views.reserve(items.size());
+  for (const rules::Finding &finding : items) views.push_back(ViewOf(finding));
+}
+
+smd_rule_results::smd_rule_results(std::vector<rules::RuleResult> list) : items(std::move(list)) {
+  firsts.reserve(items.size());
+  views.reserve(items.size());
+  for (const rules::RuleResult &result : items) {
+    firsts.push_back(ViewOf(result.first));
+    views.push_back({sizeof(smd_rule_result), result.rule.c_str(),
+                     static_cast<smd_rule_status>(result.status), result.finding_count,
+                     result.message.c_str(), result.finding_count > 0 ? &firsts.back() : nullptr});
+  }
+}
+
+const char *smd_action_name(smd_action action) noexcept {
+  return rules::ActionName(static_cast<rules::Action>(action));
+}
+
+const char *smd_rule_status_name(smd_rule_status status) noexcept {
+  return rules::RuleStatusName(static_cast<rules::RuleStatus>(status));
+}
+
+size_t smd_findings_count(const smd_findings *findings) noexcept {
+  return findings == nullptr ? 0 : findings->views.size();
+}
+
+const smd_finding *smd_findings_get(const smd_findings *findings, size_t index) noexcept {
+  return index < smd_findings_count(findings) ? &findings->views[index] : nullptr;
+}
+
+smd_error *smd_findings_add(smd_findings *findings, const smd_finding *finding) noexcept {
+  return Guard([&]() -> Status {
+    SMD_RETURN_IF_ERROR(NotNull(findings, "findings"));
+    SMD_RETURN_IF_ERROR(NotNull(finding, "finding"));
+    const size_t size = finding->struct_size;
+    if (size < sizeof(smd_finding) || size > kLargestStruct) {
+      return InvalidArgument("finding->struct_size is wrong; begin with SMD_FINDING_INIT");
+    }
+    if (findings->open == nullptr) {
+      return WrongState("findings are added only to the list that a rule's function was passed");
+    }
+    SMD_ASSIGN_OR_RETURN(rules::Finding copy, FindingFromC(*finding));
+    findings->open->Add(std::move(copy));
+    return Status::Ok();
+  });
+}
+
+void smd_findings_free(smd_findings *findings) noexcept { delete findings; }
+
+size_t smd_rule_results_count(const smd_rule_results *results) noexcept {
+  return results == nullptr ? 0 : results->views.size();
+}
+
+const smd_rule_result *smd_rule_results_get(const smd_rule_results *results,
+                                            size_t index) noexcept {
+  return index < smd_rule_results_count(results) ? &results->views[index] : nullptr;
+}
+
+void smd_rule_results_free(smd_rule_results *results) noexcept { delete results; }

@@ -1,0 +1,202 @@
+#include "rules_html.h"
+
+#include <cmath>
+
+#include "compact.h"
+#include "html.h"
+#include "limits.h"
+#include "numbers.h"
+#include "sampling.h"
+#include "text.h"
+
+namespace smdebug::cli::report {
+namespace {
+
+std::string StepText(const Finding &finding) {
+  std::string text = std::to_string(finding.step);
+  if (finding.mode == Mode::kGlobal || finding.mode == Mode::kAny) return text;
+  return text + " (" + ModeName(finding.mode) + " " + std::to_string(finding.mode_step) + ")";
+}
+
+std::string NumberHtml(double number) { return std::isnan(number) ? "" : Short(number); }
+
+// Returns "2 rules found something, 15 nothing, 3 had no matching tensors, 1 not enough data."
+std::string CountsText(const RuleReport &report) {
+  size_t silent = 0;
+  size_t without_tensor = 0;
+  size_t without_data = 0;
+  for (const RuleResult &result : report.others) {
+    if (result.status == RuleStatus::kPassed) ++silent;
+    if (result.status == RuleStatus::kNoTensors) ++without_tensor;
+    if (result.status == RuleStatus::kNotEnoughData) ++without_data;
+  }
+  const size_t found = report.found.size();
+  std::vector<std::string> parts;
+  if (found > 0) parts.push_back(Count(found, "rule") + " found something");
+  parts.push_back(found > 0 ? std::to_string(silent) + " nothing"
+                            : Count(silent, "rule") + " found nothing");
+  if (without_tensor > 0) {
+    parts.push_back(std::to_string(without_tensor) + " had no matching tensors");
+  }
+  if (without_data > 0) parts.push_back(std::to_string(without_data) + " had not enough data");
+  if (!report.skipped.empty()) {
+    parts.push_back(std::to_string(report.skipped.size()) + " skipped");
+  }
+  return Join(parts, ", ");
+}
+
+bool WasEvaluated(const RuleReport &report) {
+  for (const RuleResult &result : report.others) {
+    if (result.status == RuleStatus::kPassed) return true;
+  }
+  return !report.found.empty();
+}
+
+std::string Box(const char *kind, const char *sign, const std::string &heading,
+                const std::string &sentence, const std::string &counts) {
+  return std::string("<div class=\"headline ") + kind +
+         "\"><span class=\"sign\" aria-hidden=\"true\">" + sign +
+         "</span><div><p class=\"culprit\">" + heading + "</p>" +
+         (sentence.empty() ? "" : "<p>" + sentence + "</p>") + "<p class=\"counts\">" + counts +
+         "</p></div></div>\n";
+}
+
+std::string Fact(const char *name, const std::string &html) {
+  if (html.empty()) return "";
+  return std::string("<div><dt>") + name + "</dt><dd>" + html + "</dd></div>";
+}
+
+std::string CodeHtml(const std::string &text) {
+  return text.empty() ? "" : "<code>" + Html(text) + "</code>";
+}
+
+std::string FactsOf(const Finding &finding) {
+  return "<dl class=\"facts\">" + Fact("Tensor", CodeHtml(finding.tensor)) +
+         Fact("Step", StepText(finding)) + Fact("Value", NumberHtml(finding.value)) +
+         Fact("Limit", NumberHtml(finding.limit)) + Fact("Check", Html(finding.check)) +
+         Fact("Worker", CodeHtml(finding.worker)) + "</dl>";
+}
+
+std::string FindingsTable(const RuleFindings &rule) {
+  std::string rows;
+  for (const Finding &finding : rule.findings) {
+    rows += "<tr><td class=\"number\">" + StepText(finding) + "</td><td>" +
+            CodeHtml(finding.tensor) + "</td><td class=\"number\">" + NumberHtml(finding.value) +
+            "</td><td class=\"number\">" + NumberHtml(finding.limit) + "</td><td>" +
+            Html(finding.worker) + "</td><td>" + Html(finding.message) + "</td></tr>\n";
+  }
+  const size_t shown = rule.findings.size();
+  const std::string summary = shown == rule.steps.size()
+                                  ? "All " + Count(rule.steps.size(), "finding")
+                                  : "The first " + std::to_string(shown) + " of " +
+                                        std::to_string(rule.steps.size()) + " findings";
+  return "<details><summary>" + summary +
+         "</summary><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Findings "
+         "of " +
+         Html(rule.rule) +
+         "\"><table><thead><tr><th>Step</th><th>Tensor</th><th>Value</th><th>Limit</th>"
+         "<th>Worker</th><th>What</th></tr></thead><tbody>\n" +
+         rows + "</tbody></table></div></details>";
+}
+
+std::string RuleHtml(const RuleFindings &rule, size_t number) {
+  const std::string id = std::to_string(number);
+  const Finding &first = rule.findings.front();
+  return "<article class=\"card finding\" id=\"finding-" + id + "\"><h3><span class=\"badge\">" +
+         id + "</span> " + Html(rule.rule) + " <span class=\"count\">" +
+         Count(rule.steps.size(), "finding") +
+         "</span></h3>\n<div class=\"sides\"><div><p class=\"message\">" + Html(first.message) +
+         "</p>\n" + FactsOf(first) + "<p class=\"note\">The rule: " + Html(rule.summary) +
+         ".</p>\n" + "</div><div class=\"culprit-curve\" data-rule=\"" +
+         std::to_string(number - 1) + "\"></div></div>\n" +
+         (rule.steps.size() > 1 ? FindingsTable(rule) : "") + "</article>\n";
+}
+
+struct ResultLook {
+  const char *kind;
+  const char *sign;
+  const char *words;
+};
+ResultLook LookOf(RuleStatus status) {
+  switch (status) {
+    case RuleStatus::kNoTensors: return {"idle", "–", "no tensors"};
+    case RuleStatus::kNotEnoughData: return {"idle", "…", "not enough data"};
+    default: return {"good", "✓", "passed"};
+  }
+}
+
+std::string ResultHtml(const RuleReport &report, const std::string &rule,
+                       const std::string &message, const ResultLook &look) {
+  const auto summary = report.summaries.find(rule);
+  const std::string about = summary == report.summaries.end() ? "" : summary->second;
+  const std::string name = rule + ": ";
+  const size_t begin = message.starts_with(name) ? name.size() : 0;
+  return std::string("<li><span class=\"status ") + look.kind + "\"><span aria-hidden=\"true\">" +
+         look.sign + "</span> " + look.words + "</span><b title=\"" + Html(about) + "\">" +
+         Html(rule) + "</b><span>" + Html(message.substr(begin)) + "</span></li>\n";
+}
+
+std::string ResultsHtml(const RuleReport &report) {
+  std::string rows;
+  for (const RuleResult &result : report.others) {
+    rows += ResultHtml(report, result.rule, result.message, LookOf(result.status));
+  }
+  for (const SkippedRule &rule : report.skipped) {
+    rows += ResultHtml(report, rule.name, rule.message, {"idle", "○", "skipped"});
+  }
+  if (rows.empty()) return "";
+  return "<div class=\"card\"><h3>" +
+         std::string(report.found.empty() ? "The rules" : "The other rules") +
+         "</h3>\n<ul class=\"results\">\n" + rows + "</ul></div>\n";
+}
+
+}  // namespace
+
+std::string HeadlineHtml(const RuleReport &report) {
+  const std::string counts = CountsText(report);
+  if (!report.found.empty()) {
+    const Finding &culprit = report.found.front().findings.front();
+    const std::string where =
+        culprit.tensor.empty() ? "" : " in <code>" + Html(culprit.tensor) + "</code>";
+    return Box("bad", "✕", Html(culprit.rule) + where + ", step " + std::to_string(culprit.step),
+               Html(culprit.message), counts);
+  }
+  if (WasEvaluated(report)) return Box("good", "✓", "No rule found anything", "", counts);
+  return Box("idle", "–", "Nothing could be evaluated", "", counts);
+}
+
+std::string TitleText(const RuleReport &report) {
+  if (report.found.empty()) return WasEvaluated(report) ? "✓" : "–";
+  return "✕ " + report.found.front().rule;
+}
+
+std::string RulesHtml(const RuleReport &report) {
+  std::string html;
+  for (size_t i = 0; i < report.found.size(); ++i) html += RuleHtml(report.found[i], i + 1);
+  return html + ResultsHtml(report);
+}
+
+void ToJson(const RuleReport &report, JsonWriter *json) {
+  json->BeginArray();
+  for (const RuleFindings &rule : report.found) {
+    json->BeginObject().Key("rule").Text(rule.rule);
+    json->Key("count").Whole(static_cast<int64_t>(rule.steps.size()));
+    std::vector<int64_t> steps;
+    for (const size_t place : EvenPlaces(rule.steps.size(), kMostPoints))
+      steps.push_back(rule.steps[place]);
+    AddWholes(steps, &json->Key("steps"));
+    json->Key("findings").BeginArray();
+    for (const Finding &finding : rule.findings) {
+      json->BeginObject().Key("step").Whole(finding.step).Key("tensor").Text(Brief(finding.tensor));
+      json->Key("worker").Text(Brief(finding.worker));
+      const bool has_limit = !std::isnan(finding.limit);
+      AddNumber(finding.value, &json->Key("value"));
+      AddNumber(has_limit ? MaybeNumber(finding.limit) : std::nullopt, &json->Key("limit"));
+      json->EndObject();
+    }
+    json->EndArray().EndObject();
+  }
+  json->EndArray();
+}
+
+}  // namespace smdebug::cli::report

@@ -1,0 +1,23 @@
+// The findings and results of rules, as HTML without scripts.
+#pragma once
+
+#include <string>
+
+#include "json_writer.h"
+#include "rule_report.h"
+
+namespace smdebug::cli::report {
+
+// Returns a summary box with the culprit, or the statement that there is none.
+std::string HeadlineHtml(const RuleReport &report);
+
+// Returns the summary in a few words, for the title of the window.
+std::string TitleText(const RuleReport &report);
+
+// Returns each rule with findings, then the others.
+std::string RulesHtml(const RuleReport &report);
+
+// Writes the data that scripts draw.
+void ToJson(const RuleReport &report, JsonWriter *json);
+
+}  // namespace smdebug::cli::report

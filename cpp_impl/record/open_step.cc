@@ -1,0 +1,143 @@
+#include "record/open_step.h"
+
+#include <new>
+#include <utility>
+
+#include "base/strings.h"
+#include "tensor/statistics.h"
+
+namespace smdebug::record {
+namespace {
+
+// The original's reader does not know uint64, so sums and products are saved as the
+// double nearest to them.
+tensor::Value ReadableByAll(tensor::Value value, tensor::ReductionKind kind) {
+  const bool is_total = kind == tensor::ReductionKind::kSum || kind == tensor::ReductionKind::kProd;
+  if (!is_total || value.dtype != tensor::DType::kUInt64) return value;
+  const auto element = *reinterpret_cast<const uint64_t *>(value.data.get());
+  return tensor::Value::Scalar(tensor::DType::kFloat64, static_cast<double>(element));
+}
+
+// Drops the step unless the record was completed: lack of memory may cut it short.
+class DropUnlessComplete {
+ public:
+  DropUnlessComplete(WriteQueue &queue, Step &step) : queue_(queue), step_(&step) {}
+  ~DropUnlessComplete() {
+    if (step_ != nullptr) queue_.Drop(*step_);
+  }
+  DropUnlessComplete(const DropUnlessComplete &) = delete;
+  DropUnlessComplete &operator=(const DropUnlessComplete &) = delete;
+  void Complete() { step_ = nullptr; }
+
+ private:
+  WriteQueue &queue_;
+  Step *step_;
+};
+
+}  // namespace
+
+OpenStep::OpenStep(const HookOptions &options, std::shared_ptr<storage::Store> tensorboard_store,
+                   WriteQueue &queue)
+    : options_(options),
+      tensorboard_store_(std::move(tensorboard_store)),
+      queue_(queue),
+      builder_([this](Batch batch) { return queue_.Push(step_, std::move(batch)); }) {}
+
+void OpenStep::Record(bool is_written) {
+  auto step = std::make_shared<Step>();
+  static_cast<StepPosition &>(*step) = *position_;
+  if (tensorboard_store_) tensorboard_.emplace(position_->mode, position_->global_step);
+  step_ = std::move(step);
+  is_written_ = is_written;
+}
+
+format::EventContext OpenStep::ContextAt(double wall_time) const {
+  return {position_->global_step, position_->mode, position_->mode_step, wall_time};
+}
+
+Status OpenStep::Save(std::string_view name, const tensor::View &view, const Wanted &wanted,
+                      Owner *owner) {
+  if (!is_written_ || step_->is_dropped) return Status::Ok();
+  DropUnlessComplete guard(queue_, *step_);
+  Status status = Write(name, view, wanted, owner);
+  guard.Complete();
+  return status;
+}
+
+Status OpenStep::SaveScalar(std::string_view name, const tensor::View &view, double timestamp) {
+  if (!is_written_ || step_->is_dropped) return Status::Ok();
+  DropUnlessComplete guard(queue_, *step_);
+  Status status = builder_.Add(name, view, ContextAt(timestamp));
+  if (tensorboard_) tensorboard_->AddScalar(name, view, timestamp);
+  guard.Complete();
+  return status;
+}
+
+Status OpenStep::Write(std::string_view name, const tensor::View &view, const Wanted &wanted,
+                       Owner *owner) {
+  if (wanted.shape) {
+    step_->shapes.push_back(
+        {std::string(name), std::string(name), {view.shape.begin(), view.shape.end()}});
+  }
+  SMD_RETURN_IF_ERROR(WriteReductions(name, view, wanted));
+  if (tensorboard_) ShowInTensorboard(name, view, wanted);
+  if (!wanted.raw) return Status::Ok();
+  return builder_.Add(name, view, ContextAt(options_.clock->WallSeconds()), owner);
+}
+
+Status OpenStep::WriteReductions(std::string_view name, const tensor::View &view,
+                                 const Wanted &wanted) {
+  if (wanted.reductions.empty()) return Status::Ok();
+  tensor::Reducer reducer(view);
+  const format::EventContext context = ContextAt(options_.clock->WallSeconds());
+  constexpr int64_t kShape[] = {1};
+  for (const tensor::Reduction reduction : wanted.reductions) {
+    auto computed = reducer.Compute(reduction);
+    if (!computed.IsOk()) {
+      options_.logger.Debug(StrCat("'", name, "': ", tensor::ReductionName(reduction),
+                                   " is not saved: ", computed.GetStatus().Message()));
+      continue;
+    }
+    const tensor::Value value = ReadableByAll(*std::move(computed), reduction.kind);
+    const tensor::View saved{value.data.get(), kShape, {}, value.dtype};
+    const std::string saved_name =
+        tensor::ReductionTensorName(reduction, name, options_.keeps_output_numbers);
+    SMD_RETURN_IF_ERROR(builder_.Add(saved_name, saved, context));
+  }
+  return Status::Ok();
+}
+
+void OpenStep::ShowInTensorboard(std::string_view name, const tensor::View &view,
+                                 const Wanted &wanted) {
+  const double now = options_.clock->WallSeconds();
+  if (wanted.scalar) tensorboard_->AddScalar(name, view, now);
+  if (wanted.histogram != nullptr) {
+    tensorboard_->AddHistogram(wanted.histogram->Name(), name, view, now);
+  }
+}
+
+Status OpenStep::Seal() {
+  DropUnlessComplete guard(queue_, *step_);
+  Status sealed = queue_.Seal(step_, builder_.TakeRest());
+  guard.Complete();
+  PutSummary();
+  return sealed;
+}
+
+// The step is sealed: lack of memory for this must not drop it.
+void OpenStep::PutSummary() try {
+  if (step_->is_dropped || !tensorboard_ || tensorboard_->IsEmpty()) return;
+  queue_.PutOptionalFile(tensorboard_store_, tensorboard_->FileName(), tensorboard_->Take());
+} catch (const std::bad_alloc &) {
+  return;
+}
+
+void OpenStep::End() noexcept {
+  builder_.Clear();
+  tensorboard_.reset();
+  step_.reset();
+  position_.reset();
+  is_written_ = false;
+}
+
+}  // namespace smdebug::record

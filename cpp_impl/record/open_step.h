@@ -1,0 +1,87 @@
+// The step that is being filled.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "base/result.h"
+#include "format/event_writer.h"
+#include "record/batch.h"
+#include "record/hook_options.h"
+#include "record/owner.h"
+#include "record/step_builder.h"
+#include "record/step_plan.h"
+#include "record/tensorboard_step.h"
+#include "record/write_queue.h"
+#include "storage/store.h"
+#include "tensor/view.h"
+
+namespace smdebug::record {
+
+// One object for all steps of a hook, one after the other: none is open, one is open, or one is
+// open and records.
+//
+// Thread safety: one thread at a time.  Save(), SaveScalar() and Seal() may wait for room in the
+// queue.
+//
+// Invariants:
+//   1. step_ is set while the open step records; then position_ is set too.
+//   2. A record reaches the queue whole, or the step is dropped: one that is cut short would
+//      shift all that follow it.
+//   3. When no step records, the builder is empty.
+class OpenStep {
+ public:
+  // `options` and `queue` must outlive it; `tensorboard_store` may be NULL.
+  OpenStep(const HookOptions &options, std::shared_ptr<storage::Store> tensorboard_store,
+           WriteQueue &queue);
+
+  bool IsOpen() const { return position_.has_value(); }
+  bool Records() const { return step_ != nullptr; }
+  // Whether what is saved is written: not in a dry run, nor in a process without the claim.
+  bool IsWritten() const { return is_written_; }
+  bool IsDropped() const { return step_ != nullptr && step_->is_dropped; }
+  // Only while a step is open.
+  const StepPosition &Position() const { return *position_; }
+  // As the queue knows it; NULL if the step does not record.
+  const std::shared_ptr<Step> &ToQueue() const { return step_; }
+
+  void Begin(const StepPosition &position) { position_ = position; }
+  // From now on tensors are recorded.
+  void Record(bool is_written);
+
+  // Borrows large elements from `owner`, if that is given.
+  Status Save(std::string_view name, const tensor::View &view, const Wanted &wanted, Owner *owner);
+  Status SaveScalar(std::string_view name, const tensor::View &view, double timestamp);
+
+  // Adds the last records, and lets the queue commit the step's files.
+  Status Seal();
+  // Drops the step, as one that lacks a tensor.  Needs no memory, as the two below.
+  void Drop() {
+    if (step_) queue_.Drop(*step_);
+  }
+  // Drops a step that its caller does not want recorded.
+  void Discard() {
+    if (step_) queue_.Discard(*step_);
+  }
+  // No step is open any more.
+  void End() noexcept;
+
+ private:
+  format::EventContext ContextAt(double wall_time) const;
+  Status Write(std::string_view name, const tensor::View &view, const Wanted &wanted, Owner *owner);
+  Status WriteReductions(std::string_view name, const tensor::View &view, const Wanted &wanted);
+  void ShowInTensorboard(std::string_view name, const tensor::View &view, const Wanted &wanted);
+  void PutSummary();
+
+  const HookOptions &options_;
+  const std::shared_ptr<storage::Store> tensorboard_store_;
+  WriteQueue &queue_;
+  StepBuilder builder_;  // kept over steps for its memory
+  std::optional<StepPosition> position_;
+  std::shared_ptr<Step> step_;
+  std::optional<TensorboardStep> tensorboard_;
+  bool is_written_ = false;
+};
+
+}  // namespace smdebug::record

@@ -1,0 +1,109 @@
+#include "record/out_dir.h"
+
+#include <new>
+#include <utility>
+
+#include "base/strings.h"
+#include "format/paths.h"
+
+namespace smdebug::record {
+namespace {
+
+// Whether a hook of this worker gives its files such a name.
+bool IsFileOf(const std::string &worker, std::string_view name) {
+  if (const auto file = format::ParseStepFileName(name)) {
+    return format::WorkerToFile(file->worker) == worker &&
+           (name == format::EventFileName(file->step, worker) ||
+            name == format::OtherEventFileName(file->step, worker) ||
+            name == format::IndexFileName(file->step, worker));
+  }
+  return name == format::CollectionsFileName(worker);
+}
+
+}  // namespace
+
+Result<bool> OutDir::Acquire() {
+  if (is_lost_) return false;
+  if (is_acquired_) return true;
+  if (!is_shared_) {
+    SMD_ASSIGN_OR_RETURN(std::unique_ptr<storage::Claim> claim,
+                         store_->Acquire(std::string(format::kClaimFile)));
+    if (!claim) return false;
+    const MutexLock lock(claim_mutex_);
+    claim_ = std::move(claim);
+  }
+  is_acquired_ = true;
+  return true;
+}
+
+void OutDir::Release() {
+  std::unique_ptr<storage::Claim> claim;
+  const MutexLock lock(claim_mutex_);
+  claim.swap(claim_);
+  is_acquired_ = false;
+}
+
+void OutDir::Sweep() noexcept try {
+  const MutexLock lock(mutex_);
+  // Without the claim, another process may be writing these files.
+  if (!is_acquired_ || std::exchange(is_swept_, true)) return;
+  const auto is_ours = [this](std::string_view name) { return IsFileOf(worker_, name); };
+  for (const std::string_view folder : {"events", "index", "collections"}) {
+    const Status swept = store_->RemoveLeftovers(std::string(folder), is_ours);
+    if (!swept.IsOk()) return;  // leftovers take room and do no other harm
+  }
+} catch (const std::bad_alloc &) {
+  return;
+}
+
+Status OutDir::Put(const std::string &name, const std::string &text, bool is_durable) {
+  if (is_lost_) return Status::Ok();
+  SMD_RETURN_IF_ERROR(store_->WriteText(name, text, is_durable));
+  if (name != format::CollectionsFileName(worker_)) return Status::Ok();
+  const MutexLock lock(mutex_);
+  collections_ = text;
+  const auto identity = store_->IdentityOf(name);
+  identity_ = identity.IsOk() ? *identity : std::nullopt;
+  return Status::Ok();
+}
+
+Status OutDir::CheckStep(int64_t step, const std::string &event_file) {
+  if (!is_lost_) {
+    SMD_ASSIGN_OR_RETURN(const auto events, store_->IdentityOf(event_file));
+    if (events) return Status::Ok();
+  }
+  return {Code::kIo, StrCat("step ", step, " is not recorded: its event file in ",
+                            store_->Location(), " was removed before the step was complete")};
+}
+
+Status OutDir::Check(bool is_durable) {
+  const MutexLock lock(mutex_);
+  if (!identity_) return Status::Ok();
+  SMD_ASSIGN_OR_RETURN(const std::optional<storage::FileIdentity> now,
+                       store_->IdentityOf(format::CollectionsFileName(worker_)));
+  return now == identity_ ? Status::Ok() : Recover(is_durable);
+}
+
+Status OutDir::Recover(bool is_durable) {
+  const std::string what =
+      StrCat(store_->Location(),
+             ": the folder, or files in it, were removed, renamed or replaced while the job "
+             "recorded into it; steps recorded before are no longer there");
+  const auto failed = [&](std::string_view then) {
+    return Status(Code::kIo, StrCat(what, then)).With("path", store_->Location());
+  };
+  Release();  // first, for the claim's file may still be ours
+  SMD_ASSIGN_OR_RETURN(const bool is_ours, Acquire());
+  if (!is_ours) {
+    is_lost_ = true;
+    return failed(
+        ". Another process records there now, so recording stops; give each job an out_dir of its "
+        "own");
+  }
+  const std::string name = format::CollectionsFileName(worker_);
+  SMD_RETURN_IF_ERROR(store_->WriteText(name, collections_, is_durable));
+  SMD_ASSIGN_OR_RETURN(identity_, store_->IdentityOf(name));
+  return failed(". Recording continues there; leave out_dir alone until the job has ended");
+}
+
+}  // namespace smdebug::record

@@ -1,0 +1,60 @@
+// The hook's own standing in the trial's folder: the claim, and whether the folder is still the
+// one that was recorded into.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/mutex.h"
+#include "base/result.h"
+#include "storage/store.h"
+
+namespace smdebug::record {
+
+// Acquire(), Release() and IsLost() are safe from any thread and wait for no other call; the rest
+// is for the writer's threads.
+class OutDir {
+ public:
+  // `worker` in its file form.  `is_shared`: several workers record here, and none claims it.
+  OutDir(std::shared_ptr<storage::Store> store, std::string worker, bool is_shared)
+      : store_(std::move(store)), worker_(std::move(worker)), is_shared_(is_shared) {}
+
+  // Returns true if this process may record: it holds the claim, or needs none.
+  Result<bool> Acquire() SMD_EXCLUDES(claim_mutex_);
+  // Gives the claim up.
+  void Release() SMD_EXCLUDES(claim_mutex_);
+  // Whether the folder was replaced by one that another process records into.
+  bool IsLost() const { return is_lost_; }
+
+  // Removes what this worker left unfinished when it was killed in an earlier run.  To be
+  // called before a writer's first file; later calls do nothing.
+  void Sweep() noexcept SMD_EXCLUDES(mutex_);
+
+  // Writes a small file, unless IsLost(), and remembers the worker's collections.
+  Status Put(const std::string &name, const std::string &text, bool is_durable)
+      SMD_EXCLUDES(mutex_);
+  // Fails with IO unless the step's event file is there: a step is there as a whole or not at all.
+  Status CheckStep(int64_t step, const std::string &event_file);
+  // Checks that the folder still holds that file.  If it was removed, renamed or replaced,
+  // claims what is there now, writes the file again, and fails with IO once.
+  Status Check(bool is_durable) SMD_EXCLUDES(mutex_);
+
+ private:
+  Status Recover(bool is_durable) SMD_REQUIRES(mutex_);
+
+  const std::shared_ptr<storage::Store> store_;
+  const std::string worker_;
+  const bool is_shared_;
+  std::atomic<bool> is_acquired_{false};
+  std::atomic<bool> is_lost_{false};
+  Mutex claim_mutex_;  // never held while files are touched
+  std::unique_ptr<storage::Claim> claim_ SMD_GUARDED_BY(claim_mutex_);
+  Mutex mutex_;
+  bool is_swept_ SMD_GUARDED_BY(mutex_) = false;
+  std::string collections_ SMD_GUARDED_BY(mutex_);                        // the text last written
+  std::optional<storage::FileIdentity> identity_ SMD_GUARDED_BY(mutex_);  // of the collections file
+};
+
+}  // namespace smdebug::record

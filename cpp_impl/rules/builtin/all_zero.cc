@@ -1,0 +1,94 @@
+// Finds tensors that are mostly or entirely zero.
+#include "base/strings.h"
+#include "rules/builtin/builtin_rules.h"
+#include "rules/support/culprits.h"
+#include "rules/support/named_tensors.h"
+#include "rules/support/tensor_names.h"
+#include "rules/support/tensor_states.h"
+#include "rules/support/words.h"
+
+namespace smdebug::rules {
+namespace {
+
+// A reduction in this list is 0 if and only if all elements are 0.
+constexpr tensor::Reduction kZeroWithElements[] = {
+    {tensor::ReductionKind::kMax, true}, {tensor::ReductionKind::kL1},
+    {tensor::ReductionKind::kL2},        {tensor::ReductionKind::kMean, true},
+    {tensor::ReductionKind::kSum, true},
+};
+
+class AllZero final : public Rule {
+ public:
+  AllZero(Selector selector, double threshold, int64_t patience)
+      : Rule("AllZero"),
+        selector_(std::move(selector)),
+        threshold_(threshold),
+        patience_(patience) {}
+
+  bool Wants(std::string_view tensor, const Membership &membership) const override {
+    return selector_.Matches(tensor, membership);
+  }
+
+  void Observe(const Sample &sample, Findings &) override {
+    const std::optional<double> zeros = ShareOfZeros(sample);
+    if (!zeros) return;
+    NoteEvaluated();
+    int64_t &steps = steps_.Of(sample);
+    steps = *zeros >= threshold_ ? steps + 1 : 0;
+    if (steps == 0 || steps < patience_) return;
+    culprits_.Offer(sample, {*zeros, *zeros, threshold_}, [&] {
+      return StrCat(Shortest(*zeros), " % of '", sample.Tensor(), "' are zero; the limit is ",
+                    Shortest(threshold_), " %");
+    });
+  }
+
+  void EndStep(Findings &findings) override { culprits_.Report(findings); }
+
+  std::string Missing() const override { return "tensors with elements"; }
+
+ private:
+  // Returns the percentage of zeros, or nothing if it is unknown.
+  std::optional<double> ShareOfZeros(const Sample &sample) const {
+    if (const tensor::Statistics *statistics = sample.GetStatistics()) {
+      if (statistics->count == 0) return std::nullopt;
+      return 100 * static_cast<double>(statistics->zero_count) /
+             static_cast<double>(statistics->count);
+    }
+    for (const tensor::Reduction reduction : kZeroWithElements) {
+      const std::optional<double> saved = sample.Reduce(reduction);
+      if (!saved) continue;
+      if (*saved == 0) return 100;
+      // The reduction shows that some elements are not 0, but not how many.
+      return threshold_ == 100 ? std::optional<double>(0) : std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  const Selector selector_;
+  const double threshold_;
+  const int64_t patience_;
+  TensorStates<int64_t> steps_;  // consecutive steps so far
+  Culprits culprits_;
+};
+
+constexpr ParameterSpec kParameters[] = {
+    {"collection_names", "", "weights", kCollectionNamesMeaning},
+    {"tensor_regex", "", kModelInputs, kTensorRegexMeaning},
+    {"threshold", "100", "100", "the least zeros of a tensor to be found, in percent"},
+    {"patience", "1", "3", "for how many steps in a row"},
+    kSample,
+};
+
+Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
+  SMD_ASSIGN_OR_RETURN(const double threshold, parameters.Number("threshold", 0, 100));
+  SMD_ASSIGN_OR_RETURN(const int64_t patience, parameters.Whole("patience", 1, 1'000'000));
+  SMD_ASSIGN_OR_RETURN(Selector selector, RequiredTensors(parameters));
+  return std::unique_ptr<Rule>(std::make_unique<AllZero>(std::move(selector), threshold, patience));
+}
+
+}  // namespace
+
+const RuleSpec kAllZero = {"AllZero", "a tensor is all zeros, or more than the threshold's part",
+                           kParameters, Make};
+
+}  // namespace smdebug::rules

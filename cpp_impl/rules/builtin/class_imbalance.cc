@@ -1,0 +1,206 @@
+// Finds rare classes and classes that the model misses.
+#include <algorithm>
+#include <map>
+
+#include "base/strings.h"
+#include "rules/builtin/builtin_rules.h"
+#include "rules/support/classified.h"
+#include "rules/support/tensor_states.h"
+#include "rules/support/words.h"
+
+namespace smdebug::rules {
+namespace {
+
+// Labels with more distinct values than this are not classes.
+constexpr size_t kMostClasses = 10'000;
+
+struct Limits {
+  double imbalance;
+  double misprediction;
+  int64_t samples;
+  int64_t samples_of_class;
+  std::optional<int64_t> num_classes;
+  std::optional<double> max_error;
+  int64_t patience;
+};
+
+// Counts how often a class was the label and how often it was mispredicted.
+struct Class {
+  int64_t labels = 0;     // since the start
+  int64_t predicted = 0;  // labels with a prediction, since the last evaluation
+  int64_t mispredicted = 0;
+};
+
+struct Counts {
+  std::map<int64_t, Class> classes;
+  int64_t labels = 0;
+  int64_t recent_labels = 0;
+  int64_t mispredictions = 0;  // consecutive evaluations
+  bool has_too_many = false;
+};
+
+class ClassImbalance final : public Rule {
+ public:
+  ClassImbalance(Classified classified, const Limits &limits)
+      : Rule("ClassImbalance"), classified_(std::move(classified)), limits_(limits) {}
+
+  bool Wants(std::string_view tensor, const Membership &membership) const override {
+    return classified_.Ask(tensor, membership);
+  }
+
+  void Observe(const Sample &sample, Findings &) override { classified_.Add(sample); }
+
+  void EndStep(Findings &findings) override {
+    for (const Classified::Pair &pair : classified_.Take()) {
+      Counts &counts = counts_.Of(StrCat(ModeName(findings.Place().mode), " ", pair.labels.worker),
+                                  pair.labels.tensor);
+      Count(pair, &counts);
+      if (counts.has_too_many || counts.recent_labels < limits_.samples) continue;
+      if (counts.labels < limits_.samples_of_class * static_cast<int64_t>(counts.classes.size())) {
+        continue;
+      }
+      NoteEvaluated();
+      EvaluateImbalance(pair, counts, findings);
+      EvaluateMisprediction(pair, counts, findings);
+      Forget(&counts);
+    }
+  }
+
+  std::string Missing() const override {
+    return StrCat(limits_.samples, " labels that are classes");
+  }
+
+ private:
+  static void Count(const Classified::Pair &pair, Counts *counts) {
+    const std::vector<int64_t> &labels = pair.labels.classes;
+    const std::vector<int64_t> &predictions = pair.predictions.classes;
+    for (size_t i = 0; i < labels.size() && !counts->has_too_many; ++i) {
+      if (labels[i] < 0) continue;
+      Class &entry = counts->classes[labels[i]];
+      counts->has_too_many = counts->classes.size() > kMostClasses;
+      ++entry.labels;
+      ++counts->labels;
+      ++counts->recent_labels;
+      if (predictions.empty()) continue;
+      ++entry.predicted;
+      if (predictions[i] != labels[i]) ++entry.mispredicted;
+    }
+  }
+
+  static void Forget(Counts *counts) {
+    counts->recent_labels = 0;
+    for (auto &[label, entry] : counts->classes) {
+      entry.predicted = entry.mispredicted = 0;
+    }
+  }
+
+  void EvaluateImbalance(const Classified::Pair &pair, const Counts &counts,
+                         Findings &findings) const {
+    const auto by_labels = [](const auto &a, const auto &b) {
+      return a.second.labels < b.second.labels;
+    };
+    const auto [fewest, most] =
+        std::minmax_element(counts.classes.begin(), counts.classes.end(), by_labels);
+    const bool has_unseen =
+        limits_.num_classes && static_cast<int64_t>(counts.classes.size()) < *limits_.num_classes;
+    const double least = has_unseen ? 0 : static_cast<double>(fewest->second.labels);
+    const double ratio = static_cast<double>(most->second.labels) / least;
+    if (!(ratio > limits_.imbalance)) return;
+    Finding finding;
+    finding.worker = pair.labels.worker;
+    finding.tensor = pair.labels.tensor;
+    finding.check = "imbalance";
+    finding.value = ratio;
+    finding.limit = limits_.imbalance;
+    finding.message = StrCat(
+        "the labels '", pair.labels.tensor, "' hold class ", most->first, " ", most->second.labels,
+        " times and ",
+        has_unseen ? std::string("another class never")
+                   : StrCat("class ", fewest->first, " ", fewest->second.labels, " times"),
+        ": a ratio of ", Shortest(ratio), ", above the limit of ", Shortest(limits_.imbalance));
+    findings.Add(std::move(finding));
+  }
+
+  void EvaluateMisprediction(const Classified::Pair &pair, Counts &counts,
+                             Findings &findings) const {
+    int64_t predicted = 0;
+    int64_t mispredicted = 0;
+    int64_t worst = -1;
+    double most = -1;
+    for (const auto &[label, entry] : counts.classes) {
+      predicted += entry.predicted;
+      mispredicted += entry.mispredicted;
+      if (entry.predicted == 0) continue;
+      const double error =
+          static_cast<double>(entry.mispredicted) / static_cast<double>(entry.predicted);
+      if (error > most) {
+        most = error;
+        worst = label;
+      }
+    }
+    const double of_all = static_cast<double>(mispredicted) / static_cast<double>(predicted);
+    const bool has_learned = !limits_.max_error || of_all <= *limits_.max_error;
+    const bool is_found = most > limits_.misprediction && has_learned;
+    counts.mispredictions = is_found ? counts.mispredictions + 1 : 0;
+    if (!is_found || counts.mispredictions < limits_.patience) return;
+    Finding finding;
+    finding.worker = pair.predictions.worker;
+    finding.tensor = pair.predictions.tensor;
+    finding.check = "misprediction";
+    finding.value = most;
+    finding.limit = limits_.misprediction;
+    finding.message =
+        StrCat("the predictions '", pair.predictions.tensor, "' take ", Shortest(100 * most),
+               " % of class ", worst, " for another, above the limit of ",
+               Shortest(100 * limits_.misprediction), " %");
+    findings.Add(std::move(finding));
+  }
+
+  mutable Classified classified_;
+  const Limits limits_;
+  TensorStates<Counts> counts_;  // by mode and worker
+};
+
+constexpr ParameterSpec kParameters[] = {
+    {"threshold_imbalance", "10", "10",
+     "how many times as often as the rarest class the most frequent one may be"},
+    {"threshold_misprediction", "0.7", "0.7", "which part of a class may be taken for another"},
+    {"samples", "500", "500", "how many labels are counted before they are evaluated"},
+    {"argmax", "False", "False",
+     "whether predictions are scores, one a class, of which the largest counts"},
+    {"labels_regex", R"(.*labels|(CrossEntropy|NLL)Loss\w*_input_1$)",
+     R"(.*labels|(CrossEntropy|NLL)Loss\w*_input_1$)", "what is found in the names of labels"},
+    {"predictions_regex", R"(.*predictions|(CrossEntropy|NLL)Loss\w*_input_0$)",
+     R"(.*predictions|(CrossEntropy|NLL)Loss\w*_input_0$)",
+     "what is found in the names of predictions"},
+    {"num_classes", "None", "None", "how many classes there are; None: those that were seen"},
+    {"samples_of_class", "0", "20", "how many labels a class must have on average"},
+    {"max_error", "None", "0.5",
+     "classes count as not found only while no larger part of all is taken for another"},
+    {"patience", "1", "4", "how many times in a row, after as many samples, a class is not found"},
+};
+
+Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
+  Limits limits{};
+  SMD_ASSIGN_OR_RETURN(limits.imbalance, parameters.Positive("threshold_imbalance"));
+  SMD_ASSIGN_OR_RETURN(limits.misprediction, parameters.Number("threshold_misprediction", 0, 1));
+  SMD_ASSIGN_OR_RETURN(limits.samples, parameters.Whole("samples", 1, int64_t{1} << 53));
+  SMD_ASSIGN_OR_RETURN(limits.samples_of_class, parameters.Whole("samples_of_class", 0, 1'000'000));
+  SMD_ASSIGN_OR_RETURN(limits.num_classes, parameters.OptionalWhole("num_classes", 2));
+  SMD_ASSIGN_OR_RETURN(limits.patience, parameters.Whole("patience", 1, 1'000'000));
+  SMD_ASSIGN_OR_RETURN(limits.max_error, parameters.OptionalNumber("max_error"));
+  SMD_ASSIGN_OR_RETURN(const bool argmax, parameters.Switch("argmax"));
+  SMD_ASSIGN_OR_RETURN(Selector labels, Selector::Make({}, {parameters.Text("labels_regex")}));
+  SMD_ASSIGN_OR_RETURN(Selector predictions,
+                       Selector::Make({}, {parameters.Text("predictions_regex")}));
+  return std::unique_ptr<Rule>(std::make_unique<ClassImbalance>(
+      Classified(std::move(labels), std::move(predictions), argmax), limits));
+}
+
+}  // namespace
+
+const RuleSpec kClassImbalance = {
+    "ClassImbalance", "some classes are much rarer than others, or the model does not find them",
+    kParameters, Make};
+
+}  // namespace smdebug::rules

@@ -1,0 +1,74 @@
+// Finds rectified units whose output is always zero.
+#include "base/strings.h"
+#include "rules/builtin/builtin_rules.h"
+#include "rules/support/culprits.h"
+#include "rules/support/named_tensors.h"
+#include "rules/support/neuron_activity.h"
+#include "rules/support/tensor_names.h"
+#include "rules/support/words.h"
+
+namespace smdebug::rules {
+namespace {
+
+constexpr ActiveRange kPositive = {0, kNoNumber};
+
+class DeadRelu final : public Rule {
+ public:
+  DeadRelu(Selector selector, const ActivityOptions &options)
+      : Rule("DeadRelu"), selector_(std::move(selector)), activity_(options) {}
+
+  bool Wants(std::string_view tensor, const Membership &membership) const override {
+    return selector_.Matches(tensor, membership);
+  }
+
+  void Observe(const Sample &sample, Findings &) override {
+    const std::optional<double> dead = activity_.InactiveShare(sample, kPositive);
+    if (!dead) return;
+    NoteEvaluated();
+    const ActivityOptions &options = activity_.Options();
+    if (!(*dead > options.threshold_layer)) return;
+    culprits_.Offer(sample, {*dead, *dead, options.threshold_layer}, [&] {
+      return StrCat(Shortest(*dead), " % of the neurons of '", sample.Tensor(),
+                    "' are dead: positive in less than ", Shortest(options.threshold_inactivity),
+                    " % of the samples");
+    });
+  }
+
+  void EndStep(Findings &findings) override { culprits_.Report(findings); }
+
+  std::string Missing() const override { return "outputs of rectified units with their elements"; }
+
+ private:
+  const Selector selector_;
+  NeuronActivity activity_;
+  Culprits culprits_;
+};
+
+constexpr ParameterSpec kParameters[] = {
+    {"tensor_regex", kReluOutputs, kReluOutputs,
+     "expressions found in the names of outputs of rectified units, separated by commas; the "
+     "default knows MXNet's, PyTorch's and Keras's names and adds the collection relu_output"},
+    {"threshold_inactivity", "1.0", "1.0", kInactivityMeaning},
+    kThresholdLayer,
+    kWindow,
+    kLeastSamples,
+    kUnit,
+    kChannelAxis,
+    kActivitySample,
+};
+
+Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
+  SMD_ASSIGN_OR_RETURN(const ActivityOptions options, ActivityOptions::From(parameters));
+  SMD_ASSIGN_OR_RETURN(Selector selector,
+                       TensorsByRole(parameters, "tensor_regex", {"relu_output"}));
+  return std::unique_ptr<Rule>(std::make_unique<DeadRelu>(std::move(selector), options));
+}
+
+}  // namespace
+
+const RuleSpec kDeadRelu = {"DeadRelu",
+                            "more neurons of a rectified layer than the threshold are never "
+                            "positive",
+                            kParameters, Make};
+
+}  // namespace smdebug::rules

@@ -1,0 +1,203 @@
+// Finds tensors that hold NaN or infinity, or grow towards it.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/strings.h"
+#include "rules/builtin/builtin_rules.h"
+#include "rules/support/culprits.h"
+#include "rules/support/named_tensors.h"
+#include "rules/support/tensor_states.h"
+#include "rules/support/words.h"
+
+namespace smdebug::rules {
+namespace {
+
+struct Limits {
+  bool only_nan;
+  std::optional<double> max_abs;
+  std::optional<double> growth;
+  double growth_floor;
+};
+
+// A norm that grew above the usual must also exceed the record of earlier norms by this factor.  A
+// converged model occasionally meets a hard batch.
+constexpr double kLeastRecord = 10;
+
+// Keeps the last norms of a tensor and the largest norm before them.
+class Norms {
+ public:
+  bool IsEnough() const { return count_ >= kLeast; }
+  void Add(double norm) {
+    double &oldest = norms_[count_ % kMost];
+    // The first norms belong to the start of the training.
+    if (count_ < kLeast || count_ >= kMost)
+      record_ = std::max(record_, count_ < kLeast ? norm : oldest);
+    oldest = norm;
+    ++count_;
+  }
+  bool IsRecord(double norm) const { return norm > kLeastRecord * record_; }
+  // Returns the median, or nothing if `norm` is at most `factor` times the median.
+  std::optional<double> MedianBelow(double norm, double factor) const {
+    std::array<double, kMost> norms = norms_;
+    const auto end = norms.begin() + static_cast<std::ptrdiff_t>(std::min(count_, kMost));
+    // This check is cheap for usual norms, and nearly all norms are usual.
+    if (!(norm > factor * *std::min_element(norms.begin(), end))) return std::nullopt;
+    const auto middle = norms.begin() + (end - norms.begin()) / 2;
+    std::nth_element(norms.begin(), middle, end);
+    return *middle > 0 && norm > factor * *middle ? std::optional(*middle) : std::nullopt;
+  }
+
+ private:
+  static constexpr size_t kLeast = 5;
+  static constexpr size_t kMost = 25;
+
+  std::array<double, kMost> norms_{};
+  size_t count_ = 0;
+  double record_ = 0;
+};
+
+class ExplodingTensor final : public Rule {
+ public:
+  ExplodingTensor(Selector selector, const Limits &limits)
+      : Rule("ExplodingTensor"), selector_(std::move(selector)), limits_(limits) {}
+
+  bool Wants(std::string_view tensor, const Membership &membership) const override {
+    return IsAmong(selector_, tensor, membership);
+  }
+
+  void Observe(const Sample &sample, Findings &) override {
+    if (const tensor::Statistics *statistics = sample.GetStatistics()) {
+      if (statistics->count > 0) ObserveElements(sample, *statistics);
+    } else {
+      ObserveReductions(sample);
+    }
+  }
+
+  void EndStep(Findings &findings) override {
+    culprits_.Report(findings);
+    broken_worker_.reset();
+  }
+
+  std::string Missing() const override { return "tensors with elements"; }
+
+ private:
+  void ObserveElements(const Sample &sample, const tensor::Statistics &statistics) {
+    NoteEvaluated();
+    const int64_t infinities = limits_.only_nan ? 0 : statistics.inf_count;
+    const int64_t bad = statistics.nan_count + infinities;
+    if (bad > 0) {
+      OfferBroken(sample, statistics.nan_count, static_cast<double>(bad), [&] {
+        return StrCat(statistics.nan_count, " of the ", statistics.count, " elements of '",
+                      sample.Tensor(), "' are not a number, ", statistics.inf_count,
+                      " are infinite");
+      });
+      return;
+    }
+    ObserveSize(sample, statistics.absolute.max);
+    if (limits_.growth && tensor::IsFloat(sample.Elements()->dtype)) {
+      ObserveGrowth(sample, statistics.l2, statistics.absolute.max);
+    }
+  }
+
+  // Reductions show only whether such elements exist, not how many.
+  void ObserveReductions(const Sample &sample) {
+    using tensor::ReductionKind;
+    const auto all = {ReductionKind::kMin, ReductionKind::kMax, ReductionKind::kMean,
+                      ReductionKind::kSum, ReductionKind::kL1,  ReductionKind::kL2,
+                      ReductionKind::kStd};
+    for (const bool is_absolute : {false, true}) {
+      for (const ReductionKind kind : all) {
+        const std::optional<double> saved = sample.Reduce({kind, is_absolute});
+        if (!saved) continue;
+        NoteEvaluated();
+        const bool is_extreme = kind == ReductionKind::kMin || kind == ReductionKind::kMax;
+        // A sum can overflow even if no element is infinite.
+        const bool is_infinite = is_extreme && std::isinf(*saved) && !limits_.only_nan;
+        if (std::isnan(*saved) || is_infinite) {
+          OfferBroken(sample, std::isnan(*saved) ? 1 : 0, *saved, [&] {
+            return StrCat("the ", tensor::ReductionName({kind, is_absolute}), " of '",
+                          sample.Tensor(), "' is ", Shortest(*saved));
+          });
+          return;
+        }
+        if (is_extreme && std::isfinite(*saved)) ObserveSize(sample, std::fabs(*saved));
+      }
+    }
+  }
+
+  // Reports the first broken tensor in record order: the other tensors got the value from it.
+  template <class Say>
+  void OfferBroken(const Sample &sample, int64_t nans, double value, Say say) {
+    if (broken_worker_ == sample.Worker()) return;
+    broken_worker_ = sample.Worker();
+    culprits_.Offer(sample, {0, value, 0, nans > 0 ? "nan" : "inf"}, say);
+  }
+
+  void ObserveSize(const Sample &sample, double size) {
+    if (!limits_.max_abs || !(size > *limits_.max_abs)) return;
+    culprits_.Offer(sample, {size, size, *limits_.max_abs, "large"}, [&] {
+      return StrCat("'", sample.Tensor(), "' holds an element as large as ", Shortest(size),
+                    ", above the limit of ", Shortest(*limits_.max_abs));
+    });
+  }
+
+  void ObserveGrowth(const Sample &sample, double norm, double largest) {
+    if (!std::isfinite(norm)) return;
+    Norms &norms = norms_.Of(sample);
+    const bool is_evaluated =
+        norms.IsEnough() && largest > limits_.growth_floor && norms.IsRecord(norm);
+    const std::optional<double> usual =
+        is_evaluated ? norms.MedianBelow(norm, *limits_.growth) : std::nullopt;
+    norms.Add(norm);
+    if (!usual) return;
+    const double factor = norm / *usual;
+    culprits_.Offer(sample, {factor, factor, *limits_.growth, "growth"}, [&] {
+      return StrCat("the norm of '", sample.Tensor(), "' is ", Shortest(norm), ", ",
+                    Shortest(factor), " times its usual ", Shortest(*usual));
+    });
+  }
+
+  const Selector selector_;  // empty: selects every tensor
+  const Limits limits_;
+  TensorStates<Norms> norms_;
+  Culprits culprits_;
+  // The worker whose first broken tensor of this step is known.
+  std::optional<std::string> broken_worker_;
+};
+
+constexpr ParameterSpec kParameters[] = {
+    {"collection_names", "", "", kCollectionNamesMeaning},
+    {"tensor_regex", "", "",
+     "expressions found in the names of further tensors that it checks, separated by commas; with "
+     "neither it checks every tensor"},
+    {"only_nan", "False", "False", "whether infinite elements are no fault"},
+    {"max_abs", "", "", "the largest absolute value of an element"},
+    {"growth", "", "100",
+     "how many times its running median the norm of a tensor may be at a step"},
+    {"growth_floor", "1", "1",
+     "tensors whose elements are all smaller, in absolute value, may grow"},
+    kSample,
+};
+
+Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
+  Limits limits{};
+  SMD_ASSIGN_OR_RETURN(limits.only_nan, parameters.Switch("only_nan"));
+  SMD_ASSIGN_OR_RETURN(limits.max_abs, parameters.OptionalNumber("max_abs"));
+  SMD_ASSIGN_OR_RETURN(limits.growth, parameters.OptionalNumber("growth"));
+  SMD_ASSIGN_OR_RETURN(limits.growth_floor, parameters.Number("growth_floor", 0, 1e300));
+  if (limits.max_abs && *limits.max_abs < 0) return parameters.Refuse("max_abs is negative");
+  if (limits.growth && !(*limits.growth > 1)) {
+    return parameters.Refuse("growth must be above 1, or None");
+  }
+  SMD_ASSIGN_OR_RETURN(Selector selector, NamedTensors(parameters));
+  return std::unique_ptr<Rule>(std::make_unique<ExplodingTensor>(std::move(selector), limits));
+}
+
+}  // namespace
+
+const RuleSpec kExplodingTensor = {"ExplodingTensor",
+                                   "a tensor has elements that are infinite or not a number",
+                                   kParameters, Make};
+
+}  // namespace smdebug::rules

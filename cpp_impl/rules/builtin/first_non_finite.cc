@@ -1,0 +1,187 @@
+// Finds the first tensor that holds NaN or infinity.
+#include <cmath>
+#include <deque>
+#include <map>
+
+#include "base/strings.h"
+#include "rules/builtin/builtin_rules.h"
+#include "rules/support/named_tensors.h"
+#include "rules/support/selector.h"
+#include "rules/support/tensor_names.h"
+#include "rules/support/tensor_states.h"
+#include "rules/support/words.h"
+
+namespace smdebug::rules {
+namespace {
+
+// A norm that grew by a smaller factor over the remembered steps counts as constant.
+constexpr double kLeastGrowth = 2;
+
+using Norms = std::deque<std::pair<int64_t, double>>;  // by step; all are finite
+
+struct NonFinite {
+  int64_t nan = 0;
+  int64_t inf = 0;
+  int64_t count = 0;
+
+  int64_t Total() const { return nan + inf; }
+};
+
+std::string StepsText(const Norms &norms) {
+  std::string values;
+  std::string steps;
+  for (const auto &[step, norm] : norms) {
+    values += StrCat(values.empty() ? "" : ", ", Shortest(norm));
+    steps += StrCat(steps.empty() ? "" : ", ", step);
+  }
+  return StrCat(values, norms.size() == 1 ? " at step " : " at steps ", steps);
+}
+
+// Returns the index from which each norm is larger than the previous one.  Returns nothing if the
+// norm grew by less than kLeastGrowth.
+std::optional<size_t> GrowthOf(const Norms &norms) {
+  if (norms.size() < 2) return {};
+  size_t begin = norms.size() - 1;
+  while (begin > 0 && norms[begin].second > norms[begin - 1].second) --begin;
+  if (norms.back().second < kLeastGrowth * norms[begin].second) return {};
+  return begin;
+}
+
+std::string HistoryText(const Norms &norms) {
+  if (norms.empty()) return "; it has no value at an earlier step";
+  const auto growth = GrowthOf(norms);
+  return StrCat("; its norm was ", StepsText(norms),
+                growth ? StrCat(" and began to grow at step ", norms[*growth].first)
+                       : std::string(" and did not grow"));
+}
+
+class FirstNonFinite final : public Rule {
+ public:
+  FirstNonFinite(Selector selector, int64_t window, bool loss_scaling)
+      : Rule("FirstNonFinite"),
+        selector_(std::move(selector)),
+        window_(static_cast<size_t>(window)),
+        loss_scaling_(loss_scaling) {}
+
+  bool Wants(std::string_view tensor, const Membership &membership) const override {
+    return IsAmong(selector_, tensor, membership);
+  }
+
+  void Observe(const Sample &sample, Findings &findings) override {
+    const std::optional<NonFinite> found = Count(sample);
+    if (!found) return;
+    NoteEvaluated();
+    Worker &worker = workers_[std::string(sample.Worker())];
+    if (found->Total() == 0) {
+      Remember(sample);
+    } else if (!worker.is_told) {
+      Found(sample, *found, &worker, findings);
+    }
+  }
+
+  void EndStep(Findings &findings) override {
+    // If scaled gradients overflow, the optimiser skips the step: the overflow has no effect.
+    for (auto &[name, worker] : workers_) {
+      if (worker.suspect && worker.suspect->place.step < findings.Place().step) {
+        worker.suspect.reset();
+      }
+    }
+  }
+
+ private:
+  struct Worker {
+    bool is_told = false;
+    std::optional<Finding> suspect;  // a gradient of this step or the previous one
+  };
+
+  // If the elements were not saved, the non-finite reductions count as one element.
+  static std::optional<NonFinite> Count(const Sample &sample) {
+    if (const tensor::Statistics *statistics = sample.GetStatistics()) {
+      return NonFinite{statistics->nan_count, statistics->inf_count, statistics->count};
+    }
+    std::optional<NonFinite> found;
+    for (const auto kind : {tensor::ReductionKind::kMin, tensor::ReductionKind::kMax,
+                            tensor::ReductionKind::kMean, tensor::ReductionKind::kL2}) {
+      for (const bool absolute : {false, true}) {
+        const std::optional<double> value = sample.Reduce({kind, absolute});
+        if (!value) continue;
+        if (!found) found.emplace();
+        if (std::isnan(*value)) found->nan = 1;
+        if (std::isinf(*value)) found->inf = 1;
+      }
+    }
+    return found;
+  }
+
+  void Remember(const Sample &sample) {
+    const auto norm = sample.Reduce({tensor::ReductionKind::kL2, false});
+    if (!norm || !std::isfinite(*norm)) return;
+    Norms &norms = norms_.Of(sample);
+    norms.emplace_back(sample.Place().step, *norm);
+    if (norms.size() > window_) norms.pop_front();
+  }
+
+  void Found(const Sample &sample, const NonFinite &found, Worker *worker, Findings &findings) {
+    const bool is_gradient = WeightOfGradient(sample.Tensor()) != sample.Tensor();
+    if (loss_scaling_ && is_gradient) {
+      if (!worker->suspect) worker->suspect = FindingOn(sample, found);
+      return;
+    }
+    worker->is_told = true;
+    if (!worker->suspect) {
+      findings.Add(FindingOn(sample, found));
+      return;
+    }
+    worker->suspect->message +=
+        StrCat("; '", sample.Tensor(), "' followed at step ", sample.Place().step);
+    findings.Add(*std::exchange(worker->suspect, std::nullopt));
+  }
+
+  Finding FindingOn(const Sample &sample, const NonFinite &found) {
+    Finding finding;
+    finding.place = sample.Place();
+    finding.worker = sample.Worker();
+    finding.tensor = sample.Tensor();
+    finding.check = found.nan > 0 ? "nan" : "inf";
+    finding.value = static_cast<double>(found.Total());
+    finding.limit = 0;
+    const std::string what = found.count == 0 ? std::string("a reduction that is no finite number")
+                                              : StrCat(found.nan, " NaN and ", found.inf,
+                                                       " infinite of ", found.count, " elements");
+    finding.message =
+        StrCat("'", sample.Tensor(), "' is the first tensor that is not finite, with ", what,
+               HistoryText(norms_.Of(sample)));
+    return finding;
+  }
+
+  const Selector selector_;
+  const size_t window_;
+  const bool loss_scaling_;
+  std::map<std::string, Worker> workers_;
+  TensorStates<Norms> norms_;
+};
+
+constexpr ParameterSpec kParameters[] = {
+    {"collection_names", "None", "None", kCollectionNamesMeaning},
+    {"tensor_regex", "None", "None", kTensorRegexMeaning},
+    {"window", "8", "8", "how many steps' norms of each tensor are remembered"},
+    {"loss_scaling", "False", "False",
+     "whether gradients may overflow as long as no other tensor does at that step or the next"},
+    kSample,
+};
+
+Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
+  SMD_ASSIGN_OR_RETURN(const int64_t window, parameters.Whole("window", 1, 1'000));
+  SMD_ASSIGN_OR_RETURN(const bool loss_scaling, parameters.Switch("loss_scaling"));
+  SMD_ASSIGN_OR_RETURN(Selector selector, NamedTensors(parameters));
+  return std::unique_ptr<Rule>(
+      std::make_unique<FirstNonFinite>(std::move(selector), window, loss_scaling));
+}
+
+}  // namespace
+
+const RuleSpec kFirstNonFinite = {
+    "FirstNonFinite", "a tensor holds what is not a finite number: the first one is told",
+    kParameters, Make};
+
+}  // namespace smdebug::rules

@@ -1,0 +1,270 @@
+// Finds a loss that has not fallen, or has risen.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <deque>
+
+#include "base/strings.h"
+#include "rules/builtin/builtin_rules.h"
+#include "rules/support/culprits.h"
+#include "rules/support/loss_names.h"
+#include "rules/support/selector.h"
+#include "rules/support/tensor_states.h"
+#include "rules/support/words.h"
+
+namespace smdebug::rules {
+namespace {
+
+struct Limits {
+  int64_t num_steps;
+  double fall_percent;
+  double rise_percent;
+  int64_t window;
+  // A loss below this value cannot fall further.
+  std::optional<double> floor;
+  // A loss that fell by this percentage since the start may stay constant.
+  std::optional<double> learned_percent;
+  bool is_of_2019;
+};
+
+// Selects the steps that are compared with each other.
+enum class Choice { kAny, kTraining, kEval, kTrain, kGlobal };
+
+struct Comparison {
+  double now;
+  double before;
+  int64_t step_before;
+  double first;
+};
+
+double MedianOf(const std::deque<std::pair<int64_t, double>>::const_iterator &begin,
+                int64_t count) {
+  std::vector<double> values;
+  for (int64_t i = 0; i < count; ++i) values.push_back((begin + i)->second);
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  if (values.size() % 2 != 0) return values[middle];
+  return (values[middle - 1] + values[middle]) / 2;
+}
+
+// Holds one loss at the steps of one mode.
+class Curve {
+ public:
+  bool IsEmpty() const { return points_.empty(); }
+
+  void Add(int64_t step, double value, const Limits &limits) {
+    points_.emplace_back(step, value);
+    // `before_` is one past the newest point that is far enough back.
+    while (points_[before_].first <= step - limits.num_steps) ++before_;
+    if (!first_ && Count() == limits.window) first_ = MedianOf(points_.begin(), limits.window);
+    while (before_ > static_cast<size_t>(limits.window)) {
+      points_.pop_front();
+      --before_;
+    }
+  }
+
+  // Returns the comparison for the newest point, or nothing if no comparison is due.
+  std::optional<Comparison> Compare(const Limits &limits) {
+    const int64_t step = points_.back().first;
+    const auto before = static_cast<int64_t>(before_);
+    if (before < limits.window || Count() - before < limits.window || step < next_) return {};
+    next_ = step + limits.num_steps;
+    return Comparison{MedianOf(points_.end() - limits.window, limits.window),
+                      MedianOf(points_.begin() + (before - limits.window), limits.window),
+                      points_[before_ - 1].first, first_.value_or(0)};
+  }
+
+ private:
+  int64_t Count() const { return static_cast<int64_t>(points_.size()); }
+
+  std::deque<std::pair<int64_t, double>> points_;  // by step
+  size_t before_ = 0;
+  int64_t next_ = std::numeric_limits<int64_t>::min();
+  std::optional<double> first_;
+};
+
+class LossNotDecreasing final : public Rule {
+ public:
+  LossNotDecreasing(Selector selector, const Limits &limits, Choice choice)
+      : Rule("LossNotDecreasing"),
+        selector_(std::move(selector)),
+        limits_(limits),
+        choice_(choice) {}
+
+  bool Wants(std::string_view tensor, const Membership &membership) const override {
+    return selector_.Matches(tensor, membership);
+  }
+
+  void Observe(const Sample &sample, Findings &) override {
+    const std::optional<double> loss = LossOf(sample);
+    if (!loss || std::isnan(*loss)) return;
+    if (choice_ == Choice::kTraining &&
+        ReadLossName(sample.Tensor(), sample.Place().mode).is_of_validation) {
+      return;
+    }
+    Curve *curve = Add(sample, *loss);
+    if (curve == nullptr) return;
+    if (const auto comparison = curve->Compare(limits_)) Evaluate(sample, *comparison);
+  }
+
+  void EndStep(Findings &findings) override { culprits_.Report(findings); }
+
+  std::string Missing() const override {
+    return StrCat("a loss at two steps that are at least ", limits_.num_steps, " apart");
+  }
+
+ private:
+  struct Curves {
+    Curve of_eval;
+    Curve of_train;
+    Curve of_all;
+  };
+
+  // Adds the sample to its curve and returns the curve.  Returns NULL if there is none to evaluate.
+  Curve *Add(const Sample &sample, double loss) {
+    const StepPlace &place = sample.Place();
+    Curves &curves = curves_.Of(sample);
+    Curve *own = place.mode == Mode::kEval    ? &curves.of_eval
+                 : place.mode == Mode::kTrain ? &curves.of_train
+                                              : nullptr;
+    if (own != nullptr) own->Add(place.mode_step, loss, limits_);
+    curves.of_all.Add(place.step, loss, limits_);
+    Curve *chosen = Chosen(curves);
+    return chosen == own || chosen == &curves.of_all ? chosen : nullptr;
+  }
+
+  Curve *Chosen(Curves &curves) const {
+    switch (choice_) {
+      case Choice::kEval: return &curves.of_eval;
+      case Choice::kTrain: return &curves.of_train;
+      case Choice::kGlobal: return &curves.of_all;
+      case Choice::kAny:
+        if (!curves.of_eval.IsEmpty()) return &curves.of_eval;
+        break;
+      case Choice::kTraining: break;
+    }
+    return curves.of_train.IsEmpty() ? &curves.of_all : &curves.of_train;
+  }
+
+  void Evaluate(const Sample &sample, const Comparison &losses) {
+    const double fall = losses.before - losses.now;
+    if (std::isnan(fall) || losses.before == 0) return;
+    NoteEvaluated();
+    const double of_before = 100 / std::abs(losses.before);
+    if (limits_.is_of_2019) {
+      if (-fall * of_before >= limits_.fall_percent) Offer(sample, losses, fall * of_before);
+      return;
+    }
+    if (limits_.floor && losses.now < *limits_.floor) return;
+    const double of_first =
+        limits_.learned_percent && losses.first != 0 ? 100 / std::abs(losses.first) : of_before;
+    if (-fall * of_first > limits_.rise_percent) {
+      const double rise = -fall * of_first;
+      culprits_.Offer(sample, {rise, rise, limits_.rise_percent, "increasing"}, [&] {
+        return StrCat(Told(sample, losses), ": a rise of ", Shortest(rise),
+                      " %, above the limit of ", Shortest(limits_.rise_percent), " %");
+      });
+    } else if (fall * of_before < limits_.fall_percent && !HasLearned(losses)) {
+      Offer(sample, losses, fall * of_before);
+    }
+  }
+
+  bool HasLearned(const Comparison &losses) const {
+    return limits_.learned_percent &&
+           (losses.first - losses.now) * 100 >= std::abs(losses.first) * *limits_.learned_percent;
+  }
+
+  void Offer(const Sample &sample, const Comparison &losses, double fall) {
+    culprits_.Offer(sample, {-fall, fall, limits_.fall_percent, "not_decreasing"}, [&] {
+      return StrCat(Told(sample, losses), ": it has not fallen by ", Shortest(limits_.fall_percent),
+                    " %");
+    });
+  }
+
+  static std::string Told(const Sample &sample, const Comparison &losses) {
+    return StrCat("the loss '", sample.Tensor(), "' is ", Shortest(losses.now), " after ",
+                  Shortest(losses.before), " at step ", losses.step_before);
+  }
+
+  const Selector selector_;
+  const Limits limits_;
+  const Choice choice_;
+  TensorStates<Curves> curves_;
+  Culprits culprits_;
+};
+
+constexpr ParameterSpec kParameters[] = {
+    {"collection_names", "None", "None",
+     "collections whose tensors it checks, separated by commas"},
+    {"tensor_regex", "None", "None",
+     "expressions found in the names of further tensors that it checks, separated by commas"},
+    {"use_losses_collection", "True", "True", "whether it also checks the losses collection"},
+    {"num_steps", "10", "20", "how many steps the compared losses are apart at least"},
+    {"diff_percent", "0.1", "0.1", "by how many percent the loss must have fallen"},
+    {"increase_threshold_percent", "5", "50",
+     "a rise by more percent is told as such; of the first loss, with learned_percent"},
+    {"mode", "None", "None",
+     "EVAL, TRAIN or GLOBAL: the steps that are compared; None: of the first of these that has "
+     "any"},
+    {"window", "1", "5", "how many losses' median is compared"},
+    {"floor", "None", "1e-4", "a loss below it is low enough"},
+    {"learned_percent", "None", "10",
+     "a loss that fell by so many percent since the beginning may stand still"},
+    {"skip_validation", "False", "True",
+     "with no mode: whether only losses of training are checked"},
+    {"legacy_2019", "False", "False",
+     "whether diff_percent is, as the service once took it, the rise that is found"},
+};
+
+Result<Choice> ReadChoice(const Parameters &parameters) {
+  SMD_ASSIGN_OR_RETURN(const bool skips_validation, parameters.Switch("skip_validation"));
+  const std::string mode = parameters.Text("mode");
+  if (mode.empty()) return skips_validation ? Choice::kTraining : Choice::kAny;
+  if (mode == "EVAL") return Choice::kEval;
+  if (mode == "TRAIN") return Choice::kTrain;
+  if (mode == "GLOBAL") return Choice::kGlobal;
+  return parameters
+      .Refuse(StrCat("mode is '", mode.substr(0, 64), "'; it must be EVAL, TRAIN or GLOBAL"))
+      .With("key", "mode");
+}
+
+Result<Selector> ReadSelector(const Parameters &parameters) {
+  SMD_ASSIGN_OR_RETURN(const bool uses_losses, parameters.Switch("use_losses_collection"));
+  std::vector<std::string> collections = parameters.List("collection_names");
+  std::vector<std::string> regexes = parameters.List("tensor_regex");
+  if (uses_losses) {
+    collections.emplace_back("losses");
+    regexes.emplace_back(kLossNames);
+  }
+  SMD_ASSIGN_OR_RETURN(Selector selector, Selector::Make(std::move(collections), regexes));
+  if (selector.IsEmpty()) {
+    return parameters.Refuse(
+        "give collection_names or tensor_regex, or both, or leave use_losses_collection on");
+  }
+  return selector;
+}
+
+Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
+  Limits limits{};
+  SMD_ASSIGN_OR_RETURN(limits.num_steps, parameters.Whole("num_steps", 1, 1'000'000));
+  SMD_ASSIGN_OR_RETURN(limits.fall_percent, parameters.Number("diff_percent", 0, 100));
+  SMD_ASSIGN_OR_RETURN(limits.rise_percent,
+                       parameters.Number("increase_threshold_percent", 0, 1e300));
+  SMD_ASSIGN_OR_RETURN(limits.window, parameters.Whole("window", 1, 10'000));
+  SMD_ASSIGN_OR_RETURN(limits.floor, parameters.OptionalNumber("floor"));
+  SMD_ASSIGN_OR_RETURN(limits.learned_percent, parameters.OptionalNumber("learned_percent"));
+  SMD_ASSIGN_OR_RETURN(limits.is_of_2019, parameters.Switch("legacy_2019"));
+  if (limits.is_of_2019 && !parameters.IsGiven("diff_percent")) limits.fall_percent = 0;
+  SMD_ASSIGN_OR_RETURN(const Choice choice, ReadChoice(parameters));
+  SMD_ASSIGN_OR_RETURN(Selector selector, ReadSelector(parameters));
+  return std::unique_ptr<Rule>(
+      std::make_unique<LossNotDecreasing>(std::move(selector), limits, choice));
+}
+
+}  // namespace
+
+const RuleSpec kLossNotDecreasing = {
+    "LossNotDecreasing", "a loss has not fallen by the percentage within the steps, or has risen",
+    kParameters, Make};
+
+}  // namespace smdebug::rules

@@ -1,0 +1,108 @@
+// Finds sequences that consist mostly of one token, such as padding.
+#include "base/strings.h"
+#include "rules/builtin/builtin_rules.h"
+#include "rules/support/culprits.h"
+#include "rules/support/named_tensors.h"
+#include "rules/support/tensor_names.h"
+#include "rules/support/words.h"
+#include "tensor/blocks.h"
+
+namespace smdebug::rules {
+namespace {
+
+struct Token {
+  double value;
+  double most;  // in percent
+  std::string token;
+};
+
+class NlpSequenceRatio final : public Rule {
+ public:
+  NlpSequenceRatio(Selector selector, std::vector<Token> tokens)
+      : Rule("NLPSequenceRatio"), selector_(std::move(selector)), tokens_(std::move(tokens)) {}
+
+  bool Wants(std::string_view tensor, const Membership &membership) const override {
+    return selector_.Matches(tensor, membership);
+  }
+
+  void Observe(const Sample &sample, Findings &) override {
+    const tensor::View *elements = sample.RealElements();
+    if (elements == nullptr || elements->ElementCount() == 0) return;
+    NoteEvaluated();
+    for (const Token &token : tokens_) {
+      const double share = 100 * static_cast<double>(CountOf(*elements, token.value)) /
+                           static_cast<double>(elements->ElementCount());
+      if (!(share > token.most)) continue;
+      culprits_.Offer(sample, {share, share, token.most, token.token}, [&] {
+        return StrCat(Shortest(share), " % of '", sample.Tensor(), "' are the ", token.token,
+                      "; the limit is ", Shortest(token.most), " %");
+      });
+    }
+  }
+
+  void EndStep(Findings &findings) override { culprits_.Report(findings); }
+
+  std::string Missing() const override { return "sequences with their elements"; }
+
+ private:
+  static int64_t CountOf(const tensor::View &elements, double token) {
+    int64_t found = 0;
+    tensor::ForEachNumberBlock(elements, tensor::Part::kWhole, [&](auto &block) {
+      const auto *numbers = block.Numbers();
+      for (size_t i = 0; i < block.Count(); ++i) {
+        found += static_cast<double>(numbers[i]) == token ? 1 : 0;
+      }
+    });
+    return found;
+  }
+
+  const Selector selector_;
+  const std::vector<Token> tokens_;
+  Culprits culprits_;
+};
+
+constexpr ParameterSpec kParameters[] = {
+    {"tensor_regex", kEmbeddingInputs, kEmbeddingInputs,
+     "expressions found in the names of sequences of tokens, separated by commas; the default "
+     "knows MXNet's, PyTorch's and Keras's names of what goes into embeddings and adds the "
+     "collection input_sequence"},
+    {"token_values", "0", "0", "the tokens to count, separated by commas"},
+    {"token_thresholds_percent", "50", "50",
+     "how much of a sequence each token may be, in percent, separated by commas"},
+};
+
+Result<std::vector<Token>> TokensOf(const Parameters &parameters) {
+  const std::vector<std::string> values = parameters.List("token_values");
+  const std::vector<std::string> thresholds = parameters.List("token_thresholds_percent");
+  if (values.empty() || values.size() != thresholds.size()) {
+    return parameters.Refuse(StrCat("token_values has ", values.size(),
+                                    " values, token_thresholds_percent ", thresholds.size(),
+                                    "; give as many of each, and at least one"));
+  }
+  std::vector<Token> tokens;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const std::optional<double> value = ParseDouble(values[i]);
+    const std::optional<double> most = ParseDouble(thresholds[i]);
+    if (!value) return parameters.Refuse("token_values must be numbers");
+    if (!most || !(*most >= 0 && *most <= 100)) {
+      return parameters.Refuse("token_thresholds_percent must be numbers from 0 to 100");
+    }
+    tokens.push_back({*value, *most, StrCat("token ", values[i])});
+  }
+  return tokens;
+}
+
+Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
+  SMD_ASSIGN_OR_RETURN(std::vector<Token> tokens, TokensOf(parameters));
+  SMD_ASSIGN_OR_RETURN(Selector selector,
+                       TensorsByRole(parameters, "tensor_regex", {"input_sequence"}));
+  return std::unique_ptr<Rule>(
+      std::make_unique<NlpSequenceRatio>(std::move(selector), std::move(tokens)));
+}
+
+}  // namespace
+
+const RuleSpec kNlpSequenceRatio = {
+    "NLPSequenceRatio", "more of a sequence than its threshold is one token", kParameters, Make};
+
+}  // namespace smdebug::rules

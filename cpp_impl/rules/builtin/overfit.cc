@@ -1,0 +1,173 @@
+// Finds a loss that is higher on validation data than on training data.
+#include <cmath>
+
+#include "base/strings.h"
+#include "rules/builtin/builtin_rules.h"
+#include "rules/support/loss_names.h"
+#include "rules/support/selector.h"
+#include "rules/support/tensor_states.h"
+#include "rules/support/words.h"
+
+namespace smdebug::rules {
+namespace {
+
+// A training loss below this value is too small for a ratio.
+constexpr double kLeastLoss = 1e-8;
+
+struct Limits {
+  int64_t start_step;
+  int64_t patience;
+  double ratio;
+  // The loss must have risen above its best value by this percentage; nothing: no such condition.
+  std::optional<double> rise_percent;
+  // The training loss must be below its first value, and below the validation loss, by this
+  // percentage of its first value.
+  double gap_percent;
+};
+
+struct Mean {
+  double sum = 0;
+  int64_t count = 0;
+  double Get() const { return sum / static_cast<double>(count); }
+};
+
+// Tracks one validation loss over several evaluation passes, with training in between.
+struct Evaluations {
+  Mean pass;
+  int64_t batches_before = 0;  // in the previous pass
+  Mean training_at_pass;       // all training before this pass
+  double training_loss = 0;    // between the previous pass and this one
+  double first_loss = 0;       // training loss before the first pass
+  double best = INFINITY;      // of the previous passes
+  int64_t exceeding = 0;       // consecutive previous passes
+  bool is_told = false;        // this pass was reported
+};
+
+class Overfit final : public Rule {
+ public:
+  Overfit(Selector selector, const Limits &limits)
+      : Rule("Overfit"), selector_(std::move(selector)), limits_(limits) {}
+
+  bool Wants(std::string_view tensor, const Membership &membership) const override {
+    return selector_.Matches(tensor, membership);
+  }
+
+  void Observe(const Sample &sample, Findings &) override {
+    if (sample.Place().step >= limits_.start_step) losses_.Note(sample);
+  }
+
+  void EndStep(Findings &findings) override {
+    for (const LossesOfStep::Item &loss : losses_.Take()) {
+      if (!std::isfinite(loss.value)) continue;
+      Mean &training = training_.Of(loss.worker, loss.loss);
+      if (!loss.is_of_validation) {
+        training.sum += loss.value;
+        ++training.count;
+      } else if (training.count > 0) {
+        Evaluations &evaluations = evaluations_.Of(loss.worker, loss.tensor);
+        Add(loss.value, training, &evaluations);
+        Evaluate(loss, evaluations, findings);
+      }
+    }
+  }
+
+  std::string Missing() const override { return "a loss at steps of training and of validation"; }
+
+ private:
+  void Add(double loss, const Mean &training, Evaluations *evaluations) const {
+    if (training.count != evaluations->training_at_pass.count) {
+      if (evaluations->pass.count > 0) Close(evaluations);
+      const Mean &before = evaluations->training_at_pass;
+      evaluations->training_loss =
+          Mean{training.sum - before.sum, training.count - before.count}.Get();
+      if (before.count == 0) evaluations->first_loss = evaluations->training_loss;
+      evaluations->training_at_pass = training;
+    }
+    evaluations->pass.sum += loss;
+    ++evaluations->pass.count;
+  }
+
+  void Close(Evaluations *evaluations) const {
+    evaluations->exceeding = Exceeds(*evaluations) ? evaluations->exceeding + 1 : 0;
+    evaluations->best = std::min(evaluations->best, evaluations->pass.Get());
+    evaluations->batches_before = evaluations->pass.count;
+    evaluations->pass = {};
+    evaluations->is_told = false;
+  }
+
+  static double RatioOf(const Evaluations &evaluations) {
+    return (evaluations.pass.Get() - evaluations.training_loss) /
+           std::abs(evaluations.training_loss);
+  }
+
+  bool Exceeds(const Evaluations &evaluations) const {
+    if (std::abs(evaluations.training_loss) < kLeastLoss) return false;
+    const double rise = evaluations.pass.Get() - evaluations.best;
+    const bool has_risen =
+        !limits_.rise_percent || rise * 100 > *limits_.rise_percent * std::abs(evaluations.best);
+    const double gap = evaluations.pass.Get() - evaluations.training_loss;
+    const double least = limits_.gap_percent / 100 * std::abs(evaluations.first_loss);
+    // A model that has not learned cannot have memorised its data.
+    const bool has_learned = evaluations.first_loss - evaluations.training_loss >= least;
+    const bool matters = limits_.gap_percent == 0 || (gap >= least && has_learned);
+    return has_risen && matters && RatioOf(evaluations) > limits_.ratio;
+  }
+
+  // The data does not mark the last batch of a pass.  A pass as long as the previous one counts as
+  // complete.
+  void Evaluate(const LossesOfStep::Item &loss, Evaluations &evaluations, Findings &findings) {
+    if (evaluations.is_told || evaluations.pass.count < evaluations.batches_before) return;
+    NoteEvaluated();
+    if (!Exceeds(evaluations) || evaluations.exceeding + 1 < limits_.patience) return;
+    evaluations.is_told = true;
+    Finding finding;
+    finding.worker = loss.worker;
+    finding.tensor = loss.tensor;
+    finding.value = RatioOf(evaluations);
+    finding.limit = limits_.ratio;
+    finding.message =
+        StrCat("the loss '", loss.tensor, "' is ", Shortest(evaluations.pass.Get()),
+               " in validation and ", Shortest(evaluations.training_loss), " in training, a ratio ",
+               Shortest(finding.value), " above it; the limit is ", Shortest(limits_.ratio));
+    findings.Add(std::move(finding));
+  }
+
+  const Selector selector_;
+  const Limits limits_;
+  LossesOfStep losses_;
+  TensorStates<Mean> training_;
+  TensorStates<Evaluations> evaluations_;
+};
+
+constexpr ParameterSpec kParameters[] = {
+    {"tensor_regex", "None", "None",
+     "expressions found in the names of the tensors that it checks, separated by commas; None: "
+     "losses"},
+    {"start_step", "0", "0", "the first global step that it evaluates"},
+    {"patience", "1", "3", "how many evaluations in a row must exceed the limit"},
+    {"ratio_threshold", "0.1", "0.1",
+     "by which part of the training's loss that of validation may be above it"},
+    {"gap_percent", "0", "10",
+     "by how many percent of its first value the loss of training must be below that, and below "
+     "the loss of validation"},
+    {"rise_percent", "None", "10",
+     "by how many percent the loss of validation must have risen above its best, if at all"},
+};
+
+Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
+  Limits limits{};
+  SMD_ASSIGN_OR_RETURN(limits.start_step, parameters.Whole("start_step", 0, int64_t{1} << 53));
+  SMD_ASSIGN_OR_RETURN(limits.patience, parameters.Whole("patience", 1, 1'000'000));
+  SMD_ASSIGN_OR_RETURN(limits.ratio, parameters.Number("ratio_threshold", 0, 1e300));
+  SMD_ASSIGN_OR_RETURN(limits.gap_percent, parameters.Number("gap_percent", 0, 1e300));
+  SMD_ASSIGN_OR_RETURN(limits.rise_percent, parameters.OptionalNumber("rise_percent"));
+  SMD_ASSIGN_OR_RETURN(Selector selector, SelectLosses(parameters));
+  return std::unique_ptr<Rule>(std::make_unique<Overfit>(std::move(selector), limits));
+}
+
+}  // namespace
+
+const RuleSpec kOverfit = {
+    "Overfit", "the loss of validation exceeds that of training by the ratio", kParameters, Make};
+
+}  // namespace smdebug::rules

@@ -1,0 +1,255 @@
+// Finds trainings that fail to start because of their initial weights.
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/strings.h"
+#include "rules/builtin/builtin_rules.h"
+#include "rules/support/named_tensors.h"
+#include "rules/support/roles.h"
+#include "rules/support/tensor_names.h"
+#include "rules/support/words.h"
+
+namespace smdebug::rules {
+namespace {
+
+struct Options {
+  double threshold;
+  double distribution_range;
+  bool layers_only;
+  int64_t patience;
+  int64_t steps;
+  int64_t least_checks;
+};
+
+// The checks are ordered by how well their tensors name the culprit, best first.
+enum Check : size_t { kVariance, kGradients, kLoss, kChecks };
+constexpr std::string_view kLabels[kChecks] = {"variance", "gradients", "loss"};
+
+using FindingByCheck = std::array<std::optional<Finding>, kChecks>;
+
+Finding FindingOf(Check check, std::string_view worker, std::string_view tensor, double value,
+                  double limit, std::string message) {
+  Finding finding;
+  finding.worker = worker;
+  finding.tensor = tensor;
+  finding.value = value;
+  finding.limit = limit;
+  finding.check = kLabels[check];
+  finding.message = std::move(message);
+  return finding;
+}
+
+// Holds a figure and the tensor that has it.
+struct Extreme {
+  std::string tensor;
+  double value = kNoNumber;
+
+  bool IsKnown() const { return !tensor.empty(); }
+  void Take(const Sample &sample, double other) { *this = {std::string(sample.Tensor()), other}; }
+};
+
+// Collects observations of one worker's first steps.
+class Beginning {
+ public:
+  explicit Beginning(const Options &options) : options_(options) {}
+
+  void AddActivation(const Sample &sample) {
+    const std::optional<double> variance = sample.Reduce({tensor::ReductionKind::kVariance});
+    if (!variance || !(*variance >= 0)) return;
+    if (!least_.IsKnown() || *variance < least_.value) least_.Take(sample, *variance);
+    if (!most_.IsKnown() || *variance > most_.value) most_.Take(sample, *variance);
+    ++activations_;
+  }
+
+  void AddGradient(const Sample &sample) {
+    // A bias that a later normalisation cancels has no gradient.  This does no harm.
+    if (options_.layers_only && !IsOfLayer(sample)) return;
+    // A single number has no distribution.
+    const tensor::View *elements = sample.RealElements();
+    if (elements == nullptr || elements->ElementCount() < 2) return;
+    const auto ends = sample.Quantiles({0.05, 0.95});
+    if (!ends) return;
+    const double range = (*ends)[1] - (*ends)[0];
+    if (!narrowest_.IsKnown() || range < narrowest_.value) narrowest_.Take(sample, range);
+  }
+
+  void AddLoss(const Sample &sample) {
+    const std::optional<double> loss = sample.Reduce({tensor::ReductionKind::kMean});
+    if (!loss) return;
+    const auto [known, is_new] = losses_.try_emplace(std::string(sample.Tensor()), Loss{*loss, 0});
+    Loss &best = known->second;
+    if (is_new) return;
+    has_second_loss_ = true;
+    if (*loss < best.least) {
+      best = {*loss, 0};
+    } else if (++best.steps >= options_.patience && !stuck_.IsKnown()) {
+      stuck_.Take(sample, static_cast<double>(best.steps));
+    }
+  }
+
+  // Appends the findings of the step that ends.  Returns true if there was something to evaluate.
+  bool EndStep(const std::string &worker, FindingByCheck *at_step) {
+    const bool can_evaluate = activations_ > 1 || narrowest_.IsKnown() || has_second_loss_;
+    if (activations_ > 1 && most_.value > options_.threshold * least_.value) {
+      (*at_step)[kVariance] = SpreadFinding(worker);
+    }
+    if (narrowest_.IsKnown() && narrowest_.value < options_.distribution_range) {
+      (*at_step)[kGradients] = FindingOf(
+          kGradients, worker, narrowest_.tensor, narrowest_.value, options_.distribution_range,
+          StrCat("nine tenths of the gradient '", narrowest_.tensor, "' lie within ",
+                 Shortest(narrowest_.value), ", less than the limit of ",
+                 Shortest(options_.distribution_range)));
+    }
+    if (stuck_.IsKnown()) {
+      (*at_step)[kLoss] = FindingOf(kLoss, worker, stuck_.tensor, stuck_.value,
+                                    static_cast<double>(options_.patience),
+                                    StrCat("the loss '", stuck_.tensor, "' has not decreased for ",
+                                           Shortest(stuck_.value), " steps"));
+    }
+    activations_ = 0;
+    least_ = most_ = narrowest_ = stuck_ = {};
+    return can_evaluate;
+  }
+
+ private:
+  struct Loss {
+    double least;
+    int64_t steps;  // since the least loss
+  };
+
+  Finding SpreadFinding(const std::string &worker) const {
+    const double ratio = most_.value / least_.value;
+    return FindingOf(
+        kVariance, worker, least_.tensor, ratio, options_.threshold,
+        StrCat("the variance of '", most_.tensor, "' is ", Shortest(ratio), " times that of '",
+               least_.tensor, "'; the limit is ", Shortest(options_.threshold)));
+  }
+
+  Options options_;
+  int64_t activations_ = 0;
+  Extreme least_, most_;  // variances
+  Extreme narrowest_;     // gradient
+  Extreme stuck_;         // loss
+  std::map<std::string, Loss> losses_;
+  bool has_second_loss_ = false;
+};
+
+class PoorWeightInitialization final : public Rule {
+ public:
+  // Each role is a Check.
+  PoorWeightInitialization(Roles roles, const Options &options)
+      : Rule("PoorWeightInitialization"), roles_(std::move(roles)), options_(options) {}
+
+  bool Wants(std::string_view tensor, const Membership &membership) const override {
+    return roles_.Ask(tensor, membership);
+  }
+
+  void Observe(const Sample &sample, Findings &) override {
+    const StepPlace &place = sample.Place();
+    if (!IsTraining(place.mode) || place.mode_step >= options_.steps) return;
+    const auto known = workers_.try_emplace(std::string(sample.Worker()), options_).first;
+    Beginning &beginning = known->second.beginning;
+    switch (roles_.Of(sample.Tensor()).value_or(kChecks)) {
+      case kVariance: return beginning.AddActivation(sample);
+      case kGradients: return beginning.AddGradient(sample);
+      case kLoss: return beginning.AddLoss(sample);
+      default: return;
+    }
+  }
+
+  void EndStep(Findings &findings) override {
+    for (auto &[name, worker] : workers_) {
+      FindingByCheck at_step;
+      if (worker.beginning.EndStep(name, &at_step)) NoteEvaluated();
+      if (options_.least_checks == 1) {
+        for (std::optional<Finding> &finding : at_step) {
+          if (finding) findings.Add(*std::move(finding));
+        }
+      } else {
+        AddTogether(at_step, &worker.met, findings);
+      }
+    }
+  }
+
+  std::string Missing() const override {
+    return StrCat("inputs of two activations, gradients or losses in the first ", options_.steps,
+                  " steps");
+  }
+
+ private:
+  struct Worker {
+    explicit Worker(const Options &options) : beginning(options) {}
+    Beginning beginning;
+    FindingByCheck met;  // the last finding of each check
+  };
+
+  // Adds one finding when enough checks have failed, at the same step or at different steps.
+  void AddTogether(FindingByCheck &at_step, FindingByCheck *met, Findings &findings) const {
+    bool is_new = false;
+    for (size_t check = 0; check < kChecks; ++check) {
+      if (!at_step[check]) continue;
+      (*met)[check] = std::move(at_step[check]);
+      is_new = true;
+    }
+    std::optional<Finding> together;
+    int64_t checks = 0;
+    for (const std::optional<Finding> &finding : *met) {
+      if (!finding) continue;
+      ++checks;
+      if (!together) {
+        together = finding;
+        continue;
+      }
+      together->check += StrCat("+", finding->check);
+      together->message += StrCat("; ", finding->message);
+    }
+    if (is_new && checks >= options_.least_checks) findings.Add(*std::move(together));
+  }
+
+  mutable Roles roles_;
+  const Options options_;
+  std::map<std::string, Worker> workers_;
+};
+
+constexpr ParameterSpec kParameters[] = {
+    {"activation_inputs_regex", kReluInputs, kActivationInputs,
+     "expressions found in the names of inputs of activations, separated by commas; the default "
+     "knows MXNet's, PyTorch's and Keras's names and adds the collection relu_input"},
+    {"threshold", "10.0", "1000.0", "how many times the least variance the greatest may be"},
+    {"distribution_range", "0.001", "1e-7",
+     "the least distance between the 5th and the 95th percentile of a gradient"},
+    {"layers_only", "False", "True",
+     "whether to pass over gradients of biases and all else of one axis"},
+    {"patience", "5", "5", "for how many steps in a row the loss may fail to decrease"},
+    {"steps", "10", "10", "how many of the first steps are evaluated"},
+    {"least_checks", "1", "2",
+     "how many of the three (variance, gradients, loss) must find something"},
+    kSample,
+};
+
+Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
+  Options options{};
+  SMD_ASSIGN_OR_RETURN(options.threshold, parameters.Positive("threshold"));
+  SMD_ASSIGN_OR_RETURN(options.distribution_range, parameters.Positive("distribution_range"));
+  SMD_ASSIGN_OR_RETURN(options.layers_only, parameters.Switch("layers_only"));
+  SMD_ASSIGN_OR_RETURN(options.patience, parameters.Whole("patience", 1, 1'000'000));
+  SMD_ASSIGN_OR_RETURN(options.steps, parameters.Whole("steps", 1, int64_t{1} << 53));
+  SMD_ASSIGN_OR_RETURN(options.least_checks, parameters.Whole("least_checks", 1, kChecks));
+  SMD_ASSIGN_OR_RETURN(Selector activations,
+                       TensorsByRole(parameters, "activation_inputs_regex", {"relu_input"}));
+  SMD_ASSIGN_OR_RETURN(Selector gradients, Selector::Make({"gradients"}, {}));
+  SMD_ASSIGN_OR_RETURN(Selector losses, Selector::Make({"losses"}, {}));
+  return std::unique_ptr<Rule>(std::make_unique<PoorWeightInitialization>(
+      Roles({std::move(activations), std::move(gradients), std::move(losses)}), options));
+}
+
+}  // namespace
+
+const RuleSpec kPoorWeightInitialization = {
+    "PoorWeightInitialization",
+    "at the beginning, layers differ too much in variance, gradients are all alike, or the loss "
+    "does not decrease",
+    kParameters, Make};
+
+}  // namespace smdebug::rules

@@ -1,0 +1,103 @@
+// Finds tensors whose variance is too large or too small.
+#include "base/strings.h"
+#include "rules/builtin/builtin_rules.h"
+#include "rules/support/culprits.h"
+#include "rules/support/named_tensors.h"
+#include "rules/support/tensor_states.h"
+#include "rules/support/words.h"
+
+namespace smdebug::rules {
+namespace {
+
+struct Limits {
+  std::optional<double> most;
+  std::optional<double> least;
+  int64_t ddof;
+  int64_t least_rank;
+  int64_t patience;
+};
+
+class TensorVariance final : public Rule {
+ public:
+  TensorVariance(Selector selector, const Limits &limits)
+      : Rule("TensorVariance"), selector_(std::move(selector)), limits_(limits) {}
+
+  bool Wants(std::string_view tensor, const Membership &membership) const override {
+    return selector_.Matches(tensor, membership);
+  }
+
+  void Observe(const Sample &sample, Findings &) override {
+    const std::optional<double> variance = VarianceOf(sample);
+    if (!variance) return;
+    NoteEvaluated();
+    const bool is_above = limits_.most && *variance > *limits_.most;
+    const bool is_below = limits_.least && *variance < *limits_.least;
+    int64_t &steps = steps_.Of(sample);
+    steps = is_above || is_below ? steps + 1 : 0;
+    if (steps == 0 || steps < limits_.patience) return;
+    if (is_above) Offer(sample, {*variance, *variance, *limits_.most, "above"});
+    if (is_below) Offer(sample, {-*variance, *variance, *limits_.least, "below"});
+  }
+
+  void EndStep(Findings &findings) override { culprits_.Report(findings); }
+
+  std::string Missing() const override { return "tensors with two elements or more"; }
+
+ private:
+  std::optional<double> VarianceOf(const Sample &sample) const {
+    if (const tensor::View *elements = sample.Elements()) {
+      if (static_cast<int64_t>(elements->shape.size()) < limits_.least_rank) return std::nullopt;
+      const tensor::Statistics *statistics = sample.GetStatistics();
+      if (statistics == nullptr || statistics->count < 2) return std::nullopt;
+      const auto count = static_cast<double>(statistics->count);
+      return statistics->plain.variance * count / (count - static_cast<double>(limits_.ddof));
+    }
+    if (const auto variance = sample.Reduce({tensor::ReductionKind::kVariance})) return variance;
+    const std::optional<double> std = sample.Reduce({tensor::ReductionKind::kStd});
+    return std ? std::optional<double>(*std * *std) : std::nullopt;
+  }
+
+  void Offer(const Sample &sample, const Offence &offence) {
+    culprits_.Offer(sample, offence, [&] {
+      return StrCat("the variance of '", sample.Tensor(), "' is ", Shortest(offence.value), ", ",
+                    offence.check, " the limit of ", Shortest(offence.limit));
+    });
+  }
+
+  const Selector selector_;
+  const Limits limits_;
+  TensorStates<int64_t> steps_;  // consecutive steps so far
+  Culprits culprits_;
+};
+
+constexpr ParameterSpec kParameters[] = {
+    {"collection_names", "", "weights", kCollectionNamesMeaning},
+    {"tensor_regex", "", "", kTensorRegexMeaning},
+    {"max_threshold", "", "100", "the greatest variance"},
+    {"min_threshold", "", "1e-12", "the least variance"},
+    {"ddof", "0", "0", "what is taken off the count that the variance divides by: 0 or 1"},
+    {"least_rank", "0", "2", "how many axes a tensor must have to be checked"},
+    {"patience", "1", "5", "for how many steps in a row"},
+    kSample,
+};
+
+Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
+  Limits limits{};
+  SMD_ASSIGN_OR_RETURN(limits.most, parameters.OptionalNumber("max_threshold"));
+  SMD_ASSIGN_OR_RETURN(limits.least, parameters.OptionalNumber("min_threshold"));
+  SMD_ASSIGN_OR_RETURN(limits.ddof, parameters.Whole("ddof", 0, 1));
+  SMD_ASSIGN_OR_RETURN(limits.least_rank, parameters.Whole("least_rank", 0, tensor::kMaxRank));
+  SMD_ASSIGN_OR_RETURN(limits.patience, parameters.Whole("patience", 1, 1'000'000));
+  if (!limits.most && !limits.least) {
+    return parameters.Refuse("give max_threshold or min_threshold, or both");
+  }
+  SMD_ASSIGN_OR_RETURN(Selector selector, RequiredTensors(parameters));
+  return std::unique_ptr<Rule>(std::make_unique<TensorVariance>(std::move(selector), limits));
+}
+
+}  // namespace
+
+const RuleSpec kTensorVariance = {
+    "TensorVariance", "a tensor's variance is above or below a threshold", kParameters, Make};
+
+}  // namespace smdebug::rules

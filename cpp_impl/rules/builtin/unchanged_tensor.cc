@@ -1,0 +1,124 @@
+// Finds tensors that do not change.
+#include <algorithm>
+#include <deque>
+
+#include "base/strings.h"
+#include "rules/builtin/builtin_rules.h"
+#include "rules/support/culprits.h"
+#include "rules/support/named_tensors.h"
+#include "rules/support/snapshot.h"
+#include "rules/support/tensor_names.h"
+#include "rules/support/tensor_states.h"
+
+namespace smdebug::rules {
+namespace {
+
+struct Options {
+  int64_t num_steps;
+  Closeness closeness;
+  bool is_for_training;  // skips steps at which the model does not learn
+  int64_t sample;
+};
+
+class UnchangedTensor final : public Rule {
+ public:
+  UnchangedTensor(Selector selector, const Options &options)
+      : Rule("UnchangedTensor"), selector_(std::move(selector)), options_(options) {}
+
+  bool Wants(std::string_view tensor, const Membership &membership) const override {
+    return selector_.Matches(tensor, membership);
+  }
+
+  void Observe(const Sample &sample, Findings &) override {
+    const tensor::View *elements = sample.RealElements();
+    if (elements == nullptr || elements->ElementCount() == 0) return;
+    if (options_.is_for_training && !IsTraining(sample.Place().mode)) return;
+    History &history = histories_.Of(sample);
+    history.Add(Snapshot(*elements, options_.sample), options_);
+    if (++history.values >= options_.num_steps) NoteEvaluated();
+    if (history.unchanged < options_.num_steps) return;
+    const auto limit = static_cast<double>(options_.num_steps);
+    const auto unchanged = static_cast<double>(history.unchanged);
+    culprits_.Offer(sample, {unchanged, unchanged, limit}, [&] {
+      return StrCat("'", sample.Tensor(), "' is the same in its last ", history.unchanged,
+                    " values; the limit is ", options_.num_steps);
+    });
+  }
+
+  void EndStep(Findings &findings) override { culprits_.Report(findings); }
+
+  std::string Missing() const override {
+    return StrCat(options_.num_steps, " values of a tensor with their elements");
+  }
+
+ private:
+  // Counts consecutive values that are equal bit by bit.
+  struct Same {
+    Snapshot value;
+    int64_t count;
+  };
+  // Holds the last values that are close to each other.
+  struct History {
+    std::deque<Same> same;
+    int64_t values = 0;
+    int64_t unchanged = 0;
+
+    void Add(Snapshot now, const Options &options) {
+      if (!same.empty() && !now.IsLike(same.back().value)) same.clear();
+      const bool is_same = !same.empty() && now.IsSameAs(same.back().value);
+      const auto first_close = std::find_if(same.rbegin(), same.rend(), [&](const Same &each) {
+                                 return !options.closeness.Holds(each.value, now);
+                               }).base();
+      same.erase(same.begin(), first_close);
+      if (is_same && !same.empty()) {
+        ++same.back().count;
+      } else {
+        same.push_back({std::move(now), 1});
+      }
+      unchanged = 0;
+      for (const Same &each : same) unchanged += each.count;
+      // Drops values that later values need not be compared with.
+      while (unchanged - same.front().count >= options.num_steps) {
+        unchanged -= same.front().count;
+        same.pop_front();
+      }
+    }
+  };
+
+  const Selector selector_;
+  const Options options_;
+  TensorStates<History> histories_;
+  Culprits culprits_;
+};
+
+constexpr ParameterSpec kParameters[] = {
+    {"collection_names", "", "losses", kCollectionNamesMeaning},
+    {"tensor_regex", "", kModelInputs, kTensorRegexMeaning},
+    {"num_steps", "3", "5", "how many values, the current one included, must be the same"},
+    {"rtol", "1e-5", "1e-5", "the relative difference that still counts as the same"},
+    {"atol", "1e-8", "1e-8", "the absolute difference that still counts as the same"},
+    {"equal_nan", "False", "False", "whether what is not a number is the same as itself"},
+    {"training_only", "False", "True", "whether to pass over steps of EVAL and PREDICT"},
+    {"sample", "0", "4096", "the most elements of a tensor to compare, spread evenly; 0 for all"},
+};
+
+Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
+  constexpr double kMost = 1e300;
+  SMD_ASSIGN_OR_RETURN(const int64_t num_steps, parameters.Whole("num_steps", 2, 1'000'000));
+  SMD_ASSIGN_OR_RETURN(const double rtol, parameters.Number("rtol", 0, kMost));
+  SMD_ASSIGN_OR_RETURN(const double atol, parameters.Number("atol", 0, kMost));
+  SMD_ASSIGN_OR_RETURN(const bool equal_nan, parameters.Switch("equal_nan"));
+  SMD_ASSIGN_OR_RETURN(const bool is_for_training, parameters.Switch("training_only"));
+  SMD_ASSIGN_OR_RETURN(const int64_t sample, parameters.Whole("sample", 0, int64_t{1} << 40));
+  SMD_ASSIGN_OR_RETURN(Selector selector, RequiredTensors(parameters));
+  return std::unique_ptr<Rule>(std::make_unique<UnchangedTensor>(
+      std::move(selector),
+      Options{num_steps, Closeness(rtol, atol, equal_nan), is_for_training, sample}));
+}
+
+}  // namespace
+
+const RuleSpec kUnchangedTensor = {
+    "UnchangedTensor", "a tensor's last values are the same within a tolerance", kParameters, Make};
+
+}  // namespace smdebug::rules

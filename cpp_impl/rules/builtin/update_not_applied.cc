@@ -1,0 +1,316 @@
+// Finds weights that training does not update.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "base/strings.h"
+#include "rules/builtin/builtin_rules.h"
+#include "rules/support/gradient_sums.h"
+#include "rules/support/roles.h"
+#include "rules/support/tensor_names.h"
+#include "rules/support/words.h"
+
+namespace smdebug::rules {
+namespace {
+
+enum Role : size_t { kGradients, kFrozen, kWeights };
+
+// The number of gradient elements that are kept to compare with the next gradient.
+constexpr int64_t kKeptElements = 256;
+
+constexpr size_t kMostParameters = 100'000;
+
+struct Limits {
+  int64_t patience;
+  int64_t patience_all;
+  int64_t patience_gradient;
+  int64_t patience_growth;
+  int64_t patience_sums;
+  double correlation;
+  double relevance;
+};
+
+// Equal elements have equal fingerprints.  Different elements almost never do.
+using Fingerprint = std::array<double, 5>;
+
+std::optional<Fingerprint> FingerprintOf(const Sample &sample) {
+  using tensor::ReductionKind;
+  Fingerprint fingerprint{};
+  bool has_any = false;
+  size_t i = 0;
+  for (const ReductionKind kind : {ReductionKind::kSum, ReductionKind::kL1, ReductionKind::kL2,
+                                   ReductionKind::kMin, ReductionKind::kMax}) {
+    const std::optional<double> figure = sample.Reduce({kind, false});
+    has_any = has_any || figure;
+    fingerprint[i++] = figure.value_or(0);
+  }
+  return has_any ? std::optional(fingerprint) : std::nullopt;
+}
+
+double CosineOf(const std::vector<double> &a, const std::vector<double> &b) {
+  if (a.size() != b.size() || a.empty()) return 0;
+  double product = 0;
+  double of_a = 0;
+  double of_b = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    product += a[i] * b[i];
+    of_a += a[i] * a[i];
+    of_b += b[i] * b[i];
+  }
+  const double norms = std::sqrt(of_a) * std::sqrt(of_b);
+  return norms > 0 ? product / norms : 0;
+}
+
+// Holds the state of a weight and its gradient.
+struct Parameter {
+  std::string weight_name;
+  std::string gradient_name;
+  bool is_frozen = false;
+  bool ever_had_gradient = false;
+  int64_t without_gradient = 0;  // steps at which other weights had a gradient
+
+  std::optional<Fingerprint> weight;  // at the previous step
+  bool had_gradient = false;          // the previous step had a gradient that matters
+  int64_t unchanged = 0;              // consecutive steps
+
+  double gradient_norm = 0;  // at the previous step
+  std::vector<double> gradient;
+  int64_t growing = 0;  // consecutive steps
+  GradientSums sums;
+
+  // The fields below describe the current step.
+  std::optional<Fingerprint> weight_now;
+  std::optional<double> gradient_norm_now;
+  std::vector<double> gradient_now;
+  std::vector<double> weight_elements_now;
+  bool is_updated = false;  // the weight was recorded after the gradient
+};
+
+class UpdateNotApplied final : public Rule {
+ public:
+  UpdateNotApplied(Roles roles, const Limits &limits)
+      : Rule("UpdateNotApplied"), roles_(std::move(roles)), limits_(limits) {}
+
+  bool Wants(std::string_view tensor, const Membership &membership) const override {
+    return roles_.Ask(tensor, membership);
+  }
+
+  void Observe(const Sample &sample, Findings &) override {
+    const std::string_view name = sample.Tensor();
+    Parameters &parameters = workers_[std::string(sample.Worker())];
+    if (parameters.size() >= kMostParameters) parameters.clear();
+    const std::optional<size_t> role = roles_.Of(name);
+    if (role == kGradients) {
+      Parameter &parameter = parameters[KeyOf(WeightOfGradient(name))];
+      parameter.gradient_name = name;
+      parameter.gradient_norm_now = sample.Reduce({tensor::ReductionKind::kL2, false});
+      parameter.gradient_now = sample.SomeNumbers(kKeptElements);
+    } else if (role) {
+      Parameter &parameter = parameters[KeyOf(name)];
+      parameter.weight_name = name;
+      parameter.is_frozen = role == kFrozen;
+      parameter.weight_now = FingerprintOf(sample);
+      parameter.weight_elements_now = sample.SomeNumbers(kKeptElements);
+      parameter.is_updated = parameter.gradient_norm_now.has_value();
+    }
+  }
+
+  void EndStep(Findings &findings) override {
+    for (auto &[worker, parameters] : workers_) {
+      const bool has_gradients =
+          std::any_of(parameters.begin(), parameters.end(),
+                      [](const auto &each) { return each.second.gradient_norm_now.has_value(); });
+      if (has_gradients) {
+        EvaluateUpdates(worker, parameters, findings);
+        EvaluateSums(worker, parameters, findings);
+        EvaluateGrowth(worker, parameters, findings);
+        EvaluateMissing(worker, parameters, findings);
+      }
+      for (auto &[key, parameter] : parameters) {
+        parameter.weight_now.reset();
+        parameter.gradient_norm_now.reset();
+      }
+    }
+  }
+
+  std::string Missing() const override {
+    return "weights and their gradients at two steps of training";
+  }
+
+ private:
+  using Parameters = std::map<std::string, Parameter>;
+
+  // The name of a gradient has no output number, but the name of its weight may have one.
+  static std::string KeyOf(std::string_view weight) { return std::string(WithoutOutput(weight)); }
+
+  bool Matters(const Parameter &parameter) const {
+    const double norm = *parameter.gradient_norm_now;
+    return norm > 0 && norm >= limits_.relevance * (*parameter.weight_now)[2];
+  }
+
+  void EvaluateUpdates(const std::string &worker, Parameters &parameters, Findings &findings) {
+    int64_t changed = 0;
+    const Parameter *culprit = nullptr;
+    for (auto &[key, parameter] : parameters) {
+      if (!parameter.weight_now || !parameter.gradient_norm_now) continue;
+      const bool matters = Matters(parameter);
+      if (parameter.weight) {
+        NoteEvaluated();
+        if (*parameter.weight != *parameter.weight_now) {
+          parameter.unchanged = 0;
+          ++changed;
+        } else if (matters && parameter.had_gradient && !parameter.is_frozen) {
+          // One update lies between two records of a weight, whether it is recorded before or after
+          // the update.
+          ++parameter.unchanged;
+        }
+      }
+      parameter.weight = parameter.weight_now;
+      parameter.had_gradient = matters;
+      if (culprit == nullptr || parameter.unchanged > culprit->unchanged) culprit = &parameter;
+    }
+    if (culprit == nullptr) return;
+    const int64_t limit = changed > 0 ? limits_.patience : limits_.patience_all;
+    if (culprit->unchanged < limit) return;
+    Add(worker, culprit->weight_name, changed > 0 ? "not_updated" : "nothing_updated",
+        static_cast<double>(culprit->unchanged), static_cast<double>(limit),
+        StrCat("'", culprit->weight_name, "' has not changed for ", culprit->unchanged,
+               " steps, though its gradient has a norm of ", Shortest(*culprit->gradient_norm_now),
+               changed > 0 ? "; other weights have" : "; no other weight has either"),
+        findings);
+  }
+
+  void EvaluateSums(const std::string &worker, Parameters &parameters, Findings &findings) {
+    int64_t &last_step = last_steps_[worker];
+    const bool is_gap = findings.Place().mode_step - 1 != last_step;
+    last_step = findings.Place().mode_step;
+    const Parameter *culprit = nullptr;
+    int64_t count = 0;
+    for (auto &[key, parameter] : parameters) {
+      if (is_gap) parameter.sums.Clear();
+      if (!parameter.weight_now || !parameter.gradient_norm_now) continue;
+      parameter.sums.Add(std::exchange(parameter.weight_elements_now, {}), parameter.gradient_now,
+                         parameter.is_updated);
+      if (parameter.sums.StepsOfSums() < limits_.patience_sums) continue;
+      if (count++ == 0) culprit = &parameter;
+    }
+    if (culprit == nullptr) return;
+    const int64_t steps = culprit->sums.StepsOfSums();
+    Add(worker, culprit->gradient_name, "accumulating", static_cast<double>(steps),
+        static_cast<double>(limits_.patience_sums),
+        StrCat("'", culprit->weight_name, "' is updated by the sum of all its gradients '",
+               culprit->gradient_name, "', for ", steps, " steps by now, and ", count - 1,
+               " other weights by theirs: gradients are never reset to zero"),
+        findings);
+  }
+
+  void EvaluateGrowth(const std::string &worker, Parameters &parameters, Findings &findings) {
+    int64_t gradients = 0;
+    int64_t growing = 0;
+    const Parameter *culprit = nullptr;
+    for (auto &[key, parameter] : parameters) {
+      if (!parameter.gradient_norm_now) continue;
+      const double norm = *parameter.gradient_norm_now;
+      const bool grows =
+          norm > parameter.gradient_norm && parameter.gradient_norm > 0 &&
+          CosineOf(parameter.gradient_now, parameter.gradient) >= limits_.correlation;
+      parameter.growing = grows ? parameter.growing + 1 : 0;
+      parameter.gradient_norm = norm;
+      parameter.gradient = std::exchange(parameter.gradient_now, {});
+      if (!(norm > 0)) continue;
+      ++gradients;
+      if (parameter.growing >= limits_.patience_growth) ++growing;
+      if (culprit == nullptr || parameter.growing > culprit->growing) culprit = &parameter;
+    }
+    if (growing == 0 || 2 * growing < gradients) return;
+    Add(worker, culprit->gradient_name, "growing", static_cast<double>(culprit->growing),
+        static_cast<double>(limits_.patience_growth),
+        StrCat("the gradient '", culprit->gradient_name, "' has grown for ", culprit->growing,
+               " steps in one direction, to a norm of ", Shortest(culprit->gradient_norm), ", and ",
+               growing - 1, " others with it: they may never be reset to zero"),
+        findings);
+  }
+
+  void EvaluateMissing(const std::string &worker, Parameters &parameters, Findings &findings) {
+    const Parameter *culprit = nullptr;
+    int64_t count = 0;
+    for (auto &[key, parameter] : parameters) {
+      parameter.ever_had_gradient |= parameter.gradient_norm_now.has_value();
+      if (!parameter.weight_now || parameter.ever_had_gradient || parameter.is_frozen) continue;
+      if (++parameter.without_gradient != limits_.patience_gradient) continue;
+      if (count++ == 0) culprit = &parameter;
+    }
+    if (culprit == nullptr) return;
+    NoteEvaluated();
+    Add(worker, culprit->weight_name, "no_gradient", static_cast<double>(culprit->without_gradient),
+        static_cast<double>(limits_.patience_gradient),
+        StrCat("'", culprit->weight_name, "' had no gradient at ", culprit->without_gradient,
+               " steps at which other weights had one",
+               count > 1 ? StrCat("; nor had ", count - 1, " others") : std::string()),
+        findings);
+  }
+
+  static void Add(const std::string &worker, const std::string &tensor, std::string_view check,
+                  double value, double limit, std::string message, Findings &findings) {
+    Finding finding;
+    finding.worker = worker;
+    finding.tensor = tensor;
+    finding.check = check;
+    finding.value = value;
+    finding.limit = limit;
+    finding.message = std::move(message);
+    findings.Add(std::move(finding));
+  }
+
+  mutable Roles roles_;
+  const Limits limits_;
+  std::map<std::string, Parameters> workers_;
+  std::map<std::string, int64_t> last_steps_;  // by worker, in the worker's mode
+};
+
+constexpr ParameterSpec kParameters[] = {
+    {"patience", "3", "3", "for how many steps a weight may stay the same while others change"},
+    {"patience_all", "3", "10", "for how many steps all weights may stay the same"},
+    {"patience_gradient", "1", "3",
+     "at how many steps a weight may have no gradient while others have one"},
+    {"patience_sums", "3", "5",
+     "for how many steps updates may follow from sums of gradients that were never reset"},
+    {"patience_growth", "3", "30",
+     "for how many steps half of the gradients may grow in one direction"},
+    {"correlation", "0.5", "0.95",
+     "the cosine between gradients of two steps from which on they have one direction"},
+    {"relevance", "0", "1e-3",
+     "a gradient whose norm is a smaller part of its weight's changes nothing"},
+    {"frozen_regex", "None", "None",
+     "what is found in the names of weights that are not trained, as are those of the "
+     "collection 'frozen'"},
+    kSample,
+};
+
+Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
+  Limits limits{};
+  SMD_ASSIGN_OR_RETURN(limits.patience, parameters.Whole("patience", 1, 1'000'000));
+  SMD_ASSIGN_OR_RETURN(limits.patience_all, parameters.Whole("patience_all", 1, 1'000'000));
+  SMD_ASSIGN_OR_RETURN(limits.patience_gradient,
+                       parameters.Whole("patience_gradient", 1, 1'000'000));
+  SMD_ASSIGN_OR_RETURN(limits.patience_growth, parameters.Whole("patience_growth", 1, 1'000'000));
+  SMD_ASSIGN_OR_RETURN(limits.patience_sums, parameters.Whole("patience_sums", 1, 1'000'000));
+  SMD_ASSIGN_OR_RETURN(limits.correlation, parameters.Number("correlation", -1, 1));
+  SMD_ASSIGN_OR_RETURN(limits.relevance, parameters.Number("relevance", 0, 1e300));
+  SMD_ASSIGN_OR_RETURN(Selector weights, Selector::Make({"weights", "biases"}, {}));
+  SMD_ASSIGN_OR_RETURN(Selector gradients, Selector::Make({"gradients"}, {}));
+  SMD_ASSIGN_OR_RETURN(Selector frozen,
+                       Selector::Make({"frozen"}, parameters.List("frozen_regex")));
+  return std::unique_ptr<Rule>(std::make_unique<UpdateNotApplied>(
+      Roles({std::move(gradients), std::move(frozen), std::move(weights)}), limits));
+}
+
+}  // namespace
+
+const RuleSpec kUpdateNotApplied = {
+    "UpdateNotApplied",
+    "a weight does not change though it has a gradient, has none, or gradients are never reset",
+    kParameters, Make};
+
+}  // namespace smdebug::rules

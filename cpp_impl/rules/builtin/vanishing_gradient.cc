@@ -1,0 +1,196 @@
+// Finds gradients that are too small to train with.
+#include <map>
+
+#include "base/strings.h"
+#include "rules/builtin/builtin_rules.h"
+#include "rules/support/culprits.h"
+#include "rules/support/roles.h"
+#include "rules/support/tensor_names.h"
+#include "rules/support/tensor_states.h"
+#include "rules/support/words.h"
+
+namespace smdebug::rules {
+namespace {
+
+constexpr tensor::Reduction kMeanOfAbsolute{tensor::ReductionKind::kMean, true};
+
+constexpr size_t kGradient = 0;
+constexpr size_t kWeight = 1;
+constexpr size_t kRoles = 2;
+
+struct Options {
+  double threshold;
+  bool layers_only;
+  std::optional<double> ratio;
+  int64_t patience;
+};
+
+// Tracks the gradients of a model's first and last layer at one step.
+class OuterLayers {
+ public:
+  struct Layer {
+    std::string gradient;
+    double size = 0;
+    size_t place = 0;
+  };
+
+  // Weights are recorded in layer order.  Gradients may be recorded in another order.
+  void AddWeight(std::string_view weight) {
+    constexpr size_t kMostLayers = 100'000;
+    if (places_.size() < kMostLayers) places_.try_emplace(std::string(weight), places_.size());
+  }
+
+  void AddGradient(const Sample &sample, double mean) {
+    if (!IsOfLayer(sample)) return;
+    Layer layer{std::string(sample.Tensor()), SizeOf(sample, mean), gradients_};
+    if (!places_.empty()) {
+      const auto place = places_.find(WeightOfGradient(sample.Tensor()));
+      if (place == places_.end()) return;
+      layer.place = place->second;
+    }
+    if (gradients_ == 0 || layer.place < first_.place) first_ = layer;
+    if (gradients_ == 0 || layer.place > last_.place) last_ = layer;
+    ++gradients_;
+  }
+
+  // Calls `evaluate(first, last)` if there were at least two layers, then begins the next step.
+  template <class Evaluate>
+  void EndStep(Evaluate evaluate) {
+    // Without weights, the model's first layer may be at either end.
+    const bool is_reversed = places_.empty() && last_.size < first_.size;
+    if (std::exchange(gradients_, 0) > 1) {
+      is_reversed ? evaluate(last_, first_) : evaluate(first_, last_);
+    }
+  }
+
+ private:
+  // Excludes zeros: in an embedding's gradient, all but a few rows are zero.
+  static double SizeOf(const Sample &sample, double mean) {
+    const tensor::Statistics *statistics = sample.GetStatistics();
+    if (statistics == nullptr || statistics->zero_count == statistics->count) return mean;
+    return statistics->l1 / static_cast<double>(statistics->count - statistics->zero_count);
+  }
+
+  std::map<std::string, size_t, std::less<>> places_;  // by weight
+  size_t gradients_ = 0;
+  Layer first_;
+  Layer last_;
+};
+
+class VanishingGradient final : public Rule {
+ public:
+  VanishingGradient(Roles roles, const Options &options)
+      : Rule("VanishingGradient"), roles_(std::move(roles)), options_(options) {}
+
+  bool Wants(std::string_view tensor, const Membership &membership) const override {
+    return roles_.Ask(tensor, membership);
+  }
+
+  void Observe(const Sample &sample, Findings &) override {
+    const size_t role = roles_.Of(sample.Tensor()).value_or(kRoles);
+    if (role == kGradient) ObserveGradient(sample);
+    if (role == kWeight) WorkerOf(sample).layers.AddWeight(WithoutOutput(sample.Tensor()));
+  }
+
+  void EndStep(Findings &findings) override {
+    culprits_.Report(findings);
+    for (auto &[name, worker] : workers_) {
+      worker.layers.EndStep(
+          [&, &name = name, &worker = worker](const auto &first, const auto &last) {
+            const double ratio = first.size / last.size;
+            worker.steps = ratio < *options_.ratio ? worker.steps + 1 : 0;
+            if (worker.steps < options_.patience || worker.steps == 0) return;
+            Finding finding;
+            finding.worker = name;
+            finding.tensor = first.gradient;
+            finding.value = ratio;
+            finding.limit = *options_.ratio;
+            finding.check = "ratio";
+            finding.message = StrCat("the gradient '", first.gradient, "' of the first layer is ",
+                                     Shortest(ratio), " of that of the last, '", last.gradient,
+                                     "', below the limit of ", Shortest(*options_.ratio));
+            findings.Add(std::move(finding));
+          });
+    }
+  }
+
+  std::string Missing() const override { return "gradients of floating-point numbers"; }
+
+ private:
+  struct State {
+    bool was_there = false;  // was non-zero at least once
+    int64_t steps = 0;       // consecutive steps at which it was too small
+  };
+  struct Worker {
+    OuterLayers layers;
+    int64_t steps = 0;
+  };
+
+  Worker &WorkerOf(const Sample &sample) {
+    const auto known = workers_.find(sample.Worker());
+    return known != workers_.end() ? known->second : workers_[std::string(sample.Worker())];
+  }
+
+  void ObserveGradient(const Sample &sample) {
+    const tensor::View *elements = sample.Elements();
+    if (elements != nullptr && !tensor::IsFloat(elements->dtype)) return;
+    const std::optional<double> mean = sample.Reduce(kMeanOfAbsolute);
+    if (!mean) return;
+    NoteEvaluated();
+    if (options_.ratio) WorkerOf(sample).layers.AddGradient(sample, *mean);
+    // A bias that a later normalisation cancels has no gradient.  This does no harm.
+    if (options_.layers_only && !IsOfLayer(sample)) return;
+    State &state = states_.Of(sample);
+    state.was_there = state.was_there || *mean != 0;
+    state.steps = *mean < options_.threshold ? state.steps + 1 : 0;
+    if (state.steps == 0 || state.steps < options_.patience) return;
+    const std::string_view check = state.was_there ? "small" : "unused";
+    culprits_.Offer(sample, {-*mean, *mean, options_.threshold, check}, [&] {
+      if (!state.was_there) {
+        return StrCat("the gradient '", sample.Tensor(),
+                      "' has been zero at every step: its parameter is dead or not used");
+      }
+      return StrCat("the gradient '", sample.Tensor(), "' has a mean absolute value of ",
+                    Shortest(*mean), ", below the limit of ", Shortest(options_.threshold));
+    });
+  }
+
+  mutable Roles roles_;
+  const Options options_;
+  TensorStates<State> states_;
+  std::map<std::string, Worker, std::less<>> workers_;
+  Culprits culprits_;
+};
+
+constexpr ParameterSpec kParameters[] = {
+    {"threshold", "1e-7", "1e-10", "the least mean of a gradient's absolute values"},
+    {"ratio", "", "1e-3",
+     "the least size of the first layer's gradient, as a part of the last layer's"},
+    {"layers_only", "False", "True", "whether to pass over biases and all else of one axis"},
+    {"patience", "1", "5", "for how many steps in a row"},
+    kSample,
+};
+
+Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
+  Options options{};
+  SMD_ASSIGN_OR_RETURN(options.threshold, parameters.Positive("threshold"));
+  SMD_ASSIGN_OR_RETURN(options.ratio, parameters.OptionalNumber("ratio"));
+  if (options.ratio && !(*options.ratio > 0)) return parameters.Refuse("ratio must be above 0");
+  SMD_ASSIGN_OR_RETURN(options.layers_only, parameters.Switch("layers_only"));
+  SMD_ASSIGN_OR_RETURN(options.patience, parameters.Whole("patience", 1, 1'000'000));
+  std::vector<Selector> selectors(options.ratio ? kRoles : 1);
+  SMD_ASSIGN_OR_RETURN(selectors[kGradient], Selector::Make({"gradients"}, {}));
+  if (options.ratio) {
+    SMD_ASSIGN_OR_RETURN(selectors[kWeight], Selector::Make({"weights"}, {}));
+  }
+  return std::unique_ptr<Rule>(
+      std::make_unique<VanishingGradient>(Roles(std::move(selectors)), options));
+}
+
+}  // namespace
+
+const RuleSpec kVanishingGradient = {"VanishingGradient",
+                                     "a gradient's mean absolute value is below the threshold",
+                                     kParameters, Make};
+
+}  // namespace smdebug::rules

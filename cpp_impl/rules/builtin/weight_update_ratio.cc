@@ -1,0 +1,176 @@
+// Finds weights whose updates are too large or too small relative to the weights.
+#include <algorithm>
+#include <deque>
+
+#include "base/strings.h"
+#include "rules/builtin/builtin_rules.h"
+#include "rules/support/culprits.h"
+#include "rules/support/roles.h"
+#include "rules/support/snapshot.h"
+#include "rules/support/tensor_names.h"
+#include "rules/support/tensor_states.h"
+#include "rules/support/words.h"
+
+namespace smdebug::rules {
+namespace {
+
+// The largest number of values kept for a weight.  Over a longer distance, some steps are omitted.
+constexpr int64_t kMostKept = 16;
+constexpr tensor::Reduction kMeanOfAbsolute{tensor::ReductionKind::kMean, true};
+
+constexpr size_t kWeight = 0;
+constexpr size_t kGradient = 1;
+constexpr size_t kRoles = 2;
+
+struct Options {
+  std::optional<int64_t> num_steps;
+  double large;
+  double small;
+  double epsilon;
+  bool is_per_step;
+  bool ignores_frozen;
+  int64_t patience;
+  int64_t sample;
+};
+
+class WeightUpdateRatio final : public Rule {
+ public:
+  WeightUpdateRatio(Roles roles, const Options &options)
+      : Rule("WeightUpdateRatio"), roles_(std::move(roles)), options_(options) {}
+
+  bool Wants(std::string_view tensor, const Membership &membership) const override {
+    return roles_.Ask(tensor, membership);
+  }
+
+  void Observe(const Sample &sample, Findings &) override {
+    const StepPlace &place = sample.Place();
+    if (!IsTraining(place.mode)) return;
+    // Steps without a mode count until the first training step.
+    if (place.mode == Mode::kTrain && !std::exchange(has_trained_, true)) states_.Clear();
+    if (has_trained_ && place.mode != Mode::kTrain) return;
+    const size_t role = roles_.Of(sample.Tensor()).value_or(kRoles);
+    if (role == kWeight) ObserveWeight(sample);
+    if (role == kGradient) ObserveGradient(sample);
+  }
+
+  void EndStep(Findings &findings) override { culprits_.Report(findings); }
+
+  std::string Missing() const override {
+    return options_.num_steps
+               ? StrCat("two values of a weight that are ", *options_.num_steps, " steps apart")
+               : "two values of a weight with their elements";
+  }
+
+ private:
+  struct Kept {
+    int64_t step;
+    Snapshot value;
+  };
+  struct State {
+    std::deque<Kept> kept;
+    bool learns = false;  // its last gradient was not zero
+    int64_t large_steps = 0;
+    int64_t small_steps = 0;
+  };
+
+  void ObserveGradient(const Sample &sample) {
+    const std::string_view weight = WeightOfGradient(sample.Tensor());
+    const std::optional<double> mean = sample.Reduce(kMeanOfAbsolute);
+    states_.Of(sample.Worker(), weight).learns = !mean || *mean != 0;
+  }
+
+  void ObserveWeight(const Sample &sample) {
+    const tensor::View *elements = sample.RealElements();
+    if (elements == nullptr || elements->ElementCount() == 0) return;
+    State &state = states_.Of(sample.Worker(), WithoutOutput(sample.Tensor()));
+    Kept now{sample.Place().mode_step, Snapshot(*elements, options_.sample)};
+    if (!state.kept.empty() && !now.value.IsLike(state.kept.back().value)) state.kept.clear();
+    if (const Kept *before = FarEnough(state.kept, now.step))
+      Evaluate(sample, *before, now, &state);
+    const int64_t spacing = options_.num_steps.value_or(0) / kMostKept;
+    if (state.kept.empty() || now.step - state.kept.back().step >= spacing) {
+      state.kept.push_back(std::move(now));
+    }
+  }
+
+  // Returns the newest kept value that is far enough back, and drops the values before it.  Returns
+  // NULL if there is none.
+  const Kept *FarEnough(std::deque<Kept> &kept, int64_t now) const {
+    const int64_t newest = now - options_.num_steps.value_or(1);
+    while (kept.size() > 1 && kept[1].step <= newest) kept.pop_front();
+    return kept.empty() || kept.front().step > newest ? nullptr : &kept.front();
+  }
+
+  void Evaluate(const Sample &sample, const Kept &before, const Kept &now, State *state) {
+    NoteEvaluated();
+    const Change change = Change::Between(before.value, now.value);
+    double ratio = change.difference / (change.before + options_.epsilon);
+    if (options_.is_per_step) ratio /= static_cast<double>(now.step - before.step);
+    const bool is_new = options_.ignores_frozen && change.before == 0;
+    const bool is_frozen = options_.ignores_frozen && change.difference == 0 && !state->learns;
+    const bool is_large = ratio > options_.large && !is_new;
+    const bool is_small = ratio < options_.small && !is_frozen;
+    state->large_steps = is_large ? state->large_steps + 1 : 0;
+    state->small_steps = is_small ? state->small_steps + 1 : 0;
+    if (is_large && state->large_steps >= options_.patience) {
+      Offer(sample, {ratio, ratio, options_.large, "large"}, "more");
+    }
+    if (is_small && state->small_steps >= options_.patience) {
+      Offer(sample, {-ratio, ratio, options_.small, "small"}, "less");
+    }
+  }
+
+  void Offer(const Sample &sample, const Offence &offence, std::string_view than) {
+    culprits_.Offer(sample, offence, [&] {
+      return StrCat("the weight '", sample.Tensor(), "' changed by ", Shortest(offence.value),
+                    " of itself", options_.is_per_step ? " a step" : "", ", ", than,
+                    " than the limit of ", Shortest(offence.limit));
+    });
+  }
+
+  mutable Roles roles_;
+  const Options options_;
+  bool has_trained_ = false;
+  TensorStates<State> states_;  // by weight name
+  Culprits culprits_;
+};
+
+constexpr ParameterSpec kParameters[] = {
+    {"num_steps", "", "",
+     "how far back, at least, the value is that a weight is compared with; none: the one before"},
+    {"large_threshold", "10.0", "1.0", "the greatest change of a weight, as a part of itself"},
+    {"small_threshold", "1e-8", "1e-8", "the least change of a weight, as a part of itself"},
+    {"epsilon", "1e-9", "1e-9", "added to what is divided by"},
+    {"per_step", "False", "True", "whether a change over several steps is divided by their number"},
+    {"ignore_frozen", "False", "True",
+     "whether weights without a gradient may stay as they are, and weights of zeros may grow"},
+    {"patience", "1", "5", "for how many values in a row"},
+    {"sample", "0", "4096", "the most elements of a weight to compare, spread evenly; 0 for all"},
+};
+
+Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
+  Options options{};
+  SMD_ASSIGN_OR_RETURN(options.num_steps, parameters.OptionalWhole("num_steps", 1));
+  SMD_ASSIGN_OR_RETURN(options.large, parameters.Positive("large_threshold"));
+  SMD_ASSIGN_OR_RETURN(options.small, parameters.Number("small_threshold", 0, options.large));
+  SMD_ASSIGN_OR_RETURN(options.epsilon, parameters.Number("epsilon", 0, 1));
+  SMD_ASSIGN_OR_RETURN(options.is_per_step, parameters.Switch("per_step"));
+  SMD_ASSIGN_OR_RETURN(options.ignores_frozen, parameters.Switch("ignore_frozen"));
+  SMD_ASSIGN_OR_RETURN(options.patience, parameters.Whole("patience", 1, 1'000'000));
+  SMD_ASSIGN_OR_RETURN(options.sample, parameters.Whole("sample", 0, int64_t{1} << 40));
+  std::vector<Selector> selectors(options.ignores_frozen ? kRoles : 1);
+  SMD_ASSIGN_OR_RETURN(selectors[kWeight], Selector::Make({"weights"}, {}));
+  if (options.ignores_frozen) {
+    SMD_ASSIGN_OR_RETURN(selectors[kGradient], Selector::Make({"gradients"}, {}));
+  }
+  return std::unique_ptr<Rule>(
+      std::make_unique<WeightUpdateRatio>(Roles(std::move(selectors)), options));
+}
+
+}  // namespace
+
+const RuleSpec kWeightUpdateRatio = {"WeightUpdateRatio",
+                                     "a weight changes by too large or too small a part of itself",
+                                     kParameters, Make};
+
+}  // namespace smdebug::rules

@@ -1,0 +1,184 @@
+// Finds workers whose weights differ from those of the other workers.
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include "base/strings.h"
+#include "rules/builtin/builtin_rules.h"
+#include "rules/support/named_tensors.h"
+#include "rules/support/selector.h"
+#include "rules/support/words.h"
+#include "tensor/blocks.h"
+
+namespace smdebug::rules {
+namespace {
+
+constexpr uint64_t Mix(uint64_t bits) {
+  bits ^= bits >> 30;
+  bits *= 0xbf58476d1ce4e5b9;
+  bits ^= bits >> 27;
+  bits *= 0x94d049bb133111eb;
+  return bits ^ (bits >> 31);
+}
+
+// The checksum ignores the order of elements: workers may lay out the same tensor differently.
+uint64_t ChecksumOf(const tensor::View &view) {
+  const size_t size = tensor::DTypeSize(view.dtype);
+  auto sum = static_cast<uint64_t>(view.ElementCount());
+  tensor::ForEachBlock(view, [&](const std::byte *elements, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      uint64_t parts[2] = {};
+      std::memcpy(parts, elements + i * size, size);
+      sum += Mix(parts[0] + 1) + (size > 8 ? 3 * Mix(parts[1] + 2) : 0);
+    }
+  });
+  return sum;
+}
+
+// Holds the compared figures of one worker's tensor.  A figure that was not saved is NaN.
+struct Replica {
+  std::string worker;
+  double l2 = kNoNumber;
+  double l1 = kNoNumber;
+  double sum = kNoNumber;
+  double max = kNoNumber;  // of absolute values
+  std::optional<uint64_t> checksum;
+};
+
+double FigureOf(const Sample &sample, tensor::ReductionKind kind, bool absolute = false) {
+  return sample.Reduce({kind, absolute}).value_or(kNoNumber);
+}
+
+bool AreNear(double a, double b, double limit) {
+  if (a == b || (std::isnan(a) && std::isnan(b))) return true;
+  return std::abs(a - b) <= limit;
+}
+
+bool AreEqual(const Replica &a, const Replica &b, double rtol) {
+  if (a.checksum && b.checksum) return *a.checksum == *b.checksum;
+  // Sums may cancel, so their tolerance is a fraction of the summed absolute values.
+  const double of_sum = std::isnan(b.l1) ? std::abs(b.sum) : b.l1;
+  return AreNear(a.l2, b.l2, rtol * b.l2) && AreNear(a.l1, b.l1, rtol * b.l1) &&
+         AreNear(a.sum, b.sum, rtol * of_sum) && AreNear(a.max, b.max, rtol * b.max);
+}
+
+double DistanceOf(const Replica &a, const Replica &b) {
+  double distance = 0;
+  for (const auto &[of_a, of_b] : {std::pair{a.l2, b.l2}, {a.l1, b.l1}, {a.max, b.max}}) {
+    if (AreNear(of_a, of_b, 0)) continue;
+    const double relative = std::abs(of_a - of_b) / std::abs(of_b);
+    distance = std::max(distance, std::isnan(relative) ? INFINITY : relative);
+  }
+  return distance;
+}
+
+class WorkerDivergence final : public Rule {
+ public:
+  WorkerDivergence(Selector selector, double rtol, bool bitwise)
+      : Rule("WorkerDivergence"), selector_(std::move(selector)), rtol_(rtol), bitwise_(bitwise) {}
+
+  bool Wants(std::string_view tensor, const Membership &membership) const override {
+    return selector_.Matches(tensor, membership);
+  }
+
+  void Observe(const Sample &sample, Findings &) override {
+    Replica replica;
+    replica.worker = sample.Worker();
+    replica.l2 = FigureOf(sample, tensor::ReductionKind::kL2);
+    replica.l1 = FigureOf(sample, tensor::ReductionKind::kL1);
+    replica.sum = FigureOf(sample, tensor::ReductionKind::kSum);
+    replica.max = FigureOf(sample, tensor::ReductionKind::kMax, true);
+    if (bitwise_ && sample.Elements() != nullptr) {
+      replica.checksum = ChecksumOf(*sample.Elements());
+    }
+    const auto [place, is_new] = places_.emplace(sample.Tensor(), tensors_.size());
+    if (is_new) tensors_.emplace_back(sample.Tensor(), std::vector<Replica>());
+    tensors_[place->second].second.push_back(std::move(replica));
+  }
+
+  void EndStep(Findings &findings) override {
+    for (const auto &[tensor, replicas] : tensors_) {
+      if (replicas.size() < 2) continue;
+      NoteEvaluated();
+      Evaluate(tensor, replicas);
+    }
+    for (auto &[worker, culprit] : culprits_) findings.Add(std::move(culprit.finding));
+    culprits_.clear();
+    places_.clear();
+    tensors_.clear();
+  }
+
+  std::string Missing() const override { return "a weight of two workers at the same step"; }
+
+ private:
+  struct Culprit {
+    double distance;
+    Finding finding;
+  };
+
+  // Returns the first replica of the largest group of equal replicas.
+  const Replica &MajorityOf(const std::vector<Replica> &replicas) const {
+    size_t most = 0;
+    const Replica *majority = nullptr;
+    for (const Replica &each : replicas) {
+      size_t equal = 0;
+      for (const Replica &other : replicas)
+        equal += static_cast<size_t>(AreEqual(other, each, rtol_));
+      if (equal <= most) continue;
+      most = equal;
+      majority = &each;
+    }
+    return majority == nullptr ? replicas.front() : *majority;
+  }
+
+  void Evaluate(const std::string &tensor, const std::vector<Replica> &replicas) {
+    const Replica &majority = MajorityOf(replicas);
+    for (const Replica &replica : replicas) {
+      if (AreEqual(replica, majority, rtol_)) continue;
+      const double distance = DistanceOf(replica, majority);
+      const auto known = culprits_.find(replica.worker);
+      if (known != culprits_.end() && distance <= known->second.distance) continue;
+      Finding finding;
+      finding.worker = replica.worker;
+      finding.tensor = tensor;
+      finding.value = distance;
+      finding.limit = bitwise_ ? 0 : rtol_;
+      finding.message = StrCat(
+          "'", tensor, "' of ", replica.worker, " has the norm ", Shortest(replica.l2),
+          " and the largest element ", Shortest(replica.max), ", that of ", majority.worker, " ",
+          Shortest(majority.l2), " and ", Shortest(majority.max), ": they should be the same");
+      culprits_.insert_or_assign(replica.worker, Culprit{distance, std::move(finding)});
+    }
+  }
+
+  const Selector selector_;
+  const double rtol_;
+  const bool bitwise_;
+  std::map<std::string, size_t, std::less<>> places_;  // index in tensors_
+  std::vector<std::pair<std::string, std::vector<Replica>>> tensors_;
+  std::map<std::string, Culprit> culprits_;  // by worker: the tensor with the largest distance
+};
+
+constexpr ParameterSpec kParameters[] = {
+    {"collection_names", "weights,biases", "weights,biases", kCollectionNamesMeaning},
+    {"tensor_regex", "None", "None", kTensorRegexMeaning},
+    {"rtol", "1e-5", "1e-5", "which part norms, sums and largest elements may differ by"},
+    {"bitwise", "False", "False", "whether all bits must be the same, by a checksum"},
+    kSample,
+};
+
+Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
+  SMD_ASSIGN_OR_RETURN(const double rtol, parameters.Number("rtol", 0, 1));
+  SMD_ASSIGN_OR_RETURN(const bool bitwise, parameters.Switch("bitwise"));
+  SMD_ASSIGN_OR_RETURN(Selector selector, RequiredTensors(parameters));
+  return std::unique_ptr<Rule>(
+      std::make_unique<WorkerDivergence>(std::move(selector), rtol, bitwise));
+}
+
+}  // namespace
+
+const RuleSpec kWorkerDivergence = {
+    "WorkerDivergence", "a worker's weights are not those of the other workers", kParameters, Make};
+
+}  // namespace smdebug::rules

@@ -1,0 +1,89 @@
+#include "rules/rule_set.h"
+
+#include "base/strings.h"
+
+namespace smdebug::rules {
+
+Status RuleSet::CanStillChange(std::string_view what) const {
+  if (!is_in_use_ && last_step_ < 0) return Status::Ok();
+  return WrongState(StrCat("the rule set has begun to evaluate; ", what, " before that"));
+}
+
+RuleSet::Summary RuleSet::SummaryOf(const Rule &rule) {
+  Summary summary;
+  summary.rule = rule.Name();
+  summary.needs_tensors = !rule.NeedsTimes() && !rule.ReadsSource();
+  summary.missing = rule.Missing();
+  return summary;
+}
+
+Status RuleSet::Add(const RuleFactory &make, Action action) {
+  std::unique_ptr<Rule> rule = make();
+  const MutexLock lock(mutex_);
+  SMD_RETURN_IF_ERROR(CanStillChange("add rules"));
+  summaries_.reserve(summaries_.size() + 1);
+  Summary summary = SummaryOf(*rule);
+  entries_.push_back({make, std::move(rule), action});
+  summaries_.push_back(std::move(summary));
+  names_.clear();
+  return Status::Ok();
+}
+
+Status RuleSet::SetSaveConfig(config::SaveConfig saves) {
+  const MutexLock lock(mutex_);
+  SMD_RETURN_IF_ERROR(CanStillChange("set its save config"));
+  saves_ = std::move(saves);
+  return Status::Ok();
+}
+
+Status RuleSet::Reset() {
+  const MutexLock lock(mutex_);
+  if (is_in_use_) {
+    return WrongState("the rule set is being evaluated or attached to a hook; it cannot be reset");
+  }
+  std::vector<Entry> entries;
+  std::vector<Summary> summaries;
+  for (const Entry &entry : entries_) {
+    entries.push_back({entry.make, entry.make(), entry.action});
+    summaries.push_back(SummaryOf(*entries.back().rule));
+  }
+  entries_ = std::move(entries);
+  summaries_ = std::move(summaries);
+  names_.clear();
+  job_.reset();
+  last_step_ = -1;
+  last_place_ = {-1, Mode::kGlobal, -1};
+  return Status::Ok();
+}
+
+RuleResult RuleSet::ResultOf(const Summary &summary) {
+  RuleResult result;
+  result.rule = summary.rule;
+  result.finding_count = summary.findings;
+  if (summary.findings > 0) {
+    result.status = RuleStatus::kHasFindings;
+    result.first = summary.first;
+    result.message =
+        StrCat(summary.findings,
+               summary.findings == 1 ? " finding: " : " findings, first: ", summary.first.message);
+  } else if (!summary.has_seen_tensor && summary.needs_tensors) {
+    result.status = RuleStatus::kNoTensors;
+    result.message = "no matching tensors";
+  } else if (!summary.has_evaluated) {
+    result.status = RuleStatus::kNotEnoughData;
+    result.message = StrCat("not enough data: the rule needs ", summary.missing);
+  } else {
+    result.message = "nothing found";
+  }
+  return result;
+}
+
+std::vector<RuleResult> RuleSet::Results() const {
+  std::vector<RuleResult> results;
+  const MutexLock lock(mutex_);
+  results.reserve(summaries_.size());
+  for (const Summary &summary : summaries_) results.push_back(ResultOf(summary));
+  return results;
+}
+
+}  // namespace smdebug::rules

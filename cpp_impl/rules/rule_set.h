@@ -1,0 +1,86 @@
+// Holds the rules that evaluate one job together, and their results.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/result.h"
+#include "config/save_config.h"
+#include "rules/finding.h"
+#include "rules/rule.h"
+
+namespace smdebug::rules {
+
+// Makes a rule that has observed nothing.
+using RuleFactory = std::function<std::unique_ptr<Rule>()>;
+
+// Holds rules and their results.  Safe from any thread.  An Evaluation runs the rules over the
+// steps of a job.
+//
+// Invariants:
+//  1. While `is_in_use_`, everything below it belongs to the one Evaluation that set it.  Otherwise
+//     it belongs to the thread that holds `mutex_`.
+//  2. `summaries_[i]` describes `entries_[i]` after the last step that ended.
+//  3. Once a step was evaluated (`last_step_` >= 0), `job_` names the only job that may follow.
+class RuleSet {
+ public:
+  // Fails with WRONG_STATE if a step was evaluated.
+  Status Add(const RuleFactory &make, Action action = Action::kWarn);
+  // Evaluates only the steps that `saves` selects, as if the job had no other steps.  All steps of
+  // a mode without settings are evaluated.  Fails with WRONG_STATE if a step was evaluated.
+  Status SetSaveConfig(config::SaveConfig saves);
+  // Forgets the job, its steps and the results, but keeps the rules.  Fails with WRONG_STATE during
+  // an evaluation.
+  Status Reset();
+
+  // Returns the summary of each rule, in the order in which the rules were added.
+  std::vector<RuleResult> Results() const;
+
+ private:
+  friend class Evaluation;
+
+  struct Entry {
+    RuleFactory make;
+    std::unique_ptr<Rule> rule;
+    Action action;
+    bool has_seen_tensor = false;
+    bool has_ended = false;
+  };
+  struct Summary {
+    std::string rule;
+    bool needs_tensors = true;
+    bool has_seen_tensor = false;
+    bool has_evaluated = false;
+    std::string missing;
+    int64_t findings = 0;
+    Finding first;
+  };
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+
+  static Summary SummaryOf(const Rule &rule);
+  static RuleResult ResultOf(const Summary &summary);
+  Status CanStillChange(std::string_view what) const SMD_REQUIRES(mutex_);
+
+  mutable Mutex mutex_;
+  std::vector<Summary> summaries_ SMD_GUARDED_BY(mutex_);
+  std::weak_ptr<const void> job_ SMD_GUARDED_BY(mutex_);
+  bool is_in_use_ SMD_GUARDED_BY(mutex_) = false;
+
+  std::vector<Entry> entries_;
+  config::SaveConfig saves_;
+  int64_t last_step_ = -1;                       // also set if the step was not evaluated
+  StepPlace last_place_{-1, Mode::kGlobal, -1};  // of the last evaluated step
+  // Maps a tensor name to the entries that need the tensor.
+  std::unordered_map<std::string, std::vector<size_t>, Hash, std::equal_to<>> names_;
+};
+
+}  // namespace smdebug::rules

@@ -1,0 +1,93 @@
+#include "rules/support/classified.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace smdebug::rules {
+namespace {
+
+enum Role : size_t { kLabels, kPredictions };
+
+constexpr double kMostClasses = 1e6;
+
+// Returns the index of the largest number in each row.
+std::vector<int64_t> LargestOfRows(const std::vector<double> &numbers, int64_t row) {
+  std::vector<int64_t> places;
+  for (auto at = numbers.begin(); at != numbers.end(); at += row) {
+    places.push_back(std::max_element(at, at + row) - at);
+  }
+  return places;
+}
+
+bool AreWhole(const std::vector<double> &numbers) {
+  return std::all_of(numbers.begin(), numbers.end(), [](double number) {
+    return number == std::floor(number) && std::abs(number) < kMostClasses;
+  });
+}
+
+// Rounds a probability of the second of two classes to a class.
+std::vector<int64_t> Rounded(const std::vector<double> &numbers) {
+  std::vector<int64_t> classes;
+  for (const double number : numbers) {
+    const bool is_class = number > -0.5 && number < kMostClasses;
+    classes.push_back(is_class ? std::llround(number) : -1);
+  }
+  return classes;
+}
+
+}  // namespace
+
+Classified::Numbers Classified::NumbersOf(const Sample &sample) {
+  Numbers numbers{std::string(sample.Worker()), std::string(sample.Tensor()), sample.Numbers(), 1};
+  if (sample.Elements() != nullptr && sample.Elements()->shape.size() > 1) {
+    numbers.last_size = std::max<int64_t>(sample.Elements()->shape.back(), 1);
+  }
+  return numbers;
+}
+
+void Classified::Add(const Sample &sample) {
+  (roles_.Of(sample.Tensor()) == kLabels ? labels_ : predictions_).push_back(NumbersOf(sample));
+}
+
+std::vector<int64_t> Classified::ClassesOf(const Numbers &labels) const {
+  const auto rows =
+      static_cast<double>(labels.numbers.size()) / static_cast<double>(labels.last_size);
+  double sum = 0;
+  for (const double number : labels.numbers) sum += std::abs(number);
+  // The labels are one-hot or probabilities.
+  if (labels.last_size > 1 && std::abs(sum - rows) < 1e-3 * rows) {
+    return LargestOfRows(labels.numbers, labels.last_size);
+  }
+  return AreWhole(labels.numbers) ? Rounded(labels.numbers) : std::vector<int64_t>();
+}
+
+std::vector<int64_t> Classified::ClassesOf(const Numbers &predictions, size_t count) const {
+  const bool has_scores =
+      predictions.last_size > 1 && (argmax_ || predictions.numbers.size() != count);
+  std::vector<int64_t> classes = has_scores
+                                     ? LargestOfRows(predictions.numbers, predictions.last_size)
+                                     : Rounded(predictions.numbers);
+  if (classes.size() != count) classes.clear();
+  return classes;
+}
+
+std::vector<Classified::Pair> Classified::Take() {
+  std::vector<Pair> pairs;
+  for (const Numbers &labels : labels_) {
+    Pair pair{{labels.worker, labels.tensor, ClassesOf(labels)}, {}};
+    const auto predictions = std::find_if(
+        predictions_.begin(), predictions_.end(),
+        [&](const Numbers &each) { return each.worker == labels.worker && !each.numbers.empty(); });
+    if (predictions != predictions_.end()) {
+      pair.predictions = {predictions->worker, predictions->tensor,
+                          ClassesOf(*predictions, pair.labels.classes.size())};
+      predictions->numbers.clear();
+    }
+    if (!pair.labels.classes.empty()) pairs.push_back(std::move(pair));
+  }
+  labels_.clear();
+  predictions_.clear();
+  return pairs;
+}
+
+}  // namespace smdebug::rules

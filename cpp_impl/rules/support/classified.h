@@ -1,0 +1,64 @@
+// Pairs the predicted classes of samples with their labels.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "rules/support/roles.h"
+#include "rules/support/sample.h"
+
+namespace smdebug::rules {
+
+// Holds the classes in a tensor, one for each sample.
+struct Classes {
+  std::string worker;
+  std::string tensor;
+  std::vector<int64_t> classes;  // -1 for a number that is not a class
+};
+
+// Collects the labels and predictions of a step and pairs those that belong together.  For one
+// thread.
+class Classified {
+ public:
+  // `argmax`: predictions are scores in their last dimension, one for each class.  Predictions with
+  // one dimension more than the labels are always treated as scores.
+  Classified(Selector labels, Selector predictions, bool argmax)
+      : roles_({std::move(labels), std::move(predictions)}), argmax_(argmax) {}
+
+  // Reports whether the tensor holds labels or predictions.
+  bool Ask(std::string_view tensor, const Membership &membership) {
+    return roles_.Ask(tensor, membership);
+  }
+  // Adds a tensor for which Ask() returned true.
+  void Add(const Sample &sample);
+
+  struct Pair {
+    Classes labels;
+    Classes predictions;  // empty if no predictions fit
+  };
+  // Returns the pairs of each worker in record order: the first labels with the first predictions,
+  // and so on.  Labels that are not whole numbers are not classes and are omitted.
+  std::vector<Pair> Take();
+
+ private:
+  struct Numbers {
+    std::string worker;
+    std::string tensor;
+    std::vector<double> numbers;
+    int64_t last_size;  // of the last dimension; 1 without dimensions
+  };
+
+  static Numbers NumbersOf(const Sample &sample);
+  std::vector<int64_t> ClassesOf(const Numbers &labels) const;
+  std::vector<int64_t> ClassesOf(const Numbers &predictions, size_t count) const;
+
+  Roles roles_;
+  const bool argmax_;
+  std::vector<Numbers> labels_;
+  std::vector<Numbers> predictions_;
+};
+
+}  // namespace smdebug::rules

@@ -1,0 +1,31 @@
+#include "rules/support/culprits.h"
+
+#include <algorithm>
+
+namespace smdebug::rules {
+
+Finding *Culprits::Keep(const Sample &sample, const Offence &offence) {
+  auto culprit = std::find_if(culprits_.begin(), culprits_.end(), [&](const Culprit &each) {
+    return each.finding.worker == sample.Worker() && each.finding.check == offence.check;
+  });
+  if (culprit == culprits_.end()) {
+    culprit = culprits_.insert(culprit, Culprit{offence.badness, {}});
+  } else if (!(offence.badness > culprit->badness)) {
+    return nullptr;
+  }
+  culprit->badness = offence.badness;
+  Finding &finding = culprit->finding;
+  finding.worker = sample.Worker();
+  finding.tensor = sample.Tensor();
+  finding.value = offence.value;
+  finding.limit = offence.limit;
+  finding.check = offence.check;
+  return &finding;
+}
+
+void Culprits::Report(Findings &findings) {
+  for (Culprit &culprit : culprits_) findings.Add(std::move(culprit.finding));
+  culprits_.clear();
+}
+
+}  // namespace smdebug::rules

@@ -1,0 +1,152 @@
+#include "rules/support/gradient_sums.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <numeric>
+#include <utility>
+
+namespace smdebug::rules {
+namespace {
+
+// Sums may leave this much unexplained: kOfChange of the change, and kOfOther of what gradients
+// leave unexplained.
+constexpr double kOfChange = 0.05;
+constexpr double kOfOther = 0.2;
+// The largest momentum that the fit accepts.  With a momentum of 1, gradients would be sums
+// themselves.
+constexpr double kMostMomentum = 0.99;
+// Two factors fit any small set of numbers.
+constexpr size_t kLeastElements = 12;
+constexpr double kDecayOfSquares = 0.999;
+
+// Keeps several independent sums, so that no addition waits for the previous one.
+double Product(const std::vector<double> &a, const std::vector<double> &b) {
+  constexpr size_t kLanes = 8;
+  double products[kLanes] = {};
+  size_t i = 0;
+  for (; i + kLanes <= a.size(); i += kLanes) {
+    for (size_t lane = 0; lane < kLanes; ++lane) products[lane] += a[i + lane] * b[i + lane];
+  }
+  for (; i < a.size(); ++i) products[0] += a[i] * b[i];
+  return std::accumulate(std::begin(products), std::end(products), 0.0);
+}
+
+void Subtract(const std::vector<double> &a, const std::vector<double> &b,
+              std::vector<double> *difference) {
+  difference->resize(a.size());
+  double *to = difference->data();
+  for (size_t i = 0; i < a.size(); ++i) to[i] = a[i] - b[i];
+}
+
+// Returns the distance from `y` to the nearest `momentum` * `last` + factor * `gradient`.
+double DistanceOf(const std::vector<double> &y, const std::vector<double> &last,
+                  const std::vector<double> &gradient, double most_momentum) {
+  const double ll = Product(last, last);
+  const double gg = Product(gradient, gradient);
+  const double lg = Product(last, gradient);
+  const double determinant = ll * gg - lg * lg;
+  double momentum = 0;
+  if (determinant > 1e-12 * ll * gg) {
+    momentum = (Product(last, y) * gg - Product(gradient, y) * lg) / determinant;
+  } else if (gg == 0 && ll > 0) {
+    momentum = Product(last, y) / ll;
+  }
+  momentum = std::min(momentum, most_momentum);
+  const double factor = gg > 0 ? (Product(gradient, y) - momentum * lg) / gg : 0;
+  double squares = 0;
+  for (size_t i = 0; i < y.size(); ++i) {
+    const double rest = y[i] - momentum * last[i] - factor * gradient[i];
+    squares += rest * rest;
+  }
+  return std::sqrt(squares);
+}
+
+double Part(double distance, double norm) { return norm > 0 ? distance / norm : 1; }
+
+// Computes the update without Adam's division at step number `step`.
+void Undo(const std::vector<double> &update, const std::vector<double> &squares, int64_t step,
+          std::vector<double> *undone) {
+  undone->resize(update.size());
+  const double weight_of_all = 1 - std::pow(kDecayOfSquares, static_cast<double>(step));
+  for (size_t i = 0; i < update.size(); ++i) {
+    (*undone)[i] = update[i] * std::sqrt(squares[i] / weight_of_all);
+  }
+}
+
+double PartByGradient(const std::vector<double> &update, const std::vector<double> &last,
+                      const std::vector<double> &gradient) {
+  return Part(DistanceOf(update, last, gradient, kMostMomentum),
+              std::sqrt(Product(update, update)));
+}
+
+}  // namespace
+
+std::vector<double> &GradientSums::Updates::Next() {
+  last.swap(now);
+  last_change.swap(change);
+  return now;
+}
+
+void GradientSums::Updates::NoteChange() {
+  if (!last.empty()) Subtract(now, last, &change);
+}
+
+GradientSums::Updates::Unexplained GradientSums::Updates::UnexplainedBySum(
+    const std::vector<double> &gradient) const {
+  if (last_change.empty()) return {};
+  const double rest = DistanceOf(change, last_change, gradient, kMostMomentum);
+  return {Part(rest, std::sqrt(Product(now, now))), Part(rest, std::sqrt(Product(change, change)))};
+}
+
+void GradientSums::Squares::Add(const std::vector<double> &divided) {
+  last.swap(now);
+  last.resize(divided.size());
+  now.resize(divided.size());
+  for (size_t i = 0; i < divided.size(); ++i) {
+    now[i] = kDecayOfSquares * last[i] + (1 - kDecayOfSquares) * divided[i] * divided[i];
+  }
+}
+
+void GradientSums::Add(std::vector<double> weight, std::vector<double> gradient, bool is_updated) {
+  const size_t size = weight.size();
+  if (size != gradient.size() || size < kLeastElements) return Clear();
+  if (!weight_.empty() && size != weight_.size()) Clear();
+  if (!weight_.empty()) {
+    Subtract(weight, weight_, &plain_.Next());
+    Evaluate(is_updated ? gradient : gradient_);
+  }
+  weight_ = std::move(weight);
+  gradient_ = std::move(gradient);
+}
+
+double GradientSums::UnexplainedByGradient(const std::vector<double> &gradient) const {
+  if (plain_.last.empty()) return 1;
+  std::vector<double> now;
+  std::vector<double> last;
+  Undo(plain_.now, of_gradients_.now, steps_, &now);
+  Undo(plain_.last, of_gradients_.last, steps_ - 1, &last);
+  return std::min(PartByGradient(plain_.now, plain_.last, gradient),
+                  PartByGradient(now, last, gradient));
+}
+
+void GradientSums::Evaluate(const std::vector<double> &gradient) {
+  ++steps_;
+  sum_.resize(gradient.size());
+  for (size_t i = 0; i < gradient.size(); ++i) sum_[i] += gradient[i];
+  plain_.NoteChange();
+  of_gradients_.Add(gradient);
+  of_sums_.Add(sum_);
+  Undo(plain_.now, of_sums_.now, steps_, &by_sum_.Next());
+  by_sum_.NoteChange();
+  const Updates::Unexplained of_plain = plain_.UnexplainedBySum(gradient);
+  const Updates::Unexplained of_sum = by_sum_.UnexplainedBySum(gradient);
+  const Updates::Unexplained &best = of_plain.of_change < of_sum.of_change ? of_plain : of_sum;
+  // In a healthy training, sums hardly ever explain the change.  The second condition is then not
+  // computed.
+  const bool is_sum =
+      best.of_change < kOfChange && best.of_update < kOfOther * UnexplainedByGradient(gradient);
+  steps_of_sums_ = is_sum ? steps_of_sums_ + 1 : 0;
+}
+
+}  // namespace smdebug::rules

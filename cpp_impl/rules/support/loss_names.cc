@@ -1,0 +1,63 @@
+#include "rules/support/loss_names.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/strings.h"
+
+namespace smdebug::rules {
+namespace {
+
+// Reads names such as "validation-rmse".  XGBoost and LightGBM put the name of the data first.
+std::optional<LossName> ReadDashedName(std::string_view tensor) {
+  const size_t dash = tensor.find('-');
+  if (dash == std::string_view::npos || dash == 0 || dash + 1 == tensor.size()) return {};
+  if (tensor.find_first_of("/.") != std::string_view::npos) return {};
+  const std::string data = ToLower(tensor.substr(0, dash));
+  const bool is_of_training = data.starts_with("train") || data.starts_with("dtrain");
+  return LossName{tensor.substr(dash + 1), !is_of_training};
+}
+
+}  // namespace
+
+LossName ReadLossName(std::string_view tensor, Mode mode) {
+  constexpr std::string_view kOfValidation[] = {"val_", "valid_", "validation_", "eval_", "test_"};
+  constexpr std::string_view kOfTraining[] = {"train_", "training_"};
+  if (const auto dashed = ReadDashedName(tensor)) return *dashed;
+  const std::string_view name = tensor.substr(tensor.rfind('/') + 1);
+  for (const std::string_view prefix : kOfValidation) {
+    if (name.starts_with(prefix)) return {name.substr(prefix.size()), true};
+  }
+  for (const std::string_view prefix : kOfTraining) {
+    if (name.starts_with(prefix)) return {name.substr(prefix.size()), mode == Mode::kEval};
+  }
+  return {name, mode == Mode::kEval};
+}
+
+Result<Selector> SelectLosses(const Parameters &parameters) {
+  if (parameters.IsGiven("tensor_regex") && !parameters.Text("tensor_regex").empty()) {
+    return Selector::Make({}, parameters.List("tensor_regex"));
+  }
+  return Selector::Make({"losses"}, {std::string(kLossNames)});
+}
+
+void LossesOfStep::Note(const Sample &sample) {
+  const std::optional<double> value = LossOf(sample);
+  if (!value) return;
+  const LossName name = ReadLossName(sample.Tensor(), sample.Place().mode);
+  items_.push_back({std::string(sample.Worker()), std::string(sample.Tensor()),
+                    std::string(name.loss), name.is_of_validation, *value});
+}
+
+std::vector<LossesOfStep::Item> LossesOfStep::Take() {
+  std::stable_partition(items_.begin(), items_.end(),
+                        [](const Item &item) { return !item.is_of_validation; });
+  return std::exchange(items_, {});
+}
+
+std::optional<double> LossOf(const Sample &sample) {
+  if (sample.Elements() != nullptr) return sample.Scalar();
+  return sample.Reduce({tensor::ReductionKind::kMean, false});
+}
+
+}  // namespace smdebug::rules

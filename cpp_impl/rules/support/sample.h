@@ -1,0 +1,95 @@
+// Presents one tensor of one worker at one step to a rule.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "rules/support/place.h"
+#include "tensor/reduction.h"
+#include "tensor/spread.h"
+#include "tensor/statistics.h"
+#include "tensor/view.h"
+
+namespace smdebug::rules {
+
+// Computes each figure on first use and caches it, so any number of rules cost one pass over the
+// elements.  Valid while it is observed.  For one thread.
+class Sample {
+ public:
+  Sample(StepPlace place, std::string_view worker, std::string_view tensor)
+      : place_(place), worker_(worker), tensor_(tensor) {}
+
+  // Sets the elements, which must outlive the sample.
+  void SetElements(const tensor::View &elements) { elements_ = elements; }
+  // Sets the elements of a tensor of texts, in row-major order.  The texts must outlive the sample.
+  void SetTexts(std::vector<std::string_view> texts) { texts_ = std::move(texts); }
+  // Returns a sample of the same tensor with estimated figures.  If the tensor has more than `most`
+  // elements, its statistics, reductions and quantiles are estimated from about `most` of them.  If
+  // these elements are all zero or not all finite, falls back to exact figures, which are slow to
+  // compute: the other elements may differ.  If `most` is 0, figures are always exact.  Valid as
+  // long as this sample.
+  Sample Estimated(int64_t most) const;
+
+  // Adds a reduction that was saved.
+  void AddReduction(tensor::Reduction reduction, double value) {
+    if (reductions_.empty()) reductions_.reserve(tensor::kReductionKinds);
+    reductions_.emplace_back(reduction, value);
+  }
+
+  const StepPlace &Place() const { return place_; }
+  std::string_view Worker() const { return worker_; }
+  std::string_view Tensor() const { return tensor_; }
+
+  // Returns NULL if the elements were not saved or are texts.
+  const tensor::View *Elements() const { return elements_ ? &*elements_ : nullptr; }
+  // Returns the elements, or NULL if they were not saved, are complex or are texts.
+  const tensor::View *RealElements() const;
+  // Returns the statistics of real elements, or NULL if there are none.
+  const tensor::Statistics *GetStatistics() const;
+  // Computes the reduction from the elements, else returns the saved reduction.  Returns nothing if
+  // there is neither.
+  std::optional<double> Reduce(tensor::Reduction reduction) const;
+  // Returns the q-quantiles, 0 <= q <= 1, of the elements that are not NaN, interpolated as NumPy
+  // does.  Returns nothing if there are no such elements.
+  std::optional<std::vector<double>> Quantiles(const std::vector<double> &qs) const;
+  // Returns the only element.
+  std::optional<double> Scalar() const;
+  // Returns the elements as doubles in row-major order, or an empty vector if there are no real
+  // elements.
+  std::vector<double> Numbers() const;
+  // Returns about `most` of the elements, spread evenly, or all elements if there are no more than
+  // `most`.
+  std::vector<double> SomeNumbers(int64_t most) const;
+  // Returns the texts; empty for a tensor that does not hold texts.
+  const std::vector<std::string_view> &Texts() const { return texts_; }
+
+ private:
+  // If this sample is an estimate that must be exact, returns the exact sample.  Otherwise returns
+  // NULL.
+  const Sample *Exact() const;
+  void Compute() const;
+  // Returns the elements that figures are computed from.
+  tensor::View Figured() const { return some_ ? some_->AsView() : *elements_; }
+
+  StepPlace place_;
+  std::string_view worker_;
+  std::string_view tensor_;
+  std::optional<tensor::View> elements_;
+  std::vector<std::string_view> texts_;
+  std::vector<std::pair<tensor::Reduction, double>> reductions_;
+  const Sample *whole_ = nullptr;  // the exact sample, if this is an estimate
+  int64_t most_ = 0;
+  mutable std::optional<tensor::SpreadElements> some_;
+  mutable bool has_tried_ = false;
+  mutable std::optional<tensor::Statistics> statistics_;
+  mutable std::optional<tensor::Reducer> reducer_;
+};
+
+// Reports whether the tensor belongs to a weight that a layer multiplies with: biases and the like
+// have fewer axes.  If the elements were not saved, the name decides.
+bool IsOfLayer(const Sample &sample);
+
+}  // namespace smdebug::rules

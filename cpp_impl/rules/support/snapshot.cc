@@ -1,0 +1,94 @@
+#include "rules/support/snapshot.h"
+
+#include <cmath>
+#include <cstring>
+#include <iterator>
+#include <numeric>
+
+#include "tensor/blocks.h"
+
+namespace smdebug::rules {
+namespace {
+
+// Calls `visit(const T *a, const T *b, size_t count)` block by block, until it returns false.
+template <class Visit>
+bool VisitPairs(const tensor::View &a, const tensor::View &b, Visit visit) {
+  const tensor::ElementAccess access = tensor::AccessTo(a.dtype, tensor::Part::kWhole);
+  const size_t size = tensor::DTypeSize(a.dtype);
+  const auto *data_a = static_cast<const std::byte *>(a.data);
+  const auto *data_b = static_cast<const std::byte *>(b.data);
+  const auto end = static_cast<size_t>(a.ElementCount());
+  for (size_t at = 0; at < end; at += tensor::kBlockElements) {
+    const size_t part = std::min(end - at, tensor::kBlockElements);
+    const auto see = [&](const auto &kernels, auto number) {
+      using Block = tensor::NumberBlock<decltype(number)>;
+      Block block_a(data_a + at * size, part, kernels);
+      Block block_b(data_b + at * size, part, kernels);
+      return visit(block_a.Numbers(), block_b.Numbers(), part);
+    };
+    if (!(access.is_double ? see(access.as_double, double{}) : see(access.as_float, float{}))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Keeps several independent sums, so that no addition waits for the previous one.
+template <class T>
+void AddChange(const T *before, const T *now, size_t count, Change *change) {
+  constexpr size_t kLanes = 8;
+  double differences[kLanes] = {};
+  double befores[kLanes] = {};
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      const auto old = static_cast<double>(before[i + lane]);
+      differences[lane] += std::fabs(static_cast<double>(now[i + lane]) - old);
+      befores[lane] += std::fabs(old);
+    }
+  }
+  for (; i < count; ++i) {
+    const auto old = static_cast<double>(before[i]);
+    differences[0] += std::fabs(static_cast<double>(now[i]) - old);
+    befores[0] += std::fabs(old);
+  }
+  change->difference += std::accumulate(std::begin(differences), std::end(differences), 0.0);
+  change->before += std::accumulate(std::begin(befores), std::end(befores), 0.0);
+}
+
+}  // namespace
+
+bool Snapshot::IsSameAs(const Snapshot &other) const {
+  const tensor::View mine = elements_.AsView();
+  const size_t size = mine.ByteCount();
+  return size == 0 || std::memcmp(mine.data, other.elements_.AsView().data, size) == 0;
+}
+
+Change Change::Between(const Snapshot &before, const Snapshot &now) {
+  Change change;
+  VisitPairs(before.elements_.AsView(), now.elements_.AsView(),
+             [&](const auto *a, const auto *b, size_t count) {
+               AddChange(a, b, count, &change);
+               return true;
+             });
+  return change;
+}
+
+bool Closeness::AreClose(double before, double now) const {
+  if (std::isfinite(before) && std::isfinite(now)) {
+    return std::fabs(now - before) <= atol_ + rtol_ * std::fabs(before);
+  }
+  return before == now || (equal_nan_ && std::isnan(before) && std::isnan(now));
+}
+
+bool Closeness::Holds(const Snapshot &before, const Snapshot &now) const {
+  return VisitPairs(before.elements_.AsView(), now.elements_.AsView(),
+                    [this](const auto *a, const auto *b, size_t count) {
+                      for (size_t i = 0; i < count; ++i) {
+                        if (!AreClose(a[i], b[i])) return false;
+                      }
+                      return true;
+                    });
+}
+
+}  // namespace smdebug::rules

@@ -1,0 +1,81 @@
+/* Rule sets, while the scenario is recorded and over the stored trial. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "c_runner.h"
+
+static const char *const kActions[] = {"CONTINUE", "WARN", "STOP"};
+static const char *const kStatuses[] = {"PASSED", "HAS_FINDINGS", "NO_TENSORS", "NOT_ENOUGH_DATA"};
+
+static smd_action action_named(const char *name) {
+  for (smd_action action = SMD_ACTION_CONTINUE; action <= SMD_ACTION_STOP; ++action) {
+    if (strcmp(kActions[action], name) == 0) return action;
+  }
+  exit(1);
+}
+
+cJSON *name_of_action(smd_action action) { return cJSON_CreateString(kActions[action]); }
+
+smd_error *rule_set_of(const cJSON *settings, smd_rule_set **set) {
+  const cJSON *rule;
+  smd_error *error = smd_rule_set_new(member_text(settings, "profile"), set);
+  smd_save_config *saves = save_config_of(cJSON_GetObjectItem(settings, "save_every"));
+  if (error == NULL) error = smd_rule_set_set_save_config(*set, saves);
+  smd_save_config_free(saves);
+  cJSON_ArrayForEach(rule, member(settings, "rules")) {
+    char *parameters = cJSON_PrintUnformatted(member(rule, "parameters"));
+    if (error == NULL) {
+      error = smd_rule_set_add(*set, member_text(rule, "rule"), parameters,
+                               action_named(member_text(rule, "action")));
+    }
+    cJSON_free(parameters);
+  }
+  return error;
+}
+
+static void add_number(cJSON *object, const char *name, double number) {
+  cJSON *item = isnan(number) ? cJSON_CreateNull() : cJSON_CreateNumber(number);
+  cJSON_AddItemToObject(object, name, item);
+}
+
+static cJSON *finding_of(const smd_finding *from) {
+  cJSON *finding = cJSON_CreateObject();
+  cJSON_AddStringToObject(finding, "rule", from->rule);
+  cJSON_AddStringToObject(finding, "check", from->check);
+  cJSON_AddStringToObject(finding, "tensor", from->tensor);
+  cJSON_AddStringToObject(finding, "worker", from->worker);
+  cJSON_AddStringToObject(finding, "message", from->message);
+  cJSON_AddNumberToObject(finding, "step", (double)from->step);
+  cJSON_AddStringToObject(finding, "mode", smd_mode_name(from->mode));
+  cJSON_AddNumberToObject(finding, "mode_step", (double)from->mode_step);
+  cJSON_AddStringToObject(finding, "action", kActions[from->action]);
+  add_number(finding, "value", from->value);
+  add_number(finding, "limit", from->limit);
+  return finding;
+}
+
+static cJSON *result_of(const smd_rule_result *from) {
+  cJSON *result = cJSON_CreateObject();
+  cJSON_AddStringToObject(result, "rule", from->rule);
+  cJSON_AddStringToObject(result, "status", kStatuses[from->status]);
+  cJSON_AddNumberToObject(result, "finding_count", (double)from->finding_count);
+  cJSON_AddStringToObject(result, "message", from->message);
+  cJSON_AddItemToObject(result, "first",
+                        from->first == NULL ? cJSON_CreateNull() : finding_of(from->first));
+  return result;
+}
+
+void add_findings(cJSON *list, smd_findings *findings) {
+  for (size_t i = 0; i < smd_findings_count(findings); ++i) {
+    cJSON_AddItemToArray(list, finding_of(smd_findings_get(findings, i)));
+  }
+  smd_findings_free(findings);
+}
+
+void add_results(cJSON *list, smd_rule_results *results) {
+  for (size_t i = 0; i < smd_rule_results_count(results); ++i) {
+    cJSON_AddItemToArray(list, result_of(smd_rule_results_get(results, i)));
+  }
+  smd_rule_results_free(results);
+}

@@ -1,0 +1,88 @@
+// Rule sets, while the scenario is recorded and over the stored trial.
+#include <cmath>
+
+#include "cpp_record.h"
+
+using smdebug::Action;
+using smdebug::Finding;
+using smdebug::RuleResult;
+using smdebug::RuleStatus;
+
+const char *NameOf(Action action) {
+  switch (action) {
+    case Action::kContinue: return "CONTINUE";
+    case Action::kWarn: return "WARN";
+    case Action::kStop: return "STOP";
+  }
+  return "";
+}
+
+namespace {
+
+const char *NameOfStatus(RuleStatus status) {
+  switch (status) {
+    case RuleStatus::kPassed: return "PASSED";
+    case RuleStatus::kHasFindings: return "HAS_FINDINGS";
+    case RuleStatus::kNoTensors: return "NO_TENSORS";
+    case RuleStatus::kNotEnoughData: return "NOT_ENOUGH_DATA";
+  }
+  return "";
+}
+
+Action ActionNamed(const std::string &name) {
+  for (const Action action : {Action::kContinue, Action::kWarn, Action::kStop}) {
+    if (name == NameOf(action)) return action;
+  }
+  throw std::runtime_error("no action is named " + name);
+}
+
+Json NumberOrNull(double number) {
+  return Json(std::isnan(number) ? cJSON_CreateNull() : cJSON_CreateNumber(number));
+}
+
+Json Described(const Finding &finding) {
+  Json described(cJSON_CreateObject());
+  Put(described, "rule", Text(finding.rule));
+  Put(described, "check", Text(finding.check));
+  Put(described, "tensor", Text(finding.tensor));
+  Put(described, "worker", Text(finding.worker));
+  Put(described, "message", Text(finding.message));
+  Put(described, "step", Number(finding.step));
+  Put(described, "mode", Text(ModeName(finding.mode)));
+  Put(described, "mode_step", Number(finding.mode_step));
+  Put(described, "action", Text(NameOf(finding.action)));
+  Put(described, "value", NumberOrNull(finding.value));
+  Put(described, "limit", NumberOrNull(finding.limit));
+  return described;
+}
+
+Json Described(const RuleResult &result) {
+  Json described(cJSON_CreateObject());
+  Put(described, "rule", Text(result.rule));
+  Put(described, "status", Text(NameOfStatus(result.status)));
+  Put(described, "finding_count", Number(result.finding_count));
+  Put(described, "message", Text(result.message));
+  Put(described, "first", result.first ? Described(*result.first) : Json(cJSON_CreateNull()));
+  return described;
+}
+
+}  // namespace
+
+smdebug::RuleSet RuleSetOf(const cJSON *settings) {
+  const bool is_aws = TextOf(Member(settings, "profile")) == "aws";
+  smdebug::RuleSet set(is_aws ? smdebug::Profile::kAws : smdebug::Profile::kCalibrated);
+  set.SetSaveConfig(SaveConfigOf(Member(settings, "save_every")));
+  for (const cJSON *rule : Items(Member(settings, "rules"))) {
+    set.Add(TextOf(Member(rule, "rule")), Printed(Member(rule, "parameters")),
+            ActionNamed(TextOf(Member(rule, "action"))));
+  }
+  return set;
+}
+
+void Append(const Json &list, const std::vector<Finding> &findings) {
+  for (const Finding &finding : findings) Append(list, Described(finding));
+}
+
+void Append(const Json &list, const std::vector<RuleResult> &results) {
+  for (const RuleResult &result : results) Append(list, Described(result));
+}

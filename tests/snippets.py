@@ -1,0 +1,93 @@
+"""The code blocks of the documentation.
+
+Every block of a programming language is a whole program: it runs alone, in an empty folder.  A line that
+prints and ends in a comment, as `print(x)  # 3`, must print the text of the comment.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import List, Sequence, Tuple
+
+ROOT = Path(__file__).resolve().parents[1]
+TIMEOUT = 120  # seconds, for each program
+
+FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+EXPECTED = {
+    "python": re.compile(r"^\s*print\(.+\)  # (.+)$", re.MULTILINE),
+    "go": re.compile(r"^\s*fmt\.Println\(.+\) // (.+)$", re.MULTILINE),
+    "java": re.compile(r"^\s*System\.out\.println\(.+\); // (.+)$", re.MULTILINE),
+}
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def blocks(page: Path, language: str) -> List[Tuple[int, str]]:
+    """The (first line, text) of each block in a language."""
+    text = page.read_text(encoding="utf-8")
+    return [
+        (text.count("\n", 0, match.start(2)) + 1, match.group(2))
+        for match in FENCE.finditer(text)
+        if match.group(1) == language
+    ]
+
+
+def run(command: Sequence[object], folder: Path, **environment: str) -> str:
+    """What a program prints, run in a folder; it must succeed."""
+    done = subprocess.run(
+        list(map(str, command)),
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command[0]}:\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def check_output(language: str, text: str, printed: str) -> None:
+    """Each line that the comments of a program promise is one that it printed."""
+    promised = Counter(EXPECTED[language].findall(text))
+    missing = promised - Counter(line.strip() for line in printed.splitlines())
+    assert not missing, f"not printed: {sorted(missing)}\nprinted:\n{printed}"
+
+
+def run_python(python: str, page: Path, line: int, text: str, folder: Path, **environment: str) -> None:
+    """Runs one block of Python; tracebacks name its page and line."""
+    folder.mkdir(parents=True, exist_ok=True)
+    script = folder.parent / f"{folder.name}.py"
+    source = "\n" * (line - 1) + text
+    script.write_text(f"exec(compile({source!r}, {name_of(page)!r}, 'exec'))\n", encoding="utf-8")
+    check_output("python", text, run([python, script], folder, **environment))
+
+
+# ---- sessions: `text` blocks of commands, `$ smdebug ls run`, each with its output below ----
+
+SESSION = re.compile(r"^\$ (.+)\n((?:(?!\$ |```).*\n)*)", re.MULTILINE)
+
+
+def sessions(page: Path) -> List[Tuple[str, str]]:
+    """Each command that a page shows, and its output."""
+    found = SESSION.findall("".join(text for _, text in blocks(page, "text")))
+    assert found, f"{name_of(page)} shows no commands"
+    return found
+
+
+def check_session(page: Path, command: str, shown: str, printed: str) -> None:
+    """A command printed what the page shows; with SMDEBUG_RENEW_DOCS=1 the page shows it from now on."""
+    wanted = printed.strip("\n") + "\n"
+    if os.environ.get("SMDEBUG_RENEW_DOCS") and shown.strip("\n") != wanted.strip("\n"):
+        text = page.read_text(encoding="utf-8")
+        last = "\n" if shown.endswith("\n\n") else ""
+        assert text.count(f"$ {command}\n{shown}") == 1
+        page.write_text(text.replace(f"$ {command}\n{shown}", f"$ {command}\n{wanted}{last}"), encoding="utf-8")
+        return
+    assert shown.strip("\n") == wanted.strip("\n")

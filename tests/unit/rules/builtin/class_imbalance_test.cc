@@ -1,0 +1,142 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rules/evaluating.h"
+
+namespace smdebug::rules::class_imbalance_test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char *kRule = "ClassImbalance";
+
+std::vector<double> Labels(size_t of_0, size_t of_1) {
+  std::vector<double> labels(of_0, 0);
+  labels.insert(labels.end(), of_1, 1);
+  return labels;
+}
+
+TEST(ClassImbalanceTest, NinetyNineToOneAtOneStep) {
+  FakeSource source;
+  source.Step(3).Save("labels", Labels(990, 10));
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  ASSERT_THAT(evaluated.Steps(), ElementsAre(3));
+  EXPECT_THAT(evaluated.Checks(), ElementsAre("imbalance"));
+  EXPECT_EQ(evaluated.findings[0].value, 99);
+  EXPECT_EQ(evaluated.findings[0].limit, 10);
+  EXPECT_EQ(evaluated.findings[0].tensor, "labels");
+}
+
+TEST(ClassImbalanceTest, AtTheThresholdThereIsNone) {
+  FakeSource source;
+  source.Step(0).Save("labels", Labels(1000, 100));
+  EXPECT_THAT(Evaluate(kRule, {}, source).findings, IsEmpty());
+  EXPECT_THAT(Evaluate(kRule, {{"threshold_imbalance", "9.9"}}, source).Steps(), ElementsAre(0));
+}
+
+TEST(ClassImbalanceTest, CountsUntilThereAreEnoughLabels) {
+  FakeSource source;
+  for (int64_t step = 0; step < 4; ++step) source.Step(step).Save("labels", Labels(249, 1));
+  EXPECT_THAT(Evaluate(kRule, {}, source).Steps(), ElementsAre(1, 3));
+  EXPECT_THAT(Evaluate(kRule, {{"samples", "1000"}}, source).Steps(), ElementsAre(3));
+  const Evaluated evaluated = Evaluate(kRule, {{"samples", "1001"}}, source);
+  EXPECT_EQ(evaluated.result.status, RuleStatus::kNotEnoughData);
+  EXPECT_THAT(evaluated.result.message, HasSubstr("1001 labels"));
+}
+
+TEST(ClassImbalanceTest, AClassThatIsNotFound) {
+  FakeSource source;
+  std::vector<double> predictions = Labels(450, 50);
+  source.Step(0).Save("labels", Labels(300, 200)).Save("predictions", predictions);
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  ASSERT_THAT(evaluated.Checks(), ElementsAre("misprediction"));
+  EXPECT_EQ(evaluated.findings[0].value, .75);
+  EXPECT_EQ(evaluated.findings[0].tensor, "predictions");
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("75 % of class 1"));
+  EXPECT_THAT(Evaluate(kRule, {{"threshold_misprediction", "0.75"}}, source).findings, IsEmpty());
+}
+
+TEST(ClassImbalanceTest, ProbabilitiesAreRoundedAndScoresCompared) {
+  FakeSource source;
+  source.Step(0).Save("labels", {0, 1, 1}).Save("predictions", {.2, .7, .9});
+  source.Step(1).Save("labels", {0, 1, 2}).Save("predictions", {9, 0, 0, 0, 9, 0, 0, 0, 9}, {3, 3});
+  EXPECT_EQ(Evaluate(kRule, {{"samples", "3"}}, source).result.status, RuleStatus::kPassed);
+}
+
+TEST(ClassImbalanceTest, ArgmaxIsForLabelsInOneColumn) {
+  FakeSource source;
+  source.Step(0).Save("labels", {1, 0, 0, 1, 0, 1}, {3, 2});
+  source.Save("predictions", {9, 8, 0, 1, 5, 6}, {3, 2});
+  EXPECT_EQ(Evaluate(kRule, {{"samples", "3"}, {"argmax", "True"}}, source).result.status,
+            RuleStatus::kPassed);
+}
+
+TEST(ClassImbalanceTest, UnseenClassesCountIfTheirNumberIsGiven) {
+  FakeSource source;
+  source.Step(0).Save("labels", Labels(250, 250));
+  EXPECT_THAT(Evaluate(kRule, {}, source).findings, IsEmpty());
+  const Evaluated evaluated = Evaluate(kRule, {{"num_classes", "3"}}, source);
+  EXPECT_THAT(evaluated.Steps(), ElementsAre(0));
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("another class never"));
+}
+
+TEST(ClassImbalanceTest, WhatIsNoWholeNumberIsNoClass) {
+  FakeSource source;
+  std::vector<double> numbers(600, .5);
+  source.Step(0).Save("labels", numbers);
+  EXPECT_EQ(Evaluate(kRule, {}, source).result.status, RuleStatus::kNotEnoughData);
+}
+
+TEST(ClassImbalanceTest, KnowsTheInputsOfPyTorchsLosses) {
+  FakeSource source;
+  source.Step(0).Save("CrossEntropyLoss_input_0", {0, 9, 0, 9}, {2, 2});
+  source.Save("CrossEntropyLoss_input_1", {0, -100});
+  EXPECT_THAT(Evaluate(kRule, {{"samples", "1"}}, source).Tensors(),
+              ElementsAre("CrossEntropyLoss_input_0"))
+      << "class 0 is taken for 1; -100 is no class";
+}
+
+TEST(ClassImbalanceTest, ModesAndWorkersAreCountedApart) {
+  FakeSource source;
+  source.Step(0, Mode::kTrain, 0).By("a").Save("labels", Labels(300, 10));
+  source.By("b").Save("labels", Labels(300, 10));
+  source.Step(1, Mode::kEval, 0).By("a").Save("labels", Labels(300, 10));
+  EXPECT_EQ(Evaluate(kRule, {}, source).result.status, RuleStatus::kNotEnoughData);
+  source.Step(2, Mode::kTrain, 1).By("b").Save("labels", Labels(300, 10));
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  ASSERT_THAT(evaluated.Steps(), ElementsAre(2));
+  EXPECT_EQ(evaluated.findings[0].worker, "b");
+}
+
+TEST(ClassImbalanceTest, CalibratedWaitsForAModelThatKnowsSomething) {
+  FakeSource source;
+  source.Step(0).Save("labels", Labels(200, 300)).Save("predictions", Labels(500, 0));
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
+  for (int step = 1; step < 5; ++step) {
+    source.Step(step).Save("labels", Labels(300, 200)).Save("predictions", Labels(500, 0));
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).Steps(), ElementsAre(4));
+  EXPECT_THAT(Evaluate(kRule, {{"patience", "2"}}, source, Profile::kCalibrated).Steps(),
+              ElementsAre(2, 3, 4));
+}
+
+TEST(ClassImbalanceTest, WithoutLabelsNothingIsJudged) {
+  FakeSource source;
+  source.Step(0).Save("weight", {1});
+  EXPECT_EQ(Evaluate(kRule, {}, source).result.status, RuleStatus::kNoTensors);
+  source.Step(1).Save("predictions", Labels(600, 0));
+  EXPECT_EQ(Evaluate(kRule, {}, source).result.status, RuleStatus::kNotEnoughData);
+}
+
+TEST(ClassImbalanceTest, ItsParametersAreChecked) {
+  EXPECT_THAT(Refusal(kRule, {{"threshold_imbalance", "0"}}), HasSubstr("threshold_imbalance"));
+  EXPECT_THAT(Refusal(kRule, {{"threshold_misprediction", "2"}}), HasSubstr("misprediction"));
+  EXPECT_THAT(Refusal(kRule, {{"samples", "0"}}), HasSubstr("samples"));
+  EXPECT_THAT(Refusal(kRule, {{"argmax", "perhaps"}}), HasSubstr("argmax"));
+  EXPECT_THAT(Refusal(kRule, {{"labels_regex", "("}}), HasSubstr("("));
+}
+
+}  // namespace
+}  // namespace smdebug::rules::class_imbalance_test

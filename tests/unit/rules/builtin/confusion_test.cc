@@ -1,0 +1,143 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rules/evaluating.h"
+
+namespace smdebug::rules::confusion_test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char *kRule = "Confusion";
+
+const std::vector<double> kDigits = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+
+std::vector<double> With4TakenFor7() {
+  std::vector<double> predictions = kDigits;
+  predictions[4] = 7;
+  return predictions;
+}
+
+TEST(ConfusionTest, APerfectModelIsSilent) {
+  FakeSource source;
+  source.Step(0).Save("labels", kDigits).Save("predictions", kDigits);
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  EXPECT_THAT(evaluated.findings, IsEmpty());
+  EXPECT_EQ(evaluated.result.status, RuleStatus::kPassed);
+}
+
+TEST(ConfusionTest, OneOfTenTakenForAnother) {
+  FakeSource source;
+  source.Step(0).Save("labels", kDigits).Save("predictions", With4TakenFor7());
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  ASSERT_THAT(evaluated.Checks(), ElementsAre("min_diag", "max_off_diag"));
+  EXPECT_EQ(evaluated.findings[0].value, 0) << "of 4, nothing is right";
+  EXPECT_EQ(evaluated.findings[1].value, .5);
+  EXPECT_EQ(evaluated.findings[1].limit, .1);
+  EXPECT_EQ(evaluated.findings[1].tensor, "predictions");
+  EXPECT_THAT(evaluated.findings[1].message, HasSubstr("taken for class 7 is class 4"));
+}
+
+TEST(ConfusionTest, EitherLimitIsEnough) {
+  FakeSource source;
+  source.Step(0).Save("labels", kDigits).Save("predictions", With4TakenFor7());
+  EXPECT_THAT(Evaluate(kRule, {{"min_diag", "0"}, {"max_off_diag", "0.01"}}, source).Checks(),
+              ElementsAre("max_off_diag"));
+  EXPECT_THAT(Evaluate(kRule, {{"max_off_diag", "1"}}, source).Checks(), ElementsAre("min_diag"));
+  EXPECT_THAT(Evaluate(kRule, {{"min_diag", "0"}, {"max_off_diag", "0.5"}}, source).findings,
+              IsEmpty());
+}
+
+TEST(ConfusionTest, AccumulatesSteps) {
+  FakeSource source;
+  source.Step(0).Save("labels", kDigits).Save("predictions", With4TakenFor7());
+  for (int64_t step = 1; step < 12; ++step) {
+    source.Step(step).Save("labels", kDigits).Save("predictions", kDigits);
+  }
+  EXPECT_THAT(Evaluate(kRule, {{"min_diag", "0"}}, source).Steps(),
+              ElementsAre(0, 1, 2, 3, 4, 5, 6, 7))
+      << "one of ten is no more than a tenth";
+  EXPECT_THAT(Evaluate(kRule, {{"min_diag", "0"}, {"window", "2"}}, source).Steps(),
+              ElementsAre(0, 1));
+  EXPECT_THAT(Evaluate(kRule, {{"min_diag", "0"}, {"samples", "80"}}, source).Steps(),
+              ElementsAre(7));
+}
+
+TEST(ConfusionTest, ClassesBeyondTheNumberAreLeftOut) {
+  FakeSource source;
+  source.Step(0).Save("labels", kDigits).Save("predictions", With4TakenFor7());
+  EXPECT_THAT(Evaluate(kRule, {{"category_no", "4"}}, source).findings, IsEmpty());
+}
+
+TEST(ConfusionTest, ScoresAndProbabilitiesAreClasses) {
+  FakeSource source;
+  source.Step(0).Save("labels", {0, 1}).Save("predictions", {.9, .1, .2, .8}, {2, 2});
+  source.Step(1).Save("labels", {0, 1}).Save("predictions", {.1, .8});
+  EXPECT_EQ(Evaluate(kRule, {}, source).result.status, RuleStatus::kPassed);
+}
+
+TEST(ConfusionTest, CollectionsAndNamesTellWhichIsWhich) {
+  FakeSource source;
+  source.Include("truth", "^y$");
+  source.Include("answers", "^p$");
+  source.Step(0).Save("y", {0, 1}).Save("p", {1, 0});
+  EXPECT_EQ(Evaluate(kRule, {}, source).result.status, RuleStatus::kNoTensors);
+  EXPECT_THAT(
+      Evaluate(kRule, {{"labels_collection", "truth"}, {"predictions_collection", "answers"}},
+               source)
+          .Checks(),
+      ElementsAre("min_diag", "max_off_diag"));
+  EXPECT_THAT(Evaluate(kRule, {{"labels", "^y$"}, {"predictions", "^p$"}}, source).Tensors(),
+              ElementsAre("p", "p"));
+}
+
+TEST(ConfusionTest, WorkersHaveTheirOwn) {
+  FakeSource source;
+  source.Step(0).By("a").Save("labels", {0, 1}).Save("predictions", {0, 1});
+  source.By("b").Save("labels", {0, 1}).Save("predictions", {1, 0});
+  const Evaluated evaluated = Evaluate(kRule, {{"min_diag", "0"}}, source);
+  ASSERT_THAT(evaluated.Steps(), ElementsAre(0));
+  EXPECT_EQ(evaluated.findings[0].worker, "b");
+}
+
+TEST(ConfusionTest, NeedsBothOfAStep) {
+  FakeSource source;
+  source.Step(0).Save("labels", kDigits);
+  source.Step(1).Save("predictions", kDigits);
+  source.Step(2).Save("labels", kDigits).Save("predictions", {1, 2});
+  source.Step(3).Save("labels", {.5, 1.5}).Save("predictions", {.5, 1.5});
+  EXPECT_EQ(Evaluate(kRule, {}, source).result.status, RuleStatus::kNotEnoughData);
+}
+
+TEST(ConfusionTest, CalibratedWaitsForItToLast) {
+  FakeSource source;
+  std::vector<double> predictions = kDigits;
+  predictions[4] = 7;
+  for (int step = 0; step < 6; ++step) {
+    source.Step(step).Save("labels", kDigits).Save("predictions", predictions);
+  }
+  const Parameters::Given five = {{"samples", "1"}, {"patience", "5"}};
+  const Evaluated evaluated = Evaluate(kRule, five, source, Profile::kCalibrated);
+  ASSERT_FALSE(evaluated.findings.empty());
+  EXPECT_EQ(evaluated.Steps().front(), 4);
+}
+
+TEST(ConfusionTest, CalibratedWaitsForAModelThatKnowsSomething) {
+  FakeSource source;
+  source.Step(0).Save("labels", kDigits).Save("predictions", std::vector<double>(10, 0));
+  EXPECT_THAT(Evaluate(kRule, {{"samples", "1"}}, source, Profile::kCalibrated).findings,
+              IsEmpty());
+}
+
+TEST(ConfusionTest, ItsParametersAreChecked) {
+  EXPECT_THAT(Refusal(kRule, {{"category_no", "1"}}), HasSubstr("category_no"));
+  EXPECT_THAT(Refusal(kRule, {{"min_diag", "1.1"}}), HasSubstr("min_diag"));
+  EXPECT_THAT(Refusal(kRule, {{"max_off_diag", "-1"}}), HasSubstr("max_off_diag"));
+  EXPECT_THAT(Refusal(kRule, {{"max_diag", "1"}}), HasSubstr("max_diag"));
+  EXPECT_THAT(Refusal(kRule, {{"labels", "("}}), HasSubstr("("));
+}
+
+}  // namespace
+}  // namespace smdebug::rules::confusion_test

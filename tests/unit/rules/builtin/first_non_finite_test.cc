@@ -1,0 +1,130 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "rules/evaluating.h"
+
+namespace smdebug::rules::first_non_finite_test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr const char *kRule = "FirstNonFinite";
+
+TEST(FirstNonFiniteTest, TheFirstInTheOrderOfTheRecordIsNamed) {
+  FakeSource source;
+  source.Step(0).Save("w", {1}).Save("out", {1}).Save("loss", {1});
+  source.Step(1).Save("w", {1}).Save("out", {NAN, INFINITY, 1}).Save("loss", {NAN});
+  source.Step(2).Save("w", {NAN}).Save("out", {NAN}).Save("loss", {NAN});
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  ASSERT_THAT(evaluated.Steps(), ElementsAre(1));
+  EXPECT_EQ(evaluated.findings[0].tensor, "out");
+  EXPECT_EQ(evaluated.findings[0].check, "nan");
+  EXPECT_EQ(evaluated.findings[0].value, 2);
+  EXPECT_EQ(evaluated.findings[0].limit, 0);
+  EXPECT_EQ(evaluated.findings[0].message,
+            "'out' is the first tensor that is not finite, with 1 NaN and 1 infinite of 3 "
+            "elements; its norm was 1 at step 0 and did not grow");
+}
+
+TEST(FirstNonFiniteTest, EmptyCellsOfTreesAreNoFault) {
+  FakeSource source;
+  source.Include("trees", "^trees/");
+  source.Step(0).Save("trees/Split", {0.5, NAN}).Save("w", {1});
+  EXPECT_THAT(Evaluate(kRule, {}, source).Steps(), IsEmpty());
+  EXPECT_THAT(Evaluate(kRule, {{"tensor_regex", "^trees/"}}, source).Tensors(),
+              ElementsAre("trees/Split"));
+}
+
+TEST(FirstNonFiniteTest, SaysWhenItsNormBeganToGrow) {
+  FakeSource source;
+  int64_t step = 0;
+  for (const double norm : {1., 3., 2., 8., 1e5, 1e30}) source.Step(10 * step++).Save("w", {norm});
+  source.Step(60).Save("w", {INFINITY});
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  EXPECT_THAT(evaluated.Checks(), ElementsAre("inf"));
+  EXPECT_THAT(evaluated.findings[0].message,
+              HasSubstr("its norm was 1, 3, 2, 8, 1e+05, 1e+30 at steps 0, 10, 20, 30, 40, 50 and "
+                        "began to grow at step 20"));
+}
+
+TEST(FirstNonFiniteTest, TheRingHoldsTheLastSteps) {
+  FakeSource source;
+  for (int64_t step = 0; step < 9; ++step) {
+    source.Step(step).Save("w", {std::pow(2, static_cast<double>(step))});
+  }
+  source.Step(9).Save("w", {NAN});
+  EXPECT_THAT(Evaluate(kRule, {{"window", "3"}}, source).findings[0].message,
+              HasSubstr("its norm was 64, 128, 256 at steps 6, 7, 8 and began to grow at step 6"));
+}
+
+TEST(FirstNonFiniteTest, OneWithoutAPastSaysSo) {
+  FakeSource source;
+  source.Step(0).Save("w", {NAN});
+  EXPECT_THAT(Evaluate(kRule, {}, source).findings[0].message, HasSubstr("no value at an earlier"));
+}
+
+TEST(FirstNonFiniteTest, LargeNumbersAreFinite) {
+  FakeSource source;
+  source.Step(0).Save("w", {1e300, -1e300}).SaveTexts("t", {"nan"});
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  EXPECT_THAT(evaluated.findings, IsEmpty());
+  EXPECT_EQ(evaluated.result.status, RuleStatus::kPassed);
+}
+
+TEST(FirstNonFiniteTest, SavedReductionsAreEnough) {
+  FakeSource source;
+  source.Step(0).SaveReductions("w", {{{tensor::ReductionKind::kMean, false}, 1}});
+  source.Step(1).SaveReductions("w", {{{tensor::ReductionKind::kMean, false}, NAN}});
+  EXPECT_THAT(Evaluate(kRule, {}, source).Steps(), ElementsAre(1));
+}
+
+TEST(FirstNonFiniteTest, EachWorkerHasAFirst) {
+  FakeSource source;
+  source.Step(0).By("a").Save("w", {1}).By("b").Save("w", {NAN});
+  source.Step(1).By("a").Save("w", {NAN}).By("b").Save("w", {NAN});
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  ASSERT_THAT(evaluated.Steps(), ElementsAre(0, 1));
+  EXPECT_EQ(evaluated.findings[0].worker, "b");
+  EXPECT_EQ(evaluated.findings[1].worker, "a");
+}
+
+TEST(FirstNonFiniteTest, ScaledGradientsMayOverflow) {
+  FakeSource source;
+  source.Step(0).Save("w", {1}).Save("gradient/w", {INFINITY});
+  source.Step(1).Save("w", {1}).Save("gradient/w", {1});
+  source.Step(2).Save("w", {1}).Save("gradient/w", {NAN});
+  source.Step(3).Save("w", {NAN}).Save("gradient/w", {NAN});
+  EXPECT_THAT(Evaluate(kRule, {}, source).Steps(), ElementsAre(0));
+  const Evaluated evaluated = Evaluate(kRule, {{"loss_scaling", "True"}}, source);
+  ASSERT_THAT(evaluated.Steps(), ElementsAre(3));
+  EXPECT_EQ(evaluated.findings[0].tensor, "gradient/w");
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("'w' followed at step 3"));
+}
+
+TEST(FirstNonFiniteTest, TensorsCanBeNamed) {
+  FakeSource source;
+  source.Step(0).Save("mask", {-INFINITY}).Save("loss", {1});
+  EXPECT_THAT(Evaluate(kRule, {{"tensor_regex", "^(?!mask)"}}, source).findings, IsEmpty());
+  EXPECT_EQ(Evaluate(kRule, {{"collection_names", "weights"}}, source).result.status,
+            RuleStatus::kNoTensors);
+}
+
+TEST(FirstNonFiniteTest, NothingToLookAtIsNotEnough) {
+  FakeSource source;
+  source.Step(0).SaveTexts("t", {"a"});
+  EXPECT_EQ(Evaluate(kRule, {}, source).result.status, RuleStatus::kNotEnoughData);
+}
+
+TEST(FirstNonFiniteTest, ItsParametersAreChecked) {
+  EXPECT_THAT(Refusal(kRule, {{"window", "0"}}), HasSubstr("window"));
+  EXPECT_THAT(Refusal(kRule, {{"loss_scaling", "x"}}), HasSubstr("loss_scaling"));
+  EXPECT_THAT(Refusal(kRule, {{"tensor_regex", "("}}), HasSubstr("tensor_regex"));
+}
+
+}  // namespace
+}  // namespace smdebug::rules::first_non_finite_test

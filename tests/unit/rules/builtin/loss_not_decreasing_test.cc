@@ -1,0 +1,247 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "rules/evaluating.h"
+
+namespace smdebug::rules::loss_not_decreasing_test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char *kRule = "LossNotDecreasing";
+constexpr const char *kLoss = "CrossEntropyLoss_output_0";
+
+// A loss that is saved every few steps.
+void Tell(FakeSource &source, const std::vector<double> &losses, int64_t interval,
+          const std::string &tensor = kLoss, Mode mode = Mode::kGlobal) {
+  int64_t step = 0;
+  for (const double loss : losses) {
+    source.Step(step, mode, step).Save(tensor, {loss});
+    step += interval;
+  }
+}
+
+// The cases that the rule's 2019 tests fix: losses at steps 0, 4, 8, ...
+class OfOldTests : public testing::Test {
+ protected:
+  Evaluated Of(const std::vector<double> &losses, Parameters::Given parameters,
+               const Range &range = {}) {
+    FakeSource source;
+    Tell(source, losses, 4);
+    return Evaluate(kRule, parameters, source, Profile::kAws, range);
+  }
+  const std::vector<double> five_ = {.3, .33, .31, .30, .28};
+  const std::vector<double> seven_ = {.3, .33, .31, .30, .28, .20, .42};
+};
+
+TEST_F(OfOldTests, FirstFoundAtTheStepAfterTen) {
+  EXPECT_THAT(Of(five_, {}).Steps(), ElementsAre(12));
+  EXPECT_THAT(Of(five_, {{"legacy_2019", "True"}}).Steps(), ElementsAre(12));
+}
+
+TEST_F(OfOldTests, NothingFromStep13On) {
+  EXPECT_THAT(Of(five_, {}, {13, {}, false}).Steps(), IsEmpty());
+  EXPECT_THAT(Of(five_, {{"legacy_2019", "True"}}, {13, {}, false}).Steps(), IsEmpty());
+}
+
+TEST_F(OfOldTests, APercentageOnceWasOneOfRise) {
+  EXPECT_THAT(Of(seven_, {{"legacy_2019", "True"}, {"diff_percent", "20"}}).Steps(),
+              ElementsAre(24));
+}
+
+TEST_F(OfOldTests, AndIsOneOfFallAsDocumented) {
+  const Evaluated evaluated = Of(seven_, {{"diff_percent", "20"}});
+  EXPECT_THAT(evaluated.Steps(), ElementsAre(12, 24));
+  EXPECT_THAT(evaluated.Checks(), ElementsAre("not_decreasing", "increasing"));
+}
+
+TEST(LossNotDecreasingTest, IsCheckedAsTheDocumentationsExample) {
+  FakeSource source;
+  for (int64_t step = 9; step <= 33; step += 3) source.Step(step).Save(kLoss, {1});
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  ASSERT_THAT(evaluated.Steps(), ElementsAre(21, 33));
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("after 1 at step 9"));
+}
+
+TEST(LossNotDecreasingTest, ALossThatFallsIsFine) {
+  FakeSource source;
+  Tell(source, {1, .9, .8, .7}, 10);
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  EXPECT_THAT(evaluated.findings, IsEmpty());
+  EXPECT_EQ(evaluated.result.status, RuleStatus::kPassed);
+}
+
+TEST(LossNotDecreasingTest, ThePercentageIsOfTheEarlierLoss) {
+  FakeSource source;
+  Tell(source, {2, 1.5}, 10);
+  EXPECT_THAT(Evaluate(kRule, {{"diff_percent", "25"}}, source).findings, IsEmpty());
+  const Evaluated evaluated = Evaluate(kRule, {{"diff_percent", "26"}}, source);
+  ASSERT_THAT(evaluated.Steps(), ElementsAre(10));
+  EXPECT_EQ(evaluated.findings[0].value, 25);
+  EXPECT_EQ(evaluated.findings[0].limit, 26);
+  EXPECT_EQ(evaluated.findings[0].tensor, kLoss);
+}
+
+TEST(LossNotDecreasingTest, ARiseHasAThresholdOfItsOwn) {
+  FakeSource source;
+  Tell(source, {1, 1.5}, 10);
+  const Evaluated evaluated = Evaluate(kRule, {{"increase_threshold_percent", "49"}}, source);
+  EXPECT_THAT(evaluated.Checks(), ElementsAre("increasing"));
+  EXPECT_EQ(evaluated.findings[0].value, 50);
+  EXPECT_THAT(Evaluate(kRule, {{"increase_threshold_percent", "50"}}, source).Checks(),
+              ElementsAre("not_decreasing"));
+}
+
+TEST(LossNotDecreasingTest, NegativeLossesFallToo) {
+  FakeSource source;
+  Tell(source, {-1, -2}, 10);
+  EXPECT_THAT(Evaluate(kRule, {}, source).findings, IsEmpty());
+}
+
+TEST(LossNotDecreasingTest, WhatIsNoNumberIsNoLoss) {
+  FakeSource source;
+  Tell(source, {1, std::nan(""), 1}, 5);
+  EXPECT_THAT(Evaluate(kRule, {}, source).Steps(), ElementsAre(10));
+  FakeSource zero;
+  Tell(zero, {0, 0}, 10);
+  EXPECT_THAT(Evaluate(kRule, {}, zero).findings, IsEmpty());
+}
+
+TEST(LossNotDecreasingTest, StepsAreThoseOfEvaluationIfThereAreAny) {
+  FakeSource source;
+  int64_t step = 0;
+  for (int i = 0; i < 12; ++i) {
+    source.Step(step++, Mode::kTrain, i).Save(kLoss, {1});
+    if (i % 6 == 5) source.Step(step++, Mode::kEval, i).Save(kLoss, {i == 5 ? 2.0 : 1.0});
+  }
+  EXPECT_THAT(Evaluate(kRule, {{"num_steps", "5"}}, source).Steps(), ElementsAre(5))
+      << "before the first evaluation";
+  EXPECT_THAT(Evaluate(kRule, {{"num_steps", "6"}, {"mode", "EVAL"}}, source).findings, IsEmpty());
+  EXPECT_THAT(Evaluate(kRule, {{"num_steps", "10"}, {"mode", "TRAIN"}}, source).Steps(),
+              ElementsAre(11));
+  EXPECT_THAT(Evaluate(kRule, {{"num_steps", "13"}, {"mode", "GLOBAL"}}, source).Steps(),
+              ElementsAre(13));
+}
+
+TEST(LossNotDecreasingTest, EachWorkerHasItsOwn) {
+  FakeSource source;
+  for (const int64_t step : {0, 10}) {
+    source.Step(step);
+    source.By("a").Save(kLoss, {1.0 - .05 * static_cast<double>(step)});
+    source.By("b").Save(kLoss, {1});
+  }
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  ASSERT_THAT(evaluated.Steps(), ElementsAre(10));
+  EXPECT_EQ(evaluated.findings[0].worker, "b");
+}
+
+TEST(LossNotDecreasingTest, TheWorstLossIsNamed) {
+  FakeSource source;
+  for (const double factor : {1.0, 1.02}) {
+    source.Step(factor > 1 ? 10 : 0).Save("a_loss_output_0", {1}).Save("b_loss_output_0", {factor});
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, source).Tensors(), ElementsAre("b_loss_output_0"));
+}
+
+TEST(LossNotDecreasingTest, KnowsTheNamesOfFrameworks) {
+  for (const char *name : {"CrossEntropyLoss_output_0", "loss_output_0", "loss", "val_loss",
+                           "softmaxcrossentropyloss0_output_0", "scalar/loss"}) {
+    FakeSource source;
+    Tell(source, {1, 1}, 10, name);
+    EXPECT_THAT(Evaluate(kRule, {}, source).Tensors(), ElementsAre(name));
+  }
+  FakeSource xgboost;
+  xgboost.Include("losses", "^[a-zA-z]+-.+$");
+  Tell(xgboost, {1, 1}, 10, "train-rmse");
+  EXPECT_THAT(Evaluate(kRule, {}, xgboost).Steps(), ElementsAre(10));
+}
+
+TEST(LossNotDecreasingTest, OnlyScalarsAreLosses) {
+  FakeSource source;
+  for (const int64_t step : {0, 10}) source.Step(step).Save(kLoss, {1, 1});
+  EXPECT_EQ(Evaluate(kRule, {}, source).result.status, RuleStatus::kNotEnoughData);
+}
+
+TEST(LossNotDecreasingTest, AMeanThatWasSavedIsOne) {
+  FakeSource source;
+  for (const int64_t step : {0, 10}) {
+    source.Step(step).SaveReductions(kLoss, {{{tensor::ReductionKind::kMean, false}, 1}});
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, source).Steps(), ElementsAre(10));
+}
+
+TEST(LossNotDecreasingTest, NeedsStepsThatAreFarEnoughApart) {
+  FakeSource source;
+  Tell(source, {1, 1, 1}, 4);
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  EXPECT_EQ(evaluated.result.status, RuleStatus::kNotEnoughData);
+  EXPECT_THAT(evaluated.result.message, HasSubstr("10 apart"));
+  FakeSource without;
+  without.Step(0).Save("weight", {1});
+  EXPECT_EQ(Evaluate(kRule, {}, without).result.status, RuleStatus::kNoTensors);
+}
+
+TEST(LossNotDecreasingTest, ItsParametersAreChecked) {
+  EXPECT_THAT(Refusal(kRule, {{"num_steps", "0"}}), HasSubstr("num_steps"));
+  EXPECT_THAT(Refusal(kRule, {{"diff_percent", "101"}}), HasSubstr("diff_percent"));
+  EXPECT_THAT(Refusal(kRule, {{"increase_threshold_percent", "-1"}}), HasSubstr("increase"));
+  EXPECT_THAT(Refusal(kRule, {{"mode", "PREDICT"}}), HasSubstr("EVAL, TRAIN or GLOBAL"));
+  EXPECT_THAT(Refusal(kRule, {{"use_losses_collection", "maybe"}}), HasSubstr("true or false"));
+  EXPECT_THAT(Refusal(kRule, {{"use_losses_collection", "False"}}), HasSubstr("tensor_regex"));
+  EXPECT_THAT(Refusal(kRule, {{"min_difference", "1"}}), HasSubstr("min_difference"));
+  EXPECT_THAT(Refusal(kRule, {{"tensor_regex", "("}}), HasSubstr("("));
+}
+
+TEST(LossNotDecreasingTest, OnlyNamedTensorsIfSoAsked) {
+  FakeSource source;
+  for (const int64_t step : {0, 10}) source.Step(step).Save(kLoss, {1}).Save("mine", {1});
+  EXPECT_THAT(
+      Evaluate(kRule, {{"use_losses_collection", "False"}, {"tensor_regex", "^mine"}}, source)
+          .Tensors(),
+      ElementsAre("mine"));
+}
+
+class Calibrated : public testing::Test {
+ protected:
+  Evaluated Of(const std::vector<double> &losses, Parameters::Given given = {}) {
+    FakeSource source;
+    Tell(source, losses, 1);
+    given.insert({"num_steps", "10"});
+    return Evaluate(kRule, given, source, Profile::kCalibrated);
+  }
+};
+
+TEST_F(Calibrated, OneBatchIsNoJudge) {
+  std::vector<double> losses;
+  for (int i = 0; i < 40; ++i) losses.push_back(2.0 / (1 + i) + (i % 7 == 0 ? .5 : 0));
+  EXPECT_THAT(Of(losses).findings, IsEmpty());
+}
+
+TEST_F(Calibrated, NothingLearnedIsFound) {
+  EXPECT_THAT(Of(std::vector<double>(30, 2.3)).Checks(),
+              ElementsAre("not_decreasing", "not_decreasing"));
+}
+
+TEST_F(Calibrated, WhatHasLearnedMayStandStill) {
+  std::vector<double> losses(10, 2.3);
+  losses.insert(losses.end(), 40, .1);
+  EXPECT_THAT(Of(losses).findings, IsEmpty());
+}
+
+TEST_F(Calibrated, ButNotRise) {
+  std::vector<double> losses(10, 2.3);
+  losses.insert(losses.end(), 20, .1);
+  losses.insert(losses.end(), 20, 1.5);
+  EXPECT_THAT(Of(losses).Checks(), testing::Contains("increasing"));
+}
+
+TEST_F(Calibrated, ALossBelowTheFloorIsLowEnough) {
+  EXPECT_THAT(Of(std::vector<double>(30, 1e-5)).findings, IsEmpty());
+}
+
+}  // namespace
+}  // namespace smdebug::rules::loss_not_decreasing_test

@@ -1,0 +1,243 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "rules/evaluating.h"
+
+namespace smdebug::rules::update_not_applied_test {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr const char *kRule = "UpdateNotApplied";
+
+using Series = std::function<double(int64_t step)>;
+
+double Same(int64_t) { return 1; }
+double Falling(int64_t step) { return 1 - .01 * static_cast<double>(step); }
+double Rising(int64_t step) { return 1 + static_cast<double>(step); }
+double Alternating(int64_t step) { return step % 2 == 0 ? 1 : -1; }
+
+struct Weight {
+  std::string name;
+  Series weight;
+  Series gradient;  // none: it has no gradient
+};
+
+FakeSource Of(const std::vector<Weight> &weights, int64_t steps = 8) {
+  FakeSource source;
+  for (int64_t step = 0; step < steps; ++step) {
+    source.Step(step, Mode::kTrain, step);
+    for (const Weight &each : weights) source.Save(each.name, {each.weight(step), 2});
+    for (const Weight &each : weights) {
+      if (each.gradient) source.Save("gradient/" + each.name, {each.gradient(step), 1});
+    }
+  }
+  return source;
+}
+
+TEST(UpdateNotAppliedTest, AWeightThatStaysWhileOthersChange) {
+  FakeSource source = Of({{"a.weight", Falling, Alternating}, {"b.weight", Same, Alternating}}, 5);
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  ASSERT_THAT(evaluated.Steps(), ElementsAre(3, 4));
+  EXPECT_EQ(evaluated.findings[0].tensor, "b.weight");
+  EXPECT_EQ(evaluated.findings[0].check, "not_updated");
+  EXPECT_EQ(evaluated.findings[0].value, 3);
+  EXPECT_EQ(evaluated.findings[0].limit, 3);
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("other weights have"));
+}
+
+TEST(UpdateNotAppliedTest, AllWeightsThatStay) {
+  FakeSource source = Of({{"a.weight", Same, Alternating}, {"b.weight", Same, Alternating}}, 5);
+  EXPECT_THAT(Evaluate(kRule, {}, source).Checks(),
+              ElementsAre("nothing_updated", "nothing_updated"));
+  EXPECT_THAT(Evaluate(kRule, {{"patience_all", "5"}}, source).findings, IsEmpty());
+}
+
+TEST(UpdateNotAppliedTest, AHealthyTrainingIsSilent) {
+  FakeSource source =
+      Of({{"a.weight", Falling, Alternating}, {"b.weight", Falling, Alternating}}, 30);
+  for (const Profile profile : {Profile::kAws, Profile::kCalibrated}) {
+    const Evaluated evaluated = Evaluate(kRule, {}, source, profile);
+    EXPECT_THAT(evaluated.findings, IsEmpty());
+    EXPECT_EQ(evaluated.result.status, RuleStatus::kPassed);
+  }
+}
+
+TEST(UpdateNotAppliedTest, UpdatesEveryFewStepsAreUpdates) {
+  const auto every_third = [](int64_t step) { return static_cast<double>(step / 3); };
+  FakeSource source =
+      Of({{"a.weight", every_third, Alternating}, {"b.weight", every_third, Alternating}}, 20);
+  EXPECT_THAT(Evaluate(kRule, {}, source).findings, IsEmpty());
+}
+
+TEST(UpdateNotAppliedTest, WithoutAGradientAWeightMayStay) {
+  FakeSource source;
+  for (int64_t step = 0; step < 6; ++step) {
+    source.Step(step).Save("a.weight", {Falling(step)}).Save("b.weight", {1});
+    source.Save("gradient/a.weight", {Alternating(step)}).Save("gradient/b.weight", {0});
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, source).findings, IsEmpty());
+}
+
+TEST(UpdateNotAppliedTest, AGradientMayBeTooSmallToMatter) {
+  FakeSource source;
+  for (int64_t step = 0; step < 6; ++step) {
+    source.Step(step).Save("a.weight", {Falling(step)}).Save("b.weight", {1});
+    source.Save("gradient/a.weight", {Alternating(step)}).Save("gradient/b.weight", {1e-5});
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, source).Checks(), Contains("not_updated"));
+  EXPECT_THAT(Evaluate(kRule, {{"relevance", "1e-4"}}, source).findings, IsEmpty());
+}
+
+TEST(UpdateNotAppliedTest, EvaluationsDoNotCount) {
+  FakeSource source;
+  for (int64_t step = 0; step < 20; ++step) {
+    const bool trains = step % 5 == 0;
+    source.Step(step, trains ? Mode::kTrain : Mode::kEval, step);
+    source.Save("a.weight", {static_cast<double>(step / 5)});
+    if (trains) source.Save("gradient/a.weight", {Alternating(step)});
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, source).findings, IsEmpty());
+}
+
+TEST(UpdateNotAppliedTest, GradientsThatAreNeverReset) {
+  FakeSource source = Of({{"a.weight", Falling, Rising},
+                          {"b.weight", Falling, Rising},
+                          {"c.weight", Falling, Alternating}});
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  ASSERT_THAT(evaluated.Checks(), Contains("growing"));
+  EXPECT_EQ(evaluated.findings[0].place.step, 3);
+  EXPECT_EQ(evaluated.findings[0].tensor, "gradient/a.weight");
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("and 1 others with it"));
+  const Parameters::Given five = {{"patience_growth", "5"}};
+  EXPECT_EQ(Evaluate(kRule, five, source, Profile::kCalibrated).findings[0].place.step, 6);
+}
+
+// A weight that goes down a bowl from noisy gradients, which are reset or not.
+FakeSource Descent(bool resets, double momentum) {
+  constexpr size_t kSize = 20;
+  FakeSource source;
+  std::vector<double> weight(kSize, 1);
+  std::vector<double> sum(kSize);
+  std::vector<double> update(kSize);
+  uint32_t random = 1;
+  for (int64_t step = 0; step < 12; ++step) {
+    std::vector<double> gradient = weight;
+    for (double &each : gradient) {
+      random = random * 1664525 + 1013904223;
+      each += static_cast<double>(random) / 4e9;
+    }
+    source.Step(step, Mode::kTrain, step).Save("a.weight", weight);
+    source.Save("gradient/a.weight", gradient);
+    for (size_t i = 0; i < kSize; ++i) {
+      sum[i] = gradient[i] + (resets ? 0 : sum[i]);
+      update[i] = momentum * update[i] - 0.01 * sum[i];
+      weight[i] += update[i];
+    }
+  }
+  return source;
+}
+
+TEST(UpdateNotAppliedTest, UpdatesTellThatGradientsAreNeverReset) {
+  for (const double momentum : {0.0, 0.9}) {
+    FakeSource healthy = Descent(true, momentum);
+    EXPECT_THAT(Evaluate(kRule, {}, healthy).findings, IsEmpty()) << momentum;
+    FakeSource summed = Descent(false, momentum);
+    const Evaluated evaluated = Evaluate(kRule, {}, summed);
+    ASSERT_THAT(evaluated.Checks(), Contains("accumulating")) << momentum;
+    EXPECT_EQ(evaluated.findings[0].tensor, "gradient/a.weight");
+  }
+}
+
+TEST(UpdateNotAppliedTest, OneGradientThatGrowsIsNotAll) {
+  FakeSource source = Of({{"a.weight", Falling, Rising},
+                          {"b.weight", Falling, Alternating},
+                          {"c.weight", Falling, Alternating}});
+  EXPECT_THAT(Evaluate(kRule, {}, source).findings, IsEmpty());
+}
+
+TEST(UpdateNotAppliedTest, GradientsThatGrowInOtherDirectionsAreNew) {
+  const auto turning = [](int64_t step) { return Alternating(step) * 10 * Rising(step); };
+  FakeSource source = Of({{"a.weight", Falling, turning}});
+  EXPECT_THAT(Evaluate(kRule, {}, source).findings, IsEmpty());
+}
+
+TEST(UpdateNotAppliedTest, LargeGradientsAreComparedByPart) {
+  FakeSource source;
+  for (int64_t step = 0; step < 6; ++step) {
+    source.Step(step).Save("a.weight", {Falling(step)});
+    source.Save("gradient/a.weight", std::vector<double>(5000, Rising(step)));
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, source).Checks(), Contains("growing"));
+}
+
+TEST(UpdateNotAppliedTest, AWeightWithoutAnyGradient) {
+  FakeSource source = Of({{"a.weight", Falling, Alternating}, {"b.weight", Same, nullptr}});
+  const Evaluated evaluated = Evaluate(kRule, {{"patience_gradient", "2"}}, source);
+  ASSERT_THAT(evaluated.Steps(), ElementsAre(1)) << "it is told once";
+  EXPECT_EQ(evaluated.findings[0].check, "no_gradient");
+  EXPECT_EQ(evaluated.findings[0].tensor, "b.weight");
+}
+
+TEST(UpdateNotAppliedTest, FrozenWeightsMayStay) {
+  FakeSource source = Of({{"a.weight", Falling, Alternating},
+                          {"b.weight", Same, nullptr},
+                          {"c.weight", Same, Alternating}});
+  EXPECT_THAT(Evaluate(kRule, {{"frozen_regex", "^[bc]"}}, source).findings, IsEmpty());
+  source.Include("frozen", "^[bc]");
+  EXPECT_THAT(Evaluate(kRule, {}, source).findings, IsEmpty());
+}
+
+TEST(UpdateNotAppliedTest, KnowsKerasNames) {
+  FakeSource source;
+  source.Include("weights", "kernel");
+  source.Include("gradients", "^gradients/");
+  for (int64_t step = 0; step < 5; ++step) {
+    source.Step(step).Save("dense/kernel:0", {1}).Save("other/kernel:0", {Falling(step)});
+    source.Save("gradients/dense/kernelGrad", {Alternating(step)});
+    source.Save("gradients/other/kernelGrad", {Alternating(step)});
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, source).Tensors(), Contains("dense/kernel:0"));
+}
+
+TEST(UpdateNotAppliedTest, EachWorkerHasItsOwn) {
+  FakeSource source;
+  for (int64_t step = 0; step < 5; ++step) {
+    source.Step(step);
+    for (const char *worker : {"a", "b"}) {
+      source.By(worker).Save("x.weight", {Falling(step)});
+      source.Save("y.weight", {*worker == 'a' ? Falling(step) : 1});
+      source.Save("gradient/x.weight", {Alternating(step)});
+      source.Save("gradient/y.weight", {Alternating(step)});
+    }
+  }
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  ASSERT_THAT(evaluated.Steps(), ElementsAre(3, 4));
+  EXPECT_EQ(evaluated.findings[0].worker, "b");
+}
+
+TEST(UpdateNotAppliedTest, NeedsTwoStepsWithGradients) {
+  FakeSource source = Of({{"a.weight", Same, Alternating}}, 1);
+  EXPECT_EQ(Evaluate(kRule, {}, source).result.status, RuleStatus::kNotEnoughData);
+  FakeSource without;
+  without.Step(0).Save("loss", {1});
+  EXPECT_EQ(Evaluate(kRule, {}, without).result.status, RuleStatus::kNoTensors);
+}
+
+TEST(UpdateNotAppliedTest, ItsParametersAreChecked) {
+  for (const char *name : {"patience", "patience_all", "patience_gradient", "patience_growth"}) {
+    EXPECT_THAT(Refusal(kRule, {{name, "0"}}), HasSubstr(name));
+  }
+  EXPECT_THAT(Refusal(kRule, {{"correlation", "2"}}), HasSubstr("correlation"));
+  EXPECT_THAT(Refusal(kRule, {{"relevance", "-1"}}), HasSubstr("relevance"));
+  EXPECT_THAT(Refusal(kRule, {{"frozen_regex", "("}}), HasSubstr("("));
+}
+
+}  // namespace
+}  // namespace smdebug::rules::update_not_applied_test

@@ -1,0 +1,175 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "rules/evaluating.h"
+
+namespace smdebug::rules::vanishing_gradient_test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char *kRule = "VanishingGradient";
+
+TEST(VanishingGradientTest, TheSmallestGradientBelowTheThresholdIsNamed) {
+  FakeSource source;
+  source.Step(0).Save("gradient/a", {1e-3}).Save("gradient/b", {1e-8}).Save("gradient/c", {-1e-9});
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  ASSERT_THAT(evaluated.Tensors(), ElementsAre("gradient/c"));
+  EXPECT_EQ(evaluated.findings[0].value, 1e-9);
+  EXPECT_EQ(evaluated.findings[0].limit, 1e-7);
+  EXPECT_EQ(evaluated.findings[0].worker, "worker_0");
+  EXPECT_EQ(evaluated.findings[0].message,
+            "the gradient 'gradient/c' has a mean absolute value of 1e-09, below the limit of "
+            "1e-07");
+  EXPECT_EQ(evaluated.result.status, RuleStatus::kHasFindings);
+}
+
+TEST(VanishingGradientTest, IsNotFoundAtTheThresholdOrAbove) {
+  FakeSource source;
+  source.Step(0).Save("gradient/a", {1e-7}).Save("gradient/b", {2, -2});
+  EXPECT_THAT(Evaluate(kRule, {}, source).findings, IsEmpty());
+}
+
+TEST(VanishingGradientTest, TheThresholdIsTheUsers) {
+  FakeSource source;
+  source.Step(0).Save("gradient/a", {0.5});
+  EXPECT_THAT(Evaluate(kRule, {{"threshold", "0.6"}}, source).Steps(), ElementsAre(0));
+  for (const char *bad : {"0", "-1", "nan", "x", ""}) {
+    EXPECT_THAT(Refusal(kRule, {{"threshold", bad}}), HasSubstr("threshold")) << bad;
+  }
+}
+
+TEST(VanishingGradientTest, ZeroIsBelowAndNotANumberIsNot) {
+  FakeSource source;
+  source.Step(0).Save("gradient/a", {0});
+  source.Step(1).Save("gradient/a", {std::nan("")});
+  EXPECT_THAT(Evaluate(kRule, {}, source).Steps(), ElementsAre(0));
+}
+
+TEST(VanishingGradientTest, ASavedReductionIsEnough) {
+  FakeSource source;
+  source.Step(0).SaveReductions("gradient/a", {{{tensor::ReductionKind::kMean, true}, 1e-9}});
+  EXPECT_THAT(Evaluate(kRule, {}, source).Steps(), ElementsAre(0));
+}
+
+TEST(VanishingGradientTest, OtherReductionsAreNotEnough) {
+  FakeSource source;
+  source.Step(0).SaveReductions("gradient/a", {{{tensor::ReductionKind::kMax, false}, 1e-9}});
+  EXPECT_EQ(Evaluate(kRule, {}, source).result.status, RuleStatus::kNotEnoughData);
+}
+
+TEST(VanishingGradientTest, WithoutGradientsNothingIsJudged) {
+  FakeSource source;
+  source.Step(0).Save("weight", {1});
+  EXPECT_EQ(Evaluate(kRule, {}, source).result.status, RuleStatus::kNoTensors);
+}
+
+TEST(VanishingGradientTest, AGradientThatNeverWasThereIsUnused) {
+  FakeSource source;
+  source.Step(0).Save("gradient/a", {0, 0}).Save("gradient/b", {1});
+  source.Step(1).Save("gradient/a", {0, 0}).Save("gradient/b", {0});
+  source.Step(2).Save("gradient/a", {1, 0}).Save("gradient/b", {1});
+  source.Step(3).Save("gradient/a", {0, 0}).Save("gradient/b", {1});
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  EXPECT_THAT(evaluated.Steps(), ElementsAre(0, 1, 1, 3));
+  EXPECT_THAT(evaluated.Checks(), ElementsAre("unused", "unused", "small", "small"));
+  EXPECT_THAT(evaluated.Tensors(),
+              ElementsAre("gradient/a", "gradient/a", "gradient/b", "gradient/a"));
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("zero at every step"));
+}
+
+TEST(VanishingGradientTest, GradientsOfIntegersArePassedOver) {
+  FakeSource source;
+  source.Step(0).Save("gradient/a", tensor::TensorOfNumbers(tensor::DType::kInt32, {0}));
+  source.Step(1).Save("gradient/a", tensor::TensorOfNumbers(tensor::DType::kBool, {0}));
+  source.Step(2).Save("gradient/a", std::vector<double>());
+  EXPECT_EQ(Evaluate(kRule, {}, source).result.status, RuleStatus::kNotEnoughData);
+}
+
+TEST(VanishingGradientTest, EachWorkerHasItsWorst) {
+  FakeSource source;
+  source.Step(0).By("a").Save("gradient/a", {1e-8}).Save("gradient/b", {1e-9});
+  source.By("b").Save("gradient/a", {1e-9}).Save("gradient/b", {1e-8});
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  ASSERT_THAT(evaluated.Tensors(), ElementsAre("gradient/b", "gradient/a"));
+  EXPECT_EQ(evaluated.findings[1].worker, "b");
+}
+
+// Steps of a model of three layers, whose gradients are of these sizes.
+FakeSource Layers(double first, double last, int steps = 6) {
+  FakeSource source;
+  for (int step = 0; step < steps; ++step) {
+    source.Step(step);
+    for (const char *name : {"l1.weight", "l2.weight", "l3.weight"})
+      source.Save(name, {1, 1}, {1, 2});
+    // In the order in which they are computed.
+    source.Save("gradient/l3.weight", {last, -last}, {1, 2});
+    source.Save("gradient/l2.weight", {1, 1}, {1, 2});
+    source.Save("gradient/l1.weight", {0, first}, {1, 2});
+    source.Save("gradient/l1.bias", {1e-8});
+  }
+  return source;
+}
+
+TEST(VanishingGradientTest, CalibratedComparesTheFirstLayerWithTheLast) {
+  FakeSource source = Layers(1e-6, 1e-2);
+  const Evaluated evaluated = Evaluate(kRule, {}, source, Profile::kCalibrated);
+  ASSERT_THAT(evaluated.Steps(), ElementsAre(4, 5)) << "after five in a row";
+  EXPECT_THAT(evaluated.Checks(), ElementsAre("ratio", "ratio"));
+  EXPECT_EQ(evaluated.findings[0].tensor, "gradient/l1.weight");
+  EXPECT_NEAR(evaluated.findings[0].value, 1e-4, 1e-12);
+  EXPECT_EQ(evaluated.findings[0].limit, 1e-3);
+  EXPECT_EQ(evaluated.findings[0].message,
+            "the gradient 'gradient/l1.weight' of the first layer is 0.0001 of that of the last, "
+            "'gradient/l3.weight', below the limit of 0.001");
+  EXPECT_THAT(Evaluate(kRule, {{"ratio", "None"}}, source, Profile::kCalibrated).findings,
+              IsEmpty());
+  EXPECT_THAT(Evaluate(kRule, {{"ratio", "1e-3"}, {"threshold", "1e-9"}}, source).Steps(),
+              ElementsAre(0, 1, 2, 3, 4, 5));
+}
+
+TEST(VanishingGradientTest, CalibratedLeavesOtherRatiosAlone) {
+  for (const auto &[first, last] : {std::pair{1.0, 1.0}, {1e-2, 1.0}, {1.0, 1e-6}, {1e-6, 1e-4}}) {
+    FakeSource source = Layers(first, last);
+    EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty())
+        << first << " " << last;
+  }
+}
+
+TEST(VanishingGradientTest, CalibratedPassesOverBiases) {
+  FakeSource source;
+  for (int step = 0; step < 6; ++step) {
+    source.Step(step).Save("gradient/conv.bias", {1e-12, 0});
+    source.Save("gradient/conv.weight", {1, 1}, {1, 2});
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
+  EXPECT_THAT(Evaluate(kRule, {{"layers_only", "False"}}, source, Profile::kCalibrated).Steps(),
+              ElementsAre(4, 5));
+}
+
+TEST(VanishingGradientTest, WithoutWeightsEitherEndMayBeTheFirst) {
+  for (const bool is_reversed : {false, true}) {
+    FakeSource source;
+    for (int step = 0; step < 5; ++step) {
+      source.Step(step);
+      source.Save(is_reversed ? "gradient/last" : "gradient/first", {is_reversed ? 1 : 1e-5},
+                  {1, 1});
+      source.Save(is_reversed ? "gradient/first" : "gradient/last", {is_reversed ? 1e-5 : 1},
+                  {1, 1});
+    }
+    EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).Tensors(),
+                ElementsAre("gradient/first"));
+  }
+}
+
+TEST(VanishingGradientTest, RefusesWhatMakesNoSense) {
+  EXPECT_THAT(Refusal(kRule, {{"ratio", "0"}}), HasSubstr("ratio"));
+  EXPECT_THAT(Refusal(kRule, {{"patience", "0"}}), HasSubstr("patience"));
+}
+
+}  // namespace
+}  // namespace smdebug::rules::vanishing_gradient_test

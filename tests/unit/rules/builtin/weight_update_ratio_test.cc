@@ -1,0 +1,229 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/strings.h"
+#include "rules/evaluating.h"
+
+namespace smdebug::rules::weight_update_ratio_test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char *kRule = "WeightUpdateRatio";
+
+TEST(WeightUpdateRatioTest, IsTheSumOfChangesOverTheSumOfWeights) {
+  FakeSource source;
+  source.Step(0).Save("weight", {1, -1, 2});
+  source.Step(1).Save("weight", {-11, 19, 14});
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  ASSERT_THAT(evaluated.Steps(), ElementsAre(1));
+  EXPECT_THAT(evaluated.Checks(), ElementsAre("large"));
+  EXPECT_NEAR(evaluated.findings[0].value, 44.0 / 4, 1e-6);
+  EXPECT_EQ(evaluated.findings[0].limit, 10);
+  EXPECT_EQ(evaluated.findings[0].message,
+            "the weight 'weight' changed by 11 of itself, more than the limit of 10");
+}
+
+TEST(WeightUpdateRatioTest, TheWorstOfEachSideIsNamed) {
+  FakeSource source;
+  const std::vector<double> before = {1};
+  source.Step(0);
+  for (const char *name : {"a", "b", "c", "d", "e"}) source.Save(StrCat(name, "/weight"), before);
+  source.Step(1)
+      .Save("a/weight", {12})
+      .Save("b/weight", {13})
+      .Save("c/weight", {1 + 1e-9})
+      .Save("d/weight", {1})
+      .Save("e/weight", {1.1});
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  EXPECT_THAT(evaluated.Tensors(), ElementsAre("b/weight", "d/weight"));
+  EXPECT_THAT(evaluated.Checks(), ElementsAre("large", "small"));
+  EXPECT_EQ(evaluated.findings[1].value, 0);
+  EXPECT_EQ(evaluated.findings[1].limit, 1e-8);
+}
+
+TEST(WeightUpdateRatioTest, AThresholdItselfIsFine) {
+  FakeSource source;
+  source.Step(0).Save("weight", {4});
+  source.Step(1).Save("weight", {6});
+  EXPECT_THAT(Evaluate(kRule, {{"large_threshold", "0.5"}, {"epsilon", "0"}}, source).findings,
+              IsEmpty());
+  EXPECT_THAT(Evaluate(kRule, {{"small_threshold", "0.5"}, {"epsilon", "0"}}, source).findings,
+              IsEmpty());
+  EXPECT_THAT(Evaluate(kRule, {{"large_threshold", "0.49"}}, source).Checks(),
+              ElementsAre("large"));
+}
+
+TEST(WeightUpdateRatioTest, EpsilonIsWhatZerosAreDividedBy) {
+  FakeSource source;
+  source.Step(0).Save("weight", {0});
+  source.Step(1).Save("weight", {1e-9});
+  source.Step(2).Save("weight", {1e-7});
+  EXPECT_THAT(Evaluate(kRule, {{"epsilon", "1e-9"}}, source).Steps(), ElementsAre(2));
+}
+
+TEST(WeightUpdateRatioTest, ComparesWithAStepFarEnoughBack) {
+  FakeSource source;
+  const double values[] = {1, 2, 4, 8, 16, 400};
+  for (int i = 0; i < 6; ++i) source.Step(2 * i).Save("weight", {values[i]});
+  const Evaluated evaluated =
+      Evaluate(kRule, {{"num_steps", "5"}, {"large_threshold", "10"}}, source);
+  ASSERT_THAT(evaluated.Steps(), ElementsAre(10));
+  EXPECT_NEAR(evaluated.findings[0].value, (400.0 - 4) / 4, 1e-6)
+      << "of step 4, the newest up to 5";
+  EXPECT_EQ(Evaluate(kRule, {{"num_steps", "11"}}, source).result.status,
+            RuleStatus::kNotEnoughData);
+  EXPECT_THAT(Evaluate(kRule, {{"num_steps", "11"}}, source).result.message, HasSubstr("11 steps"));
+}
+
+TEST(WeightUpdateRatioTest, OfAFarStepNotEveryValueInBetweenIsKept) {
+  FakeSource source;
+  for (int step = 0; step < 400; ++step) source.Step(step).Save("weight", {1.0 + step});
+  const Evaluated evaluated =
+      Evaluate(kRule, {{"num_steps", "160"}, {"large_threshold", "0.0001"}}, source);
+  ASSERT_EQ(evaluated.findings.size(), 240);
+  EXPECT_NEAR(evaluated.findings[0].value, 160, 1e-6);
+  for (const Finding &finding : evaluated.findings) {
+    const auto now = static_cast<double>(finding.place.step + 1);
+    const double before = now / (1 + finding.value);
+    EXPECT_GE(now - before, 160 - 1e-6);
+    EXPECT_LE(now - before, 170 + 1e-6);
+  }
+}
+
+TEST(WeightUpdateRatioTest, StepsOfTrainingGoBeforeOthers) {
+  FakeSource source;
+  source.Step(0, Mode::kGlobal, 0).Save("weight", {1});
+  source.Step(1, Mode::kTrain, 0).Save("weight", {100});
+  source.Step(2, Mode::kEval, 0).Save("weight", {100});
+  source.Step(3, Mode::kTrain, 1).Save("weight", {110});
+  source.Step(4, Mode::kGlobal, 4).Save("weight", {1e6});
+  source.Step(5, Mode::kTrain, 2).Save("weight", {110});
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  EXPECT_THAT(evaluated.Steps(), ElementsAre(5));
+  EXPECT_THAT(evaluated.Checks(), ElementsAre("small"));
+}
+
+TEST(WeightUpdateRatioTest, WorkersAreKeptApart) {
+  FakeSource source;
+  source.Step(0).By("a").Save("weight", {1}).By("b").Save("weight", {100});
+  source.Step(1).By("a").Save("weight", {1.1}).By("b").Save("weight", {100});
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  ASSERT_EQ(evaluated.findings.size(), 1);
+  EXPECT_EQ(evaluated.findings[0].worker, "b");
+}
+
+TEST(WeightUpdateRatioTest, OfEveryType) {
+  for (const tensor::DType dtype : tensor::kRealTypes) {
+    FakeSource source;
+    source.Step(0).Save("weight", tensor::TensorOfNumbers(dtype, {1, 1, 0}));
+    source.Step(1).Save("weight", tensor::TensorOfNumbers(dtype, {1, 0, 1}));
+    const Evaluated evaluated = Evaluate(kRule, {{"large_threshold", "0.9"}}, source);
+    ASSERT_EQ(evaluated.findings.size(), 1) << DTypeName(dtype);
+    EXPECT_NEAR(evaluated.findings[0].value, 1, 1e-6) << DTypeName(dtype);
+  }
+}
+
+TEST(WeightUpdateRatioTest, NotANumberIsAnotherRulesFault) {
+  FakeSource source;
+  source.Step(0).Save("weight", {1});
+  source.Step(1).Save("weight", {std::nan("")});
+  source.Step(2).Save("weight", {1});
+  EXPECT_THAT(Evaluate(kRule, {}, source).findings, IsEmpty());
+}
+
+TEST(WeightUpdateRatioTest, AnotherShapeBeginsAnew) {
+  FakeSource source;
+  source.Step(0).Save("weight", {1});
+  source.Step(1).Save("weight", {1, 1});
+  source.Step(2).Save("weight", std::vector<double>());
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  EXPECT_EQ(evaluated.result.status, RuleStatus::kNotEnoughData);
+  EXPECT_THAT(evaluated.result.message, HasSubstr("two values of a weight"));
+}
+
+// A weight that changes by a factor at each of ten steps, and its gradient.
+FakeSource Training(double factor, std::optional<double> gradient) {
+  FakeSource source;
+  double weight = 1;
+  for (int step = 0; step < 10; ++step) {
+    source.Step(step, Mode::kTrain, step).Save("weight", {weight});
+    if (gradient) source.Save("gradient/weight", {*gradient});
+    source.Save("gradient/other", {1});
+    weight *= factor;
+  }
+  return source;
+}
+
+TEST(WeightUpdateRatioTest, CalibratedBandIsThatOfHealthyTrainings) {
+  const auto steps = [](double factor, const Parameters::Given &parameters = {}) {
+    FakeSource source = Training(factor, 1);
+    return Evaluate(kRule, parameters, source, Profile::kCalibrated).Steps();
+  };
+  EXPECT_THAT(steps(1.001), IsEmpty());
+  EXPECT_THAT(steps(2.2), ElementsAre(5, 6, 7, 8, 9)) << "five in a row";
+  EXPECT_THAT(steps(1 + 1e-9), ElementsAre(5, 6, 7, 8, 9));
+  EXPECT_THAT(steps(2.2, {{"patience", "9"}}), ElementsAre(9));
+}
+
+TEST(WeightUpdateRatioTest, CalibratedLeavesFrozenWeightsAlone) {
+  for (const std::optional<double> none : {std::optional<double>(), std::optional<double>(0)}) {
+    FakeSource frozen = Training(1, none);
+    EXPECT_THAT(Evaluate(kRule, {}, frozen, Profile::kCalibrated).findings, IsEmpty());
+    EXPECT_FALSE(Evaluate(kRule, {}, frozen).findings.empty());
+  }
+  FakeSource stuck = Training(1, 1);
+  EXPECT_THAT(Evaluate(kRule, {}, stuck, Profile::kCalibrated).Checks(),
+              ElementsAre("small", "small", "small", "small", "small"));
+}
+
+TEST(WeightUpdateRatioTest, CalibratedKnowsKerasNames) {
+  FakeSource source;
+  source.Include("weights", "^dense/kernel");
+  for (int step = 0; step < 7; ++step) {
+    source.Step(step).Save("gradients/dense/kernelGrad", {1}).Save("dense/kernel:0", {1});
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).Steps(), ElementsAre(5, 6));
+}
+
+TEST(WeightUpdateRatioTest, CalibratedDividesByTheStepsInBetween) {
+  FakeSource source;
+  for (int i = 0; i < 8; ++i) {
+    source.Step(100 * i).Save("weight", {std::pow(3.0, i)}).Save("gradient/weight", {1});
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
+  EXPECT_THAT(Evaluate(kRule, {{"per_step", "False"}}, source, Profile::kCalibrated).Steps(),
+              ElementsAre(500, 600, 700));
+}
+
+TEST(WeightUpdateRatioTest, ASampleIsAsGood) {
+  FakeSource source;
+  std::vector<double> numbers(50'000, 1);
+  source.Step(0).Save("weight", numbers);
+  for (size_t i = 0; i < numbers.size(); i += 2) numbers[i] = 41;
+  source.Step(1).Save("weight", numbers);
+  const Evaluated evaluated = Evaluate(kRule, {{"sample", "1000"}}, source);
+  ASSERT_THAT(evaluated.Steps(), ElementsAre(1));
+  EXPECT_NEAR(evaluated.findings[0].value, 20, 1e-6);
+}
+
+TEST(WeightUpdateRatioTest, RefusesWhatMakesNoSense) {
+  EXPECT_THAT(Refusal(kRule, {{"num_steps", "0"}}), HasSubstr("num_steps"));
+  EXPECT_THAT(Refusal(kRule, {{"large_threshold", "0"}}), HasSubstr("large_threshold"));
+  EXPECT_THAT(Refusal(kRule, {{"small_threshold", "11"}}), HasSubstr("small_threshold"));
+  EXPECT_THAT(Refusal(kRule, {{"epsilon", "-1"}}), HasSubstr("epsilon"));
+  EXPECT_EQ(Refusal(kRule, {{"num_steps", "None"}}), "");
+}
+
+TEST(WeightUpdateRatioTest, WithoutWeightsNothingIsJudged) {
+  FakeSource source;
+  source.Step(0).Save("loss", {1});
+  EXPECT_EQ(Evaluate(kRule, {}, source).result.status, RuleStatus::kNoTensors);
+}
+
+}  // namespace
+}  // namespace smdebug::rules::weight_update_ratio_test
