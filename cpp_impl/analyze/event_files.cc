@@ -27,6 +27,10 @@ bool IsTooShort(const RecordPlace &place) {
 
 Status CutRecord(std::string_view what) { return {Code::kCorruptData, std::string(what)}; }
 
+Status WrongChecksum() {
+  return CutRecord("the record's bytes do not have the checksum that its index says");
+}
+
 // Parses a record.  `content` either lies in `kept`, which then becomes the value's memory, or is
 // copied.
 Result<std::optional<ReadTensor>> Parse(const format::RecordParts &parts,
@@ -49,6 +53,12 @@ Result<std::optional<ReadTensor>> Parse(const format::RecordParts &parts,
     read.value = tensor::Value::CopyOf(event->dtype, event->content, std::move(event->shape));
   }
   return std::optional<ReadTensor>(std::move(read));
+}
+
+// Parses a record from its bytes, which are checked first.
+Result<std::optional<ReadTensor>> ParseWhole(const RecordPlace &place, ByteSpan bytes) {
+  if (place.crc32c && Crc32c(bytes) != *place.crc32c) return WrongChecksum();
+  return Parse({bytes, {}, {}}, nullptr);
 }
 
 // Receives the bytes of one record in order, and writes its elements into the future value's
@@ -75,7 +85,7 @@ class RecordSink final : public ByteSink {
   // Returns the tensor.  Requires that all bytes have arrived.
   Result<std::optional<ReadTensor>> Finish() {
     if (place_.crc32c && crc32c_ != *place_.crc32c) {
-      return CutRecord("the record's bytes do not have the checksum that its index says");
+      return WrongChecksum();
     }
     if (whole_) return Parse({whole_->Span(), {}, {}}, nullptr);
     if (!content_) return Parse({first_, {}, {}}, nullptr);
@@ -212,16 +222,30 @@ void EventFiles::Prefetch(std::span<const RecordPlace> places) {
   }
 }
 
-Result<AlignedBuffer> EventFiles::ReadBytes(const std::string &file, uint64_t offset,
-                                            uint64_t length) {
+Result<std::shared_ptr<const AlignedBuffer>> EventFiles::ReadBytes(const std::string &file,
+                                                                   uint64_t offset,
+                                                                   uint64_t length) {
   SMD_ASSIGN_OR_RETURN(const std::shared_ptr<storage::FileReader> reader, Open(file));
-  AlignedBuffer bytes(length);
-  SMD_RETURN_IF_ERROR(reader->ReadInto(offset, bytes.Span()));
-  return bytes;
+  auto bytes = std::make_shared<AlignedBuffer>(length);
+  SMD_RETURN_IF_ERROR(reader->ReadInto(offset, bytes->Span()));
+  shared_.KeepPart(file, offset, bytes);
+  return std::shared_ptr<const AlignedBuffer>(std::move(bytes));
 }
 
 Result<ReadTensor> EventFiles::Read(const RecordPlace &place) {
-  if (std::optional<ReadTensor> kept = TakeKept(place)) return *std::move(kept);
+  if (std::optional<ReadTensor> shared = shared_.FindRecord(place)) return *std::move(shared);
+  if (const Piece shared = shared_.FindBytes(place); !shared.bytes.empty()) {
+    // Damage is reported when the file is read.
+    auto read = ParseWhole(place, shared.bytes);
+    if (read.IsOk() && *read) return std::move(**read);
+  }
+  std::optional<ReadTensor> kept = TakeKept(place);
+  Result<ReadTensor> read = kept ? Result<ReadTensor>(*std::move(kept)) : ReadFromFile(place);
+  if (read.IsOk()) shared_.KeepRecord(place, *read);
+  return read;
+}
+
+Result<ReadTensor> EventFiles::ReadFromFile(const RecordPlace &place) {
   SMD_ASSIGN_OR_RETURN(const std::shared_ptr<storage::FileReader> file, Open(place.file));
   auto read = ReadRecord(*file, place);
   const std::string where = StrCat(store_->Location(), "/", place.file);

@@ -10,29 +10,14 @@
 #include <string>
 #include <utility>
 
+#include "analyze/record.h"
+#include "analyze/shared_reads.h"
 #include "base/bytes.h"
 #include "base/mutex.h"
 #include "base/result.h"
-#include "format/event_reader.h"
 #include "storage/store.h"
-#include "tensor/value.h"
 
 namespace smdebug::analyze {
-
-// The position of a record in an event file.
-struct RecordPlace {
-  std::string file;  // relative to the trial
-  uint64_t start = 0;
-  uint64_t length = 0;
-  std::optional<uint32_t> crc32c;  // checked if it is known
-};
-
-// A tensor read from a record.
-struct ReadTensor {
-  std::string name;
-  format::EventContext context;
-  tensor::Value value;
-};
 
 // Keeps the most recently used files open.  Safe from any thread.
 class EventFiles {
@@ -44,7 +29,13 @@ class EventFiles {
   Result<ReadTensor> Read(const RecordPlace &place);
 
   // Reads raw bytes of a file.  Fails as Read().
-  Result<AlignedBuffer> ReadBytes(const std::string &file, uint64_t offset, uint64_t length);
+  Result<std::shared_ptr<const AlignedBuffer>> ReadBytes(const std::string &file, uint64_t offset,
+                                                         uint64_t length);
+
+  // Until EndSharing(), what Read() and ReadBytes() read is kept for the readers that follow. Calls
+  // nest.
+  void BeginSharing() { shared_.Begin(); }
+  void EndSharing() { shared_.End(); }
 
   // If the store can read several records concurrently, reads them and keeps each until Read()
   // returns it, or until many later records displace it.  Ignores failures: Read() tries those
@@ -69,7 +60,10 @@ class EventFiles {
   };
   Result<std::shared_ptr<storage::FileReader>> Open(const std::string &name);
 
+  Result<ReadTensor> ReadFromFile(const RecordPlace &place);
+
   const std::shared_ptr<storage::Store> store_;
+  SharedReads shared_;
   Mutex mutex_;
   std::list<Opened> opened_ SMD_GUARDED_BY(mutex_);  // the most recently used in front
   std::list<Kept> kept_ SMD_GUARDED_BY(mutex_);      // the oldest in front

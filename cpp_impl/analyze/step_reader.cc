@@ -62,10 +62,10 @@ StepReader::FilePart StepReader::ReadPart(std::span<const Recorded> recorded) {
 
 ByteSpan StepReader::BytesIn(const FilePart &part, const Record &record) {
   const Entry &entry = record.entry;
-  const bool is_in_part = record.file == part.file && entry.start >= part.offset &&
-                          EndOf(entry) <= part.offset + part.bytes.Size();
+  const bool is_in_part = part.bytes && record.file == part.file && entry.start >= part.offset &&
+                          EndOf(entry) <= part.offset + part.bytes->Size();
   if (!is_in_part) return {};
-  const ByteSpan bytes = part.bytes.Span().subspan(entry.start - part.offset, entry.length);
+  const ByteSpan bytes = part.bytes->Span().subspan(entry.start - part.offset, entry.length);
   return !entry.has_crc32c || Crc32c(bytes) == entry.crc32c ? bytes : ByteSpan();
 }
 

@@ -1,6 +1,7 @@
 // Reads the contents of a step for rules.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,7 +33,7 @@ class StepReader {
   struct FilePart {
     const std::string *file = nullptr;
     uint64_t offset = 0;
-    AlignedBuffer bytes;
+    std::shared_ptr<const AlignedBuffer> bytes;
   };
 
   // Returns the records in the order in which they are visited.

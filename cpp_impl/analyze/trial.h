@@ -122,9 +122,13 @@ class Trial {
   // Returns the records of every tensor at a global step, without shapes.  Does not refresh.
   StepRecords RecordsAt(int64_t global_step) const;
   // Reads a part of an event file.  Fails as reading records does.
-  Result<AlignedBuffer> ReadBytes(const std::string &file, uint64_t offset, uint64_t length) {
+  Result<std::shared_ptr<const AlignedBuffer>> ReadBytes(const std::string &file, uint64_t offset,
+                                                         uint64_t length) {
     return event_files_.ReadBytes(file, offset, length);
   }
+  // Between the two, records that were read are kept for later readers.  Calls nest.
+  void BeginSharing() { event_files_.BeginSharing(); }
+  void EndSharing() { event_files_.EndSharing(); }
   // Returns the collections that the trial knows so far.
   const config::CollectionSet &Collections() const { return collections_; }
   // Returns the reason that no value exists: one of the errors of smd_tensor_value().

@@ -27,6 +27,8 @@ class TrialSource : public rules::Source, private rules::Membership {
   const rules::Membership &Collections() const override { return *this; }
   void Hold() override { trial_->Hold(); }
   void Release() override { trial_->Release(); }
+  void BeginSharing() override { trial_->BeginSharing(); }
+  void EndSharing() override { trial_->EndSharing(); }
 
  private:
   bool IsIn(std::string_view collection, std::string_view tensor) const override;

@@ -213,6 +213,10 @@ Status Evaluation::EvaluateStep(Source &source, int64_t step, bool is_reported,
     const double seconds = source.WallSecondsOf(step);
     for (Findings &findings : open_) findings.NoteWallSeconds(seconds);
   }
+  // The caller's functions read again what the built-in rules have read, and each what the others
+  // have.
+  std::optional<SharedReading> shared;
+  if (is_reported && RuleThatReads() != nullptr) shared.emplace(source);
   const Membership &collections = source.Collections();
   const Status visited = source.VisitStep(
       step, [&](std::string_view tensor) { return Wants(tensor, collections); },

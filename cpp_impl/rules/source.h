@@ -65,6 +65,11 @@ class Source {
   // again after the last Release().
   virtual void Hold() = 0;
   virtual void Release() = 0;
+
+  // Between the two, the source keeps what it reads, for rules that read it themselves.  Calls
+  // nest.
+  virtual void BeginSharing() {}
+  virtual void EndSharing() {}
 };
 
 // Holds a source while it exists, see Source::Hold().
@@ -74,6 +79,18 @@ class StandingStill {
   ~StandingStill() { source_.Release(); }
   StandingStill(const StandingStill &) = delete;
   StandingStill &operator=(const StandingStill &) = delete;
+
+ private:
+  Source &source_;
+};
+
+// Shares a source's reads while it exists, see Source::BeginSharing().
+class SharedReading {
+ public:
+  explicit SharedReading(Source &source) : source_(source) { source_.BeginSharing(); }
+  ~SharedReading() { source_.EndSharing(); }
+  SharedReading(const SharedReading &) = delete;
+  SharedReading &operator=(const SharedReading &) = delete;
 
  private:
   Source &source_;

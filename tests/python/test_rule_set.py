@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -236,6 +238,25 @@ def test_a_function_may_ask_the_rule_set(out_dir):
         return len(rules.results()) == 1
 
     assert [finding.rule for finding in rules.add(asks).evaluate(trial)] == ["asks"]
+
+
+def test_functions_and_built_in_rules_read_a_step_once(out_dir):
+    recorded(out_dir, [1, 1e-9]).close()
+    trial = create_trial(out_dir)
+    values = []
+
+    def empties_the_files(trial, step):
+        for path in Path(out_dir).rglob("*.tfevents"):
+            os.truncate(path, 0)
+
+    def reads(trial, step):
+        value = trial.tensor("gradient/w").value(step)
+        values.append(value.tolist())
+        value[:] = 7  # a caller's own copy
+
+    rules = RuleSet().add("VanishingGradient").add(empties_the_files).add(reads).add(reads)
+    assert list(rules.evaluate(trial, end_step=1)) == []
+    assert values == [[1, 1, 1]] * 2
 
 
 # ---- in the training process -------------------------------------------------------------
