@@ -106,7 +106,9 @@ class Show final : public Command {
 
   void ShowSteps(Series *series) const {
     const std::vector<Series::Point> points = series->ReadAll(trial_);
-    if (points.empty() && trial_.TheDamage().Sentences().empty()) {
+    if (points.empty()) {
+      // The damage that was found is reported in the end.
+      if (!trial_.TheDamage().Sentences().empty()) return;
       throw Error(SMD_VALUE_UNAVAILABLE, "tensor '" + name_ + "' was saved at no step" +
                                              (mode_name_.empty() ? "" : " of mode " + mode_name_) +
                                              (worker_.empty() ? "" : " by " + worker_));

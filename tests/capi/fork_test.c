@@ -221,29 +221,33 @@ static process_handles make_handles(const char *path, const char *other) {
   return made;
 }
 
-int main(void) {
-  char path[256];
-  char other[256];
+static void fork_beside_threads(const process_handles *own, data_handles *data, const char *path) {
   pthread_t threads[4];
-  snprintf(path, sizeof path, "%s", fresh_folder("fork"));
-  snprintf(other, sizeof other, "%s", fresh_folder("fork-files"));
-  process_handles own = make_handles(path, other);
-  data_handles data = make_data(&own);
-  fork_once(&own, &data, 1);
-  EXPECT(pthread_create(&threads[0], NULL, save_steps, own.smd_hook) == 0);
-  EXPECT(pthread_create(&threads[1], NULL, change_collection, own.smd_collection) == 0);
-  EXPECT(pthread_create(&threads[2], NULL, read_trial, own.smd_trial) == 0);
+  EXPECT(pthread_create(&threads[0], NULL, save_steps, own->smd_hook) == 0);
+  EXPECT(pthread_create(&threads[1], NULL, change_collection, own->smd_collection) == 0);
+  EXPECT(pthread_create(&threads[2], NULL, read_trial, own->smd_trial) == 0);
   smd_trial *waited = open_trial(path);
   EXPECT(pthread_create(&threads[3], NULL, wait_for_step, waited) == 0);
   for (int i = 0; i < 30; ++i) {
-    process_handles with_waiter = own;
+    process_handles with_waiter = *own;
     if (i % 2 == 1) with_waiter.smd_trial = waited;
-    fork_once(&with_waiter, &data, 0);
+    fork_once(&with_waiter, data, 0);
   }
   has_ended = 1;
   smd_trial_cancel(waited);
   for (int i = 0; i < 4; ++i) EXPECT(pthread_join(threads[i], NULL) == 0);
   smd_trial_free(waited);
+}
+
+int main(void) {
+  char path[256];
+  char other[256];
+  snprintf(path, sizeof path, "%s", fresh_folder("fork"));
+  snprintf(other, sizeof other, "%s", fresh_folder("fork-files"));
+  process_handles own = make_handles(path, other);
+  data_handles data = make_data(&own);
+  fork_once(&own, &data, 1);
+  if (MAY_FORK_BESIDE_THREADS) fork_beside_threads(&own, &data, path);
   free_data(&data);
   check_parent(&own);
   remove_folder(path);

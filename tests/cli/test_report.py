@@ -108,6 +108,14 @@ def test_the_page_takes_the_place_of_a_link(folder, tmp_path):
     assert {each.name for each in tmp_path.iterdir()} == {"precious", "page.html"}
 
 
+def test_a_page_keeps_the_mode_of_the_one_it_replaces(folder, tmp_path):
+    (tmp_path / "page.html").write_text("old")
+    (tmp_path / "page.html").chmod(0o640)
+    Program(folder).run(f"report training -o {tmp_path}/page.html")
+    assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
+    assert (tmp_path / "page.html").stat().st_mode & 0o777 == 0o640
+
+
 def test_a_page_that_cannot_be_written_leaves_the_old_one(folder, tmp_path):
     (tmp_path / "page.html").mkdir()
     assert "page cannot be written" in Program(folder).complaint(
@@ -245,6 +253,17 @@ def test_what_cannot_be_read_is_said(tmp_path):
     assert "Not all of the trial could be read." in page.words() and event_file.name in page.words()
     [layer] = [each for each in page.data["statistics"]["layers"] if each["tensor"] == "layer12.weight"]
     assert layer["numbers"][0][0].count(None) == 1
+
+
+def test_a_file_that_cannot_be_opened_is_no_green_page(tmp_path):
+    record_training(str(tmp_path / "run"), steps=5, nan_from=99)
+    for event_file in (tmp_path / "run/events").rglob("*.tfevents"):
+        event_file.unlink()
+        event_file.mkdir()
+    done = Program(tmp_path).run("report run -o page.html")
+    assert done.returncode == 4, done.stderr
+    page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert "Not all of the trial could be read." in page.words()
 
 
 def test_names_do_no_harm(folder):

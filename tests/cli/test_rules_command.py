@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import time
 
 import numpy as np
 import pytest
@@ -117,6 +118,28 @@ def test_following_a_job(tmp_path):
         process.kill()
         process.wait()
 
+
+
+def test_following_goes_on_past_a_damaged_index(tmp_path):
+    program = Program(tmp_path)
+    process = program.start(
+        f"rules run {RULE} --follow --json", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        with smd.Hook(str(tmp_path / "run"), save_config=smd.SaveConfig(save_interval=1),
+                      include_collections=["gradients"]) as hook:  # fmt: skip
+            with hook.step(smd.modes.TRAIN):
+                hook.save("gradient/w", np.zeros(3))
+            assert json.loads(process.stdout.readline())["step"] == 0
+            damaged = tmp_path / "run/index/000000000/000000000001_worker_0.json"
+            damaged.write_text("{")
+            time.sleep(1.5)
+            assert process.poll() is None, process.stderr.read()
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 10 and damaged.name in said and "smdebug verify run" in said
+    finally:
+        process.kill()
+        process.wait()
 
 
 def record_zeros(folder, steps):

@@ -41,6 +41,15 @@ def test_a_changed_byte(damaged):
     assert "('fc1.weight' at step 7 of worker_0)" in damaged("verify run", 10)
 
 
+def test_a_tensor_of_which_every_step_is_damaged(damaged):
+    for path in (damaged.folder / "run/events").rglob("*.tfevents"):
+        path.write_bytes(path.read_bytes()[:50])
+    done = damaged.run("show run fc1.weight")
+    assert done.returncode == 4 and "smdebug verify run" in done.stderr
+    assert "no step" not in done.stderr
+    assert damaged.run("show run fc1.weight --json").returncode == 4
+
+
 def test_a_cut_event_file(damaged):
     path = event_file(damaged, 9)
     path.write_bytes(path.read_bytes()[:100])

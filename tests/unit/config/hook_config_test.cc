@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/strings.h"
 #include "config/collection_set.h"
 
 namespace smdebug::config::hook_config_test {
@@ -140,6 +141,22 @@ TEST(HookConfig, UnknownKeysAreIgnoredAtEachLevel) {
   EXPECT_THAT(ProblemsOf(R"({"CollectionConfigurations": [{"CollectionName": "a",
                              "CollectionParameters": {"regex": "a"}}]})"),
               ElementsAre(StartsWith("collection 'a': ")));
+}
+
+TEST(HookConfig, StepsOfAWrongTypeSelectNothing) {
+  const HookConfig config =
+      Parsed(R"({"HookParameters": {"save_steps": true, "save_interval": 7}})");
+  EXPECT_EQ(config.problems.size(), 1U);
+  EXPECT_TRUE(Of(config.save_config, Mode::kTrain).steps.empty());
+  EXPECT_EQ(Of(config.save_config, Mode::kTrain).interval, 7);
+}
+
+TEST(HookConfig, ManyProblemsEndWithOneThatSaysSo) {
+  std::string keys;
+  for (int i = 0; i < 500; ++i) keys += StrCat(i == 0 ? "" : ", ", "\"key", i, "\": 1");
+  const std::vector<std::string> problems = ProblemsOf("{" + keys + "}");
+  EXPECT_EQ(problems.size(), 101U);
+  EXPECT_EQ(problems.back(), "too many problems; some later settings are ignored too");
 }
 
 TEST(HookConfig, RefusesOtherThanObjects) {
