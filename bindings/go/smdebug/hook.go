@@ -57,7 +57,6 @@ func closeForgotten(h *handle[raw.Smd_hook]) {
 //
 // A hook that is garbage collected without Close writes the steps that have ended, but no
 // end marker: its trial looks like the trial of a killed job.
-// trial looks like that of a job that was killed.
 func (h *Hook) Close() error {
 	handle, err := h.handle.acquire()
 	if err != nil {
