@@ -434,8 +434,7 @@ func TestFunctionsGoWithTheirRuleSet(t *testing.T) {
 	// make returns a rule set, to which its function refers.
 	make := func() (*smdebug.RuleSet, weak.Pointer[captured]) {
 		data := &captured{}
-		var rules *smdebug.RuleSet
-		rules = got(smdebug.NewRuleSet(smdebug.ProfileAWS))(t)
+		rules := got(smdebug.NewRuleSet(smdebug.ProfileAWS))(t)
 		must(t, rules.AddFunction("Own", func(_ context.Context, step *smdebug.RuleStep) error {
 			return step.Reportf("%d of %v", data.bytes[0], len(got(rules.Results())(t)))
 		}, smdebug.ActionWarn))
