@@ -317,7 +317,8 @@ func (h *Hook) ExportCollections() error { return h.call(raw.Smd_hook_export_col
 // Attach attaches a rule set.  From the next step on, its rules evaluate every step as it
 // ends, or the steps that the rule set's save config selects, even if the hook does not
 // save them.  [Hook.Wants] then also returns true for the tensors that the rules evaluate.
-// Attach replaces the rule set attached before.
+// Attach replaces the rule set attached before.  It fails with [ErrInvalidArgument] if the rule
+// set has a [RuleFunction], which reads a trial.
 func (h *Hook) Attach(rules *RuleSet) error {
 	handle, err := h.handle.acquire()
 	if err != nil {

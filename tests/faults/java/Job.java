@@ -1,8 +1,11 @@
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import org.smdebug.Action;
 import org.smdebug.Hook;
 import org.smdebug.Mode;
+import org.smdebug.RuleSet;
+import org.smdebug.RuleStep;
 import org.smdebug.SaveConfig;
 import org.smdebug.Tensor;
 import org.smdebug.Trial;
@@ -92,8 +95,23 @@ final class Job {
         Tensor tensor = trial.tensor(name);
         tensor.steps().forEach(step -> check(tensor, step));
       }
+      evaluate(trial, steps.size());
       return steps;
     }
+  }
+
+  private static void evaluate(Trial trial, int steps) {
+    try (RuleSet rules = new RuleSet()) {
+      rules.add("Own", Job::find, Action.WARN);
+      if (rules.evaluate(trial).size() != steps) {
+        throw new AssertionError("a finding is lost");
+      }
+    }
+  }
+
+  private static void find(RuleStep step) {
+    check(step.trial().tensor("kernel"), step.step());
+    step.report("found");
   }
 
   private static void check(Tensor tensor, long step) {
