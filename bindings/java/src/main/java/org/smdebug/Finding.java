@@ -129,7 +129,17 @@ public record Finding(
    */
   public Finding withValue(double measured) {
     return new Finding(
-        rule, check, tensor, worker, message, step, mode, modeStep, action, optional(measured), limit);
+        rule,
+        check,
+        tensor,
+        worker,
+        message,
+        step,
+        mode,
+        modeStep,
+        action,
+        optional(measured),
+        limit);
   }
 
   /**
@@ -140,7 +150,17 @@ public record Finding(
    */
   public Finding withLimit(double passed) {
     return new Finding(
-        rule, check, tensor, worker, message, step, mode, modeStep, action, value, optional(passed));
+        rule,
+        check,
+        tensor,
+        worker,
+        message,
+        step,
+        mode,
+        modeStep,
+        action,
+        value,
+        optional(passed));
   }
 
   /** Copies an smd_finding. */

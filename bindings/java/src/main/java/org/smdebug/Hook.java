@@ -16,8 +16,8 @@ import org.smdebug.raw.Raw;
  */
 public final class Hook extends TensorSink implements AutoCloseable {
   /**
-   * Frees forgotten hooks: that writes their queued steps, which may wait for a disk or a server, and
-   * nothing else should wait for it.
+   * Frees forgotten hooks. That writes their queued steps, and may wait for a disk or a server;
+   * other handles do not wait for it.
    */
   private static final Cleaner CLEANER = Cleaner.create();
 
@@ -433,7 +433,8 @@ public final class Hook extends TensorSink implements AutoCloseable {
    * @param rules the rule set; it may be closed afterwards
    * @throws IllegalStateException if a step is open, or the rule set belongs to a trial or another
    *     hook
-   * @throws IllegalArgumentException if the rule set has a {@link RuleFunction}, which reads a trial
+   * @throws IllegalArgumentException if the rule set has a {@link RuleFunction}, which reads a
+   *     trial
    */
   public void attach(RuleSet rules) {
     handle.run(hook -> rules.handle().run(raw -> Raw.smd_hook_attach(hook, raw)));

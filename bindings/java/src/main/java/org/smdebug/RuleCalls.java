@@ -32,7 +32,7 @@ final class RuleCalls implements Native.RuleReceiver {
     return isFinished ? RawConstants.SMD_RULE_FINISHED : RawConstants.SMD_RULE_CONTINUE;
   }
 
-  /** Throws what a function has thrown, or else the failure of the evaluation, unless it is null. */
+  /** Throws what a function has thrown, or else the evaluation's failure, unless it is null. */
   void end(Throwable failure) {
     if (failure instanceof RuleConditionMetException && thrown != null) {
       failure.addSuppressed(thrown);

@@ -181,8 +181,8 @@ public final class RuleSet implements AutoCloseable {
   }
 
   /**
-   * Evaluates the known global steps first &lt;= step &lt; end that were not evaluated yet. Built-in
-   * rules also observe earlier steps, without reporting them.
+   * Evaluates the known global steps first &lt;= step &lt; end that were not evaluated yet.
+   * Built-in rules also observe earlier steps, without reporting them.
    *
    * @param trial the trial
    * @param first the first step

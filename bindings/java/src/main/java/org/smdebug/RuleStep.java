@@ -5,8 +5,8 @@ import org.smdebug.raw.Native;
 import org.smdebug.raw.Text;
 
 /**
- * One step of a trial that a {@link RuleFunction} evaluates. After the function has returned, {@link
- * #report(Finding)} throws an {@link IllegalStateException}. May be used from any thread.
+ * One step of a trial that a {@link RuleFunction} evaluates. After the function has returned,
+ * {@link #report(Finding)} throws an {@link IllegalStateException}. May be used from any thread.
  */
 public final class RuleStep {
   private final Trial trial;
