@@ -17,19 +17,44 @@ static smd_action action_named(const char *name) {
 
 cJSON *name_of_action(smd_action action) { return cJSON_CreateString(kActions[action]); }
 
+/* A rule: finds the steps at which its tensor was saved. */
+static int32_t find_saved(void *rule, smd_trial *trial, int64_t step, smd_findings *findings,
+                          smd_error **error) {
+  smd_finding finding = SMD_FINDING_INIT;
+  smd_tensor *tensor = NULL;
+  smd_value *value = NULL;
+  finding.message = "it was saved";
+  *error = smd_trial_tensor(trial, member_text(rule, "tensor"), &tensor);
+  if (*error == NULL) *error = smd_tensor_value(tensor, step, SMD_MODE_GLOBAL, NULL, &value);
+  if (*error == NULL) *error = smd_findings_add(findings, &finding);
+  smd_value_free(value);
+  smd_tensor_free(tensor);
+  return *error == NULL ? SMD_RULE_CONTINUE : -1;
+}
+
+static smd_error *add_rule(smd_rule_set *set, cJSON *rule) {
+  const smd_action action = action_named(member_text(rule, "action"));
+  smd_rule_ops ops = SMD_RULE_OPS_INIT;
+  smd_error *error;
+  char *parameters;
+  if (cJSON_HasObjectItem(rule, "function")) {
+    ops.invoke = find_saved;
+    return smd_rule_set_add_function(set, member_text(rule, "function"), &ops, rule, action);
+  }
+  parameters = cJSON_PrintUnformatted(member(rule, "parameters"));
+  error = smd_rule_set_add(set, member_text(rule, "rule"), parameters, action);
+  cJSON_free(parameters);
+  return error;
+}
+
 smd_error *rule_set_of(const cJSON *settings, smd_rule_set **set) {
-  const cJSON *rule;
+  cJSON *rule;
   smd_error *error = smd_rule_set_new(member_text(settings, "profile"), set);
   smd_save_config *saves = save_config_of(cJSON_GetObjectItem(settings, "save_every"));
   if (error == NULL) error = smd_rule_set_set_save_config(*set, saves);
   smd_save_config_free(saves);
   cJSON_ArrayForEach(rule, member(settings, "rules")) {
-    char *parameters = cJSON_PrintUnformatted(member(rule, "parameters"));
-    if (error == NULL) {
-      error = smd_rule_set_add(*set, member_text(rule, "rule"), parameters,
-                               action_named(member_text(rule, "action")));
-    }
-    cJSON_free(parameters);
+    if (error == NULL) error = add_rule(*set, rule);
   }
   return error;
 }

@@ -66,6 +66,14 @@ Json Described(const RuleResult &result) {
   return described;
 }
 
+// Finds the steps at which the tensor was saved.
+smdebug::RuleFunction Saved(const std::string &tensor) {
+  return [tensor](smdebug::RuleStep &step) {
+    step.GetTrial().Tensor(tensor).Value(step.Step());
+    step.Report("it was saved");
+  };
+}
+
 }  // namespace
 
 smdebug::RuleSet RuleSetOf(const cJSON *settings) {
@@ -73,8 +81,12 @@ smdebug::RuleSet RuleSetOf(const cJSON *settings) {
   smdebug::RuleSet set(is_aws ? smdebug::Profile::kAws : smdebug::Profile::kCalibrated);
   set.SetSaveConfig(SaveConfigOf(Member(settings, "save_every")));
   for (const cJSON *rule : Items(Member(settings, "rules"))) {
-    set.Add(TextOf(Member(rule, "rule")), Printed(Member(rule, "parameters")),
-            ActionNamed(TextOf(Member(rule, "action"))));
+    const Action action = ActionNamed(TextOf(Member(rule, "action")));
+    if (const cJSON *function = Member(rule, "function"); function != nullptr) {
+      set.AddFunction(TextOf(function), Saved(TextOf(Member(rule, "tensor"))), action);
+    } else {
+      set.Add(TextOf(Member(rule, "rule")), Printed(Member(rule, "parameters")), action);
+    }
   }
   return set;
 }

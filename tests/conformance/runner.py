@@ -68,8 +68,21 @@ def hook_for(scenario: Mapping[str, Any], out_dir: str, worker: str) -> smd.Hook
 def rule_set_of(settings: Mapping[str, Any]) -> RuleSet:
     rules = RuleSet(settings["profile"], save_config(settings.get("save_every", {})))
     for rule in settings["rules"]:
-        rules.add(rule["rule"], rule["parameters"], rule["action"])
+        if "function" in rule:
+            rules.add(saved(rule["tensor"]), action=rule["action"], name=rule["function"])
+        else:
+            rules.add(rule["rule"], rule["parameters"], rule["action"])
     return rules
+
+
+def saved(tensor: str) -> Callable[[smd.Trial, int], str]:
+    """Finds the steps at which a tensor was saved."""
+
+    def find(trial: smd.Trial, step: int) -> str:
+        trial.tensor(tensor).buffer(step, smd.modes.GLOBAL)
+        return "it was saved"
+
+    return find
 
 
 def described(finding: Finding) -> Dict[str, Any]:

@@ -101,6 +101,21 @@ def test_findings_are_the_same_live_and_stored(recorded):
     assert summaries[1]["first"] is None
 
 
+def test_functions_are_rules(recorded):
+    results = results_of(recorded["c"] / "result.json")
+    found = results["findings of a function"]["value"]
+    own = [(each["rule"], each["step"], each["action"]) for each in found if not each["check"]]
+    assert own == [
+        ("Saved", 0, "STOP"),
+        ("Scalar", 0, "CONTINUE"),
+        ("Scalar", 1, "CONTINUE"),
+        ("Scalar", 2, "CONTINUE"),
+    ]
+    assert {each["message"] for each in found if not each["check"]} == {"it was saved"}
+    summaries = results["results of functions"]["value"]
+    assert [each["status"] for each in summaries] == ["HAS_FINDINGS", "NOT_ENOUGH_DATA"]
+
+
 def test_the_errors_are_those_of_the_scenario(recorded):
     results = results_of(recorded["c"] / "result.json")
     codes = {query: result["code"] for query, result in results.items() if "code" in result}

@@ -52,7 +52,7 @@ func (r *BuiltinRule) InvokeAtStep(ctx context.Context, trial *Trial, step int64
 			return false, err
 		}
 	}
-	found, err := r.rules.evaluate(ctx, trial, step)
+	found, err := r.rules.evaluate(ctx, trial, step, 0)
 	r.step = step
 	if len(found) > 0 {
 		r.last = found[len(found)-1].Message

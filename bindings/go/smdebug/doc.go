@@ -24,8 +24,8 @@
 //	weights, err := value.Float32s()
 //
 // A [Rule] is your own condition: [RunRule] evaluates it on the steps of a trial.  A
-// [RuleSet] holds built-in rules: it evaluates a trial, or the running job if it is
-// attached to a [Hook].
+// [RuleSet] holds built-in rules and functions of your own: it evaluates a trial, or, without
+// functions, the running job if it is attached to a [Hook].
 //
 // # Errors
 //

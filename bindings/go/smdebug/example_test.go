@@ -176,6 +176,41 @@ func ExampleHook_Attach() {
 	// <nil>
 }
 
+func ExampleRuleSet_AddFunction() {
+	trial, remove := exampleTrial()
+	defer remove()
+
+	rules, err := smdebug.NewRuleSet(smdebug.ProfileAWS)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer rules.Close()
+	err = rules.AddFunction("LossTooHigh", func(_ context.Context, step *smdebug.RuleStep) error {
+		loss, err := step.Trial().Tensor("loss")
+		if err != nil {
+			return err
+		}
+		defer loss.Close()
+		mean, err := loss.Reduction(step.Step(), smdebug.Global, "mean")
+		if err != nil || mean <= 0.3 {
+			return err
+		}
+		return step.Reportf("the loss is %.2f", mean)
+	}, smdebug.ActionWarn)
+	if err != nil {
+		log.Fatal(err)
+	}
+	findings, err := rules.Evaluate(context.Background(), trial, smdebug.StepRange{})
+	for _, finding := range findings {
+		fmt.Println(finding)
+	}
+	fmt.Println(err)
+	// Output:
+	// LossTooHigh at step 0: the loss is 1.00
+	// LossTooHigh at step 2: the loss is 0.33
+	// <nil>
+}
+
 func ExampleRuleSet_Evaluate() {
 	trial, remove := exampleTrial()
 	defer remove()

@@ -57,7 +57,6 @@ func closeForgotten(h *handle[raw.Smd_hook]) {
 //
 // A hook that is garbage collected without Close writes the steps that have ended, but no
 // end marker: its trial looks like the trial of a killed job.
-// trial looks like that of a job that was killed.
 func (h *Hook) Close() error {
 	handle, err := h.handle.acquire()
 	if err != nil {
@@ -318,7 +317,8 @@ func (h *Hook) ExportCollections() error { return h.call(raw.Smd_hook_export_col
 // Attach attaches a rule set.  From the next step on, its rules evaluate every step as it
 // ends, or the steps that the rule set's save config selects, even if the hook does not
 // save them.  [Hook.Wants] then also returns true for the tensors that the rules evaluate.
-// Attach replaces the rule set attached before.
+// Attach replaces the rule set attached before.  It fails with [ErrInvalidArgument] if the rule
+// set has a [RuleFunction], which reads a trial.
 func (h *Hook) Attach(rules *RuleSet) error {
 	handle, err := h.handle.acquire()
 	if err != nil {

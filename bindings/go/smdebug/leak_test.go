@@ -169,8 +169,17 @@ func TestTrialsAndRulesDoNotLeak(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if _, err := rules.Evaluate(context.Background(), trial, smdebug.StepRange{}); err != nil {
+		err = rules.AddFunction("Own", func(_ context.Context, step *smdebug.RuleStep) error {
+			if _, err := rules.Results(); err != nil {
+				return err
+			}
+			return errors.Join(step.Reportf("found"), errors.New("mine"))
+		}, smdebug.ActionWarn)
+		if err != nil {
 			return err
+		}
+		if found, err := rules.Evaluate(context.Background(), trial, smdebug.StepRange{}); err == nil || len(found) != 1 {
+			return errors.Join(err, errors.New("the function is not called"))
 		}
 		if results, err := rules.Results(); err != nil || results[0].Status != smdebug.RuleNoTensors {
 			return errors.Join(err, errors.New("the result is another"))

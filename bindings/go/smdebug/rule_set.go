@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"weak"
 
 	"github.com/libsmdebug/libsmdebug/bindings/go/internal/raw"
 )
@@ -19,11 +20,42 @@ const (
 	ProfileCalibrated Profile = "calibrated" // ours, which rarely report anything on a healthy run
 )
 
-// RuleSet is several built-in rules that evaluate a job together: a trial, or a running job
-// by [Hook.Attach].  The rules share what they read, and evaluate each step once.  A rule set
+// RuleSet is several rules that evaluate a job together: a trial, or a running job by
+// [Hook.Attach].  Built-in rules share what they read, and evaluate each step once.  A rule set
 // belongs to the first trial or hook of which it evaluates a step.
+//
+// It is safe for concurrent use, but only one goroutine may evaluate at a time; for another one,
+// evaluating fails with [ErrWrongState].
 type RuleSet struct {
-	handle *handle[raw.Smd_rule_set]
+	handle    *handle[raw.Smd_rule_set]
+	functions *ruleFunctions
+}
+
+// EvaluateOption changes how a rule set evaluates a trial.
+type EvaluateOption uint32
+
+// The options.
+const (
+	StopAtFinding     = EvaluateOption(raw.StopAtFinding)     // fail with ErrRuleConditionMet at the first finding
+	IncludeIncomplete = EvaluateOption(raw.IncludeIncomplete) // also evaluate steps that a worker may still write to
+)
+
+// evaluateFlags is the sum of options.
+type evaluateFlags uint32
+
+func flagsOf(options []EvaluateOption) (evaluateFlags, error) {
+	var flags evaluateFlags
+	for _, option := range options {
+		if option != StopAtFinding && option != IncludeIncomplete {
+			return 0, invalidArgument(fmt.Sprintf("unknown EvaluateOption %d", option))
+		}
+		flags |= evaluateFlags(option)
+	}
+	return flags, nil
+}
+
+func (f evaluateFlags) includeIncomplete() bool {
+	return f&evaluateFlags(IncludeIncomplete) != 0
 }
 
 // NewRuleSet makes an empty rule set.
@@ -43,7 +75,16 @@ func NewRuleSet(profile Profile) (*RuleSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &RuleSet{newHandle("rule set", made, raw.Smd_rule_set_free)}
+	functions := &ruleFunctions{}
+	// The handle must not keep the functions: they may refer to the rule set, which then would
+	// never be forgotten.
+	unused := weak.Make(functions)
+	r := &RuleSet{newHandle("rule set", made, func(set raw.Smd_rule_set) {
+		raw.Smd_rule_set_free(set)
+		if functions := unused.Value(); functions != nil {
+			functions.drop()
+		}
+	}), functions}
 	closeWhenForgotten(r, r.handle)
 	return r, nil
 }
@@ -55,9 +96,11 @@ func (r *RuleSet) Close() error {
 	return nil
 }
 
-// Add adds a rule, before the first step is evaluated.  [BuiltinRules] lists the rules and
-// their parameters; parameters that are not given have their defaults.  The action is what
-// the rule's findings recommend.
+// Add adds a built-in rule.  [BuiltinRules] lists the rules and their parameters; parameters
+// that are not given have their defaults.  The action is what the rule's findings recommend.
+//
+// It fails with [ErrWrongState] once a step was evaluated, and while the rule set is attached to
+// a hook or being evaluated.
 func (r *RuleSet) Add(rule string, parameters map[string]string, action Action) error {
 	if err := checkText("rule", rule); err != nil {
 		return err
@@ -76,7 +119,7 @@ func (r *RuleSet) Add(rule string, parameters map[string]string, action Action) 
 
 // SetSaveConfig evaluates only the steps that the config selects, as if the job had saved no
 // others; other steps cost a job no more than its hook does.  Every step of a mode that the
-// config does not hold is evaluated.  It is set before the first step is evaluated.
+// config does not hold is evaluated.  It fails with [ErrWrongState] as Add does.
 func (r *RuleSet) SetSaveConfig(config SaveConfig) error {
 	handle, err := r.handle.acquire()
 	if err != nil {
@@ -100,11 +143,18 @@ func (s StepRange) has(step int64) bool {
 	return step >= s.First && (s.End == 0 || step < s.End)
 }
 
-// Evaluate evaluates the known steps of a trial that were not evaluated yet.  Rules also
-// observe earlier steps, without reporting them.  It returns the findings so far also with an
-// error; ctx is checked between steps.
-func (r *RuleSet) Evaluate(ctx context.Context, trial *Trial, steps StepRange) ([]Finding, error) {
-	known, err := trial.Steps(Global)
+// Evaluate evaluates the known steps of a trial that were not evaluated yet.  Built-in rules
+// also observe earlier steps, without reporting them.  It returns the findings so far also with
+// an error; ctx is checked between steps.
+//
+// It fails with [ErrWrongState] if the rule set has evaluated another trial, is attached to a
+// hook, or is being evaluated.
+func (r *RuleSet) Evaluate(ctx context.Context, trial *Trial, steps StepRange, options ...EvaluateOption) ([]Finding, error) {
+	flags, err := flagsOf(options)
+	if err != nil {
+		return nil, err
+	}
+	known, err := trial.steps(Global, flags.includeIncomplete())
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +163,7 @@ func (r *RuleSet) Evaluate(ctx context.Context, trial *Trial, steps StepRange) (
 		if !steps.has(step) {
 			continue
 		}
-		found, err := r.evaluate(ctx, trial, step)
+		found, err := r.evaluate(ctx, trial, step, flags)
 		findings = append(findings, found...)
 		if err != nil {
 			return findings, err
@@ -130,12 +180,17 @@ func (r *RuleSet) Evaluate(ctx context.Context, trial *Trial, steps StepRange) (
 //		if err != nil { return err }
 //		fmt.Println(finding)
 //	}
-func (r *RuleSet) Follow(ctx context.Context, trial *Trial, steps StepRange) iter.Seq2[Finding, error] {
+func (r *RuleSet) Follow(ctx context.Context, trial *Trial, steps StepRange, options ...EvaluateOption) iter.Seq2[Finding, error] {
 	return func(yield func(Finding, error) bool) {
-		for step, err := range trial.follow(ctx, Global, steps.First, steps.End) {
+		flags, err := flagsOf(options)
+		if err != nil {
+			yield(Finding{}, err)
+			return
+		}
+		for step, err := range trial.due(ctx, steps, flags.includeIncomplete()) {
 			var found []Finding
 			if err == nil {
-				found, err = r.evaluate(ctx, trial, step)
+				found, err = r.evaluate(ctx, trial, step, flags)
 			}
 			for _, finding := range found {
 				if !yield(finding, nil) {
@@ -150,7 +205,47 @@ func (r *RuleSet) Follow(ctx context.Context, trial *Trial, steps StepRange) ite
 	}
 }
 
-func (r *RuleSet) evaluate(ctx context.Context, trial *Trial, step int64) ([]Finding, error) {
+// due yields the steps of a range as the job records them.  Incomplete steps do not end its wait;
+// they are yielded before it, and after each.
+func (t *Trial) due(ctx context.Context, steps StepRange, includeIncomplete bool) iter.Seq2[int64, error] {
+	following := t.follow(ctx, Global, steps.First, steps.End)
+	if !includeIncomplete {
+		return following
+	}
+	return func(yield func(int64, error) bool) {
+		next := steps.First
+		yieldKnown := func() bool {
+			known, err := t.AllSteps(Global)
+			if err != nil {
+				yield(next, err)
+				return false
+			}
+			for _, step := range known {
+				if step < next || !steps.has(step) {
+					continue
+				}
+				if next = step + 1; !yield(step, nil) {
+					return false
+				}
+			}
+			return true
+		}
+		if !yieldKnown() {
+			return
+		}
+		for step, err := range following {
+			switch {
+			case err != nil:
+				yield(step, err)
+				return
+			case step >= next && !yieldKnown():
+				return
+			}
+		}
+	}
+}
+
+func (r *RuleSet) evaluate(ctx context.Context, trial *Trial, step int64, flags evaluateFlags) ([]Finding, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("smdebug: evaluating step %d: %w", step, err)
 	}
@@ -164,9 +259,11 @@ func (r *RuleSet) evaluate(ctx context.Context, trial *Trial, step int64) ([]Fin
 		return nil, err
 	}
 	defer trial.handle.release()
-	return outFindings(func(out raw.Smd_findings) raw.Smd_error {
-		return raw.Smd_rule_set_evaluate(set, evaluated, step, endAfter(step), 0, out)
+	calls := &functionCalls{ctx: ctx, trial: trial, functions: r.functions}
+	found, err := outFindings(func(out raw.Smd_findings) raw.Smd_error {
+		return raw.RuleSetEvaluate(set, evaluated, step, endAfter(step), uint32(flags), out, calls.invoke)
 	})
+	return found, calls.end(err)
 }
 
 // endAfter is the end of a range whose last step is `step`.
@@ -197,8 +294,9 @@ func (r *RuleSet) Results() ([]RuleResult, error) {
 	return results, nil
 }
 
-// Reset forgets the trial and all results, and keeps the rules.  A rule set that is attached
-// to a hook cannot be reset.
+// Reset forgets the trial and all results, and keeps the rules; functions of the caller are not
+// told.  It fails with [ErrWrongState] while the rule set is attached to a hook or being
+// evaluated.
 func (r *RuleSet) Reset() error {
 	handle, err := r.handle.acquire()
 	if err != nil {

@@ -213,7 +213,10 @@ func TestBadRuleSets(t *testing.T) {
 	defer rules.Close()
 	mustFail(t, rules.Add("VanishingGradients", nil, smdebug.ActionWarn), smdebug.ErrInvalidArgument)
 	mustFail(t, rules.Add("Vanishing\x00", nil, smdebug.ActionWarn), smdebug.ErrInvalidArgument)
-	mustFail(t, rules.Add("VanishingGradient", map[string]string{"limit": "1"}, smdebug.ActionWarn), smdebug.ErrInvalidConfig)
+	failure := mustFail(t, rules.Add("VanishingGradient", map[string]string{"limit": "1"}, smdebug.ActionWarn), smdebug.ErrInvalidConfig)
+	if failure.Detail("key") != "limit" {
+		t.Error(failure)
+	}
 	mustFail(t, rules.Add("VanishingGradient", nil, 7), smdebug.ErrInvalidArgument)
 	trial := openTrial(t, record(t, 1, loss))
 	must(t, two(rules.Evaluate(context.Background(), trial, smdebug.StepRange{})))

@@ -18,6 +18,7 @@ import org.smdebug.Hook;
 import org.smdebug.Mode;
 import org.smdebug.Reduction;
 import org.smdebug.ReductionConfig;
+import org.smdebug.RuleFunction;
 import org.smdebug.RuleResult;
 import org.smdebug.RuleSet;
 import org.smdebug.SaveConfig;
@@ -104,12 +105,22 @@ final class Runner {
       rules.saveConfig(saveConfig(settings));
     }
     for (Map<String, Object> rule : maps(settings, "rules")) {
-      rules.add(
-          (String) rule.get("rule"),
-          (Map<String, String>) rule.get("parameters"),
-          Action.valueOf((String) rule.get("action")));
+      Action action = Action.valueOf((String) rule.get("action"));
+      if (rule.containsKey("function")) {
+        rules.add((String) rule.get("function"), saved((String) rule.get("tensor")), action);
+      } else {
+        rules.add((String) rule.get("rule"), (Map<String, String>) rule.get("parameters"), action);
+      }
     }
     return rules;
+  }
+
+  /** Finds the steps at which a tensor was saved. */
+  private static RuleFunction saved(String tensor) {
+    return step -> {
+      step.trial().tensor(tensor).value(step.step()).close();
+      step.report("it was saved");
+    };
   }
 
   private static void record(Map<String, Object> step, Hook hook, String worker) {

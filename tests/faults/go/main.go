@@ -103,7 +103,26 @@ func (j *job) read() (found []int64, err error) {
 		}
 		found = append(found, step)
 	}
-	return found, nil
+	return found, evaluate(trial, len(found))
+}
+
+func evaluate(trial *smdebug.Trial, steps int) error {
+	rules, err := smdebug.NewRuleSet(smdebug.ProfileAWS)
+	if err != nil {
+		return err
+	}
+	defer rules.Close()
+	err = rules.AddFunction("Own", func(_ context.Context, step *smdebug.RuleStep) error {
+		return step.Reportf("found")
+	}, smdebug.ActionWarn)
+	if err != nil {
+		return err
+	}
+	findings, err := rules.Evaluate(context.Background(), trial, smdebug.StepRange{})
+	if err == nil && len(findings) != steps {
+		err = errors.New("a finding is lost")
+	}
+	return err
 }
 
 func check(tensor *smdebug.Tensor, step int64) error {

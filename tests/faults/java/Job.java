@@ -1,8 +1,10 @@
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import org.smdebug.Action;
 import org.smdebug.Hook;
 import org.smdebug.Mode;
+import org.smdebug.RuleSet;
 import org.smdebug.SaveConfig;
 import org.smdebug.Tensor;
 import org.smdebug.Trial;
@@ -92,7 +94,17 @@ final class Job {
         Tensor tensor = trial.tensor(name);
         tensor.steps().forEach(step -> check(tensor, step));
       }
+      evaluate(trial, steps.size());
       return steps;
+    }
+  }
+
+  private static void evaluate(Trial trial, int steps) {
+    try (RuleSet rules = new RuleSet()) {
+      rules.add("Own", step -> step.report("found"), Action.WARN);
+      if (rules.evaluate(trial).size() != steps) {
+        throw new AssertionError("a finding is lost");
+      }
     }
   }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -15,7 +16,25 @@ type ruleSet struct {
 	Rules     []struct {
 		Rule       string
 		Parameters map[string]string
+		Function   string
+		Tensor     string
 		Action     string
+	}
+}
+
+// saved finds the steps at which a tensor was saved.
+func saved(tensor string) smdebug.RuleFunction {
+	return func(_ context.Context, step *smdebug.RuleStep) error {
+		found, err := step.Trial().Tensor(tensor)
+		if err != nil {
+			return err
+		}
+		defer found.Close()
+		value, err := found.Value(step.Step(), smdebug.Global)
+		if err != nil {
+			return err
+		}
+		return errors.Join(value.Close(), step.Reportf("it was saved"))
 	}
 }
 
@@ -40,7 +59,12 @@ func (r *ruleSet) fill(made *smdebug.RuleSet) error {
 		if err != nil {
 			return err
 		}
-		if err := made.Add(rule.Rule, rule.Parameters, action); err != nil {
+		if rule.Function != "" {
+			err = made.AddFunction(rule.Function, saved(rule.Tensor), action)
+		} else {
+			err = made.Add(rule.Rule, rule.Parameters, action)
+		}
+		if err != nil {
 			return err
 		}
 	}

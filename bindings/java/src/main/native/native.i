@@ -15,6 +15,9 @@
 %rename("$ignore", %$isclass) "";
 %rename("$ignore", regextarget=1) "_slot|_array|^raw_view|^smd_step_file_|^smd_event_file_";
 %ignore smd_error_new;
+/* Native.evaluate() also calls rules that are written in Java, and returns findings with an
+ * error. */
+%ignore smd_rule_set_evaluate;
 
 %pragma(java) jniclasscode=%{
   static {
@@ -73,12 +76,6 @@
 
 %typemap(in, numinputs=0) SWIGTYPE **out (void *made = NULL) "$1 = ($1_ltype)&made;"
 %typemap(argout) SWIGTYPE **out "$result = (jlong)(intptr_t)*$1;"
-/* The library also returns findings with an error. */
-%typemap(argout) smd_findings **out {
-  if (result != NULL) smd_findings_free(*$1);
-  $result = result != NULL ? 0 : (jlong)(intptr_t)*$1;
-}
-
 %typemap(out) struct smd_error *, smd_error * {
   if ($1 != NULL) SmdJavaThrow(jenv, $1);
   $result = 0;

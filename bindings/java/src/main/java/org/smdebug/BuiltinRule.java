@@ -48,7 +48,7 @@ public final class BuiltinRule implements Rule, AutoCloseable {
       rules.reset();
     }
     last = step;
-    List<Finding> found = rules.step(trial, step);
+    List<Finding> found = rules.evaluate(trial, step);
     if (!found.isEmpty()) {
       lastFinding = found.get(found.size() - 1).message();
     }

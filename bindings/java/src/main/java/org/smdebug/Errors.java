@@ -24,7 +24,11 @@ final class Errors {
     "http_status",
     "s3_code",
     "region",
-    "request_id"
+    "request_id",
+    "sts_code",
+    "key",
+    "size",
+    "elements"
   };
 
   private Errors() {}
@@ -69,6 +73,7 @@ final class Errors {
       case WORKER_UNKNOWN -> new WorkerUnknownException(facts);
       case MISSING_COLLECTIONS -> new MissingCollectionsException(facts);
       case CORRUPT_DATA -> new CorruptDataException(facts);
+      case RULE_CONDITION_MET -> new RuleConditionMetException(facts);
       case CANCELLED -> new CancelledException(facts);
       case TIMEOUT ->
           isOfServer(facts) ? new StorageException(facts) : new WaitTimeoutException(facts);

@@ -42,7 +42,7 @@ public record Finding(
     return rule + " at step " + step + ": " + message;
   }
 
-  /** Takes ownership of an smd_findings. */
+  /** Takes ownership of an smd_findings, or of 0. */
   static List<Finding> take(long list) {
     try {
       int count = (int) Raw.smd_findings_count(list);
@@ -54,6 +54,113 @@ public record Finding(
     } finally {
       Raw.smd_findings_free(list);
     }
+  }
+
+  /**
+   * Makes a finding of your own rule, which {@link RuleStep#report(Finding)} takes.
+   *
+   * @param message what was found, in one sentence
+   * @return the finding, without other facts
+   */
+  public static Finding of(String message) {
+    return new Finding(
+        "",
+        "",
+        "",
+        "",
+        message,
+        -1,
+        Mode.GLOBAL,
+        -1,
+        Action.CONTINUE,
+        OptionalDouble.empty(),
+        OptionalDouble.empty());
+  }
+
+  /**
+   * Returns this finding with a check.
+   *
+   * @param name which of the rule's checks it was
+   * @return the new finding
+   */
+  public Finding withCheck(String name) {
+    return new Finding(
+        rule, name, tensor, worker, message, step, mode, modeStep, action, value, limit);
+  }
+
+  /**
+   * Returns this finding with a tensor.
+   *
+   * @param name the culprit
+   * @return the new finding
+   */
+  public Finding withTensor(String name) {
+    return new Finding(
+        rule, check, name, worker, message, step, mode, modeStep, action, value, limit);
+  }
+
+  /**
+   * Returns this finding with a worker.
+   *
+   * @param name the worker that recorded the tensor
+   * @return the new finding
+   */
+  public Finding withWorker(String name) {
+    return new Finding(
+        rule, check, tensor, name, message, step, mode, modeStep, action, value, limit);
+  }
+
+  /**
+   * Returns this finding with an action.
+   *
+   * @param recommended what it recommends
+   * @return the new finding
+   */
+  public Finding withAction(Action recommended) {
+    return new Finding(
+        rule, check, tensor, worker, message, step, mode, modeStep, recommended, value, limit);
+  }
+
+  /**
+   * Returns this finding with a value.
+   *
+   * @param measured what was measured
+   * @return the new finding
+   */
+  public Finding withValue(double measured) {
+    return new Finding(
+        rule,
+        check,
+        tensor,
+        worker,
+        message,
+        step,
+        mode,
+        modeStep,
+        action,
+        optional(measured),
+        limit);
+  }
+
+  /**
+   * Returns this finding with a limit.
+   *
+   * @param passed the limit that the value passed
+   * @return the new finding
+   */
+  public Finding withLimit(double passed) {
+    return new Finding(
+        rule,
+        check,
+        tensor,
+        worker,
+        message,
+        step,
+        mode,
+        modeStep,
+        action,
+        value,
+        optional(passed));
   }
 
   /** Copies an smd_finding. */

@@ -29,10 +29,19 @@ final class Handle implements AutoCloseable {
    * @param what a phrase for messages, such as "the trial"
    */
   Handle(Object owner, String what, long address, LongConsumer free) {
+    this(owner, what, address, free, CLEANER);
+  }
+
+  /**
+   * Takes ownership of a handle.
+   *
+   * @param cleaner frees it on its own thread, if that may wait
+   */
+  Handle(Object owner, String what, long address, LongConsumer free, Cleaner cleaner) {
     this.address = address;
     this.free = free;
     this.what = what;
-    cleanable = CLEANER.register(owner, this::end);
+    cleanable = cleaner.register(owner, this::end);
   }
 
   /** Runs an action once an object becomes unreachable. */

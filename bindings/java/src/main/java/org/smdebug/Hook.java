@@ -1,5 +1,6 @@
 package org.smdebug;
 
+import java.lang.ref.Cleaner;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -14,12 +15,18 @@ import org.smdebug.raw.Raw;
  * {@link #close} throw them.
  */
 public final class Hook extends TensorSink implements AutoCloseable {
+  /**
+   * Frees forgotten hooks. That writes their queued steps, and may wait for a disk or a server;
+   * other handles do not wait for it.
+   */
+  private static final Cleaner CLEANER = Cleaner.create();
+
   private final Handle handle;
   private volatile boolean isStepOpen;
 
   private Hook(long address) {
     super(INTO_STEP);
-    handle = new Handle(this, "the hook", address, Raw::smd_hook_free);
+    handle = new Handle(this, "the hook", address, Raw::smd_hook_free, CLEANER);
   }
 
   /**
@@ -426,6 +433,8 @@ public final class Hook extends TensorSink implements AutoCloseable {
    * @param rules the rule set; it may be closed afterwards
    * @throws IllegalStateException if a step is open, or the rule set belongs to a trial or another
    *     hook
+   * @throws IllegalArgumentException if the rule set has a {@link RuleFunction}, which reads a
+   *     trial
    */
   public void attach(RuleSet rules) {
     handle.run(hook -> rules.handle().run(raw -> Raw.smd_hook_attach(hook, raw)));

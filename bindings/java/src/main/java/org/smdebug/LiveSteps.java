@@ -4,11 +4,15 @@ import java.util.Arrays;
 import java.util.NoSuchElementException;
 import java.util.PrimitiveIterator;
 
-/** Iterates over the steps of a trial and waits for steps that may still come. */
+/**
+ * Iterates over the steps of a trial and waits for steps that may still come. Incomplete steps, if
+ * included, do not end a wait; they come before it, and with the step that ends it.
+ */
 final class LiveSteps implements PrimitiveIterator.OfLong {
   private final Trial trial;
   private final Mode mode;
   private final long end;
+  private final boolean includesIncomplete;
 
   /** Available steps that were not yet returned, from index on. */
   private long[] known = {};
@@ -18,10 +22,11 @@ final class LiveSteps implements PrimitiveIterator.OfLong {
   /** The first step that was not yet queried. */
   private long next;
 
-  LiveSteps(Trial trial, Mode mode, long first, long end) {
+  LiveSteps(Trial trial, Mode mode, long first, long end, boolean includesIncomplete) {
     this.trial = trial;
     this.mode = mode;
     this.end = end;
+    this.includesIncomplete = includesIncomplete;
     next = first;
     look();
   }
@@ -50,8 +55,7 @@ final class LiveSteps implements PrimitiveIterator.OfLong {
     }
     try {
       if (Slices.arrives(slice -> trial.waitFor(next, mode, slice), Slices.MILLISECONDS)) {
-        known = new long[] {next++};
-        index = 0;
+        arrive();
       }
     } catch (StepUnavailableException error) {
       if (!look()) {
@@ -63,9 +67,17 @@ final class LiveSteps implements PrimitiveIterator.OfLong {
     return true;
   }
 
+  /** Takes the step that was waited for. */
+  private void arrive() {
+    if (!includesIncomplete || !look()) {
+      known = new long[] {next++};
+      index = 0;
+    }
+  }
+
   /** Reads the available steps; returns false if there are none. */
   private boolean look() {
-    long[] steps = trial.stepsNow(mode, false);
+    long[] steps = trial.stepsNow(mode, includesIncomplete);
     int from = Arrays.binarySearch(steps, next);
     known = steps;
     index = from < 0 ? -from - 1 : from;

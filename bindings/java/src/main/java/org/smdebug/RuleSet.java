@@ -1,19 +1,31 @@
 package org.smdebug;
 
+import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
+import org.smdebug.raw.Native;
 import org.smdebug.raw.Raw;
+import org.smdebug.raw.Text;
 
 /**
- * Several built-in rules that evaluate a job together: a trial, or a running job ({@link
- * Hook#attach}). The rules share what they read, and evaluate each step once. A rule set belongs to
- * the first trial or hook of which it evaluates a step. May be used from any thread; one at a time
- * evaluates.
+ * Several rules that evaluate a job together: a trial, or a running job ({@link Hook#attach}).
+ * Built-in rules share what they read, and evaluate each step once. A rule set belongs to the first
+ * trial or hook of which it evaluates a step. May be used from any thread, but only one at a time
+ * evaluates; for another one, that throws an IllegalStateException.
  */
 public final class RuleSet implements AutoCloseable {
   private final Handle handle;
+
+  /**
+   * C knows functions by their place in this list, so that a rule set to which its own functions
+   * refer can be collected.
+   */
+  private final List<RuleFunction> functions = new CopyOnWriteArrayList<>();
 
   /** Which defaults the parameters of rules have. */
   public enum Profile {
@@ -40,24 +52,39 @@ public final class RuleSet implements AutoCloseable {
    * @param profile which defaults parameters have
    */
   public RuleSet(Profile profile) {
-    handle = new Handle(this, "the rule set", Raw.smd_rule_set_new(profile.key), Raw::smd_rule_set_free);
+    // The handle must not keep the functions, which may refer to this.
+    WeakReference<List<RuleFunction>> unused = new WeakReference<>(functions);
+    handle =
+        new Handle(
+            this, "the rule set", Raw.smd_rule_set_new(profile.key), set -> free(set, unused));
+  }
+
+  private static void free(long set, WeakReference<List<RuleFunction>> functions) {
+    Raw.smd_rule_set_free(set);
+    List<RuleFunction> unused = functions.get();
+    if (unused != null) {
+      synchronized (unused) {
+        unused.clear();
+      }
+    }
   }
 
   /**
-   * Adds a rule with its defaults.
+   * Adds a built-in rule with its defaults.
    *
    * @param rule its name
    * @param action what its findings recommend
    * @return this
    * @throws IllegalArgumentException if the rule is unknown
-   * @throws IllegalStateException if a step was evaluated
+   * @throws IllegalStateException if a step was evaluated, or while the rule set is attached to a
+   *     hook or being evaluated
    */
   public RuleSet add(String rule, Action action) {
     return add(rule, Map.of(), action);
   }
 
   /**
-   * Adds a rule, before the first step is evaluated.
+   * Adds a built-in rule.
    *
    * @param rule its name
    * @param parameters values by name; the others have their defaults
@@ -65,11 +92,41 @@ public final class RuleSet implements AutoCloseable {
    * @return this
    * @throws IllegalArgumentException if the rule is unknown
    * @throws InvalidConfigException if a parameter is unknown or its value is bad
-   * @throws IllegalStateException if a step was evaluated
+   * @throws IllegalStateException if a step was evaluated, or while the rule set is attached to a
+   *     hook or being evaluated
    */
   public RuleSet add(String rule, Map<String, String> parameters, Action action) {
     String json = BuiltinRule.toJson(parameters);
     handle.run(set -> Raw.smd_rule_set_add(set, rule, json, action.number()));
+    return this;
+  }
+
+  /**
+   * Adds a rule of your own. A rule set with such a rule reads a trial, so it cannot be attached to
+   * a hook. The rule set keeps the function until it is closed or collected.
+   *
+   * @param name the rule's name in findings
+   * @param function the rule
+   * @param action what its findings recommend at least
+   * @return this
+   * @throws IllegalStateException if a step was evaluated, or while the rule set is being evaluated
+   */
+  public RuleSet add(String name, RuleFunction function, Action action) {
+    Objects.requireNonNull(function, "a rule needs a function");
+    byte[] utf8 = Text.utf8(Objects.requireNonNull(name, "a rule needs a name"));
+    synchronized (functions) {
+      // First, since another thread may evaluate as soon as the library knows it.
+      functions.add(function);
+      int number = functions.size() - 1;
+      try {
+        handle.run(set -> Native.addFunction(set, utf8, number, action.number()));
+      } catch (RuntimeException | Error failure) {
+        if (number < functions.size()) { // unless this call was the last one of a closed rule set
+          functions.remove(number);
+        }
+        throw failure;
+      }
+    }
     return this;
   }
 
@@ -79,7 +136,8 @@ public final class RuleSet implements AutoCloseable {
    *
    * @param config the config
    * @return this
-   * @throws IllegalStateException if a step was evaluated
+   * @throws IllegalStateException if a step was evaluated, or while the rule set is attached to a
+   *     hook or being evaluated
    */
   public RuleSet saveConfig(SaveConfig config) {
     handle.run(set -> config.use(saves -> Raw.smd_rule_set_set_save_config(set, saves)));
@@ -87,73 +145,142 @@ public final class RuleSet implements AutoCloseable {
   }
 
   /**
-   * Evaluates the known steps of a trial that were not evaluated yet.
+   * Evaluates the known steps of a trial that were not evaluated yet; see {@link #evaluate(Trial,
+   * long, long, Consumer, EvaluateOption...)}.
    *
    * @param trial the trial
-   * @return the findings
+   * @param options how
+   * @return the findings; if this throws, those made before are only counted in {@link #results}
+   * @throws RuleConditionMetException at the first finding, on request
    * @throws CancelledException if the thread is interrupted, which it then still is
+   * @throws IllegalStateException if the rule set has evaluated another trial, is attached to a
+   *     hook, or is being evaluated
    */
-  public List<Finding> evaluate(Trial trial) {
-    return evaluate(trial, 0, Long.MAX_VALUE);
+  public List<Finding> evaluate(Trial trial, EvaluateOption... options) {
+    return evaluate(trial, 0, Long.MAX_VALUE, options);
   }
 
   /**
-   * Evaluates the known global steps first &lt;= step &lt; end that were not evaluated yet. Rules
-   * also observe earlier steps, without reporting them.
+   * Evaluates the known global steps first &lt;= step &lt; end that were not evaluated yet; see
+   * {@link #evaluate(Trial, long, long, Consumer, EvaluateOption...)}.
    *
    * @param trial the trial
    * @param first the first step
    * @param end the step before which to stop
-   * @return the findings
+   * @param options how
+   * @return the findings; if this throws, those made before are only counted in {@link #results}
+   * @throws RuleConditionMetException at the first finding, on request
    * @throws CancelledException if the thread is interrupted, which it then still is
+   * @throws IllegalStateException if the rule set has evaluated another trial, is attached to a
+   *     hook, or is being evaluated
    */
-  public List<Finding> evaluate(Trial trial, long first, long end) {
+  public List<Finding> evaluate(Trial trial, long first, long end, EvaluateOption... options) {
     List<Finding> findings = new ArrayList<>();
-    trial
-        .steps()
-        .filter(step -> first <= step && step < end)
-        .forEach(step -> findings.addAll(step(trial, step)));
+    evaluate(trial, first, end, findings::add, options);
     return List.copyOf(findings);
+  }
+
+  /**
+   * Evaluates the known global steps first &lt;= step &lt; end that were not evaluated yet.
+   * Built-in rules also observe earlier steps, without reporting them.
+   *
+   * @param trial the trial
+   * @param first the first step
+   * @param end the step before which to stop
+   * @param sink receives each finding after its step, also those of a step at which this throws
+   * @param options how
+   * @throws RuleConditionMetException at the first finding, on request
+   * @throws CancelledException if the thread is interrupted, which it then still is
+   * @throws IllegalStateException if the rule set has evaluated another trial, is attached to a
+   *     hook, or is being evaluated
+   */
+  public void evaluate(
+      Trial trial,
+      long first,
+      long end,
+      Consumer<? super Finding> sink,
+      EvaluateOption... options) {
+    int flags = EvaluateOption.flags(options);
+    trial
+        .steps(Mode.GLOBAL, EvaluateOption.INCLUDE_INCOMPLETE.isIn(flags))
+        .filter(step -> first <= step && step < end)
+        .forEach(step -> evaluate(trial, step, flags, sink));
   }
 
   /**
    * Evaluates the steps of a trial, waiting for those to come until the job ends.
    *
    * @param trial the trial
-   * @return the findings, each as soon as it is made; see {@link #follow(Trial, long, long)}
+   * @param options how
+   * @return the findings, each as soon as it is made; see {@link #follow(Trial, long, long,
+   *     EvaluateOption...)}
    */
-  public Stream<Finding> follow(Trial trial) {
-    return follow(trial, 0, Long.MAX_VALUE);
+  public Stream<Finding> follow(Trial trial, EvaluateOption... options) {
+    return follow(trial, 0, Long.MAX_VALUE, options);
   }
 
   /**
-   * Evaluates the global steps first &lt;= step &lt; end as {@link #evaluate(Trial, long, long)} does,
-   * waiting for those to come. An interrupt ends the wait with a CancelledException and stays set.
+   * Evaluates the global steps first &lt;= step &lt; end as {@link #evaluate(Trial, long, long,
+   * EvaluateOption...)} does, waiting for those to come. An interrupt ends the wait with a
+   * CancelledException and stays set. The stream yields the findings of a failing step before it
+   * throws.
    *
    * @param trial the trial
    * @param first the first step
    * @param end the step before which to stop
+   * @param options how
    * @return the findings, evaluated as the stream is read: findFirst() evaluates no step after that
    */
-  public Stream<Finding> follow(Trial trial, long first, long end) {
+  public Stream<Finding> follow(Trial trial, long first, long end, EvaluateOption... options) {
+    int flags = EvaluateOption.flags(options);
     return trial
-        .follow(Mode.GLOBAL, first, end)
+        .follow(Mode.GLOBAL, first, end, EvaluateOption.INCLUDE_INCOMPLETE.isIn(flags))
         .boxed()
-        .flatMap(step -> step(trial, step).stream());
+        .flatMap(step -> stream(trial, step, flags));
   }
 
-  List<Finding> step(Trial trial, long step) {
+  private Stream<Finding> stream(Trial trial, long step, int flags) {
+    List<Finding> found = new ArrayList<>();
+    try {
+      evaluate(trial, step, flags, found::add);
+      return found.stream();
+    } catch (Throwable failure) {
+      Stream<Finding> failing =
+          Stream.generate(
+              () -> {
+                throw RuleCalls.<RuntimeException>unchanged(failure);
+              });
+      return Stream.concat(found.stream(), failing);
+    }
+  }
+
+  /** Evaluates one step. */
+  List<Finding> evaluate(Trial trial, long step) {
+    List<Finding> found = new ArrayList<>();
+    evaluate(trial, step, 0, found::add);
+    return found;
+  }
+
+  private void evaluate(Trial trial, long step, int flags, Consumer<? super Finding> sink) {
     if (Thread.currentThread().isInterrupted()) {
       throw Interruption.exception();
     }
-    return handle.get(
-        set ->
-            trial
-                .handle()
-                .get(
-                    raw ->
-                        Finding.take(
-                            Raw.smd_rule_set_evaluate(set, raw, step, endAfter(step), 0))));
+    RuleCalls calls = new RuleCalls(trial, functions);
+    long[] found = {0};
+    Throwable failure = null;
+    try {
+      handle.run(
+          set ->
+              trial
+                  .handle()
+                  .run(
+                      raw ->
+                          Native.evaluate(set, raw, step, endAfter(step), flags, calls, found)));
+    } catch (RuntimeException | Error thrown) {
+      failure = thrown;
+    }
+    Finding.take(found[0]).forEach(sink);
+    calls.end(failure);
   }
 
   /** The end of a range whose last step is `step`. */
@@ -171,9 +298,9 @@ public final class RuleSet implements AutoCloseable {
   }
 
   /**
-   * Forgets the trial and all results, and keeps the rules.
+   * Forgets the trial and all results, and keeps the rules; functions are not told.
    *
-   * @throws IllegalStateException if the rule set is attached to a hook
+   * @throws IllegalStateException while the rule set is attached to a hook or being evaluated
    */
   public void reset() {
     handle.run(Raw::smd_rule_set_reset);

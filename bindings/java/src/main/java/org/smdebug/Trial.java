@@ -252,7 +252,11 @@ public final class Trial implements AutoCloseable {
   }
 
   LongStream follow(Mode mode, long first, long end) {
-    PrimitiveIterator.OfLong steps = new LiveSteps(this, mode, first, end);
+    return follow(mode, first, end, false);
+  }
+
+  LongStream follow(Mode mode, long first, long end, boolean includesIncomplete) {
+    PrimitiveIterator.OfLong steps = new LiveSteps(this, mode, first, end, includesIncomplete);
     int properties =
         Spliterator.ORDERED | Spliterator.DISTINCT | Spliterator.NONNULL | Spliterator.IMMUTABLE;
     return StreamSupport.longStream(Spliterators.spliteratorUnknownSize(steps, properties), false);

@@ -2,6 +2,7 @@ package org.smdebug;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -192,6 +193,37 @@ class LifetimeTest {
   }
 
   @Test
+  void functionsDoNotLeak() throws Exception {
+    try (Trial trial = Runs.finished(folder.resolve("stored"), 2)) {
+      assertFlat(
+          SLOW_CYCLES,
+          i -> {
+            RuntimeException mine = new IllegalCallerException();
+            RuleSet[] own = new RuleSet[1];
+            RuleSet rules =
+                own[0] =
+                    new RuleSet()
+                        .add(
+                            "Own",
+                            step -> {
+                              step.report(Finding.of("found").withTensor("w"));
+                              assertEquals(1, own[0].results().size());
+                              if (step.step() == 1) {
+                                throw mine;
+                              }
+                            },
+                            Action.WARN);
+            assertSame(
+                mine,
+                assertThrows(IllegalCallerException.class, () -> rules.evaluate(trial)));
+            if (i % 2 == 0) {
+              rules.close();
+            }
+          });
+    }
+  }
+
+  @Test
   void findingsOfAHookDoNotLeak() throws Exception {
     try (Hook hook =
         Hook.builder(folder.resolve("run").toString()).option("dry_run", "true").build()) {
@@ -262,6 +294,49 @@ class LifetimeTest {
       collect();
     }
     assertEquals(count, freed.get());
+  }
+
+  /** Forgets a hook that writes a step: the writer waits in the log sink until `isOver`. */
+  private static void forgetWaitingHook(Path out, CountDownLatch waits, CountDownLatch isOver)
+      throws IOException {
+    Files.createDirectories(out);
+    Files.writeString(out.resolve("events"), "takes the place of a folder");
+    Hook hook =
+        Hook.builder(out.toString())
+            .saveAll()
+            .log(
+                System.Logger.Level.DEBUG,
+                (level, line) -> {
+                  waits.countDown();
+                  try {
+                    isOver.await();
+                  } catch (InterruptedException error) {
+                    throw new AssertionError(error);
+                  }
+                })
+            .build();
+    Runs.saveStep(hook, 0);
+  }
+
+  @Test
+  void aForgottenHookThatWaitsHoldsUpNoOtherHandle() throws Exception {
+    CountDownLatch waits = new CountDownLatch(1);
+    CountDownLatch isOver = new CountDownLatch(1);
+    try {
+      forgetWaitingHook(folder.resolve("run"), waits, isOver);
+      waits.await();
+      for (int i = 0; i < 5; ++i) {
+        collect(); // the cleaner closes the hook
+      }
+      AtomicInteger freed = new AtomicInteger();
+      new Handle(new Object(), "the handle", 1, address -> freed.incrementAndGet());
+      for (int i = 0; i < 20 && freed.get() == 0; ++i) {
+        collect();
+      }
+      assertEquals(1, freed.get());
+    } finally {
+      isOver.countDown();
+    }
   }
 
   @Test

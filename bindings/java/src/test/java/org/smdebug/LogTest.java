@@ -80,6 +80,20 @@ class LogTest {
   }
 
   @Test
+  void aTrialThatWaitsSaysSo() {
+    List<String> lines = new CopyOnWriteArrayList<>();
+    Trial.Builder builder =
+        Trial.builder(folder.toString())
+            .option("wait_seconds", "1.5")
+            .log(System.Logger.Level.WARNING, (level, line) -> lines.add(level + " " + line));
+    assertThrows(MissingCollectionsException.class, builder::open);
+    assertEquals(1, lines.size(), lines.toString());
+    assertTrue(
+        lines.get(0).matches("WARNING .*: waiting for a job to record here, for up to .*"),
+        lines.toString());
+  }
+
+  @Test
   void aTrialLogsToo() throws IOException {
     Runs.finished(folder, 2).close();
     Path index = folder.resolve("index/000000000/000000000001_worker_0.json");

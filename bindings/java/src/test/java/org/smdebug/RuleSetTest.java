@@ -156,9 +156,11 @@ class RuleSetTest {
         RuleSet rules = new RuleSet()) {
       assertThrows(
           IllegalArgumentException.class, () -> rules.add("VanishingGradients", Action.WARN));
-      assertThrows(
-          InvalidConfigException.class,
-          () -> rules.add("VanishingGradient", Map.of("limit", "1"), Action.WARN));
+      InvalidConfigException unknown =
+          assertThrows(
+              InvalidConfigException.class,
+              () -> rules.add("VanishingGradient", Map.of("limit", "1"), Action.WARN));
+      assertEquals("limit", unknown.detail("key"));
       assertEquals(List.of(), rules.evaluate(trial));
       assertThrows(IllegalStateException.class, () -> rules.add("VanishingGradient", Action.WARN));
       RuleSet closed = new RuleSet(RuleSet.Profile.CALIBRATED);

@@ -73,4 +73,37 @@ public final class Native {
 
   /** Sends the log lines of a hook or a trial, given by its options, to a receiver. */
   public static native void setLog(long options, boolean isOfHook, int level, LogReceiver receiver);
+
+  /** Calls the rules of a rule set that are written in Java. */
+  public interface RuleReceiver {
+    /** What {@link #invoke} returns if the rule failed. */
+    int FAILED = -1;
+
+    /** What {@link #invoke} returns if data that the rule needs is missing at the step. */
+    int SKIPPED = -2;
+
+    /**
+     * Calls a rule. Must not throw.
+     *
+     * @param rule its number, given to {@link #addFunction}
+     * @param findings an smd_findings, valid during the call
+     * @return SMD_RULE_CONTINUE, SMD_RULE_FINISHED, or one of the constants above
+     */
+    int invoke(int rule, long step, long findings);
+  }
+
+  /** Adds a rule that a {@link RuleReceiver} knows by its number. */
+  public static native void addFunction(long set, byte[] name, int rule, int action);
+
+  /**
+   * Evaluates the steps first &lt;= step &lt; end.
+   *
+   * @param out gets the smd_findings, also if this throws; 0 if there are none
+   */
+  public static native void evaluate(
+      long set, long trial, long first, long end, int flags, RuleReceiver receiver, long[] out);
+
+  /** Adds a finding with check, tensor, worker and message to those of a {@link RuleReceiver}. */
+  public static native void addFinding(
+      long findings, byte[][] texts, int action, double value, double limit);
 }
