@@ -181,11 +181,8 @@ smd_error *smd_trial_wait_for_step(smd_trial *trial, int64_t step, smd_mode mode
   return Guard([&]() -> Status {
     SMD_RETURN_IF_ERROR(CheckTrial(trial));
     SMD_ASSIGN_OR_RETURN(const Mode known, ModeFromC(mode));
-    const Deadline deadline =
-        timeout_ms < 0
-            ? Deadline::Never()
-            : Deadline::After(trial->trial->GetClock(), std::chrono::milliseconds(timeout_ms));
-    return trial->trial->WaitForStep(step, known, deadline);
+    return trial->trial->WaitForStep(step, known,
+                                     DeadlineFromC(trial->trial->GetClock(), timeout_ms));
   });
 }
 
