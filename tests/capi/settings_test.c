@@ -1,5 +1,7 @@
 /* Configurations through the C interface: what they say, and as JSON there and back. */
 #include "expect.h"
+#include "smdebug/sys/bucket.h"
+#include "smdebug/sys/files.h"
 
 static void save_config(void) {
   static const int64_t steps[2] = {3, 7};
@@ -207,6 +209,42 @@ static void configuration_file(void) {
   smd_hook_options_free(options);
 }
 
+/* Failures that the environment causes are those that the comments list. */
+static void environment(void) {
+  const char *path = fresh_folder("loop");
+  smd_trial_options *options = NULL;
+  smd_trial *trial = NULL;
+  smd_bucket *bucket = NULL;
+  smd_step_file *file = NULL;
+  EXPECT(setenv("SMDEBUG_TRIAL_WAIT_SECONDS", "soon", 1) == 0);
+  EXPECT_CODE(SMD_INVALID_CONFIG, smd_trial_options_new(&options));
+  EXPECT_CODE(SMD_INVALID_CONFIG, smd_trial_new("run", NULL, &trial));
+  EXPECT(unsetenv("SMDEBUG_TRIAL_WAIT_SECONDS") == 0);
+  /* A link to itself cannot be opened. */
+  EXPECT(symlink(path, path) == 0 && setenv("AWS_CONFIG_FILE", path, 1) == 0);
+  EXPECT_CODE(SMD_IO, smd_trial_new("s3://bucket/run", NULL, &trial));
+  EXPECT_CODE(SMD_IO, smd_bucket_open("bucket", NULL, &bucket));
+  EXPECT_CODE(SMD_IO, smd_step_file_open("s3://bucket/run", 0, "worker_0", &file));
+  EXPECT(unlink(path) == 0 && unsetenv("AWS_CONFIG_FILE") == 0);
+  EXPECT(setenv("SMDEBUG_S3_ADDRESSING", "sideways", 1) == 0);
+  EXPECT_CODE(SMD_INVALID_CONFIG, smd_step_file_open("s3://bucket/run", 0, "worker_0", &file));
+  EXPECT(unsetenv("SMDEBUG_S3_ADDRESSING") == 0);
+}
+
+/* A refresh loads a trial first, so it fails as that does. */
+static void refresh(void) {
+  const char *path = fresh_folder("refresh");
+  smd_trial_options *options = NULL;
+  smd_trial *trial = NULL;
+  EXPECT_OK(smd_trial_options_new(&options));
+  EXPECT_OK(smd_trial_options_set(options, "wait_seconds", "0"));
+  EXPECT_OK(smd_trial_new(path, options, &trial));
+  EXPECT_CODE(SMD_MISSING_COLLECTIONS, smd_trial_refresh(trial));
+  EXPECT_CODE(SMD_UNSUPPORTED, smd_trial_export_tensorboard(trial, "gs://bucket/board"));
+  smd_trial_free(trial);
+  smd_trial_options_free(options);
+}
+
 int main(void) {
   configuration_file();
   save_config();
@@ -215,5 +253,7 @@ int main(void) {
   collection();
   names();
   getters();
+  environment();
+  refresh();
   return 0;
 }
