@@ -84,8 +84,8 @@ class FunctionRule final : public rules::Rule {
 class BuiltinList {
  public:
   static const BuiltinList &Get() {
-    static const BuiltinList list;
-    return list;
+    static const BuiltinList kList;
+    return kList;
   }
 
   size_t Count() const { return rules_.size(); }
@@ -212,7 +212,7 @@ smd_error *smd_rule_set_evaluate(smd_rule_set *set, smd_trial *trial, int64_t fi
                          rules::Evaluation::Begin(set->set, trial->trial));
     CallersTrial source(trial->trial);
     std::vector<rules::Finding> found;
-    const Status status = evaluation.Run(
+    Status status = evaluation.Run(
         source, range, [&](const rules::Finding &finding) { found.push_back(finding); });
     *out = new smd_findings(std::move(found));
     return status;
