@@ -79,7 +79,7 @@ def save_steps(hook, count=1):
 
 def test_waiting_for_a_job_is_logged(out_dir, caplog, capfd):
     with pytest.raises(MissingCollectionFiles):
-        create_trial(out_dir, timeout=1.2)
+        create_trial(out_dir, timeout=2)
     (record,) = [each for each in caplog.records if WAITING in each.getMessage()]
     assert (record.name, record.levelno) == ("smdebug", logging.WARNING)
     assert capfd.readouterr().err == ""
@@ -210,7 +210,7 @@ class Handler(logging.Handler):
 def logs_soon():
     '''Warns after a second.'''
     try:
-        create_trial(sys.argv[1] + "-none", timeout=1.2)
+        create_trial(sys.argv[1] + "-none", timeout=2)
     except Exception:
         pass
 
@@ -264,7 +264,7 @@ def test_lines_after_the_exit_functions_go_to_stderr(out_dir, level, is_logged):
     import atexit, logging, sys
     def late():
         try:
-            smdebug.create_trial(sys.argv[1], timeout=1.2)
+            smdebug.create_trial(sys.argv[1], timeout=2)
         except smdebug.exceptions.MissingCollectionFiles:
             print("missing")
     atexit.register(late)  # runs after those of the package
