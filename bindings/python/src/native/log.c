@@ -85,14 +85,11 @@ static void Log(smd_log_level level, const char *text, int is_queued) {
 
 /* ---- the queue ------------------------------------------------------------------ */
 
+/* Logs the lines of the queue, and exits.  Lines are rare: no thread stays for them. */
 static void *Work(void *unused) {
   pthread_mutex_lock(&mutex);
-  while (!is_stopped) {
+  while (queue != NULL && !is_stopped) {
     Line *line = queue;
-    if (line == NULL) {
-      pthread_cond_wait(&changed, &mutex);
-      continue;
-    }
     queue = line->next;
     if (queue == NULL) queue_end = &queue;
     is_working = 1;
