@@ -35,7 +35,7 @@ from smdebug.core.access_layer.s3handler import (  # noqa: E402
     ReadObjectRequest,
     S3Handler,
 )
-from smdebug.core.access_layer.utils import delete_s3_prefixes, file_exists  # noqa: E402
+from smdebug.core.access_layer.utils import delete_s3_prefixes  # noqa: E402
 from smdebug.core.buckets import open_bucket  # noqa: E402
 from smdebug.core.collection_manager import CollectionManager  # noqa: E402
 from smdebug.core.config_validator import ConfigValidator, reset_config_validator  # noqa: E402
@@ -43,7 +43,6 @@ from smdebug.core.error_handling_agent import BASE_ERROR_MESSAGE  # noqa: E402
 from smdebug.core.framework_hook import FrameworkHook  # noqa: E402
 from smdebug.core.frameworks import numbers_of  # noqa: E402
 from smdebug.core.index_reader import S3IndexReader  # noqa: E402
-from smdebug.core.locations import TensorLocation  # noqa: E402
 from smdebug.core.logger import DuplicateLogFilter  # noqa: E402
 from smdebug.core.s3_utils import list_s3_objects  # noqa: E402
 from smdebug.core.singleton_utils import del_hook, get_hook  # noqa: E402
@@ -57,9 +56,7 @@ from smdebug.core.utils import (  # noqa: E402
 )
 from smdebug.exceptions import (  # noqa: E402
     RuleEvaluationConditionMet,
-    SMDebugConnectionError,
     SMDebugError,
-    SMDebugFileNotFoundError,
     SMDebugNotImplementedError,
     SMDebugPermissionError,
     SMDebugTypeError,
@@ -402,39 +399,6 @@ def test_trials_in_buckets_are_read_by_hand(bucket):
     assert create_trial(path).tensor("foo").value(2)[0, 0] == 2
 
 
-def test_an_index_file_that_cannot_be_read_now_is_read_by_the_next_call(bucket, monkeypatch):
-    path = f"s3://{bucket}/trial"
-    Recorder(path).step(0).step(1).step(2)
-    reader = S3IndexReader(path)
-    removed = reader.list_index_files()[0][1]
-    listed = reader.list_index_files()
-    open_bucket(bucket).remove(removed)
-    monkeypatch.setattr(reader, "list_index_files", lambda *_: listed)
-    with monkeypatch.context() as refused:
-        refused.setenv("AWS_SECRET_ACCESS_KEY", "other")
-        with pytest.raises(SMDebugPermissionError):
-            reader.read_index_files(None)
-    assert reader.read_index_files(None)[1] == [0, 2]
-    place = TensorLocation("foo", modes.GLOBAL, 1, "events/none", 0, 9, "worker_0")
-    with pytest.raises(TensorUnavailableForStep):
-        reader.fetch_tensor_value(place)
-    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9")
-    with pytest.raises(SMDebugConnectionError):
-        reader.fetch_tensor_value(place)
-
-
-def test_an_object_exists_by_its_whole_key(filled):
-    opened = open_bucket(filled)
-    assert opened.has("a/1") and not opened.has("a/") and not opened.has("a")
-    opened.write("empty", b"")
-    assert opened.has("empty") and opened.read_if_exists("empty") == b""
-    assert opened.read_if_exists("none") is None
-    assert file_exists(f"s3://{filled}/a/b/3") and not file_exists(f"s3://{filled}/a/b")
-    assert not file_exists("s3://no-such-bucket-of-this-test/key")
-    with pytest.raises(SMDebugFileNotFoundError):
-        open_bucket("no-such-bucket-of-this-test").has("key")
-
-
 # ---- the process -----------------------------------------------------------------------------
 
 
@@ -487,16 +451,6 @@ def test_failures_disable_smdebug(agent, caplog, tmp_path):
     hook.end_step()
     hook.close()
     assert create_trial(str(tmp_path / "default")).tensor_names() == ["scalar/kept"]
-
-
-def test_close_runs_while_smdebug_is_disabled(agent, tmp_path):
-    hook = FrameworkHook(str(tmp_path / "run"), save_all=True)
-    hook._next_step()
-    hook.save("kept", 1)
-    agent.disable_smdebug = True
-    hook.close()
-    trial = create_trial(str(tmp_path / "run"))
-    assert trial.loaded_all_steps and trial.tensor_names() == ["kept"]
 
 
 @pytest.fixture

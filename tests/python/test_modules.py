@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -38,6 +39,7 @@ from smdebug.core.utils import (
     flatten,
     get_path_to_collections,
     get_relative_event_file_path,
+    get_tb_worker,
     get_worker_name_from_collection_file,
     index,
     is_first_process,
@@ -76,7 +78,7 @@ def test_the_package_says_its_version_and_names():
 def test_importing_loads_no_framework_and_not_numpy():
     code = (
         "import sys, smdebug, smdebug.trials, smdebug.rules, smdebug.core.writer\n"
-        "print([m for m in ('numpy', 'torch', 'tensorflow', 'ml_dtypes') if m in sys.modules])"
+        "print([m for m in ('numpy', 'torch', 'tensorflow', 'ml_dtypes', 'socket') if m in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -436,6 +438,7 @@ def test_lists_and_texts():
 
 
 def test_where_files_of_tensorboard_go():
+    assert re.fullmatch(rf"{os.getpid()}_.+", get_tb_worker())
     assert get_tensorboard_dir(False, None, "/run") is None
     assert get_tensorboard_dir(False, "", "/run") is None
     assert get_tensorboard_dir(True, "", "/run") == "/run/tensorboard"
