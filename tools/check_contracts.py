@@ -20,7 +20,10 @@ def contract_faults(function: Function, codes: set[str]) -> list[str]:
     if missing:
         return [f"its comment does not say {' '.join(missing)}"]
     named = set(re.findall(r"\b[A-Z][A-Z_]+\b", fails_of(function)))
-    return [f"it fails with {code}, which is no code" for code in sorted(named - codes)]
+    faults = [f"it fails with {code}, which is no code" for code in sorted(named - codes)]
+    if "IO" in named and "PERMISSION" not in named:
+        faults.append("it fails with IO, but does not say PERMISSION")
+    return faults
 
 
 def fails_of(function: Function) -> str:
@@ -93,6 +96,15 @@ def name_faults(known: set[str]) -> list[str]:
     return faults
 
 
+def detail_faults(by_name: dict[str, Function]) -> list[str]:
+    """Returns keys of details that the comment of smd_error_detail() does not list."""
+    listed = set(re.findall(r'"(\w+)"', by_name["smd_error_detail"].comment))
+    sources = [path for folder in ("cpp_impl", "capi") for path in (ROOT / folder).rglob("*.cc")]
+    text = "".join(path.read_text() for path in sources)
+    keys = set(re.findall(r'\.With\(\s*"(\w+)"', text))
+    return [f"smd_error_detail: the key '{key}' is not listed" for key in sorted(keys - listed)]
+
+
 def main() -> int:
     declared = functions()
     by_name = {function.name: function for function in declared}
@@ -100,7 +112,7 @@ def main() -> int:
     code = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     known = set(re.findall(r"\b(?:smd|SMD)_\w+", code))
     codes = {name.removeprefix("SMD_") for name in re.findall(r"SMD_[A-Z_]+(?= = \d)", code)}
-    faults = name_faults(known)
+    faults = name_faults(known) + detail_faults(by_name)
     for function in declared:
         found = contract_faults(function, codes) + order_faults(function, handles())
         found += fork_faults(function, by_name)

@@ -24,10 +24,13 @@
  *  - A function that can fail with IO can, if it reaches a bucket, also fail with
  *    NETWORK, CREDENTIALS, TIMEOUT (with the detail "cause" or "s3_code") and the
  *    codes from TLS to THROTTLED.
+ *  - Each function that can fail can also fail with OUT_OF_MEMORY, and with INTERNAL
+ *    if the library has a bug.
  *  - Every function exists since 1.0 unless its comment says otherwise. */
 #ifndef SMDEBUG_H
 #define SMDEBUG_H
 
+#include "smdebug/collection.h"
 #include "smdebug/config.h"
 #include "smdebug/error.h"
 #include "smdebug/export.h"

@@ -12,6 +12,7 @@
 #ifndef SMDEBUG_HPP
 #define SMDEBUG_HPP
 
+#include "smdebug/cpp/collection.hpp"
 #include "smdebug/cpp/config.hpp"
 #include "smdebug/cpp/error.hpp"
 #include "smdebug/cpp/finding.hpp"
@@ -19,6 +20,7 @@
 #include "smdebug/cpp/hook.hpp"
 #include "smdebug/cpp/log.hpp"
 #include "smdebug/cpp/options.hpp"
+#include "smdebug/cpp/rule.hpp"
 #include "smdebug/cpp/rule_set.hpp"
 #include "smdebug/cpp/store.hpp"
 #include "smdebug/cpp/trial.hpp"

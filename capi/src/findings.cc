@@ -6,8 +6,6 @@ using namespace smdebug::capi;
 
 namespace {
 
-constexpr size_t kLargestStruct = 4096;
-
 smd_finding ViewOf(const rules::Finding &finding) {
   smd_finding view = SMD_FINDING_INIT;
   view.rule = finding.rule.c_str();

@@ -8,8 +8,6 @@
 namespace smdebug::capi {
 namespace {
 
-constexpr size_t kLargestStruct = 4096;
-
 class Release final : public OutsideCall {
  public:
   Release(smd_release_fn release, void *user_data) : release_(release), user_data_(user_data) {}

@@ -2,12 +2,14 @@
 // exception crosses it.
 #pragma once
 
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <new>
 #include <string>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/deferral.h"
 #include "base/mode.h"
 #include "base/result.h"
@@ -56,6 +58,9 @@ inline Status NotNull(const void *pointer, const char *name) {
   return InvalidArgument(StrCat(name, " is NULL"));
 }
 
+// No struct of a caller, known or of a later version, is larger.
+constexpr size_t kLargestStruct = 4096;
+
 // Returns true if a handle is not NULL and belongs to this process.
 template <class Handle>
 bool IsUsable(const Handle *handle) noexcept {
@@ -71,10 +76,16 @@ Status CheckUsable(const Handle *handle, const char *name) {
 }
 
 // Deletes a handle of this process.  A forked child does not delete handles of its parent: their
-// locks may be held forever, and their files belong to the parent.
+// threads do not exist, their locks may be held forever, and their files belong to the parent.
 template <class Handle>
 void Free(Handle *handle) noexcept {
   if (IsUsable(handle)) delete handle;
+}
+
+// Clears all outputs of a function that has several; any may be NULL.
+template <class... T>
+void ClearOuts(T *...outs) noexcept {
+  ((outs == nullptr ? void() : void(*outs = {})), ...);
 }
 
 // Checks that a required text is not NULL, not empty, and UTF-8.
@@ -93,6 +104,12 @@ std::shared_ptr<const void> OwnerOf(std::unique_ptr<OutsideCall> call);
 // Calls `release`, which may be NULL, once: after the last owner is destroyed, while the thread
 // holds no lock (base/deferral.h), or at once if memory runs out.
 std::shared_ptr<const void> OwnerFromC(smd_release_fn release, void *user_data);
+
+// Returns the end of a wait of `timeout_ms`; negative: never.
+inline Deadline DeadlineFromC(Clock &clock, int32_t timeout_ms) {
+  return timeout_ms < 0 ? Deadline::Never()
+                        : Deadline::After(clock, std::chrono::milliseconds(timeout_ms));
+}
 
 Result<Mode> ModeFromC(smd_mode mode);
 Result<tensor::Reduction> ReductionFromC(const char *name, int32_t absolute);

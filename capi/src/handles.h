@@ -92,6 +92,8 @@ struct smd_rule_set {
   smdebug::rules::Profile profile;
   std::shared_ptr<smdebug::rules::RuleSet> set;
   smdebug::ProcessMark mark;
+
+  const smdebug::ProcessMark &Mark() const { return mark; }
 };
 
 // `views` point into `items`.

@@ -9,15 +9,7 @@ using namespace smdebug::capi;
 
 namespace {
 
-Status CheckHook(const smd_hook *hook) {
-  SMD_RETURN_IF_ERROR(NotNull(hook, "hook"));
-  return hook->hook->Mark().Check();
-}
-
-Deadline DeadlineFromC(Clock &clock, int32_t timeout_ms) {
-  return timeout_ms < 0 ? Deadline::Never()
-                        : Deadline::After(clock, std::chrono::milliseconds(timeout_ms));
-}
+Status CheckHook(const smd_hook *hook) { return CheckUsable(hook, "hook"); }
 
 // A step that lacks a tensor for want of memory is dropped as a whole.
 template <class Body>
@@ -82,13 +74,7 @@ smd_error *smd_hook_close(smd_hook *hook) noexcept {
   });
 }
 
-void smd_hook_free(smd_hook *hook) noexcept {
-  if (hook == nullptr) return;
-  // In a forked child the writer threads do not exist and locks may be held for ever, so the
-  // child leaves the memory alone.
-  if (!hook->hook->Mark().IsSameProcess()) return;
-  delete hook;
-}
+void smd_hook_free(smd_hook *hook) noexcept { Free(hook); }
 
 smd_error *smd_hook_set_mode(smd_hook *hook, smd_mode mode) noexcept {
   return Guard([&]() -> Status {
@@ -99,8 +85,7 @@ smd_error *smd_hook_set_mode(smd_hook *hook, smd_mode mode) noexcept {
 }
 
 smd_mode smd_hook_mode(const smd_hook *hook) noexcept {
-  if (hook == nullptr || !hook->hook->Mark().IsSameProcess()) return SMD_MODE_GLOBAL;
-  return static_cast<smd_mode>(hook->hook->GetMode());
+  return IsUsable(hook) ? static_cast<smd_mode>(hook->hook->GetMode()) : SMD_MODE_GLOBAL;
 }
 
 smd_error *smd_hook_begin_step(smd_hook *hook, int64_t *global_step_out) noexcept {
@@ -137,8 +122,7 @@ smd_error *smd_hook_add_to_step(smd_hook *hook, const smd_strings *collections) 
 
 int64_t smd_hook_step(const smd_hook *hook, smd_mode mode) noexcept {
   const std::optional<Mode> known = ModeFromNumber(mode);
-  if (hook == nullptr || !known || !hook->hook->Mark().IsSameProcess()) return -1;
-  return hook->hook->LastStep(*known);
+  return IsUsable(hook) && known ? hook->hook->LastStep(*known) : -1;
 }
 
 int32_t smd_hook_saves_step(const smd_hook *hook) noexcept {
@@ -260,11 +244,11 @@ smd_error *smd_hook_export_collections(smd_hook *hook) noexcept {
 }
 
 int32_t smd_hook_is_recording(const smd_hook *hook) noexcept {
-  return hook != nullptr && hook->hook->Mark().IsSameProcess() && hook->hook->IsRecording();
+  return IsUsable(hook) && hook->hook->IsRecording() ? 1 : 0;
 }
 
 int64_t smd_hook_count(const smd_hook *hook, const char *name) noexcept {
-  if (hook == nullptr || name == nullptr || !hook->hook->Mark().IsSameProcess()) return -1;
+  if (!IsUsable(hook) || name == nullptr) return -1;
   return GuardValue<int64_t>(-1, [&]() -> int64_t {
     const record::QueueCounts counts = hook->hook->Counts();
     const std::string_view wanted(name);

@@ -11,7 +11,6 @@ using namespace smdebug::capi;
 
 namespace {
 
-constexpr size_t kLargestStruct = 4096;
 constexpr uint32_t kAllFlags =
     SMD_EVALUATE_FOLLOW | SMD_EVALUATE_STOP_AT_FINDING | SMD_EVALUATE_INCOMPLETE;
 
@@ -85,8 +84,8 @@ class FunctionRule final : public rules::Rule {
 class BuiltinList {
  public:
   static const BuiltinList &Get() {
-    static const BuiltinList list;
-    return list;
+    static const BuiltinList kList;
+    return kList;
   }
 
   size_t Count() const { return rules_.size(); }
@@ -132,10 +131,7 @@ Result<rules::Range> RangeFromC(int64_t first, int64_t end, uint32_t flags) {
   return range;
 }
 
-Status CheckSet(const smd_rule_set *set) {
-  SMD_RETURN_IF_ERROR(NotNull(set, "set"));
-  return set->mark.Check();
-}
+Status CheckSet(const smd_rule_set *set) { return CheckUsable(set, "set"); }
 
 }  // namespace
 
@@ -210,14 +206,13 @@ smd_error *smd_rule_set_evaluate(smd_rule_set *set, smd_trial *trial, int64_t fi
   return Guard([&]() -> Status {
     SMD_CLEAR_OUT(out);
     SMD_RETURN_IF_ERROR(CheckSet(set));
-    SMD_RETURN_IF_ERROR(NotNull(trial, "trial"));
-    SMD_RETURN_IF_ERROR(trial->trial->Mark().Check());
+    SMD_RETURN_IF_ERROR(CheckUsable(trial, "trial"));
     SMD_ASSIGN_OR_RETURN(const rules::Range range, RangeFromC(first, end, flags));
     SMD_ASSIGN_OR_RETURN(rules::Evaluation evaluation,
                          rules::Evaluation::Begin(set->set, trial->trial));
     CallersTrial source(trial->trial);
     std::vector<rules::Finding> found;
-    const Status status = evaluation.Run(
+    Status status = evaluation.Run(
         source, range, [&](const rules::Finding &finding) { found.push_back(finding); });
     *out = new smd_findings(std::move(found));
     return status;
@@ -240,20 +235,13 @@ smd_error *smd_rule_set_reset(smd_rule_set *set) noexcept {
   });
 }
 
-void smd_rule_set_free(smd_rule_set *set) noexcept {
-  if (set == nullptr) return;
-  // In a forked child, the threads of other trials that rules compare with do not exist, and their
-  // locks may be held forever, so the memory is leaked.
-  if (!set->mark.IsSameProcess()) return;
-  delete set;
-}
+void smd_rule_set_free(smd_rule_set *set) noexcept { Free(set); }
 
 // ---- rules in the training process ---------------------------------------------------------
 
 smd_error *smd_hook_attach(smd_hook *hook, smd_rule_set *set) noexcept {
   return Guard([&]() -> Status {
-    SMD_RETURN_IF_ERROR(NotNull(hook, "hook"));
-    SMD_RETURN_IF_ERROR(hook->hook->Mark().Check());
+    SMD_RETURN_IF_ERROR(CheckUsable(hook, "hook"));
     SMD_RETURN_IF_ERROR(CheckSet(set));
     if (hook->hook->IsAttached(*set->set)) return Status::Ok();
     SMD_ASSIGN_OR_RETURN(rules::Evaluation evaluation,
@@ -263,15 +251,13 @@ smd_error *smd_hook_attach(smd_hook *hook, smd_rule_set *set) noexcept {
 }
 
 smd_action smd_hook_action(const smd_hook *hook) noexcept {
-  if (hook == nullptr || !hook->hook->Mark().IsSameProcess()) return SMD_ACTION_CONTINUE;
-  return static_cast<smd_action>(hook->hook->LastAction());
+  return IsUsable(hook) ? static_cast<smd_action>(hook->hook->LastAction()) : SMD_ACTION_CONTINUE;
 }
 
 smd_error *smd_hook_take_findings(smd_hook *hook, smd_findings **out) noexcept {
   return Guard([&]() -> Status {
     SMD_CLEAR_OUT(out);
-    SMD_RETURN_IF_ERROR(NotNull(hook, "hook"));
-    SMD_RETURN_IF_ERROR(hook->hook->Mark().Check());
+    SMD_RETURN_IF_ERROR(CheckUsable(hook, "hook"));
     *out = new smd_findings(hook->hook->TakeFindings());
     return Status::Ok();
   });

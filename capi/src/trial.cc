@@ -141,9 +141,9 @@ smd_error *smd_trial_modes(smd_trial *trial, smd_integers **out) noexcept {
 smd_error *smd_trial_mode_step(smd_trial *trial, int64_t global_step, int64_t *step_out,
                                smd_mode *mode_out) noexcept {
   return Guard([&]() -> Status {
-    if (step_out != nullptr) *step_out = 0;
-    SMD_CLEAR_OUT(mode_out);
+    ClearOuts(step_out, mode_out);
     SMD_RETURN_IF_ERROR(NotNull(step_out, "step_out"));
+    SMD_RETURN_IF_ERROR(NotNull(mode_out, "mode_out"));
     SMD_RETURN_IF_ERROR(CheckTrial(trial));
     SMD_ASSIGN_OR_RETURN(const auto found, trial->trial->ModeStepOf(global_step));
     *step_out = found ? found->step : -1;
@@ -181,11 +181,8 @@ smd_error *smd_trial_wait_for_step(smd_trial *trial, int64_t step, smd_mode mode
   return Guard([&]() -> Status {
     SMD_RETURN_IF_ERROR(CheckTrial(trial));
     SMD_ASSIGN_OR_RETURN(const Mode known, ModeFromC(mode));
-    const Deadline deadline =
-        timeout_ms < 0
-            ? Deadline::Never()
-            : Deadline::After(trial->trial->GetClock(), std::chrono::milliseconds(timeout_ms));
-    return trial->trial->WaitForStep(step, known, deadline);
+    return trial->trial->WaitForStep(step, known,
+                                     DeadlineFromC(trial->trial->GetClock(), timeout_ms));
   });
 }
 

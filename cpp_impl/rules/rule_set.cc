@@ -6,7 +6,8 @@ namespace smdebug::rules {
 
 Status RuleSet::CanStillChange(std::string_view what) const {
   if (!is_in_use_ && last_step_ < 0) return Status::Ok();
-  return WrongState(StrCat("the rule set has begun to evaluate; ", what, " before that"));
+  return WrongState(
+      StrCat("the rule set is attached or has begun to evaluate; ", what, " before that"));
 }
 
 RuleSet::Summary RuleSet::SummaryOf(const Rule &rule) {

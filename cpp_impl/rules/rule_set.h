@@ -30,10 +30,10 @@ using RuleFactory = std::function<std::unique_ptr<Rule>()>;
 //  3. Once a step was evaluated (`last_step_` >= 0), `job_` names the only job that may follow.
 class RuleSet {
  public:
-  // Fails with WRONG_STATE if a step was evaluated.
+  // Fails with WRONG_STATE if a step was evaluated, or during an evaluation or attachment.
   Status Add(const RuleFactory &make, Action action = Action::kWarn);
   // Evaluates only the steps that `saves` selects, as if the job had no other steps.  All steps of
-  // a mode without settings are evaluated.  Fails with WRONG_STATE if a step was evaluated.
+  // a mode without settings are evaluated.  Fails as Add() does.
   Status SetSaveConfig(config::SaveConfig saves);
   // Forgets the job, its steps and the results, but keeps the rules.  Fails with WRONG_STATE during
   // an evaluation.

@@ -54,12 +54,17 @@ static int run(smd_trial *trial, script own, smd_code expected, size_t expected_
   smd_rule_ops ops = SMD_RULE_OPS_INIT;
   smd_findings *found = NULL;
   const smd_finding *first;
+  smd_error *error;
   const int before = destroyed;
   ops.invoke = evaluate;
   ops.destroy = destroy;
   EXPECT_OK(smd_rule_set_new(NULL, &own.set));
   EXPECT_OK(smd_rule_set_add_function(own.set, "Own", &ops, &own, SMD_ACTION_STOP));
-  EXPECT_CODE(expected, smd_rule_set_evaluate(own.set, trial, 0, -1, SMD_EVALUATE_FOLLOW, &found));
+  error = smd_rule_set_evaluate(own.set, trial, 0, -1, SMD_EVALUATE_FOLLOW, &found);
+  if (own.code != SMD_OK && own.code == expected) {
+    EXPECT(strcmp(smd_error_message(error), "as told") == 0); /* returned as it is */
+  }
+  EXPECT_CODE(expected, error);
   EXPECT(smd_findings_count(found) == expected_count);
   first = smd_findings_get(found, 0);
   EXPECT((first != NULL) == (expected_count > 0));
@@ -89,7 +94,18 @@ static void rules(const char *path) {
   EXPECT(run(trial, (script){0, 1, SMD_RULE_FINISHED, SMD_OK, 1, NULL}, SMD_OK, 1) == 2);
   EXPECT(run(trial, (script){0, 1, -1, SMD_OK, 0, NULL}, SMD_CALLBACK_FAILED, 0) == 2);
   EXPECT(run(trial, (script){0, 1, -1, SMD_IO, 1, NULL}, SMD_IO, 1) == 2);
-  EXPECT(run(trial, (script){0, 1, -1, SMD_VALUE_UNAVAILABLE, 0, NULL}, SMD_OK, 0) == 4);
+  static const smd_code skipped[] = {SMD_STEP_UNAVAILABLE, SMD_TENSOR_UNAVAILABLE,
+                                     SMD_VALUE_UNAVAILABLE, SMD_SHAPE_UNAVAILABLE};
+  for (size_t i = 0; i < sizeof skipped / sizeof *skipped; ++i) {
+    EXPECT(run(trial, (script){0, 1, -1, skipped[i], 1, NULL}, SMD_OK, 1) == 4);
+  }
+  static const smd_code passed_on[] = {SMD_STEP_NOT_YET,   SMD_NO_MORE_DATA, SMD_TIMEOUT,
+                                       SMD_WORKER_UNKNOWN, SMD_CANCELLED,    SMD_CORRUPT_DATA};
+  for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; ++i) {
+    EXPECT(run(trial, (script){0, 1, -1, passed_on[i], 1, NULL}, passed_on[i], 1) == 2);
+  }
+  /* An error with a result that is no failure is freed. */
+  EXPECT(run(trial, (script){0, 1, SMD_RULE_CONTINUE, SMD_IO, 1, NULL}, SMD_OK, 1) == 4);
   EXPECT(run(trial, (script){0, 1, 77, SMD_OK, 0, NULL}, SMD_CALLBACK_FAILED, 0) == 2);
   smd_trial_free(trial);
 }
@@ -125,6 +141,8 @@ static void one_job(const char *path) {
   EXPECT_OK(smd_hook_attach(hook, set));
   EXPECT_CODE(SMD_WRONG_STATE, smd_rule_set_evaluate(set, second, 0, -1, 0, &found));
   EXPECT_CODE(SMD_WRONG_STATE, smd_rule_set_reset(set));
+  EXPECT_CODE(SMD_WRONG_STATE, smd_rule_set_add(set, "DeadRelu", NULL, SMD_ACTION_WARN));
+  EXPECT_CODE(SMD_WRONG_STATE, smd_rule_set_set_save_config(set, NULL));
   smd_rule_set_free(set);
   /* A function reads a trial. */
   EXPECT_OK(smd_rule_set_new(NULL, &set));

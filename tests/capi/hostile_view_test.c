@@ -5,17 +5,11 @@ static void refuse(smd_hook *hook, smd_tensor_view view, smd_code code) {
   EXPECT_CODE(code, smd_hook_save(hook, "w", &view));
 }
 
-int main(void) {
-  const char *path = fresh_folder("hostile");
+static void refuse_each(smd_hook *hook) {
   const int64_t negative[1] = {-3};
   const int64_t enormous[3] = {INT64_C(1) << 40, INT64_C(1) << 40, 2};
   const int64_t two_gib[1] = {INT64_C(1) << 29};
   const int64_t far[2] = {INT64_MAX, 1};
-  smd_hook *hook = open_hook(path);
-  smd_trial *trial = NULL;
-  smd_strings *names = NULL;
-  record_steps(hook, 1);
-  EXPECT_OK(smd_hook_begin_step(hook, NULL));
   smd_tensor_view view = example_view();
   view.dtype = 999;
   refuse(hook, view, SMD_INVALID_ARGUMENT);
@@ -48,6 +42,17 @@ int main(void) {
   EXPECT_CODE(SMD_INVALID_ARGUMENT, smd_hook_save(hook, "\xff\xfe", &view));
   EXPECT_CODE(SMD_INVALID_ARGUMENT, smd_hook_set_mode(hook, 0));
   EXPECT_CODE(SMD_INVALID_ARGUMENT, smd_hook_set_mode(hook, 5));
+}
+
+int main(void) {
+  const char *path = fresh_folder("hostile");
+  const smd_tensor_view view = example_view();
+  smd_hook *hook = open_hook(path);
+  smd_trial *trial = NULL;
+  smd_strings *names = NULL;
+  record_steps(hook, 1);
+  EXPECT_OK(smd_hook_begin_step(hook, NULL));
+  refuse_each(hook);
   EXPECT_OK(smd_hook_save(hook, "good", &view));
   EXPECT_OK(smd_hook_end_step(hook));
   EXPECT_OK(smd_hook_close(hook));

@@ -1,5 +1,7 @@
 /* Configurations through the C interface: what they say, and as JSON there and back. */
 #include "expect.h"
+#include "smdebug/sys/bucket.h"
+#include "smdebug/sys/files.h"
 
 static void save_config(void) {
   static const int64_t steps[2] = {3, 7};
@@ -36,6 +38,43 @@ static void save_config(void) {
   EXPECT(same == NULL);
   smd_text_free(json);
   smd_save_config_free(defaults);
+  smd_save_config_free(config);
+}
+
+static void expect_settings(const smd_save_config *config, smd_mode mode, int64_t every,
+                            int64_t first, int64_t end, const int64_t *steps, size_t step_count) {
+  int64_t every_out = 0;
+  int64_t first_out = 0;
+  int64_t end_out = 0;
+  smd_integers *steps_out = NULL;
+  EXPECT_OK(smd_save_config_get(config, mode, &every_out, &first_out, &end_out, &steps_out));
+  EXPECT(every_out == every && first_out == first && end_out == end);
+  EXPECT(smd_integers_count(steps_out) == step_count);
+  for (size_t i = 0; i < step_count; ++i) EXPECT(smd_integers_get(steps_out, i) == steps[i]);
+  smd_integers_free(steps_out);
+}
+
+/* The getter returns the parameters of the setter, or the defaults. */
+static void save_config_settings(void) {
+  static const int64_t steps[2] = {7, 3};
+  int64_t number = 1;
+  smd_integers *list = NULL;
+  smd_save_config *config = NULL;
+  EXPECT_OK(smd_save_config_new(&config));
+  EXPECT_OK(smd_save_config_set(config, SMD_MODE_TRAIN, 100, 5, 201, steps, 2));
+  expect_settings(config, SMD_MODE_TRAIN, 100, 5, 201, steps, 2);
+  expect_settings(config, SMD_MODE_EVAL, 500, 0, -1, NULL, 0);
+  EXPECT(smd_save_config_is_set(config, SMD_MODE_EVAL) == 0);
+  EXPECT_OK(smd_save_config_set(config, SMD_MODE_ANY, 2, 0, 0, NULL, 0));
+  expect_settings(config, SMD_MODE_GLOBAL, 2, 0, 0, NULL, 0);
+  EXPECT_CODE(SMD_INVALID_ARGUMENT,
+              smd_save_config_get(config, SMD_MODE_ANY, &number, &number, &number, &list));
+  EXPECT(number == 0 && list == NULL);
+  smd_save_config_free(config);
+  /* -1 means no end, so another negative end, which saves nothing, is returned as 0. */
+  EXPECT_OK(smd_save_config_from_json("{\"TRAIN\": {\"end_step\": -1}}", &config));
+  EXPECT(smd_save_config_saves(config, 0, SMD_MODE_TRAIN) == 0);
+  expect_settings(config, SMD_MODE_TRAIN, 500, 0, 0, NULL, 0);
   smd_save_config_free(config);
 }
 
@@ -170,12 +209,51 @@ static void configuration_file(void) {
   smd_hook_options_free(options);
 }
 
+/* Failures that the environment causes are those that the comments list. */
+static void environment(void) {
+  const char *path = fresh_folder("loop");
+  smd_trial_options *options = NULL;
+  smd_trial *trial = NULL;
+  smd_bucket *bucket = NULL;
+  smd_step_file *file = NULL;
+  EXPECT(setenv("SMDEBUG_TRIAL_WAIT_SECONDS", "soon", 1) == 0);
+  EXPECT_CODE(SMD_INVALID_CONFIG, smd_trial_options_new(&options));
+  EXPECT_CODE(SMD_INVALID_CONFIG, smd_trial_new("run", NULL, &trial));
+  EXPECT(unsetenv("SMDEBUG_TRIAL_WAIT_SECONDS") == 0);
+  /* A link to itself cannot be opened. */
+  EXPECT(symlink(path, path) == 0 && setenv("AWS_CONFIG_FILE", path, 1) == 0);
+  EXPECT_CODE(SMD_IO, smd_trial_new("s3://bucket/run", NULL, &trial));
+  EXPECT_CODE(SMD_IO, smd_bucket_open("bucket", NULL, &bucket));
+  EXPECT_CODE(SMD_IO, smd_step_file_open("s3://bucket/run", 0, "worker_0", &file));
+  EXPECT(unlink(path) == 0 && unsetenv("AWS_CONFIG_FILE") == 0);
+  EXPECT(setenv("SMDEBUG_S3_ADDRESSING", "sideways", 1) == 0);
+  EXPECT_CODE(SMD_INVALID_CONFIG, smd_step_file_open("s3://bucket/run", 0, "worker_0", &file));
+  EXPECT(unsetenv("SMDEBUG_S3_ADDRESSING") == 0);
+}
+
+/* A refresh loads a trial first, so it fails as that does. */
+static void refresh(void) {
+  const char *path = fresh_folder("refresh");
+  smd_trial_options *options = NULL;
+  smd_trial *trial = NULL;
+  EXPECT_OK(smd_trial_options_new(&options));
+  EXPECT_OK(smd_trial_options_set(options, "wait_seconds", "0"));
+  EXPECT_OK(smd_trial_new(path, options, &trial));
+  EXPECT_CODE(SMD_MISSING_COLLECTIONS, smd_trial_refresh(trial));
+  EXPECT_CODE(SMD_UNSUPPORTED, smd_trial_export_tensorboard(trial, "gs://bucket/board"));
+  smd_trial_free(trial);
+  smd_trial_options_free(options);
+}
+
 int main(void) {
   configuration_file();
   save_config();
+  save_config_settings();
   reduction_config();
   collection();
   names();
   getters();
+  environment();
+  refresh();
   return 0;
 }

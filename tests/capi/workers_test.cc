@@ -74,13 +74,59 @@ void Read(smd_trial *trial, const std::atomic<bool> &is_written) {
   } while (!is_written || seen < kSteps);
 }
 
+std::vector<smd_hook *> OpenWorkers(const std::string &folder) {
+  std::vector<smd_hook *> hooks;
+  for (int i = 0; i < kWorkers; ++i) hooks.push_back(OpenWorker(folder, i));
+  for (smd_hook *hook : hooks) EXPECT_OK(smd_hook_export_collections(hook));
+  return hooks;
+}
+
+void CloseWorkers(const std::vector<smd_hook *> &hooks) {
+  for (smd_hook *hook : hooks) {
+    EXPECT_OK(smd_hook_close(hook));
+    smd_hook_free(hook);
+  }
+}
+
+int32_t CountCall(void *self, smd_trial *, int64_t, smd_findings *, smd_error **) {
+  ++*static_cast<int *>(self);
+  return SMD_RULE_CONTINUE;
+}
+
+void Evaluate(smd_rule_set *set, smd_trial *trial, uint32_t flags) {
+  smd_findings *found = nullptr;
+  EXPECT_OK(smd_rule_set_evaluate(set, trial, 0, -1, flags, &found));
+  smd_findings_free(found);
+}
+
+// A rule evaluates a step that one of the workers has written only if it is asked to.
+void EvaluateIncompleteSteps() {
+  const std::string folder = fresh_folder("incomplete");
+  const std::vector<smd_hook *> hooks = OpenWorkers(folder);
+  record_steps(hooks[0], 2);
+  EXPECT_OK(smd_hook_flush(hooks[0], 20000));
+  smd_trial *trial = open_trial(folder.c_str());
+  smd_rule_set *set = nullptr;
+  smd_rule_ops ops = SMD_RULE_OPS_INIT;
+  int calls = 0;
+  ops.invoke = CountCall;
+  EXPECT_OK(smd_rule_set_new(nullptr, &set));
+  EXPECT_OK(smd_rule_set_add_function(set, "Own", &ops, &calls, SMD_ACTION_WARN));
+  Evaluate(set, trial, 0);
+  EXPECT(calls == 0);
+  Evaluate(set, trial, SMD_EVALUATE_INCOMPLETE);
+  EXPECT(calls == 2);
+  smd_rule_set_free(set);
+  smd_trial_free(trial);
+  CloseWorkers(hooks);
+  remove_folder(folder.c_str());
+}
+
 }  // namespace
 
 int main() {
   const std::string folder = fresh_folder("workers");
-  std::vector<smd_hook *> hooks;
-  for (int i = 0; i < kWorkers; ++i) hooks.push_back(OpenWorker(folder, i));
-  for (smd_hook *hook : hooks) EXPECT_OK(smd_hook_export_collections(hook));
+  const std::vector<smd_hook *> hooks = OpenWorkers(folder);
   smd_trial *trial = open_trial(folder.c_str());
   std::atomic<bool> is_written{false};
   std::vector<std::thread> readers;
@@ -90,11 +136,9 @@ int main() {
   for (std::thread &writer : writers) writer.join();
   is_written = true;
   for (std::thread &reader : readers) reader.join();
-  for (smd_hook *hook : hooks) {
-    EXPECT_OK(smd_hook_close(hook));
-    smd_hook_free(hook);
-  }
+  CloseWorkers(hooks);
   smd_trial_free(trial);
   remove_folder(folder.c_str());
+  EvaluateIncompleteSteps();
   return 0;
 }

@@ -101,6 +101,30 @@ TEST_F(RuleTest, StepsWhoseDataIsMissingAreSkipped) {
   EXPECT_THROW(Run(skips), Unheard);
 }
 
+TEST_F(RuleTest, AFailureKeepsWhatWasFoundBefore) {
+  RuleSet set;
+  set.AddFunction("Own", [](RuleStep &step) {
+    step.Report("found");
+    if (step.Step() == 1) throw Unheard();
+  });
+  std::vector<Finding> found(1);
+  EXPECT_THROW(set.Evaluate(trial_, EvaluateOptions(), &found), Unheard);
+  ASSERT_EQ(found.size(), 3U);  // appended
+  EXPECT_EQ(found[1].step, 0);
+  EXPECT_EQ(found[2].step, 1);
+}
+
+TEST_F(RuleTest, OnlyMissingDataSkipsAStep) {
+  for (const smd_code code : {SMD_STEP_UNAVAILABLE, SMD_TENSOR_UNAVAILABLE, SMD_VALUE_UNAVAILABLE,
+                              SMD_SHAPE_UNAVAILABLE}) {
+    EXPECT_THAT(Run([code](RuleStep &) { throw Error(code, "as told"); }), ElementsAre());
+  }
+  for (const smd_code code : {SMD_STEP_NOT_YET, SMD_NO_MORE_DATA, SMD_WORKER_UNKNOWN, SMD_TIMEOUT,
+                              SMD_CANCELLED, SMD_CORRUPT_DATA}) {
+    EXPECT_EQ(CodeOf([&] { Run([code](RuleStep &) { throw Error(code, "as told"); }); }), code);
+  }
+}
+
 TEST_F(RuleTest, AnOldThrowIsNotMistakenForTheEndOfAnEvaluation) {
   const Folder folder;
   Hook hook(EveryStep(folder / "run"));

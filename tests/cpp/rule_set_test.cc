@@ -84,6 +84,45 @@ TEST(RuleSetTest, EvaluatesTheStepsThatItsConfigSelects) {
   EXPECT_THAT(StepsOf(all.Evaluate(trial)), ElementsAre(7, 8, 9));
 }
 
+TEST(RuleSetTest, StopsAtAFindingAndKeepsIt) {
+  const Folder folder;
+  RecordGradients(folder / "run", 10);
+  RuleSet set;
+  set.Add("VanishingGradient", kOneMillionth);
+  EvaluateOptions options;
+  options.first = 2;
+  options.stop_at_finding = true;
+  std::vector<Finding> found;
+  EXPECT_EQ(CodeOf<RuleConditionMet>([&] { set.Evaluate(Trial(folder / "run"), options, &found); }),
+            SMD_RULE_CONDITION_MET);
+  EXPECT_THAT(StepsOf(found), ElementsAre(7));
+}
+
+TEST(RuleSetTest, EvaluatesIncompleteStepsIfAsked) {
+  const Folder folder;
+  const auto open = [&](const char *worker) {
+    HookOptions options = Gradients(folder / "run");
+    options.Set("worker", worker).Set("num_workers", "2").Set("include_workers", "all");
+    return Hook(options);
+  };
+  Hook ahead = open("worker_0");
+  Hook behind = open("worker_1");
+  for (int step = 0; step < 3; ++step) SaveGradient(ahead, step);
+  SaveGradient(behind, 0);
+  ahead.Flush();
+  behind.Flush();
+  const Trial trial = Trial::Open(folder / "run");
+  RuleSet set;
+  set.AddFunction("Own", [](RuleStep &step) { step.Report("found"); });
+  std::vector<Finding> found;
+  EvaluateOptions options;
+  set.Evaluate(trial, options, &found);
+  EXPECT_THAT(StepsOf(found), ElementsAre(0));
+  options.incomplete = true;
+  set.Evaluate(trial, options, &found);
+  EXPECT_THAT(StepsOf(found), ElementsAre(0, 1, 2));
+}
+
 TEST(RuleSetTest, ReportsWhyNothingWasFound) {
   const Folder folder;
   RecordSteps(folder / "run", 2);
@@ -211,6 +250,22 @@ TEST(Attached, AgreesWithTheStoredTrial) {
     EXPECT_EQ(attached[i].value, stored[i].value);
   }
   EXPECT_EQ(live.Results()[0].message, later.Results()[0].message);
+}
+
+TEST(Attached, CannotBeChanged) {
+  const Folder folder;
+  Hook hook(Gradients(folder / "run"));
+  RuleSet set;
+  set.Add("VanishingGradient");
+  hook.Attach(set);
+  try {
+    set.Add("DeadRelu");
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_EQ(error.Code(), SMD_WRONG_STATE);
+    EXPECT_THAT(error.what(), HasSubstr("is attached or has begun to evaluate; add rules before"));
+  }
+  EXPECT_EQ(CodeOf([&] { set.SetSaveConfig(SaveConfig()); }), SMD_WRONG_STATE);
 }
 
 TEST(Attached, WaitsForTheNextStep) {

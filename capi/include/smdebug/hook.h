@@ -2,6 +2,7 @@
 #ifndef SMDEBUG_HOOK_H
 #define SMDEBUG_HOOK_H
 
+#include "smdebug/collection.h"
 #include "smdebug/config.h"
 #include "smdebug/export.h"
 #include "smdebug/hook_options.h"
@@ -143,7 +144,8 @@ SMD_FALLIBLE smd_hook_save_dlpack(smd_hook *hook, const char *tensor,
  * saved raw if the reduction config of one of them saves raw tensors.  `collections`
  * NULL or empty means "default".
  *
- * Fails: as smd_hook_save(), but a step need not be open.
+ * Fails: INVALID_ARGUMENT, WRONG_STATE (closed), UNSUPPORTED (2 GiB or more), AFTER_FORK,
+ * or the first unreported error of the writer threads.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_save_custom(smd_hook *hook, const char *tensor, const smd_tensor_view *view,
                                   const smd_strings *collections) SMD_NOEXCEPT;

@@ -63,7 +63,8 @@ SMD_API const smd_finding *smd_findings_get(const smd_findings *findings,
 
 /* Appends a copy of `finding`: for functions of smd_rule_ops, during the call that passed
  * `findings`.  The library fills in rule, step, mode and mode_step.  Of the finding's action and
- * that of the rule in its set, the more severe one holds.  NULL texts mean "".
+ * that of the rule in its set, the more severe one holds.  NULL texts mean "".  If this fails,
+ * nothing is added.  The function's list cannot be read: smd_findings_count() stays 0.
  *
  * Fails: INVALID_ARGUMENT, WRONG_STATE (the list is not one that a function was passed).
  * Thread: one.   Since: 1.0 */
@@ -141,10 +142,12 @@ typedef struct smd_rule_ops {
   size_t struct_size; /* sizeof(smd_rule_ops) at the caller */
 
   /* Evaluates the global step `step` of `trial` and adds what it finds to `findings` by
-   * smd_findings_add().  Both are valid during the call.  Returns SMD_RULE_CONTINUE,
-   * SMD_RULE_FINISHED, or a negative number if the function failed: then *error may be set to an
-   * error from any smd function, or from smd_error_new(); it becomes the library's.  An error that
-   * says a step, tensor or value is unavailable skips the step, any other ends the evaluation. */
+   * smd_findings_add().  Both are borrowed during the call: the function does not free them.
+   * Returns SMD_RULE_CONTINUE, SMD_RULE_FINISHED, or a negative number if the function failed: then
+   * *error may be set to an error from any smd function, or from smd_error_new(); the library frees
+   * it.  STEP_UNAVAILABLE, TENSOR_UNAVAILABLE, VALUE_UNAVAILABLE and SHAPE_UNAVAILABLE skip the
+   * step for this rule.  Any other error ends the evaluation, which returns it as it is, or
+   * CALLBACK_FAILED if *error was not set. */
   int32_t (*invoke)(void *self, smd_trial *trial, int64_t step, smd_findings *findings,
                     smd_error **error);
 
@@ -166,8 +169,8 @@ SMD_FALLIBLE smd_rule_set_new(const char *profile, smd_rule_set **out) SMD_NOEXC
  * numbers and switches; NULL: the defaults.  `action` is what its findings recommend.
  *
  * Fails: INVALID_ARGUMENT (unknown rule), INVALID_CONFIG (unknown or bad parameter, by name),
- * WRONG_STATE (a step was evaluated), AFTER_FORK, and as smd_trial_open() for the other trials
- * that parameters name.
+ * WRONG_STATE (a step was evaluated, or the set is attached to a hook or being evaluated),
+ * AFTER_FORK, and as smd_trial_open() for the other trials that parameters name.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_rule_set_add(smd_rule_set *set, const char *rule, const char *parameters,
                               smd_action action) SMD_NOEXCEPT;
@@ -175,7 +178,8 @@ SMD_FALLIBLE smd_rule_set_add(smd_rule_set *set, const char *rule, const char *p
 /* Adds a rule written by the caller, named `name` in findings.  It takes part like a built-in
  * rule, but cannot be attached to a hook: it reads a trial, which a running job does not have.
  *
- * Fails: INVALID_ARGUMENT, WRONG_STATE (a step was evaluated), AFTER_FORK.
+ * Fails: INVALID_ARGUMENT, WRONG_STATE (a step was evaluated, or the set is attached to a hook or
+ * being evaluated), AFTER_FORK.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_rule_set_add_function(smd_rule_set *set, const char *name, const smd_rule_ops *ops,
                                        void *self, smd_action action) SMD_NOEXCEPT;
@@ -184,7 +188,8 @@ SMD_FALLIBLE smd_rule_set_add_function(smd_rule_set *set, const char *name, cons
  * `config` is NULL, or has no settings for a mode, every step of that mode is evaluated.  A step
  * that is not evaluated costs a job no more than a hook without rules.
  *
- * Fails: INVALID_ARGUMENT, WRONG_STATE (a step was evaluated), AFTER_FORK.
+ * Fails: INVALID_ARGUMENT, WRONG_STATE (a step was evaluated, or the set is attached to a hook or
+ * being evaluated), AFTER_FORK.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_rule_set_set_save_config(smd_rule_set *set,
                                           const smd_save_config *config) SMD_NOEXCEPT;
@@ -205,8 +210,8 @@ enum {
  * `out` gets the findings, also those before a failure.
  *
  * Fails: INVALID_ARGUMENT, WRONG_STATE (the set evaluated another trial, is attached to a hook, or
- * another call evaluates it), RULE_CONDITION_MET (details "rule", "step"), CALLBACK_FAILED,
- * CANCELLED, AFTER_FORK, and as smd_trial_refresh().
+ * another call evaluates it), RULE_CONDITION_MET (details "rule", "step"), CALLBACK_FAILED, the
+ * error that a function of smd_rule_ops returned, AFTER_FORK, and as smd_trial_refresh().
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_rule_set_evaluate(smd_rule_set *set, smd_trial *trial, int64_t first, int64_t end,
                                    uint32_t flags, smd_findings **out) SMD_NOEXCEPT;

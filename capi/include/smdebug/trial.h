@@ -13,7 +13,8 @@ SMD_BEGIN_DECLS
 
 /* Makes a trial without reading anything.  `options` may be NULL.
  *
- * Fails: INVALID_ARGUMENT, INVALID_CONFIG, UNSUPPORTED (the kind of path).
+ * Fails: INVALID_ARGUMENT, INVALID_CONFIG, UNSUPPORTED (the kind of path); for s3://,
+ * also IO, PERMISSION (the AWS files cannot be read).
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_trial_new(const char *path, const smd_trial_options *options,
                            smd_trial **out) SMD_NOEXCEPT;
@@ -56,7 +57,7 @@ SMD_API const char *smd_trial_name(const smd_trial *trial) SMD_NOEXCEPT;
  * read, fails once for that file, but reads all others; every refresh tries the file
  * again.
  *
- * Fails: INVALID_ARGUMENT, CORRUPT_DATA, CANCELLED, AFTER_FORK, IO, PERMISSION.
+ * Fails: as smd_trial_load(): a trial that was not loaded is loaded first.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_trial_refresh(smd_trial *trial) SMD_NOEXCEPT;
 
@@ -170,8 +171,8 @@ SMD_FALLIBLE smd_trial_prefetch(smd_trial *trial, const smd_strings *tensors, co
 /* Writes what the trial holds now as files for TensorBoard (docs/tensorboard.md).  If
  * this fails, files that are complete stay.
  *
- * Fails: INVALID_ARGUMENT, CORRUPT_DATA, IO, PERMISSION, NO_SPACE, and as
- * smd_trial_refresh().
+ * Fails: INVALID_ARGUMENT, INVALID_CONFIG, UNSUPPORTED (the kind of path), CORRUPT_DATA,
+ * IO, PERMISSION, NO_SPACE, and as smd_trial_refresh().
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_trial_export_tensorboard(smd_trial *trial, const char *folder) SMD_NOEXCEPT;
 

@@ -10,7 +10,7 @@ SMD_BEGIN_DECLS
 
 /* Makes options with the defaults below.
  *
- * Fails: INVALID_ARGUMENT.
+ * Fails: INVALID_ARGUMENT, INVALID_CONFIG (an environment variable below is no number).
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_trial_options_new(smd_trial_options **out) SMD_NOEXCEPT;
 

@@ -3,7 +3,6 @@
 #define SMDEBUG_CPP_RULE_SET_HPP
 
 #include <exception>
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,6 +10,7 @@
 
 #include "smdebug/cpp/finding.hpp"
 #include "smdebug/cpp/handle.hpp"
+#include "smdebug/cpp/rule.hpp"
 #include "smdebug/cpp/trial.hpp"
 #include "smdebug/rule_set.h"
 
@@ -20,97 +20,15 @@ namespace smdebug {
 // or ours, which rarely report anything on a healthy run.
 enum class Profile { kAws, kCalibrated };
 
-// One step of one trial, as a rule's function sees it.  Valid during the call.
-class RuleStep {
- public:
-  RuleStep(const Trial &trial, int64_t step, smd_findings *findings)
-      : trial_(trial), step_(step), findings_(findings) {}
-
-  const Trial &GetTrial() const noexcept { return trial_; }
-  int64_t Step() const noexcept { return step_; }  // global
-
-  // Reports a finding; the library fills in its rule, step and mode.  smd_findings_add().
-  void Report(const Finding &finding) const {
-    smd_finding view = SMD_FINDING_INIT;
-    view.check = finding.check.c_str();
-    view.tensor = finding.tensor.c_str();
-    view.worker = finding.worker.c_str();
-    view.message = finding.message.c_str();
-    view.action = static_cast<smd_action>(finding.action);
-    view.value = finding.value;
-    view.limit = finding.limit;
-    detail::Check(smd_findings_add(findings_, &view));
-  }
-  void Report(std::string message) const {
-    Finding finding;
-    finding.message = std::move(message);
-    Report(finding);
-  }
-  // Ends the rule: its function is not called again.
-  void Finish() noexcept { is_finished_ = true; }
-  bool IsFinished() const noexcept { return is_finished_; }
-
- private:
-  const Trial &trial_;
-  const int64_t step_;
-  smd_findings *const findings_;
-  bool is_finished_ = false;
+// How RuleSet::Evaluate() goes through the steps.
+struct EvaluateOptions {
+  int64_t first = 0;    // the first global step to report on
+  int64_t end = -1;     // the step to stop before; -1: all
+  bool follow = false;  // SMD_EVALUATE_FOLLOW: wait for each step until the job ends
+  bool stop_at_finding =
+      false;                // SMD_EVALUATE_STOP_AT_FINDING: throw RuleConditionMet at the first
+  bool incomplete = false;  // SMD_EVALUATE_INCOMPLETE: also steps that a worker may write to
 };
-
-// Evaluates a step, on the thread that evaluates the set.  If it throws an Error that says a step,
-// tensor or value is unavailable, the step is skipped; anything else that it throws ends the
-// evaluation and is rethrown by RuleSet::Evaluate().
-using RuleFunction = std::function<void(RuleStep &step)>;
-
-namespace detail {
-
-// What functions of one set share during an evaluation.
-struct RuleCalls {
-  const Trial *trial = nullptr;
-  std::exception_ptr thrown;
-  smd_code code = SMD_OK;
-};
-
-// A rule's function.
-class RuleState {
- public:
-  RuleState(RuleFunction function, std::shared_ptr<RuleCalls> calls)
-      : function_(std::move(function)), calls_(std::move(calls)) {}
-
-  static int32_t Invoke(void *self, smd_trial *, int64_t step, smd_findings *findings,
-                        smd_error **error) noexcept {
-    RuleState &state = *static_cast<RuleState *>(self);
-    RuleCalls &calls = *state.calls_;
-    calls.thrown = nullptr;
-    try {
-      RuleStep now(*calls.trial, step, findings);
-      state.function_(now);
-      return now.IsFinished() ? SMD_RULE_FINISHED : SMD_RULE_CONTINUE;
-    } catch (const Error &thrown) {
-      return Carry(thrown.Code(), thrown.what(), &calls, error);
-    } catch (const std::exception &thrown) {
-      return Carry(SMD_CALLBACK_FAILED, thrown.what(), &calls, error);
-    } catch (...) {
-      return Carry(SMD_CALLBACK_FAILED, "the rule threw", &calls, error);
-    }
-  }
-
-  static void Destroy(void *self) noexcept { delete static_cast<RuleState *>(self); }
-
- private:
-  static int32_t Carry(smd_code code, const char *message, RuleCalls *calls,
-                       smd_error **error) noexcept {
-    calls->thrown = std::current_exception();
-    *error = smd_error_new(code, message);
-    calls->code = smd_error_code(*error);
-    return -1;
-  }
-
-  RuleFunction function_;
-  std::shared_ptr<RuleCalls> calls_;
-};
-
-}  // namespace detail
 
 // Results() may be called from any thread, the others by one at a time.  A hook that the set is
 // attached to keeps its rules.
@@ -152,20 +70,30 @@ class RuleSet {
     return *this;
   }
 
+  // Evaluates the steps that `options` selects and that were not evaluated yet.  Appends the
+  // findings to `found`, also those before a failure.  smd_rule_set_evaluate().
+  void Evaluate(const Trial &trial, const EvaluateOptions &options, std::vector<Finding> *found);
+
   // Evaluates the global steps first <= s < end (-1: all) that all workers have written and that
-  // were not evaluated yet; returns the findings.  smd_rule_set_evaluate().
+  // were not evaluated yet; returns the findings.  If it throws, those before the failure are lost,
+  // except from Results(): pass a vector as above to keep them.
   std::vector<Finding> Evaluate(const Trial &trial, int64_t first = 0, int64_t end = -1) {
-    return Evaluate(trial, first, end, 0);
+    std::vector<Finding> found;
+    Evaluate(trial, {first, end, false, false, false}, &found);
+    return found;
   }
 
   // The same, but waits for steps until the job ends.
   std::vector<Finding> Follow(const Trial &trial, int64_t first = 0, int64_t end = -1) {
-    return Evaluate(trial, first, end, SMD_EVALUATE_FOLLOW);
+    std::vector<Finding> found;
+    Evaluate(trial, {first, end, true, false, false}, &found);
+    return found;
   }
 
   // The same as Follow(), but throws RuleConditionMet at the first finding.
   void Require(const Trial &trial, int64_t first = 0, int64_t end = -1) {
-    Evaluate(trial, first, end, SMD_EVALUATE_FOLLOW | SMD_EVALUATE_STOP_AT_FINDING);
+    std::vector<Finding> found;
+    Evaluate(trial, {first, end, true, true, false}, &found);
   }
 
   // Returns the summary of each rule, in the order in which they were added.
@@ -180,25 +108,29 @@ class RuleSet {
   smd_rule_set *Get() const noexcept { return handle_.get(); }
 
  private:
-  std::vector<Finding> Evaluate(const Trial &trial, int64_t first, int64_t end, uint32_t flags) {
-    smd_findings *found = nullptr;
-    const std::shared_ptr<detail::RuleCalls> calls =
-        calls_ == nullptr ? std::make_shared<detail::RuleCalls>() : calls_;  // if moved from
-    calls->trial = &trial;
-    detail::Handle<smd_error, smd_error_free> error(
-        smd_rule_set_evaluate(Get(), trial.Get(), first, end, flags, &found));
-    const detail::FindingList findings(found);
-    const std::exception_ptr thrown = std::exchange(calls->thrown, nullptr);
-    if (error != nullptr && thrown != nullptr && smd_error_code(error.get()) == calls->code) {
-      std::rethrow_exception(thrown);
-    }
-    detail::Check(error.release());
-    return detail::ToVector(findings);
-  }
-
   std::shared_ptr<detail::RuleCalls> calls_ = std::make_shared<detail::RuleCalls>();
   Owner handle_;
 };
+
+inline void RuleSet::Evaluate(const Trial &trial, const EvaluateOptions &options,
+                              std::vector<Finding> *found) {
+  const uint32_t flags = (options.follow ? SMD_EVALUATE_FOLLOW : 0) |
+                         (options.stop_at_finding ? SMD_EVALUATE_STOP_AT_FINDING : 0) |
+                         (options.incomplete ? SMD_EVALUATE_INCOMPLETE : 0);
+  smd_findings *list = nullptr;
+  const std::shared_ptr<detail::RuleCalls> calls =
+      calls_ == nullptr ? std::make_shared<detail::RuleCalls>() : calls_;  // if moved from
+  calls->trial = &trial;
+  detail::Handle<smd_error, smd_error_free> error(
+      smd_rule_set_evaluate(Get(), trial.Get(), options.first, options.end, flags, &list));
+  const detail::FindingList findings(list);
+  const std::exception_ptr thrown = std::exchange(calls->thrown, nullptr);
+  for (Finding &finding : detail::ToVector(findings)) found->push_back(std::move(finding));
+  if (error != nullptr && thrown != nullptr && smd_error_code(error.get()) == calls->code) {
+    std::rethrow_exception(thrown);
+  }
+  detail::Check(error.release());
+}
 
 // A parameter of a built-in rule; a default of "" means none.
 struct RuleParameter {

@@ -16,7 +16,7 @@ typedef struct smd_bucket smd_bucket;
 /* Opens the bucket called `name` (without "s3://" and without a prefix).  Sends no
  * request.  `options` may be NULL; only those that begin with "s3_" have an effect.
  *
- * Fails: INVALID_ARGUMENT, INVALID_CONFIG.
+ * Fails: INVALID_ARGUMENT, INVALID_CONFIG, IO, PERMISSION (the AWS files cannot be read).
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_bucket_open(const char *name, const smd_hook_options *options,
                              smd_bucket **out) SMD_NOEXCEPT;
@@ -25,7 +25,7 @@ SMD_FALLIBLE smd_bucket_open(const char *name, const smd_hook_options *options,
  * `delimiter` is given, keys that contain it after the prefix are listed as one entry,
  * which ends with the delimiter.  Each of the three may be NULL.
  *
- * Fails: INVALID_ARGUMENT, AFTER_FORK, IO, CORRUPT_DATA.
+ * Fails: INVALID_ARGUMENT, AFTER_FORK, IO, PERMISSION, CORRUPT_DATA.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_bucket_list(const smd_bucket *bucket, const char *prefix, const char *start_after,
                              const char *delimiter, smd_strings **out) SMD_NOEXCEPT;
@@ -33,22 +33,22 @@ SMD_FALLIBLE smd_bucket_list(const smd_bucket *bucket, const char *prefix, const
 /* Reads at most `length` bytes of an object, starting at `offset`; if `length` is -1, all
  * to its end.  Returns fewer bytes at the object's end, none after it.
  *
- * Fails: INVALID_ARGUMENT, AFTER_FORK, NOT_FOUND, IO, UNSUPPORTED (more than 2 GiB in one
- * call).
+ * Fails: INVALID_ARGUMENT, AFTER_FORK, NOT_FOUND, IO, PERMISSION, CORRUPT_DATA (the object
+ * was replaced meanwhile), UNSUPPORTED (more than 2 GiB in one call).
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_bucket_read(const smd_bucket *bucket, const char *key, int64_t offset,
                              int64_t length, smd_text **out) SMD_NOEXCEPT;
 
 /* Writes an object; replaces one of the same key.  `data` may be NULL if `size` is 0.
  *
- * Fails: INVALID_ARGUMENT, AFTER_FORK, IO, UNSUPPORTED (more than 2 GiB).
+ * Fails: INVALID_ARGUMENT, AFTER_FORK, IO, PERMISSION, UNSUPPORTED (more than 2 GiB).
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_bucket_write(const smd_bucket *bucket, const char *key, const void *data,
                               size_t size) SMD_NOEXCEPT;
 
 /* Removes an object.  Succeeds if it does not exist.
  *
- * Fails: INVALID_ARGUMENT, AFTER_FORK, IO.
+ * Fails: INVALID_ARGUMENT, AFTER_FORK, IO, PERMISSION.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_bucket_remove(const smd_bucket *bucket, const char *key) SMD_NOEXCEPT;
 

@@ -3,6 +3,7 @@
 #ifndef SMDEBUG_SYS_FILES_H
 #define SMDEBUG_SYS_FILES_H
 
+#include "smdebug/collection.h"
 #include "smdebug/config.h"
 #include "smdebug/export.h"
 #include "smdebug/tensor.h"
@@ -18,7 +19,7 @@ typedef struct smd_event_file smd_event_file; /* one event file, being read */
 /* Starts the files of one step and worker in the trial folder `out_dir`.  The first
  * tensor creates the event file.  `step` is from 0 to 2^63 - 2.
  *
- * Fails: INVALID_ARGUMENT, UNSUPPORTED, IO, PERMISSION.
+ * Fails: INVALID_ARGUMENT, INVALID_CONFIG, UNSUPPORTED (the kind of path), IO, PERMISSION.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_step_file_open(const char *out_dir, int64_t step, const char *worker,
                                 smd_step_file **out) SMD_NOEXCEPT;
@@ -27,7 +28,7 @@ SMD_FALLIBLE smd_step_file_open(const char *out_dir, int64_t step, const char *w
  * `mode_step` -1 means the global step, `timestamp` 0 means now.
  *
  * Fails: INVALID_ARGUMENT, WRONG_STATE (closed), UNSUPPORTED (2 GiB or more),
- * AFTER_FORK, IO, NO_SPACE.
+ * AFTER_FORK, IO, PERMISSION, NO_SPACE.
  * Thread: one.   Since: 1.0 */
 SMD_FALLIBLE smd_step_file_add_tensor(smd_step_file *file, const char *tensor,
                                       const smd_tensor_view *view, int64_t mode_step, smd_mode mode,
@@ -49,7 +50,7 @@ SMD_API const char *smd_step_file_path(const smd_step_file *file) SMD_NOEXCEPT;
 /* Publishes the files under their names, the index file last.  A second call does
  * nothing.
  *
- * Fails: INVALID_ARGUMENT, AFTER_FORK, IO, NO_SPACE.
+ * Fails: INVALID_ARGUMENT, AFTER_FORK, IO, PERMISSION, NO_SPACE.
  * Thread: one.   Since: 1.0 */
 SMD_FALLIBLE smd_step_file_close(smd_step_file *file) SMD_NOEXCEPT;
 
@@ -61,14 +62,16 @@ SMD_API void smd_step_file_free(smd_step_file *file) SMD_NOEXCEPT;
 
 /* Opens an event file by its path, which ends in .tfevents.
  *
- * Fails: INVALID_ARGUMENT, NOT_FOUND, UNSUPPORTED, IO, PERMISSION.
+ * Fails: INVALID_ARGUMENT, INVALID_CONFIG, NOT_FOUND, UNSUPPORTED (the kind of path), IO,
+ * PERMISSION.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_event_file_open(const char *path, smd_event_file **out) SMD_NOEXCEPT;
 
 /* Moves to the next tensor and returns 1, or 0 at the end of the file.  Skips events
  * without a tensor.
  *
- * Fails: INVALID_ARGUMENT, CORRUPT_DATA, AFTER_FORK, IO.
+ * Fails: INVALID_ARGUMENT, CORRUPT_DATA, AFTER_FORK, NOT_FOUND, IO,
+ * PERMISSION.
  * Thread: one.   Since: 1.0 */
 SMD_FALLIBLE smd_event_file_next(smd_event_file *file, int32_t *out) SMD_NOEXCEPT;
 
