@@ -64,7 +64,7 @@ SMD_API const smd_finding *smd_findings_get(const smd_findings *findings,
 /* Appends a copy of `finding`: for functions of smd_rule_ops, during the call that passed
  * `findings`.  The library fills in rule, step, mode and mode_step.  Of the finding's action and
  * that of the rule in its set, the more severe one holds.  NULL texts mean "".  If this fails,
- * nothing is added.
+ * nothing is added.  The function's list cannot be read: smd_findings_count() stays 0.
  *
  * Fails: INVALID_ARGUMENT, WRONG_STATE (the list is not one that a function was passed).
  * Thread: one.   Since: 1.0 */
