@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import reprlib
+import sys
 import threading
 from enum import Enum, IntEnum
 from typing import Any, Callable, Iterable, Iterator, List, Mapping, Optional, Tuple, Union
-
-import numpy as np
 
 from smdebug._handles import text
 from smdebug.core.finding import Finding, action_of
@@ -141,7 +140,7 @@ def of_function(function: RuleFunction, name: str) -> _Reports:
         answer = function(trial, step)
         if answer is None:
             return
-        if isinstance(answer, (bool, np.bool_)):
+        if _is_bool(answer):
             yield "the condition holds" if answer else ""
         elif isinstance(answer, (str, Finding, Finished)):
             yield answer
@@ -154,6 +153,12 @@ def of_function(function: RuleFunction, name: str) -> _Reports:
             )
 
     return reports
+
+
+def _is_bool(answer: object) -> bool:
+    """Also of numpy, which only a caller imports."""
+    numpy = sys.modules.get("numpy")
+    return isinstance(answer, bool) or (numpy is not None and isinstance(answer, numpy.bool_))
 
 
 def _checked(finding: Finding, name: str, step: int) -> _RawFinding:
