@@ -152,6 +152,20 @@ def test_a_generator_keeps_what_it_found_before_it_failed(out_dir):
     assert found == ["at 0", "at 1"]
 
 
+def test_a_generator_that_reports_nonsense_is_closed(out_dir):
+    trial, closed = trained(out_dir, [1]), []
+
+    def finds(trial, step):
+        try:
+            yield 7
+        finally:
+            closed.append(step)
+
+    with pytest.raises(SMDebugTypeError) as error:
+        list(RuleSet().add(finds).evaluate(trial))
+    assert closed == [0] and error.value.__context__ is None
+
+
 @pytest.mark.parametrize("is_alone", [True, False])
 def test_a_function_may_finish(out_dir, is_alone):
     trial, seen = trained(out_dir, [1, 1, 1]), []

@@ -5,8 +5,20 @@ from __future__ import annotations
 import reprlib
 import sys
 import threading
+from contextlib import closing
 from enum import Enum, IntEnum
-from typing import Any, Callable, Iterable, Iterator, List, Mapping, Optional, Tuple, Union
+from typing import (
+    Any,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Tuple,
+    Union,
+)
 
 from smdebug._handles import text
 from smdebug.core.finding import Finding, action_of
@@ -42,7 +54,7 @@ Report = Union[str, Finding, Finished]
 RuleFunction = Callable[[Trial, int], Union[None, bool, Report, Iterable[Report]]]
 
 # What the rule reports about a step of a trial.
-_Reports = Callable[[Trial, int], Iterator[Report]]
+_Reports = Callable[[Trial, int], Generator[Report, None, None]]
 
 # What the native module takes: check, tensor, worker, message, action, value, limit.
 _RawFinding = Tuple[str, str, str, str, int, float, float]
@@ -88,7 +100,8 @@ class Evaluating(threading.local):
             evaluation = self._running[-1]
             findings: List[_RawFinding] = []
             try:
-                return findings, _take(reports(evaluation.trial, step), findings, name, step)
+                with closing(reports(evaluation.trial, step)) as reported:
+                    return findings, _take(reported, findings, name, step)
             except _MISSING:
                 return findings, _Outcome.SKIPPED
             except BaseException as error:  # raised again by RuleSet.evaluate()
@@ -124,7 +137,7 @@ def _take(
 
 
 def of_rule(rule: Rule) -> _Reports:
-    def reports(trial: Trial, step: int) -> Iterator[Report]:
+    def reports(trial: Trial, step: int) -> Generator[Report, None, None]:
         try:
             rule.invoke(step)
         except RuleEvaluationConditionMet as finding:
@@ -136,7 +149,7 @@ def of_rule(rule: Rule) -> _Reports:
 
 
 def of_function(function: RuleFunction, name: str) -> _Reports:
-    def reports(trial: Trial, step: int) -> Iterator[Report]:
+    def reports(trial: Trial, step: int) -> Generator[Report, None, None]:
         answer = function(trial, step)
         if answer is None:
             return
