@@ -61,9 +61,9 @@ class Hook {
   void EndStep() { detail::Check(smd_hook_end_step(Get())); }
   void DiscardStep() { detail::Check(smd_hook_discard_step(Get())); }
 
-  // The last step begun in `mode`, or -1.  smd_hook_step().
+  // The last step begun in `mode`, or -1.  smd_hook_last_step().
   int64_t LastStep(Mode mode) const noexcept {
-    return smd_hook_step(Get(), static_cast<smd_mode>(mode));
+    return smd_hook_last_step(Get(), static_cast<smd_mode>(mode));
   }
 
   // Makes the open step save these collections too.  smd_hook_add_to_step().
