@@ -21,7 +21,9 @@ COMMANDS = [
     "doctor {}",
 ]
 JOB = """
+import logging
 import smdebug as smd
+logging.basicConfig()
 with smd.Hook(out_dir="s3://my-bucket/job", save_all=True) as hook:
     with hook.step():
         hook.save("loss", 1.0)

@@ -392,6 +392,7 @@ def test_trials_in_buckets_are_read_by_hand(bucket):
     with pytest.raises(TensorUnavailableForStep):
         reader.fetch_tensor_value(place)
     assert S3IndexReader(path).read_index_files(None, (1, 2))[1] == [1]
+    assert create_trial(path).index_reader.list_index_files() == (keys, last)
     manager = CollectionManager()
     manager.add("mine")
     manager.export(path, "other_collections.json")

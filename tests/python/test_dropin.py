@@ -16,6 +16,7 @@ from smdebug.core import logger, singleton_utils
 from smdebug.core.collection_manager import CollectionManager
 from smdebug.core.framework_hook import FrameworkHook
 from smdebug.core.reader import FileReader
+from smdebug.core.utils import error_handling_agent
 from smdebug.core.writer import FileWriter
 from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 
@@ -232,3 +233,14 @@ def test_arguments_without_effect_are_told_once_at_debug(out_dir, caplog, monkey
         "FileReader.read_tensors ignores its argument check",
         "CollectionManager ignores its argument create_default",
     ]
+
+
+def test_close_runs_while_smdebug_is_disabled(out_dir, monkeypatch):
+    hook = FrameworkHook(out_dir, save_all=True, save_config=EVERY_STEP)
+    hook.begin_step()
+    hook.save("kept", 1)
+    monkeypatch.setattr(error_handling_agent, "disable_smdebug", True)
+    hook.close()
+    singleton_utils.del_hook()
+    trial = create_trial(out_dir)
+    assert trial.loaded_all_steps and trial.tensor_names() == ["kept"]

@@ -1,20 +1,23 @@
 """Modules that users' code and tests import by their own names."""
 
+import multiprocessing
 import os
+import re
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-from pathlib import Path
-
 import pytest
 import smdebug
 from smdebug import modes
 from smdebug.analysis.utils import parse_bool, parse_list_from_str
+from smdebug.core.access_layer import TSAccessFile
 from smdebug.core.access_layer.utils import has_training_ended, training_has_ended
 from smdebug.core.collection import DEFAULT_PYTORCH_COLLECTIONS, CollectionKeys
 from smdebug.core.config_constants import CLAIM_FILENAME, DEFAULT_COLLECTIONS_FILE_NAME
+from smdebug.core.hook_utils import get_tensorboard_dir
 from smdebug.core.index_reader import LocalIndexReader, ReadIndexFilesCache
 from smdebug.core.locations import (
     IndexFileLocationUtils,
@@ -36,6 +39,7 @@ from smdebug.core.utils import (
     flatten,
     get_path_to_collections,
     get_relative_event_file_path,
+    get_tb_worker,
     get_worker_name_from_collection_file,
     index,
     is_first_process,
@@ -45,11 +49,13 @@ from smdebug.core.utils import (
     match_inc,
     merge_two_dicts,
     parse_worker_name_from_file,
+    read_file,
     remove_claim_file,
     serialize_tf_device,
     size_and_shape,
     split,
     step_in_range,
+    write_file,
 )
 from smdebug.core.writer import FileWriter
 from smdebug.exceptions import (
@@ -72,7 +78,7 @@ def test_the_package_says_its_version_and_names():
 def test_importing_loads_no_framework_and_not_numpy():
     code = (
         "import sys, smdebug, smdebug.trials, smdebug.rules, smdebug.core.writer\n"
-        "print([m for m in ('numpy', 'torch', 'tensorflow', 'ml_dtypes') if m in sys.modules])"
+        "print([m for m in ('numpy', 'torch', 'tensorflow', 'ml_dtypes', 'socket') if m in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -290,6 +296,25 @@ def test_index_files_that_were_read_are_forgotten_in_order():
     assert cache.lookup_set == {"file_4", "file_5", "file_6"}
 
 
+def test_an_index_file_that_cannot_be_read_is_read_by_the_next_call(recorder):
+    recorder.step(0).step(1).step(2)
+    reader = LocalIndexReader(recorder.path)
+    first, second, third = map(Path, reader.list_index_files())
+    content = second.read_bytes()
+    second.unlink()
+    second.symlink_to(second)  # opening it fails, for any user
+    with pytest.raises(OSError, match="symbolic links"):
+        reader.read_index_files(None)
+    second.unlink()
+    second.write_bytes(content)
+    third.unlink()
+    third.symlink_to("removed")
+    contents, steps, key, workers = reader.read_index_files(None)
+    assert steps == [0, 1] and contents == [first.read_bytes(), content]
+    assert key == str(third) and workers == ["worker_0"] * 2
+    assert reader.read_index_files(None)[1] == []
+
+
 def test_entries_of_index_files():
     place = TensorLocation("w", "TRAIN", "3", "events/x", 10, 20, "worker_0")
     assert place.to_dict() == {"tensorname": "w", "start_idx": 10, "length": 20}
@@ -315,6 +340,48 @@ def test_a_folder_is_claimed_once(tmp_path):
     remove_claim_file(folder)
     remove_claim_file(folder)
     assert is_first_process(folder)
+
+
+_POOLS = {
+    "threads": ThreadPoolExecutor,
+    "processes": lambda count: ProcessPoolExecutor(count, multiprocessing.get_context("spawn")),
+}
+
+
+def _write_often(path, content):
+    for _ in range(100):
+        write_file(path, content)
+
+
+@pytest.mark.parametrize("kind", ["threads", "processes"])
+def test_one_file_may_have_several_writers(tmp_path, kind):
+    path = str(tmp_path / "folder" / "file")
+    contents = [str(number) * 10_000 for number in range(4)]
+    with _POOLS[kind](4) as pool:
+        for written in [pool.submit(_write_often, path, content) for content in contents]:
+            written.result()
+    assert read_file(path).decode() in contents
+    assert os.listdir(tmp_path / "folder") == ["file"]
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(IsADirectoryError):
+        write_file(str(tmp_path / "folder"), "text")
+    with pytest.raises(UnicodeEncodeError):
+        write_file(str(tmp_path / "file"), "\ud800")
+    assert os.listdir(tmp_path) == ["folder"]
+
+
+def test_writers_of_one_file_do_not_mix(tmp_path):
+    path = str(tmp_path / "file")
+    first, second = TSAccessFile(path, "w"), TSAccessFile(path, "w")
+    first.write("first")
+    second.write("2")
+    for file in (first, second, second):
+        file.close()
+    assert read_file(path) == b"2"
+    assert os.listdir(tmp_path) == ["file"]
 
 
 # ---- small helpers ----------------------------------------------------------------------
@@ -368,6 +435,14 @@ def test_lists_and_texts():
     assert load_json_as_dict("None") is None
     with pytest.raises(SMDebugValueError):
         load_json_as_dict("{")
+
+
+def test_where_files_of_tensorboard_go():
+    assert re.fullmatch(rf"{os.getpid()}_.+", get_tb_worker())
+    assert get_tensorboard_dir(False, None, "/run") is None
+    assert get_tensorboard_dir(False, "", "/run") is None
+    assert get_tensorboard_dir(True, "", "/run") == "/run/tensorboard"
+    assert get_tensorboard_dir(False, "~/board", "/run") == os.path.expanduser("~/board")
 
 
 def test_paths_in_s3():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -102,6 +104,30 @@ def test_a_running_job_is_followed(out_dir):
         found.append(finding.step)
     job.join()
     assert found == [1, 3]
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(("end_step", "steps"), [(5, [0]), (15, [0, 10]), (20, [0, 10])])
+def test_a_running_job_is_followed_to_an_end_that_it_does_not_save(recorder, end_step, steps):
+    for step in (0, 10, 20):
+        recorder.step(step)
+    seen = []
+    rules = RuleSet().add(lambda trial, step: seen.append(step))
+    assert list(rules.evaluate(recorder.open(), end_step=end_step)) == []
+    assert seen == steps
+
+
+@pytest.mark.timeout(20)
+def test_following_waits_for_the_step_that_passes_the_end(recorder):
+    trial = recorder.step(0).open()
+    rules, seen = RuleSet(), []
+
+    def sees(trial, step):
+        seen.append(step)
+
+    threading.Timer(0.5, recorder.step, [10]).start()
+    assert list(rules.add(sees).evaluate(trial, end_step=5)) == []
+    assert seen == [0] and trial.steps() == [0, 10]
 
 
 def _following(out_dir, job):
@@ -225,6 +251,48 @@ def test_what_a_function_raises_comes_out_after_the_findings(out_dir):
         for finding in RuleSet().add("VanishingGradient").add(fails).evaluate(trial):
             found.append(finding.step)
     assert found == [0, 1]
+
+
+def test_steps_after_one_that_failed_are_evaluated_by_the_next_call(out_dir):
+    recorded(out_dir, [0, 0, 0]).close()
+    trial, seen = create_trial(out_dir), []
+
+    def fails_once(trial, step):
+        seen.append(step)
+        if step == 1:
+            raise KeyError("as told")
+
+    rules = RuleSet().add(fails_once)
+    with pytest.raises(KeyError):
+        list(rules.evaluate(trial))
+    assert list(rules.evaluate(trial)) == []
+    assert seen == [0, 1, 2]
+
+
+def test_an_exception_survives_another_evaluation_between_the_findings(out_dir):
+    recorded(out_dir, [0, 0, 0]).close()
+    trial = create_trial(out_dir)
+
+    def fails(trial, step):
+        if step == 1:
+            raise KeyError("as told")
+
+    rules = RuleSet().add("VanishingGradient").add(fails)
+    with pytest.raises(KeyError, match="as told"):
+        for finding in rules.evaluate(trial):
+            if finding.step == 0:
+                assert [each.step for each in rules.evaluate(trial)] == [2]
+
+
+def test_an_abandoned_evaluation_releases_its_trial(out_dir):
+    recorded(out_dir, [0, 0]).close()
+    trial = create_trial(out_dir)
+    rules = RuleSet().add("VanishingGradient").add(lambda trial, step: False)
+    next(rules.evaluate(trial))
+    gone = weakref.ref(trial)
+    del trial
+    gc.collect()
+    assert gone() is None
 
 
 def test_a_function_may_ask_the_rule_set(out_dir):

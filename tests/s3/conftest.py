@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -60,6 +62,15 @@ def tls_server(tmp_path_factory, certificate):
 def bucket(server, request):
     """A bucket of the test's own."""
     return new_bucket(server, request.node.name)
+
+
+@pytest.fixture
+def said(monkeypatch, capfd, caplog):
+    """Returns what a test printed and logged, down to debug lines."""
+    monkeypatch.setenv("SMDEBUG_LOG_LEVEL", "debug")
+    caplog.set_level(logging.DEBUG, "smdebug")
+    lines = partial(caplog.get_records, "call")
+    return lambda: "\n".join([*capfd.readouterr(), *(each.getMessage() for each in lines())])
 
 
 @pytest.fixture(autouse=True)

@@ -33,10 +33,9 @@ def service():
 
 
 @pytest.fixture(autouse=True)
-def nothing_secret_is_said(monkeypatch, capfd):
-    monkeypatch.setenv("SMDEBUG_LOG_LEVEL", "debug")
+def nothing_secret_is_said(said):
     yield
-    assert "SENTINEL" not in "".join(capfd.readouterr())
+    assert "SENTINEL" not in said()
 
 
 def refused(action, *arguments, **named) -> SMDebugError:

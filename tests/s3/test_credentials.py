@@ -37,10 +37,9 @@ def home(tmp_path, monkeypatch) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def nothing_secret_is_said(monkeypatch, capfd):
-    monkeypatch.setenv("SMDEBUG_LOG_LEVEL", "debug")
+def nothing_secret_is_said(said):
     yield
-    assert "SENTINEL" not in "".join(capfd.readouterr())
+    assert "SENTINEL" not in said()
 
 
 def options_for(service: FaultServer, **more: str) -> dict[str, str]:

@@ -10,9 +10,20 @@ from servers import ACCESS, SECRET
 
 import smdebug as smd
 from smdebug.core.access_layer import check_dir_exists, has_training_ended, training_has_ended
+from smdebug.core.access_layer.utils import file_exists
+from smdebug.core.buckets import open_bucket
 from smdebug.core.collection import Collection
 from smdebug.core.collection_manager import CollectionManager
-from smdebug.exceptions import SMDebugValueError
+from smdebug.core.index_reader import S3IndexReader
+from smdebug.core.locations import TensorLocation
+from smdebug.core.modes import ModeKeys as modes
+from smdebug.exceptions import (
+    SMDebugConnectionError,
+    SMDebugFileNotFoundError,
+    SMDebugPermissionError,
+    SMDebugValueError,
+    TensorUnavailableForStep,
+)
 from smdebug.rules.configuration import ConfiguredRules
 from smdebug.trials import create_trial
 from test_interop import original  # noqa: F401
@@ -54,6 +65,41 @@ def test_the_end_of_a_training_is_seen_and_marked(bucket):
     training_has_ended(url)
     assert has_training_ended(url) and has_training_ended(url + "/") and check_dir_exists(url)
     assert not has_training_ended(f"s3://{bucket}/a")
+
+
+def test_an_object_exists_by_its_whole_key(bucket):
+    opened = open_bucket(bucket)
+    opened.write("a/b/1", b"content")
+    opened.write("empty", b"")
+    assert opened.has("a/b/1") and not opened.has("a/b/") and not opened.has("a/b")
+    assert opened.has("empty") and opened.read_if_exists("empty") == b""
+    assert opened.read_if_exists("none") is None
+    assert file_exists(f"s3://{bucket}/a/b/1") and not file_exists(f"s3://{bucket}/a/b")
+    assert not file_exists("s3://no-such-bucket-of-this-test/key")
+    with pytest.raises(SMDebugFileNotFoundError):
+        open_bucket("no-such-bucket-of-this-test").has("key")
+
+
+def test_an_index_file_that_cannot_be_read_is_read_by_the_next_call(bucket, monkeypatch):
+    reader = S3IndexReader(record(f"s3://{bucket}/run"))
+    listed = reader.list_index_files()
+    open_bucket(bucket).remove(listed[0][1])
+    monkeypatch.setattr(reader, "list_index_files", lambda *_: listed)
+    with monkeypatch.context() as refused:
+        refused.setenv("AWS_SECRET_ACCESS_KEY", "other")
+        with pytest.raises(SMDebugPermissionError):
+            reader.read_index_files(None)
+    assert reader.read_index_files(None)[1] == [0, 2]
+
+
+def test_only_a_missing_object_is_a_tensor_that_is_not_there(bucket, monkeypatch):
+    reader = S3IndexReader(f"s3://{bucket}/run")
+    place = TensorLocation("weight", modes.GLOBAL, 1, "events/none", 0, 9, "worker_0")
+    with pytest.raises(TensorUnavailableForStep):
+        reader.fetch_tensor_value(place)
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9")
+    with pytest.raises(SMDebugConnectionError):
+        reader.fetch_tensor_value(place)
 
 
 def test_a_polling_loop_ends(bucket, original):  # noqa: F811

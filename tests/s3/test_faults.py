@@ -60,13 +60,12 @@ def service():
 
 
 @pytest.fixture(autouse=True)
-def nothing_secret_is_said(monkeypatch, capfd):
-    """Not in the log either, at its most talkative."""
-    monkeypatch.setenv("SMDEBUG_LOG_LEVEL", "debug")
+def nothing_secret_is_said(said):
+    """Checks the log too, with its debug lines."""
     yield
-    said = "".join(capfd.readouterr())
-    assert SECRET not in said
-    assert TOKEN not in said
+    output = said()
+    assert SECRET not in output
+    assert TOKEN not in output
 
 
 def refused(action, *arguments, **named) -> SMDebugError:

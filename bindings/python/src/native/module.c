@@ -218,6 +218,8 @@ static PyMethodDef functions[] = {
     {"builtin_rules", SmdBuiltinRules, METH_NOARGS, NULL},
     {"evaluate", SmdEvaluate, METH_VARARGS, NULL},
     {"add_function", SmdAddFunction, METH_VARARGS, NULL},
+    {"flush_log", SmdFlushLog, METH_NOARGS, NULL},
+    {"stop_log", SmdStopLog, METH_O, NULL},
     {"read_array", SMD_NATIVE_FAST(ReadArray), NULL},
     {"read_value", SMD_NATIVE_FAST(ReadValue), NULL},
     {"read_reduction", SMD_NATIVE_FAST(ReadReduction), NULL},

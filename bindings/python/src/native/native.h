@@ -68,6 +68,11 @@ const char *SmdNativeName(PyObject *text);
 /* Returns true if a call has the expected number of arguments; sets TypeError otherwise. */
 int SmdNativeHasCount(const char *function, Py_ssize_t count, Py_ssize_t expected);
 
+/* Calls the function with the interpreter lock.  For calls by the library, from any thread that
+ * Python knows.  If Python exits meanwhile, the thread sleeps until the process ends: CPython
+ * would unwind the frames of the library, which aborts the process. */
+void SmdNativeWithLock(void (*function)(void *), void *argument);
+
 /* Like smd_hook_save, but releases the interpreter lock while it saves a large tensor. */
 smd_error *SmdNativeSave(smd_hook *hook, const char *name, const smd_tensor_view *view);
 
@@ -115,6 +120,17 @@ PyObject *SmdRuleResults(PyObject *module, PyObject *set);
 PyObject *SmdBuiltinRules(PyObject *module, PyObject *unused);
 PyObject *SmdEvaluate(PyObject *module, PyObject *args);
 PyObject *SmdAddFunction(PyObject *module, PyObject *args);
+
+/* ---- log.c: log lines ------------------------------------------------------- */
+
+/* Sets the function log_line(level, text, is_queued).  Returns -1 with an exception set. */
+int SmdLogInit(PyObject *function);
+
+/* Passes a line to that function; a smd_log_fn. */
+void SmdNativeTakeLine(void *unused, smd_log_level level, const char *message);
+
+PyObject *SmdFlushLog(PyObject *module, PyObject *unused);
+PyObject *SmdStopLog(PyObject *module, PyObject *level);
 
 /* ---- value.c: read values ------------------------------------------------- */
 

@@ -33,38 +33,17 @@ PyObject *SmdNativeWrap(void *pointer, SmdNativeKind kind) {
 %}
 
 %inline %{
-static void raw_collect_line(void *lines, smd_log_level level, const char *message) {
-  (void)level;
-  smd_error_free(smd_strings_add(lines, message));
+/* Sends log lines to Python's logging, which applies its own level. */
+static smd_error *raw_hook_options_log(smd_hook_options *options) {
+  return smd_hook_options_set_log(options, SMD_LOG_DEBUG, SmdNativeTakeLine, NULL, NULL);
 }
 
-static void raw_drop_line(void *unused, smd_log_level level, const char *message) {
-  (void)unused;
-  (void)level;
-  (void)message;
+static smd_error *raw_hook_options_silence(smd_hook_options *options) {
+  return smd_hook_options_set_log(options, SMD_LOG_OFF, SmdNativeTakeLine, NULL, NULL);
 }
 
-/* Calls smd_hook_options_load() and returns its warnings, for Python's log. */
-static smd_error *raw_hook_options_load(smd_hook_options *options, const char *path,
-                                        smd_strings **out) {
-  smd_strings *lines = NULL;
-  smd_error *error = smd_strings_new(&lines);
-  if (error == NULL) {
-    error = smd_hook_options_set_log(options, SMD_LOG_WARNING, raw_collect_line, lines, NULL);
-  }
-  if (error == NULL) error = smd_hook_options_load(options, path);
-  /* The options may outlive the lines. */
-  if (error == NULL) {
-    error = smd_hook_options_set_log(options, SMD_LOG_OFF, raw_drop_line, NULL, NULL);
-  } else {
-    smd_error_free(smd_hook_options_set_log(options, SMD_LOG_OFF, raw_drop_line, NULL, NULL));
-  }
-  if (error == NULL) {
-    *out = lines;
-  } else {
-    smd_strings_free(lines);
-  }
-  return error;
+static smd_error *raw_trial_options_log(smd_trial_options *options) {
+  return smd_trial_options_set_log(options, SMD_LOG_DEBUG, SmdNativeTakeLine, NULL, NULL);
 }
 %}
 

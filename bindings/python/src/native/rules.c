@@ -156,27 +156,36 @@ static int32_t TakeAnswer(PyObject *answer, smd_findings *findings, smd_error **
   return has_finished ? SMD_RULE_FINISHED : SMD_RULE_CONTINUE;
 }
 
-static int32_t Invoke(void *self, smd_trial *trial, int64_t step, smd_findings *findings,
-                      smd_error **error) {
-  const PyGILState_STATE state = PyGILState_Ensure();
-  PyObject *answer = PyObject_CallFunction(self, "L", (long long)step);
-  int32_t result = -1;
-  (void)trial;
-  if (answer != NULL) result = TakeAnswer(answer, findings, error);
+typedef struct {
+  PyObject *function;
+  int64_t step;
+  smd_findings *findings;
+  smd_error **error;
+  int32_t result;
+} Invocation;
+
+static void InvokeWithLock(void *argument) {
+  Invocation *call = argument;
+  PyObject *answer = PyObject_CallFunction(call->function, "L", (long long)call->step);
+  if (answer != NULL) call->result = TakeAnswer(answer, call->findings, call->error);
   Py_XDECREF(answer);
   /* The function keeps its own exceptions; see RuleSet. */
-  if (PyErr_Occurred()) PyErr_WriteUnraisable(self);
-  PyGILState_Release(state);
-  return result;
+  if (PyErr_Occurred()) PyErr_WriteUnraisable(call->function);
 }
 
+static int32_t Invoke(void *self, smd_trial *trial, int64_t step, smd_findings *findings,
+                      smd_error **error) {
+  Invocation call = {self, step, findings, error, -1};
+  (void)trial;
+  SmdNativeWithLock(InvokeWithLock, &call);
+  return call.result;
+}
+
+static void Release(void *function) { Py_DECREF((PyObject *)function); }
+
 static void Destroy(void *self) {
-  PyGILState_STATE state;
   /* During interpreter shutdown, the process frees the memory. */
-  if (!Py_IsInitialized()) return;
-  state = PyGILState_Ensure();
-  Py_DECREF((PyObject *)self);
-  PyGILState_Release(state);
+  if (Py_IsInitialized()) SmdNativeWithLock(Release, self);
 }
 
 /* add_function(set, name, function, action); function(step) returns what TakeAnswer() expects */

@@ -1,6 +1,8 @@
 /* State that all parts of the module share: exceptions, modes and element types as Python knows
  * them, names, lists. */
+#include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "native.h"
 
@@ -20,14 +22,16 @@ static void Replace(PyObject **place, PyObject *object) {
   Py_XDECREF(old);
 }
 
-/* configure(exception_from, value_error, type_error, modes, dtype_for) */
+/* configure(exception_from, value_error, type_error, modes, dtype_for, log_line) */
 PyObject *SmdConfigure(PyObject *Py_UNUSED(module), PyObject *args) {
   PyObject *from;
   PyObject *classes[2];
   PyObject *modes[4];
   PyObject *factory;
-  if (!PyArg_ParseTuple(args, "OOO(OOOO)O:configure", &from, &classes[0], &classes[1], &modes[0],
-                        &modes[1], &modes[2], &modes[3], &factory)) {
+  PyObject *log_line;
+  if (!PyArg_ParseTuple(args, "OOO(OOOO)OO:configure", &from, &classes[0], &classes[1], &modes[0],
+                        &modes[1], &modes[2], &modes[3], &factory, &log_line) ||
+      SmdLogInit(log_line) < 0) {
     return NULL;
   }
   Replace(&exception_from, from);
@@ -117,6 +121,20 @@ PyObject *SmdNativeList(smd_strings *strings) {
   }
   smd_strings_free(strings);
   return list;
+}
+
+static void SleepForever(void *unused) {
+  (void)unused;
+  for (;;) pause();
+}
+
+void SmdNativeWithLock(void (*function)(void *), void *argument) {
+  PyGILState_STATE state;
+  pthread_cleanup_push(SleepForever, NULL);
+  state = PyGILState_Ensure();
+  function(argument);
+  PyGILState_Release(state);
+  pthread_cleanup_pop(0);
 }
 
 smd_error *SmdNativeSave(smd_hook *hook, const char *name, const smd_tensor_view *view) {

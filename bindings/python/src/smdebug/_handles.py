@@ -179,13 +179,14 @@ def out_integers(function: Callable[..., Any], *args: Any) -> List[int]:
 
 
 class HookOptions(Handle):
-    """Options of a hook, set by name."""
+    """Options of a hook, set by name.  Its log lines go to the logger "smdebug"."""
 
     __slots__ = ()
     _free = staticmethod(_raw.smd_hook_options_free)
 
     def __init__(self) -> None:
         super().__init__(out("hook_options", _raw.smd_hook_options_new))
+        check(_raw.raw_hook_options_log(self))
 
     def set(self, name: str, value: object) -> None:
         check(_raw.smd_hook_options_set(self, text(name, "option"), _setting(value)))
@@ -195,13 +196,14 @@ class HookOptions(Handle):
 
 
 class TrialOptions(Handle):
-    """Options of a trial, set by name."""
+    """Options of a trial, set by name.  Its log lines go to the logger "smdebug"."""
 
     __slots__ = ()
     _free = staticmethod(_raw.smd_trial_options_free)
 
     def __init__(self) -> None:
         super().__init__(out("trial_options", _raw.smd_trial_options_new))
+        check(_raw.raw_trial_options_log(self))
 
     def set(self, name: str, value: object) -> None:
         check(_raw.smd_trial_options_set(self, text(name, "option"), _setting(value)))

@@ -8,6 +8,7 @@ from typing import List, Mapping, Optional, Tuple
 
 from smdebug import _raw
 from smdebug._handles import BucketHandle, HookOptions, check, out, out_strings, text
+from smdebug.exceptions import SMDebugFileNotFoundError
 
 __all__ = ["Bucket", "open_bucket"]
 
@@ -41,8 +42,8 @@ class Bucket:
         return out_strings(_raw.smd_bucket_list, self._handle, *parts)
 
     def has(self, key: str) -> bool:
-        """Returns whether there is an object of that key."""
-        return self.keys(key)[:1] == [key]
+        """Returns True if there is an object of that key."""
+        return self.read_if_exists(key, 0, 1) is not None
 
     def read(self, key: str, start: int = 0, length: Optional[int] = None) -> bytes:
         """Returns an object's bytes from `start` on, at most `length` of them.
@@ -55,6 +56,17 @@ class Bucket:
         most = -1 if length is None else length
         raw = out("text", _raw.smd_bucket_read, self._handle, text(key, "key"), start, most)
         return _raw.take_bytes(raw)
+
+    def read_if_exists(
+        self, key: str, start: int = 0, length: Optional[int] = None
+    ) -> Optional[bytes]:
+        """Returns what `read` returns, or None if there is no object of that key."""
+        try:
+            return self.read(key, start, length)
+        except SMDebugFileNotFoundError as error:
+            if error.code != "NOT_FOUND":  # there is no such bucket
+                raise
+            return None
 
     def write(self, key: str, content: bytes) -> None:
         """Writes an object, in place of an older one of that key."""

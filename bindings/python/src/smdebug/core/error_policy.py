@@ -30,7 +30,10 @@ def guarded(function: Function) -> Function: ...
 
 @overload
 def guarded(
-    *, returns: Any = None, passes: Tuple[Type[Exception], ...] = ()
+    *,
+    returns: Any = None,
+    passes: Tuple[Type[Exception], ...] = (),
+    even_if_disabled: bool = False,
 ) -> Callable[[Function], Function]: ...
 
 
@@ -39,14 +42,15 @@ def guarded(
     *,
     returns: Any = None,
     passes: Tuple[Type[Exception], ...] = (),
+    even_if_disabled: bool = False,
 ) -> Union[Function, Callable[[Function], Function]]:
     """Decorates a hook's method that a training calls: its failures stay in the hook.
 
     A failure is passed to the hook's `_note_failure`, and the call returns `returns`.
     Three kinds of errors are raised: those that the user has to fix (a collection that
     includes nothing), the classes in `passes`, and those by which rules stop the training.
-    The call does nothing on a copy of a hook, which records nothing, and after
-    `error_handling_agent.disable_smdebug`.
+    The call does nothing on a copy of a hook, which records nothing.  It also does nothing while
+    `error_handling_agent.disable_smdebug` is True, unless `even_if_disabled`.
     """
 
     agent = ErrorHandlingAgent.get_error_handling_agent()
@@ -55,7 +59,7 @@ def guarded(
     def decorate(method: Function) -> Function:
         @functools.wraps(method)
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-            if self._is_copy or agent.disable_smdebug:
+            if self._is_copy or (agent.disable_smdebug and not even_if_disabled):
                 return returns
             try:
                 return method(self, *args, **kwargs)

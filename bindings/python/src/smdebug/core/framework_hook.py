@@ -258,7 +258,7 @@ include_regex, include_collections, save_all, include_workers, options
         """
         self._close()
 
-    @guarded
+    @guarded(even_if_disabled=True)
     def _close(self) -> None:
         try:
             super().close()

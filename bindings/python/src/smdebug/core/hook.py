@@ -274,7 +274,10 @@ class Hook(Attachable, HookCollections):
         try:
             self._push_collections()
         finally:
-            check(_raw.smd_hook_close(self._handle))
+            try:
+                check(_raw.smd_hook_close(self._handle))
+            finally:
+                _raw.flush_log()  # a forked child may exit without running exit functions
 
     def __enter__(self) -> Hook:
         return self

@@ -17,7 +17,6 @@ from smdebug._handles import (
     text,
 )
 from smdebug.core.collection import Collection
-from smdebug.core.logger import get_logger
 from smdebug.core.reduction_config import ReductionConfig
 from smdebug.core.save_config import SaveConfig
 from smdebug.core.utils import flatten, split
@@ -89,9 +88,9 @@ def load_options(
     """
     default = SaveConfig(save_interval=save_interval)
     check(_raw.smd_hook_options_set_save_config(options, default._handle()))
-    warnings = out_strings(_raw.raw_hook_options_load, options, path)
-    for warning in warnings if is_logged else ():
-        get_logger().warning("%s", warning)
+    if not is_logged:
+        check(_raw.raw_hook_options_silence(options))
+    check(_raw.smd_hook_options_load(options, path))
     return options
 
 

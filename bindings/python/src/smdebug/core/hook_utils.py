@@ -6,6 +6,7 @@ import os
 from typing import Optional
 
 from smdebug.core.access_layer.utils import check_dir_exists
+from smdebug.core.hook_arguments import tensorboard_folder
 from smdebug.core.utils import is_s3
 from smdebug.exceptions import SMDebugRuntimeError
 
@@ -35,6 +36,4 @@ def get_tensorboard_dir(
 
     A `tensorboard_dir` alone enables the export.
     """
-    if tensorboard_dir:
-        return os.path.expanduser(tensorboard_dir)
-    return os.path.join(out_dir, "tensorboard") if export_tensorboard else None
+    return tensorboard_folder(export_tensorboard, tensorboard_dir or None, out_dir)

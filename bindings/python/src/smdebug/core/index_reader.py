@@ -6,9 +6,10 @@ import json
 import os
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from typing import Any, Dict, List, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple, Union
 
-from smdebug.core.access_layer.s3handler import ReadObjectRequest, S3Handler
+from smdebug.core.access_layer.s3handler import S3Handler, in_threads
+from smdebug.core.buckets import open_bucket
 from smdebug.core.locations import IndexFileLocationUtils, TensorLocation, TensorShape
 from smdebug.core.logger import get_logger
 from smdebug.core.mode_keys import ModeKeys
@@ -149,19 +150,33 @@ class IndexReader(ABC):
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise IndexReaderException(f"an index file of {self.path}: {error!r}") from error
 
-    def _unread(
-        self, files: Sequence[str], start_after_key: Optional[str], range_steps: RangeSteps
-    ) -> Tuple[List[str], List[int], List[str]]:
-        """Returns the files to read now, their steps and workers, and marks them as read."""
-        chosen: List[str] = []
-        for file in files:
-            step = IndexFileLocationUtils.parse_step_from_index_file_name(file)
-            is_wanted = range_steps is None or step_in_range(range_steps, step)
-            if is_wanted and self.index_file_cache.has_not_read(file):
-                self.index_file_cache.add(file, start_after_key)
-                chosen.append(file)
-        steps = [IndexFileLocationUtils.parse_step_from_index_file_name(file) for file in chosen]
-        return chosen, steps, [parse_worker_name_from_file(file) for file in chosen]
+    def _read_new(
+        self,
+        files: Sequence[str],
+        start_after_key: Optional[str],
+        range_steps: RangeSteps,
+        read_all: Callable[[List[str]], List[Optional[bytes]]],
+    ) -> Tuple[List[bytes], List[int], List[str]]:
+        """Returns contents, steps and workers of the files that were not read yet.
+
+        `read_all` returns the contents, and None for a file that was removed.  If it fails, no
+        file is marked as read.
+        """
+        chosen = [
+            file
+            for file in files
+            if self.index_file_cache.has_not_read(file)
+            and (range_steps is None or step_in_range(range_steps, _step_of(file)))
+        ]
+        contents, found = [], []
+        for file, content in zip(chosen, read_all(chosen)):
+            if content is not None:
+                contents.append(content)
+                found.append(file)
+        for file in found:
+            self.index_file_cache.add(file, start_after_key)
+        steps = [_step_of(file) for file in found]
+        return contents, steps, [parse_worker_name_from_file(file) for file in found]
 
 
 class LocalIndexReader(IndexReader):
@@ -182,11 +197,9 @@ class LocalIndexReader(IndexReader):
     ) -> IndexFiles:
         files = self.list_index_files()
         files = files[bisect_left(files, start_after_key or "") :]
-        chosen, steps, workers = self._unread(files, start_after_key, range_steps)
-        contents = []
-        for path in chosen:
-            with open(path, "rb") as file:
-                contents.append(file.read())
+        contents, steps, workers = self._read_new(
+            files, start_after_key, range_steps, lambda chosen: [_content(path) for path in chosen]
+        )
         return contents, steps, files[-1] if files else start_after_key, workers
 
     def fetch_tensor_value(self, tensor_location: TensorLocation) -> Any:
@@ -225,30 +238,43 @@ class S3IndexReader(IndexReader):
     ) -> IndexFiles:
         keys, last = self.list_index_files(start_after_key)
         files = [key for key in keys if key.endswith(".json")]
-        chosen, steps, workers = self._unread(files, start_after_key, range_steps)
-        found = S3Handler.get_objects(
-            [ReadObjectRequest(f"s3://{self.bucket_name}/{key}") for key in chosen]
+        contents, steps, workers = self._read_new(
+            files, start_after_key, range_steps, self._objects
         )
-        # Skip an object that was removed between the calls.
-        rows = [row for row in zip(found, steps, workers) if row[0] is not None]
-        contents = [content for content, _, _ in rows if content is not None]
-        return contents, [row[1] for row in rows], last or start_after_key, [row[2] for row in rows]
+        return contents, steps, last or start_after_key, workers
+
+    def _objects(self, keys: List[str]) -> List[Optional[bytes]]:
+        read = open_bucket(self.bucket_name).read_if_exists
+        return in_threads(read, keys, S3Handler.MULTIPROCESSING_POOL_SIZE)
 
     def fetch_tensor_value(self, tensor_location: TensorLocation) -> Any:
         path = tensor_location.event_file_name
         if not is_s3(path)[0]:
             path = os.path.join(self.path, path)
+        _, bucket, key = is_s3(path)
         # Imported late: the module loads slowly, and only trials in buckets need it.
         import tempfile
 
         length = int(tensor_location.length) or None
-        request = ReadObjectRequest(path, int(tensor_location.start_idx), length)
-        record = S3Handler.get_object(request)
+        start = int(tensor_location.start_idx)
+        record = open_bucket(str(bucket)).read_if_exists(str(key), start, length)
         with tempfile.TemporaryDirectory(prefix="smdebug-") as folder:
             file = os.path.join(folder, "record.tfevents")
             with open(file, "wb") as copy:
                 copy.write(record or b"")
             return _tensor_in(file, tensor_location)
+
+
+def _step_of(file: str) -> int:
+    return IndexFileLocationUtils.parse_step_from_index_file_name(file)
+
+
+def _content(path: str) -> Optional[bytes]:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
 
 
 def _tensor_in(path: str, location: TensorLocation) -> Any:

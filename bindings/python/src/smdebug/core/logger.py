@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from collections import defaultdict
 from typing import DefaultDict, Set, Tuple
 
+from smdebug import _raw
 from smdebug.core.config_constants import LOG_DUPLICATION_THRESHOLD
 
-__all__ = ["DuplicateLogFilter", "get_logger", "log_ignored"]
+__all__ = ["DuplicateLogFilter", "get_logger", "log_ignored", "log_line", "stop_relay"]
 
 # How many different lines are counted before counting begins again.
 _MOST_COUNTED = 10_000
@@ -23,6 +25,13 @@ _LEVELS = {
     "off": logging.CRITICAL + 1,
 }
 
+# The levels of the C library.
+_LEVELS_OF_LIBRARY = {
+    _raw.SMD_LOG_ERROR: logging.ERROR,
+    _raw.SMD_LOG_WARNING: logging.WARNING,
+    _raw.SMD_LOG_INFO: logging.INFO,
+    _raw.SMD_LOG_DEBUG: logging.DEBUG,
+}
 
 _ignored: Set[Tuple[str, str]] = set()
 
@@ -80,3 +89,27 @@ def get_logger(name: str = "smdebug") -> logging.Logger:
         logger.setLevel(_LEVELS.get(level, logging.WARNING))
         logger.addFilter(DuplicateLogFilter())
     return logger
+
+
+def log_line(level: int, line: str, is_queued: bool) -> None:
+    """Logs a line of the C library.
+
+    Parameters
+    ----------
+    level : int
+        The library's level.
+    line : str
+        The line.
+    is_queued : bool
+        Whether a thread of the library wrote it, and the thread that logs such lines calls.
+    """
+    if is_queued:
+        threading.current_thread().name = "smdebug-log"
+    get_logger().log(_LEVELS_OF_LIBRARY[level], "%s", line)
+
+
+def stop_relay() -> None:
+    """Sends all later lines of the C library to stderr, at the logger's level."""
+    logger = get_logger()
+    logged = [each for each, level in _LEVELS_OF_LIBRARY.items() if logger.isEnabledFor(level)]
+    _raw.stop_log(max(logged, default=_raw.SMD_LOG_OFF))

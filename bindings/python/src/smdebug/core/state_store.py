@@ -44,7 +44,11 @@ class StateStore:
         return None if folder is None else os.path.join(folder, METADATA_FILENAME)
 
     def is_checkpoint_updated(self) -> bool:
-        """Returns whether checkpoints were added, removed or rewritten since the last call."""
+        """Returns True if checkpoints were added, removed or resized since the last True.
+
+        The first call compares with the checkpoints at construction.  Always False if the folder
+        has no checkpoints.
+        """
         found = self._checkpoints()
         if not found or found == self._seen:
             return False

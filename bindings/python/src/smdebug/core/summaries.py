@@ -1,4 +1,10 @@
-"""Files that stock TensorBoard reads: scalars, histograms, and what a framework encodes itself."""
+"""Writes event files for stock TensorBoard, record by record.
+
+Only `FileWriter` uses this module.  The C library exports whole hooks and trials for TensorBoard.
+Its API has no function for single records, and `FileWriter` of the original needs some that an
+export never writes: histograms with the caller's bins, graphs, run metadata, and summaries that a
+framework has encoded.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +36,8 @@ class SummaryFile:
     Parameters
     ----------
     path : str
-        The file, in a folder or a bucket.  It is made by the first record, and in a bucket
-        by `close`.
+        The file, in a folder or a bucket.  `flush` and `close` write a file in a folder;
+        `close` writes one in a bucket.
     """
 
     def __init__(self, path: str) -> None:
@@ -142,7 +148,7 @@ def _default_edges() -> List[float]:
 def _trimmed(
     counts: np.ndarray[Any, Any], limits: np.ndarray[Any, Any]
 ) -> Tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Counts and right limits of the bins that hold something, with an empty one before."""
+    """Returns counts and right limits of the bins that are not empty, after an empty one."""
     import numpy as np
 
     filled = counts.nonzero()[0]

@@ -7,7 +7,6 @@ import importlib
 import json
 import os
 import re
-import socket
 from pathlib import PurePath
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
@@ -51,12 +50,14 @@ __all__ = [
     "match_inc",
     "merge_two_dicts",
     "parse_worker_name_from_file",
+    "read_file",
     "remove_claim_file",
     "remove_file_if_exists",
     "serialize_tf_device",
     "size_and_shape",
     "split",
     "step_in_range",
+    "unique_name",
     "write_file",
 ]
 
@@ -117,6 +118,15 @@ def ensure_dir(file_path: str, is_file: bool = True) -> None:
         os.makedirs(folder, exist_ok=True)
 
 
+def unique_name(path: str) -> str:
+    """Returns `path` with a random suffix.
+
+    Threads, processes and machines that write one path at once each begin with a file of their
+    own.
+    """
+    return f"{path}.{os.urandom(8).hex()}"
+
+
 def write_file(path: str, content: str) -> None:
     """Writes a text file, in a folder or a bucket.  Readers see all of it or nothing."""
     on_s3, bucket, key = is_s3(path)
@@ -124,10 +134,23 @@ def write_file(path: str, content: str) -> None:
         open_bucket(str(bucket)).write(str(key), content.encode())
         return
     ensure_dir(path)
-    unfinished = path + ".tmp"
-    with open(unfinished, "w", encoding="utf-8") as file:
-        file.write(content)
-    os.replace(unfinished, path)
+    unfinished = f"{unique_name(path)}.tmp"
+    try:
+        with open(unfinished, "x", encoding="utf-8") as file:
+            file.write(content)
+        os.replace(unfinished, path)
+    except BaseException:
+        remove_file_if_exists(unfinished)
+        raise
+
+
+def read_file(path: str) -> bytes:
+    """Returns the content of a file, in a folder or a bucket."""
+    on_s3, bucket, key = is_s3(path)
+    if on_s3:
+        return open_bucket(str(bucket)).read(str(key))
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def load_json_as_dict(s: Any) -> Any:
@@ -290,6 +313,8 @@ def parse_worker_name_from_file(filename: str) -> str:
 
 def get_tb_worker() -> str:
     """Returns the name of this process in TensorBoard files."""
+    import socket  # imported late: only TensorBoard files need it
+
     return f"{os.getpid()}_{socket.gethostname()}"
 
 

@@ -191,7 +191,7 @@ class FileWriter:
     ) -> None:
         """Appends a histogram for TensorBoard.
 
-        A tensor without finite elements is skipped with a warning.
+        Skips a tensor that is empty or has an element that is not finite, with a warning.
 
         Parameters
         ----------

@@ -22,8 +22,8 @@ class BuiltinRule(Rule):
         The trial to evaluate.
     name : str
         The rule's name, such as "VanishingGradient"; `builtin_rules` lists them.
-        parameters : mapping of str to str, optional
-            Its parameters, such as {"threshold": "1e-7"}.  The others have their defaults.
+    parameters : mapping of str to str, optional
+        Its parameters, such as {"threshold": "1e-7"}.  The others have their defaults.
 
     Raises
     ------

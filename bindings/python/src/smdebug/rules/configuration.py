@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
-from smdebug.core.buckets import open_bucket
 from smdebug.core.finding import Action, Finding, RuleResult
-from smdebug.core.utils import is_s3
+from smdebug.core.utils import is_s3, read_file
 from smdebug.exceptions import SMDebugValueError
 from smdebug.rules.actions import Act, make_action
 from smdebug.rules.following import new_steps
@@ -217,11 +216,7 @@ def _load(path: str, class_name: str, trial: Trial, parameters: Dict[str, str]) 
 
 
 def _read_source(path: str) -> bytes:
-    on_s3, bucket, key = is_s3(path)
     try:
-        if on_s3:
-            return open_bucket(str(bucket)).read(str(key))
-        with open(path, "rb") as file:
-            return file.read()
+        return read_file(path)
     except OSError as error:
         raise SMDebugValueError(f"there is no Python file {path}: {error}") from error

@@ -28,8 +28,6 @@ __all__ = ["RuleInfo", "RuleParameter", "RuleSet", "builtin_rules"]
 # How many steps one call evaluates: Python handles its signals between calls.
 _AT_ONCE = 64
 
-_LAST_STEP = 2**63 - 1
-
 _MISSING = (ShapeUnavailableForStep, StepUnavailable, TensorUnavailable, TensorUnavailableForStep)
 
 # What a function returns: nothing or False, True, or the finding's message.
@@ -196,12 +194,12 @@ class RuleSet:
         self, trial: Trial, start_step: int, last_step: int, flags: int = 0
     ) -> Iterator[Finding]:
         """Evaluates the steps up to `last_step` that were not evaluated yet."""
-        end = -1 if last_step >= _LAST_STEP else last_step + 1
         self._calls.begin(trial)
-        found, error = _raw.evaluate(self._handle, trial._handle, start_step, end, flags)
-        self._last = max(self._last, last_step)
-        yield from map(finding_of, found)
+        found, error = _raw.evaluate(self._handle, trial._handle, start_step, last_step + 1, flags)
         raised = self._calls.end()
+        if error is None:  # a later call evaluates the steps after one that failed
+            self._last = max(self._last, last_step)
+        yield from map(finding_of, found)
         if error is not None:
             raise raised or error
 

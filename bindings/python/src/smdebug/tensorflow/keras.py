@@ -49,7 +49,6 @@ class KerasHook(InsideHook, _Callback):  # type: ignore[misc]
     In a custom loop, `wrap_tape` counts the steps and records losses, gradients and weights;
     ``with hook.step(modes.TRAIN):`` counts steps without a tape.  `register_model` and
     `wrap_optimizer` make the hook observe a model and an optimizer.
-    `wrap_optimizer` say what else is to be looked into.
 
     Parameters
     ----------

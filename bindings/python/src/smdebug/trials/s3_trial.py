@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Mapping, Optional
 
+from smdebug.core.index_reader import S3IndexReader
 from smdebug.core.logger import log_ignored
 from smdebug.trials.trial import RangeSteps, Trial
 
@@ -47,6 +48,7 @@ class S3Trial(Trial):
         self.bucket_name = bucket_name
         self.prefix_name = os.path.join(prefix_name, "")
         path = f"s3://{bucket_name}/{self.prefix_name}"
+        self.index_reader = S3IndexReader(path)
         super().__init__(name, path, range_steps, cache, timeout, options)
         log_ignored("S3Trial", check=check, index_mode=not index_mode)
 

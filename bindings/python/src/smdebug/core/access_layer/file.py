@@ -6,7 +6,7 @@ import os
 from typing import Any, List
 
 from smdebug.core.access_layer.base import Content, TSAccessBase
-from smdebug.core.utils import ensure_dir
+from smdebug.core.utils import ensure_dir, unique_name
 
 __all__ = ["SMDEBUG_TEMP_PATH_SUFFIX", "WRITE_MODES", "TSAccessFile", "ensure_dir", "get_temp_path"]
 
@@ -34,7 +34,7 @@ class TSAccessFile(TSAccessBase):
         super().__init__()
         self.path = path
         self.mode = mode
-        self.temp_path = get_temp_path(path)
+        self.temp_path = get_temp_path(unique_name(path))
         self._is_written = mode in WRITE_MODES
         ensure_dir(path)
         # Text files are UTF-8 wherever they are written.
@@ -53,7 +53,7 @@ class TSAccessFile(TSAccessBase):
 
     def close(self) -> None:
         self._accessor.close()
-        # Another worker may have moved the file that all of them end with.
+        # A second call finds no file to move.
         if self._is_written and os.path.exists(self.temp_path):
             os.replace(self.temp_path, self.path)
 

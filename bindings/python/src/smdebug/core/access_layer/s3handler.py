@@ -14,7 +14,7 @@ from smdebug.exceptions import (
     SMDebugTypeError,
 )
 
-__all__ = ["DeleteRequest", "ListRequest", "ReadObjectRequest", "S3Handler"]
+__all__ = ["DeleteRequest", "ListRequest", "ReadObjectRequest", "S3Handler", "in_threads"]
 
 
 class ReadObjectRequest:
@@ -155,7 +155,7 @@ class S3Handler:
                 f"not a {type(object_requests).__name__}"
             )
         at_once = S3Handler.MULTIPROCESSING_POOL_SIZE if n_process is None else 2 * n_process
-        return _each(S3Handler.get_object, object_requests, at_once if use_multiprocessing else 1)
+        return in_threads(S3Handler.get_object, object_requests, at_once if use_multiprocessing else 1)
 
     @staticmethod
     def delete_prefix(
@@ -183,10 +183,11 @@ class S3Handler:
         """Deletes the objects of each request."""
         for request in delete_requests:
             keys = S3Handler.list_prefix(ListRequest(request.bucket, request.prefix))
-            _each(open_bucket(request.bucket).remove, keys, S3Handler.MULTIPROCESSING_POOL_SIZE)
+            in_threads(open_bucket(request.bucket).remove, keys, S3Handler.MULTIPROCESSING_POOL_SIZE)
 
 
-def _each(function: Callable[[Any], Any], items: Iterable[Any], at_once: int) -> List[Any]:
+def in_threads(function: Callable[[Any], Any], items: Iterable[Any], at_once: int) -> List[Any]:
+    """Returns the function's results in order; at most `at_once` calls run at the same time."""
     items = list(items)
     if at_once <= 1 or len(items) <= 1:
         return [function(item) for item in items]

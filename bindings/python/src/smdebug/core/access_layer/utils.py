@@ -10,7 +10,7 @@ from smdebug.core.access_layer.s3handler import DeleteRequest, S3Handler
 from smdebug.core.buckets import open_bucket
 from smdebug.core.logger import get_logger
 from smdebug.core.sagemaker_utils import is_sagemaker_job
-from smdebug.core.utils import is_s3, write_file
+from smdebug.core.utils import is_s3, read_file, write_file
 from smdebug.exceptions import SMDebugError, SMDebugPermissionError
 
 __all__ = [
@@ -84,7 +84,7 @@ def is_rule_signalled_gracetime_passed(trial_prefix: str) -> bool:
     if not file_exists(path):
         return False
     try:
-        told_at = int(_read(path))
+        told_at = int(read_file(path))
         grace = int(
             os.environ.get("rule_stop_grace_time_secs", DEFAULT_GRACETIME_FOR_RULE_STOP_SEC)
         )
@@ -92,14 +92,6 @@ def is_rule_signalled_gracetime_passed(trial_prefix: str) -> bool:
         get_logger().warning("%s does not say when rules have to stop: %s", path, error)
         return True
     return time.time() > told_at + grace
-
-
-def _read(path: str) -> bytes:
-    on_s3, bucket, key = is_s3(path)
-    if on_s3:
-        return open_bucket(str(bucket)).read(str(key))
-    with open(path, "rb") as file:
-        return file.read()
 
 
 def delete_s3_prefixes(bucket: str, keys: Union[str, List[str]]) -> None:
