@@ -113,7 +113,7 @@ class TensorComparison {
     if (!is_whole) return true;
     Place place{step, worker, "value", {}, {}};
     if (a.Kinds() != b.Kinds()) {
-      place.what = "what was saved";
+      place.what = "saved forms";
       place.difference.otherwise = Join(a.Kinds(), " ") + " against " + Join(b.Kinds(), " ");
       return Note(place);
     }
@@ -180,11 +180,11 @@ std::string Describe(const Place &place) {
 class Diff final : public Command {
  public:
   const char *Name() const override { return "diff"; }
-  const char *Summary() const override { return "where two trials differ, and where first"; }
+  const char *Summary() const override { return "show where two trials differ, and where first"; }
   const char *Details() const override {
-    return "Compares the tensors that both have at the steps that both have, bit by bit unless "
-           "--atol or --rtol is given; then numbers a and b are equal if |a - b| <= ATOL + RTOL * "
-           "|b|, or if neither is a number.";
+    return "Compares tensors and steps that both trials have. The comparison is bit by bit, unless "
+           "--atol or --rtol is given: then numbers a and b are equal if |a - b| <= ATOL + RTOL * "
+           "|b|, or if both are NaN.";
   }
   const char *Examples() const override {
     return "smdebug diff run other_run\n"
@@ -194,19 +194,18 @@ class Diff final : public Command {
 
   void Declare(Arguments &arguments) override {
     arguments.Positional("A", "a trial", &path_a_);
-    arguments.Positional("B", "the trial that it is compared with", &path_b_);
-    arguments.Number("--atol", "ATOL", "how far numbers may lie apart", &atol_);
-    arguments.Number("--rtol", "RTOL", "how far, as a part of the number in B", &rtol_);
+    arguments.Positional("B", "the trial to compare it with", &path_b_);
+    arguments.Number("--atol", "ATOL", "allow this absolute difference", &atol_);
+    arguments.Number("--rtol", "RTOL", "allow this difference relative to the number in B", &rtol_);
     arguments.Texts("--regex", "REGEX",
-                    "only tensors in whose names it is found; may be given "
-                    "several times",
-                    &regexes_);
-    arguments.Choice("--mode",
-                     "compare this mode's steps by its own numbers; else all, by their "
-                     "global numbers",
-                     ModeChoices(), &mode_name_);
-    arguments.Flag("--all", "also list tensors without a difference", &all_);
-    arguments.Flag("--json", "an object a tensor, and one that sums up, for programs", &as_json_);
+                    "select tensors whose names match; may be given several times", &regexes_);
+    arguments.Choice(
+        "--mode",
+        "compare the steps of this mode, by its own numbers (default: the steps of all "
+        "modes, by their global numbers)",
+        ModeChoices(), &mode_name_);
+    arguments.Flag("--all", "also list tensors that do not differ", &all_);
+    arguments.Flag("--json", "print one object per tensor and a summary, for programs", &as_json_);
     options_.DeclareOptions(arguments);
   }
 

@@ -56,7 +56,7 @@ std::string WhenText(const Json &mode) {
 }
 
 std::string SaveConfigHtml(const std::optional<SaveConfig> &config) {
-  if (!config) return "as the hook's";
+  if (!config) return "same as the hook";
   std::vector<std::pair<std::string, std::string>> modes;
   const Json json = ParseJson(config->ToJson());
   for (size_t i = 0; i < json.items.size(); ++i) {
@@ -66,7 +66,7 @@ std::string SaveConfigHtml(const std::optional<SaveConfig> &config) {
   const bool is_same = std::all_of(modes.begin(), modes.end(), [&](const auto &mode) {
     return mode.second == modes.front().second;
   });
-  if (modes.empty()) return "as the hook's";
+  if (modes.empty()) return "same as the hook";
   if (is_same && modes.size() > 1) return Html(modes.front().second);
   std::string html;
   for (const auto &[mode, when] : modes) {
@@ -84,15 +84,15 @@ std::string ReductionConfigText(const ReductionConfig &config) {
 
 // Returns the collection's reduction config, else what was saved for its first tensor: a trial may
 // lack the configs that its hook had.
-std::string WhatIsSaved(const Collection &collection, const std::vector<std::string> &tensors,
-                        const Inventory &inventory) {
+std::string SavedForm(const Collection &collection, const std::vector<std::string> &tensors,
+                      const Inventory &inventory) {
   if (const auto own = collection.OwnReductionConfig()) return ReductionConfigText(*own);
   for (const std::string &name : tensors) {
     const RecordedTensor *const recorded = inventory.Find(name);
     if (recorded == nullptr || recorded->saved.empty()) continue;
     return recorded->has_values ? "values" : Join(recorded->saved, ", ");
   }
-  return "as the hook's";
+  return "same as the hook";
 }
 
 std::string CollectionRow(const Trial &trial, const Inventory &inventory, const std::string &name) {
@@ -108,7 +108,7 @@ std::string CollectionRow(const Trial &trial, const Inventory &inventory, const 
   }
   return "<tr><th scope=\"row\">" + Html(name) + "</th><td>" + members + "</td><td>" +
          NamesHtml(regexes) + "</td><td>" + SaveConfigHtml(collection.OwnSaveConfig()) +
-         "</td><td>" + Html(WhatIsSaved(collection, tensors, inventory)) + "</td></tr>\n";
+         "</td><td>" + Html(SavedForm(collection, tensors, inventory)) + "</td></tr>\n";
 }
 
 std::string CollectionsHtml(const Trial &trial, const Inventory &inventory, Problems *problems) {
@@ -120,7 +120,7 @@ std::string CollectionsHtml(const Trial &trial, const Inventory &inventory, Prob
   return "<div class=\"card\"><h3>Collections</h3><div class=\"scroll\" tabindex=\"0\" "
          "role=\"region\" "
          "aria-label=\"Collections\"><table class=\"wide\"><thead><tr><th>Collection</th>"
-         "<th>Tensors</th><th>Expressions</th><th>Saved at</th><th>What is saved</th></tr></thead>"
+         "<th>Tensors</th><th>Expressions</th><th>Saved at</th><th>Saved form</th></tr></thead>"
          "<tbody>\n" +
          rows + "</tbody></table></div></div>\n";
 }
@@ -165,9 +165,9 @@ std::string RulesHtml(const ReportRequest &request, size_t count) {
   }
   const std::string defaults =
       request.profile == "calibrated"
-          ? "the profile <b>calibrated</b>, which leaves healthy runs alone"
+          ? "the profile <b>calibrated</b>, which rarely reports anything on a healthy run"
           : "the profile <b>" + Html(request.profile) +
-                "</b>, as the training service documents it";
+                "</b>, which the training service documents";
   const std::string table =
       rows.empty()
           ? ""
@@ -175,8 +175,8 @@ std::string RulesHtml(const ReportRequest &request, size_t count) {
             "rules\"><table><thead><tr><th>Rule</th><th>Parameter</th><th>Value</th></tr>"
             "</thead><tbody>\n" +
                 rows + "</tbody></table></div>";
-  return "<div class=\"card\"><h3>Rules</h3><p>Evaluated by " + Count(count, "rule") +
-         "; parameters that were not given are those of " + defaults + ".</p>" + table + "</div>\n";
+  return "<div class=\"card\"><h3>Rules</h3><p>" + Count(count, "rule") +
+         " evaluated. Defaults of parameters come from " + defaults + ".</p>" + table + "</div>\n";
 }
 
 }  // namespace
@@ -211,7 +211,8 @@ std::string ProblemsHtml(const Problems &problems) {
   if (problems.Others() > 0)
     items += "<li>and " + std::to_string(problems.Others()) + " more</li>\n";
   return "<div class=\"headline idle problems\" role=\"note\"><span class=\"sign\" "
-         "aria-hidden=\"true\">!</span><div><p><b>Not all of the trial could be read.</b></p><ul>" +
+         "aria-hidden=\"true\">!</span><div><p><b>Parts of the trial could not be "
+         "read.</b></p><ul>" +
          items + "</ul></div></div>\n";
 }
 

@@ -1,4 +1,4 @@
-// Draws when rules found something, and how the culprit tensor behaved.
+// Draws the steps of findings, and the curve of the culprit tensor.
 
 function drawTimeline(place) {
   if (!report.rules.length) return;
