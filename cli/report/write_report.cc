@@ -148,7 +148,7 @@ ReportSummary WriteReport(const ReportRequest &request, std::ostream &out) {
     if (std::find(told.begin(), told.end(), sentence) == told.end()) problems.Add(sentence);
   }
 
-  std::string links = LinkHtml("rules", "Rules");
+  std::string links = LinkHtml("rules", "Findings");
   std::string sections =
       SectionHtml("rules", "Findings", "<div id=\"timeline\"></div>\n" + RulesHtml(contents.rules));
   for (const Section &section : SectionsOf(contents)) {
