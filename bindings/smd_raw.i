@@ -116,6 +116,7 @@ struct smd_error {};
 %include "smdebug/error.h"
 %include "smdebug/tensor.h"
 %include "smdebug/config.h"
+%include "smdebug/collection.h"
 %include "smdebug/log.h"
 %include "smdebug/hook_options.h"
 %include "smdebug/rule_set.h"

@@ -28,6 +28,7 @@
 #ifndef SMDEBUG_H
 #define SMDEBUG_H
 
+#include "smdebug/collection.h"
 #include "smdebug/config.h"
 #include "smdebug/error.h"
 #include "smdebug/export.h"

@@ -12,6 +12,7 @@
 #ifndef SMDEBUG_HPP
 #define SMDEBUG_HPP
 
+#include "smdebug/cpp/collection.hpp"
 #include "smdebug/cpp/config.hpp"
 #include "smdebug/cpp/error.hpp"
 #include "smdebug/cpp/finding.hpp"

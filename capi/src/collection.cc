@@ -1,7 +1,8 @@
-// The collections of smdebug/config.h and smdebug/sys/files.h.
+// The collections of smdebug/collection.h and smdebug/sys/files.h.
+#include "smdebug/collection.h"
+
 #include "config/collection_set.h"
 #include "guard.h"
-#include "smdebug/config.h"
 #include "smdebug/sys/files.h"
 
 using namespace smdebug;

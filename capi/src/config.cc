@@ -1,5 +1,7 @@
 #include "smdebug/config.h"
 
+#include <algorithm>
+
 #include "guard.h"
 
 using namespace smdebug;
@@ -38,6 +40,27 @@ smd_error *smd_save_config_set(smd_save_config *config, smd_mode mode, int64_t e
 int32_t smd_save_config_is_set(const smd_save_config *config, smd_mode mode) noexcept {
   const std::optional<Mode> known = ModeFromNumber(mode);
   return config != nullptr && known && config->config.Of(*known).has_value() ? 1 : 0;
+}
+
+smd_error *smd_save_config_get(const smd_save_config *config, smd_mode mode, int64_t *every_out,
+                               int64_t *first_out, int64_t *end_out,
+                               smd_integers **steps_out) noexcept {
+  return Guard([&]() -> Status {
+    ClearOuts(every_out, first_out, end_out, steps_out);
+    SMD_RETURN_IF_ERROR(NotNull(every_out, "every_out"));
+    SMD_RETURN_IF_ERROR(NotNull(first_out, "first_out"));
+    SMD_RETURN_IF_ERROR(NotNull(end_out, "end_out"));
+    SMD_RETURN_IF_ERROR(NotNull(steps_out, "steps_out"));
+    SMD_RETURN_IF_ERROR(NotNull(config, "config"));
+    SMD_ASSIGN_OR_RETURN(const Mode known, ModeFromC(mode));
+    const auto settings = config->config.Of(known).value_or(config::SaveConfigMode());
+    *steps_out = new smd_integers{settings.steps};
+    *every_out = settings.interval;
+    *first_out = settings.start;
+    // A file may hold a negative end, which saves no more than 0 does.
+    *end_out = settings.end ? std::max<int64_t>(*settings.end, 0) : -1;
+    return Status::Ok();
+  });
 }
 
 int32_t smd_save_config_saves(const smd_save_config *config, int64_t step, smd_mode mode) noexcept {

@@ -77,6 +77,12 @@ void Free(Handle *handle) noexcept {
   if (IsUsable(handle)) delete handle;
 }
 
+// Clears all outputs of a function that has several; any may be NULL.
+template <class... T>
+void ClearOuts(T *...outs) noexcept {
+  ((outs == nullptr ? void() : void(*outs = {})), ...);
+}
+
 // Checks that a required text is not NULL, not empty, and UTF-8.
 Result<std::string_view> RequiredText(const char *text, const char *name);
 

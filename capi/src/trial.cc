@@ -141,9 +141,9 @@ smd_error *smd_trial_modes(smd_trial *trial, smd_integers **out) noexcept {
 smd_error *smd_trial_mode_step(smd_trial *trial, int64_t global_step, int64_t *step_out,
                                smd_mode *mode_out) noexcept {
   return Guard([&]() -> Status {
-    if (step_out != nullptr) *step_out = 0;
-    SMD_CLEAR_OUT(mode_out);
+    ClearOuts(step_out, mode_out);
     SMD_RETURN_IF_ERROR(NotNull(step_out, "step_out"));
+    SMD_RETURN_IF_ERROR(NotNull(mode_out, "mode_out"));
     SMD_RETURN_IF_ERROR(CheckTrial(trial));
     SMD_ASSIGN_OR_RETURN(const auto found, trial->trial->ModeStepOf(global_step));
     *step_out = found ? found->step : -1;

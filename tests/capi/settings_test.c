@@ -39,6 +39,43 @@ static void save_config(void) {
   smd_save_config_free(config);
 }
 
+static void expect_settings(const smd_save_config *config, smd_mode mode, int64_t every,
+                            int64_t first, int64_t end, const int64_t *steps, size_t step_count) {
+  int64_t every_out = 0;
+  int64_t first_out = 0;
+  int64_t end_out = 0;
+  smd_integers *steps_out = NULL;
+  EXPECT_OK(smd_save_config_get(config, mode, &every_out, &first_out, &end_out, &steps_out));
+  EXPECT(every_out == every && first_out == first && end_out == end);
+  EXPECT(smd_integers_count(steps_out) == step_count);
+  for (size_t i = 0; i < step_count; ++i) EXPECT(smd_integers_get(steps_out, i) == steps[i]);
+  smd_integers_free(steps_out);
+}
+
+/* The getter returns the parameters of the setter, or the defaults. */
+static void save_config_settings(void) {
+  static const int64_t steps[2] = {7, 3};
+  int64_t number = 1;
+  smd_integers *list = NULL;
+  smd_save_config *config = NULL;
+  EXPECT_OK(smd_save_config_new(&config));
+  EXPECT_OK(smd_save_config_set(config, SMD_MODE_TRAIN, 100, 5, 201, steps, 2));
+  expect_settings(config, SMD_MODE_TRAIN, 100, 5, 201, steps, 2);
+  expect_settings(config, SMD_MODE_EVAL, 500, 0, -1, NULL, 0);
+  EXPECT(smd_save_config_is_set(config, SMD_MODE_EVAL) == 0);
+  EXPECT_OK(smd_save_config_set(config, SMD_MODE_ANY, 2, 0, 0, NULL, 0));
+  expect_settings(config, SMD_MODE_GLOBAL, 2, 0, 0, NULL, 0);
+  EXPECT_CODE(SMD_INVALID_ARGUMENT,
+              smd_save_config_get(config, SMD_MODE_ANY, &number, &number, &number, &list));
+  EXPECT(number == 0 && list == NULL);
+  smd_save_config_free(config);
+  /* -1 means no end, so another negative end, which saves nothing, is returned as 0. */
+  EXPECT_OK(smd_save_config_from_json("{\"TRAIN\": {\"end_step\": -1}}", &config));
+  EXPECT(smd_save_config_saves(config, 0, SMD_MODE_TRAIN) == 0);
+  expect_settings(config, SMD_MODE_TRAIN, 500, 0, 0, NULL, 0);
+  smd_save_config_free(config);
+}
+
 static void reduction_config(void) {
   smd_reduction_config *config = NULL;
   smd_reduction_config *same = NULL;
@@ -173,6 +210,7 @@ static void configuration_file(void) {
 int main(void) {
   configuration_file();
   save_config();
+  save_config_settings();
   reduction_config();
   collection();
   names();

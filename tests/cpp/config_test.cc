@@ -19,6 +19,19 @@ TEST(SaveConfig, SaysWhichSteps) {
   EXPECT_EQ(CodeOf([] { SaveConfig::FromJson("["); }), SMD_INVALID_CONFIG);
 }
 
+TEST(SaveConfig, ReturnsItsSettings) {
+  SaveConfig config;
+  config.Set(Mode::kTrain, 10, 5, 100, {7, 3});
+  const SaveConfig::Settings train = config.SettingsOf(Mode::kTrain);
+  EXPECT_EQ(train.every, 10);
+  EXPECT_EQ(train.first, 5);
+  EXPECT_EQ(train.end, 100);
+  EXPECT_THAT(train.steps, ElementsAre(7, 3));
+  const SaveConfig::Settings eval = config.SettingsOf(Mode::kEval);
+  EXPECT_TRUE(eval.every == 500 && eval.first == 0 && eval.end == -1 && eval.steps.empty());
+  EXPECT_EQ(CodeOf([&] { config.SettingsOf(Mode::kAny); }), SMD_INVALID_ARGUMENT);
+}
+
 TEST(ReductionConfig, SaysWhatIsSaved) {
   ReductionConfig config;
   config.Add("min,abs_mean").SetRaw(true).SetShape(true);

@@ -2,6 +2,7 @@
 #ifndef SMDEBUG_HOOK_H
 #define SMDEBUG_HOOK_H
 
+#include "smdebug/collection.h"
 #include "smdebug/config.h"
 #include "smdebug/export.h"
 #include "smdebug/hook_options.h"

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "smdebug/cpp/config.hpp"
+#include "smdebug/cpp/collection.hpp"
 #include "smdebug/cpp/handle.hpp"
 #include "smdebug/cpp/log.hpp"
 #include "smdebug/hook_options.h"

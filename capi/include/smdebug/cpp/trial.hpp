@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "smdebug/cpp/config.hpp"
+#include "smdebug/cpp/collection.hpp"
 #include "smdebug/cpp/handle.hpp"
 #include "smdebug/cpp/options.hpp"
 #include "smdebug/cpp/tensor.hpp"

@@ -3,6 +3,7 @@
 #ifndef SMDEBUG_SYS_FILES_H
 #define SMDEBUG_SYS_FILES_H
 
+#include "smdebug/collection.h"
 #include "smdebug/config.h"
 #include "smdebug/export.h"
 #include "smdebug/tensor.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "smdebug/cpp/config.hpp"
+#include "smdebug/cpp/collection.hpp"
 #include "smdebug/cpp/handle.hpp"
 #include "smdebug/cpp/value.hpp"
 #include "smdebug/cpp/view.hpp"
