@@ -4,7 +4,6 @@
 
 #include "elements.h"
 #include "html.h"
-#include "json_reader.h"
 #include "limits.h"
 #include "text.h"
 
@@ -33,35 +32,29 @@ std::string NamesHtml(const std::vector<std::string> &names) {
   return html;
 }
 
-std::string NumbersIn(const Json &array) {
-  std::vector<std::string> numbers;
-  for (const Json &number : array.items) numbers.push_back(number.text);
-  if (numbers.size() > kMostNames) {
-    numbers.resize(kMostNames);
-    numbers.emplace_back("…");
+std::string NumbersText(const std::vector<int64_t> &numbers) {
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < std::min(numbers.size(), kMostNames); ++i) {
+    texts.push_back(std::to_string(numbers[i]));
   }
-  return Join(numbers, ", ");
+  if (numbers.size() > texts.size()) texts.emplace_back("…");
+  return Join(texts, ", ");
 }
 
-// Returns "every 10th step from 100" for one mode of a save config.
-std::string WhenText(const Json &mode) {
-  const std::string every = mode.Of("save_interval").text;
-  const std::string start = mode.Of("start_step").text;
-  const std::string end = mode.Of("end_step").text;
-  const std::string steps = NumbersIn(mode.Of("save_steps"));
-  std::string text = every == "1" ? "every step" : "every " + every + " steps";
-  if (!start.empty() && start != "0" && start != "null") text += " from " + start;
-  if (!end.empty() && end != "null") text += " before " + end;
-  return steps.empty() ? text : text + ", and " + steps;
+// Returns, for example, "every 10 steps from 100, and 1, 2".
+std::string WhenText(const SaveConfig::Settings &mode) {
+  std::string text =
+      mode.every == 1 ? "every step" : "every " + std::to_string(mode.every) + " steps";
+  if (mode.first != 0) text += " from " + std::to_string(mode.first);
+  if (mode.end >= 0) text += " before " + std::to_string(mode.end);
+  return mode.steps.empty() ? text : text + ", and " + NumbersText(mode.steps);
 }
 
 std::string SaveConfigHtml(const std::optional<SaveConfig> &config) {
   if (!config) return "same as the hook";
   std::vector<std::pair<std::string, std::string>> modes;
-  const Json json = ParseJson(config->ToJson());
-  for (size_t i = 0; i < json.items.size(); ++i) {
-    const bool is_set = json.items[i].kind == Json::Kind::kObject;
-    if (is_set) modes.emplace_back(json.keys[i], WhenText(json.items[i]));
+  for (const Mode mode : {Mode::kTrain, Mode::kEval, Mode::kPredict, Mode::kGlobal}) {
+    if (config->IsSet(mode)) modes.emplace_back(ModeName(mode), WhenText(config->SettingsOf(mode)));
   }
   const bool is_same = std::all_of(modes.begin(), modes.end(), [&](const auto &mode) {
     return mode.second == modes.front().second;
@@ -157,10 +150,9 @@ std::string HyperparametersHtml(const Inventory &inventory, Problems *problems) 
 std::string RulesHtml(const ReportRequest &request, size_t count) {
   std::string rows;
   for (const RuleRequest &rule : request.rules) {
-    const Json given = ParseJson(rule.parameters);
-    for (size_t i = 0; i < given.items.size(); ++i) {
-      rows += "<tr><th scope=\"row\">" + Html(rule.name) + "</th><td><code>" + Html(given.keys[i]) +
-              "</code></td><td>" + Html(given.items[i].text) + "</td></tr>\n";
+    for (const auto &[name, value] : rule.given) {
+      rows += "<tr><th scope=\"row\">" + Html(rule.name) + "</th><td><code>" + Html(name) +
+              "</code></td><td>" + Html(value) + "</td></tr>\n";
     }
   }
   const std::string defaults =

@@ -84,6 +84,25 @@ def test_parameters_and_facts_are_shown(folder):
     assert "VanishingGradient threshold 1e-3" in said and "the profile calibrated" in said
     assert "Steps 60 (0 to 59) Modes TRAIN 54, EVAL 6" in said
     assert "gradients 12" in said and "^gradient" in said and "every step" in said
+    said = report(folder, "training", """--rule 'VanishingGradient,{"threshold": "1e-3"}'""").words()
+    assert 'VanishingGradient JSON {"threshold": "1e-3"}' in said
+
+
+def test_save_configs_of_collections(tmp_path):
+    with smd.Hook(str(tmp_path / "trial"), save_config=smd.SaveConfig(save_interval=1), save_all=True) as hook:
+        hook.get_collection("weights").save_config = smd.SaveConfig(
+            {
+                smd.modes.TRAIN: smd.SaveConfigMode(save_interval=7, start_step=2, end_step=90, save_steps=[0, 5]),
+                smd.modes.EVAL: smd.SaveConfigMode(save_interval=1),
+            }
+        )
+        hook.get_collection("biases").save_config = smd.SaveConfig(save_interval=3)
+        for _ in range(3):
+            with hook.step(smd.modes.TRAIN):
+                hook.save("w", np.ones(3, "float32"))
+    said = report(tmp_path, "trial").words()
+    assert "TRAIN: every 7 steps from 2 before 90, and 0, 5 EVAL: every step" in said
+    assert "every 3 steps" in said and "TRAIN: every 3 steps" not in said
 
 
 def test_exit_codes_and_output(folder, tmp_path):
