@@ -15,8 +15,6 @@
 namespace smdebug::cli {
 namespace {
 
-constexpr size_t kReadAtOnce = 32;  // steps, if each needs a request
-
 // A place where a tensor differs.
 struct Place {
   int64_t step = -1;
@@ -76,13 +74,8 @@ class TensorComparison {
     compared_.only_in_a = in_a.size() - steps.size();
     compared_.only_in_b = in_b.size() - steps.size();
     for (size_t i = 0; i < steps.size(); ++i) {
-      if (i % kReadAtOnce == 0) {
-        const auto first = steps.begin() + static_cast<ptrdiff_t>(i);
-        const size_t count = std::min(kReadAtOnce, steps.size() - i);
-        const std::vector<int64_t> next(first, first + static_cast<ptrdiff_t>(count));
-        Fetch(trial_a_, compared_.tensor, next, mode_);
-        Fetch(trial_b_, compared_.tensor, next, mode_);
-      }
+      FetchAhead(trial_a_, compared_.tensor, steps, i, mode_);
+      FetchAhead(trial_b_, compared_.tensor, steps, i, mode_);
       if (!IsSameAt(steps[i])) ++compared_.different;
     }
     return std::move(compared_);
@@ -251,18 +244,16 @@ class Diff final : public Command {
     return first;
   }
 
-  std::string StepText(const Trial &trial, int64_t step) const {
+  std::string PlaceText(const Trial &trial, int64_t step) const {
     const Mode mode = ModeOf(mode_name_);
     if (mode != Mode::kGlobal) return ModeName(mode) + (" step " + std::to_string(step));
     const auto [number, of] = trial.ModeStep(step);
-    std::string text = "step " + std::to_string(step);
-    if (of == Mode::kGlobal || of == Mode::kAny) return text;
-    return text + " (" + ModeName(of) + " " + std::to_string(number) + ")";
+    return "step " + StepText(step, of, number);
   }
 
   void PrintText(const Trial &a, const Trial &b) const {
     if (const Compared *const first = First()) {
-      Print(Styled("first difference", Style::kBad) + ": " + StepText(a, first->first->step) +
+      Print(Styled("first difference", Style::kBad) + ": " + PlaceText(a, first->first->step) +
             ", '" + Printable(first->tensor) + "'" +
             (first->first->worker.empty() ? "" : " of " + Printable(first->first->worker)) + ", " +
             Printable(Describe(*first->first)) + "\n\n");

@@ -8,6 +8,7 @@
 #include "json_writer.h"
 #include "progress.h"
 #include "rule_list.h"
+#include "saved.h"
 #include "table.h"
 #include "text.h"
 #include "trial_arguments.h"
@@ -82,12 +83,6 @@ std::string ToJson(const std::vector<RuleInfo> &rules) {
     json.EndArray().EndObject();
   }
   return json.EndArray().Take();
-}
-
-std::string PlaceText(const Finding &finding) {
-  std::string text = "step " + std::to_string(finding.step);
-  if (finding.mode == Mode::kGlobal || finding.mode == Mode::kAny) return text;
-  return text + " (" + ModeName(finding.mode) + " " + std::to_string(finding.mode_step) + ")";
 }
 
 // Returns, for example, " = 1e-7 (calibrated: 1e-10)", or "" if there is no default.
@@ -223,8 +218,9 @@ class Rules final : public Command {
     if (as_json_) return Print(ToJson(finding) + "\n");
     if (count > kMostShown && !follows_ && !all_) return;
     Print(Styled("finding", Style::kBad) + "  " + Styled(finding.rule, Style::kHeading) + "  " +
-          PlaceText(finding) + (finding.worker.empty() ? "" : "  " + Printable(finding.worker)) +
-          "  " + Printable(finding.message) + "\n");
+          "step " + StepText(finding.step, finding.mode, finding.mode_step) +
+          (finding.worker.empty() ? "" : "  " + Printable(finding.worker)) + "  " +
+          Printable(finding.message) + "\n");
   }
 
   ExitCode Conclude(const std::vector<RuleResult> &results) const {

@@ -14,8 +14,6 @@
 namespace smdebug::cli {
 namespace {
 
-constexpr size_t kReadAtOnce = 32;  // steps, if each needs a request
-
 struct Fault {
   std::string code;
   std::string message;
@@ -54,11 +52,7 @@ class TrialReader {
   void ReadTensor(const Tensor &tensor, Progress *progress) {
     const std::vector<int64_t> steps = tensor.Steps(Mode::kGlobal, true);
     for (size_t i = 0; i < steps.size(); ++i) {
-      if (i % kReadAtOnce == 0) {
-        const auto first = steps.begin() + static_cast<ptrdiff_t>(i);
-        const size_t count = std::min(kReadAtOnce, steps.size() - i);
-        Fetch(trial_, tensor.Name(), {first, first + static_cast<ptrdiff_t>(count)});
-      }
+      FetchAhead(trial_, tensor.Name(), steps, i);
       Guarded(tensor.Name(), steps[i], "", [&] {
         for (const std::string &worker : tensor.Workers(steps[i])) {
           ReadStep(tensor, steps[i], worker);

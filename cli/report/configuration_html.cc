@@ -10,10 +10,6 @@
 namespace smdebug::cli::report {
 namespace {
 
-std::string Fact(const char *name, const std::string &html) {
-  return std::string("<div><dt>") + name + "</dt><dd>" + html + "</dd></div>";
-}
-
 std::string StepsText(const std::vector<int64_t> &steps) {
   if (steps.empty()) return "none";
   const std::string count = std::to_string(steps.size());

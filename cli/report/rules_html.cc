@@ -7,15 +7,14 @@
 #include "limits.h"
 #include "numbers.h"
 #include "sampling.h"
+#include "saved.h"
 #include "text.h"
 
 namespace smdebug::cli::report {
 namespace {
 
 std::string StepText(const Finding &finding) {
-  std::string text = std::to_string(finding.step);
-  if (finding.mode == Mode::kGlobal || finding.mode == Mode::kAny) return text;
-  return text + " (" + ModeName(finding.mode) + " " + std::to_string(finding.mode_step) + ")";
+  return cli::StepText(finding.step, finding.mode, finding.mode_step);
 }
 
 std::string NumberHtml(double number) { return std::isnan(number) ? "" : Short(number); }
@@ -58,11 +57,6 @@ std::string Box(const char *kind, const char *sign, const std::string &heading,
          "</span><div><p class=\"culprit\">" + heading + "</p>" +
          (sentence.empty() ? "" : "<p>" + sentence + "</p>") + "<p class=\"counts\">" + counts +
          "</p></div></div>\n";
-}
-
-std::string Fact(const char *name, const std::string &html) {
-  if (html.empty()) return "";
-  return std::string("<div><dt>") + name + "</dt><dd>" + html + "</dd></div>";
 }
 
 std::string CodeHtml(const std::string &text) {
