@@ -1,4 +1,4 @@
-// What is made and destroyed leaves nothing behind, also where something was thrown.
+// Tests that no object leaks memory, even if an exception was thrown.
 #include <unistd.h>
 
 #include "support.h"
