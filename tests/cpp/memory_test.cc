@@ -40,7 +40,7 @@ void ThrowOutOfARule(const Trial &trial) {
   EXPECT_THROW(set.Evaluate(trial, 0, 1), std::runtime_error);
 }
 
-// Under sanitizers, whose own memory grows, the leak checker is the judge.
+// Under sanitizers, whose own memory grows, the leak checker decides.
 TEST(Memory, StaysFlat) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   constexpr int kCycles = 300;
