@@ -12,7 +12,7 @@
 
 namespace smdebug::aws {
 
-// What the program sets itself; all may be empty.
+// Credentials that the program sets; all may be empty.
 struct CredentialsOptions {
   std::string access_key{};
   std::string secret_key{};

@@ -9,7 +9,7 @@
 namespace smdebug::record {
 namespace {
 
-// Whether a hook of this worker gives its files such a name.
+// Returns true if a hook of this worker creates files with such a name.
 bool IsFileOf(const std::string &worker, std::string_view name) {
   if (const auto file = format::ParseStepFileName(name)) {
     return format::WorkerToFile(file->worker) == worker &&

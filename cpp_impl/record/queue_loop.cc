@@ -106,7 +106,7 @@ void QueueCore::CountWritten(const StepFile &file) {
   counts_.bytes_written += static_cast<int64_t>(file.BytesWritten());
 }
 
-// What was written of a dropped step goes with its file.
+// Destroying the file of a dropped step removes the part already written.
 void QueueCore::ClearDropped(Lane &lane) {
   lane.file.reset();
   while (true) {

@@ -1,4 +1,4 @@
-/* A trial is recorded, read and judged through the C interface. */
+/* A trial is recorded, read, and checked by rules through the C interface. */
 #include "expect.h"
 
 static void record(const char *path) {

@@ -1,4 +1,4 @@
-"""Prints what names that only the original's own tests import answer, as JSON.
+"""Prints, as JSON, the results of names that only the original's own tests import.
 
 Runs with the original and with this library: dropin_facts.py FOLDER.
 """
@@ -70,7 +70,7 @@ CONFIGURATION = {
 
 
 def named(params):
-    """Keys of enumerations as their names, objects as text."""
+    """Replaces enumeration keys by their names, and objects by text."""
     if isinstance(params, dict):
         return {getattr(key, "name", key): named(value) for key, value in params.items()}
     return params if isinstance(params, (str, int, list, type(None))) else str(type(params).__name__)

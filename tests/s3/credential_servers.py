@@ -144,7 +144,7 @@ class Container(Loopback):
 
 
 class Machine(Loopback):
-    """IMDS, version 2 only: what is asked without a session token is refused."""
+    """IMDS version 2: refuses requests without a session token."""
 
     def __init__(self, mint: Mint) -> None:
         super().__init__()

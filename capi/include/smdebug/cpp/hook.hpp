@@ -80,7 +80,7 @@ class Hook {
     return smd_hook_wants(Get(), tensor.Get()) != 0;
   }
 
-  // Saves a number, a std::vector, or any View; copied if wanted.  smd_hook_save().
+  // Saves a number, a std::vector, or any View; copied if the tensor is selected.  smd_hook_save().
   void Save(const CString &tensor, const View &view) {
     const smd_tensor_view c_view = view.ToC();
     detail::Check(smd_hook_save(Get(), tensor.Get(), &c_view));
