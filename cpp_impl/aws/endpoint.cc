@@ -1,6 +1,7 @@
 #include "aws/endpoint.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "base/json.h"
@@ -11,6 +12,20 @@ namespace smdebug::aws {
 namespace {
 
 constexpr std::string_view kDefaultRegion = "us-east-1";
+
+struct Partition {
+  std::string_view prefix;  // of its regions
+  std::string_view name;    // in ARNs
+  std::string_view suffix;
+};
+// All partitions but "aws".
+constexpr std::array<Partition, 7> kPartitions = {{{"cn-", "aws-cn", "amazonaws.com.cn"},
+                                                   {"us-gov-", "aws-us-gov", "amazonaws.com"},
+                                                   {"eusc-", "aws-eusc", "amazonaws.eu"},
+                                                   {"us-iso-", "aws-iso", "c2s.ic.gov"},
+                                                   {"us-isob-", "aws-iso-b", "sc2s.sgov.gov"},
+                                                   {"eu-isoe-", "aws-iso-e", "cloud.adc-e.uk"},
+                                                   {"us-isof-", "aws-iso-f", "csp.hci.ic.gov"}}};
 
 bool IsLowerOrDigit(char letter) {
   return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9');
@@ -125,7 +140,10 @@ Status CheckRegion(std::string_view region) {
 }
 
 std::string_view DnsSuffix(std::string_view region) {
-  return region.starts_with("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
+  const auto found = std::ranges::find_if(kPartitions, [&](const Partition &partition) {
+    return region.starts_with(partition.prefix);
+  });
+  return found == kPartitions.end() ? "amazonaws.com" : found->suffix;
 }
 
 std::string ConfiguredRegion(const Variables &variables, const Profiles &profiles) {

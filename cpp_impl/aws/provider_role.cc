@@ -79,6 +79,8 @@ class RoleWalk {
 
   // The profile's own keys take precedence over its role, so a profile may be its own source.
   Result<Credentials> OfSourceProfile(const std::string &profile) {
+    auto by_sso = BySso(context_, profiles_, profile);
+    if (by_sso.IsOk() || by_sso.GetStatus().GetCode() != Code::kNotFound) return by_sso;
     for (const bool in_credentials : {true, false}) {
       const IniSection *section =
           in_credentials ? profiles_.InCredentials(profile) : profiles_.InConfig(profile);
@@ -94,7 +96,7 @@ class RoleWalk {
     if (by_process.IsOk() || by_process.GetStatus().GetCode() != Code::kNotFound) {
       return by_process;
     }
-    SMD_RETURN_IF_ERROR(CheckNeedsNoSso(profiles_, profile));
+    SMD_RETURN_IF_ERROR(CheckNeedsNoSignOn(profiles_, profile));
     return Unusable(StrCat("profile ", profile),
                     "is a source_profile but has no keys, role or credential_process");
   }
