@@ -28,8 +28,10 @@ class OutDir {
   // Whether the folder was replaced by one that another process records into.
   bool IsLost() const { return is_lost_; }
 
-  // Removes what this worker left unfinished when it was killed in an earlier run.  To be
-  // called before a writer's first file; later calls do nothing.
+  // Removes what this worker left unfinished when it was killed in an earlier run.  With the claim,
+  // also removes the unfinished files of other workers, and those for TensorBoard in this folder,
+  // if their writers are proved dead.  To be called before a writer's first file; later calls do
+  // nothing.
   void Sweep() noexcept SMD_EXCLUDES(mutex_);
 
   // Writes a small file, unless IsLost(), and remembers the worker's collections.
