@@ -33,7 +33,7 @@ Result<std::shared_ptr<CredentialsProvider>> MakeDefaultProvider(const Credentia
   }
   if (!options.access_key.empty()) {
     Credentials credentials{options.access_key, options.secret_key, options.session_token};
-    credentials.source = "the settings given";
+    credentials.source = "the given options";
     return MakeStaticProvider(std::move(credentials));
   }
   SMD_ASSIGN_OR_RETURN(const RetryPolicy retry, RetryPolicyFrom(variables));

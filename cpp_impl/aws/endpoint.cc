@@ -73,7 +73,7 @@ Result<Addressing> ParseAddressing(std::string_view text) {
   if (lower == "virtual") return Addressing::kVirtualHost;
   if (lower == "path") return Addressing::kPath;
   return InvalidConfig(
-      StrCat("s3 addressing_style: '", Excerpt(text), "' is none of auto, virtual and path"));
+      StrCat("s3 addressing_style: '", Excerpt(text), "' is unknown; use auto, virtual or path"));
 }
 
 std::string UpperCase(std::string_view text) {
@@ -96,7 +96,7 @@ Result<net::Uri> ServerOf(const S3Settings &settings, std::string_view region) {
   }
   if (uri->has_user_info || !uri->query.empty()) {
     return InvalidConfig(
-        StrCat("S3 endpoint ", uri->HostAndPort(), ": has a user or a query", advice));
+        StrCat("S3 endpoint ", uri->HostAndPort(), ": must not contain a user or a query", advice));
   }
   return uri;
 }
@@ -154,7 +154,7 @@ Result<S3Location> ParseS3Url(std::string_view url) {
   constexpr std::string_view kScheme = "s3://";
   if (!url.starts_with(kScheme)) {
     return InvalidArgument(
-        StrCat("'", Excerpt(url), "' is no S3 location; write s3://bucket/prefix"));
+        StrCat("'", Excerpt(url), "' is not an S3 location; write s3://bucket/prefix"));
   }
   const std::string_view rest = url.substr(kScheme.size());
   const size_t end = IsArn(rest) ? ArnLength(rest) : std::min(rest.find('/'), rest.size());
@@ -180,7 +180,7 @@ Status CheckBucketName(std::string_view bucket) {
     return WrongBucket(bucket, "a name begins and ends with a letter or digit");
   }
   if (bucket.find("..") != std::string_view::npos) {
-    return WrongBucket(bucket, "two dots may not be neighbours");
+    return WrongBucket(bucket, "a name must not contain '..'");
   }
   if (IsIpv4Like(bucket) && std::ranges::count(bucket, '.') == 3) {
     return WrongBucket(bucket, "a name may not look like an IP address");
@@ -195,8 +195,8 @@ Status CheckRegion(std::string_view region) {
                     region.front() != '-' && region.back() != '-';
   if (fits) return Status::Ok();
   return InvalidConfig(StrCat("region '", Excerpt(region),
-                              "' is none: it has lower-case letters, digits and '-', as in "
-                              "us-east-1"));
+                              "' is not valid: a region has lower-case letters, digits and '-', "
+                              "as in us-east-1"));
 }
 
 std::string_view DnsSuffix(std::string_view region) {

@@ -57,7 +57,7 @@ class ContainerProvider final : public CredentialsProvider {
     if (!response.IsOk()) return Unusable(place, response.GetStatus());
     if (response->status != 200) {
       return Unusable(place, StrCat("answered with status ", response->status,
-                                    "; does the task or pod have a role?"));
+                                    "; check that the task or pod has a role"));
     }
     return ParseCredentialsJson(response->body, "Token", place);
   }
@@ -94,7 +94,7 @@ class ContainerProvider final : public CredentialsProvider {
     }
     if (IsHeaderText(token)) return token;
     return Unusable(place, StrCat(file ? *file : "AWS_CONTAINER_AUTHORIZATION_TOKEN",
-                                  ": the token holds a line end or control character"));
+                                  ": the token contains a line end or control character"));
   }
 
   const ProviderContext context_;
@@ -104,7 +104,7 @@ class ContainerProvider final : public CredentialsProvider {
 
 Status CheckContainerUrl(std::string_view url) {
   SMD_ASSIGN_OR_RETURN(const net::Uri uri, net::ParseUri(url));
-  if (uri.has_user_info) return Unsupported("the URL has a user's name in it; take that out");
+  if (uri.has_user_info) return Unsupported("the URL contains a user name; remove it");
   if (uri.IsTls() || IsLoopback(uri.host)) return Status::Ok();
   if (IsTrustedIpv4(uri.host) || IsTrustedIpv6(uri.host)) return Status::Ok();
   return Unsupported(StrCat("http to ", uri.HostAndPort(),

@@ -274,7 +274,7 @@ def test_a_containers_server_must_be_near_or_https(service, home, monkeypatch, u
     "reply, words",
     [
         (Reply(401), "status 401"),
-        (Reply(200, "SENTINEL no JSON"), "is no JSON"),
+        (Reply(200, "SENTINEL no JSON"), "is not valid JSON"),
         (Reply(200, '{"AccessKeyId": "A"}'), "lacks"),
         (
             Reply(
@@ -282,7 +282,7 @@ def test_a_containers_server_must_be_near_or_https(service, home, monkeypatch, u
                 '{"AccessKeyId": "A", "SecretAccessKey": "SENTINEL", '
                 '"Expiration": "2001-01-01T00:00:00Z"}',
             ),
-            "had expired already",
+            "have already expired",
         ),
         (Reply(200, "x" * (2 << 20)), "longer than expected"),
     ],
@@ -384,7 +384,7 @@ def test_a_program_is_run_again_when_its_credentials_expire(service, home):
     "script, words",
     [
         ("echo SENTINEL >&2; exit 3", "3"),
-        ("echo SENTINEL", "no JSON"),
+        ("echo SENTINEL", "not valid JSON"),
         ('echo \'{"Version": 2, "AccessKeyId": "SENTINEL"}\'', "'Version' is not 1"),
         ("kill -9 $$", ""),
     ],
