@@ -30,7 +30,7 @@ Parts Split(std::string_view arn) {
   for (size_t i = 0; i + 1 < parts.size(); ++i) {
     const size_t colon = arn.find(':');
     parts[i] = arn.substr(0, colon);
-    arn = colon == std::string_view::npos ? "" : arn.substr(colon + 1);
+    arn.remove_prefix(colon == std::string_view::npos ? arn.size() : colon + 1);
   }
   parts.back() = arn;
   return parts;

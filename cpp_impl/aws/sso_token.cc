@@ -73,9 +73,12 @@ Result<SsoToken> SsoTokenFile::Read() const {
   const auto text = ReadSmallFile(path_, kFileLimit);
   if (!text.IsOk() && text.GetStatus().GetCode() == Code::kNotFound) return NothingAt(path_);
   if (!text.IsOk()) return Unusable(place_, text.GetStatus());
-  SMD_ASSIGN_OR_RETURN(const JsonDocument document, ParseSecretObject(*text, path_, place_));
+  return ParseSsoToken(*text, StrCat(place_, ": ", path_));
+}
+
+Result<SsoToken> ParseSsoToken(std::string_view text, const std::string &source) {
+  SMD_ASSIGN_OR_RETURN(const JsonDocument document, ParseSecretObject(text, "the file", source));
   const JsonValue root = document.Root();
-  const std::string source = StrCat(place_, ": ", path_);
   SsoToken token;
   SMD_ASSIGN_OR_RETURN(token.access_token, SecretTextAt(root, "accessToken", source));
   SMD_ASSIGN_OR_RETURN(const std::string expiry, SecretTextAt(root, "expiresAt", source));

@@ -26,6 +26,10 @@ struct SsoToken {
   bool CanBeRenewed(double now) const;
 };
 
+// Parses the content of a cache file.  Fails with CREDENTIALS; the message begins with `source` and
+// contains nothing of the content.
+Result<SsoToken> ParseSsoToken(std::string_view text, const std::string &source);
+
 // The file of one session in ~/.aws/sso/cache.  `place` begins every message.
 class SsoTokenFile {
  public:
