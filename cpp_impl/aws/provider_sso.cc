@@ -154,7 +154,7 @@ class TokenFinder {
     auto renewed = RenewSsoToken(context_, profiles_, settings_, token, place_);
     if (!renewed.IsOk()) {
       // On another machine with the same home folder, perhaps.
-      const auto newer = Read(file);
+      auto newer = Read(file);
       if (newer.IsOk() && newer->access_token != token.access_token && SecondsLeft(*newer) > 0) {
         return newer;
       }

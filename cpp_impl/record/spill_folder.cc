@@ -73,7 +73,7 @@ void SpillFolder::RemoveLeftovers(const std::string &folder) noexcept try {
       RemoveIfDead(**store, name, *names);
     }
   }
-} catch (const std::bad_alloc &) {
+} catch (...) {
   return;
 }
 
