@@ -95,6 +95,7 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   Clock &clock_;
   LaneWriter writer_;
   std::unique_ptr<SpillFolder> spill_;  // invariant 6
+  std::atomic<bool> has_swept_spill_{false};
 
   Mutex mutex_;
   CondVar changed_;  // for those who wait until something is written

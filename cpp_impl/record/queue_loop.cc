@@ -10,6 +10,9 @@ namespace smdebug::record {
 
 void QueueCore::Run() {
   options_.out_dir->Sweep();
+  if (options_.policy == QueuePolicy::kSpill && !has_swept_spill_.exchange(true)) {
+    SpillFolder::RemoveLeftovers(options_.spill_folder);
+  }
   while (const std::shared_ptr<Lane> lane = TakeLane()) WorkOn(*lane);
   std::vector<std::unique_ptr<StepFile>> unfinished;
   {

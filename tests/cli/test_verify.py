@@ -46,7 +46,7 @@ def test_a_tensor_of_which_every_step_is_damaged(damaged):
         path.write_bytes(path.read_bytes()[:50])
     done = damaged.run("show run fc1.weight")
     assert done.returncode == 4 and "smdebug verify run" in done.stderr
-    assert "no step" not in done.stderr
+    assert "no saved step" not in done.stderr
     assert damaged.run("show run fc1.weight --json").returncode == 4
 
 

@@ -229,7 +229,7 @@ def test_given_credentials_that_have_expired(service):
     service.expired.add(ACCESS)
     failure = refused(open_trial, service)
     assert failure.code == "CREDENTIALS_EXPIRED"
-    assert "the settings given" in str(failure)
+    assert "the given options" in str(failure)
     assert refused(hook_to, service).code == "CREDENTIALS_EXPIRED"
     assert examine(service)["list"].code == "CREDENTIALS_EXPIRED"
     # There are no other credentials, so no request is repeated.

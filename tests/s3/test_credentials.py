@@ -11,10 +11,13 @@ from credential_servers import (
     Container,
     Machine,
     Mint,
+    Portal,
     Reply,
+    START_URL,
     Sts,
     write_profiles,
     write_program,
+    write_sso_token,
 )
 from fault_server import URL, FaultServer, late, running, value_of
 
@@ -98,6 +101,7 @@ PLACES = [
     "ENVIRONMENT",
     "ROLE",
     "WEBIDENTITY",
+    "SSO",
     "CREDENTIALSFILE",
     "PROCESS",
     "CONFIGFILE",
@@ -116,6 +120,7 @@ def test_the_order_of_sources(service, home, monkeypatch, first):
         Container(Mint(service, "CONTAINER")) as container,
         Machine(Mint(service, "MACHINE")) as machine,
         Sts(Mint(service, "STS"), {"CALLER": SECRET_OF.format("CALLER")}) as sts,
+        Portal(Mint(service, "SSO")) as portal,
     ):
         monkeypatch.setenv("AWS_ENDPOINT_URL_STS", sts.address)
         monkeypatch.delenv("AWS_EC2_METADATA_DISABLED")
@@ -129,6 +134,11 @@ def test_the_order_of_sources(service, home, monkeypatch, first):
             config += f"credential_process = {program}\n"
         if "CREDENTIALSFILE" in there:
             credentials += ini_keys(service, "CREDENTIALSFILE")
+        if "SSO" in there:
+            monkeypatch.setenv("AWS_ENDPOINT_URL_SSO", portal.address)
+            write_sso_token(home, START_URL, portal.cached_token(3600))
+            config += f"sso_start_url = {START_URL}\nsso_region = eu-west-1\n"
+            config += "sso_account_id = 123456789012\nsso_role_name = r\n"
         if "WEBIDENTITY" in there:
             (home / "token").write_text("a web token")
             monkeypatch.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", str(home / "token"))
@@ -190,9 +200,9 @@ def test_without_credentials_all_sources_are_named(service, home):
     [
         ({"AWS_ACCESS_KEY_ID": "A"}, "", "CREDENTIALS", "AWS_SECRET_ACCESS_KEY is not; set both"),
         ({"AWS_PROFILE": "wrok"}, "[profile work]\nx = y\n", "CREDENTIALS", "work"),
-        ({}, "[default]\nsso_session = corp\n", "CREDENTIALS", "export-credentials"),
-        ({}, "[default]\nsso_start_url = https://x\n", "CREDENTIALS", "not supported"),
-        ({}, "[default]\nlogin_session = arn\n", "CREDENTIALS", "not supported"),
+        ({}, "[default]\nsso_session = corp\n", "CREDENTIALS", "aws configure sso"),
+        ({}, "[default]\nsso_start_url = https://x\n", "CREDENTIALS", "aws configure sso"),
+        ({}, "[default]\nlogin_session = arn\n", "CREDENTIALS", "export-credentials"),
         ({}, "[default]\naws_access_key_id = A\n", "CREDENTIALS", "secret_access_key is missing"),
         ({}, f"[default]\nrole_arn = {ROLE}\n", "CREDENTIALS", "neither source_profile nor"),
         (
@@ -263,7 +273,7 @@ def test_a_containers_server_must_be_near_or_https(service, home, monkeypatch, u
     "reply, words",
     [
         (Reply(401), "status 401"),
-        (Reply(200, "SENTINEL no JSON"), "is no JSON"),
+        (Reply(200, "SENTINEL no JSON"), "is not valid JSON"),
         (Reply(200, '{"AccessKeyId": "A"}'), "lacks"),
         (
             Reply(
@@ -271,7 +281,7 @@ def test_a_containers_server_must_be_near_or_https(service, home, monkeypatch, u
                 '{"AccessKeyId": "A", "SecretAccessKey": "SENTINEL", '
                 '"Expiration": "2001-01-01T00:00:00Z"}',
             ),
-            "had expired already",
+            "have already expired",
         ),
         (Reply(200, "x" * (2 << 20)), "longer than expected"),
     ],
@@ -373,7 +383,7 @@ def test_a_program_is_run_again_when_its_credentials_expire(service, home):
     "script, words",
     [
         ("echo SENTINEL >&2; exit 3", "3"),
-        ("echo SENTINEL", "no JSON"),
+        ("echo SENTINEL", "not valid JSON"),
         ('echo \'{"Version": 2, "AccessKeyId": "SENTINEL"}\'', "'Version' is not 1"),
         ("kill -9 $$", ""),
     ],
