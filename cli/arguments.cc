@@ -14,7 +14,7 @@ constexpr size_t kHelpWidth = 80;
 constexpr size_t kHelpColumn = 26;
 
 constexpr const char *kEnd =
-    "\nExit codes: 0 no findings, 10 findings, 2 usage, 3 not there, 4 damaged data,\n"
+    "\nExit codes: 0 no findings, 10 findings, 2 usage, 3 not found, 4 damaged data,\n"
     "5 files, 6 network, 7 credentials, 8 not supported, 1 other failures.\n";
 
 // Returns `left`, and next to it the lines of `help`.
@@ -38,12 +38,12 @@ std::string HelpLine(const std::string &left, const std::string &help) {
 std::string ProgramHelp(const std::vector<std::unique_ptr<Command>> &commands) {
   std::string out =
       "smdebug " + Version() +
-      ": reads what training jobs have recorded, and evaluates rules\n\n"
+      ": read and check what training jobs have recorded\n\n"
       "usage: smdebug COMMAND ...\n\n"
       "A trial is the folder, or s3://bucket/prefix, that a job recorded into.\n\ncommands:\n";
   for (const auto &command : commands) out += HelpLine(command->Name(), command->Summary());
-  out += "\noptions:\n" + HelpLine("-h, --help", "this, or with a command: all it takes") +
-         HelpLine("--version", "the version");
+  out += "\noptions:\n" + HelpLine("-h, --help", "print this help, or with a command its options") +
+         HelpLine("--version", "print the version");
   out += "\nExamples:\n";
   for (const auto &command : commands) {
     const std::string examples = command->Examples();
@@ -139,7 +139,7 @@ std::string Arguments::Help(const Command &command) const {
   for (const Line &line : positionals_) out += HelpLine(line.left, line.help);
   out += "\noptions:\n";
   for (const Line &line : options_) out += HelpLine(line.left, line.help);
-  out += HelpLine("-h, --help", "this");
+  out += HelpLine("-h, --help", "print this help");
   const std::string details = command.Details();
   if (!details.empty()) {
     out += "\n";

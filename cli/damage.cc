@@ -23,7 +23,7 @@ bool Damage::IsOfTrial(const Error &error) {
          kind != ExitCode::kInternal;
 }
 
-void Damage::Note(const std::string &trial, const std::string &sentence, bool is_said) {
+void Damage::Note(const std::string &trial, const std::string &sentence, bool is_reported) {
   size_t before = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -31,7 +31,7 @@ void Damage::Note(const std::string &trial, const std::string &sentence, bool is
     if (sentences_.size() < kMostKept) sentences_.push_back(sentence);
     before = count_++;
   }
-  if (before < kMostTold && !is_said) Complain("warning: " + Printable(sentence));
+  if (before < kMostTold && !is_reported) Complain("warning: " + Printable(sentence));
 }
 
 std::vector<std::string> Damage::Sentences() const {

@@ -20,8 +20,8 @@ class Damage {
   // Returns true if the error is about a trial's contents, not about access to it.
   static bool IsOfTrial(const Error &error);
 
-  // Counts the damage.  Reports the first few on stderr, unless `is_said`.
-  void Note(const std::string &trial, const std::string &sentence, bool is_said = false);
+  // Counts the damage.  Reports the first few on stderr, unless `is_reported`.
+  void Note(const std::string &trial, const std::string &sentence, bool is_reported = false);
   // Returns the first few sentences.
   std::vector<std::string> Sentences() const;
 

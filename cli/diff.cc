@@ -15,8 +15,6 @@
 namespace smdebug::cli {
 namespace {
 
-constexpr size_t kReadAtOnce = 32;  // steps, if each needs a request
-
 // A place where a tensor differs.
 struct Place {
   int64_t step = -1;
@@ -76,13 +74,8 @@ class TensorComparison {
     compared_.only_in_a = in_a.size() - steps.size();
     compared_.only_in_b = in_b.size() - steps.size();
     for (size_t i = 0; i < steps.size(); ++i) {
-      if (i % kReadAtOnce == 0) {
-        const auto first = steps.begin() + static_cast<ptrdiff_t>(i);
-        const size_t count = std::min(kReadAtOnce, steps.size() - i);
-        const std::vector<int64_t> next(first, first + static_cast<ptrdiff_t>(count));
-        Fetch(trial_a_, compared_.tensor, next, mode_);
-        Fetch(trial_b_, compared_.tensor, next, mode_);
-      }
+      FetchAhead(trial_a_, compared_.tensor, steps, i, mode_);
+      FetchAhead(trial_b_, compared_.tensor, steps, i, mode_);
       if (!IsSameAt(steps[i])) ++compared_.different;
     }
     return std::move(compared_);
@@ -113,7 +106,7 @@ class TensorComparison {
     if (!is_whole) return true;
     Place place{step, worker, "value", {}, {}};
     if (a.Kinds() != b.Kinds()) {
-      place.what = "what was saved";
+      place.what = "saved forms";
       place.difference.otherwise = Join(a.Kinds(), " ") + " against " + Join(b.Kinds(), " ");
       return Note(place);
     }
@@ -180,11 +173,11 @@ std::string Describe(const Place &place) {
 class Diff final : public Command {
  public:
   const char *Name() const override { return "diff"; }
-  const char *Summary() const override { return "where two trials differ, and where first"; }
+  const char *Summary() const override { return "show where two trials differ, and where first"; }
   const char *Details() const override {
-    return "Compares the tensors that both have at the steps that both have, bit by bit unless "
-           "--atol or --rtol is given; then numbers a and b are equal if |a - b| <= ATOL + RTOL * "
-           "|b|, or if neither is a number.";
+    return "Compares tensors and steps that both trials have. The comparison is bit by bit, unless "
+           "--atol or --rtol is given: then numbers a and b are equal if |a - b| <= ATOL + RTOL * "
+           "|b|, or if both are NaN.";
   }
   const char *Examples() const override {
     return "smdebug diff run other_run\n"
@@ -194,19 +187,18 @@ class Diff final : public Command {
 
   void Declare(Arguments &arguments) override {
     arguments.Positional("A", "a trial", &path_a_);
-    arguments.Positional("B", "the trial that it is compared with", &path_b_);
-    arguments.Number("--atol", "ATOL", "how far numbers may lie apart", &atol_);
-    arguments.Number("--rtol", "RTOL", "how far, as a part of the number in B", &rtol_);
+    arguments.Positional("B", "the trial to compare it with", &path_b_);
+    arguments.Number("--atol", "ATOL", "allow this absolute difference", &atol_);
+    arguments.Number("--rtol", "RTOL", "allow this difference relative to the number in B", &rtol_);
     arguments.Texts("--regex", "REGEX",
-                    "only tensors in whose names it is found; may be given "
-                    "several times",
-                    &regexes_);
-    arguments.Choice("--mode",
-                     "compare this mode's steps by its own numbers; else all, by their "
-                     "global numbers",
-                     ModeChoices(), &mode_name_);
-    arguments.Flag("--all", "also list tensors without a difference", &all_);
-    arguments.Flag("--json", "an object a tensor, and one that sums up, for programs", &as_json_);
+                    "select tensors whose names match; may be given several times", &regexes_);
+    arguments.Choice(
+        "--mode",
+        "compare the steps of this mode, by its own numbers (default: the steps of all "
+        "modes, by their global numbers)",
+        ModeChoices(), &mode_name_);
+    arguments.Flag("--all", "also list tensors that do not differ", &all_);
+    arguments.Flag("--json", "print one object per tensor and a summary, for programs", &as_json_);
     options_.DeclareOptions(arguments);
   }
 
@@ -252,18 +244,16 @@ class Diff final : public Command {
     return first;
   }
 
-  std::string StepText(const Trial &trial, int64_t step) const {
+  std::string PlaceText(const Trial &trial, int64_t step) const {
     const Mode mode = ModeOf(mode_name_);
     if (mode != Mode::kGlobal) return ModeName(mode) + (" step " + std::to_string(step));
     const auto [number, of] = trial.ModeStep(step);
-    std::string text = "step " + std::to_string(step);
-    if (of == Mode::kGlobal || of == Mode::kAny) return text;
-    return text + " (" + ModeName(of) + " " + std::to_string(number) + ")";
+    return "step " + StepText(step, of, number);
   }
 
   void PrintText(const Trial &a, const Trial &b) const {
     if (const Compared *const first = First()) {
-      Print(Styled("first difference", Style::kBad) + ": " + StepText(a, first->first->step) +
+      Print(Styled("first difference", Style::kBad) + ": " + PlaceText(a, first->first->step) +
             ", '" + Printable(first->tensor) + "'" +
             (first->first->worker.empty() ? "" : " of " + Printable(first->first->worker)) + ", " +
             Printable(Describe(*first->first)) + "\n\n");

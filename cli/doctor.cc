@@ -59,14 +59,14 @@ class Doctor final : public Command {
  public:
   const char *Name() const override { return "doctor"; }
   const char *Summary() const override {
-    return "tries whether trials can be written to a place and read from it";
+    return "check whether trials can be recorded to a place and read from it";
   }
   const char *Details() const override {
-    return "Without PATH: what is known of the library and the machine. With it: also tries each "
-           "thing that recording and reading need, up to the first that fails; writes, reads and "
-           "removes one small file. The exit code is then that of the failure. With --config: also "
-           "lists the unknown keys and bad values of a hook's configuration file, which a job "
-           "ignores with a warning.";
+    return "Reports facts about the library and the machine. With PATH, also runs the checks that "
+           "recording and reading depend on, and stops at the first failure, whose exit code it "
+           "returns; the checks write, read and remove one small file. With --config, also lists "
+           "the unknown keys and bad values of a hook's configuration file, which a job ignores "
+           "with a warning.";
   }
   const char *Examples() const override {
     return "smdebug doctor\n"
@@ -77,8 +77,8 @@ class Doctor final : public Command {
 
   void Declare(Arguments &arguments) override {
     arguments.OptionalPositional("PATH", "a folder, or s3://bucket/prefix", &path_);
-    arguments.Text("--config", "FILE", "also check a hook's configuration", &config_);
-    arguments.Flag("--json", "one object, for programs", &as_json_);
+    arguments.Text("--config", "FILE", "also check this configuration file of a hook", &config_);
+    arguments.Flag("--json", "print one object, for programs", &as_json_);
     options_.DeclareOptions(arguments);
   }
 

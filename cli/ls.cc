@@ -27,7 +27,7 @@ struct Listed {
 class Ls final : public Command {
  public:
   const char *Name() const override { return "ls"; }
-  const char *Summary() const override { return "what a trial holds"; }
+  const char *Summary() const override { return "list a trial's steps, workers and tensors"; }
   const char *Details() const override {
     return "Shapes, types and reductions are those of a tensor's last step.";
   }
@@ -40,14 +40,12 @@ class Ls final : public Command {
 
   void Declare(Arguments &arguments) override {
     trial_.DeclareTrial(arguments);
-    arguments.Text("--collection", "NAME", "only the tensors of this collection", &collection_);
+    arguments.Text("--collection", "NAME", "list only the tensors of this collection",
+                   &collection_);
     arguments.Texts("--regex", "REGEX",
-                    "only tensors in whose names it is found; may be given "
-                    "several times",
-                    &regexes_);
-    arguments.Flag("--names", "only the names of tensors, one a line: reads no values",
-                   &only_names_);
-    arguments.Flag("--json", "one object, for programs", &as_json_);
+                    "select tensors whose names match; may be given several times", &regexes_);
+    arguments.Flag("--names", "print only the names, one per line; read no values", &only_names_);
+    arguments.Flag("--json", "print one object, for programs", &as_json_);
     trial_.DeclareOptions(arguments);
   }
 
@@ -78,7 +76,7 @@ class Ls final : public Command {
     if (collection_.empty()) return trial.TensorNames(wanted);
     const std::vector<std::string> known = trial.Collections();
     if (std::find(known.begin(), known.end(), collection_) == known.end()) {
-      throw UsageError("there is no collection '" + Printable(collection_) + "'; there are " +
+      throw UsageError("no collection is named '" + Printable(collection_) + "'; the trial has " +
                        Printable(Join(known, ", ")));
     }
     const Collection collection = trial.Collection(collection_);

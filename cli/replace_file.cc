@@ -17,10 +17,10 @@ namespace {
   const smd_code code = error == ENOSPC || error == EDQUOT  ? SMD_NO_SPACE
                         : error == EACCES || error == EROFS ? SMD_PERMISSION
                                                             : SMD_IO;
-  throw Error(code, path + ": the page cannot be written: " + std::strerror(error));
+  throw Error(code, path + ": cannot write the page: " + std::strerror(error));
 }
 
-// 0, or the error number.
+// Returns 0, or the error number.
 int WriteAndClose(int file, const std::string &content) {
   size_t written = 0;
   int error = 0;
@@ -38,11 +38,11 @@ int WriteAndClose(int file, const std::string &content) {
 
 bool IsDeviceOrPipe(const std::string &path) {
   struct stat facts {};
-  // Followed: /dev/stdout is a link.
+  // stat() follows links, such as /dev/stdout.
   return stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode);
 }
 
-// Returns the mode of the file that is replaced, or else what open(2) gives a new file.
+// Returns the mode of the replaced file, or the mode that open(2) gives a new file.
 mode_t ModeFor(const std::string &path) {
   struct stat facts {};
   if (lstat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode)) return facts.st_mode & 0777;

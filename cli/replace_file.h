@@ -1,4 +1,4 @@
-// Files that are there as a whole or not at all.
+// Writes files atomically.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 namespace smdebug::cli {
 
 // Writes `content` to a new file next to `path` and gives it that name.  A file of that name is
-// replaced, and so is a symbolic link: nothing is written through it to another place.  A device
-// or pipe, as /dev/stdout, is written to.  Fails with NO_SPACE, PERMISSION or IO; then
-// what was at `path` is still there.
+// replaced, and so is a symbolic link: nothing is written through it.  If `path` is a device or a
+// pipe, such as /dev/stdout, writes to it.  Fails with NO_SPACE, PERMISSION or IO; then `path` is
+// unchanged.
 void ReplaceFile(const std::string &path, const std::string &content);
 
 }  // namespace smdebug::cli

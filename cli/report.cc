@@ -15,12 +15,12 @@ class Report final : public Command {
  public:
   const char *Name() const override { return "report"; }
   const char *Summary() const override {
-    return "writes a page about a trial: rules, curves, layers";
+    return "write a page about a trial: findings, curves, layers";
   }
   const char *Details() const override {
-    return "The page is one HTML file that needs no other and no network. What a large trial holds "
-           "is sampled, and the page says so: it stays below 3 MB. Exit codes are as those of "
-           "smdebug rules.";
+    return "The page is one HTML file, which needs no other file and no network. It stays below "
+           "3 MB: large trials are sampled, which the page states. Exit codes are those of smdebug "
+           "rules.";
   }
   const char *Examples() const override {
     return "smdebug report run\n"
@@ -31,14 +31,18 @@ class Report final : public Command {
 
   void Declare(Arguments &arguments) override {
     trial_.DeclareTrial(arguments);
-    arguments.Text("-o,--output", "FILE", "where the page is written; -: to stdout (report.html)",
-                   &output_);
-    arguments.Texts("-r,--rule", "NAME[,PARAMETER=VALUE...]",
-                    "evaluate this rule; may be given several times; else by all of them", &rules_);
-    arguments.Choice("--profile",
-                     "what parameters are that are not given: as the training service "
-                     "documents them, or as they leave healthy runs alone (aws)",
-                     {"aws", "calibrated"}, &profile_);
+    arguments.Text("-o,--output", "FILE",
+                   "write the page to this file; - for stdout (default: report.html)", &output_);
+    arguments.Texts(
+        "-r,--rule", "NAME[,PARAMETER=VALUE...]",
+        "evaluate this rule; may be given several times (default: all rules that need no "
+        "parameter)",
+        &rules_);
+    arguments.Choice(
+        "--profile",
+        "select the defaults of parameters: those that the training service documents, or "
+        "calibrated ones, which rarely report anything on a healthy run (default: aws)",
+        {"aws", "calibrated"}, &profile_);
     trial_.DeclareOptions(arguments);
   }
 

@@ -7,10 +7,12 @@
 namespace smdebug::cli {
 namespace {
 
-// Converts the parameters "k=v,k=v" to a JSON object.  A piece without "=" continues the previous
-// value, so that a value can be a list of names.
-std::string ParametersToJson(const std::string &rule, const std::string &text) {
-  std::vector<std::pair<std::string, std::string>> parameters;
+using Parameters = std::vector<std::pair<std::string, std::string>>;
+
+// Parses "k=v,k=v".  A piece without "=" continues the previous value, so that a value can be a
+// list of names.
+Parameters ParseParameters(const std::string &rule, const std::string &text) {
+  Parameters parameters;
   for (const std::string &piece : Split(text, ',')) {
     const size_t equals = piece.find('=');
     if (equals != std::string::npos && equals > 0) {
@@ -22,6 +24,10 @@ std::string ParametersToJson(const std::string &rule, const std::string &text) {
                        Printable(piece) + "'");
     }
   }
+  return parameters;
+}
+
+std::string ToJson(const Parameters &parameters) {
   JsonWriter json;
   json.BeginObject();
   for (const auto &[name, value] : parameters) json.Key(name).Text(value);
@@ -32,11 +38,17 @@ std::string ParametersToJson(const std::string &rule, const std::string &text) {
 
 RuleRequest ParseRule(const std::string &text) {
   const size_t comma = text.find(',');
-  RuleRequest request{text.substr(0, comma), "{}"};
+  RuleRequest request{text.substr(0, comma), "{}", {}};
   if (request.name.empty()) throw UsageError("--rule needs a rule's name");
   if (comma == std::string::npos) return request;
   const std::string rest = text.substr(comma + 1);
-  request.parameters = rest.starts_with("{") ? rest : ParametersToJson(request.name, rest);
+  if (rest.starts_with("{")) {
+    request.parameters = rest;
+    request.given = {{"JSON", rest}};
+  } else {
+    request.given = ParseParameters(request.name, rest);
+    request.parameters = ToJson(request.given);
+  }
   return request;
 }
 

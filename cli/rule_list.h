@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "smdebug.hpp"
@@ -16,6 +17,8 @@ inline int64_t EndAfter(int64_t step) { return step == INT64_MAX ? -1 : step + 1
 struct RuleRequest {
   std::string name;
   std::string parameters;  // a JSON object
+  // The same for people: names and values, or "JSON" and the object that the user gave.
+  std::vector<std::pair<std::string, std::string>> given;
 };
 // Fails: UsageError.
 RuleRequest ParseRule(const std::string &text);

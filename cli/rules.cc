@@ -8,6 +8,7 @@
 #include "json_writer.h"
 #include "progress.h"
 #include "rule_list.h"
+#include "saved.h"
 #include "table.h"
 #include "text.h"
 #include "trial_arguments.h"
@@ -15,7 +16,7 @@
 namespace smdebug::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kBetweenLooks{500};
+constexpr std::chrono::milliseconds kBetweenPolls{500};
 constexpr size_t kWidthInPipes = 80;
 constexpr size_t kIndent = 8;     // for the description of a parameter
 constexpr size_t kMostShown = 5;  // the most findings of a rule that the text output shows
@@ -84,12 +85,6 @@ std::string ToJson(const std::vector<RuleInfo> &rules) {
   return json.EndArray().Take();
 }
 
-std::string PlaceText(const Finding &finding) {
-  std::string text = "step " + std::to_string(finding.step);
-  if (finding.mode == Mode::kGlobal || finding.mode == Mode::kAny) return text;
-  return text + " (" + ModeName(finding.mode) + " " + std::to_string(finding.mode_step) + ")";
-}
-
 // Returns, for example, " = 1e-7 (calibrated: 1e-10)", or "" if there is no default.
 std::string DefaultsOf(const RuleParameter &parameter) {
   std::string text = parameter.aws.empty() ? "" : " = " + parameter.aws;
@@ -107,11 +102,11 @@ void PrintIndented(const std::string &text, size_t indent, size_t width) {
 class Rules final : public Command {
  public:
   const char *Name() const override { return "rules"; }
-  const char *Summary() const override { return "evaluates the built-in rules over a trial"; }
+  const char *Summary() const override { return "check a trial with the built-in rules"; }
   const char *Details() const override {
-    return "Without --rule, evaluates all rules that need no parameter. A value of a parameter may "
-           "hold commas: a piece without '=' belongs to the value before it. A rule without "
-           "matching tensors, or without enough steps, reports so; that is no finding. Steps that "
+    return "Without --rule, evaluates all rules that need no parameter. A parameter's value may "
+           "contain commas: text after a comma without '=' belongs to the value before it. A rule "
+           "without matching tensors or enough steps reports that; it is not a finding. Steps that "
            "cannot be read are skipped and listed.";
   }
   const char *Examples() const override {
@@ -128,17 +123,18 @@ class Rules final : public Command {
                     "evaluate this rule; may be given several times", &rules_);
     arguments.Choice(
         "--profile",
-        "the defaults of parameters: those that the training service documents, or ours, "
-        "which rarely report anything on a healthy run (aws)",
+        "select the defaults of parameters: those that the training service documents, or "
+        "calibrated ones, which rarely report anything on a healthy run (default: aws)",
         {"aws", "calibrated"}, &profile_);
     arguments.Flag("-f,--follow", "continue until the job ends, and print each finding as it comes",
                    &follows_);
-    arguments.Flag("--all", "every finding, not only the first of each rule", &all_);
+    arguments.Flag("--all", "print every finding, not only the first five of each rule", &all_);
     arguments.Flag("--list", "list the rules and their parameters", &lists_);
-    arguments.Flag("--json",
-                   "for programs: one object for each finding, one for each rule without, and a "
-                   "summary",
-                   &as_json_);
+    arguments.Flag(
+        "--json",
+        "print one object per line, for programs: each finding, each rule without findings, "
+        "and a summary",
+        &as_json_);
     options_.DeclareOptions(arguments);
   }
 
@@ -204,8 +200,8 @@ class Rules final : public Command {
   void AwaitNews(const Trial &trial) const {
     try {
       const int64_t next = EndAfter(trial.LastCompleteStep());
-      if (next < 0) return std::this_thread::sleep_for(kBetweenLooks);
-      trial.WaitForStep(next, Mode::kGlobal, kBetweenLooks);
+      if (next < 0) return std::this_thread::sleep_for(kBetweenPolls);
+      trial.WaitForStep(next, Mode::kGlobal, kBetweenPolls);
     } catch (const Error &error) {
       // The trial has logged it.
       if (Damage::Is(error)) return options_.TheDamage().Note(trial.Path(), error.what(), true);
@@ -222,8 +218,9 @@ class Rules final : public Command {
     if (as_json_) return Print(ToJson(finding) + "\n");
     if (count > kMostShown && !follows_ && !all_) return;
     Print(Styled("finding", Style::kBad) + "  " + Styled(finding.rule, Style::kHeading) + "  " +
-          PlaceText(finding) + (finding.worker.empty() ? "" : "  " + Printable(finding.worker)) +
-          "  " + Printable(finding.message) + "\n");
+          "step " + StepText(finding.step, finding.mode, finding.mode_step) +
+          (finding.worker.empty() ? "" : "  " + Printable(finding.worker)) + "  " +
+          Printable(finding.message) + "\n");
   }
 
   ExitCode Conclude(const std::vector<RuleResult> &results) const {

@@ -1,5 +1,7 @@
 #include "saved.h"
 
+#include <algorithm>
+
 #include "trial_arguments.h"
 
 namespace smdebug::cli {
@@ -42,6 +44,21 @@ Saved SavedAt(const Tensor &tensor, int64_t step, Mode mode, const std::string &
   }
   saved.reductions = tensor.Reductions(step, mode, worker);
   return saved;
+}
+
+std::string StepText(int64_t step, Mode mode, int64_t mode_step) {
+  std::string text = std::to_string(step);
+  if (mode == Mode::kGlobal || mode == Mode::kAny) return text;
+  return text + " (" + ModeName(mode) + " " + std::to_string(mode_step) + ")";
+}
+
+void FetchAhead(const Trial &trial, const std::string &tensor, const std::vector<int64_t> &steps,
+                size_t next, Mode mode) {
+  constexpr size_t kReadAtOnce = 32;
+  if (next % kReadAtOnce != 0) return;
+  const auto first = steps.begin() + static_cast<ptrdiff_t>(next);
+  const size_t count = std::min(kReadAtOnce, steps.size() - next);
+  Fetch(trial, tensor, {first, first + static_cast<ptrdiff_t>(count)}, mode);
 }
 
 void Fetch(const Trial &trial, const std::string &tensor, const std::vector<int64_t> &steps,

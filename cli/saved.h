@@ -25,6 +25,14 @@ struct Saved {
 Saved SavedAt(const Tensor &tensor, int64_t step, Mode mode = Mode::kGlobal,
               const std::string &worker = "");
 
+// Returns "7 (TRAIN 3)", or "7" if the step has no mode.
+std::string StepText(int64_t step, Mode mode, int64_t mode_step);
+
+// For a loop over `steps`, before it reads steps[next]: prefetches the next 32 steps if `next` is a
+// multiple of 32.
+void FetchAhead(const Trial &trial, const std::string &tensor, const std::vector<int64_t> &steps,
+                size_t next, Mode mode = Mode::kGlobal);
+
 // Prefetches the values of several steps concurrently if each needs a request; SavedAt() then finds
 // them in memory.  Ignores failures: SavedAt() reports them.
 void Fetch(const Trial &trial, const std::string &tensor, const std::vector<int64_t> &steps,

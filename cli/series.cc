@@ -14,7 +14,6 @@ namespace smdebug::cli {
 namespace {
 
 constexpr size_t kWidestPicture = 60;
-constexpr size_t kReadAtOnce = 32;  // steps, if each needs a request
 
 Series::Odd CountOdd(const Value &value) {
   Series::Odd odd;
@@ -124,13 +123,7 @@ std::vector<Series::Point> Series::ReadAll(const TrialArguments &arguments) cons
   Progress progress("Reading", steps_.size());
   std::vector<Point> points;
   for (size_t i = 0; i < steps_.size(); ++i) {
-    if (i % kReadAtOnce == 0) {
-      const size_t end = std::min(i + kReadAtOnce, steps_.size());
-      Fetch(trial_, tensor_.Name(),
-            {steps_.begin() + static_cast<ptrdiff_t>(i),
-             steps_.begin() + static_cast<ptrdiff_t>(end)},
-            mode_);
-    }
+    FetchAhead(trial_, tensor_.Name(), steps_, i, mode_);
     try {
       arguments.Try(trial_, [&] {
         points.push_back(Read(steps_[i]));
@@ -154,9 +147,7 @@ std::string Series::PlaceText(const Point &point) const {
   if (mode_ != Mode::kGlobal) {
     return std::string(ModeName(mode_)) + " step " + std::to_string(point.step);
   }
-  std::string text = "step " + std::to_string(point.step);
-  if (point.mode == Mode::kGlobal || point.mode == Mode::kAny) return text;
-  return text + " (" + ModeName(point.mode) + " " + std::to_string(point.mode_step) + ")";
+  return "step " + StepText(point.step, point.mode, point.mode_step);
 }
 
 std::vector<Table::Column> Series::Headings() const {

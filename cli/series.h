@@ -40,7 +40,7 @@ class Series {
 
   // Fails as smdebug::Tensor::Value(), except for values that were not saved.
   Point Read(int64_t step) const;
-  // All steps but those without this worker, and those that are damaged; with progress.
+  // Reads all steps, and shows the progress.  Skips steps without this worker and damaged steps.
   std::vector<Point> ReadAll(const TrialArguments &arguments) const;
 
   // Returns the names of the numbers of each point.

@@ -16,10 +16,13 @@ constexpr int64_t kLastSteps = 20;
 class Show final : public Command {
  public:
   const char *Name() const override { return "show"; }
-  const char *Summary() const override { return "a tensor over the steps, or its values at one"; }
+  const char *Summary() const override {
+    return "show a tensor over the steps, or its values at one step";
+  }
   const char *Details() const override {
-    return "Without --reduction: the value of tensors with one element; else min, mean, max, std "
-           "and abs_mean, or the reductions that were saved where values were not.";
+    return "Without --reduction, shows the value of a tensor with one element, and min, mean, max, "
+           "std "
+           "and abs_mean of any other. If no values were saved, shows the saved reductions.";
   }
   const char *Examples() const override {
     return "smdebug show run loss\n"
@@ -30,21 +33,26 @@ class Show final : public Command {
 
   void Declare(Arguments &arguments) override {
     trial_.DeclareTrial(arguments);
-    arguments.Positional("TENSOR", "its name, as smdebug ls has it", &name_);
-    arguments.Whole("--step", "N", "its values at this step", &step_);
-    arguments.Choice("--mode",
-                     "the steps of this mode, by its own numbers; else of all, by their "
-                     "global numbers",
-                     ModeChoices(), &mode_name_);
-    arguments.Text("--worker", "NAME", "as this worker saved it; else the first that did",
+    arguments.Positional("TENSOR", "the name of a tensor, as smdebug ls prints it", &name_);
+    arguments.Whole("--step", "N", "show the values at this step", &step_);
+    arguments.Choice(
+        "--mode",
+        "use the steps of this mode, by its own numbers (default: the steps of all modes, "
+        "by their global numbers)",
+        ModeChoices(), &mode_name_);
+    arguments.Text("--worker", "NAME",
+                   "show what this worker saved (default: the first worker that saved the tensor)",
                    &worker_);
-    arguments.Texts("--reduction", "NAMES",
-                    "min, max, median, mean, std, variance, sum, prod, l1, "
-                    "l2, of absolute values as abs_mean; several with commas between",
-                    &reductions_);
-    arguments.Whole("--last", "N", "rows for so many steps; 0: for all (20)", &last_);
-    arguments.Flag("--all", "with --step: all elements of a long tensor", &all_);
-    arguments.Flag("--json", "an object a step, for programs; with --step: with all values",
+    arguments.Texts(
+        "--reduction", "NAMES",
+        "show these statistics, separated by commas: min, max, median, mean, std, variance, "
+        "sum, prod, l1, l2; abs_ before a name takes absolute values",
+        &reductions_);
+    arguments.Whole("--last", "N", "limit the rows to the last N steps; 0 shows all (default: 20)",
+                    &last_);
+    arguments.Flag("--all", "with --step: show all elements of a long tensor", &all_);
+    arguments.Flag("--json",
+                   "print one object per step, for programs; with --step: with all values",
                    &as_json_);
     trial_.DeclareOptions(arguments);
   }
@@ -71,8 +79,8 @@ class Show final : public Command {
       for (const std::string &name : Split(list, ',')) {
         const std::string plain = ReductionOf(name).name;
         if (std::find(kKnown.begin(), kKnown.end(), plain) == kKnown.end()) {
-          throw UsageError("there is no reduction '" + Printable(name) + "'; there are " +
-                           Join(kKnown, ", ") + ", each also with abs_ before it");
+          throw UsageError("unknown reduction '" + Printable(name) + "'; use " +
+                           Join(kKnown, ", ") + ", or one of these with abs_ before it");
         }
         names.push_back(name);
       }
@@ -109,7 +117,7 @@ class Show final : public Command {
     if (points.empty()) {
       // The damage that was found is reported in the end.
       if (!trial_.TheDamage().Sentences().empty()) return;
-      throw Error(SMD_VALUE_UNAVAILABLE, "tensor '" + name_ + "' was saved at no step" +
+      throw Error(SMD_VALUE_UNAVAILABLE, "tensor '" + name_ + "' has no saved step" +
                                              (mode_name_.empty() ? "" : " of mode " + mode_name_) +
                                              (worker_.empty() ? "" : " by " + worker_));
     }

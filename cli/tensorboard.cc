@@ -10,10 +10,11 @@ namespace {
 class Tensorboard final : public Command {
  public:
   const char *Name() const override { return "tensorboard"; }
-  const char *Summary() const override { return "writes a trial for stock TensorBoard"; }
+  const char *Summary() const override { return "export a trial for stock TensorBoard"; }
   const char *Details() const override {
-    return "Writes what the trial holds now: a run for each mode and worker, with curves of "
-           "scalars and histograms of tensors. Then: tensorboard --logdir OUT";
+    return "Exports the current contents of the trial: a run for each mode and worker, with curves "
+           "of "
+           "scalars and histograms of tensors. Then run: tensorboard --logdir OUT";
   }
   const char *Examples() const override {
     return "smdebug tensorboard run logs\n"

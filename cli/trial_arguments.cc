@@ -17,7 +17,7 @@ void RefuseMissingFolder(const std::string &path) {
     throw Error(SMD_NOT_FOUND, Printable(path) + ": the folder does not exist");
   }
   if (status.type() == std::filesystem::file_type::regular) {
-    throw Error(SMD_NOT_FOUND, Printable(path) + ": it is a file; give the folder of a trial");
+    throw Error(SMD_NOT_FOUND, Printable(path) + ": this is a file; give the folder of a trial");
   }
 }
 
@@ -25,7 +25,7 @@ constexpr int kDeepest = 3;         // levels below a folder that are searched f
 constexpr size_t kMostSeen = 1000;  // folders
 constexpr size_t kMostNamed = 10;   // trials
 
-// The trials below a folder, as many as a message can name.
+// Collects the trials below a folder, as many as a message can name.
 void FindTrials(const std::filesystem::path &folder, int depth, size_t *seen,
                 std::vector<std::string> *found) {
   std::error_code error;
@@ -51,7 +51,7 @@ void FindTrials(const std::filesystem::path &folder, int depth, size_t *seen,
   std::sort(found.begin(), found.end());
   const bool are_more = found.size() > kMostNamed;
   if (are_more) found.resize(kMostNamed);
-  throw Error(error.Code(), path + ": is not a trial; the trials below it are " +
+  throw Error(error.Code(), path + ": this folder is not a trial; the trials below it are " +
                                 Join(found, ", ") + (are_more ? ", and others" : ""));
 }
 
@@ -66,7 +66,7 @@ void TrialArguments::DeclareTrial(Arguments &arguments) {
 void TrialArguments::DeclareOptions(Arguments &arguments) {
   arguments.Texts(
       "--set", "NAME=VALUE",
-      "sets an option of the library, as s3_region=eu-west-1; may be given several times",
+      "set an option of the library, such as s3_region=eu-west-1; may be given several times",
       &settings_);
 }
 
@@ -101,12 +101,12 @@ void TrialArguments::RefreshAll(const Trial &trial, const OnDamage &on_damage) c
     } catch (const Error &error) {
       const bool goes_on = on_damage == nullptr ? Damage::Is(error) : Damage::IsOfTrial(error);
       if (!goes_on) throw;
-      if (error.what() == last) return;  // it fails for ever
+      if (error.what() == last) return;  // the failure is permanent
       last = error.what();
       if (on_damage != nullptr) {
         on_damage(error);
       } else {
-        damage_->Note(trial.Path(), error.what(), true);  // the log said it
+        damage_->Note(trial.Path(), error.what(), true);  // the trial has logged it
       }
     }
   }
@@ -133,7 +133,7 @@ Trial TrialArguments::OpenLive(const std::string &path) const {
   ApplyTo(&options);
   std::error_code error;
   if (IsLocal(path) && !path.starts_with("~") && !std::filesystem::exists(path, error)) {
-    Complain("warning: " + Printable(path) + ": there is no such folder yet; waiting for it");
+    Complain("warning: " + Printable(path) + ": the folder does not exist yet; waiting for it");
   }
   return Trial::Open(path, options);
 }

@@ -1,4 +1,4 @@
-// The arguments of all commands that read a trial, and how they open it.
+// Declares the arguments of all commands that read a trial, and opens trials with them.
 #pragma once
 
 #include <functional>
@@ -25,25 +25,28 @@ class TrialArguments {
   // Receives the error of an index file.
   using OnDamage = std::function<void(const Error &)>;
 
-  // Opens what is there now: waits neither for a job to begin nor for late files, and does not look
-  // for more by itself.  Index files that cannot be read are damage; `on_damage` gets each, and
-  // then nothing is logged.  Fails as smdebug::Trial::Open(); NOT_FOUND if there is no such
-  // folder, and where there is no trial the message names those below.
+  // Opens the current contents of a trial: waits neither for a job to begin nor for late files, and
+  // does not refresh by itself.  Index files that cannot be read are damage: if `on_damage` is
+  // given, it gets each of them, and the trial logs nothing.  Fails as smdebug::Trial::Open(), and
+  // with NOT_FOUND if the folder does not exist.  If there is no trial, the message names the
+  // trials below.
   Trial Open() const { return Open(path_); }
   Trial Open(const std::string &path, const OnDamage &on_damage = nullptr) const;
 
   // Opens the trial of a job that may be running, or may not have started.
   Trial OpenLive(const std::string &path) const;
-  // Reads what was recorded since; damage is skipped.
+  // Reads what was recorded since the last call, and skips damage.
   void Refresh(const Trial &trial) const { RefreshAll(trial, nullptr); }
 
-  // Calls `read` and returns true; false if something is damaged, which is said and counted.
+  // Calls `read` and returns true.  If it fails with damage, reports and counts the damage and
+  // returns false.
   template <class Read>
   bool Try(const Trial &trial, const Read &read) const {
     return damage_->Try(trial.Path(), read);
   }
   Damage &TheDamage() const { return *damage_; }
-  // The code to end with where a command did its work, but for damage that it skipped.
+  // Returns the exit code of a command that has finished: `code`, or kDamaged as in
+  // Damage::Conclude().
   ExitCode Conclude(ExitCode code) const { return damage_->Conclude(code); }
 
   // Applies each "name=value" of --set, in order.  Fails: UsageError.

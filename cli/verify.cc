@@ -14,8 +14,6 @@
 namespace smdebug::cli {
 namespace {
 
-constexpr size_t kReadAtOnce = 32;  // steps, if each needs a request
-
 struct Fault {
   std::string code;
   std::string message;
@@ -54,11 +52,7 @@ class TrialReader {
   void ReadTensor(const Tensor &tensor, Progress *progress) {
     const std::vector<int64_t> steps = tensor.Steps(Mode::kGlobal, true);
     for (size_t i = 0; i < steps.size(); ++i) {
-      if (i % kReadAtOnce == 0) {
-        const auto first = steps.begin() + static_cast<ptrdiff_t>(i);
-        const size_t count = std::min(kReadAtOnce, steps.size() - i);
-        Fetch(trial_, tensor.Name(), {first, first + static_cast<ptrdiff_t>(count)});
-      }
+      FetchAhead(trial_, tensor.Name(), steps, i);
       Guarded(tensor.Name(), steps[i], "", [&] {
         for (const std::string &worker : tensor.Workers(steps[i])) {
           ReadStep(tensor, steps[i], worker);
@@ -96,7 +90,7 @@ class TrialReader {
       if (!Damage::IsOfTrial(error)) throw;
       const std::string message =
           code == SMD_VALUE_UNAVAILABLE
-              ? trial_.Path() + "/" + path + ": the index names this file, but it is not there"
+              ? trial_.Path() + "/" + path + ": the index names this file, but it does not exist"
               : error.what();
       faults_->push_back({error.CodeName(), message, path, tensor, worker, step});
     }
@@ -148,10 +142,9 @@ class FileReader {
     }
     const bool is_missing = error == std::errc::no_such_file_or_directory;
     if (error && !is_missing) {
-      faults_->push_back(
-          {smd_code_name(SMD_IO),
-           events.string() + ": it cannot be searched for event files: " + error.message(),
-           "events", "", "", -1});
+      faults_->push_back({smd_code_name(SMD_IO),
+                          events.string() + ": cannot search for event files: " + error.message(),
+                          "events", "", "", -1});
     }
     std::sort(files.begin(), files.end());
     return files;
@@ -189,11 +182,13 @@ class Verify final : public Command {
  public:
   const char *Name() const override { return "verify"; }
   const char *Summary() const override {
-    return "reads every record of a trial, and says what is damaged";
+    return "read every record of a trial, and list what is damaged";
   }
   const char *Details() const override {
-    return "Reads index files, collections and every value and reduction that they name, with "
-           "their checksums; of a trial in a folder also each event file from end to end.";
+    return "Reads index files, collections, and every value and reduction that they name, and "
+           "checks "
+           "their checksums. If the trial is in a folder, also reads each event file from end to "
+           "end.";
   }
   const char *Examples() const override {
     return "smdebug verify run\n"
@@ -202,7 +197,7 @@ class Verify final : public Command {
 
   void Declare(Arguments &arguments) override {
     trial_.DeclareTrial(arguments);
-    arguments.Flag("--json", "an object a fault, and one that sums up, for programs", &as_json_);
+    arguments.Flag("--json", "print one object per fault and a summary, for programs", &as_json_);
     trial_.DeclareOptions(arguments);
   }
 

@@ -1,16 +1,16 @@
-"""What the tests need of the process they run in."""
+"""Prepares the process for the tests."""
 
 import logging
 import signal
 
 import pytest
 
-# Whoever starts the tests in the background of a shell has them ignore it, and so what they start.
+# A shell starts background jobs with SIGINT ignored, and child processes would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
 def every_line():
-    """No test loses a line of the log because others have logged it three times."""
+    """Resets the limit on repeated log lines, so that tests do not affect each other."""
     for each in logging.getLogger("smdebug").filters:
         getattr(each, "msgs", {}).clear()

@@ -1,7 +1,7 @@
-"""The code blocks of the documentation.
+"""Finds and runs the code blocks of the documentation.
 
 Every block of a programming language is a whole program: it runs alone, in an empty folder.  A line that
-prints and ends in a comment, as `print(x)  # 3`, must print the text of the comment.
+prints and ends in a comment, such as `print(x)  # 3`, must print the text of the comment.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def name_of(page: Path) -> str:
 
 
 def blocks(page: Path, language: str) -> List[Tuple[int, str]]:
-    """The (first line, text) of each block in a language."""
+    """Returns the (first line, text) of each block in a language."""
     text = page.read_text(encoding="utf-8")
     return [
         (text.count("\n", 0, match.start(2)) + 1, match.group(2))
@@ -39,7 +39,7 @@ def blocks(page: Path, language: str) -> List[Tuple[int, str]]:
 
 
 def run(command: Sequence[object], folder: Path, **environment: str) -> str:
-    """What a program prints, run in a folder; it must succeed."""
+    """Runs a program in a folder, checks that it succeeds, and returns its output."""
     done = subprocess.run(
         list(map(str, command)),
         cwd=folder,
@@ -54,7 +54,7 @@ def run(command: Sequence[object], folder: Path, **environment: str) -> str:
 
 
 def check_output(language: str, text: str, printed: str) -> None:
-    """Each line that the comments of a program promise is one that it printed."""
+    """Checks that the program printed each line in its comments."""
     promised = Counter(EXPECTED[language].findall(text))
     missing = promised - Counter(line.strip() for line in printed.splitlines())
     assert not missing, f"not printed: {sorted(missing)}\nprinted:\n{printed}"
@@ -75,14 +75,14 @@ SESSION = re.compile(r"^\$ (.+)\n((?:(?!\$ |```).*\n)*)", re.MULTILINE)
 
 
 def sessions(page: Path) -> List[Tuple[str, str]]:
-    """Each command that a page shows, and its output."""
+    """Returns each command that a page shows, with its output."""
     found = SESSION.findall("".join(text for _, text in blocks(page, "text")))
     assert found, f"{name_of(page)} shows no commands"
     return found
 
 
 def check_session(page: Path, command: str, shown: str, printed: str) -> None:
-    """A command printed what the page shows; with SMDEBUG_RENEW_DOCS=1 the page shows it from now on."""
+    """Checks that a command printed the output on the page.  SMDEBUG_RENEW_DOCS=1 updates the page."""
     wanted = printed.strip("\n") + "\n"
     if os.environ.get("SMDEBUG_RENEW_DOCS") and shown.strip("\n") != wanted.strip("\n"):
         text = page.read_text(encoding="utf-8")

@@ -120,7 +120,7 @@ smd_error *smd_hook_add_to_step(smd_hook *hook, const smd_strings *collections) 
   });
 }
 
-int64_t smd_hook_step(const smd_hook *hook, smd_mode mode) noexcept {
+int64_t smd_hook_last_step(const smd_hook *hook, smd_mode mode) noexcept {
   const std::optional<Mode> known = ModeFromNumber(mode);
   return IsUsable(hook) && known ? hook->hook->LastStep(*known) : -1;
 }

@@ -35,7 +35,7 @@ _smdebug() {
     return
   fi
   if [[ $command == show ]] && ((COMP_CWORD == 3)); then
-    # Names of tensors, which may hold what bash takes for the end of a word.
+    # A tensor's name may contain characters that end a word in bash.
     local IFS=$'\n'
     COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" ls "${COMP_WORDS[2]}" --names 2>/dev/null)" -- "$current"))
     return

@@ -7,7 +7,7 @@ function(append name)
     file(READ ${FOLDER}/${file} hex HEX)
     string(APPEND bytes ${hex})
   endforeach()
-  # Literals are not as long as this.
+  # Compilers limit the length of a literal.
   string(REGEX REPLACE "(..)" "'\\\\x\\1'," bytes "${bytes}")
   set(source "${source}constexpr char ${name}Bytes[] = {\n${bytes}};\n"
     "const std::string_view ${name}(${name}Bytes, sizeof(${name}Bytes));\n\n")

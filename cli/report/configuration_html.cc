@@ -4,16 +4,11 @@
 
 #include "elements.h"
 #include "html.h"
-#include "json_reader.h"
 #include "limits.h"
 #include "text.h"
 
 namespace smdebug::cli::report {
 namespace {
-
-std::string Fact(const char *name, const std::string &html) {
-  return std::string("<div><dt>") + name + "</dt><dd>" + html + "</dd></div>";
-}
 
 std::string StepsText(const std::vector<int64_t> &steps) {
   if (steps.empty()) return "none";
@@ -33,40 +28,34 @@ std::string NamesHtml(const std::vector<std::string> &names) {
   return html;
 }
 
-std::string NumbersIn(const Json &array) {
-  std::vector<std::string> numbers;
-  for (const Json &number : array.items) numbers.push_back(number.text);
-  if (numbers.size() > kMostNames) {
-    numbers.resize(kMostNames);
-    numbers.emplace_back("…");
+std::string NumbersText(const std::vector<int64_t> &numbers) {
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < std::min(numbers.size(), kMostNames); ++i) {
+    texts.push_back(std::to_string(numbers[i]));
   }
-  return Join(numbers, ", ");
+  if (numbers.size() > texts.size()) texts.emplace_back("…");
+  return Join(texts, ", ");
 }
 
-// Returns "every 10th step from 100" for one mode of a save config.
-std::string WhenText(const Json &mode) {
-  const std::string every = mode.Of("save_interval").text;
-  const std::string start = mode.Of("start_step").text;
-  const std::string end = mode.Of("end_step").text;
-  const std::string steps = NumbersIn(mode.Of("save_steps"));
-  std::string text = every == "1" ? "every step" : "every " + every + " steps";
-  if (!start.empty() && start != "0" && start != "null") text += " from " + start;
-  if (!end.empty() && end != "null") text += " before " + end;
-  return steps.empty() ? text : text + ", and " + steps;
+// Returns, for example, "every 10 steps from 100, and 1, 2".
+std::string WhenText(const SaveConfig::Settings &mode) {
+  std::string text =
+      mode.every == 1 ? "every step" : "every " + std::to_string(mode.every) + " steps";
+  if (mode.first != 0) text += " from " + std::to_string(mode.first);
+  if (mode.end >= 0) text += " before " + std::to_string(mode.end);
+  return mode.steps.empty() ? text : text + ", and " + NumbersText(mode.steps);
 }
 
 std::string SaveConfigHtml(const std::optional<SaveConfig> &config) {
-  if (!config) return "as the hook's";
+  if (!config) return "same as the hook";
   std::vector<std::pair<std::string, std::string>> modes;
-  const Json json = ParseJson(config->ToJson());
-  for (size_t i = 0; i < json.items.size(); ++i) {
-    const bool is_set = json.items[i].kind == Json::Kind::kObject;
-    if (is_set) modes.emplace_back(json.keys[i], WhenText(json.items[i]));
+  for (const Mode mode : {Mode::kTrain, Mode::kEval, Mode::kPredict, Mode::kGlobal}) {
+    if (config->IsSet(mode)) modes.emplace_back(ModeName(mode), WhenText(config->SettingsOf(mode)));
   }
   const bool is_same = std::all_of(modes.begin(), modes.end(), [&](const auto &mode) {
     return mode.second == modes.front().second;
   });
-  if (modes.empty()) return "as the hook's";
+  if (modes.empty()) return "same as the hook";
   if (is_same && modes.size() > 1) return Html(modes.front().second);
   std::string html;
   for (const auto &[mode, when] : modes) {
@@ -84,15 +73,15 @@ std::string ReductionConfigText(const ReductionConfig &config) {
 
 // Returns the collection's reduction config, else what was saved for its first tensor: a trial may
 // lack the configs that its hook had.
-std::string WhatIsSaved(const Collection &collection, const std::vector<std::string> &tensors,
-                        const Inventory &inventory) {
+std::string SavedForm(const Collection &collection, const std::vector<std::string> &tensors,
+                      const Inventory &inventory) {
   if (const auto own = collection.OwnReductionConfig()) return ReductionConfigText(*own);
   for (const std::string &name : tensors) {
     const RecordedTensor *const recorded = inventory.Find(name);
     if (recorded == nullptr || recorded->saved.empty()) continue;
     return recorded->has_values ? "values" : Join(recorded->saved, ", ");
   }
-  return "as the hook's";
+  return "same as the hook";
 }
 
 std::string CollectionRow(const Trial &trial, const Inventory &inventory, const std::string &name) {
@@ -108,7 +97,7 @@ std::string CollectionRow(const Trial &trial, const Inventory &inventory, const 
   }
   return "<tr><th scope=\"row\">" + Html(name) + "</th><td>" + members + "</td><td>" +
          NamesHtml(regexes) + "</td><td>" + SaveConfigHtml(collection.OwnSaveConfig()) +
-         "</td><td>" + Html(WhatIsSaved(collection, tensors, inventory)) + "</td></tr>\n";
+         "</td><td>" + Html(SavedForm(collection, tensors, inventory)) + "</td></tr>\n";
 }
 
 std::string CollectionsHtml(const Trial &trial, const Inventory &inventory, Problems *problems) {
@@ -120,7 +109,7 @@ std::string CollectionsHtml(const Trial &trial, const Inventory &inventory, Prob
   return "<div class=\"card\"><h3>Collections</h3><div class=\"scroll\" tabindex=\"0\" "
          "role=\"region\" "
          "aria-label=\"Collections\"><table class=\"wide\"><thead><tr><th>Collection</th>"
-         "<th>Tensors</th><th>Expressions</th><th>Saved at</th><th>What is saved</th></tr></thead>"
+         "<th>Tensors</th><th>Expressions</th><th>Saved at</th><th>Saved form</th></tr></thead>"
          "<tbody>\n" +
          rows + "</tbody></table></div></div>\n";
 }
@@ -157,17 +146,16 @@ std::string HyperparametersHtml(const Inventory &inventory, Problems *problems) 
 std::string RulesHtml(const ReportRequest &request, size_t count) {
   std::string rows;
   for (const RuleRequest &rule : request.rules) {
-    const Json given = ParseJson(rule.parameters);
-    for (size_t i = 0; i < given.items.size(); ++i) {
-      rows += "<tr><th scope=\"row\">" + Html(rule.name) + "</th><td><code>" + Html(given.keys[i]) +
-              "</code></td><td>" + Html(given.items[i].text) + "</td></tr>\n";
+    for (const auto &[name, value] : rule.given) {
+      rows += "<tr><th scope=\"row\">" + Html(rule.name) + "</th><td><code>" + Html(name) +
+              "</code></td><td>" + Html(value) + "</td></tr>\n";
     }
   }
   const std::string defaults =
       request.profile == "calibrated"
-          ? "the profile <b>calibrated</b>, which leaves healthy runs alone"
+          ? "the profile <b>calibrated</b>, which rarely reports anything on a healthy run"
           : "the profile <b>" + Html(request.profile) +
-                "</b>, as the training service documents it";
+                "</b>, which the training service documents";
   const std::string table =
       rows.empty()
           ? ""
@@ -175,8 +163,8 @@ std::string RulesHtml(const ReportRequest &request, size_t count) {
             "rules\"><table><thead><tr><th>Rule</th><th>Parameter</th><th>Value</th></tr>"
             "</thead><tbody>\n" +
                 rows + "</tbody></table></div>";
-  return "<div class=\"card\"><h3>Rules</h3><p>Evaluated by " + Count(count, "rule") +
-         "; parameters that were not given are those of " + defaults + ".</p>" + table + "</div>\n";
+  return "<div class=\"card\"><h3>Rules</h3><p>" + Count(count, "rule") +
+         " evaluated. Defaults of parameters come from " + defaults + ".</p>" + table + "</div>\n";
 }
 
 }  // namespace
@@ -211,7 +199,8 @@ std::string ProblemsHtml(const Problems &problems) {
   if (problems.Others() > 0)
     items += "<li>and " + std::to_string(problems.Others()) + " more</li>\n";
   return "<div class=\"headline idle problems\" role=\"note\"><span class=\"sign\" "
-         "aria-hidden=\"true\">!</span><div><p><b>Not all of the trial could be read.</b></p><ul>" +
+         "aria-hidden=\"true\">!</span><div><p><b>Parts of the trial could not be "
+         "read.</b></p><ul>" +
          items + "</ul></div></div>\n";
 }
 

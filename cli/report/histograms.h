@@ -16,7 +16,7 @@ struct Histograms {
     int64_t step;
     std::vector<size_t> counts;  // one per bin; the outer bins include elements beyond the edges
     size_t odd = 0;              // the number of non-finite elements
-    bool is_found = false;       // a rule found something
+    bool is_found = false;       // a rule has a finding at this step
   };
   std::string tensor;
   size_t elements = 0;  // the number of elements sampled at each step

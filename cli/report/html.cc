@@ -19,6 +19,11 @@ std::string Html(std::string_view text) {
   return out;
 }
 
+std::string Fact(std::string_view name, const std::string &html) {
+  if (html.empty()) return "";
+  return "<div><dt>" + std::string(name) + "</dt><dd>" + html + "</dd></div>";
+}
+
 std::string JsonInHtml(std::string_view json) {
   std::string out;
   out.reserve(json.size());

@@ -16,7 +16,7 @@ struct ConfusionMatrix {
   std::vector<std::vector<size_t>> counts;
 };
 
-// How well scores separate a class from the others.
+// Measures how well scores separate a class from the others.
 struct RocCurve {
   double positive;  // the class
   double area;

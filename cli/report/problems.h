@@ -32,7 +32,8 @@ class Problems {
       return true;
     } catch (const Error &error) {
       if (!Damage::IsOfTrial(error)) throw;
-      // A page of what could not be read must not look like one without findings.
+      // If the rules could not read everything, the exit code must not promise that nothing was
+      // found.
       if (Damage::Is(error) || ExitCodeOf(error.Code()) == ExitCode::kFiles) {
         damage_.Note(trial_.Path(), error.what(), true);
       }

@@ -13,7 +13,7 @@ namespace smdebug::cli::report {
 
 struct ReportRequest {
   const Trial &trial;
-  std::vector<RuleRequest> rules;  // as AddRules() takes them
+  std::vector<RuleRequest> rules;  // the requests for AddRules()
   std::string profile;             // "aws" or "calibrated"
   Damage &damage;                  // of the trial, so far
 };

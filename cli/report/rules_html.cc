@@ -7,38 +7,36 @@
 #include "limits.h"
 #include "numbers.h"
 #include "sampling.h"
+#include "saved.h"
 #include "text.h"
 
 namespace smdebug::cli::report {
 namespace {
 
 std::string StepText(const Finding &finding) {
-  std::string text = std::to_string(finding.step);
-  if (finding.mode == Mode::kGlobal || finding.mode == Mode::kAny) return text;
-  return text + " (" + ModeName(finding.mode) + " " + std::to_string(finding.mode_step) + ")";
+  return cli::StepText(finding.step, finding.mode, finding.mode_step);
 }
 
 std::string NumberHtml(double number) { return std::isnan(number) ? "" : Short(number); }
 
-// Returns "2 rules found something, 15 nothing, 3 had no matching tensors, 1 not enough data."
+// Returns "2 rules with findings, 15 passed, 3 without matching tensors, 1 without enough data".
 std::string CountsText(const RuleReport &report) {
-  size_t silent = 0;
+  size_t passed = 0;
   size_t without_tensor = 0;
   size_t without_data = 0;
   for (const RuleResult &result : report.others) {
-    if (result.status == RuleStatus::kPassed) ++silent;
+    if (result.status == RuleStatus::kPassed) ++passed;
     if (result.status == RuleStatus::kNoTensors) ++without_tensor;
     if (result.status == RuleStatus::kNotEnoughData) ++without_data;
   }
   const size_t found = report.found.size();
   std::vector<std::string> parts;
-  if (found > 0) parts.push_back(Count(found, "rule") + " found something");
-  parts.push_back(found > 0 ? std::to_string(silent) + " nothing"
-                            : Count(silent, "rule") + " found nothing");
+  if (found > 0) parts.push_back(Count(found, "rule") + " with findings");
+  parts.push_back((found > 0 ? std::to_string(passed) : Count(passed, "rule")) + " passed");
   if (without_tensor > 0) {
-    parts.push_back(std::to_string(without_tensor) + " had no matching tensors");
+    parts.push_back(std::to_string(without_tensor) + " without matching tensors");
   }
-  if (without_data > 0) parts.push_back(std::to_string(without_data) + " had not enough data");
+  if (without_data > 0) parts.push_back(std::to_string(without_data) + " without enough data");
   if (!report.skipped.empty()) {
     parts.push_back(std::to_string(report.skipped.size()) + " skipped");
   }
@@ -59,11 +57,6 @@ std::string Box(const char *kind, const char *sign, const std::string &heading,
          "</span><div><p class=\"culprit\">" + heading + "</p>" +
          (sentence.empty() ? "" : "<p>" + sentence + "</p>") + "<p class=\"counts\">" + counts +
          "</p></div></div>\n";
-}
-
-std::string Fact(const char *name, const std::string &html) {
-  if (html.empty()) return "";
-  return std::string("<div><dt>") + name + "</dt><dd>" + html + "</dd></div>";
 }
 
 std::string CodeHtml(const std::string &text) {
@@ -161,8 +154,8 @@ std::string HeadlineHtml(const RuleReport &report) {
     return Box("bad", "✕", Html(culprit.rule) + where + ", step " + std::to_string(culprit.step),
                Html(culprit.message), counts);
   }
-  if (WasEvaluated(report)) return Box("good", "✓", "No rule found anything", "", counts);
-  return Box("idle", "–", "Nothing could be evaluated", "", counts);
+  if (WasEvaluated(report)) return Box("good", "✓", "No findings", "", counts);
+  return Box("idle", "–", "No rule could be evaluated", "", counts);
 }
 
 std::string TitleText(const RuleReport &report) {

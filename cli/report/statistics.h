@@ -14,7 +14,7 @@ namespace smdebug::cli::report {
 struct LayerStatistics {
   std::string tensor;
   std::vector<std::string> collections;
-  std::vector<size_t> found;  // columns at which a rule found something
+  std::vector<size_t> found;  // the columns with findings
   // [worker][statistic][step]; empty for a worker that did not save the tensor.
   std::vector<std::vector<std::vector<MaybeNumber>>> numbers;
 };

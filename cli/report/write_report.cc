@@ -87,14 +87,15 @@ struct Section {
 };
 
 std::string StatisticsNote(const Statistics &statistics) {
-  std::string note = "Each row is a tensor, each column a step, on a logarithmic scale.";
+  std::string note =
+      "Each row of the heat map is a tensor, each column a step. The scale is logarithmic.";
   if (statistics.steps.size() < statistics.all_steps) {
-    note += " Shown are " + std::to_string(statistics.steps.size()) + " of " +
-            Count(statistics.all_steps, "step") + ", those with findings among them.";
+    note += " It shows " + std::to_string(statistics.steps.size()) + " of " +
+            Count(statistics.all_steps, "step") + ", including those with findings.";
   }
   if (statistics.layers.size() < statistics.all_layers) {
-    note += " Shown are " + std::to_string(statistics.layers.size()) + " of " +
-            Count(statistics.all_layers, "tensor") + ", those with findings among them.";
+    note += " It shows " + std::to_string(statistics.layers.size()) + " of " +
+            Count(statistics.all_layers, "tensor") + ", including those with findings.";
   }
   return note;
 }
@@ -141,15 +142,15 @@ ReportSummary WriteReport(const ReportRequest &request, std::ostream &out) {
       ConfigurationHtml(request, contents.inventory,
                         contents.rules.found.size() + contents.rules.others.size(), &problems);
 
-  // Messages that the trial logged meanwhile, for example that rules skipped a tensor.
+  // Adds messages that the trial logged meanwhile, for example that rules skipped a tensor.
   const std::vector<std::string> &told = problems.Sentences();
   for (const std::string &sentence : request.damage.Sentences()) {
     if (std::find(told.begin(), told.end(), sentence) == told.end()) problems.Add(sentence);
   }
 
-  std::string links = LinkHtml("rules", "Rules");
-  std::string sections = SectionHtml("rules", "What the rules found",
-                                     "<div id=\"timeline\"></div>\n" + RulesHtml(contents.rules));
+  std::string links = LinkHtml("rules", "Findings");
+  std::string sections =
+      SectionHtml("rules", "Findings", "<div id=\"timeline\"></div>\n" + RulesHtml(contents.rules));
   for (const Section &section : SectionsOf(contents)) {
     if (!section.is_there) continue;
     links += LinkHtml(section.id, section.title);

@@ -172,7 +172,7 @@ Status Trial::Load() {
       waiting = std::make_unique<Waiting>(*this);
     }
     const bool is_silent = !silence.IsOver(*options_.clock);
-    if (!is_silent && !has_told_of_waiting_.exchange(true)) {
+    if (!is_silent && !has_logged_waiting_.exchange(true)) {
       options_.logger.Warning(StrCat(
           path_, ": waiting for a job to record here, for up to ",
           std::chrono::duration_cast<std::chrono::seconds>(options_.wait).count(),
@@ -194,9 +194,9 @@ Status Trial::Refresh() {
   SMD_RETURN_IF_ERROR(CheckUsable());
   {
     const MutexLock lock(mutex_);
-    if (!untold_.empty()) {
-      Status failure = std::move(untold_.front());
-      untold_.pop_front();
+    if (!unreported_.empty()) {
+      Status failure = std::move(unreported_.front());
+      unreported_.pop_front();
       return failure;
     }
   }
@@ -227,7 +227,7 @@ Status Trial::LookLocked() {
     if (!late.IsOk()) {  // a later call ends the trial
       if (!scanned.IsOk()) {
         const MutexLock lock(mutex_);
-        untold_.push_front(std::move(scanned));
+        unreported_.push_front(std::move(scanned));
       }
       return late;
     }
@@ -286,7 +286,7 @@ Status Trial::NoteFailures(std::vector<Status> failures) {
         StrCat(path_, ": ", failures.size() - kMostLogged, " further index files cannot be read"));
   }
   const MutexLock lock(mutex_);
-  untold_.insert(untold_.end(), failures.begin() + 1, failures.end());
+  unreported_.insert(unreported_.end(), failures.begin() + 1, failures.end());
   return std::move(failures.front());
 }
 

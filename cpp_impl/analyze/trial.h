@@ -189,7 +189,7 @@ class Trial {
   std::atomic<bool> auto_refresh_{true};
   std::atomic<int> holds_{0};
   std::atomic<bool> is_loaded_{false};
-  std::atomic<bool> has_told_of_waiting_{false};
+  std::atomic<bool> has_logged_waiting_{false};
   std::atomic<bool> has_ended_{false};
   std::atomic<bool> is_cancelled_{false};
 
@@ -204,7 +204,8 @@ class Trial {
   std::vector<std::string> worker_names_ SMD_GUARDED_BY(mutex_);    // by number
   std::unordered_map<std::string, uint16_t> worker_numbers_ SMD_GUARDED_BY(mutex_);
   std::map<std::pair<int64_t, uint16_t>, std::string> odd_event_files_ SMD_GUARDED_BY(mutex_);
-  std::deque<Status> untold_ SMD_GUARDED_BY(mutex_);  // failures that Refresh() has yet to return
+  std::deque<Status> unreported_
+      SMD_GUARDED_BY(mutex_);  // failures that Refresh() has yet to return
   std::set<storage::Watcher *> watchers_ SMD_GUARDED_BY(mutex_);
   // Kept from one wait to the next: a host may wait in many short slices.
   Clock::Duration next_look_ SMD_GUARDED_BY(mutex_){};

@@ -8,29 +8,11 @@
 namespace smdebug::aws {
 namespace {
 
-// Returns the text at `key`; empty if there is none.
-Result<std::string> TextAt(const JsonValue &object, std::string_view key,
-                           const std::string &source) {
-  const std::optional<JsonValue> value = object.Find(key);
-  if (!value || value->IsNull()) return std::string();
-  // JsonValue's own message may quote the value.
-  if (!value->IsText()) return Unusable(source, StrCat("'", key, "' is no text"));
-  return value->Text();
-}
-
-Result<JsonDocument> ParseObject(std::string_view text, const std::string &source) {
-  auto document = JsonDocument::Parse(text);
-  // The parser's message may quote the text.
-  if (!document.IsOk()) return Unusable(source, "the answer is no JSON");
-  if (!document->Root().IsObject()) return Unusable(source, "the answer is no JSON object");
-  return document;
-}
-
 // Metadata services answer {"Code": "AssumeRoleUnauthorizedAccess", ...} with status 200.
 Status CheckCode(const JsonValue &root, const std::string &source) {
-  SMD_ASSIGN_OR_RETURN(const std::string code, TextAt(root, "Code", source));
+  SMD_ASSIGN_OR_RETURN(const std::string code, SecretTextAt(root, "Code", source));
   if (code.empty() || code == "Success") return Status::Ok();
-  SMD_ASSIGN_OR_RETURN(const std::string message, TextAt(root, "Message", source));
+  SMD_ASSIGN_OR_RETURN(const std::string message, SecretTextAt(root, "Message", source));
   return Unusable(source, StrCat("refused: ", Excerpt(code), " ", Excerpt(message)));
 }
 
@@ -39,17 +21,17 @@ Result<Credentials> Read(const JsonValue &root, std::string_view token_key,
   SMD_RETURN_IF_ERROR(CheckCode(root, source));
   Credentials credentials;
   credentials.source = source;
-  SMD_ASSIGN_OR_RETURN(credentials.access_key, TextAt(root, "AccessKeyId", source));
-  SMD_ASSIGN_OR_RETURN(credentials.secret_key, TextAt(root, "SecretAccessKey", source));
-  SMD_ASSIGN_OR_RETURN(credentials.session_token, TextAt(root, token_key, source));
-  SMD_ASSIGN_OR_RETURN(const std::string expiration, TextAt(root, "Expiration", source));
+  SMD_ASSIGN_OR_RETURN(credentials.access_key, SecretTextAt(root, "AccessKeyId", source));
+  SMD_ASSIGN_OR_RETURN(credentials.secret_key, SecretTextAt(root, "SecretAccessKey", source));
+  SMD_ASSIGN_OR_RETURN(credentials.session_token, SecretTextAt(root, token_key, source));
+  SMD_ASSIGN_OR_RETURN(const std::string expiration, SecretTextAt(root, "Expiration", source));
   if (credentials.access_key.empty() || credentials.secret_key.empty()) {
     return Unusable(source, "the answer lacks 'AccessKeyId' or 'SecretAccessKey'");
   }
   if (!expiration.empty()) {
     credentials.expires_at = net::ParseIsoDate(expiration);
     if (!credentials.expires_at) {
-      return Unusable(source, "'Expiration' is no time as ISO 8601 has it");
+      return Unusable(source, "'Expiration' is not an ISO 8601 time");
     }
   }
   return credentials;
@@ -57,18 +39,36 @@ Result<Credentials> Read(const JsonValue &root, std::string_view token_key,
 
 }  // namespace
 
+Result<std::string> SecretTextAt(const JsonValue &object, std::string_view key,
+                                 const std::string &source) {
+  const std::optional<JsonValue> value = object.Find(key);
+  if (!value || value->IsNull()) return std::string();
+  // JsonValue's own message may quote the value.
+  if (!value->IsText()) return Unusable(source, StrCat("'", key, "' is not a string"));
+  return value->Text();
+}
+
+Result<JsonDocument> ParseSecretObject(std::string_view text, std::string_view name,
+                                       const std::string &source) {
+  auto document = JsonDocument::Parse(text);
+  // The parser's message may quote the text.
+  if (!document.IsOk()) return Unusable(source, StrCat(name, " is not valid JSON"));
+  if (!document->Root().IsObject()) return Unusable(source, StrCat(name, " is not a JSON object"));
+  return document;
+}
+
 Result<Credentials> ParseCredentialsJson(std::string_view text, std::string_view token_key,
                                          const std::string &source) {
-  SMD_ASSIGN_OR_RETURN(const JsonDocument document, ParseObject(text, source));
+  SMD_ASSIGN_OR_RETURN(const JsonDocument document, ParseSecretObject(text, "the answer", source));
   return Read(document.Root(), token_key, source);
 }
 
 Result<Credentials> ParseProcessJson(std::string_view text, const std::string &source) {
-  SMD_ASSIGN_OR_RETURN(const JsonDocument document, ParseObject(text, source));
+  SMD_ASSIGN_OR_RETURN(const JsonDocument document, ParseSecretObject(text, "the answer", source));
   const std::optional<JsonValue> version = document.Root().Find("Version");
   const auto number = version ? version->Int() : Result<int64_t>(0);
   if (!number.IsOk() || *number != 1) {
-    return Unusable(source, "'Version' is not 1, the only one there is");
+    return Unusable(source, "'Version' is not 1, the only version that is defined");
   }
   return Read(document.Root(), "SessionToken", source);
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "aws/credentials.h"
+#include "base/json.h"
 #include "base/result.h"
 
 namespace smdebug::aws {
@@ -18,5 +19,15 @@ Result<Credentials> ParseCredentialsJson(std::string_view text, std::string_view
 
 // Parses the same document from a program, which must also have "Version": 1.
 Result<Credentials> ParseProcessJson(std::string_view text, const std::string &source);
+
+// Parses a JSON object.  Fails with CREDENTIALS; the message begins with `source`, calls the text
+// `name` ("the answer"), and contains nothing of it.
+Result<JsonDocument> ParseSecretObject(std::string_view text, std::string_view name,
+                                       const std::string &source);
+
+// Returns the text at `key`, or "" if it is missing or null.  Fails with CREDENTIALS if it is
+// anything else than text; the message does not contain the value.
+Result<std::string> SecretTextAt(const JsonValue &object, std::string_view key,
+                                 const std::string &source);
 
 }  // namespace smdebug::aws

@@ -10,11 +10,12 @@ std::vector<ProviderPtr> Places(const ProviderContext &context) {
   if (!context.is_profile_given) places.push_back(MakeEnvironmentProvider(context.variables));
   places.push_back(MakeRoleProvider(context));
   places.push_back(MakeWebIdentityProvider(context));
+  places.push_back(MakeSsoProvider(context));
   places.push_back(MakeCredentialsFileProvider(context));
   places.push_back(MakeProcessProvider(context));
   places.push_back(MakeConfigFileProvider(context));
-  // After the keys: programs that sign on for the user store keys next to SSO settings.
-  places.push_back(MakeSsoRefusal(context));
+  // After the keys: programs that sign on for the user store keys next to these settings.
+  places.push_back(MakeSignOnRefusal(context));
   places.push_back(MakeContainerProvider(context));
   places.push_back(MakeInstanceProvider(context));
   return places;
@@ -25,13 +26,14 @@ std::vector<ProviderPtr> Places(const ProviderContext &context) {
 Result<std::shared_ptr<CredentialsProvider>> MakeDefaultProvider(const CredentialsOptions &options,
                                                                  const Variables &variables,
                                                                  std::shared_ptr<net::Http> http,
-                                                                 Clock &clock) {
+                                                                 Clock &clock,
+                                                                 const Logger &logger) {
   if (options.access_key.empty() != options.secret_key.empty()) {
     return InvalidArgument("AWS access key and secret key: one is given, the other is not");
   }
   if (!options.access_key.empty()) {
     Credentials credentials{options.access_key, options.secret_key, options.session_token};
-    credentials.source = "the settings given";
+    credentials.source = "the given options";
     return MakeStaticProvider(std::move(credentials));
   }
   SMD_ASSIGN_OR_RETURN(const RetryPolicy retry, RetryPolicyFrom(variables));
@@ -40,6 +42,7 @@ Result<std::shared_ptr<CredentialsProvider>> MakeDefaultProvider(const Credentia
   context.is_profile_given = !options.profile.empty();
   context.retry = retry;
   context.clock = &clock;
+  context.logger = logger;
   return MakeCachingProvider(MakeChain(Places(context)), clock);
 }
 

@@ -49,6 +49,10 @@ struct FreeContext {
   void operator()(EVP_MD_CTX *context) const { EVP_MD_CTX_free(context); }
 };
 
+struct FreeDigest {
+  void operator()(EVP_MD *digest) const { EVP_MD_free(digest); }
+};
+
 }  // namespace
 
 Result<Sha256Digest> Sha256(std::span<const ByteSpan> pieces) {
@@ -89,6 +93,18 @@ Result<Sha256Digest> HmacSha256(ByteSpan key, std::string_view text) {
   SMD_ASSIGN_OR_RETURN(const Sha256Digest digest, Sha256(inside));
   const std::array outside = {ByteSpan(outer), ByteSpan(digest)};
   return Sha256(outside);
+}
+
+Result<Sha1Digest> Sha1(std::string_view text) {
+  const OwnErrors errors;
+  const std::unique_ptr<EVP_MD, FreeDigest> sha1(EVP_MD_fetch(nullptr, "SHA1", nullptr));
+  Sha1Digest digest;
+  auto *out = reinterpret_cast<unsigned char *>(digest.data());
+  if (sha1 && EVP_Digest(text.data(), text.size(), out, nullptr, sha1.get(), nullptr) == 1) {
+    return digest;
+  }
+  return Status(Code::kInternal,
+                "OpenSSL offers no SHA-1; check its configuration (OPENSSL_CONF, FIPS module)");
 }
 
 std::string ToHex(ByteSpan bytes) {

@@ -31,18 +31,18 @@ class Parser {
     const size_t end = text.find(']');
     if (end == std::string_view::npos) return Wrong("a section's name has no closing ']'");
     const std::string_view name = Trim(text.substr(1, end - 1));
-    if (name.empty()) return Wrong("a section without a name");
+    if (name.empty()) return Wrong("a section has no name");
     section_ = &file_.sections[std::string(name)];
     value_ = nullptr;
     return Status::Ok();
   }
 
   Status ReadSetting(std::string_view text) {
-    if (section_ == nullptr) return Wrong("a setting before the first [section]");
+    if (section_ == nullptr) return Wrong("a setting stands before the first [section]");
     const size_t end = text.find_first_of("=:");
     if (end == std::string_view::npos) return Wrong("expected 'name = value'");
     const std::string_view key = Trim(text.substr(0, end));
-    if (key.empty()) return Wrong("a value without a name");
+    if (key.empty()) return Wrong("a value has no name");
     value_ = &section_->values[ToLower(key)];
     *value_ = IniValue{std::string(Trim(text.substr(end + 1)))};
     return Status::Ok();
@@ -91,7 +91,7 @@ const IniSection *IniFile::Find(std::string_view section) const {
 Result<IniFile> ParseIni(std::string_view text, std::string path) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.find('\0') != std::string_view::npos) {
-    return InvalidConfig(StrCat(path, ": holds NUL bytes; it must be plain text in UTF-8"));
+    return InvalidConfig(StrCat(path, ": contains NUL bytes; it must be plain text in UTF-8"));
   }
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   Parser parser(std::move(path));

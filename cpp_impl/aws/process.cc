@@ -114,13 +114,15 @@ class Child {
     }
   }
 
-  Status TooLong() const { return {Code::kTimeout, StrCat(name_, ": took too long; killed")}; }
+  Status TooLong() const {
+    return {Code::kTimeout, StrCat(name_, ": took too long and was killed")};
+  }
 
  private:
   Status CheckState(int state) const {
     if (WIFEXITED(state) && WEXITSTATUS(state) == 0) return Status::Ok();
     const std::string how = WIFEXITED(state) ? StrCat("exited with ", WEXITSTATUS(state))
-                                             : StrCat("was ended by signal ", WTERMSIG(state));
+                                             : StrCat("was killed by signal ", WTERMSIG(state));
     return {Code::kIo, StrCat(name_, ": ", how, "; run it by hand to see why")};
   }
 
@@ -147,7 +149,7 @@ Result<std::string> ReadToEnd(int file, const Child &child, const std::string &n
     if (got == 0) return output;
     output.append(piece.data(), static_cast<size_t>(got));
     if (output.size() > limits.output) {
-      return CorruptData(name, StrCat("writes more than ", limits.output, " bytes; killed"));
+      return CorruptData(name, StrCat("wrote more than ", limits.output, " bytes and was killed"));
     }
   }
 }
@@ -179,7 +181,7 @@ Result<std::vector<std::string>> SplitCommand(std::string_view command) {
     in_word = true;
     if (letter == '"' || letter == '\'') {
       const std::optional<size_t> end = ReadQuoted(command, i, &words.back());
-      if (!end) return InvalidConfig("the command has an open quote");
+      if (!end) return InvalidConfig("the command has an unclosed quote");
       i = *end;
     } else if (letter == '\\') {
       if (i + 1 == command.size()) return InvalidConfig("the command ends with a backslash");

@@ -82,6 +82,10 @@ std::optional<std::string> Profiles::FindForService(std::string_view service,
   return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
+const IniSection *Profiles::SsoSession(std::string_view name) const {
+  return FindNamed(config_, "sso-session", name);
+}
+
 ProfileFiles::ProfileFiles(const Variables &variables, std::string_view profile)
     : credentials_path_(PathFrom(variables, "AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials")),
       config_path_(PathFrom(variables, "AWS_CONFIG_FILE", "~/.aws/config")),

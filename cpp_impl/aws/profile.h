@@ -39,6 +39,9 @@ class Profiles {
   // Returns a setting of the section [services x] that the selected profile refers to.
   std::optional<std::string> FindForService(std::string_view service, std::string_view key) const;
 
+  // Returns the section [sso-session `name`], or nullptr.
+  const IniSection *SsoSession(std::string_view name) const;
+
   const std::string &CredentialsPath() const { return credentials_.path; }
   const std::string &ConfigPath() const { return config_.path; }
 

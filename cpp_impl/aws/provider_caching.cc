@@ -32,7 +32,8 @@ class CachingProvider final : public CredentialsProvider {
       Refresh();
     }
     if (IsUsable()) return *current_;
-    return failure_.IsOk() ? Unusable(current_->source, "refused as soon as they were renewed")
+    return failure_.IsOk() ? Unusable(current_->source,
+                                      "the service refused them right after they were renewed")
                            : failure_;
   }
 
@@ -91,9 +92,9 @@ class CachingProvider final : public CredentialsProvider {
       if (!fresh.IsOk() || !fresh->expires_at || fresh->may_outlive_expiry) return fresh;
       if (*fresh->expires_at > clock_.WallSeconds()) return fresh;
       return Unusable(fresh->source,
-                      "gave credentials that had expired already; is this machine's clock right?");
+                      "returned credentials that have already expired; check this machine's clock");
     } catch (const std::bad_alloc &) {
-      return Status(Code::kOutOfMemory, "asking for AWS credentials: out of memory");
+      return Status(Code::kOutOfMemory, "out of memory while requesting AWS credentials");
     }
   }
 

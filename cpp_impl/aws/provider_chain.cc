@@ -18,7 +18,7 @@ class Chain final : public CredentialsProvider {
     }
     return Status(
         Code::kCredentials,
-        StrCat("no AWS credentials; looked at ", Join(places, ", "),
+        StrCat("no AWS credentials found in ", Join(places, ", "),
                "; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, run `aws configure`, or give "
                "the machine or container a role"));
   }

@@ -18,25 +18,22 @@ constexpr uint64_t kAnswerLimit = uint64_t{1} << 20;
 constexpr Clock::Duration kConnectTime = std::chrono::seconds(2);
 constexpr Clock::Duration kAnswerTime = std::chrono::seconds(5);
 
-// Accepts only four decimal numbers: resolvers disagree on "127.1" or "0x7f.0.0.1".
 bool IsTrustedIpv4(const std::string &host) {
   in_addr address{};
   if (inet_pton(AF_INET, host.c_str(), &address) != 1) return false;
   const uint32_t number = ntohl(address.s_addr);
   constexpr uint32_t kEcs = 0xA9FEAA02;  // 169.254.170.2
   constexpr uint32_t kEks = 0xA9FEAA17;  // 169.254.170.23
-  return number >> 24U == 127 || number == kEcs || number == kEks;
+  return number == kEcs || number == kEks;
 }
 
 bool IsTrustedIpv6(const std::string &host) {
   if (host.size() < 2 || host.front() != '[' || host.back() != ']') return false;
   in6_addr address{};
   if (inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &address) != 1) return false;
-  constexpr std::array<uint8_t, 16> kLoopback = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
   constexpr std::array<uint8_t, 16> kEks = {0xfd, 0x00, 0x0e, 0xc2, 0, 0, 0, 0,
                                             0,    0,    0,    0,    0, 0, 0, 0x23};
-  return std::memcmp(&address, kLoopback.data(), kLoopback.size()) == 0 ||
-         std::memcmp(&address, kEks.data(), kEks.size()) == 0;
+  return std::memcmp(&address, kEks.data(), kEks.size()) == 0;
 }
 
 class ContainerProvider final : public CredentialsProvider {
@@ -60,7 +57,7 @@ class ContainerProvider final : public CredentialsProvider {
     if (!response.IsOk()) return Unusable(place, response.GetStatus());
     if (response->status != 200) {
       return Unusable(place, StrCat("answered with status ", response->status,
-                                    "; does the task or pod have a role?"));
+                                    "; check that the task or pod has a role"));
     }
     return ParseCredentialsJson(response->body, "Token", place);
   }
@@ -97,7 +94,7 @@ class ContainerProvider final : public CredentialsProvider {
     }
     if (IsHeaderText(token)) return token;
     return Unusable(place, StrCat(file ? *file : "AWS_CONTAINER_AUTHORIZATION_TOKEN",
-                                  ": the token holds a line end or control character"));
+                                  ": the token contains a line end or control character"));
   }
 
   const ProviderContext context_;
@@ -107,8 +104,8 @@ class ContainerProvider final : public CredentialsProvider {
 
 Status CheckContainerUrl(std::string_view url) {
   SMD_ASSIGN_OR_RETURN(const net::Uri uri, net::ParseUri(url));
-  if (uri.has_user_info) return Unsupported("the URL has a user's name in it; take that out");
-  if (uri.IsTls() || uri.host == "localhost") return Status::Ok();
+  if (uri.has_user_info) return Unsupported("the URL contains a user name; remove it");
+  if (uri.IsTls() || IsLoopback(uri.host)) return Status::Ok();
   if (IsTrustedIpv4(uri.host) || IsTrustedIpv6(uri.host)) return Status::Ok();
   return Unsupported(StrCat("http to ", uri.HostAndPort(),
                             " is refused: use https, or one of loopback, 169.254.170.2, "

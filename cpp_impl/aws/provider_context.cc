@@ -1,5 +1,7 @@
 #include "aws/provider_context.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 
 #include "base/strings.h"
@@ -44,6 +46,18 @@ Result<net::Response> SendWithRetries(const ProviderContext &context, const net:
     if (!delay) return response;
     Pause(*context.clock, *delay);
   }
+}
+
+// Accepts only four decimal numbers: resolvers disagree on "127.1" or "0x7f.0.0.1".
+bool IsLoopback(const std::string &host) {
+  if (host == "localhost") return true;
+  in_addr address{};
+  if (inet_pton(AF_INET, host.c_str(), &address) == 1) return ntohl(address.s_addr) >> 24U == 127;
+  in6_addr address6{};
+  const bool is_bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  return is_bracketed &&
+         inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &address6) == 1 &&
+         IN6_IS_ADDR_LOOPBACK(&address6);
 }
 
 bool IsHeaderText(std::string_view text) {

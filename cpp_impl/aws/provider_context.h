@@ -8,8 +8,10 @@
 #include "aws/credentials.h"
 #include "aws/profile.h"
 #include "aws/retry.h"
+#include "aws/sso_token.h"
 #include "aws/variables.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "net/http.h"
 
 namespace smdebug::aws {
@@ -24,6 +26,9 @@ struct ProviderContext {
   RetryPolicy retry{};
   Clock *clock = &Clock::System();
   RandomSource random = SystemRandom();
+  Logger logger{};
+  // Shared by all copies of this context.
+  std::shared_ptr<KeptSsoTokens> kept_sso_tokens = std::make_shared<KeptSsoTokens>();
 };
 
 // Returns NOT_FOUND for a place without credentials.  `place` is a few words, suitable for a
@@ -47,6 +52,9 @@ using ServiceCode = std::string (*)(const net::Response &response);
 // answer or failure.
 Result<net::Response> SendWithRetries(const ProviderContext &context, const net::Request &request,
                                       ServiceCode service_code = nullptr);
+
+// Returns true if `host`, of a parsed URL, is "localhost" or a loopback address in its usual form.
+bool IsLoopback(const std::string &host);
 
 // Returns true if a header can contain the text: it has no control characters.
 bool IsHeaderText(std::string_view text);

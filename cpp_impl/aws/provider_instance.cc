@@ -55,8 +55,10 @@ class InstanceProvider final : public CredentialsProvider {
     }
     const auto uri = net::ParseUri(server);
     if (!uri.IsOk() || uri->has_user_info || !uri->query.empty()) {
-      return Unusable("instance metadata",
-                      "AWS_EC2_METADATA_SERVICE_ENDPOINT is no plain http or https URL");
+      return Unusable(
+          "instance metadata",
+          "AWS_EC2_METADATA_SERVICE_ENDPOINT must be an http or https URL without a user and a "
+          "query");
     }
     while (server.ends_with('/')) server.pop_back();
     return server;
@@ -89,7 +91,7 @@ class InstanceProvider final : public CredentialsProvider {
     }
     const std::string token(Trim(response->body));
     if (response->status != 200 || token.empty() || !IsHeaderText(token)) {
-      return Unusable(place, StrCat("gave no session token, but status ", response->status));
+      return Unusable(place, StrCat("returned no session token (status ", response->status, ")"));
     }
     return token;
   }

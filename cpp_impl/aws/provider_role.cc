@@ -20,13 +20,13 @@ class RoleWalk {
     const auto is_visited = std::ranges::find(visited_, profile) != visited_.end();
     visited_.push_back(profile);
     if (is_visited) {
-      return Unusable(place, StrCat("its source_profile leads back to it: ", Join(visited_, " -> "),
-                                    "; give one of them keys"));
+      return Unusable(place, StrCat("its source_profile settings form a loop: ",
+                                    Join(visited_, " -> "), "; give one of them keys"));
     }
     if (profiles_.Find(profile, "mfa_serial")) {
       return Unusable(place,
-                      "mfa_serial: roles that want a code are not supported; assume the "
-                      "role beforehand and export its keys");
+                      "mfa_serial: roles that require multi-factor authentication are not "
+                      "supported; assume the role beforehand and export its keys");
     }
     SMD_ASSIGN_OR_RETURN(const Role role, RoleOf(profile, place));
     SMD_ASSIGN_OR_RETURN(const Credentials caller, CallerFor(profile, place));
@@ -42,7 +42,7 @@ class RoleWalk {
     role.external_id = profiles_.Find(profile, "external_id").value_or("");
     if (const auto text = profiles_.Find(profile, "duration_seconds")) {
       role.duration_seconds = ParseInt(*text);
-      if (!role.duration_seconds) return Unusable(place, "duration_seconds is no whole number");
+      if (!role.duration_seconds) return Unusable(place, "duration_seconds is not a whole number");
     }
     return role;
   }
@@ -71,7 +71,7 @@ class RoleWalk {
       provider = MakeContainerProvider(context_);
     } else {
       return Unusable(place, StrCat("credential_source '", Excerpt(kind),
-                                    "' is none of Environment, Ec2InstanceMetadata and "
+                                    "' is unknown; use Environment, Ec2InstanceMetadata or "
                                     "EcsContainer"));
     }
     return MustHave(provider->Get(), place);
@@ -79,6 +79,8 @@ class RoleWalk {
 
   // The profile's own keys take precedence over its role, so a profile may be its own source.
   Result<Credentials> OfSourceProfile(const std::string &profile) {
+    auto by_sso = BySso(context_, profiles_, profile);
+    if (by_sso.IsOk() || by_sso.GetStatus().GetCode() != Code::kNotFound) return by_sso;
     for (const bool in_credentials : {true, false}) {
       const IniSection *section =
           in_credentials ? profiles_.InCredentials(profile) : profiles_.InConfig(profile);
@@ -94,7 +96,7 @@ class RoleWalk {
     if (by_process.IsOk() || by_process.GetStatus().GetCode() != Code::kNotFound) {
       return by_process;
     }
-    SMD_RETURN_IF_ERROR(CheckNeedsNoSso(profiles_, profile));
+    SMD_RETURN_IF_ERROR(CheckNeedsNoSignOn(profiles_, profile));
     return Unusable(StrCat("profile ", profile),
                     "is a source_profile but has no keys, role or credential_process");
   }
@@ -102,7 +104,8 @@ class RoleWalk {
   // Turns NOT_FOUND into an error: here no other place remains to search.
   static Result<Credentials> MustHave(Result<Credentials> found, const std::string &place) {
     if (found.IsOk() || found.GetStatus().GetCode() != Code::kNotFound) return found;
-    return Unusable(place, StrCat("its credential_source has none: ", found.GetStatus().Message()));
+    return Unusable(
+        place, StrCat("its credential_source has no credentials: ", found.GetStatus().Message()));
   }
 
   const ProviderContext &context_;

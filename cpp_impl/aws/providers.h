@@ -38,9 +38,15 @@ ProviderPtr MakeConfigFileProvider(const ProviderContext &context);
 // Runs credential_process of the selected profile.
 ProviderPtr MakeProcessProvider(const ProviderContext &context, const ProcessLimits &limits = {});
 
-// Never finds credentials.  Fails with CREDENTIALS if the selected profile requires a sign-on
-// in a browser (SSO, `aws login`).
-ProviderPtr MakeSsoRefusal(const ProviderContext &context);
+// Requests credentials for sso_account_id and sso_role_name of the selected profile from IAM
+// Identity Center, with the token that `aws sso login` left in ~/.aws/sso/cache.  Renews the token
+// of an sso_session shortly before it expires, and writes it back: its refresh token may be valid
+// only once, and the AWS command line needs the next one.
+ProviderPtr MakeSsoProvider(const ProviderContext &context);
+
+// Never finds credentials.  Fails with CREDENTIALS if the selected profile has incomplete settings
+// for SSO, or requires `aws login`.
+ProviderPtr MakeSignOnRefusal(const ProviderContext &context);
 
 // Requests AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI, with the token of
 // AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE or _TOKEN.
@@ -74,8 +80,11 @@ Result<Credentials> ByProcess(const Profiles &profiles, const std::string &profi
 // Returns the credentials for the profile's web_identity_token_file and role_arn.
 Result<Credentials> ByWebIdentity(const ProviderContext &context, const Profiles &profiles,
                                   const std::string &profile);
-// Fails with CREDENTIALS if the profile requires a sign-on in a browser.
-Status CheckNeedsNoSso(const Profiles &profiles, const std::string &profile);
+// Returns the credentials for the profile's sso_account_id and sso_role_name.
+Result<Credentials> BySso(const ProviderContext &context, const Profiles &profiles,
+                          const std::string &profile);
+// Fails with CREDENTIALS as MakeSignOnRefusal() does.
+Status CheckNeedsNoSignOn(const Profiles &profiles, const std::string &profile);
 
 // Checks that credentials, or the token for them, may be sent to this server: any over https;
 // over http only loopback and the addresses that AWS reserves for this.  Fails with

@@ -88,7 +88,7 @@ Status S3Call::AddRange() {
   if (last < first) {
     return CorruptData(client_.LocationOf(request_.key),
                        StrCat(request_.range_length, " bytes at ", request_.range_offset,
-                              " lie beyond any object's end"));
+                              " are beyond the end of any object"));
   }
   request_.headers.push_back({"range", StrCat("bytes=", first, "-", last)});
   return Status::Ok();
@@ -98,19 +98,20 @@ Status S3Call::AddRange() {
 Status S3Call::CheckRange(const net::Response &response) const {
   const std::string location = client_.LocationOf(request_.key);
   if (response.status != 206) {
-    return CorruptData(location, StrCat("the service answers a range with HTTP ", response.status));
+    return CorruptData(location,
+                       StrCat("the service answered a range request with HTTP ", response.status));
   }
   const std::string expected = StrCat("bytes ", request_.range_offset + attempt_begin_, "-");
   const std::string range = HeaderOr(response, "content-range");
   if (!range.starts_with(expected)) {
-    return CorruptData(location, StrCat("the service sends another range (", range.substr(0, 64),
-                                        ") than asked for (", expected, "...)"));
+    return CorruptData(location, StrCat("the service returned another range (", range.substr(0, 64),
+                                        ") than the requested one (", expected, "...)"));
   }
   if (progress_.Received() < request_.range_length) {
     return CorruptData(
         location,
-        StrCat("the object is cut: it ends at ", request_.range_offset + progress_.Received(), ", ",
-               request_.range_length - progress_.Received(), " bytes too early"));
+        StrCat("the object is truncated: it ends at ", request_.range_offset + progress_.Received(),
+               ", ", request_.range_length - progress_.Received(), " bytes too early"));
   }
   return Status::Ok();
 }
@@ -130,7 +131,7 @@ S3Error S3Call::Read(const net::Response &response) const {
   const bool is_done = document.IsOk() && document->name.ends_with("Result");
   if (IsSuccess(response.status) && !is_done && error.code.empty()) {
     error.code = "InternalError";
-    error.message = "the answer does not say that it is done";
+    error.message = "the answer does not confirm success";
   }
   return error;
 }
@@ -161,7 +162,7 @@ bool S3Call::CorrectClock(const S3Error &error, const net::Response &response) {
     client_.Parts().logger.Warning(StrCat(client_.LocationOf(""),
                                           ": this machine's clock is wrong by ",
                                           static_cast<int64_t>(std::abs(client_.Skew())),
-                                          " seconds; requests are dated by the service's"));
+                                          " seconds; requests use the service's time"));
   }
   return true;
 }

@@ -60,7 +60,7 @@ Code CodeOf(const S3Error &error) {
 std::string Advice(Code code, const S3Error &error, std::string_view source) {
   switch (code) {
     case Code::kPermission:
-      return "; these credentials may not do this: see the policy in docs/s3.md";
+      return "; these credentials do not permit this request: see the policy in docs/s3.md";
     case Code::kCredentialsRefused:
       return StrCat("; the access key is unknown or the secret is wrong: check the credentials of ",
                     source);
@@ -70,10 +70,10 @@ std::string Advice(Code code, const S3Error &error, std::string_view source) {
       return "; this machine's clock is wrong by minutes: set it (chrony, ntpd)";
     case Code::kWrongRegion:
       return error.region.empty()
-                 ? "; the bucket lies in another region: set the region"
-                 : StrCat("; the bucket lies in another region: set the region to ", error.region);
-    case Code::kBucketNotFound: return "; there is no such bucket: check its name, or make it";
-    case Code::kThrottled: return "; the service asks for fewer requests: save less often";
+                 ? "; the bucket is in another region: set the region"
+                 : StrCat("; the bucket is in another region: set the region to ", error.region);
+    case Code::kBucketNotFound: return "; there is no such bucket: check its name, or create it";
+    case Code::kThrottled: return "; the service limits requests: save less often";
     default: return {};
   }
 }

@@ -44,7 +44,7 @@ Status FinishRange(const S3Client &client, const ObjectRange &range, S3Call &cal
   const std::string *status = failure.Detail("http_status");
   if (status == nullptr || *status != "416") return failure;
   return CorruptData(client.LocationOf(range.key), StrCat(range.length, " bytes at ", range.offset,
-                                                          " lie beyond the object's end"));
+                                                          " are beyond the end of the object"));
 }
 
 // The checksum of a multipart object ends in "-" and the number of parts; it is skipped.
@@ -52,7 +52,7 @@ Status CheckText(const S3Client &client, const std::string &key, const net::Resp
   const std::string *checksum = response.Find("x-amz-checksum-crc32c");
   if (checksum == nullptr || checksum->find('-') != std::string::npos) return Status::Ok();
   if (*checksum == ChecksumText(ExtendCrc32c(0, AsBytes(response.body)))) return Status::Ok();
-  return CorruptData(client.LocationOf(key), "does not have the checksum that the service keeps");
+  return CorruptData(client.LocationOf(key), "does not match the checksum that the service stores");
 }
 
 Result<std::string> FinishText(S3Client &client, const std::string &key, uint64_t limit,
@@ -61,8 +61,8 @@ Result<std::string> FinishText(S3Client &client, const std::string &key, uint64_
   // Without a sink, an oversized body is the only cause of CORRUPT_DATA.
   if (answer.GetStatus().GetCode() == Code::kCorruptData) {
     const std::string location = client.LocationOf(key);
-    return Unsupported(StrCat(location, ": it has more bytes than this kind of file may have (",
-                              limit, ")"))
+    return Unsupported(
+               StrCat(location, ": has more bytes than this kind of file may have (", limit, ")"))
         .With("path", location);
   }
   SMD_ASSIGN_OR_RETURN(net::Response response, std::move(answer));
@@ -132,7 +132,7 @@ Result<Page> ParsePage(std::string_view body, bool has_groups) {
   if (list.TextOf("IsTruncated") == "true") {
     page.next = list.TextOf("NextContinuationToken");
     if (page.next.empty()) {
-      return CorruptData("the answer", "says that there is more but not where (no token)");
+      return CorruptData("the answer", "has more entries but no continuation token");
     }
   }
   return page;
@@ -246,8 +246,8 @@ Result<std::vector<std::string>> ListKeys(S3Client &client, const ListQuery &que
     const size_t before = keys.size();
     for (std::string &key : page.keys) {
       if (!key.starts_with(query.prefix)) {
-        return CorruptData(location, StrCat("listing it failed: the service lists '", Excerpt(key),
-                                            "', which was not asked for"));
+        return CorruptData(location, StrCat("listing failed: the service returned '", Excerpt(key),
+                                            "', which was not requested"));
       }
       keys.push_back(std::move(key));
     }
@@ -256,7 +256,7 @@ Result<std::vector<std::string>> ListKeys(S3Client &client, const ListQuery &que
     if (page.next.empty() || is_enough) return keys;
     token = std::move(page.next);
   }
-  return CorruptData(location, "listing it does not come to an end: the service repeats a page");
+  return CorruptData(location, "listing does not end: the service repeats a page");
 }
 
 }  // namespace smdebug::aws

@@ -67,7 +67,7 @@ Status S3Upload::Append(std::span<const Piece> pieces) {
 
 void S3Upload::ExpectNoMemory() {
   failure_ = Status(Code::kOutOfMemory,
-                    StrCat(client_->LocationOf(key_), ": there was no memory to write all of it"));
+                    StrCat(client_->LocationOf(key_), ": out of memory while writing"));
 }
 
 Status S3Upload::Take(std::span<const Piece> pieces) {
@@ -96,7 +96,7 @@ Status S3Upload::Begin() {
   if (answer.IsOk()) upload_id_ = answer->TextOf("UploadId");
   if (!upload_id_.empty()) return Status::Ok();
   return CorruptData(client_->LocationOf(key_),
-                     "the service gives no number to an upload in parts");
+                     "the service returned no ID for a multipart upload");
 }
 
 Status S3Upload::SendPart() {
@@ -128,7 +128,8 @@ Status S3Upload::AwaitPart() {
   SMD_ASSIGN_OR_RETURN(const net::Response response, part.call->Wait());
   const std::string *etag = response.Find("etag");
   if (etag == nullptr) {
-    return CorruptData(client_->LocationOf(key_), "the service took a part but gave no ETag");
+    return CorruptData(client_->LocationOf(key_),
+                       "the service accepted a part but returned no ETag");
   }
   sent_.push_back({part.number, *etag, std::move(part.checksum)});
   return Status::Ok();

@@ -122,7 +122,7 @@ Status CheckCarriable(const Credentials &credentials) {
   return {Code::kCredentials,
           StrCat("credentials (", credentials.source, "): the ",
                  is_key ? "session token" : "access key",
-                 " is empty or holds blanks or control characters; was it cut or quoted wrongly?")};
+                 " is empty or contains blanks or control characters; check how it is quoted")};
 }
 
 // The last steps, which are the same for headers and URLs.

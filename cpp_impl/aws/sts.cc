@@ -35,7 +35,8 @@ Result<StsServer> FindServer(const ProviderContext &context, const Profiles &pro
   if (url.empty()) url = StrCat("https://sts.", server.region, ".", DnsSuffix(server.region));
   auto uri = net::ParseUri(url);
   if (!uri.IsOk() || uri->has_user_info || !uri->query.empty()) {
-    return Unusable(source, "the endpoint of STS is no plain http or https URL");
+    return Unusable(
+        source, "the endpoint URL for STS must be an http or https URL without a user and a query");
   }
   server.uri = *std::move(uri);
   return server;
@@ -94,7 +95,7 @@ Status Refused(const net::Response &response, std::string_view secret, const std
   const std::string code = is_safe ? Excerpt(error.code) : "";
   const std::string said = is_safe ? StrCat(" ", code, " ", Excerpt(error.message)) : "";
   return Unusable(source, StrCat("STS refused with status ", response.status, said,
-                                 "; check the role, its trust policy and who asks"))
+                                 "; check the role, its trust policy and the caller's permissions"))
       .With("sts_code", code);
 }
 
@@ -103,7 +104,7 @@ Result<Credentials> CredentialsIn(const net::Response &response, std::string_vie
   const auto document = net::ParseXml(response.body);
   const net::Element *result = document.IsOk() ? document->Find(StrCat(action, "Result")) : nullptr;
   const net::Element *found = result == nullptr ? nullptr : result->Find("Credentials");
-  if (found == nullptr) return Unusable(source, "STS's answer holds no <Credentials>");
+  if (found == nullptr) return Unusable(source, "STS's answer has no <Credentials>");
   Credentials credentials;
   credentials.access_key = found->TextOf("AccessKeyId");
   credentials.secret_key = found->TextOf("SecretAccessKey");
@@ -113,7 +114,7 @@ Result<Credentials> CredentialsIn(const net::Response &response, std::string_vie
   const bool is_whole = !credentials.access_key.empty() && !credentials.secret_key.empty() &&
                         !credentials.session_token.empty() && credentials.expires_at;
   if (!is_whole) {
-    return Unusable(source, "STS's answer lacks a key, the token or a time of expiry");
+    return Unusable(source, "STS's answer lacks a key, the session token or the expiration");
   }
   return credentials;
 }

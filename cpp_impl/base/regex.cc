@@ -353,7 +353,7 @@ Result<bool> RegexBudget::IsFoundIn(const Regex &regex, std::string_view text) {
   return SearchOnBudget(regex, text);
 }
 
-// With ever more steps, since how many a search took cannot be asked.
+// The library does not report the number of steps of a search, so the limit grows from try to try.
 Result<bool> RegexBudget::SearchOnBudget(const Regex &regex, std::string_view text) {
   Outcomes &outcomes = known_[regex.Expression()];
   if (const auto known = outcomes.find(text); known != outcomes.end()) return known->second;

@@ -59,8 +59,8 @@ class RegexBudget {
 
   explicit RegexBudget(uint64_t steps = kSteps) : left_(steps) {}
 
-  // As Regex::IsFoundIn().  A costly search is made once: its outcome is remembered.  Once the
-  // budget is used up, every further costly search fails with INVALID_CONFIG.
+  // Like Regex::IsFoundIn().  The result of a costly search is cached.  Once the budget is used up,
+  // every further costly search fails with INVALID_CONFIG.
   Result<bool> IsFoundIn(const Regex &regex, std::string_view text);
 
  private:

@@ -28,7 +28,7 @@ class CollectionSet {
   CollectionPtr GetOrCreate(std::string_view name);
   std::vector<CollectionPtr> List() const;
 
-  // What all expressions of these collections are searched for on.
+  // The shared budget for searches of all expressions of these collections.
 
   // Changes whenever a collection is added or one of them changes its Version().
   uint64_t Version() const;

@@ -251,4 +251,11 @@ std::string FormatBasicDate(double seconds) {
                 ZeroPadded(time.seconds().count(), 2), "Z");
 }
 
+std::string FormatIsoDate(double seconds) {
+  const std::string basic = FormatBasicDate(seconds);
+  const std::string_view all = basic;
+  return StrCat(all.substr(0, 4), "-", all.substr(4, 2), "-", all.substr(6, 5), ":",
+                all.substr(11, 2), ":", all.substr(13));
+}
+
 }  // namespace smdebug::net

@@ -21,6 +21,9 @@ std::optional<double> ParseIsoDate(std::string_view text);
 // are clamped to that range.
 std::string FormatBasicDate(double seconds);
 
+// Returns "2013-05-24T00:00:00Z", rounded and clamped in the same way.
+std::string FormatIsoDate(double seconds);
+
 // Returns "20130524".
 std::string FormatDay(double seconds);
 

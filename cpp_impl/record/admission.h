@@ -24,16 +24,16 @@ class Admission {
 
   uint64_t Bytes() const { return bytes_; }
   bool HasRoom(uint64_t bytes) const { return bytes_ == 0 || bytes_ + bytes <= options_.capacity; }
-  // Whether the next batch may have to wait.
+  // Returns true if the next batch may have to wait.
   bool IsNearlyFull() const { return bytes_ >= options_.capacity / 4 * 3; }
 
-  // Returns whether there is room, after a wait if the policy is to block.
+  // Waits for room if the policy is to block, then returns true if there is room.
   bool WaitForRoom(uint64_t bytes, Mutex &mutex) SMD_REQUIRES(mutex);
-  // What the item counts for in the queue.
+  // Returns the number of bytes that the item counts for.
   uint64_t WeightOf(const Item &item) const;
   void Add(uint64_t weight) { bytes_ += weight; }
   void Remove(Item *item);
-  // Wakes the waiting thread if there is enough room to be worth it.
+  // Wakes the waiting thread if there is enough room.
   void NotifyRoom();
 
  private:

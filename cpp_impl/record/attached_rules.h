@@ -25,17 +25,17 @@ class AttachedRules {
   void Attach(std::unique_ptr<LiveRules> rules);
   bool Has(const rules::RuleSet &set) SMD_EXCLUDES(run_mutex_);
 
-  // Returns whether rules evaluate the step that begins.
+  // Returns true if rules evaluate the step that begins.
   bool BeginStep(const rules::StepPlace &place);
   bool Evaluates() const { return evaluates_; }
-  // Returns whether they evaluate this tensor of the open step.
+  // Returns true if rules evaluate this tensor of the open step.
   bool Wants(std::string_view tensor);
-  // Shows a tensor of the step to the rules, if they evaluate it.
+  // Passes a tensor of the step to the rules, if they evaluate it.
   void Observe(std::string_view tensor, const tensor::View &view);
   void EndStep();
   // Ends a step whose findings do not count.
   void DiscardStep();
-  // Ends a step that lack of memory cut short.  Needs no memory.
+  // Ends a step after a lack of memory.  Needs no memory.
   void AbortStep() noexcept { evaluates_ = false; }
 
   // The recommended action of the last step that ended.

@@ -32,7 +32,7 @@ struct Batch {
   bool IsEmpty() const { return pieces.empty() && records.empty(); }
 };
 
-// Which step of the job, and of its mode.
+// The position of a step in the job, and in its mode.
 struct StepPosition {
   int64_t global_step = 0;
   Mode mode = Mode::kGlobal;
@@ -43,7 +43,8 @@ struct StepPosition {
 struct Step : StepPosition {
   // Used by the training thread until the step is sealed, then by the writer.
   std::vector<format::SavedShape> shapes;
-  // Set by either thread, for good: both stop working on the step, and nothing of it stays.
+  // Either thread sets it, and it stays set.  Then both stop working on the step, and its files are
+  // removed.
   std::atomic<bool> is_dropped{false};
 };
 

@@ -1,4 +1,4 @@
-// Errors of the writer threads: lines for the log, and the error that a caller is to get.
+// Collects errors of the writer threads: logs them, and keeps the first one for the caller.
 #pragma once
 
 #include <string>
@@ -17,13 +17,13 @@ class FaultLog {
  public:
   explicit FaultLog(Logger logger) : logger_(std::move(logger)) {}
 
-  // Logs an error.  Equal codes in a row, as of a full disk, are one line.
+  // Logs an error.  Repeated codes, such as those of a full disk, give one line.
   void Log(const Status &error);
   // Keeps the first error until it is taken.
   void Keep(const Status &error) {
     if (error_.IsOk()) error_ = error;
   }
-  // Writing works: the next failure is logged again.
+  // Notes a successful write: the next failure is logged again.
   void NoteWritten() { last_logged_ = Code::kOk; }
 
   // Logs that an optional file is skipped, unless the one before it was skipped too.

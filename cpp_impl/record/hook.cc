@@ -288,7 +288,7 @@ void Hook::AbortStep() noexcept {
 
 // ---- tensors -------------------------------------------------------------------------------
 
-Result<const Wanted *> Hook::FindToSave(std::string_view tensor) {
+Result<const SavedParts *> Hook::FindToSave(std::string_view tensor) {
   const MutexLock lock(plan_mutex_);
   return plan_.FindToSave(tensor);
 }
@@ -299,8 +299,8 @@ bool Hook::Wants(std::string_view tensor) {
   if (rules_.Wants(tensor)) return true;
   if ((phase & kRecords) == 0) return false;
   const MutexLock lock(plan_mutex_);
-  const auto wanted = plan_.Find(tensor);
-  return wanted.IsOk() && *wanted != nullptr;
+  const auto parts = plan_.Find(tensor);
+  return parts.IsOk() && *parts != nullptr;
 }
 
 Status Hook::Save(std::string_view tensor, const tensor::View &view, Owner *owner) {
@@ -309,28 +309,28 @@ Status Hook::Save(std::string_view tensor, const tensor::View &view, Owner *owne
   if ((phase & kOpen) == 0) {
     return WrongState(StrCat("'", tensor, "': no step is open; begin one first"));
   }
-  const Wanted *wanted = nullptr;
+  const SavedParts *parts = nullptr;
   if ((phase & kRecords) != 0) {
-    SMD_ASSIGN_OR_RETURN(wanted, FindToSave(tensor));
+    SMD_ASSIGN_OR_RETURN(parts, FindToSave(tensor));
   }
-  if (wanted == nullptr && (phase & kEvaluates) == 0) return EarlyError();
-  return SaveSelected(tensor, view, owner, phase, wanted);
+  if (parts == nullptr && (phase & kEvaluates) == 0) return EarlyError();
+  return SaveSelected(tensor, view, owner, phase, parts);
 }
 
 Status Hook::SaveSelected(std::string_view tensor, const tensor::View &view, Owner *owner,
-                          uint64_t phase, const Wanted *wanted) {
+                          uint64_t phase, const SavedParts *parts) {
   const DeferringLock lock(mutex_);
   if (phase_ != phase) {
     if (!open_.IsOpen()) {
       return WrongState(StrCat("'", tensor, "': the step was ended meanwhile"));
     }
-    wanted = nullptr;
+    parts = nullptr;
     if (open_.Records()) {
-      SMD_ASSIGN_OR_RETURN(wanted, FindToSave(tensor));
+      SMD_ASSIGN_OR_RETURN(parts, FindToSave(tensor));
     }
   }
   rules_.Observe(tensor, view);
-  if (wanted != nullptr) SMD_RETURN_IF_ERROR(open_.Save(tensor, view, *wanted, owner));
+  if (parts != nullptr) SMD_RETURN_IF_ERROR(open_.Save(tensor, view, *parts, owner));
   return EarlyError();
 }
 
@@ -377,13 +377,13 @@ Status Hook::WritePending() {
   Status first;
   for (const auto &[name, custom] : pending_.customs) {
     const tensor::View view = custom.tensor.AsView();
-    Wanted wanted;
+    SavedParts parts;
     {
       const MutexLock lock(plan_mutex_);
-      wanted = plan_.FindCustom(custom.collections);
+      parts = plan_.FindCustom(custom.collections);
     }
-    if (wanted.raw) rules_.Observe(name, view);
-    KeepFirst(&first, open_.Save(name, view, wanted, nullptr));
+    if (parts.raw) rules_.Observe(name, view);
+    KeepFirst(&first, open_.Save(name, view, parts, nullptr));
   }
   for (const PendingValues::Scalar &scalar : pending_.scalars) {
     const tensor::View view = scalar.tensor.AsView();

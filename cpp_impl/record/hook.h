@@ -34,17 +34,17 @@ namespace smdebug::record {
 //
 // Invariants:
 //   1. A thread that changes the open step holds mutex_.  It may wait for room in the queue or for
-//      a disk meanwhile, so no question needs mutex_.
-//   2. Questions (mode, step, selected tensors, counts, results of rules) need only locks that
-//      are held for look-ups.  So a callback on any thread may ask them.
+//      a disk meanwhile, so no query needs mutex_.
+//   2. Queries (mode, step, selected tensors, counts, results of rules) need only locks that are
+//      held briefly.  So callbacks on any thread may call them.
 //   3. Log functions and releases run with no lock held: mutex_ is locked by DeferringLock.
 //   4. Locks are taken in this order: mutex_, then one of plan_mutex_ and those of numbers_,
 //      rules_ and queue_.
-//   5. phase_ says what the open step does, for threads without mutex_: Publish() follows every
-//      change of open_ and rules_, and changes phase_.
-//   6. What plan_ returns is valid as long as phase_ does not change, so with mutex_ held.
-//   7. A step's number is used once: what is left over goes into a step that recorded nothing,
-//      or into a new one.
+//   5. phase_ describes the open step to threads without mutex_: Publish() follows every change of
+//      open_ and rules_, and changes phase_.
+//   6. Results of plan_ are valid until phase_ changes, so as long as mutex_ is held.
+//   7. A step's number is used once: pending values go into a step that recorded nothing, or into
+//      a new one.
 class Hook {
  public:
   static Result<std::shared_ptr<Hook>> Open(HookOptions options);
@@ -68,7 +68,7 @@ class Hook {
     SharedOwner shared(std::move(owner));
     return Save(tensor, view, &shared);
   }
-  // Drops the open step, as one that lacks a tensor.
+  // Drops the open step, as if a tensor could not be saved.
   void DropStep();
   Status SaveCustom(std::string_view tensor, const tensor::View &view,
                     const std::vector<std::string> &collections);
@@ -104,19 +104,19 @@ class Hook {
   Status AcquireClaim() SMD_REQUIRES(mutex_);
 
   Status OpenAt(const StepPosition &position) SMD_REQUIRES(mutex_);
-  // The open step saves something.
+  // Returns true if the open step saves something.
   void StartRecording() SMD_REQUIRES(mutex_);
   bool MayRecord() const { return is_recording_ || options_.is_dry_run; }
   Status CloseStep() SMD_REQUIRES(mutex_);
   Status WriteStep() SMD_REQUIRES(mutex_);
-  // The open step is over, whatever became of it.
+  // Ends the open step, after success or failure.
   void AbortStep() noexcept SMD_REQUIRES(mutex_);
   void Publish() noexcept SMD_REQUIRES(mutex_);
   // Finds what the open step saves of a tensor that is saved now.
-  Result<const Wanted *> FindToSave(std::string_view tensor);
+  Result<const SavedParts *> FindToSave(std::string_view tensor);
   // Saves a tensor that was selected in `phase`.
   Status SaveSelected(std::string_view tensor, const tensor::View &view, Owner *owner,
-                      uint64_t phase, const Wanted *wanted);
+                      uint64_t phase, const SavedParts *parts);
   // An error of the writer threads, if they are reported soon.
   Status EarlyError();
 

@@ -15,8 +15,8 @@ namespace smdebug::record {
 // Thread safety: any number of threads, each with a lane of its own.
 //
 // Invariants:
-//   1. It takes no lock of the queue, so nobody waits for its files but its own thread.
-//   2. It reads the item and `lane.file` alone, which are the thread's while it has the lane.
+//   1. It takes no lock of the queue, so only its own thread waits for its files.
+//   2. It reads only the item and `lane.file`, which belong to the thread that has the lane.
 //   3. It never throws: the thread is the library's, and must not end the job's process.
 class LaneWriter {
  public:
@@ -24,10 +24,10 @@ class LaneWriter {
   LaneWriter(std::shared_ptr<storage::Store> store, std::string worker,
              const QueueOptions &options);
 
-  // Does what the item asks for; `spill` is where its bytes may be.
+  // Executes an item, whose bytes may be in `spill`.
   Status Write(Lane &lane, Item &item, SpillFolder *spill) noexcept;
 
-  // OUT_OF_MEMORY, made while there was some.
+  // OUT_OF_MEMORY, allocated in advance.
   const Status &NoMemory() const { return no_memory_; }
 
  private:

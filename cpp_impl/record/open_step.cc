@@ -55,11 +55,11 @@ format::EventContext OpenStep::ContextAt(double wall_time) const {
   return {position_->global_step, position_->mode, position_->mode_step, wall_time};
 }
 
-Status OpenStep::Save(std::string_view name, const tensor::View &view, const Wanted &wanted,
+Status OpenStep::Save(std::string_view name, const tensor::View &view, const SavedParts &parts,
                       Owner *owner) {
   if (!is_written_ || step_->is_dropped) return Status::Ok();
   DropUnlessComplete guard(queue_, *step_);
-  Status status = Write(name, view, wanted, owner);
+  Status status = Write(name, view, parts, owner);
   guard.Complete();
   return status;
 }
@@ -73,25 +73,25 @@ Status OpenStep::SaveScalar(std::string_view name, const tensor::View &view, dou
   return status;
 }
 
-Status OpenStep::Write(std::string_view name, const tensor::View &view, const Wanted &wanted,
+Status OpenStep::Write(std::string_view name, const tensor::View &view, const SavedParts &parts,
                        Owner *owner) {
-  if (wanted.shape) {
+  if (parts.shape) {
     step_->shapes.push_back(
         {std::string(name), std::string(name), {view.shape.begin(), view.shape.end()}});
   }
-  SMD_RETURN_IF_ERROR(WriteReductions(name, view, wanted));
-  if (tensorboard_) ShowInTensorboard(name, view, wanted);
-  if (!wanted.raw) return Status::Ok();
+  SMD_RETURN_IF_ERROR(WriteReductions(name, view, parts));
+  if (tensorboard_) ShowInTensorboard(name, view, parts);
+  if (!parts.raw) return Status::Ok();
   return builder_.Add(name, view, ContextAt(options_.clock->WallSeconds()), owner);
 }
 
 Status OpenStep::WriteReductions(std::string_view name, const tensor::View &view,
-                                 const Wanted &wanted) {
-  if (wanted.reductions.empty()) return Status::Ok();
+                                 const SavedParts &parts) {
+  if (parts.reductions.empty()) return Status::Ok();
   tensor::Reducer reducer(view);
   const format::EventContext context = ContextAt(options_.clock->WallSeconds());
   constexpr int64_t kShape[] = {1};
-  for (const tensor::Reduction reduction : wanted.reductions) {
+  for (const tensor::Reduction reduction : parts.reductions) {
     auto computed = reducer.Compute(reduction);
     if (!computed.IsOk()) {
       options_.logger.Debug(StrCat("'", name, "': ", tensor::ReductionName(reduction),
@@ -108,11 +108,11 @@ Status OpenStep::WriteReductions(std::string_view name, const tensor::View &view
 }
 
 void OpenStep::ShowInTensorboard(std::string_view name, const tensor::View &view,
-                                 const Wanted &wanted) {
+                                 const SavedParts &parts) {
   const double now = options_.clock->WallSeconds();
-  if (wanted.scalar) tensorboard_->AddScalar(name, view, now);
-  if (wanted.histogram != nullptr) {
-    tensorboard_->AddHistogram(wanted.histogram->Name(), name, view, now);
+  if (parts.scalar) tensorboard_->AddScalar(name, view, now);
+  if (parts.histogram != nullptr) {
+    tensorboard_->AddHistogram(parts.histogram->Name(), name, view, now);
   }
 }
 

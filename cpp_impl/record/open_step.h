@@ -1,4 +1,4 @@
-// The step that is being filled.
+// Holds the step that the job is recording.
 #pragma once
 
 #include <memory>
@@ -27,8 +27,8 @@ namespace smdebug::record {
 //
 // Invariants:
 //   1. step_ is set while the open step records; then position_ is set too.
-//   2. A record reaches the queue whole, or the step is dropped: one that is cut short would
-//      shift all that follow it.
+//   2. A record reaches the queue whole, or the step is dropped: an incomplete record would shift
+//      all later records.
 //   3. When no step records, the builder is empty.
 class OpenStep {
  public:
@@ -38,40 +38,42 @@ class OpenStep {
 
   bool IsOpen() const { return position_.has_value(); }
   bool Records() const { return step_ != nullptr; }
-  // Whether what is saved is written: not in a dry run, nor in a process without the claim.
+  // Returns false in a dry run, and in a process without the claim: nothing is written.
   bool IsWritten() const { return is_written_; }
   bool IsDropped() const { return step_ != nullptr && step_->is_dropped; }
   // Only while a step is open.
   const StepPosition &Position() const { return *position_; }
-  // As the queue knows it; NULL if the step does not record.
+  // Returns the step in the queue; NULL if the step does not record.
   const std::shared_ptr<Step> &ToQueue() const { return step_; }
 
   void Begin(const StepPosition &position) { position_ = position; }
-  // From now on tensors are recorded.
+  // Starts to record tensors.
   void Record(bool is_written);
 
   // Borrows large elements from `owner`, if that is given.
-  Status Save(std::string_view name, const tensor::View &view, const Wanted &wanted, Owner *owner);
+  Status Save(std::string_view name, const tensor::View &view, const SavedParts &parts,
+              Owner *owner);
   Status SaveScalar(std::string_view name, const tensor::View &view, double timestamp);
 
   // Adds the last records, and lets the queue commit the step's files.
   Status Seal();
-  // Drops the step, as one that lacks a tensor.  Needs no memory, as the two below.
+  // Drops the step, because it lacks a tensor.  Like the next two functions, needs no memory.
   void Drop() {
     if (step_) queue_.Drop(*step_);
   }
-  // Drops a step that its caller does not want recorded.
+  // Drops the step at the request of the caller.
   void Discard() {
     if (step_) queue_.Discard(*step_);
   }
-  // No step is open any more.
+  // Closes the step.
   void End() noexcept;
 
  private:
   format::EventContext ContextAt(double wall_time) const;
-  Status Write(std::string_view name, const tensor::View &view, const Wanted &wanted, Owner *owner);
-  Status WriteReductions(std::string_view name, const tensor::View &view, const Wanted &wanted);
-  void ShowInTensorboard(std::string_view name, const tensor::View &view, const Wanted &wanted);
+  Status Write(std::string_view name, const tensor::View &view, const SavedParts &parts,
+               Owner *owner);
+  Status WriteReductions(std::string_view name, const tensor::View &view, const SavedParts &parts);
+  void ShowInTensorboard(std::string_view name, const tensor::View &view, const SavedParts &parts);
   void PutSummary();
 
   const HookOptions &options_;

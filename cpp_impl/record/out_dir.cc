@@ -9,7 +9,7 @@
 namespace smdebug::record {
 namespace {
 
-// Whether a hook of this worker gives its files such a name.
+// Returns true if a hook of this worker creates files with such a name.
 bool IsFileOf(const std::string &worker, std::string_view name) {
   if (const auto file = format::ParseStepFileName(name)) {
     return format::WorkerToFile(file->worker) == worker &&
@@ -18,6 +18,21 @@ bool IsFileOf(const std::string &worker, std::string_view name) {
             name == format::IndexFileName(file->step, worker));
   }
   return name == format::CollectionsFileName(worker);
+}
+
+// Whether a hook of any worker gives its files such a name.
+bool IsFileOfAny(std::string_view name) {
+  const auto step = format::ParseStepFileName(name);
+  const auto worker = step ? step->worker : format::ParseCollectionsFileName(name);
+  return worker && IsFileOf(format::WorkerToFile(*worker), name);
+}
+
+// Whether a hook gives its files for TensorBoard such a name: <step>_<pid>_<host>.tfevents.
+bool IsFileForTensorboard(std::string_view name) {
+  const auto step = format::ParseStepFileName(name);
+  if (!step || !name.ends_with(".tfevents")) return false;
+  const size_t digits = step->worker.find_first_not_of("0123456789");
+  return digits != 0 && digits != std::string::npos && step->worker[digits] == '_';
 }
 
 }  // namespace
@@ -47,9 +62,17 @@ void OutDir::Sweep() noexcept try {
   const MutexLock lock(mutex_);
   // Without the claim, another process may be writing these files.
   if (!is_acquired_ || std::exchange(is_swept_, true)) return;
-  const auto is_ours = [this](std::string_view name) { return IsFileOf(worker_, name); };
-  for (const std::string_view folder : {"events", "index", "collections"}) {
-    const Status swept = store_->RemoveLeftovers(std::string(folder), is_ours);
+  using Leftover = storage::Store::Leftover;
+  const auto judge = [this](std::string_view name) {
+    if (IsFileOf(worker_, name)) return Leftover::kRemoveUnlessAlive;
+    // Without the claim, the other workers of this job may be at work.
+    if (is_shared_) return Leftover::kKeep;
+    const bool is_known =
+        name.starts_with("tensorboard/") ? IsFileForTensorboard(name) : IsFileOfAny(name);
+    return is_known ? Leftover::kRemoveIfDead : Leftover::kKeep;
+  };
+  for (const std::string_view folder : {"events", "index", "collections", "tensorboard"}) {
+    const Status swept = store_->RemoveLeftovers(std::string(folder), judge);
     if (!swept.IsOk()) return;  // leftovers take room and do no other harm
   }
 } catch (const std::bad_alloc &) {

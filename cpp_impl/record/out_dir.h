@@ -1,5 +1,4 @@
-// The hook's own standing in the trial's folder: the claim, and whether the folder is still the
-// one that was recorded into.
+// Holds the hook's claim on the trial's folder, and detects that the folder was replaced.
 #pragma once
 
 #include <atomic>
@@ -23,22 +22,23 @@ class OutDir {
 
   // Returns true if this process may record: it holds the claim, or needs none.
   Result<bool> Acquire() SMD_EXCLUDES(claim_mutex_);
-  // Gives the claim up.
+  // Releases the claim.
   void Release() SMD_EXCLUDES(claim_mutex_);
-  // Whether the folder was replaced by one that another process records into.
+  // Returns true if another process records into a new folder in place of this one.
   bool IsLost() const { return is_lost_; }
 
-  // Removes what this worker left unfinished when it was killed in an earlier run.  To be
-  // called before a writer's first file; later calls do nothing.
+  // Removes unfinished files of an earlier run of this worker that was killed.  With the claim, also
+  // removes unfinished files of other workers, and those for TensorBoard in this folder, if their
+  // writers are proved dead.  Call it before a writer's first file; later calls do nothing.
   void Sweep() noexcept SMD_EXCLUDES(mutex_);
 
   // Writes a small file, unless IsLost(), and remembers the worker's collections.
   Status Put(const std::string &name, const std::string &text, bool is_durable)
       SMD_EXCLUDES(mutex_);
-  // Fails with IO unless the step's event file is there: a step is there as a whole or not at all.
+  // Fails with IO if the step's event file is missing: a step exists completely or not at all.
   Status CheckStep(int64_t step, const std::string &event_file);
   // Checks that the folder still holds that file.  If it was removed, renamed or replaced,
-  // claims what is there now, writes the file again, and fails with IO once.
+  // claims the new folder, writes the file again, and fails with IO once.
   Status Check(bool is_durable) SMD_EXCLUDES(mutex_);
 
  private:

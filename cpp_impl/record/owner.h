@@ -1,4 +1,4 @@
-// What keeps the memory of a tensor alive that may be borrowed.
+// Keeps the memory of a borrowed tensor alive.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ class Owner {
   Owner(const Owner &) = delete;
   Owner &operator=(const Owner &) = delete;
 
-  // Returns what keeps the memory alive from now on.  Throws std::bad_alloc.
+  // Returns an object that keeps the memory alive.  Throws std::bad_alloc.
   virtual std::shared_ptr<const void> Share() = 0;
 };
 

@@ -18,15 +18,15 @@
 
 namespace smdebug::record {
 
-// Its functions are those of WriteQueue.  Shared, so that a thread that is left behind keeps
-// what it uses.
+// Its functions are those of WriteQueue.  It is shared, so that an abandoned thread keeps the state
+// that it uses.
 //
 // Thread safety: any thread.  One lock, mutex_; nothing is locked while it is held.
 //
 // Invariants:
 //   1. No file is read, written or removed with the lock held: the training thread spills before
-//      it enqueues, the writers' files are LaneWriter's.
-//   2. Borrowed memory is released, and log lines are passed on, without the lock: items move
+//      it enqueues, and LaneWriter writes the files.
+//   2. Borrowed memory is released, and log lines are written, without the lock: items move
 //      out of a lane before they are destroyed, and every lock is a DeferringLock.
 //   3. A batch is enqueued in the critical section that admitted it, or after it was spilled.
 //   4. A batch's memory is released before its item counts as done, so that Flush() returns
@@ -34,7 +34,7 @@ namespace smdebug::record {
 //   5. Small files have a place in unwritten_ as long as the queue lives, so that keeping one
 //      for another try needs no memory.
 //   6. spill_ is set once, by the thread that pushes, before the first spilled item is enqueued;
-//      writers use it for spilled items alone.
+//      writers use it only for spilled items.
 class QueueCore : public std::enable_shared_from_this<QueueCore> {
  public:
   // `worker` in its file form.
@@ -55,18 +55,18 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
  private:
   using Lanes = std::vector<std::shared_ptr<Lane>>;
 
-  // The training thread's side.
+  // Functions of the training thread.
   void HelpIfBehind(Batch *batch) SMD_EXCLUDES(mutex_);
-  // Whether the item's bytes are in a file now.
+  // Returns true if the item's bytes are now in a file.
   Result<bool> Spill(Item *item) SMD_EXCLUDES(mutex_);
   Status PushSpilled(const std::shared_ptr<Step> &step, Item item) SMD_EXCLUDES(mutex_);
   void Enqueue(const std::shared_ptr<Step> &step, Item item) SMD_REQUIRES(mutex_);
   Status DropForRoom(Step &step) SMD_REQUIRES(mutex_);
-  // Whether a thread will do what is enqueued.
+  // Returns true if a thread will write the enqueued items.
   bool HasWriter() SMD_REQUIRES(mutex_);
   Status StartWriter() SMD_REQUIRES(mutex_);
 
-  // Both sides.
+  // Functions of both.
   void WakeWriter() SMD_REQUIRES(mutex_);
   void KeepError(const Status &error) SMD_REQUIRES(mutex_);
   void NoteError(const Status &error) SMD_REQUIRES(mutex_);
@@ -75,10 +75,10 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   void RetryFiles(const std::shared_ptr<Step> &before) SMD_REQUIRES(mutex_);
   void RetryFilesIfPossible() SMD_REQUIRES(mutex_);
   void NotifyDone() SMD_REQUIRES(mutex_);
-  // Drops the steps that wait; what is returned is to be destroyed without the lock.
+  // Drops the waiting steps.  The caller destroys the result without the lock.
   Lanes DropLanes() SMD_REQUIRES(mutex_);
 
-  // The writer threads' side.
+  // Functions of the writer threads.
   void Run();
   std::shared_ptr<Lane> TakeLane() SMD_EXCLUDES(mutex_);
   void WorkOn(Lane &lane) SMD_EXCLUDES(mutex_);
@@ -95,6 +95,7 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   Clock &clock_;
   LaneWriter writer_;
   std::unique_ptr<SpillFolder> spill_;  // invariant 6
+  std::atomic<bool> has_swept_spill_{false};
 
   Mutex mutex_;
   CondVar changed_;  // for those who wait until something is written

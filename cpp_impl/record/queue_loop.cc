@@ -10,6 +10,9 @@ namespace smdebug::record {
 
 void QueueCore::Run() {
   options_.out_dir->Sweep();
+  if (options_.policy == QueuePolicy::kSpill && !has_swept_spill_.exchange(true)) {
+    SpillFolder::RemoveLeftovers(options_.spill_folder);
+  }
   while (const std::shared_ptr<Lane> lane = TakeLane()) WorkOn(*lane);
   std::vector<std::unique_ptr<StepFile>> unfinished;
   {
@@ -106,7 +109,7 @@ void QueueCore::CountWritten(const StepFile &file) {
   counts_.bytes_written += static_cast<int64_t>(file.BytesWritten());
 }
 
-// What was written of a dropped step goes with its file.
+// Destroying the file of a dropped step removes the part already written.
 void QueueCore::ClearDropped(Lane &lane) {
   lane.file.reset();
   while (true) {

@@ -1,4 +1,4 @@
-// How the write queue is bounded, and what it counts.
+// The bounds of the write queue, and its counts.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace smdebug::record {
 
-// What happens to a batch that finds the queue full.
+// The treatment of a batch when the queue is full.
 enum class QueuePolicy {
   kBlock,  // waits, up to a bound; then its step is dropped
   kDrop,   // its step is dropped at once

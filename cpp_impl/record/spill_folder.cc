@@ -2,15 +2,42 @@
 
 #include <new>
 #include <random>
+#include <string_view>
+#include <vector>
 
 #include "base/strings.h"
 
 namespace smdebug::record {
 namespace {
 
+constexpr std::string_view kPrefix = "smdebug-";
+constexpr std::string_view kClaimEnding = ".lock";
+
 std::string RandomToken() {
   std::random_device random;
   return StrCat(random(), "-", random());
+}
+
+Result<std::shared_ptr<storage::Store>> OpenFolder(const std::string &folder) {
+  if (folder.find("://") != std::string::npos) {
+    return InvalidConfig(StrCat("spill_dir is '", folder, "'; it must be a local folder"));
+  }
+  return storage::OpenStore(folder);
+}
+
+// Removes the files of one hook, if its process no longer holds the claim.
+void RemoveIfDead(storage::Store &store, const std::string &claim_name,
+                  const std::vector<std::string> &names) {
+  const auto claim = store.Acquire(claim_name);
+  if (!claim.IsOk() || !*claim) return;
+  const std::string_view token =
+      std::string_view(claim_name).substr(0, claim_name.size() - kClaimEnding.size());
+  for (const std::string &name : names) {
+    const bool is_spilled = name.ends_with(".spill") || name.ends_with(".spill.tmp");
+    if (!is_spilled || !name.starts_with(StrCat(token, "-"))) continue;
+    const Status removed = store.Remove(name);
+    (void)removed;  // a file that stays only takes room
+  }
 }
 
 }  // namespace
@@ -20,11 +47,34 @@ SpillFolder::SpillFolder(std::shared_ptr<storage::Store> store, uint64_t capacit
 
 Result<std::unique_ptr<SpillFolder>> SpillFolder::Open(const std::string &folder,
                                                        uint64_t capacity) {
-  if (folder.find("://") != std::string::npos) {
-    return InvalidConfig(StrCat("spill_dir is '", folder, "'; it must be a local folder"));
+  SMD_ASSIGN_OR_RETURN(std::shared_ptr<storage::Store> store, OpenFolder(folder));
+  std::unique_ptr<SpillFolder> opened(new SpillFolder(std::move(store), capacity));
+  opened->AcquireClaim();
+  return opened;
+}
+
+void SpillFolder::AcquireClaim() {
+  auto claim = store_->Acquire(StrCat(kPrefix, token_, kClaimEnding));
+  if (claim.IsOk() && *claim) {
+    claim_ = *std::move(claim);
+  } else {
+    // The file of that name may be there without a lock, which would prove this process dead.
+    token_ = RandomToken();
   }
-  SMD_ASSIGN_OR_RETURN(std::shared_ptr<storage::Store> store, storage::OpenStore(folder));
-  return std::unique_ptr<SpillFolder>(new SpillFolder(std::move(store), capacity));
+}
+
+void SpillFolder::RemoveLeftovers(const std::string &folder) noexcept try {
+  const auto store = OpenFolder(folder);
+  if (!store.IsOk() || !(*store)->HasExactClaims()) return;
+  const auto names = (*store)->List(".");
+  if (!names.IsOk()) return;
+  for (const std::string &name : *names) {
+    if (name.starts_with(StrCat("./", kPrefix)) && name.ends_with(kClaimEnding)) {
+      RemoveIfDead(**store, name, *names);
+    }
+  }
+} catch (...) {
+  return;
 }
 
 SpillFolder::~SpillFolder() {
@@ -37,7 +87,7 @@ SpillFolder::~SpillFolder() {
 std::string SpillFolder::Reserve(uint64_t bytes) {
   const MutexLock lock(mutex_);
   if (used_ + bytes > capacity_) return "";
-  std::string name = StrCat("smdebug-", token_, "-", next_++, ".spill");
+  std::string name = StrCat(kPrefix, token_, "-", next_++, ".spill");
   parked_.insert(name);
   used_ += bytes;
   return name;

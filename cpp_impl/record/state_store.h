@@ -1,5 +1,4 @@
-// Step numbers next to a job's checkpoints, so that a job that is resumed from one continues
-// counting.
+// Stores step numbers next to a job's checkpoints, so that a resumed job continues counting.
 #pragma once
 
 #include <array>

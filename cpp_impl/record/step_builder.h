@@ -18,7 +18,7 @@ namespace smdebug::record {
 // Thread safety: one thread at a time.
 class StepBuilder {
  public:
-  // Passes on a batch that is large enough to be worth writing.
+  // Receives each batch that is large enough to write.
   using Push = std::function<Status(Batch)>;
 
   explicit StepBuilder(Push push) : push_(std::move(push)) {}
@@ -28,9 +28,9 @@ class StepBuilder {
   Status Add(std::string_view name, const tensor::View &view, const format::EventContext &context,
              Owner *owner = nullptr);
 
-  // Returns what has not been pushed yet.
+  // Returns the bytes that have not been pushed yet.
   Batch TakeRest();
-  // Drops it.  Needs no memory.
+  // Drops these bytes.  Needs no memory.
   void Clear() noexcept;
 
  private:

@@ -27,7 +27,7 @@ struct RecordMark {
 class StepFile {
  public:
   // `worker` in its file form.  The event file is made with the first bytes.  If the step
-  // `may_be_there`, from an earlier run that died, that run's event file stays: readers see
+  // `may_be_there`, from an earlier run that died, the event file of that run stays: readers see
   // either the step of that run or, once the index is written, the step of this one.
   StepFile(std::shared_ptr<storage::Store> store, int64_t step, std::string worker,
            bool may_be_there = false);
@@ -48,7 +48,7 @@ class StepFile {
 
   // Gives the event file its name.
   Status CommitEvents(bool durable);
-  // Does so if it was not done, then writes the index file.
+  // Names the event file if that was not done, then writes the index file.
   Status Commit(Mode mode, int64_t mode_step, bool durable);
 
  private:

@@ -1,4 +1,4 @@
-// What waits to be written, in one lane a step: several event files can be written at a time,
+// Holds the items to write, in one lane per step: several event files can be written at a time,
 // while index files appear in the order of the steps.
 #pragma once
 
@@ -47,15 +47,15 @@ struct Lane {
 // Thread safety: every function needs the queue's lock.
 //
 // Invariants:
-//   1. Lanes are in the order of their first items' sequences; steps' lanes in that of the steps.
+//   1. Lanes are sorted by the sequence of their first items; lanes of steps are in step order.
 //   2. A lane is taken by at most one worker.  The first item and the file of a taken lane are
 //      that worker's, without the lock; the rest of the lane needs the lock.
 //   3. Only the first lane's index or small file is worked on, so they appear in order.
-//   4. A lane is removed when its last item is done, or its step is dropped and nobody works on
+//   4. A lane is removed when its last item is done, or its step is dropped and no worker has
 //      it.
 class StepLanes {
  public:
-  // Works on at most `ahead` lanes from the first, so that what was saved first is seen first.
+  // Works on at most `ahead` lanes from the first, so that earlier steps become visible first.
   explicit StepLanes(size_t ahead) : ahead_(ahead) {}
 
   // A step must be sealed or dropped before the first item of the next one.

@@ -15,7 +15,7 @@ namespace smdebug::record {
 //
 // Invariants:
 //   1. The lock is held for look-ups only, never while a thread waits, does I/O or calls
-//      anything: any callback may ask for numbers at any time.
+//      anything: any callback may query numbers at any time.
 //   2. Numbers only grow.  The number of GLOBAL counts the steps of all modes.
 class StepNumbers {
  public:
@@ -23,9 +23,9 @@ class StepNumbers {
   Mode GetMode() const;
   // The last step begun in the mode; -1 if there was none.
   int64_t Last(Mode mode) const;
-  // Where the next step of the current mode will be.
+  // Returns the position of the next step of the current mode.
   StepPosition Next() const;
-  // The step at `position` was begun.
+  // Notes that the step at `position` was begun.
   void Advance(const StepPosition &position);
 
   // Continues after the steps of a run.

@@ -13,15 +13,15 @@ namespace {
 constexpr size_t kMostMemos = 200'000;
 
 // Adds what the config selects: reductions, norms, then those of absolute values.
-void AddTo(Wanted *wanted, const config::ReductionConfig &config) {
-  wanted->raw = wanted->raw || config.SavesRaw();
-  wanted->shape = wanted->shape || config.SavesShape();
+void AddTo(SavedParts *parts, const config::ReductionConfig &config) {
+  parts->raw = parts->raw || config.SavesRaw();
+  parts->shape = parts->shape || config.SavesShape();
   constexpr std::array<std::pair<bool, bool>, 4> kOrder = {
       {{false, false}, {true, false}, {false, true}, {true, true}}};
   for (const auto &[is_norm, is_absolute] : kOrder) {
     for (const tensor::Reduction reduction : config.Reductions()) {
       if (reduction.IsNorm() != is_norm || reduction.absolute != is_absolute) continue;
-      auto &known = wanted->reductions;
+      auto &known = parts->reductions;
       if (std::find(known.begin(), known.end(), reduction) == known.end()) {
         known.push_back(reduction);
       }
@@ -29,11 +29,11 @@ void AddTo(Wanted *wanted, const config::ReductionConfig &config) {
   }
 }
 
-void AddSummariesTo(Wanted *wanted, const config::Collection &collection) {
+void AddSummariesTo(SavedParts *parts, const config::Collection &collection) {
   if (config::IsScalarCollection(collection.Name())) {
-    wanted->scalar = true;
-  } else if (wanted->histogram == nullptr && collection.SavesHistogram()) {
-    wanted->histogram = &collection;
+    parts->scalar = true;
+  } else if (parts->histogram == nullptr && collection.SavesHistogram()) {
+    parts->histogram = &collection;
   }
 }
 
@@ -139,15 +139,15 @@ Result<StepPlan::Memo> StepPlan::Remember(std::string_view tensor) const {
   return memo;
 }
 
-Wanted StepPlan::Combine(const Memo &memo) const {
-  Wanted wanted;
+SavedParts StepPlan::Combine(const Memo &memo) const {
+  SavedParts parts;
   for (const size_t member : memo.members) {
     const Planned &planned = planned_[member];
     if (!planned.saves_now) continue;
-    AddTo(&wanted, planned.reduction_config);
-    AddSummariesTo(&wanted, *planned.collection);
+    AddTo(&parts, planned.reduction_config);
+    AddSummariesTo(&parts, *planned.collection);
   }
-  return wanted;
+  return parts;
 }
 
 Result<StepPlan::Memo *> StepPlan::FindMemo(std::string_view tensor) {
@@ -158,35 +158,35 @@ Result<StepPlan::Memo *> StepPlan::FindMemo(std::string_view tensor) {
   }
   Memo &memo = found->second;
   if (memo.round != round_) {
-    memo.wanted = Combine(memo);
+    memo.parts = Combine(memo);
     memo.round = round_;
   }
   return &memo;
 }
 
-Result<const Wanted *> StepPlan::Find(std::string_view tensor) {
+Result<const SavedParts *> StepPlan::Find(std::string_view tensor) {
   SMD_ASSIGN_OR_RETURN(const Memo *memo, FindMemo(tensor));
-  return memo->wanted.IsNothing() ? nullptr : &memo->wanted;
+  return memo->parts.IsNothing() ? nullptr : &memo->parts;
 }
 
-Result<const Wanted *> StepPlan::FindToSave(std::string_view tensor) {
+Result<const SavedParts *> StepPlan::FindToSave(std::string_view tensor) {
   SMD_ASSIGN_OR_RETURN(Memo * memo, FindMemo(tensor));
-  if (memo->wanted.IsNothing()) return nullptr;
+  if (memo->parts.IsNothing()) return nullptr;
   if (!memo->is_noted) {
     for (const size_t member : memo->members) planned_[member].collection->NoteMatch(tensor);
     memo->is_noted = true;
   }
-  return &memo->wanted;
+  return &memo->parts;
 }
 
-Wanted StepPlan::FindCustom(const std::vector<config::CollectionPtr> &collections) const {
-  Wanted wanted;
+SavedParts StepPlan::FindCustom(const std::vector<config::CollectionPtr> &collections) const {
+  SavedParts parts;
   for (const config::CollectionPtr &collection : collections) {
-    AddTo(&wanted, ReductionConfigOf(*collection));
+    AddTo(&parts, ReductionConfigOf(*collection));
   }
   // A custom tensor is written as it is.
-  wanted.reductions.clear();
-  return wanted;
+  parts.reductions.clear();
+  return parts;
 }
 
 }  // namespace smdebug::record

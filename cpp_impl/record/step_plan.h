@@ -16,8 +16,8 @@
 
 namespace smdebug::record {
 
-// What is written of a tensor, over all collections that select it.
-struct Wanted {
+// The parts of a tensor that are saved, over all collections that select it.
+struct SavedParts {
   bool raw = false;
   bool shape = false;
   std::vector<tensor::Reduction> reductions;  // in the order they are written
@@ -36,7 +36,7 @@ struct PlanDefaults {
   bool saves_all = false;             // save every collection
 };
 
-// Thread safety: one thread at a time; what Find() returns is not changed by other calls of it.
+// Thread safety: one thread at a time.  Further calls of Find() do not change earlier results.
 class StepPlan {
  public:
   // `collections` must outlive the plan.
@@ -52,19 +52,19 @@ class StepPlan {
 
   bool SavesAnything() const { return saves_anything_; }
 
-  // Returns what is written of the tensor at this step; NULL if nothing.  Remembers names, so
-  // that expressions are searched once a name.  A search that runs away fails.
-  // What it returns is valid until the next Begin() or Add().
-  Result<const Wanted *> Find(std::string_view tensor);
+  // Returns the saved parts of the tensor at this step; NULL if nothing is saved.  Caches names, so
+  // that expressions are searched once per name.  Fails if a search exceeds its limit.  The result
+  // is valid until the next Begin() or Add().
+  Result<const SavedParts *> Find(std::string_view tensor);
 
-  // As Find(), for a tensor that is saved now: its collections list it from here on.
-  Result<const Wanted *> FindToSave(std::string_view tensor);
+  // Like Find(), for a tensor that is saved now: its collections list it from here on.
+  Result<const SavedParts *> FindToSave(std::string_view tensor);
 
   // Returns the collections with their effective settings.
   std::vector<config::CollectionPtr> FilledIn() const;
 
-  // Returns what is written of a custom tensor of these collections.
-  Wanted FindCustom(const std::vector<config::CollectionPtr> &collections) const;
+  // Returns the saved parts of a custom tensor of these collections.
+  SavedParts FindCustom(const std::vector<config::CollectionPtr> &collections) const;
 
  private:
   // A collection with its settings filled in.
@@ -76,9 +76,9 @@ class StepPlan {
   };
   struct Memo {
     std::vector<size_t> members;  // of planned_
-    uint64_t round = 0;           // that `wanted` was computed in
+    uint64_t round = 0;           // the round in which `parts` was computed
     bool is_noted = false;        // the members list the tensor
-    Wanted wanted;
+    SavedParts parts;
   };
   struct Hash {
     using is_transparent = void;
@@ -91,7 +91,7 @@ class StepPlan {
   config::ReductionConfig ReductionConfigOf(const config::Collection &collection) const;
   Result<Memo *> FindMemo(std::string_view tensor);
   Result<Memo> Remember(std::string_view tensor) const;
-  Wanted Combine(const Memo &memo) const;
+  SavedParts Combine(const Memo &memo) const;
 
   const config::CollectionSet &collections_;
   const PlanDefaults defaults_;

@@ -17,8 +17,8 @@ namespace smdebug::record {
 
 class QueueCore;
 
-// Thread safety: any thread, but the calls for one step come in order, and the steps one after
-// the other.  Threads start as there is work, as many as the store can use.
+// Thread safety: any thread, but the calls for one step come in order, and steps come one after the
+// other.  Writer threads start when there is work, up to the number that the store can use.
 //
 // Log lines and releases of borrowed memory happen with no lock of the queue held: see
 // base/deferral.h.
@@ -30,30 +30,30 @@ class WriteQueue {
   // Drops what Stop() has not written.
   ~WriteQueue();
 
-  // Takes bytes of a step.  Fails with STEP_DROPPED, once, if the step is dropped for want of
-  // room, unless errors are reported late.  Ignores batches of a dropped step.
+  // Adds bytes to a step.  Fails with STEP_DROPPED, once, if the step is dropped because the queue
+  // is full, unless errors are reported late.  Ignores batches of a dropped step.
   Status Push(const std::shared_ptr<Step> &step, Batch batch);
   // Adds the step's last batch; its files may then be committed.
   Status Seal(const std::shared_ptr<Step> &step, Batch rest);
-  // Drops the step because of an error, with what was written of it.  Needs no memory.
+  // Drops the step because of an error, including the part already written.  Needs no memory.
   void Drop(Step &step);
-  // Drops a step that its caller does not want recorded: it is not counted.
+  // Drops a step at the request of the caller, without counting it.
   void Discard(Step &step);
 
-  // Writes a small file after all that was pushed before.  One that cannot be written is tried
-  // again after the next step.
+  // Writes a small file after everything that was pushed before.  If that fails, tries again after
+  // the next step.
   void PutFile(std::string name, std::string text);
-  // Writes a small file after the steps before this one, and before it counts as written; to be
-  // called before Seal().
+  // Writes a small file after all earlier steps, and before this step counts as written.  Call it
+  // before Seal().
   void PutFileBefore(const std::shared_ptr<Step> &step, std::string name, std::string text);
-  // Writes a file that nothing depends on, into another folder.  It is skipped, with a log line,
-  // if there is no room or it cannot be written.
+  // Writes a file that no other file depends on, into another folder.  If the queue is full or the
+  // write fails, skips the file and logs that.
   void PutOptionalFile(std::shared_ptr<storage::Store> store, std::string name, std::string text);
 
-  // Waits until all that was pushed before is written.  Fails with TIMEOUT.
+  // Waits until everything that was pushed before is written.  Fails with TIMEOUT.
   Status Flush(Deadline deadline);
-  // Flushes and ends the threads.  Those that cannot end in time are left behind with what they
-  // hold.  A second call does nothing.  Fails with TIMEOUT.
+  // Flushes and stops the threads.  If a thread cannot stop in time, abandons it with its memory,
+  // and fails with TIMEOUT.  A second call does nothing.
   Status Stop(Deadline deadline);
 
   // Returns the first error since the last call, or success.

@@ -16,7 +16,7 @@ namespace smdebug::record {
 //   1. Threads start when there is work that no idle thread can take, up to `most`.
 //   2. started_ >= running_ >= idle_.
 //   3. A thread is idle only inside AwaitWork().
-//   4. A thread that called NoteEnd() takes no lock of the queue any more.
+//   4. After NoteEnd(), a thread takes no lock of the queue.
 class WriterThreads {
  public:
   explicit WriterThreads(size_t most) : threads_(most) {}
@@ -25,19 +25,19 @@ class WriterThreads {
   bool IsRunning() const { return running_ > 0; }
   bool HasIdle() const { return idle_ > 0; }
 
-  // Whether another thread would be of no use, or is not allowed.
+  // Returns true if another thread would have no work, or is not allowed.
   bool IsEnough() const { return idle_ > 0 || started_ >= threads_.size(); }
-  // Starts one more; to be called only if they are not enough.  Throws std::bad_alloc.
+  // Starts another thread.  Call it only if IsEnough() is false.  Throws std::bad_alloc.
   Status Start(std::function<void()> body);
 
-  // The writer threads' side.
+  // Functions of the writer threads.
   void AwaitWork(Mutex &mutex) SMD_REQUIRES(mutex);
   void NoteEnd() { --running_; }
 
   void WakeOne() { work_.NotifyOne(); }
   void WakeAll() { work_.NotifyAll(); }
 
-  // Takes the threads out, to be joined without the lock or left behind.
+  // Returns the threads, for the caller to join without the lock or to abandon.
   std::vector<Thread> Release();
 
  private:

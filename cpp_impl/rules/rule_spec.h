@@ -19,9 +19,8 @@ struct RuleSpec {
 };
 
 // A rule with this parameter observes estimates of larger tensors.
-inline constexpr ParameterSpec kSample = {
-    "sample", "0", "4096",
-    "from about how many elements of a larger tensor its figures are estimated, spread evenly; 0 "
-    "for all"};
+inline constexpr ParameterSpec kSample = {"sample", "0", "4096",
+                                          "number of elements, spread evenly, from which "
+                                          "statistics of a larger tensor are estimated; 0 for all"};
 
 }  // namespace smdebug::rules

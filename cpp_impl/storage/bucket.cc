@@ -26,7 +26,7 @@ Status CheckSize(const std::string &location, uint64_t bytes) {
 Result<Bucket> Bucket::Open(std::string_view name, const StoreOptions &options,
                             const Logger &logger) {
   SMD_ASSIGN_OR_RETURN(const aws::S3Location location, aws::ParseS3Url(StrCat("s3://", name)));
-  if (location.bucket != name) {
+  if (!location.prefix.empty() || name.ends_with('/')) {
     return InvalidArgument(StrCat(name, ": not the name of a bucket; give it without a prefix"));
   }
   SMD_ASSIGN_OR_RETURN(std::shared_ptr<aws::S3Client> client,

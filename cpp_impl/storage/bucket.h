@@ -24,7 +24,8 @@ class Bucket {
   // The most bytes that one call reads or writes: the size limit of an event file.
   static constexpr uint64_t kMostBytes = uint64_t{2} << 30;
 
-  // Sends no request.  Fails with INVALID_ARGUMENT or INVALID_CONFIG.
+  // `name` may be the ARN of an access point.  Sends no request.  Fails with INVALID_ARGUMENT,
+  // INVALID_CONFIG or UNSUPPORTED.
   static Result<Bucket> Open(std::string_view name, const StoreOptions &options,
                              const Logger &logger);
 

@@ -13,9 +13,11 @@
 #include <cerrno>
 #include <filesystem>
 #include <ranges>
+#include <thread>
 
 #include "base/environment.h"
 #include "base/strings.h"
+#include "storage/file_lock.h"
 #include "storage/local_listing.h"
 #include "storage/local_watcher.h"
 
@@ -25,9 +27,12 @@ namespace smdebug::storage {
 class LocalRoot {
  public:
   LocalRoot(FileDescriptor folder, std::string path)
-      : folder_(std::move(folder)), path_(std::move(path)) {}
+      : folder_(std::move(folder)),
+        path_(std::move(path)),
+        has_locks_(HasExactLocks(folder_.Number())) {}
 
   int Number() const { return folder_.Number(); }
+  bool HasLocks() const { return has_locks_; }
 
   // Makes the folder's own name durable, and the names of its ancestors.  This run may have created
   // them, or an earlier run that died.
@@ -50,6 +55,7 @@ class LocalRoot {
  private:
   const FileDescriptor folder_;
   const std::string path_;  // absolute
+  const bool has_locks_;
   std::atomic<bool> is_synced_{false};
 };
 
@@ -57,6 +63,9 @@ namespace {
 
 // A killed writer leaves its files in the folders of the newest steps.
 constexpr int kMostFolders = 1000;
+
+// A process that sweeps holds a file for microseconds.
+constexpr int kMostTries = 100;
 
 constexpr mode_t kFileMode = 0666;    // minus the process's umask
 constexpr mode_t kFolderMode = 0777;  // minus the process's umask
@@ -110,6 +119,8 @@ class LocalWriter final : public FileWriter {
 
   Status Commit(bool durable) override {
     if (durable && fsync(file_.Number()) != 0) return SystemError("syncing", path_, errno);
+    // Keeps the lock until the file has its name: before, others may remove a file without lock.
+    const FileDescriptor lock(root_->HasLocks() ? fcntl(file_.Number(), F_DUPFD_CLOEXEC, 0) : -1);
     // Some file systems and quotas reject earlier writes only here.
     SMD_RETURN_IF_ERROR(file_.Close(path_));
     const int root = root_->Number();
@@ -155,6 +166,16 @@ Result<bool> IsSameFile(int file, int root, const std::string &name, const std::
     return SystemError("looking at", path, errno);
   }
   return opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+}
+
+// Locks a temporary file for its writer.  Returns false if another process has just removed the
+// file as a leftover.
+bool LockForWriting(const LocalRoot &root, const FileDescriptor &file, const std::string &name) {
+  if (!root.HasLocks()) return true;
+  const LockResult lock = TryLock(file.Number(), LockKind::kShared);
+  if (lock != LockResult::kTaken) return lock == LockResult::kFailed;
+  const auto is_same = IsSameFile(file.Number(), root.Number(), name, name);
+  return !is_same.IsOk() || *is_same;
 }
 
 // Holds a locked file.  The kernel releases the lock when the process exits, so a claim left behind
@@ -342,9 +363,14 @@ Result<FileDescriptor> LocalStore::CreateBelow(const std::string &name, int flag
 }
 
 Result<std::unique_ptr<FileWriter>> LocalStore::Create(const std::string &name) {
+  const std::string temporary = LocalWriter::TemporaryName(name);
   std::shared_ptr<LocalRoot> root;
-  SMD_ASSIGN_OR_RETURN(FileDescriptor file,
-                       CreateBelow(LocalWriter::TemporaryName(name), O_WRONLY | O_TRUNC, &root));
+  FileDescriptor file;
+  for (int i = 0; i < kMostTries; ++i) {
+    SMD_ASSIGN_OR_RETURN(file, CreateBelow(temporary, O_WRONLY | O_TRUNC, &root));
+    if (LockForWriting(*root, file, temporary)) break;
+    std::this_thread::yield();
+  }
   return std::unique_ptr<FileWriter>(
       std::make_unique<LocalWriter>(std::move(root), std::move(file), name, PathOf(name)));
 }
@@ -375,24 +401,46 @@ Result<std::optional<FileIdentity>> LocalStore::IdentityOf(const std::string &na
   return SystemError("looking for", PathOf(name), errno);
 }
 
-Status LocalStore::RemoveLeftovers(const std::string &folder, const IsOurs &is_ours) {
+bool LocalStore::HasExactClaims() {
+  const auto root = Root();
+  return root.IsOk() && (*root)->HasLocks();
+}
+
+Status LocalStore::RemoveLeftover(const std::string &name, Leftover judgement) {
+  if (judgement == Leftover::kKeep) return Status::Ok();
+  const bool needs_proof = judgement == Leftover::kRemoveIfDead;
+  SMD_ASSIGN_OR_RETURN(const std::shared_ptr<LocalRoot> root, Root());
+  const FileDescriptor file(
+      root->HasLocks() ? OpenWithoutLinks(root->Number(), name, O_RDONLY | O_NONBLOCK) : -1);
+  const LockResult lock =
+      file.IsOpen() ? TryLock(file.Number(), LockKind::kExclusive) : LockResult::kFailed;
+  if (lock == LockResult::kFailed) return needs_proof ? Status::Ok() : Remove(name);
+  if (lock == LockResult::kHeldByOthers) return Status::Ok();
+  // Its writer may have renamed it, and another may have created the file that has its name now.
+  const auto is_same = IsSameFile(file.Number(), root->Number(), name, PathOf(name));
+  if (is_same.IsOk() && *is_same) unlinkat(root->Number(), name.c_str(), 0);
+  return is_same.GetStatus();
+}
+
+Status LocalStore::RemoveLeftovers(const std::string &folder, const Judge &judge) {
   int folders = kMostFolders;
-  return RemoveLeftovers(folder, 2, &folders, is_ours);
+  return RemoveLeftovers(folder, 2, &folders, judge);
 }
 
 Status LocalStore::RemoveLeftovers(const std::string &folder, int levels, int *folders,
-                                   const IsOurs &is_ours) {
+                                   const Judge &judge) {
   SMD_ASSIGN_OR_RETURN(const std::vector<std::string> names, List(folder));
   const std::string ending = LocalWriter::TemporaryName("");
   // The newest steps come first, as the number of folders is bounded.
   for (const std::string &name : std::views::reverse(names)) {
     if (name.ends_with(ending)) {
-      if (!is_ours(std::string_view(name).substr(0, name.size() - ending.size()))) continue;
-      SMD_RETURN_IF_ERROR(Remove(name));
+      const std::string_view final_name =
+          std::string_view(name).substr(0, name.size() - ending.size());
+      SMD_RETURN_IF_ERROR(RemoveLeftover(name, judge(final_name)));
     } else if (levels > 0 && *folders > 0 && name.find('.', folder.size()) == std::string::npos) {
       // Files have an extension, and a trial's folders have none.  Other entries are left alone.
       --*folders;
-      const Status removed = RemoveLeftovers(name, levels - 1, folders, is_ours);
+      const Status removed = RemoveLeftovers(name, levels - 1, folders, judge);
       (void)removed;
     }
   }

@@ -30,7 +30,8 @@ class LocalStore final : public Store {
   Status Remove(const std::string &name) override;
   // If the path now leads to another folder, uses that folder from here on.
   Result<std::optional<FileIdentity>> IdentityOf(const std::string &name) override;
-  Status RemoveLeftovers(const std::string &folder, const IsOurs &is_ours) override;
+  Status RemoveLeftovers(const std::string &folder, const Judge &judge) override;
+  bool HasExactClaims() override;
   Result<std::unique_ptr<Claim>> Acquire(const std::string &name) override;
   std::unique_ptr<Watcher> Watch() override;
   // One write fills pages while the other waits for memory or the disk.
@@ -44,8 +45,9 @@ class LocalStore final : public Store {
   // Drops the root if the path no longer leads to it.
   void CheckRoot() SMD_EXCLUDES(mutex_);
   // Descends into at most `*folders` folders, the newest first.
-  Status RemoveLeftovers(const std::string &folder, int levels, int *folders,
-                         const IsOurs &is_ours);
+  Status RemoveLeftovers(const std::string &folder, int levels, int *folders, const Judge &judge);
+  // Removes a temporary file.  While its writer lives, it holds a lock on it.
+  Status RemoveLeftover(const std::string &name, Leftover judgement);
   // Opens a file below the root without following symbolic links.
   Result<FileDescriptor> OpenBelow(const std::string &name, int flags);
   // Creates the folder and its ancestors if they are missing.

@@ -56,8 +56,9 @@ Result<std::shared_ptr<aws::S3Client>> OpenS3Client(const std::string &bucket,
   credentials.session_token = options.session_token;
   credentials.profile = options.profile;
   credentials.region = parts.settings.region;
-  SMD_ASSIGN_OR_RETURN(parts.credentials,
-                       aws::MakeDefaultProvider(credentials, variables, parts.http));
+  SMD_ASSIGN_OR_RETURN(
+      parts.credentials,
+      aws::MakeDefaultProvider(credentials, variables, parts.http, *parts.clock, logger));
   parts.logger = logger;
   return aws::S3Client::Open(std::move(parts));
 }

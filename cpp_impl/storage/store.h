@@ -138,14 +138,23 @@ class Store {
   }
 
   // Removes the files that writers of killed processes left in `folder` and in at most 1000
-  // folders up to two levels below it, the newest first.  Removes only files whose names `is_ours`
-  // accepts.
-  using IsOurs = std::function<bool(std::string_view name)>;
-  virtual Status RemoveLeftovers(const std::string &folder, const IsOurs &is_ours) {
+  // folders up to two levels below it, the newest first.  `judge` says which; it gets the name that
+  // the file would have had.
+  enum class Leftover {
+    kKeep,
+    kRemoveIfDead,       // if it is proved that no living process writes it
+    kRemoveUnlessAlive,  // unless it is proved that a living process writes it
+  };
+  using Judge = std::function<Leftover(std::string_view name)>;
+  virtual Status RemoveLeftovers(const std::string &folder, const Judge &judge) {
     (void)folder;
-    (void)is_ours;
+    (void)judge;
     return Status::Ok();
   }
+
+  // Returns true if every process that can reach the folder sees its claims, so that acquiring a
+  // claim proves that its former holder is dead.
+  virtual bool HasExactClaims() { return false; }
 
   // Returns NULL if another living process holds the claim.
   virtual Result<std::unique_ptr<Claim>> Acquire(const std::string &name) = 0;

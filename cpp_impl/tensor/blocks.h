@@ -52,8 +52,8 @@ void ForEachBlock(const View &view, Visit visit) {
 // The number taken from an element.  Real elements only have kWhole.
 enum class Part : uint8_t { kWhole, kReal, kImaginary, kMagnitude };
 
-// How to read the elements of a dtype: as float if float holds all its values, else as
-// double, which rounds only 64-bit integers.
+// The way to read the elements of a dtype: as float if float holds all its values, else as double,
+// which rounds only 64-bit integers.
 struct ElementAccess {
   bool is_double;
   ElementKernels<float> as_float;

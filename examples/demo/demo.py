@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains two networks, records both trainings, and finds out which of them is ill.
+"""Trains two networks, records both trainings, and finds the faulty one.
 
     python demo.py --out demo_output
 
@@ -38,7 +38,7 @@ def main():
     out = parser.parse_args().out
     begin = time.perf_counter()
     sys.stdout.reconfigure(errors="replace")  # for terminals without line characters
-    print(f"smdebug {smd.__version__}: which of these two trainings is ill?")
+    print(f"smdebug {smd.__version__}: which of these two trainings is faulty?")
 
     prepare(out)
     train(out)
@@ -57,7 +57,7 @@ def main():
     seconds = time.perf_counter() - begin
     is_right = findings["healthy"].step is None and caught is not None
     is_right = is_right and all(finding.rules_agree for finding in findings.values())
-    result = "The healthy training passes, the faulty one is caught." if is_right else "WRONG."
+    result = "The rule found the faulty training, and only that one." if is_right else "WRONG."
     print(f"\n{result}  ({seconds:.1f} s)")
     return 0 if is_right else 1
 

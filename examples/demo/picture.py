@@ -52,7 +52,7 @@ def draw(path, healthy, faulty, threshold, caught):
         left = figure.add_subplot(grid[1, 0])
         right = figure.add_subplot(grid[1, 1], sharey=left)
         _gradients(left, healthy, "Healthy: gradients of every layer keep their size", threshold)
-        _gradients(right, faulty, "Faulty: what reaches the first layer dies away", threshold)
+        _gradients(right, faulty, "Faulty: gradients vanish towards the first layer", threshold)
         left.set_ylabel("mean |gradient| of the weights")
         right.tick_params(labelleft=False)
         _mark_caught(right, caught, threshold)
@@ -61,11 +61,11 @@ def draw(path, healthy, faulty, threshold, caught):
 
 
 def _title(figure, caught):
-    figure.text(0.075, 0.945, "Two trainings on the same data, seen through their gradients",
+    figure.text(0.075, 0.945, "Losses and gradients of two trainings on the same data",
                 fontsize=17, fontweight="bold", color="#1f2a33")
     figure.text(0.075, 0.908,
-                "VanishingGradient rule: the healthy one passes, the faulty one is caught at "
-                f"TRAIN step {caught}", fontsize=12.5, color=GREY)
+                "VanishingGradient passes on the healthy training, and has a finding in the faulty "
+                f"one at TRAIN step {caught}", fontsize=12.5, color=GREY)
 
 
 def _losses(axes, healthy, faulty, caught):
@@ -76,7 +76,7 @@ def _losses(axes, healthy, faulty, caught):
         axes.plot(*_evaluations(trial), "o", color=colour, markersize=5.5,
                   markeredgecolor="white", label=f"{trial.name}, evaluation")
     axes.axvline(caught, color=FAULTY_COLOUR, linewidth=1.2, linestyle=(0, (4, 3)))
-    axes.text(caught + 2, 1.62, f"rule met at\nstep {caught}", color=FAULTY_COLOUR, fontsize=10)
+    axes.text(caught + 2, 1.62, f"finding at\nstep {caught}", color=FAULTY_COLOUR, fontsize=10)
     axes.set_title("Loss")
     axes.set_ylabel("cross-entropy")
     axes.set_xlabel("TRAIN step")
@@ -120,6 +120,6 @@ def _gradients(axes, trial, title, threshold):
 def _mark_caught(axes, caught, threshold):
     axes.plot([caught], [threshold], "o", markersize=13, markerfacecolor="none",
               markeredgecolor=FAULTY_COLOUR, markeredgewidth=1.8)
-    axes.annotate(f"caught at step {caught}", (caught, threshold), xytext=(14, -26),
+    axes.annotate(f"finding at step {caught}", (caught, threshold), xytext=(14, -26),
                   textcoords="offset points", color=FAULTY_COLOUR, fontweight="bold",
                   arrowprops={"arrowstyle": "-", "color": FAULTY_COLOUR, "shrinkB": 7})

@@ -1,7 +1,7 @@
-"""`make bench`: this library, the original, NumPy and the machine's limits in one run.
+"""`make bench`: compares this library with the original, NumPy and the machine's limits.
 
-Everything is told as a ratio against a peer measured in the same run; the median of
-several rounds, with the spread between them.
+Each result is a ratio to a peer that is measured in the same run: the median of several
+rounds, with the spread between them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ KIB, MIB = 1 << 10, 1 << 20
 
 
 def bench_folder() -> Path:
-    """Memory-backed where there is room: the library is measured, not the disk."""
+    """Returns a folder, in memory if there is room: the disk must not affect the result."""
     base = os.environ.get("SMDEBUG_BENCH_DIR")
     if base is None:
         shared = Path("/dev/shm")
@@ -48,7 +48,7 @@ def names_of(tensors: int) -> list[str]:
 
 
 def save_all(hook: smd.Hook, names: list[str], arrays: Sequence[np.ndarray], steps: int) -> None:
-    """Until all of it is written."""
+    """Saves all tensors, and returns when they are written."""
     for _ in range(steps):
         with hook.step():
             for name, array in zip(names, arrays):
@@ -57,7 +57,7 @@ def save_all(hook: smd.Hook, names: list[str], arrays: Sequence[np.ndarray], ste
 
 
 def record(path: Path, size: int, tensors: int, steps: int) -> float:
-    """Seconds until all of it is written."""
+    """Returns the seconds until everything is written."""
     arrays = [np.full(size // 4, 1.5, np.float32)] * tensors
     hook = every_step(path)
     seconds = _seconds(lambda: save_all(hook, names_of(tensors), arrays, steps))
@@ -66,7 +66,7 @@ def record(path: Path, size: int, tensors: int, steps: int) -> float:
 
 
 def write_all(folder: Path, arrays: Sequence[np.ndarray], steps: int) -> None:
-    """A file a step."""
+    """Writes one file per step."""
     folder.mkdir()
     for step in range(steps):
         with open(folder / str(step), "wb", buffering=0) as file:
@@ -74,9 +74,9 @@ def write_all(folder: Path, arrays: Sequence[np.ndarray], steps: int) -> None:
                 file.write(array)
 
 
-def record_beside_write(path: Path) -> dict[str, float]:
-    """Medians of bytes a second, ours and those of write(), as the C programs measure them:
-    in turns, by one hook, to files that are new each time."""
+def compare_with_write(path: Path) -> dict[str, float]:
+    """Returns the median bytes per second of the library and of write(), measured as in the C
+    programs: in turns, with one hook, to new files each time."""
     arrays = [np.full(MIB // 4, 1.5, np.float32) for _ in range(16)]
     steps, written = 16, path.with_name("written")
     hook = every_step(path)
@@ -116,7 +116,7 @@ def through_python(folder: Path) -> dict[str, float]:
     path = folder / "ours"
     results = {"record_1KiB": 100 * 400 / record(path, KIB, 100, 400)}
     results["read_1KiB"] = 100 * 400 / read(path, 100, 400)
-    results.update(record_beside_write(path))
+    results.update(compare_with_write(path))
     results["record_1MiB"] = 16 * 16 * MIB / record(path, MIB, 16, 16)
     results["read_1MiB"] = 16 * 16 * MIB / read(path, 16, 16)
     results["record_128MiB"] = 4 * 128 * MIB / record(path, 128 * MIB, 1, 4)
@@ -127,7 +127,7 @@ def through_python(folder: Path) -> dict[str, float]:
 
 
 def numpy_sum() -> float:
-    """Bytes a second at which NumPy sums 16 MiB of float32."""
+    """Returns the bytes per second at which NumPy sums 16 MiB of float32."""
     array = np.tile(np.linspace(-1, 1, 1000, dtype=np.float32), 4 * MIB // 1000 + 1)[: 4 * MIB]
     best = min(_seconds(array.sum) for _ in range(50))
     return array.nbytes / best
@@ -149,7 +149,7 @@ def through_original(folder: Path) -> dict[str, float]:
 
 
 def through_c(folder: Path) -> dict[str, float]:
-    """Bytes or items a second, or seconds, by name of the benchmark."""
+    """Returns bytes or items per second, or seconds, by name of the benchmark."""
     done = subprocess.run(
         [ROOT / "build/bin/smdebug_bench", "--benchmark_format=json", "--benchmark_min_time=0.3"],
         env={**os.environ, "SMDEBUG_BENCH_DIR": str(folder)},
@@ -161,7 +161,7 @@ def through_c(folder: Path) -> dict[str, float]:
     results = {}
     for row in json.loads(done.stdout)["benchmarks"]:
         name = row["name"].removesuffix("/real_time")
-        # Those that say so have more than one thread, or wait; of the others less is noise.
+        # Wall time for benchmarks with several threads or waits.  Processor time has less noise for others.
         which = "real_time" if "_time" in row["name"] else "cpu_time"
         results[name] = row[which] * units[row["time_unit"]]
         for rate in ("bytes_per_second", "items_per_second"):
@@ -171,7 +171,7 @@ def through_c(folder: Path) -> dict[str, float]:
 
 
 def in_turns(program: str, folder: Path) -> dict[str, float]:
-    """What a program measured beside its peers, by name."""
+    """Returns the results of a program that compares the library with its peers, by name."""
     done = subprocess.run(
         [ROOT / "build/bin" / program],
         env={**os.environ, "SMDEBUG_BENCH_DIR": str(folder)},
@@ -184,8 +184,7 @@ def in_turns(program: str, folder: Path) -> dict[str, float]:
 
 Round = dict[str, dict[str, float]]
 
-# What is told: the sentence, the figure of ours and that of the peer (both from one
-# round), which way round the ratio is, and what it is to reach.
+# Rows of: description, unit, the ratio in one round, and its goal.
 FIGURES: list[tuple[str, str, Callable[[Round], float], str]] = [
     ("record 100 tensors of 1 KiB a step, Python", "x the original",
      lambda r: r["python"]["record_1KiB"] / r["original"]["record_1KiB"], ">= 100"),
@@ -229,7 +228,7 @@ FIGURES: list[tuple[str, str, Callable[[Round], float], str]] = [
     ("18 reductions of 16 MiB float32", "x the original",
      lambda r: r["c"]["reduce_16MiB:bytes_per_second"] / r["original"]["reduce_16MiB"], ""),
     ("an unselected tensor, C", "ns",
-     lambda r: r["c"]["save_unwanted"] * 1e9, "< 100"),
+     lambda r: r["c"]["save_unselected"] * 1e9, "< 100"),
     ("refresh of an unchanged trial, 10,000 steps against 100", "x",
      lambda r: r["c"]["refresh_unchanged/10000"] / r["c"]["refresh_unchanged/100"], "about 1"),
 ]

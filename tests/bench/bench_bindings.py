@@ -1,7 +1,7 @@
-"""What one call costs from each language: saving 16 floats of each of 1,000 tensors a step.
+"""Measures the cost of one call in each language: saves 16 floats of 1,000 tensors per step.
 
-Only the calls that save are timed; the queue is empty when they begin.  Best of the
-rounds, since the rest is what else the machine did.
+Only the saving calls are timed, and the queue is empty before them.  The best round counts,
+which excludes other work on the machine.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How cost grows with the size of a tensor, with tensors a step, entries of the index, and workers.
+"""Measures how cost grows with the size of tensors, tensors per step, index entries and workers.
 
-Each measurement is a process of its own (growth.cc), and each figure the best of the rounds: what
-is told is how the library grows, not what else the machine did.
+Each measurement runs in its own process (growth.cc).  Each figure is the best of the rounds, which
+excludes other work on the machine.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CHART = ROOT / "docs/growth.svg"
 SIZES = [KIB, 16 * KIB, 256 * KIB, 4 * MIB, 64 * MIB, GIB]
 TENSORS = [10, 100, 1_000, 10_000, 100_000]
 WORKERS = [1, 4, 16, 64, 256]
-# Tensors a step, steps, workers: what multiplies to the entries.
+# Tensors per step, steps, workers.  Their product is the number of entries.
 ENTRIES = [(100, 1, 1), (100, 10, 1), (100, 100, 1), (100, 1_000, 1), (100, 10_000, 1),
            (1_000, 1_000, 1), (100_000, 10, 1), (100, 1_250, 8)]  # fmt: skip
 REFRESHED = [100, 1_000, 10_000, 100_000]
@@ -48,7 +48,7 @@ def best_of(measure: Callable[[], Figures], rounds: int = ROUNDS) -> Figures:
 
 def through(folder: Path, whats: Iterable[str], size: int, tensors: int, steps: int,
             workers: int = 1) -> Figures:  # fmt: skip
-    """Runs each of these in turn on one trial."""
+    """Runs each measurement in turn on one trial."""
     trial = folder / "trial"
     shutil.rmtree(trial, ignore_errors=True)
     figures: Figures = {}
@@ -67,8 +67,8 @@ def name_of(size: int) -> str:
 
 
 def by_size(folder: Path) -> list[list[float]]:
-    """Size, MB/s recorded and of write(), MB/s read and of pread()."""
-    # A step of 1 GiB is in memory three times: ours, the queue's, the file's.
+    """Returns rows of size, MB/s recorded and of write(), MB/s read and of pread()."""
+    # A step of 1 GiB needs three copies in memory: the array, the queue and the file.
     room = shutil.disk_usage(folder).free
     rows = []
     for size in (size for size in SIZES if 4 * size < room):
@@ -83,7 +83,7 @@ def by_size(folder: Path) -> list[list[float]]:
 
 
 def by_tensors(folder: Path) -> list[list[float]]:
-    """Tensors a step, ns a tensor recorded and read."""
+    """Returns rows of tensors per step, ns per tensor recorded and read."""
     rows = []
     for tensors in TENSORS:
         steps = max(5, min(200, 200_000 // tensors))
@@ -93,7 +93,8 @@ def by_tensors(folder: Path) -> list[list[float]]:
 
 
 def by_entries(folder: Path) -> list[list[float]]:
-    """Tensors a step, steps, workers, entries, seconds to open, bytes an entry: resident, most."""
+    """Returns rows of tensors per step, steps, workers, entries, seconds to open, and resident and
+    peak bytes per entry."""
     rows = []
     trial = folder / "trial"
     for tensors, steps, workers in ENTRIES:
@@ -107,7 +108,7 @@ def by_entries(folder: Path) -> list[list[float]]:
 
 
 def by_steps(folder: Path) -> list[list[float]]:
-    """Steps there, microseconds of a refresh that finds 0, 1, 10 new ones."""
+    """Returns rows of steps and microseconds of a refresh that finds 0, 1 and 10 new steps."""
     rows = []
     for steps in REFRESHED:
         best = best_of(lambda: through(folder, ("refresh",), 64, 1, steps), min(ROUNDS, 2))
@@ -116,13 +117,14 @@ def by_steps(folder: Path) -> list[list[float]]:
 
 
 def by_workers(folder: Path) -> list[list[float]]:
-    """Workers, microseconds a worker's step: recorded, opened, refreshed; a value read."""
+    """Returns rows of workers, and microseconds per worker and step: recorded, opened, refreshed, and
+    a value read."""
     rows = []
     for workers in WORKERS:
         steps = 2_048 // workers
         whats = ("record", "open", "read")
         best = best_of(lambda: through(folder, whats, 64, 10, steps, workers))
-        # Of a job of 1,000 steps nearly all are there.
+        # Nearly all of the job's 1,000 steps exist at the first refresh.
         fresh = best_of(lambda: through(folder, ("refresh",), 64, 10, 200, workers), 1)
         pieces = steps * workers
         rows.append([workers, 1e6 * best["record"] / pieces, 1e6 * best["open"] / pieces,
@@ -170,7 +172,7 @@ def draw(sizes: list[list[float]], tensors: list[list[float]], entries: list[lis
                       linestyle=":" if is_peer else "-", label=name)  # fmt: skip
         axis.set(xscale="log", yscale="log", xlabel=across, ylabel=up)
         low, high = axis.get_ylim()
-        # A flat line is to look flat.
+        # The range of the axis makes a flat line look flat.
         axis.set_ylim(low / 4, high * 4)
         axis.minorticks_off()
         axis.grid(color="0.9")

@@ -1,5 +1,6 @@
-"""This library beside what else keeps tensors and figures of a training: NumPy, safetensors,
-tensorboardX.  All in Python, on the same data, in turns; told is the peer's time over ours.
+"""Compares this library with other ways to store tensors and figures of a training: NumPy,
+safetensors and tensorboardX.  All run in Python, on the same data, in turns.  The result is the
+peer's time divided by the library's.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from bench import KIB, MIB, bench_folder, every_step
 from page import table, tell
 from smdebug.trials import create_trial
 
-# One round costs little beside those of bench.py.
+# A round takes little time compared with bench.py.
 ROUNDS = 3 * int(os.environ.get("SMDEBUG_BENCH_ROUNDS", "3"))
 Tensors = dict[str, np.ndarray]
 
@@ -124,7 +125,8 @@ Work = Callable[[Path], None]
 
 
 def works() -> list[tuple[str, str, Work, Work, bool]]:
-    """What, the peer, ours, the peer's, and whether it reads what the one before has written."""
+    """Returns rows of: description, peer, the library's work, the peer's work, and true if the work
+    reads the files of the previous row."""
     small, large = tensors_of(KIB, 100), tensors_of(MIB, 16)
     random = np.random.default_rng(1)
     arrays = {f"weight_{i}": random.normal(size=10_000).astype(np.float32) for i in range(10)}

@@ -1,11 +1,11 @@
-"""What the hook for PyTorch costs a training, beside the original's and beside none.
+"""Measures the cost of the PyTorch hook, compared with the original's hook and with none.
 
-Each library and configuration has a process, which trains a model with the hook and one
-like it without, step by step in turn; the processes take turns too.  A share is the median
-of what a step with the hook took longer than its neighbour without.  Judged is the time of
-the training thread, which other work on the machine disturbs least; what the clock says and
-what all threads took stands beside it.  Run in the environment that
-tools/test_frameworks.sh makes; SMDEBUG_PYTORCH_ORIGINAL_PYTHON names the original's.
+Each library and configuration has a process, which trains a model with the hook and an equal
+model without it, step by step in turn; the processes take turns too.  The cost is the median
+excess of a step with the hook over the next step without.  The goal is for the processor time of
+the training thread, which other work on the machine disturbs least; wall time and the time of
+all threads are printed next to it.  Run this in the environment that tools/test_frameworks.sh
+makes; SMDEBUG_PYTORCH_ORIGINAL_PYTHON names the interpreter of the original.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TRAINING = Path(__file__).with_name("pytorch_training.py")
 RUN_ORIGINAL = ROOT / "tests" / "frameworks" / "pytorch" / "run_original.py"
 ROUNDS = int(os.environ.get("SMDEBUG_BENCH_ROUNDS", "20"))
-STEPS = 10  # of a turn
+STEPS = 10  # in a turn
 WARM_UP = 20
 LESS_THAN_ORIGINAL = 5
 
@@ -32,11 +32,11 @@ LESS_THAN_ORIGINAL = 5
 class Case(NamedTuple):
     library: str
     configuration: str
-    goal: Optional[float] = None  # the most of a step that the hook may take
+    goal: Optional[float] = None  # the largest fraction of a step that the hook may take
 
 
 class Seconds(NamedTuple):
-    """What a step took: by the clock, of the training thread, of all threads."""
+    """The times of a step: wall time, processor time of the training thread and of all threads."""
 
     clock: float
     thread: float
@@ -54,7 +54,7 @@ Pairs = List[Tuple[Seconds, Seconds]]
 
 
 class Trainings:
-    """The two trainings of a case, in their process."""
+    """The process with the two trainings of a case."""
 
     def __init__(self, case: Case, folder: Path) -> None:
         python, environment = [sys.executable], dict(os.environ)
@@ -77,7 +77,7 @@ class Trainings:
         for line in self._process.stdout:
             if line.startswith("["):
                 return [(Seconds(*pair[0]), Seconds(*pair[1])) for pair in json.loads(line)]
-        raise RuntimeError("a training ended before its time")
+        raise RuntimeError("a training stopped early")
 
     def end(self) -> None:
         self._process.communicate(timeout=120)
@@ -85,7 +85,7 @@ class Trainings:
 
 
 def measure(folder: Path) -> Dict[Case, Pairs]:
-    """The steps of each case."""
+    """Returns the steps of each case."""
     trainings = {case: Trainings(case, folder) for case in CASES}
     for training in trainings.values():
         training.turn(WARM_UP)
@@ -100,7 +100,7 @@ def measure(folder: Path) -> Dict[Case, Pairs]:
 
 
 def share_of(pairs: Pairs) -> Seconds:
-    """How much longer a step took with the hook, in parts of one without."""
+    """Returns the median excess of a step with the hook, as a fraction of a step without."""
     shares = [[with_hook / without - 1 for without, with_hook in zip(*pair)] for pair in pairs]
     return Seconds(*map(statistics.median, zip(*shares)))
 

@@ -1,10 +1,10 @@
-"""What rules cost: on a stored trial, and within a training.
+"""Measures the cost of rules on a stored trial and inside a training.
 
-Stored: all rules over 1,000 steps of 200 tensors, of which statistics were saved.  Live: three
-trainings alike of a million parameters, whose steps take turns: one without a hook, one with a
-hook that saves nothing, one with such a hook on which all rules look.  Where tensors come to
-lie changes a step's time by as much as rules take, so there are several sets of three; told
-are the median and the spread of their medians.  Run in the environment of PyTorch that
+Stored: all rules over 1,000 steps of 200 tensors with saved statistics.  Live: three equal
+trainings of a million parameters, whose steps take turns: without a hook, with a hook that saves
+nothing, and with such a hook and all rules attached.  The addresses of tensors change a step's
+time by as much as the rules, so there are several sets of three.  The results are the median and
+the spread of their medians.  Run this in the environment of PyTorch that
 tools/test_frameworks.sh makes.
 """
 
@@ -32,15 +32,15 @@ from smdebug.rules import RuleSet, builtin_rules
 from smdebug.trials import create_trial
 
 PROFILES = ("aws", "calibrated")
-# Profiles, and every how many steps rules look.
+# Profiles, and the interval of steps that rules evaluate.
 LIVE = (("aws", 1), ("aws", 16), ("calibrated", 1), ("calibrated", 5))
-# Of a training, as docs/rules.md has rules look at its beginning.
+# The first steps of a training that rules evaluate in docs/rules.md.
 FIRST, WHOLE = 50, 1000
-# Evaluates a run by another one.
-NOT_ASKED = {"SimilarAcrossRuns"}
-# By name, a figure of each set.
+# This rule compares a run with another one.
+SKIPPED = {"SimilarAcrossRuns"}
+# The figures of the sets, by name.
 Measured = Dict[str, List[float]]
-# As the service's documentation has them, where rules have no defaults.
+# For rules without defaults: the examples in the service's documentation.
 EXAMPLES: Dict[str, Dict[str, str]] = {
     "AllZero": {"collection_names": "weights"},
     "TensorVariance": {
@@ -57,10 +57,10 @@ GOALS = {"stored": 1.0, "live": 0.01}
 
 
 def rule_set_of(profile: str, interval: int = 1) -> RuleSet:
-    """All rules."""
+    """Returns all rules."""
     rule_set = RuleSet(profile, SaveConfig(save_interval=interval))
     for rule in (each.name for each in builtin_rules()):
-        if rule not in NOT_ASKED:
+        if rule not in SKIPPED:
             rule_set.add(rule, EXAMPLES.get(rule))
     return rule_set
 
@@ -69,7 +69,7 @@ def rule_set_of(profile: str, interval: int = 1) -> RuleSet:
 
 
 def record(folder: str) -> None:
-    """Statistics of 100 weights and their gradients, and losses."""
+    """Records statistics of 100 weights and their gradients, and losses."""
     reductions = ReductionConfig(["min", "max", "mean", "std"], ["max", "mean"], norms=["l1", "l2"])
     hook = Hook(
         folder,
@@ -91,7 +91,7 @@ def record(folder: str) -> None:
 
 
 def evaluate_stored(folder: str, profile: str) -> float:
-    """The seconds that all rules take, without opening the trial."""
+    """Returns the seconds of all rules, without the time to open the trial."""
     trial = create_trial(folder)
     trial.tensor_names()
     begin = time.perf_counter()
@@ -112,7 +112,7 @@ def hooked(training: Training, folder: str) -> smd.Hook:
 
 
 def typical(steps: Sequence[List[float]], interval: int) -> List[float]:
-    """What a step takes, by each clock: medians, of those that rules look at and of the others."""
+    """Returns the median time of a step by each clock, weighted by the evaluated and other steps."""
 
     def medians(some: Sequence[List[float]]) -> List[float]:
         return [statistics.median(clock) for clock in zip(*some)]
@@ -125,7 +125,7 @@ def typical(steps: Sequence[List[float]], interval: int) -> List[float]:
 
 
 def evaluate_set(folder: str, profile: str, interval: int) -> List[List[float]]:
-    """Without, with a hook, with rules: what a step typically takes, by each clock."""
+    """Returns the typical time of a step by each clock: without a hook, with a hook, with rules."""
     trainings = [Training() for _ in range(3)]
     hooks = [hooked(trainings[i], f"{folder}/{i}") for i in (1, 2)]
     hooks[1].attach(rule_set_of(profile, interval))
@@ -133,7 +133,7 @@ def evaluate_set(folder: str, profile: str, interval: int) -> List[List[float]]:
     warm_up = -(-WARM_UP // interval) * interval
     for step in range(warm_up + STEPS_OF_SET):
         for training in trainings:
-            # One that has learned its only batch is stuck, which rules would tell each step.
+            # A model that has learned its only batch makes rules report findings at each step.
             training.x.normal_()
             training.y.random_(10)
         for i in range(3):
@@ -147,7 +147,8 @@ def evaluate_set(folder: str, profile: str, interval: int) -> List[List[float]]:
 
 
 def evaluate_live(folder: str, profile: str, interval: int) -> Measured:
-    """Of each set: shares of a step, by the clock and of the training thread's work."""
+    """Returns the cost of each set as a fraction of a step, in wall time and in processor time of the
+    training thread."""
     torch.set_num_threads(1)
     sets = [evaluate_set(f"{folder}/{number}", profile, interval) for number in range(SETS)]
     clock, thread = 0, 1
@@ -166,7 +167,7 @@ def shares(values: Sequence[float]) -> str:
 
 
 def first_and_then(every: Measured, rarely: Measured) -> Measured:
-    """Of a whole training, the first steps of which are looked at one by one."""
+    """Returns the cost of a whole training whose first steps are all evaluated."""
 
     def whole(first: float, then: float) -> float:
         return (FIRST * first + (WHOLE - FIRST) * then) / WHOLE

@@ -1,7 +1,7 @@
-"""The S3 part of `make bench`: this library, boto3, s5cmd and awscrt on one server.
+"""The S3 part of `make bench`: compares this library, boto3, s5cmd and awscrt on one server.
 
-1,000 objects of 100 KiB are put and got with 32 requests under way, 10,000 keys listed,
-and a trial of 100 steps recorded and read back beside the original.
+Writes and reads 1,000 objects of 100 KiB with 32 requests in flight, lists 10,000 keys, and
+records and reads a trial of 100 steps, which the original does too.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def boto3(server: Server, _: Path) -> dict[str, float]:
 
 
 def s5cmd(server: Server, folder: Path) -> dict[str, float]:
-    """With the time that its process takes to start, which is some hundredths."""
+    """Includes the start of the process, which takes some hundredths of a second."""
     source, target = folder / "source", folder / "target"
     source.mkdir(exist_ok=True)
     for i in range(COUNT):

@@ -1,6 +1,6 @@
-"""Whether a change has made something slower: measures what bench.py does, and compares its ratios
-with those that docs/performance.md has.  Ends with 1 if one has lost more than a quarter, twice:
-what seems slower is measured once more, since a busy machine can be, too.
+"""Checks that a change made nothing slower: measures as bench.py does, and compares the ratios with
+docs/performance.md.  Exits with 1 if a ratio lost more than a quarter twice: slower ratios are
+measured again, because the machine may have been busy.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bench import FIGURES, Round, measure
 from page import PAGE, table
 
 LOSS = 0.25
-# Of these units less is better; times say more about the machine.
+# In these units less is better.  Times depend too much on the machine.
 LESS_IS_BETTER = ("x", "x memcpy()")
 NO_RATIO = ("ns", "us")
 
@@ -22,7 +22,7 @@ Key = tuple[str, str]  # what, unit
 
 
 def recorded(page: str) -> dict[Key, float]:
-    """The medians of the page's tables, by what and unit."""
+    """Returns the medians in the page's tables, by measurement and unit."""
     figures = {}
     for line in page.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -35,12 +35,12 @@ def recorded(page: str) -> dict[Key, float]:
 
 
 def kept(key: Key, was: float, now: float) -> float:
-    """What is left of a figure; 1 is all of it."""
+    """Returns the fraction of a figure that remains; 1 means no loss."""
     return was / now if key[1] in LESS_IS_BETTER else now / was
 
 
 def compare(known: dict[Key, float], rounds: list[Round], keys: set[Key]) -> set[Key]:
-    """Tells how these figures stand, and returns those that have lost too much."""
+    """Prints the change of each figure, and returns the figures that have lost too much."""
     rows, slower = [], set()
     for what, unit, figure, _ in FIGURES:
         key = (what, unit)
@@ -60,10 +60,10 @@ def check(page: str, measured: Callable[[], list[Round]]) -> int:
     known = recorded(page)
     keys = {(what, unit) for what, unit, _, _ in FIGURES if unit not in NO_RATIO}
     for what, unit in sorted(keys - known.keys()):
-        print(f"{PAGE.name} has no row for '{what}' in '{unit}' yet: nothing to compare it with")
+        print(f"{PAGE.name} has no row for '{what}' in '{unit}' yet; run make bench with SMDEBUG_BENCH_RENEW=1")
     slower = compare(known, measured(), keys & known.keys())
     if slower:
-        print("\nOnce more, what seems slower:\n")
+        print("\nMeasuring the slower figures again:\n")
         slower = compare(known, measured(), slower)
     return 1 if slower else 0
 

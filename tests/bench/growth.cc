@@ -1,5 +1,5 @@
-// How cost grows with sizes and counts: one measurement a run, so that memory is that of what is
-// measured.  Prints figures, a name and a number a line.
+// Measures how cost grows with sizes and counts.  Each run makes one measurement, so that the
+// memory of the process belongs to it.  Prints a name and a number per line.
 #include <fcntl.h>
 #include <malloc.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ using bench::Check;
 using bench::MedianOf;
 using bench::Timer;
 
-void Tell(const char *name, double value) { std::printf("%s %.9g\n", name, value); }
+void PrintFigure(const char *name, double value) { std::printf("%s %.9g\n", name, value); }
 
 std::vector<std::string> Names(int tensors) {
   std::vector<std::string> names;
@@ -33,7 +33,7 @@ struct Shape {
   int workers;
 };
 
-// The workers' hooks of a job, all in this process.
+// The hooks of all workers of a job, in this process.
 class Job {
  public:
   Job(std::string folder, const Shape &shape)
@@ -47,7 +47,7 @@ class Job {
     }
   }
 
-  // All workers write a step; returns when it is there.
+  // Records a step with all workers, and returns when it is written.
   void Step() {
     const smd_tensor_view view = bench::ViewOf(data_, elements_);
     for (const bench::HookPtr &hook : hooks_) {
@@ -76,7 +76,7 @@ void Record(const std::string &folder, const Shape &shape) {
   const Timer timer;
   for (int64_t step = 0; step < shape.steps; ++step) job.Step();
   job.Flush();
-  Tell("record", timer.Seconds());
+  PrintFigure("record", timer.Seconds());
   job.Close();
 }
 
@@ -101,7 +101,7 @@ double Allocated() {
   return static_cast<double>(info.uordblks + info.hblkhd);
 }
 
-// "VmHWM" is the most that was resident, "VmRSS" what is.
+// "VmHWM" is the peak resident memory, "VmRSS" the current one.
 double Resident(const char *which) {
   double kilobytes = 0;
   char line[256];
@@ -120,15 +120,15 @@ void Open(const std::string &folder) {
   const double resident = Resident("VmRSS");
   const Timer timer;
   const bench::TrialPtr trial = bench::OpenTrial(folder);
-  Tell("steps", static_cast<double>(CountSteps(trial.get())));
-  Tell("names", static_cast<double>(CountNames(trial.get())));
-  Tell("open", timer.Seconds());
-  Tell("allocated", Allocated() - allocated);
-  Tell("resident", Resident("VmRSS") - resident);
-  Tell("peak", Resident("VmHWM") - resident);
+  PrintFigure("steps", static_cast<double>(CountSteps(trial.get())));
+  PrintFigure("names", static_cast<double>(CountNames(trial.get())));
+  PrintFigure("open", timer.Seconds());
+  PrintFigure("allocated", Allocated() - allocated);
+  PrintFigure("resident", Resident("VmRSS") - resident);
+  PrintFigure("peak", Resident("VmHWM") - resident);
 }
 
-// Values of the first `shape.tensors` tensors at the first `shape.steps` steps.
+// Reads the values of the first `shape.tensors` tensors at the first `shape.steps` steps.
 void Read(const std::string &folder, const Shape &shape) {
   const bench::TrialPtr trial = bench::OpenTrial(folder);
   CountSteps(trial.get());
@@ -147,10 +147,10 @@ void Read(const std::string &folder, const Shape &shape) {
       smd_value_free(value);
     }
   }
-  Tell("read", timer.Seconds());
+  PrintFigure("read", timer.Seconds());
 }
 
-// What a refresh costs while the job goes on.
+// Measures the cost of a refresh while the job runs.
 void Refresh(const std::string &folder, const Shape &shape) {
   Job job(folder, shape);
   for (int64_t step = 0; step < shape.steps; ++step) job.Step();
@@ -169,14 +169,14 @@ void Refresh(const std::string &folder, const Shape &shape) {
       job.Flush();
       seconds.push_back(refresh());
     }
-    Tell(added == 1 ? "new_1" : "new_10", MedianOf(seconds));
+    PrintFigure(added == 1 ? "new_1" : "new_10", MedianOf(seconds));
   }
-  Tell("recent", MedianOf({refresh(), refresh(), refresh()}));
-  sleep(4);  // until the folders' times say for certain that nothing is new
+  PrintFigure("recent", MedianOf({refresh(), refresh(), refresh()}));
+  sleep(4);  // until the folders' times prove that nothing is new
   refresh();
   std::vector<double> seconds;
   for (int i = 0; i < 1000; ++i) seconds.push_back(refresh());
-  Tell("unchanged", MedianOf(seconds));
+  PrintFigure("unchanged", MedianOf(seconds));
   job.Close();
 }
 
@@ -186,7 +186,7 @@ int File(const std::string &name, int flags) {
   return file;
 }
 
-// The same bytes, files and calls, without any library.
+// Reads and writes the same bytes and files without the library.
 void Plain(const std::string &folder, const Shape &shape) {
   std::vector<char> data(static_cast<size_t>(shape.bytes), 3);
   const auto path = [&](int64_t step) { return folder + "/plain_" + std::to_string(step); };
@@ -198,7 +198,7 @@ void Plain(const std::string &folder, const Shape &shape) {
     }
     close(file);
   }
-  Tell("write", writing.Seconds());
+  PrintFigure("write", writing.Seconds());
   const Timer reading;
   for (int64_t step = 0; step < shape.steps; ++step) {
     const int file = File(path(step), O_RDONLY);
@@ -207,7 +207,7 @@ void Plain(const std::string &folder, const Shape &shape) {
     }
     close(file);
   }
-  Tell("pread", reading.Seconds());
+  PrintFigure("pread", reading.Seconds());
   for (int64_t step = 0; step < shape.steps; ++step) unlink(path(step).c_str());
 }
 

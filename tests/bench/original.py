@@ -1,4 +1,4 @@
-"""The same work by the original library, run by its own interpreter; prints JSON."""
+"""Runs the same work with the original library, in its own interpreter; prints JSON."""
 
 import json
 import logging
@@ -22,7 +22,7 @@ KIB, MIB = 1 << 10, 1 << 20
 
 
 def record(path: str, size: int, tensors: int, steps: int) -> float:
-    """Seconds for recording that many float32 tensors of `size` bytes."""
+    """Returns the seconds to record this many float32 tensors of `size` bytes."""
     shutil.rmtree(path, ignore_errors=True)
     array = np.full(size // 4, 1.5, np.float32)
     names = [f"gradient/layer_{i}" for i in range(tensors)]

@@ -1,4 +1,4 @@
-"""A trial in S3 recorded and read back by the original; prints the seconds as JSON.
+"""Records and reads a trial in S3 with the original; prints the seconds as JSON.
 
 usage: python original_s3.py s3://bucket/prefix STEPS TENSORS ELEMENTS
 """

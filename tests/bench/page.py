@@ -1,5 +1,5 @@
-"""Tables for docs/performance.md: printed, and with SMDEBUG_BENCH_RENEW=1 also put into the page,
-between the two comments that bear the table's name.
+"""Prints tables for docs/performance.md.  With SMDEBUG_BENCH_RENEW=1 also updates the page, between
+the two comments with the table's name.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 
 
 def between(name: str, text: str, page: str) -> str:
-    """The page with `text` between the comments called `name`."""
+    """Returns the page with `text` between the comments called `name`."""
     begin, end = f"<!-- bench: {name} -->", f"<!-- /bench: {name} -->"
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
     renewed, count = pattern.subn(lambda _: f"{begin}\n{text}\n{end}", page)
     if count != 1:
-        raise ValueError(f"{PAGE.name} has {count} places for '{name}', and should have one")
+        raise ValueError(f"{PAGE.name} has {count} places for '{name}', instead of one")
     return renewed
 
 

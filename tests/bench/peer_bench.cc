@@ -1,5 +1,5 @@
-// Recording beside what the machine does at best, in turns, as JSON: medians of seconds by name,
-// ours and the peer's.
+// Compares recording with the machine's limits, in turns.  Prints JSON: median seconds by name, of
+// the library and of the peer.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -16,7 +16,7 @@ using bench::Timer;
 
 constexpr size_t kMiB = size_t{1} << 20;
 
-// Seconds of ours and of its peer.
+// The seconds of the library and of its peer.
 struct Times {
   std::vector<double> ours;
   std::vector<double> peers;
@@ -60,10 +60,10 @@ void SaveOwned(smd_hook *hook, const Tensors &tensors, size_t i) {
       hook, tensors.Name(i), &view, [](void *) {}, nullptr));
 }
 
-// What a call costs the training thread, beside a copy of the tensor; 16 tensors a step, and
-// nothing is left in the queue before.
+// Compares the cost of a call on the training thread with a copy of the tensor.  A step has 16
+// tensors, and the queue is empty before it.
 template <class Save>
-void BesideMemcpy(const char *name, Save save) {
+void CompareWithMemcpy(const char *name, Save save) {
   constexpr int kRounds = 100;
   const bench::Workspace workspace("memcpy");
   const Tensors tensors(16, kMiB);
@@ -114,9 +114,8 @@ double Write(const bench::Workspace &workspace, const Tensors &tensors, int step
   return timer.Seconds();
 }
 
-// The same tensors to files that are new each time, so that both fill pages the system has to
-// find.
-void BesideWrite(const char *name, size_t bytes, size_t count, int steps, int rounds) {
+// Writes the same tensors to new files each time, so that the system must allocate pages for both.
+void CompareWithWrite(const char *name, size_t bytes, size_t count, int steps, int rounds) {
   const Tensors tensors(count, bytes);
   const bench::Workspace written("written");
   const bench::Workspace recorded("recorded");
@@ -136,9 +135,9 @@ void BesideWrite(const char *name, size_t bytes, size_t count, int steps, int ro
 
 int main() {
   std::printf("{\"version\": 1");
-  BesideMemcpy("save borrowed", SaveBorrowed);
-  BesideMemcpy("save owned", SaveOwned);
-  BesideWrite("record 1 MiB", kMiB, 16, 16, 11);
-  BesideWrite("record 128 MiB", 128 * kMiB, 1, 4, 11);
+  CompareWithMemcpy("save borrowed", SaveBorrowed);
+  CompareWithMemcpy("save owned", SaveOwned);
+  CompareWithWrite("record 1 MiB", kMiB, 16, 16, 11);
+  CompareWithWrite("record 128 MiB", 128 * kMiB, 1, 4, 11);
   std::printf("}\n");
 }

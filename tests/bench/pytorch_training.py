@@ -1,8 +1,8 @@
-"""Trainings that are measured: python pytorch_training.py FOLDER CONFIGURATION
+"""Runs trainings to measure: python pytorch_training.py FOLDER CONFIGURATION
 
-Trains one model with a hook, of either library, and one like it without, step by step in
-turn.  Each line of the standard input says how many steps; printed is, as JSON, what each
-step took without the hook and with it, by three clocks.
+Trains one model with a hook of either library, and an equal model without a hook, step by step
+in turn.  Each line of standard input is a number of steps.  Prints JSON: the time of each step
+without and with the hook, by three clocks.
 """
 
 import json
@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 BATCH = 16
-# Of the machine, of the training thread, of all threads.
+# Wall time, processor time of the training thread, processor time of all threads.
 CLOCKS = (time.perf_counter, time.thread_time, time.process_time)
 
 
@@ -48,7 +48,7 @@ class Training:
         self.x, self.y = torch.randn(BATCH, 1, 28, 28), torch.randint(10, (BATCH,))
 
     def step(self):
-        """Trains on one batch; the seconds it took, by each clock."""
+        """Trains on one batch, and returns the seconds by each clock."""
         begin = [clock() for clock in CLOCKS]
         self.optimizer.zero_grad()
         self.loss_module(self.model(self.x), self.y).backward()

@@ -1,4 +1,4 @@
-// What reading costs, beside a plain pread() of the same bytes.
+// Compares the cost of reading with a plain pread() of the same bytes.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ void Open(benchmark::State &state) {
 }
 BENCHMARK(Open)->Name("open")->UseRealTime()->Unit(benchmark::kMillisecond)->Arg(2000);
 
-// range(0): bytes of a value; range(1): values a step.
+// range(0): bytes of a value; range(1): values per step.
 void ReadValues(benchmark::State &state) {
   const bench::Workspace workspace("read");
   const auto tensors = static_cast<int>(state.range(1));
@@ -64,7 +64,7 @@ BENCHMARK(ReadValues)
     ->Args({1 << 10, 100})
     ->Args({kMiB, 8});
 
-// The same bytes into memory that is there already.
+// Reads the same bytes into allocated memory.
 void Pread(benchmark::State &state) {
   const bench::Workspace workspace("pread");
   const auto size = static_cast<size_t>(state.range(0));
@@ -93,14 +93,14 @@ void Pread(benchmark::State &state) {
 }
 BENCHMARK(Pread)->Name("pread")->UseRealTime()->Unit(benchmark::kMillisecond)->Args({kMiB, 8});
 
-// A refresh of a running job's trial to which nothing was added; range(0): its steps.
+// Refreshes the trial of a running job without new steps; range(0): its steps.
 void RefreshUnchanged(benchmark::State &state) {
   const bench::Workspace workspace("refresh");
   bench::WriteTrial(workspace.Path("trial"), static_cast<int>(state.range(0)), 1, 16);
   unlink(workspace.Path("trial/training_job_end.ts").c_str());
   const bench::TrialPtr trial = bench::OpenTrial(workspace.Path("trial"));
   Refresh(trial.get());
-  sleep(4);  // until the folders' times say for certain that nothing is new
+  sleep(4);  // until the folders' times prove that nothing is new
   Check(smd_trial_refresh(trial.get()));
   for (auto _ : state) Check(smd_trial_refresh(trial.get()));
 }

@@ -1,4 +1,4 @@
-// What a call costs the training thread, and what reductions cost.
+// Measures the cost of a call on the training thread, and the cost of reductions.
 #include <benchmark/benchmark.h>
 
 #include <chrono>
@@ -18,7 +18,7 @@ std::vector<std::string> Names(int64_t count) {
   return names;
 }
 
-// range(0): bytes of a tensor; range(1): tensors a step; range(2): steps.
+// range(0): bytes of a tensor; range(1): tensors per step; range(2): steps.
 void Record(benchmark::State &state) {
   const bench::Workspace workspace("record");
   const int64_t elements = state.range(0) / 4;
@@ -47,8 +47,8 @@ BENCHMARK(Record)
     ->Unit(benchmark::kMillisecond)
     ->Args({1 << 10, 100, 400});
 
-// What one call costs the training thread: 1,000 tensors a step, timed without the
-// beginning and the end of the step, with nothing left in the queue.
+// Measures the cost of one call on the training thread: 1,000 tensors per step, without the start
+// and the end of the step, with an empty queue.
 template <class Save>
 void SaveSmall(benchmark::State &state, smd_hook *hook, Save save) {
   const std::vector<std::string> names = Names(1000);
@@ -84,8 +84,8 @@ void SaveSmallInCpp(benchmark::State &state) {
 }
 BENCHMARK(SaveSmallInCpp)->Name("save_16_floats_cpp")->UseManualTime();
 
-// A tensor that no collection wants, at a step that saves others.
-void SaveUnwanted(benchmark::State &state) {
+// Saves a tensor that no collection selects, at a step that saves other tensors.
+void SaveUnselected(benchmark::State &state) {
   const bench::Workspace workspace("unwanted");
   smd_hook_options *options = nullptr;
   smd_hook *hook = nullptr;
@@ -100,9 +100,9 @@ void SaveUnwanted(benchmark::State &state) {
   Check(smd_hook_begin_step(hook, nullptr));
   for (auto _ : state) Check(smd_hook_save(hook, "conv1/activation", &view));
 }
-BENCHMARK(SaveUnwanted)->Name("save_unwanted");
+BENCHMARK(SaveUnselected)->Name("save_unselected");
 
-// All reductions but the median of a 16 MiB tensor, saved without the tensor.
+// Saves all reductions except the median of a 16 MiB tensor, without the tensor.
 void Reduce(benchmark::State &state) {
   const bench::Workspace workspace("reduce");
   const bench::HookPtr hook = bench::OpenHook(

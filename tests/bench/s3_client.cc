@@ -1,4 +1,4 @@
-// What the S3 client does in a second, for bench_s3.py: prints the seconds of one job.
+// Measures the S3 client for bench_s3.py: prints the seconds of one job.
 // usage: smdebug_s3_client put|get|list s3://bucket/prefix COUNT BYTES CONCURRENCY
 // Endpoint and credentials come from the environment.
 #include <chrono>
@@ -35,7 +35,7 @@ struct Job {
   std::string KeyOf(size_t i) const { return StrCat(prefix, "/", i); }
 };
 
-// Keeps so many requests under way as the job says.
+// Keeps as many requests in flight as the job requests.
 template <class MakeRequest>
 void RunAll(const Job &job, const MakeRequest &make_request) {
   std::deque<std::unique_ptr<aws::S3Call>> under_way;

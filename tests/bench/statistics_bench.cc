@@ -1,6 +1,6 @@
-// Statistics of a tensor beside a plain read of its memory, as JSON: bytes a second by name.
-// They take turns in every round, one part of the memory after the other, and each part's best
-// time counts: what else the machine does meets them alike, and few parts each time.
+// Compares the statistics of a tensor with a plain read of its memory.  Prints JSON: bytes per
+// second by name.  Both take turns in every round, one part of the memory after the other.  The
+// best time of each part counts, which excludes other work on the machine.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -27,13 +27,13 @@ volatile uint64_t result;
 
 using Wide = uint64_t __attribute__((vector_size(32), aligned(8)));
 
-// A part once, as fast as one thread can.
+// Reads a part once, as fast as one thread can.
 __attribute__((target_clones("avx2", "default"))) uint64_t Read(const std::byte *part) {
   const auto *from = reinterpret_cast<const Wide *>(part);
   const auto *end = from + kPart / sizeof(Wide);
   Wide a{}, b{}, c{}, d{}, e{}, f{}, g{}, h{};
   for (; from < end; from += 8) {
-    // As far ahead as the statistics do: the processor's own prefetching ends with a page.
+    // Prefetches as far ahead as the statistics: the processor's own prefetching stops at a page.
     for (int i = 64; i < 72; i += 2) __builtin_prefetch(from + i);
     a += from[0];
     b += from[1];
@@ -81,7 +81,7 @@ std::vector<Tensor> Tensors(size_t bytes) {
   };
 }
 
-// Works on every part, `times` times in a row, and keeps the best time of each.
+// Runs `work` on every part, `times` times in a row, and keeps the best time of each part.
 template <class Work>
 void Time(int times, const std::vector<std::byte> &memory, std::vector<double> *best, Work work) {
   best->resize(memory.size() / kPart, std::numeric_limits<double>::infinity());
@@ -106,7 +106,7 @@ uint64_t Compute(const std::byte *part, DType dtype) {
   return static_cast<uint64_t>(smdebug::tensor::ComputeStatistics(view)->l2);
 }
 
-// Of a size in MiB.
+// Measures a size in MiB.
 void Measure(size_t size) {
   const int times = static_cast<int>(64 / size);
   for (const Tensor &tensor : Tensors(size * kMiB)) {

@@ -1,4 +1,4 @@
-// What the benchmarks share: folders to work in, handles without ceremony, the clock.
+// Shared by the benchmarks: work folders, handles and the clock.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace bench {
 
-// Ends the program with the error's message, if there is one.
+// If there is an error, prints its message and exits.
 void Check(smd_error *error);
 
 struct FreeHook {
@@ -37,11 +37,10 @@ class Timer {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-// Of one number at least; of an even count the larger of the two in the middle.
+// Returns the median of at least one number: of an even count, the larger of the middle two.
 double MedianOf(std::vector<double> numbers);
 
-// A folder below SMDEBUG_BENCH_DIR (else the current one), empty at first and removed at
-// the end.
+// An empty folder below SMDEBUG_BENCH_DIR, or the current folder.  The destructor removes it.
 class Workspace {
  public:
   explicit Workspace(const std::string &name);
@@ -56,13 +55,13 @@ class Workspace {
   std::string root_;
 };
 
-// Records every step of every tensor, raw, or only `reductions` where given.
+// Records every step of every tensor: the values, or only `reductions` if given.
 HookPtr OpenHook(const std::string &out_dir, const char *reductions = nullptr,
                  const std::string &worker = "worker_0", int num_workers = 1);
 TrialPtr OpenTrial(const std::string &path);
 smd_tensor_view ViewOf(const std::vector<float> &data, const int64_t &size);
 
-// A finished trial of float32 tensors "tensor_<i>".
+// Writes a finished trial of float32 tensors "tensor_<i>".
 void WriteTrial(const std::string &out_dir, int steps, int tensors, int64_t elements);
 
 }  // namespace bench

@@ -16,7 +16,7 @@ typedef struct {
   int64_t at;     /* the step at which it returns ... */
   int32_t answer; /* ... this, with ... */
   smd_code code;  /* ... an error of this code, if any */
-  int finds;      /* ... and so many findings */
+  int finds;      /* ... and this number of findings */
   smd_rule_set *set;
 } script;
 

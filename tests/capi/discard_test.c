@@ -25,7 +25,7 @@ int main(void) {
   EXPECT_OK(smd_hook_discard_step(hook));
   EXPECT_CODE(SMD_WRONG_STATE, smd_hook_discard_step(hook));
   EXPECT_CODE(SMD_WRONG_STATE, smd_hook_end_step(hook));
-  EXPECT(smd_hook_step(hook, SMD_MODE_GLOBAL) == 1);
+  EXPECT(smd_hook_last_step(hook, SMD_MODE_GLOBAL) == 1);
   record_steps(hook, 1);
   EXPECT_OK(smd_hook_close(hook));
   EXPECT(smd_hook_count(hook, "steps_written") == 2);

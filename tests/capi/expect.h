@@ -1,4 +1,4 @@
-/* Small assertions of the C tests: the first that fails ends the program. */
+/* Assertions of the C tests: the first failure exits the program. */
 #ifndef EXPECT_H
 #define EXPECT_H
 

@@ -56,7 +56,7 @@ static void read_events(const char *event_path) {
   smd_event_file_free(file);
 }
 
-/* The files are those of a trial once collections are beside them. */
+/* With collections next to them, the files form a trial. */
 static void read_trial(const char *path) {
   smd_collection *collection = NULL;
   smd_text *text = NULL;

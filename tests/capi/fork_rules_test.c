@@ -1,4 +1,4 @@
-/* A forked child is told that its rule sets are its parent's, whatever locks were held. */
+/* In a forked child, calls on the parent's rule sets fail, whatever locks were held. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/wait.h>

@@ -118,7 +118,7 @@ static void record_and_read(const process_handles *parent) {
 #endif
 }
 
-/* Forks a child that uses everything; a hang ends it by a signal. */
+/* Forks a child that uses everything; a signal ends a child that hangs. */
 static void fork_once(const process_handles *parent, data_handles *data, int is_thorough) {
   int status = -1;
   const pid_t pid = fork();

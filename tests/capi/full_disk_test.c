@@ -1,6 +1,6 @@
-/* A disk that takes no more: an error within 5 s, the job goes on, and what was written
- * before is readable.  The disk is a small one of this process's own; who may not mount
- * one has a limit of a file's size stand for it, and is told; in CI that is a fault. */
+/* A full disk: the hook reports an error within 5 s, the job continues, and earlier steps are
+ * readable.  The test mounts a small disk for this process.  Without the right to mount, it
+ * limits the size of files instead and prints that; in CI that is a failure. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
@@ -36,7 +36,7 @@ static smd_code limit_disk(const char *path) {
   return SMD_IO;
 }
 
-/* A step too large; the first error that any call tells. */
+/* Records a step that is too large; returns the first error of any call. */
 static smd_error *overfill(smd_hook *hook, const float *data) {
   const int64_t shape[1] = {LARGE};
   smd_tensor_view view = example_view();

@@ -20,7 +20,7 @@ static pthread_mutex_t log_mutex = PTHREAD_MUTEX_INITIALIZER;
 static void ask(void) {
   smd_hook *hook = asked;
   if (hook == NULL) return;
-  EXPECT(smd_hook_step(hook, SMD_MODE_GLOBAL) >= -1);
+  EXPECT(smd_hook_last_step(hook, SMD_MODE_GLOBAL) >= -1);
   EXPECT_OK(smd_hook_set_mode(hook, smd_hook_mode(hook)));
   EXPECT(smd_hook_count(hook, "bytes_queued") >= 0);
   EXPECT(smd_hook_wants(hook, "large") >= 0 && smd_hook_saves_step(hook) >= 0);

@@ -30,7 +30,7 @@ struct Job {
 void Ask(Job &job) {
   smd_hook *hook = job.hook;
   if (hook == nullptr) return;
-  EXPECT(smd_hook_step(hook, SMD_MODE_TRAIN) >= -1);
+  EXPECT(smd_hook_last_step(hook, SMD_MODE_TRAIN) >= -1);
   EXPECT(smd_hook_mode(hook) == SMD_MODE_TRAIN);
   EXPECT(smd_hook_count(hook, "bytes_queued") >= 0);
   EXPECT(smd_hook_wants(hook, "w0") >= 0 && smd_hook_saves_step(hook) >= 0);

@@ -81,7 +81,7 @@ static void hook(void) {
   REFUSED(smd_hook_export_collections(NULL));
   REFUSED(smd_hook_add_to_step(NULL, NULL));
   EXPECT(smd_hook_wants(NULL, NULL) == 0 && smd_hook_saves_step(NULL) == 0 &&
-         smd_hook_step(NULL, 1) == -1);
+         smd_hook_last_step(NULL, 1) == -1);
   EXPECT(smd_hook_is_recording(NULL) == 0 && smd_hook_count(NULL, NULL) == -1);
 }
 

@@ -88,7 +88,7 @@ static void hook(const char *path) {
   CLEARED(smd_strings, smd_hook_collections(NULL, &out));
   REFUSED(smd_hook_add_collection(hook, NULL));
   EXPECT(smd_hook_wants(hook, NULL) == 0 && smd_hook_wants(NULL, "w") == 0);
-  EXPECT(smd_hook_count(hook, NULL) == -1 && smd_hook_step(hook, 0) == -1);
+  EXPECT(smd_hook_count(hook, NULL) == -1 && smd_hook_last_step(hook, 0) == -1);
   EXPECT_OK(smd_hook_end_step(hook));
   EXPECT_OK(smd_hook_close(hook));
   smd_hook_free(hook);

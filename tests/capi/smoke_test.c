@@ -1,4 +1,4 @@
-/* A trial is recorded, read and judged through the C interface. */
+/* A trial is recorded, read, and checked by rules through the C interface. */
 #include "expect.h"
 
 static void record(const char *path) {
@@ -9,7 +9,7 @@ static void record(const char *path) {
   EXPECT(smd_hook_mode(hook) == SMD_MODE_TRAIN);
   for (int64_t i = 0; i < 3; ++i) {
     EXPECT_OK(smd_hook_begin_step(hook, &step));
-    EXPECT(step == i && smd_hook_step(hook, SMD_MODE_TRAIN) == i);
+    EXPECT(step == i && smd_hook_last_step(hook, SMD_MODE_TRAIN) == i);
     EXPECT(smd_hook_wants(hook, "w") == 1);
     EXPECT_OK(smd_hook_save(hook, "gradient/w", &view));
     EXPECT_OK(smd_hook_end_step(hook));

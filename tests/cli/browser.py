@@ -1,4 +1,4 @@
-"""A browser without a window, that tells what goes wrong in it."""
+"""Runs a browser without a window, and collects its errors and requests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FLAGS = [
 
 
 class Browser:
-    """Debian's Chromium, with an empty profile of its own."""
+    """Runs Debian's Chromium with an empty profile."""
 
     def __init__(self, folder):
         options = Options()
@@ -28,8 +28,8 @@ class Browser:
 
     def open(self, path, width=1240, height=900, dark=False):
         """Shows a file in a window of this size."""
-        wishes = {"prefers-color-scheme": "dark" if dark else "light", "prefers-reduced-motion": "reduce"}
-        features = [{"name": name, "value": value} for name, value in wishes.items()]
+        preferences = {"prefers-color-scheme": "dark" if dark else "light", "prefers-reduced-motion": "reduce"}
+        features = [{"name": name, "value": value} for name, value in preferences.items()]
         self.command("Emulation.setEmulatedMedia", media="", features=features)
         self.command(
             "Emulation.setDeviceMetricsOverride",
@@ -44,30 +44,30 @@ class Browser:
         return self.driver.execute_cdp_cmd(name, arguments)
 
     def run(self, script, *arguments):
-        """What the body of a function returns in the page."""
+        """Runs the body of a function in the page, and returns its result."""
         return self.driver.execute_script(script, *arguments)
 
     def find(self, selector):
         return self.driver.find_element("css selector", selector)
 
     def complaints(self):
-        """What the console was told since the page was opened."""
+        """Returns the messages on the console since the page was opened."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
     def requests(self):
-        """The addresses that the page asked for."""
+        """Returns the addresses that the page requested."""
         events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         return [
             event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"
         ]
 
     def print_to_pdf(self):
-        """Pages of A4."""
+        """Returns a PDF with pages of A4."""
         printed = self.command("Page.printToPDF", printBackground=True, paperWidth=8.27, paperHeight=11.69)
         return base64.b64decode(printed["data"])
 
     def screenshot(self, height):
-        """A PNG of the page's upper part."""
+        """Returns a PNG of the upper part of the page."""
         clip = {"x": 0, "y": 0, "width": self.run("return innerWidth"), "height": height, "scale": 1}
         taken = self.command("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
         return base64.b64decode(taken["data"])

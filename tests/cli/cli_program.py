@@ -1,4 +1,4 @@
-"""Ways to run the program."""
+"""Runs the program."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECONDS = 60
 
 
 def words(command):
-    """The words of a command line as people type it, without the program's name."""
+    """Splits a command line as a shell does, and drops the program's name."""
     return shlex.split(command)[1:] if command.startswith("smdebug") else shlex.split(command)
 
 
@@ -32,8 +32,8 @@ class Program:
         self.folder = folder
 
     def __call__(self, command, code=0, **variables):
-        """What it prints into a pipe; it must end with `code`, and complain only if that is none
-        of 0 and 10."""
+        """Returns the output in a pipe.  Checks that the exit code is `code`, and that stderr is
+        empty if it is 0 or 10."""
         done = self.run(command, **variables)
         assert done.returncode == code, done.stdout + done.stderr
         if code in (0, 10):
@@ -47,7 +47,7 @@ class Program:
         )  # fmt: skip
 
     def complaint(self, command, code):
-        """The one sentence on stderr of a command that fails with `code`."""
+        """Returns the only line on stderr of a command that fails with `code`."""
         done = self.run(command)
         assert done.returncode == code, done.stdout + done.stderr
         assert done.stdout == ""
@@ -56,14 +56,14 @@ class Program:
         return line.removeprefix("smdebug: ")
 
     def objects(self, command, code=0):
-        """What it prints as JSON, an object a line."""
+        """Returns the JSON objects that the command prints, one per line."""
         return [json.loads(line) for line in self(command, code).splitlines()]
 
     def start(self, command, **options):
         return subprocess.Popen([PROGRAM, *words(command)], cwd=self.folder, **options)
 
     def on_terminal(self, command, columns=80, **variables):
-        """What a terminal of so many columns gets, of both outputs."""
+        """Returns stdout and stderr on a terminal with this number of columns."""
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         settings = {"TERM": "xterm-256color", **variables}
@@ -80,7 +80,7 @@ class Program:
 
 
 def read_all(master):
-    """All that comes from a terminal until its last writer has gone."""
+    """Reads from a terminal until its last writer has closed it."""
     read = b""
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
@@ -89,9 +89,9 @@ def read_all(master):
             continue
         try:
             part = os.read(master, 65536)
-        except OSError:  # EIO: nobody has it open any more
+        except OSError:  # EIO: no process has it open
             part = b""
         if not part:
             return read.decode()
         read += part
-    raise AssertionError(f"the program does not end; so far: {read!r}")
+    raise AssertionError(f"the program does not exit; output so far: {read!r}")

@@ -1,4 +1,4 @@
-"""Trials whose every number is known."""
+"""Records trials with known numbers."""
 
 import numpy as np
 
@@ -9,8 +9,8 @@ STEPS = 30
 
 
 def record_run(path, wrong_at=None):
-    """25 steps of training and 5 of evaluation; gradients halve at each step.  From the step
-    `wrong_at` on, one weight is another."""
+    """Records 25 training steps and 5 evaluation steps; gradients halve at each step.  From step
+    `wrong_at` on, one weight differs."""
     weight = np.arange(12, dtype=np.float32).reshape(4, 3) / 8
     with smd.Hook(
         str(path),
@@ -36,7 +36,7 @@ def record_run(path, wrong_at=None):
 
 
 def record_workers(path):
-    """Three steps of two workers, of which one saves what is not finite."""
+    """Records three steps of two workers, one of which saves non-finite values."""
     hooks = [
         smd.Hook(
             str(path), save_all=True, save_config=EVERY_STEP, include_workers="all",

@@ -1,4 +1,4 @@
-"""The program smdebug, run in a folder that holds trials made for it."""
+"""Fixtures that run the program smdebug in a folder with recorded trials."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def short_waits(monkeypatch):
 
 @pytest.fixture(scope="session")
 def trials(tmp_path_factory):
-    """A folder with the trials run, other_run and workers; nobody changes it."""
+    """Returns a folder with the trials run, other_run and workers; tests must not change it."""
     folder = tmp_path_factory.mktemp("trials")
     record_run(folder / "run")
     record_run(folder / "other_run", wrong_at=12)
@@ -44,13 +44,13 @@ def trials(tmp_path_factory):
 
 @pytest.fixture
 def smdebug(trials):
-    """The program, in the folder of the trials."""
+    """Returns the program, which runs in the folder of the trials."""
     return Program(trials)
 
 
 @pytest.fixture
 def server(tmp_path, monkeypatch):
-    """An S3 service with my-bucket, to which the environment leads."""
+    """Starts an S3 service with my-bucket, and points the environment to it."""
     from servers import ACCESS, SECRET, run_versitygw
 
     for name in list(os.environ):

@@ -1,4 +1,4 @@
-"""Reports, written and taken apart."""
+"""Writes and parses reports."""
 
 import json
 from html.parser import HTMLParser
@@ -7,7 +7,7 @@ from cli_program import Program
 
 
 class Page(HTMLParser):
-    """A report taken apart."""
+    """A parsed report."""
 
     def __init__(self, text):
         super().__init__()
@@ -47,6 +47,6 @@ class Page(HTMLParser):
 
 
 def report(folder, trial, *options):
-    """The page about a trial."""
+    """Writes the page about a trial, and returns it."""
     Program(folder).run(f"report {trial} -o page.html {' '.join(options)}")
     return Page((folder / "page.html").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Trials for reports."""
+"""Records trials for reports."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ HOSTILE_NAMES = [HOSTILE, "\"'><img src=x onerror='window.harmed = 2'>", "{{data
 
 
 def record_training(path, steps=60, nan_from=50):
-    """Gradients of the first layer vanish, and everything ends in NaN."""
+    """Records a training whose first layer has vanishing gradients, and whose last values are NaN."""
     rng = np.random.default_rng(0)
     weights = [rng.standard_normal((8, 8)).astype("float32") for _ in range(12)]
     with smd.Hook(path, save_config=EVERY_STEP, include_collections=["weights", "gradients", "losses"]) as hook:
@@ -32,7 +32,7 @@ def record_training(path, steps=60, nan_from=50):
 
 
 def record_reductions(path, steps, tensors):
-    """Reductions only, of gradients and weights."""
+    """Records only reductions of gradients and weights."""
     rng = np.random.default_rng(0)
     values = [rng.standard_normal(64).astype("float32") for _ in range(tensors // 2)]
     with smd.Hook(
@@ -48,7 +48,7 @@ def record_reductions(path, steps, tensors):
 
 
 def record_hostile(path):
-    """Names that would do harm in HTML."""
+    """Records names that are dangerous in HTML."""
     with smd.Hook(path, save_all=True, save_config=EVERY_STEP) as hook:
         for name in HOSTILE_NAMES[:3]:
             hook.get_collection(name).include("^w ")
@@ -60,7 +60,7 @@ def record_hostile(path):
 
 
 def record_booster(path, labels, predictions):
-    """What a hook of XGBoost records, at rounds 0 and 5."""
+    """Records the tensors of an XGBoost hook at rounds 0 and 5."""
     names = ["metrics", "losses", "feature_importance", "predictions", "labels", "trees", "hyperparameters"]
     with smd.Hook(path, save_config=EVERY_STEP, include_collections=names) as hook:
         hook.get_collection("feature_importance").include("^feature_importance/")

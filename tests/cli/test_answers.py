@@ -1,4 +1,4 @@
-"""What each command says into a pipe."""
+"""Tests the output of each command in a pipe."""
 
 import json
 import re
@@ -8,7 +8,7 @@ import pytest
 
 GOLDEN = Path(__file__).parent / "golden"
 
-# The commands whose whole output is held, and how they end.
+# The commands with golden output, and their exit codes.
 HELD = {
     "ls": ("ls run", 0),
     "ls_workers": ("ls workers", 0),
@@ -33,17 +33,17 @@ HELD = {
 
 
 @pytest.mark.parametrize("name", HELD)
-def test_held_output(name, smdebug):
+def test_golden_output(name, smdebug):
     command, code = HELD[name]
     expected = (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
     assert smdebug(command, code) == expected
 
 
-def test_every_held_file_is_compared():
+def test_every_golden_file_is_compared():
     assert {path.stem for path in GOLDEN.glob("*.txt")} == set(HELD)
 
 
-def test_names_alone(smdebug):
+def test_only_names(smdebug):
     assert smdebug("ls run --names").splitlines() == [
         "fc1.weight", "gradient/fc1.weight", "loss", "relu_1",
     ]  # fmt: skip
@@ -157,7 +157,7 @@ def test_doctor_creates_nothing(smdebug, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_doctor_says_what_is_wrong(smdebug):
+def test_doctor_reports_a_failure(smdebug):
     done = smdebug.run("doctor /proc/nothing")
     assert done.returncode == 3
     assert re.search(r"^write +NOT_FOUND ", done.stdout, re.MULTILINE)

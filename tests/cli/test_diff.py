@@ -1,4 +1,4 @@
-"""Two trials that differ in this or that."""
+"""Tests smdebug diff."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_equal_trials(tmp_path):
     assert Program(tmp_path)("diff a b") == "1 of 1 tensor that both have are the same\n"
 
 
-def test_tensors_and_steps_that_one_alone_has(tmp_path):
+def test_tensors_and_steps_in_only_one_trial(tmp_path):
     told = summary(tmp_path, [{"t": [1.0], "x": [1.0]}, {"t": [1.0]}], [{"t": [1.0], "y": [1.0]}], 10)
     assert (told["only_in_a"], told["only_in_b"], told["first"]) == (["x"], ["y"], None)
     text = Program(tmp_path)("diff a b", 10)
@@ -63,7 +63,7 @@ def test_tolerance(options, code, tmp_path):
     summary(tmp_path, [{"t": [10.0, np.nan]}], [{"t": [10.05, np.nan]}], code, options)
 
 
-def test_the_first_difference_is_that_of_the_earliest_step(tmp_path):
+def test_the_first_difference_is_at_the_earliest_step(tmp_path):
     a = [{"a": [0.0], "b": [0.0]}, {"a": [0.0], "b": [0.0]}]
     b = [{"a": [0.0], "b": [1.0]}, {"a": [1.0], "b": [1.0]}]
     assert summary(tmp_path, a, b, 10)["first"]["tensor"] == "b"

@@ -1,4 +1,4 @@
-"""How the program ends: codes, complaints, signals, pipes that nobody reads."""
+"""Tests how the program exits: exit codes, messages, signals and closed pipes."""
 
 import os
 import re
@@ -26,13 +26,13 @@ import smdebug as smd
         ("show run", 2, "TENSOR is required"),
         ("ls run --colection x", 2, "--colection"),
         ("ls run other_run", 2, "other_run"),
-        ("ls run --collection x", 2, "there is no collection 'x'; there are"),
+        ("ls run --collection x", 2, "no collection is named 'x'; the trial has"),
         ("ls run --collection losses --regex x", 2, "cannot be given together"),
         ("ls run --regex '('", 2, "("),
         ("show run loss --step x", 2, "x"),
         ("show run loss --step -1", 2, "-1"),
         ("show run loss --mode test", 2, "'test' is none of train, eval, predict, global"),
-        ("show run loss --reduction average", 2, "there is no reduction 'average'; there are min,"),
+        ("show run loss --reduction average", 2, "unknown reduction 'average'; use min,"),
         ("rules", 2, "TRIAL is required"),
         ("rules run --profile best", 2, "'best' is none of aws, calibrated"),
         ("ls run --set s3_regoin=x", 2, "s3_region"),
@@ -53,12 +53,12 @@ def test_a_folder_without_a_trial(tmp_path):
     (tmp_path / "empty").mkdir()
     begin = time.monotonic()
     assert "empty: no collection files" in Program(tmp_path).complaint("ls empty", 3)
-    assert time.monotonic() - begin < 5, "it does not wait for one"
+    assert time.monotonic() - begin < 5, "the program waits for a job"
 
 
 def test_a_folder_above_trials_names_them(trials, tmp_path):
     said = Program(trials.parent).complaint(f"ls {trials}", 3)
-    assert said.startswith(f"{trials}: is not a trial; the trials below it are ")
+    assert said.startswith(f"{trials}: this folder is not a trial; the trials below it are ")
     for name in ("run", "other_run", "workers"):
         assert f"{trials}/{name}" in said
     for i in range(20):
@@ -69,7 +69,7 @@ def test_a_folder_above_trials_names_them(trials, tmp_path):
 
 
 @pytest.mark.parametrize("is_there", [False, True])
-def test_what_is_waited_for_is_said_soon(tmp_path, is_there):
+def test_the_log_names_the_awaited_trial_early(tmp_path, is_there):
     if is_there:
         (tmp_path / "run").mkdir()
     process = Program(tmp_path).start(
@@ -80,16 +80,16 @@ def test_what_is_waited_for_is_said_soon(tmp_path, is_there):
         lines = [process.stderr.readline().decode() for _ in range(1 if is_there else 2)]
         assert time.monotonic() - began < 20
         if not is_there:
-            assert "run: there is no such folder yet; waiting for it" in lines[0]
+            assert "run: the folder does not exist yet; waiting for it" in lines[0]
         assert "run: waiting for a job to record here, for up to 30 seconds" in lines[-1]
     finally:
         process.kill()
         process.communicate()
 
 
-def test_a_file_is_no_trial(tmp_path):
+def test_a_file_is_not_a_trial(tmp_path):
     (tmp_path / "file").write_text("")
-    assert "it is a file" in Program(tmp_path).complaint("ls file", 3)
+    assert "this is a file" in Program(tmp_path).complaint("ls file", 3)
 
 
 def test_a_full_disk(trials):
@@ -101,8 +101,8 @@ def test_a_full_disk(trials):
 
 
 @pytest.mark.parametrize("ignored", [False, True], ids=["default", "ignored"])
-def test_a_reader_that_goes_away(ignored, tmp_path):
-    """Also where the program was started with SIGPIPE ignored, as some supervisors do."""
+def test_a_reader_that_exits(ignored, tmp_path):
+    """Includes a program that a supervisor started with SIGPIPE ignored."""
     with smd.Hook(str(tmp_path / "run"), save_all=True) as hook, hook.step():
         hook.save("t", np.arange(100_000))
     read, write = os.pipe()
@@ -117,12 +117,12 @@ def test_a_reader_that_goes_away(ignored, tmp_path):
     assert complaint == b"" and process.returncode == -signal.SIGPIPE
 
 
-def test_ctrl_c_ends_it_at_once(tmp_path):
-    """Here while it waits for a job that does not come."""
+def test_ctrl_c_stops_the_program_at_once(tmp_path):
+    """The program waits for a job that does not start."""
     process = Program(tmp_path).start(
         "rules run --follow", stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    time.sleep(0.5)  # until it waits; ending it before would show the same
+    time.sleep(0.5)  # lets the program start to wait; the result before that is the same
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
     begin = time.monotonic()
@@ -130,7 +130,7 @@ def test_ctrl_c_ends_it_at_once(tmp_path):
     assert time.monotonic() - begin < 2
     assert (out, process.returncode) == (b"", -signal.SIGINT)
     [line] = complaint.splitlines()
-    assert line.endswith(b"there is no such folder yet; waiting for it")
+    assert line.endswith(b"the folder does not exist yet; waiting for it")
 
 
 def test_python_runs_the_same_program(smdebug, trials):

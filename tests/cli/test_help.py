@@ -1,4 +1,4 @@
-"""Help, manual page and completions: they agree, and their examples run."""
+"""Tests that help, manual page and completions agree, and that their examples run."""
 
 import re
 import shlex
@@ -18,7 +18,7 @@ def help_of(command):
 
 
 def options_of(command):
-    """As {"--rule", "-r"}."""
+    """Returns the options, such as {"--rule", "-r"}."""
     section = re.search(r"^options:\n(.*?)\n\n", help_of(command), re.DOTALL | re.MULTILINE)[1]
     lines = re.findall(r"^  (-\S.*)$", section, re.MULTILINE)
     return {word.rstrip(",") for line in lines for word in line.split("  ")[0].split() if word[0] == "-"}
@@ -29,19 +29,19 @@ def examples_of(command):
     return [line.strip() for line in section.splitlines()]
 
 
-def test_the_list_of_commands(smdebug):
-    told = smdebug("--help")
-    assert re.findall(r"^  (\w+) {2,}\S", told.partition("commands:\n")[2], re.MULTILINE) == COMMANDS
+def test_help_lists_all_commands(smdebug):
+    shown = smdebug("--help")
+    assert re.findall(r"^  (\w+) {2,}\S", shown.partition("commands:\n")[2], re.MULTILINE) == COMMANDS
     assert smdebug("--version").startswith("smdebug 1.")
-    assert max(map(len, told.splitlines())) <= 80
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_each_commands_help(command):
-    told = help_of(command)
-    assert max(map(len, told.splitlines())) <= 80 and told.isascii()
+def test_help_of_each_command(command):
+    shown = help_of(command)
+    assert max(map(len, shown.splitlines())) <= 80 and shown.isascii()
     assert "--help" in options_of(command) and "-h" in options_of(command)
-    assert Program(ROOT)(f"{command} -h") == told
+    assert Program(ROOT)(f"{command} -h") == shown
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -60,7 +60,7 @@ def test_the_examples_run(command, tmp_path, server):
 
 
 def manual_of(command):
-    """The part of the page that is about a command, and that about all."""
+    """Returns the sections of the manual page about the command and about all commands."""
     plain = PAGE.replace("\\-", "-")
     own = re.search(rf'^\.SS "{command}\b.*?(?=^\.S[SH])', plain, re.DOTALL | re.MULTILINE)[0]
     return own + re.search(r'^\.SS "All commands".*?(?=^\.SH)', plain, re.DOTALL | re.MULTILINE)[0]
@@ -68,8 +68,8 @@ def manual_of(command):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_manual_page_has_all_options(command):
-    told = set(re.findall(r"(?<![\w-])--?[a-z]+", manual_of(command))) - {"--version"}
-    assert told == options_of(command)
+    shown = set(re.findall(r"(?<![\w-])--?[a-z]+", manual_of(command))) - {"--version"}
+    assert shown == options_of(command)
 
 
 def test_the_manual_page_is_well_formed():
@@ -78,12 +78,12 @@ def test_the_manual_page_is_well_formed():
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_exit_codes_are_told_everywhere():
+def test_all_lists_of_exit_codes_agree():
     header = (ROOT / "cli/exit_code.h").read_text(encoding="utf-8")
     codes = {int(number) for number in re.findall(r" = (\d+),", header)}
     assert {int(n) for n in re.findall(r"^\.B (\d+)$", PAGE, re.MULTILINE)} == codes
-    told = help_of("ls").partition("Exit codes:")[2]
-    assert {int(n) for n in re.findall(r"\d+", told)} == codes
+    shown = help_of("ls").partition("Exit codes:")[2]
+    assert {int(n) for n in re.findall(r"\d+", shown)} == codes
     page = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
     assert {int(n) for n in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)} == codes
 
@@ -100,7 +100,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 
 def complete_in_bash(line, folder):
-    """What bash offers at the end of a line."""
+    """Returns the completions of bash at the end of a line."""
     words = shlex.split(line) + ([""] if line.endswith(" ") else [])
     script = BASH.format(
         script=ROOT / "cli/completion/smdebug.bash", folder=PROGRAM.parent,
@@ -161,7 +161,7 @@ def test_the_scripts_are_well_formed(shell):
     subprocess.run([shell, "-n", script], check=True, timeout=60)
 
 
-def test_what_is_installed(tmp_path):
+def test_installed_files(tmp_path):
     subprocess.run(["cmake", "--install", BUILD, "--prefix", tmp_path, "--component", "tools"],
                    check=True, capture_output=True, timeout=60)  # fmt: skip
     files = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}

@@ -1,4 +1,4 @@
-"""The largest step is read like any other; a step beyond it is refused, and reading ends."""
+"""Tests that the largest step is read like any other, and that a larger step is damage."""
 
 import json
 import shutil
@@ -55,7 +55,7 @@ def recorded(tmp_path_factory):
 
 @pytest.fixture
 def program(recorded, tmp_path):
-    """The program, in a folder with two trials that reach the largest step."""
+    """Returns the program, in a folder with two trials that reach the largest step."""
     for name in ("run", "copy"):
         shutil.copytree(recorded / "run", tmp_path / name)
     return Program(tmp_path)
@@ -74,11 +74,11 @@ def test_the_largest_step_is_shown(program):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_ends_where_an_index_is_beyond_the_largest_step(program, command):
-    """Which code a command ends with is the business of its own tests of damage."""
+def test_every_command_exits_if_an_index_is_beyond_the_largest_step(program, command):
+    """The tests of damage check the exit codes."""
     beyond = index_file(program.folder / "run", BEYOND)
     shutil.copy(index_file(program.folder / "run", LARGEST), beyond)
-    program.run(command)  # in time
+    program.run(command)  # must not time out
 
 
 def test_verify_reports_an_index_beyond_the_largest_step(program):

@@ -1,4 +1,4 @@
-"""docs/cli.md shows what the program says; with SMDEBUG_RENEW_DOCS=1 it is made to."""
+"""Tests that docs/cli.md shows the output of the program; SMDEBUG_RENEW_DOCS=1 updates the page."""
 
 import os
 
@@ -11,7 +11,7 @@ PAGE = ROOT / "docs/cli.md"
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    """In a folder in which the page's Python has run."""
+    """Returns the program, in a folder in which the page's Python has run."""
     folder = tmp_path_factory.mktemp("page")
     before = os.getcwd()
     os.chdir(folder)
@@ -24,7 +24,7 @@ def program(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("command", "shown"), sessions(PAGE), ids=lambda text: text.split("\n")[0][:60])
-def test_the_page_shows_what_it_says(command, shown, program):
+def test_the_page_shows_the_output(command, shown, program):
     done = program.run(command)
     assert (done.returncode in (0, 10), done.stderr) == (True, "")
     check_session(PAGE, command, shown, done.stdout)

@@ -1,4 +1,4 @@
-"""smdebug report."""
+"""Tests smdebug report."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def page(folder):
 # ---- the file ----
 
 
-def test_it_needs_nothing_else(page):
+def test_the_page_needs_no_other_file(page):
     for name, attributes in page.elements:
         for key in ("src", "href", "action", "data", "srcset"):
             assert attributes.get(key, "#").startswith(("#", "data:,")), (name, attributes)
@@ -48,11 +48,11 @@ def test_it_needs_nothing_else(page):
 
 def test_the_culprit_comes_first(page):
     said = page.words()
-    assert said.index("VanishingGradient in gradient/layer1.weight , step 23") < said.index("What the rules found")
+    assert said.index("VanishingGradient in gradient/layer1.weight , step 23") < said.index("Findings")
     [first, *_] = page.data["rules"]
     assert (first["rule"], first["findings"][0]["step"]) == ("VanishingGradient", 23)
     assert first["findings"][0]["tensor"] == "gradient/layer1.weight"
-    # What becomes of it comes last, even if it was seen earlier.
+    # Symptoms come last, even if they were found earlier.
     rules = [rule["rule"] for rule in page.data["rules"]]
     assert rules.index("FirstNonFinite") < rules.index("ExplodingTensor") < rules.index("Overtraining")
 
@@ -74,16 +74,35 @@ def test_every_rule_has_its_result(folder, page):
         assert f"skipped {rule} {why}" in said
 
 
-def test_nothing_found_and_nothing_evaluated(folder):
-    assert "No rule found anything" in report(folder, "training", "-r VanishingGradient,threshold=1e-30").words()
-    assert "Nothing could be evaluated" in report(folder, "booster", "-r VanishingGradient").words()
+def test_no_findings_and_no_evaluated_rule(folder):
+    assert "No findings" in report(folder, "training", "-r VanishingGradient,threshold=1e-30").words()
+    assert "No rule could be evaluated" in report(folder, "booster", "-r VanishingGradient").words()
 
 
-def test_parameters_and_facts_are_told(folder):
+def test_parameters_and_facts_are_shown(folder):
     said = report(folder, "training", "--rule VanishingGradient,threshold=1e-3 --profile calibrated").words()
     assert "VanishingGradient threshold 1e-3" in said and "the profile calibrated" in said
     assert "Steps 60 (0 to 59) Modes TRAIN 54, EVAL 6" in said
     assert "gradients 12" in said and "^gradient" in said and "every step" in said
+    said = report(folder, "training", """--rule 'VanishingGradient,{"threshold": "1e-3"}'""").words()
+    assert 'VanishingGradient JSON {"threshold": "1e-3"}' in said
+
+
+def test_save_configs_of_collections(tmp_path):
+    with smd.Hook(str(tmp_path / "trial"), save_config=smd.SaveConfig(save_interval=1), save_all=True) as hook:
+        hook.get_collection("weights").save_config = smd.SaveConfig(
+            {
+                smd.modes.TRAIN: smd.SaveConfigMode(save_interval=7, start_step=2, end_step=90, save_steps=[0, 5]),
+                smd.modes.EVAL: smd.SaveConfigMode(save_interval=1),
+            }
+        )
+        hook.get_collection("biases").save_config = smd.SaveConfig(save_interval=3)
+        for _ in range(3):
+            with hook.step(smd.modes.TRAIN):
+                hook.save("w", np.ones(3, "float32"))
+    said = report(tmp_path, "trial").words()
+    assert "TRAIN: every 7 steps from 2 before 90, and 0, 5 EVAL: every step" in said
+    assert "every 3 steps" in said and "TRAIN: every 3 steps" not in said
 
 
 def test_exit_codes_and_output(folder, tmp_path):
@@ -91,11 +110,11 @@ def test_exit_codes_and_output(folder, tmp_path):
     assert program("report training -o page.html", 10).startswith("wrote page.html: ")
     assert program("report training -r VanishingGradient,threshold=1e-30 -o -").startswith("<!DOCTYPE html>")
     assert "folder does not exist" in program.complaint("report nowhere", 3)
-    assert "page cannot be written" in program.complaint("report training -o nowhere/page.html", 5)
+    assert "cannot write the page" in program.complaint("report training -o nowhere/page.html", 5)
     assert "did you mean" in program.complaint("report training -r VanishingGradients", 2)
 
 
-def test_the_page_takes_the_place_of_a_link(folder, tmp_path):
+def test_the_page_replaces_a_link(folder, tmp_path):
     (tmp_path / "precious").write_text("kept")
     (tmp_path / "page.html").symlink_to(tmp_path / "precious")
     Program(folder).run(f"report training -o {tmp_path}/page.html")
@@ -118,7 +137,7 @@ def test_a_page_keeps_the_mode_of_the_one_it_replaces(folder, tmp_path):
 
 def test_a_page_that_cannot_be_written_leaves_the_old_one(folder, tmp_path):
     (tmp_path / "page.html").mkdir()
-    assert "page cannot be written" in Program(folder).complaint(
+    assert "cannot write the page" in Program(folder).complaint(
         f"report training -o {tmp_path}/page.html", 5
     )
     assert {each.name for each in tmp_path.iterdir()} == {"page.html"}
@@ -223,16 +242,16 @@ def test_residuals(tmp_path):
     assert (residuals["mean_absolute"], residuals["bias"]) == (pytest.approx(1 / 3, rel=1e-3), 0)
 
 
-def test_what_is_saved_is_told_where_collections_do_not_say(tmp_path):
+def test_saved_forms_without_reduction_configs(tmp_path):
     record_reductions(str(tmp_path / "reductions"), steps=2, tensors=4)
     [collections] = (tmp_path / "reductions/collections").rglob("*.json")
-    told = json.loads(collections.read_text())
-    for collection in told["collections"].values():
+    document = json.loads(collections.read_text())
+    for collection in document["collections"].values():
         collection["reduction_config"] = None
-    collections.write_text(json.dumps(told))
+    collections.write_text(json.dumps(document))
     said = report(tmp_path, "reductions").words()
     assert "^gradient every step min, max, mean, abs_mean, std, l2" in said
-    assert "biases 0 ^(?!gradient).*bias every step as the hook's" in said and "every step values" in said
+    assert "biases 0 ^(?!gradient).*bias every step same as the hook" in said and "every step values" in said
 
 
 def test_an_empty_trial(tmp_path):
@@ -240,17 +259,17 @@ def test_an_empty_trial(tmp_path):
     with smd.Hook(str(tmp_path / "nothing_saved"), save_config=smd.SaveConfig(save_interval=1)) as hook, hook.step():
         pass
     said = report(tmp_path, "nothing_saved").words()
-    assert "Nothing could be evaluated" in said and "Steps none Modes none" in said
+    assert "No rule could be evaluated" in said and "Steps none Modes none" in said
 
 
-def test_what_cannot_be_read_is_said(tmp_path):
+def test_unreadable_parts_are_listed(tmp_path):
     record_training(str(tmp_path / "damaged"), steps=30, nan_from=99)
     [event_file] = (tmp_path / "damaged/events/000000000007").iterdir()
     event_file.write_bytes(event_file.read_bytes()[:900])
     done = Program(tmp_path).run("report damaged -o page.html")
     assert done.returncode in (4, 10) and "smdebug verify damaged" in done.stderr
     page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
-    assert "Not all of the trial could be read." in page.words() and event_file.name in page.words()
+    assert "Parts of the trial could not be read." in page.words() and event_file.name in page.words()
     [layer] = [each for each in page.data["statistics"]["layers"] if each["tensor"] == "layer12.weight"]
     assert layer["numbers"][0][0].count(None) == 1
 
@@ -292,7 +311,7 @@ def test_a_large_trial_is_fast(large):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([PROGRAM, "report", "large"], cwd=large, check=False, capture_output=True, timeout=100)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    # The processor's time, which others on the machine take no part of; a second or two, doubled.
+    # Processor time does not depend on other processes.  A report takes one or two seconds.
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 6
 
 
@@ -301,7 +320,7 @@ def test_a_large_trial_makes_a_small_page(large):
     assert os.path.getsize(large / "page.html") < MOST_BYTES
     statistics = page.data["statistics"]
     assert len(statistics["layers"]) == 200 and 100 <= len(statistics["steps"]) <= 160
-    assert f"Shown are {len(statistics['steps'])} of 1000 steps" in page.words()
+    assert f"It shows {len(statistics['steps'])} of 1000 steps" in page.words()
 
 
 def test_many_tensors_and_workers_make_a_small_page(tmp_path):
@@ -321,4 +340,4 @@ def test_many_tensors_and_workers_make_a_small_page(tmp_path):
     page = report(tmp_path, "many")
     assert os.path.getsize(tmp_path / "page.html") < MOST_BYTES
     assert len(page.data["statistics"]["layers"]) in (299, 300) and len(page.data["workers"]) == 8
-    assert re.search(r"Shown are (299|300) of 500 tensors", page.words())
+    assert re.search(r"It shows (299|300) of 500 tensors", page.words())

@@ -1,4 +1,4 @@
-"""Pages of smdebug report in a real browser."""
+"""Tests pages of smdebug report in a real browser."""
 
 import pytest
 from browser import Browser
@@ -22,7 +22,7 @@ def browser(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """By name, a page about each kind of trial."""
+    """Returns a page about each kind of trial, by name."""
     folder = tmp_path_factory.mktemp("pages")
     record_training(str(folder / "training"))
     record_booster(str(folder / "booster"), [0, 0, 1, 1, 1], [0.1, 0.6, 0.4, 0.8, 0.9])
@@ -44,12 +44,12 @@ def training(browser, pages):
 
 
 def tip(browser):
-    """What is said beside the pointer."""
+    """Returns the tips at the pointer."""
     return browser.run("return [...document.querySelectorAll('.tip')].filter((tip) => !tip.hidden).map((tip) => tip.innerText)")
 
 
 def hover(browser, selector, x, y):
-    """Moves the pointer to a place in an element, in shares of its size; returns what is said there."""
+    """Moves the pointer to a place in an element, in fractions of its size, and returns the tip."""
     element = browser.find(selector)
     browser.run("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element)
     size = element.size
@@ -62,20 +62,20 @@ def hover(browser, selector, x, y):
 
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("width", [1240, PHONE])
-def test_it_draws_and_asks_for_nothing(name, width, browser, pages):
+def test_pages_are_drawn_without_requests(name, width, browser, pages):
     browser.open(pages[name], width=width, dark=width == PHONE)
     assert browser.complaints() == []
     assert all(url.startswith(("file:", "data:")) for url in browser.requests())
     empty = browser.run("return [...document.querySelectorAll('.drawn')].filter((e) => !e.innerText).map((e) => e.dataset.part)")
     assert empty == []
-    # Nothing but what scrolls by itself is wider than the window.
+    # Only elements with scroll bars of their own may be wider than the window.
     assert browser.run("return document.documentElement.scrollWidth") <= width
     drawn = browser.run("return [...document.querySelectorAll('svg, canvas')].every((e) => e.getBoundingClientRect().width > 0)")
     assert drawn
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_what_can_be_reached_has_a_name(name, browser, pages):
+def test_focusable_elements_have_names(name, browser, pages):
     browser.open(pages[name])
     nameless = browser.run("""
         return [...document.querySelectorAll('a, button, select, input, summary, [tabindex], [role=img]')]
@@ -93,12 +93,12 @@ def test_names_do_no_harm(browser, pages):
     assert HOSTILE in browser.driver.title or "hostile" in browser.driver.title
 
 
-def test_the_pointer_is_told_values(training):
+def test_the_pointer_shows_values(training):
     assert hover(training, "#curves .surface", 0.02, 0.5).split("\n") == ["step 0", "TRAIN: 2"]
     said = hover(training, "#layers .heat-plot", 0.001, 0.03)
     assert said.startswith("gradient/layer1.weight\nstep 0 (TRAIN 0): ")
     said = hover(training, "#layers .heat-plot", 0.5, 0.03)
-    assert "a rule found something here" in said
+    assert "a rule has a finding here" in said
     assert hover(training, "#histograms .surface", 0.5, 0.95).startswith("step ")
 
 
@@ -125,7 +125,7 @@ def test_keys_move_through_charts(training):
     assert "elements" in tip(training)[0]
 
 
-def test_what_is_shown_can_be_chosen(training):
+def test_measures_and_groups_can_be_selected(training):
     labels = "return [...document.querySelectorAll('#layers .heat-labels div')].map((e) => e.title)"
     assert training.run(labels) == [f"gradient/layer{i}.weight" for i in range(1, 13)]
     measure, group = training.driver.find_elements("css selector", "#layers select")
@@ -135,7 +135,7 @@ def test_what_is_shown_can_be_chosen(training):
     training.find("#layers input[type=search]").send_keys("Layer3")
     assert training.run(labels) == ["layer3.weight"]
     training.find("#layers input[type=search]").send_keys("none of them")
-    assert "No tensor has this in its name." in training.find("#layers").text
+    assert "No tensor name contains this." in training.find("#layers").text
     Select(training.find("#histograms select")).select_by_index(5)
     assert training.find("#histograms h3").text == training.run(
         "return report.histograms[5].tensor"
@@ -155,7 +155,7 @@ def test_lines_can_be_hidden_and_scaled(training):
     assert training.run(lines) == before and training.run(path) != linear
 
 
-def test_scales_say_what_there_is(training):
+def test_the_legend_names_the_colours(training):
     ticks = "const scale = makeScale(arguments[0], 100, 0, {isLog: true}); return scale.ticks(5).map((tick) => [tick, scale(tick)])"
     assert training.run(ticks, [0, 1, 10]) == [[0, 100], [1, 92], [10, 0]]
     assert training.run(ticks, []) == []
@@ -181,7 +181,7 @@ def test_a_booster_is_drawn(browser, pages):
 def test_workers_are_side_by_side(browser, pages):
     browser.open(pages["workers"])
     text = browser.find("#workers").text
-    assert "worker_0" in text and "worker_1" in text and "How far workers are apart" in text
+    assert "worker_0" in text and "worker_1" in text and "Difference between workers" in text
     assert browser.run("return document.querySelectorAll('#workers .multiples figure').length") == 2
 
 
@@ -208,13 +208,13 @@ def test_a_heat_map_is_printed_on_one_page(browser, tmp_path):
     assert rows[0] == pytest.approx(plot / len(rows), rel=0.01)
 
 
-def test_without_scripts_rules_are_read(browser, pages):
+def test_rules_are_readable_without_scripts(browser, pages):
     browser.command("Emulation.setScriptExecutionDisabled", value=True)
     try:
         browser.open(pages["training"])
         browser.command("Emulation.setScriptExecutionDisabled", value=False)
         said = browser.find("body").text
         assert "VanishingGradient in gradient/layer1.weight, step 23" in said
-        assert "Charts are drawn by scripts, which are switched off here." in said and "Collections" in said
+        assert "Charts need scripts, which are switched off." in said and "Collections" in said
     finally:
         browser.command("Emulation.setScriptExecutionDisabled", value=False)

@@ -1,4 +1,4 @@
-"""smdebug rules."""
+"""Tests smdebug rules."""
 
 import json
 import re
@@ -15,12 +15,12 @@ KEYS = {"rule", "status", "step", "mode", "worker", "tensor", "value", "limit", 
 RULE = "--rule VanishingGradient"
 
 
-def test_an_object_a_finding_and_a_summary(smdebug):
+def test_json_has_an_object_for_each_finding_and_a_summary(smdebug):
     *findings, last = smdebug.objects(f"rules run {RULE} --json", 10)
     assert all(KEYS <= set(finding) for finding in findings)
     assert last["summary"]["findings"] == len(findings) > 0
     first = findings[0]
-    # Halved at each step, a gradient is below 1e-7 at step 24; that is the mode's step 20.
+    # Gradients halve at each step, and fall below 1e-7 at step 24, which is step 20 of the mode.
     assert (first["rule"], first["status"], first["step"]) == ("VanishingGradient", "finding", 24)
     assert (first["mode"], first["mode_step"], first["worker"]) == ("TRAIN", 20, "worker_0")
     assert (first["tensor"], first["value"], first["limit"]) == (
@@ -35,19 +35,19 @@ def test_parameters(smdebug):
     assert as_json == findings
 
 
-def test_nothing_found(smdebug):
+def test_no_findings(smdebug):
     [finding, last] = smdebug.objects(f"rules run {RULE},threshold=1e-30 --json")
     assert (finding["status"], finding["step"], finding["value"]) == ("passed", None, None)
     assert last["summary"]["findings"] == 0
 
 
-def test_a_rule_without_tensors_says_so(smdebug):
+def test_a_rule_without_tensors_reports_that(smdebug):
     [finding, last] = smdebug.objects(f"rules workers {RULE} --json")
     assert finding["status"] == "no_tensors" and finding["message"]
     assert last["summary"]["rules_by_status"]["no_tensors"] == 1
 
 
-def test_all_rules_without_naming_any(smdebug):
+def test_all_rules_run_by_default(smdebug):
     listed = json.loads(smdebug("rules --list --json"))
     last = json.loads(smdebug.run("rules run --json").stdout.splitlines()[-1])
     summary = last["summary"]
@@ -91,12 +91,12 @@ def test_findings_beyond_the_first_are_counted(tmp_path):
         (",threshold=1", "a rule's name"),
     ],
 )
-def test_what_makes_no_sense_is_refused_by_name(rule, sentence, smdebug):
+def test_invalid_rules_are_named(rule, sentence, smdebug):
     assert sentence in smdebug.complaint(f"rules run --rule {rule}", 2)
 
 
 def test_following_a_job(tmp_path):
-    """Findings come while the job runs; the program ends when it does."""
+    """Prints findings while the job runs, and exits when the job ends."""
     program = Program(tmp_path)
     process = program.start(f"rules run {RULE} --follow --json", stdout=subprocess.PIPE, text=True)
     try:
@@ -161,7 +161,7 @@ def test_a_damaged_step_is_skipped_and_listed(tmp_path):
     assert done.returncode == 10
     assert "1 damaged part; to see all of it: smdebug verify run" in done.stderr
     assert "has findings  VanishingGradient         2" in done.stdout
-    # Without findings, the damage decides the code.
+    # Without findings, the damage decides the exit code.
     done = program.run(f"rules run {RULE},threshold=1e-300 --rule DeadRelu --json")
     assert done.returncode == 10
     assert len(json.loads(done.stdout.splitlines()[-1])["summary"]["not_read"]) == 1
@@ -170,7 +170,7 @@ def test_a_damaged_step_is_skipped_and_listed(tmp_path):
 
 
 def test_the_largest_step_number_is_the_last(tmp_path):
-    """Its successor would not be a number."""
+    """The number has no successor in 64 bits."""
     record_zeros(tmp_path / "run", 1)
     largest = 2**63 - 1
     for folder, pattern in (("index", "{}_worker_0.json"), ("events", "{}_worker_0.tfevents")):

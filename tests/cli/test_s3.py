@@ -1,4 +1,4 @@
-"""Trials in a bucket: the same answers as from a folder."""
+"""Tests that trials in a bucket give the same output as trials in a folder."""
 
 import pytest
 from cli_trials import record_run

@@ -1,4 +1,4 @@
-"""No secret is in what the program prints, logs or writes, whatever happens to it."""
+"""Tests that the program never prints, logs or writes a secret, not even if it fails."""
 
 import json
 import subprocess
@@ -33,7 +33,7 @@ print(hook, repr(hook), vars(hook))
 
 @pytest.fixture
 def run(server, tmp_path, smdebug, monkeypatch):
-    """Runs commands that log all they can in a folder of their own; it must not hold a secret after that."""
+    """Runs commands with full logging in an empty folder, and checks that it then holds no secret."""
     folder = tmp_path / "here"
     folder.mkdir()
     record_run(folder / "run")
@@ -57,7 +57,7 @@ def run(server, tmp_path, smdebug, monkeypatch):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_of_a_trial(run, command):
+def test_commands_on_a_trial(run, command):
     record_run("s3://my-bucket/run")
     assert run(command.format("s3://my-bucket/run")).returncode in (0, 10)
 
@@ -75,13 +75,13 @@ def test_of_a_trial(run, command):
     ],
     ids=["token", "key", "nobody there", "in the URL", "region", "line"],
 )
-def test_of_what_cannot_be_read(run, command, variables):
+def test_unreadable_trials(run, command, variables):
     attempts = {"AWS_MAX_ATTEMPTS": "1", "SMDEBUG_S3_CONNECT_SECONDS": "1"}
     run(command.format("s3://my-bucket/run"), **{**attempts, **variables})
 
 
 @pytest.mark.parametrize("text", ["[default]\naws_secret_access_key = {}", "[default\n{}", "{}"])
-def test_of_a_bad_credentials_file(run, tmp_path, monkeypatch, text):
+def test_a_bad_credentials_file(run, tmp_path, monkeypatch, text):
     path = tmp_path / "credentials"
     path.write_text(text.format(SECRET))
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
@@ -90,7 +90,7 @@ def test_of_a_bad_credentials_file(run, tmp_path, monkeypatch, text):
     assert run("ls s3://my-bucket/run", AWS_SHARED_CREDENTIALS_FILE=str(path)).returncode not in (0, 10)
 
 
-def test_of_a_job(run, server, tmp_path, monkeypatch):
+def test_a_job(run, server, tmp_path, monkeypatch):
     for variables in ({}, {"AWS_SESSION_TOKEN": TOKEN}):
         for name, value in variables.items():
             monkeypatch.setenv(name, value)

@@ -1,4 +1,4 @@
-"""What a person at a terminal sees, which a pipe does not."""
+"""Tests the output that only a terminal gets: tables that fit, colours and progress."""
 
 import re
 import time
@@ -62,7 +62,7 @@ def record(folder, steps):
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """A trial that this machine needs longer than an instant to read."""
+    """Returns a trial that is large enough for a progress bar."""
     for steps in (200, 800, 3200):
         folder = tmp_path_factory.mktemp("large")
         record(folder, steps)
@@ -82,7 +82,7 @@ def test_progress_on_a_terminal(large):
     percents = [int(re.search(r"(\d+) %$", bar)[1]) for bar in bars if bar.startswith("Reading tensors")]
     assert percents == sorted(percents) and all(len(bar) < 70 for bar in bars)
     assert all(re.match(r"Reading [\w ]+ \[#* *\] +\d+ %$", bar) for bar in bars)
-    # The bar is gone before the answer comes.
+    # The bar is removed before the result is printed.
     assert re.search(rf"\r\x1b\[Krun: {large.records} records", shown)
 
 

@@ -1,4 +1,4 @@
-"""Damage of each kind is found, and only that."""
+"""Tests that every kind of damage is found, and nothing else."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from cli_program import Program
 
 @pytest.fixture
 def damaged(trials, tmp_path):
-    """A copy of a trial, to be damaged."""
+    """Returns the program, in a folder with a copy of a trial to damage."""
     shutil.copytree(trials / "run", tmp_path / "run")
     return Program(tmp_path)
 
@@ -46,7 +46,7 @@ def test_a_tensor_of_which_every_step_is_damaged(damaged):
         path.write_bytes(path.read_bytes()[:50])
     done = damaged.run("show run fc1.weight")
     assert done.returncode == 4 and "smdebug verify run" in done.stderr
-    assert "no step" not in done.stderr
+    assert "no saved step" not in done.stderr
     assert damaged.run("show run fc1.weight --json").returncode == 4
 
 
@@ -76,7 +76,7 @@ def test_a_damaged_record_that_no_index_names(damaged):
     index.write_text(json.dumps(content))
     path = event_file(damaged, 8)
     data = bytearray(path.read_bytes())
-    data[removed["start_idx"] + removed["length"] - 1] ^= 1  # of the footer
+    data[removed["start_idx"] + removed["length"] - 1] ^= 1  # in the footer
     path.write_bytes(data)
     [fault] = faults(damaged)
     assert (fault["path"], fault["tensor"]) == (f"events/{8:012d}/{8:012d}_worker_0.tfevents", None)
@@ -96,7 +96,7 @@ def test_an_event_file_without_index_is_a_note(damaged):
     assert "no faults" in told
 
 
-def test_names_that_nobody_can_ask_for(damaged):
+def test_names_that_no_query_can_use(damaged):
     for step, name in ((3, "a\0b"), (4, "")):
         content = json.loads(index_file(damaged, step).read_text())
         content["tensor_payload"][0]["tensorname"] = name
@@ -134,7 +134,7 @@ def test_folders_and_links_in_place_of_files(damaged):
     assert told >= {("CORRUPT_DATA", None), ("CORRUPT_DATA", 4)}
 
 
-def test_without_collections_files_are_read_by_themselves(damaged):
+def test_event_files_are_read_without_collections(damaged):
     shutil.rmtree(damaged.folder / "run/collections")
     event_file(damaged, 9).write_bytes(b"x" * 100)
     codes = sorted(fault["code"] for fault in faults(damaged))
@@ -162,10 +162,10 @@ def test_many_index_files_cost_no_more_each(damaged, kind):
     took = os.times().children_user - began
     assert done.returncode == (10 if kind == "damaged" else 0), done.stdout[-500:]
     assert f"{count} {'faults' if kind == 'damaged' else 'records'}" in done.stdout.splitlines()[-1]
-    assert took < 10  # seconds; a quadratic search takes as many for each thousand files
+    assert took < 10  # seconds; a quadratic search takes that for each thousand files
 
 
-# ---- what other commands do ----
+# ---- other commands ----
 
 DAMAGED = "smdebug: warning: skipped "
 
@@ -180,8 +180,8 @@ def damage_a_record(program, step=7, tensor="fc1.weight"):
     return path
 
 
-def goes_on(program, command, code=4, names="smdebug verify run"):
-    """What the command prints; it complains of damage, and says how to see all of it."""
+def skips_damage(program, command, code=4, names="smdebug verify run"):
+    """Returns the output of a command that reports damage, and how to see all of it."""
     done = program.run(command)
     assert done.returncode == code, done.stdout + done.stderr
     *told, last = done.stderr.splitlines()
@@ -190,56 +190,56 @@ def goes_on(program, command, code=4, names="smdebug verify run"):
     return done.stdout
 
 
-def test_ls_goes_on_without_an_index_file(damaged):
+def test_ls_skips_damage_without_an_index_file(damaged):
     index_file(damaged, 3).write_text('{"meta": ')
-    assert "29: 24 TRAIN" in goes_on(damaged, "ls run")
+    assert "29: 24 TRAIN" in skips_damage(damaged, "ls run")
 
 
-def test_ls_goes_on_without_a_value(damaged):
+def test_ls_skips_damage_without_a_value(damaged):
     damage_a_record(damaged, step=29)
-    assert "gradient/fc1.weight" in goes_on(damaged, "ls run")
+    assert "gradient/fc1.weight" in skips_damage(damaged, "ls run")
 
 
-def test_show_goes_on(damaged):
+def test_show_skips_damage(damaged):
     path = damage_a_record(damaged)
-    done = goes_on(damaged, "show run fc1.weight")
+    done = skips_damage(damaged, "show run fc1.weight")
     assert "29 steps" in done
-    assert len(goes_on(damaged, "show run fc1.weight --json").splitlines()) == 29
+    assert len(skips_damage(damaged, "show run fc1.weight --json").splitlines()) == 29
     assert path.name in damaged.run("show run fc1.weight").stderr
     damage_a_record(damaged, step=0)
-    assert "28 steps" in goes_on(damaged, "show run fc1.weight")
+    assert "28 steps" in skips_damage(damaged, "show run fc1.weight")
 
 
-def test_diff_goes_on(damaged, trials):
+def test_diff_skips_damage(damaged, trials):
     shutil.copytree(trials / "run", damaged.folder / "same")
     damage_a_record(damaged)
-    assert "4 of 4 tensors" in goes_on(damaged, "diff run same")
-    assert "4 of 4 tensors" in goes_on(damaged, "diff same run")
+    assert "4 of 4 tensors" in skips_damage(damaged, "diff run same")
+    assert "4 of 4 tensors" in skips_damage(damaged, "diff same run")
     shutil.copytree(trials / "other_run", damaged.folder / "other")
-    assert "step 12" in goes_on(damaged, "diff run other", 10)
+    assert "step 12" in skips_damage(damaged, "diff run other", 10)
 
 
-def test_tensorboard_goes_on(damaged):
+def test_tensorboard_skips_damage(damaged):
     damage_a_record(damaged)
     event_file(damaged, 9).unlink()
-    assert "wrote 30 steps" in goes_on(damaged, "tensorboard run logs")
+    assert "wrote 30 steps" in skips_damage(damaged, "tensorboard run logs")
     assert list(damaged.folder.glob("logs/*/events.*"))
 
 
-def test_rules_go_on(damaged):
+def test_rules_skip_damage(damaged):
     damage_a_record(damaged, tensor="gradient/fc1.weight")
-    found = goes_on(damaged, "rules run --rule VanishingGradient,threshold=1e-8", 10)
+    found = skips_damage(damaged, "rules run --rule VanishingGradient,threshold=1e-8", 10)
     assert "step 28" in found and "30 steps" in found
-    assert "passed" in goes_on(damaged, "rules run --rule ExplodingTensor")
+    assert "passed" in skips_damage(damaged, "rules run --rule ExplodingTensor")
 
 
-def test_report_goes_on(damaged):
+def test_report_skips_damage(damaged):
     path = damage_a_record(damaged)
-    goes_on(damaged, "report run -o page.html --rule ExplodingTensor")
+    skips_damage(damaged, "report run -o page.html --rule ExplodingTensor")
     assert path.name in (damaged.folder / "page.html").read_text()
 
 
-def test_expressions_that_run_away_together(damaged):
+def test_expressions_that_exceed_the_limit_together(damaged):
     [path] = damaged.folder.glob("run/collections/*/*.json")
     content = json.loads(path.read_text())
     content["collections"]["hostile"] = {
@@ -255,7 +255,7 @@ def test_expressions_that_run_away_together(damaged):
         {**first, "tensorname": "a" * 40 + f"cb{i}x"} for i in range(300)
     ]
     index.write_text(json.dumps(content))
-    assert "a" * 40 + "cb7x" in goes_on(damaged, "ls run")  # within the limit of each run
+    assert "a" * 40 + "cb7x" in skips_damage(damaged, "ls run")  # within the limit of each run
 
 
 def test_other_commands_fail_at_a_damaged_value(damaged):

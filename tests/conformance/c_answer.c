@@ -1,4 +1,4 @@
-/* The second half of the scenario: a function for each call. */
+/* Answers the queries of the scenario: one function for each call. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
     }                                  \
   } while (0)
 
-/* What a query is about; fields that it does not have are as if not given. */
+/* The arguments of a query.  Missing fields have their defaults. */
 typedef struct {
   const cJSON *query;
   const char *out_dir;
@@ -195,7 +195,7 @@ static smd_error *shape(const question *ask, cJSON **value) {
   return NULL;
 }
 
-/* The steps with findings of one rule, each once. */
+/* Returns the steps with findings of one rule, without repetitions. */
 static smd_error *rule(const question *ask, cJSON **value) {
   smd_rule_set *set = NULL;
   smd_findings *found = NULL;
@@ -217,7 +217,7 @@ static smd_error *rule(const question *ask, cJSON **value) {
   return error;
 }
 
-/* Follows the whole trial. */
+/* Evaluates a rule set over the whole trial. */
 static smd_error *evaluated(const question *ask, smd_rule_set **set, smd_findings **found) {
   smd_error *error = rule_set_of(member(ask->query, "rule_set"), set);
   if (error != NULL) return error;

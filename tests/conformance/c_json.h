@@ -1,4 +1,4 @@
-/* What the C runner reads from the scenario, and bytes as hexadecimal. */
+/* Reads the scenario for the C runner, and converts bytes to hexadecimal. */
 #ifndef C_JSON_H
 #define C_JSON_H
 
@@ -6,19 +6,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A NUL-terminated copy of a file; the program ends if it cannot be read. */
+/* Returns a NUL-terminated copy of a file.  Exits if the file cannot be read. */
 char *read_file(const char *path);
 void write_file(const char *path, const char *text);
 
-/* A member that must be there. */
+/* Returns a required member.  Exits if it is missing. */
 const cJSON *member(const cJSON *object, const char *name);
 const char *member_text(const cJSON *object, const char *name);
 int64_t member_number(const cJSON *object, const char *name);
 
-/* A copy of `text` in which `from` is replaced by `to`; the caller's to free. */
+/* Returns a copy of `text` with `from` replaced by `to`.  The caller frees it. */
 char *replaced(const char *text, const char *from, const char *to);
 
-/* The bytes of a hexadecimal text; the caller's to free. */
+/* Returns the bytes of a hexadecimal text.  The caller frees them. */
 unsigned char *bytes_of(const char *hex);
 cJSON *hex_of(const void *data, size_t size);
 

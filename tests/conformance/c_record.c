@@ -1,4 +1,4 @@
-/* The first half of the scenario: recording. */
+/* Records the first half of the scenario. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,7 @@ static smd_hook *hook_for(const cJSON *scenario, const char *out_dir, const char
   return hook;
 }
 
-/* A tensor of the scenario as the library wants to be lent it. */
+/* A tensor of the scenario, as a view that the library can borrow. */
 typedef struct {
   smd_tensor_view view;
   int64_t shape[SMD_MAX_RANK];
@@ -142,7 +142,7 @@ static void record_step(smd_hook *hook, const cJSON *step, const char *worker) {
   must(smd_hook_end_step(hook));
 }
 
-/* What the rules report after a step. */
+/* Collects the findings and the action after a step. */
 static void note_action(smd_hook *hook, cJSON *attached) {
   smd_findings *findings = NULL;
   cJSON_AddItemToArray(cJSON_GetObjectItem(attached, "actions"),

@@ -1,4 +1,4 @@
-/* The conformance scenario by way of the C interface; see README.md. */
+/* Runs the conformance scenario through the C interface; see README.md. */
 #include "c_runner.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-"""Trials and results, made comparable."""
+"""Makes trials and results comparable."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import struct
 from pathlib import Path
 from typing import Any, Dict, Mapping
 
-_HEADER, _FOOTER = 12, 4  # of a record: its length and checksum, its checksum
-_WALL_TIME = 0x09  # field 1 of an event, eight bytes; the first in the record
+_HEADER, _FOOTER = 12, 4  # the bytes around a record: length with checksum, checksum of the data
+_WALL_TIME = 0x09  # field 1 of an event: eight bytes, first in the record
 
 
 def files_of(trial: Path) -> Dict[str, bytes]:
-    """A trial's files by their names, all times and what is computed of them left out."""
+    """Returns a trial's files by name, without times and checksums that depend on times."""
     files = {}
     for path in sorted(trial.rglob("*")):
         if path.is_file():
@@ -48,7 +48,7 @@ def results_of(path: Path) -> Dict[str, Any]:
 
 
 def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> Dict[str, Any]:
-    """Where two results differ; messages only where both have them."""
+    """Returns the differences of two results.  Compares messages only if both have one."""
     found = {}
     for query in {**one, **other}:
         a, b = dict(one.get(query, {})), dict(other.get(query, {}))

@@ -1,4 +1,4 @@
-// cJSON with owners, and what the C++ runner needs of it.
+// Wraps cJSON for the C++ runner.
 #pragma once
 
 #include <cjson/cJSON.h>
@@ -13,12 +13,12 @@ struct DeleteJson {
 };
 using Json = std::unique_ptr<cJSON, DeleteJson>;
 
-// NULL if there is none of that name.
+// Returns NULL if no member has this name.
 inline const cJSON *Member(const cJSON *object, const char *name) {
   return cJSON_GetObjectItemCaseSensitive(object, name);
 }
 
-// None where there is no list.
+// Returns an empty list for NULL.
 inline std::vector<const cJSON *> Items(const cJSON *list) {
   std::vector<const cJSON *> items;
   for (const cJSON *item = list == nullptr ? nullptr : list->child; item != nullptr;
@@ -29,12 +29,14 @@ inline std::vector<const cJSON *> Items(const cJSON *list) {
 }
 
 inline std::string TextOf(const cJSON *text) {
-  if (!cJSON_IsString(text)) throw std::runtime_error("the scenario has no text there");
+  if (!cJSON_IsString(text))
+    throw std::runtime_error("the scenario has another type instead of a text");
   return text->valuestring;
 }
 
 inline int64_t NumberOf(const cJSON *number) {
-  if (!cJSON_IsNumber(number)) throw std::runtime_error("the scenario has no number there");
+  if (!cJSON_IsNumber(number))
+    throw std::runtime_error("the scenario has another type instead of a number");
   return static_cast<int64_t>(number->valuedouble);
 }
 

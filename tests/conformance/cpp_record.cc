@@ -67,9 +67,9 @@ std::vector<std::string> TextsOf(const cJSON *list) {
   return texts;
 }
 
-// Lends a tensor of the scenario to `save`.
+// Calls `save` with a view of a tensor of the scenario.
 template <class Save>
-void Lend(const cJSON *tensor, const char *worker, Save &&save) {
+void WithView(const cJSON *tensor, const char *worker, Save &&save) {
   const DType dtype = DTypeNamed(TextOf(Member(tensor, "dtype")));
   const smdebug::Shape shape = ShapeOf(Member(tensor, "shape"));
   if (dtype == DType::kString) {
@@ -86,15 +86,15 @@ void Lend(const cJSON *tensor, const char *worker, Save &&save) {
 void RecordStep(smdebug::Hook &hook, const cJSON *step, const char *worker) {
   smdebug::StepGuard guard = hook.Step(ModeNamed(TextOf(Member(step, "mode"))));
   for (const cJSON *tensor : Items(Member(step, "tensors"))) {
-    Lend(tensor, worker,
-         [&](const smdebug::View &view) { hook.Save(TextOf(Member(tensor, "name")), view); });
+    WithView(tensor, worker,
+             [&](const smdebug::View &view) { hook.Save(TextOf(Member(tensor, "name")), view); });
   }
   for (const cJSON *scalar : Items(Member(step, "scalars"))) {
     const std::vector<double> value = {cJSON_GetNumberValue(Member(scalar, "value"))};
     hook.SaveScalar(TextOf(Member(scalar, "name")), value);
   }
   for (const cJSON *tensor : Items(Member(step, "custom"))) {
-    Lend(tensor, worker, [&](const smdebug::View &view) {
+    WithView(tensor, worker, [&](const smdebug::View &view) {
       hook.SaveCustom(TextOf(Member(tensor, "name")), view, TextsOf(Member(tensor, "collections")));
     });
   }

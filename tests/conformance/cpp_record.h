@@ -1,4 +1,4 @@
-// The first half of the scenario: recording.
+// Records the scenario.
 #pragma once
 
 #include <smdebug.hpp>
@@ -9,7 +9,7 @@
 
 smdebug::Mode ModeNamed(const std::string &name);
 
-// Of intervals by mode; NULL has none.
+// Creates a save config from intervals by mode.  Returns nothing for NULL.
 smdebug::SaveConfig SaveConfigOf(const cJSON *every);
 
 smdebug::RuleSet RuleSetOf(const cJSON *settings);

@@ -1,4 +1,4 @@
-// Rule sets, while the scenario is recorded and over the stored trial.
+// Creates rule sets of the scenario, and converts their results to JSON.
 #include <cmath>
 
 #include "cpp_record.h"

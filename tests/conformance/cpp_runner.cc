@@ -1,4 +1,4 @@
-// The conformance scenario by way of smdebug.hpp; see README.md.
+// Runs the conformance scenario through smdebug.hpp; see README.md.
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -40,7 +40,7 @@ Json Tensor(const smdebug::Value &value) {
 
 Json Null() { return Json(cJSON_CreateNull()); }
 
-// What a query is about; fields that it does not have are as if not given.
+// The arguments of a query.  Missing fields have their defaults.
 struct Question {
   const Trial &trial;
   const cJSON *attached;
@@ -51,9 +51,9 @@ struct Question {
 
   std::string Get(const char *name) const { return TextOf(Member(query, name)); }
   smdebug::Tensor Tensor() const { return trial.Tensor(Get("tensor")); }
-  // NULL where no worker is given.
+  // Returns NULL if the query has no worker.
   const char *Worker() const { return cJSON_GetStringValue(Member(query, "worker")); }
-  // A text in which <trial> is the folder of the trial.
+  // Returns the text with <trial> replaced by the folder of the trial.
   std::string Path(const cJSON *text) const { return Replaced(TextOf(text), "<trial>", out_dir); }
 };
 
@@ -104,7 +104,7 @@ Json Reduction(const Question &ask) {
       ask.Tensor().Reduction(ask.step, ask.Get("reduction"), absolute, ask.mode, ask.Worker()));
 }
 
-// The steps with findings of one rule, each once.
+// Returns the steps with findings of one rule, without repetitions.
 Json Rule(const Question &ask) {
   smdebug::RuleSet set;
   set.Add(ask.Get("rule"), Printed(Member(ask.query, "parameters")));

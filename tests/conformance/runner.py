@@ -1,4 +1,4 @@
-"""The conformance scenario by way of the Python package; see README.md."""
+"""Runs the conformance scenario through the Python package; see README.md."""
 
 from __future__ import annotations
 

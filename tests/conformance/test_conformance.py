@@ -1,4 +1,4 @@
-"""Every language records the scenario the same, and reads it the same."""
+"""Tests that every language records and reads the scenario identically."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 BUILD = Path(os.environ.get("SMDEBUG_BUILD", ROOT / "build"))
 SCENARIO = HERE / "scenario.json"
-SECONDS = 120  # for a runner, which takes one or two
+SECONDS = 120  # for a runner, which needs one or two
 
-# Made by the build, or by the tests of the language.
+# The build, or the tests of the language, create these programs.
 RUNNERS = {
     "c": [str(BUILD / "bin" / "conformance_c")],
     "cpp": [str(BUILD / "bin" / "conformance_cpp")],
@@ -59,7 +59,7 @@ def run(runner: List[str], out: Path) -> None:
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """The folder of each language's trial and result."""
+    """Runs all languages, and returns the folder of their trials and results."""
     folders = {}
     for language, runner in RUNNERS.items():
         folders[language] = tmp_path_factory.mktemp(language)
@@ -82,7 +82,7 @@ def test_the_results_are_equal(recorded, language):
     assert differences(results_of(recorded[language] / "result.json"), expected) == {}
 
 
-def test_what_is_read_is_what_was_recorded(recorded):
+def test_read_values_equal_recorded_values(recorded):
     scenario = results_of(SCENARIO)
     results = results_of(recorded["c"] / "result.json")
     first = scenario["steps"][0]["tensors"]
@@ -114,7 +114,7 @@ def test_findings_are_the_same_live_and_stored(recorded):
         assert attached["findings"] == [each for each in stored if each["worker"] == worker]
     summaries = results["results"]["value"]
     assert [each["status"] for each in summaries] == ["HAS_FINDINGS", "PASSED"]
-    # Both sets have this rule, with another action.
+    # Both rule sets have this rule, with different actions.
     assert {**summaries[0]["first"], "action": "WARN"} in stored
     assert summaries[1]["first"] is None
 
@@ -137,7 +137,7 @@ def test_functions_are_rules(recorded):
     assert [each["status"] for each in summaries] == ["HAS_FINDINGS", "NOT_ENOUGH_DATA"]
 
 
-def test_the_errors_are_those_of_the_scenario(recorded):
+def test_errors_match_the_scenario(recorded):
     results = results_of(recorded["c"] / "result.json")
     codes = {query: result["code"] for query, result in results.items() if "code" in result}
     assert codes == {

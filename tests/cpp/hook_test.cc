@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// What is recorded by `body` in one step, read back.
+// Records one step with `body`, and returns the values read back.
 template <class Body>
 Trial Recorded(const std::string &path, Body &&body) {
   Hook hook(EveryStep(path));
@@ -116,7 +116,7 @@ TEST(Hook, ShowsItselfInTensorboard) {
   EXPECT_TRUE(std::filesystem::exists(folder / "later/GLOBAL/events.out.tfevents.smdebug"));
 }
 
-// What goes wrong in the background stops no training.
+// Failures of the writer threads do not stop the training.
 TEST(Hook, TellsOfTheBackgroundInTheEnd) {
   const Folder folder;
   Hook hook(EveryStep(folder / "run"));

@@ -1,4 +1,4 @@
-// What is made and destroyed leaves nothing behind, also where something was thrown.
+// Tests that no object leaks memory, even if an exception was thrown.
 #include <unistd.h>
 
 #include "support.h"
@@ -40,7 +40,7 @@ void ThrowOutOfARule(const Trial &trial) {
   EXPECT_THROW(set.Evaluate(trial, 0, 1), std::runtime_error);
 }
 
-// Under sanitizers, whose own memory grows, the leak checker is the judge.
+// Under sanitizers, whose own memory grows, the leak checker decides.
 TEST(Memory, StaysFlat) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   constexpr int kCycles = 300;

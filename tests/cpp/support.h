@@ -1,4 +1,4 @@
-// What the tests of smdebug.hpp share.
+// Shared by the tests of smdebug.hpp.
 #pragma once
 
 #include <gmock/gmock.h>

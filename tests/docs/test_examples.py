@@ -1,4 +1,4 @@
-"""Runs the Python examples, and looks at what they print."""
+"""Runs the Python examples, and checks their output."""
 
 import os
 import re
@@ -23,6 +23,6 @@ def test_train_digits(tmp_path):
     first, last = map(float, re.fullmatch(r"loss (\S+) at first, (\S+) at last", lines[1]).groups())
     assert first > 2 and last < 0.3, "it learns"
     [step] = re.findall(r"^Plateau: met at step (\d+)$", done.stdout, re.MULTILINE)
-    # Evaluations end each epoch of 21 batches; five are needed to tell.
+    # Each epoch of 21 batches ends with an evaluation.  The rule needs five evaluations.
     assert int(step) % 22 == 21 and int(step) > 4 * 22
     assert lines[3:] == ["VanishingGradient: never met"]

@@ -19,7 +19,7 @@ def folder_of(page, line):
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory):
-    """The folder with all programs, built at once."""
+    """Builds all programs at once, and returns their folder."""
     module = tmp_path_factory.mktemp("go")
     (module / "go.mod").write_text(
         f"module page\n\ngo 1.24\n\nrequire {MODULE} v1.0.0\n\n"
@@ -28,7 +28,7 @@ def programs(tmp_path_factory):
     for page, line, text in (program.values for program in PROGRAMS):
         folder = module / folder_of(page, line)
         folder.mkdir()
-        # What the compiler says then names the page and its line.
+        # Errors of the compiler then name the page and the line.
         text = f"//line {page}:{line}\n{text}"
         (folder / "main.go").write_text(text, encoding="utf-8")
     build = '. "$here/tools/go_env.sh" && "$go" vet ./... && "$go" build -o bin/ ./...'

@@ -1,4 +1,4 @@
-"""The schema of configurations, and the library, take and refuse the same."""
+"""Tests that the schema of configurations and the library accept and refuse the same documents."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def strict(monkeypatch):
     monkeypatch.setenv("SMDEBUG_STRICT_CONFIG", "1")
 
 
-def is_taken(path: Path, document: object) -> bool:
+def is_accepted(path: Path, document: object) -> bool:
     path.write_text(json.dumps(document))
     try:
         check(_raw.smd_hook_options_load(HookOptions(), str(path)))
@@ -87,18 +87,18 @@ def is_taken(path: Path, document: object) -> bool:
 
 
 @pytest.mark.parametrize("document", GOOD, ids=str)
-def test_both_take(tmp_path, document):
+def test_both_accept(tmp_path, document):
     SCHEMA.validate(document)
-    assert is_taken(tmp_path / "hook.json", document)
+    assert is_accepted(tmp_path / "hook.json", document)
 
 
 @pytest.mark.parametrize("document", BAD, ids=str)
 def test_both_refuse(tmp_path, document):
     assert not SCHEMA.is_valid(document)
-    assert not is_taken(tmp_path / "hook.json", document)
+    assert not is_accepted(tmp_path / "hook.json", document)
 
 
 @pytest.mark.parametrize("document", SENSELESS, ids=str)
-def test_the_library_refuses_what_has_the_form_but_no_sense(tmp_path, document):
+def test_the_library_refuses_valid_forms_without_sense(tmp_path, document):
     assert SCHEMA.is_valid(document)
-    assert not is_taken(tmp_path / "hook.json", document)
+    assert not is_accepted(tmp_path / "hook.json", document)

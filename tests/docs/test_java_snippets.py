@@ -1,8 +1,8 @@
 """Compiles and runs the Java of the documentation.
 
-Every block is a source file with one class, whose name no other block has; a line
-`System.out.println(...); // text` must print that text.  The package is the jar that
-SMDEBUG_JAR names, or that Maven left in bindings/java/target.
+Every block is a source file with one class, whose name is unique; a line
+`System.out.println(...); // text` must print that text.  SMDEBUG_JAR names the jar of the
+package; the default is the jar in bindings/java/target.
 """
 
 import os
@@ -24,8 +24,8 @@ def class_of(text):
 
 @pytest.fixture(scope="module")
 def classes(tmp_path_factory):
-    """All programs, compiled at once."""
-    assert JAR.exists(), f"there is no {JAR}; tools/test_java.sh makes it"
+    """Compiles all programs at once."""
+    assert JAR.exists(), f"{JAR} does not exist; run tools/test_java.sh"
     folder = tmp_path_factory.mktemp("java")
     sources = []
     for text in (program.values[2] for program in PROGRAMS):

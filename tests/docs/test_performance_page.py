@@ -1,4 +1,4 @@
-"""The pages of figures: what `make bench-check` compares with, and the commands that measure."""
+"""Tests that the pages of figures have a row for each measurement, and name the commands."""
 
 import re
 import sys
@@ -10,7 +10,7 @@ sys.path.insert(0, str(ROOT / "tests/bench"))
 import check  # noqa: E402
 
 
-def test_every_figure_that_is_measured_is_recorded():
+def test_every_measured_figure_is_recorded():
     measured = {(what, unit) for what, unit, _, _ in check.FIGURES}
     assert measured == measured & set(check.recorded(check.PAGE.read_text(encoding="utf-8")))
 

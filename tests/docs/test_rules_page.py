@@ -1,4 +1,4 @@
-"""docs/rules.md has every rule, with its parameters and defaults."""
+"""Tests that docs/rules.md lists every rule, with its parameters and defaults."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_tables_are_those_of_the_library():
+def test_tables_agree_with_the_library():
     done = subprocess.run(
         [sys.executable, ROOT / "tools/rules_page.py", "--check"],
         capture_output=True,

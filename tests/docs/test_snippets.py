@@ -1,6 +1,6 @@
-"""Runs what the documentation shows, and follows its links.
+"""Runs the code blocks of the documentation, and follows its links.
 
-Fences say what is done with a block; each program runs alone, in an empty folder:
+The language of a block decides how it is tested.  Each program runs alone, in an empty folder:
   python      run; a line `print(...)  # text` must print that text.  Those of a page on a framework
               are run by tests/frameworks, in the environment of that framework; those of the tutorial,
               one after the other, by test_tutorial.py
@@ -8,11 +8,11 @@ Fences say what is done with a block; each program runs alone, in an empty folde
   go, java    test_go_snippets.py, test_java_snippets.py
   cmake       the CMakeLists.txt of a user, built with the page's first program in C or C++
   sh          `make <target>` must be a target of the Makefile
-  json        must be some
+  json        must be valid JSON
   text, xml   shown only: output, commands, excerpts of files
-A page that shows s3://my-bucket finds that bucket on a server of the test's own.
-The build is that in build/, or in the folder that SMDEBUG_BUILD names; the Python package
-is that of PYTHONPATH, if it is set.
+If a page uses s3://my-bucket, the test starts a server with that bucket.
+SMDEBUG_BUILD names the build folder; the default is build/.  PYTHONPATH may name the Python
+package.
 """
 
 import json
@@ -43,7 +43,7 @@ def pages_with(language):
 
 
 def programs_in(language):
-    """The (page, line, text) of each block in a language."""
+    """Returns the (page, line, text) of each block in a language."""
     return [
         pytest.param(page, line, text, id=f"{name_of(page)}:{line}")
         for page in PAGES
@@ -52,7 +52,7 @@ def programs_in(language):
 
 
 def environment_for(text, request):
-    """What a program that shows s3://my-bucket needs: a server that has it."""
+    """Returns the environment of a program.  Starts a server if the program uses s3://my-bucket."""
     return request.getfixturevalue("bucket") if "s3://my-bucket" in text else {}
 
 
@@ -62,7 +62,7 @@ def test_fences_are_known(page):
     assert text.count("\n```") % 2 == 0, "a fence is not closed"
     for match in FENCE.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
-        assert match.group(1) in KNOWN_FENCES, f"line {line}: what is done with this block?"
+        assert match.group(1) in KNOWN_FENCES, f"line {line}: unknown language; use one of the languages listed above"
 
 
 @pytest.mark.parametrize("page", pages_with("json"))
@@ -73,7 +73,7 @@ def test_json(page):
 
 @pytest.fixture
 def bucket(tmp_path):
-    """What the environment says where there is a my-bucket."""
+    """Starts a server with my-bucket, and returns the environment of its clients."""
     for server in run_versitygw(tmp_path / "server"):
         server.client().create_bucket(Bucket="my-bucket")
         yield {
@@ -85,8 +85,8 @@ def bucket(tmp_path):
 
 
 def runs_elsewhere(page):
-    """Whether a page's Python is run by test_tutorial.py, or in the environment of a framework."""
-    # docs/keras.md is run by keras2.
+    """Returns true if another test runs the Python of a page."""
+    # The tests of keras2 run docs/keras.md.
     return page.stem == "tutorial" or any((ROOT / "tests/frameworks").glob(f"{page.stem}[0-9]")) or (
         ROOT / "tests/frameworks" / page.stem
     ).is_dir()
@@ -130,7 +130,7 @@ COMPILED_BLOCKS = [
 
 @pytest.mark.parametrize(("language", "text"), COMPILED_BLOCKS)
 def test_compiled(language, text, tmp_path):
-    assert re.search(r"\bint main\(", text), "a block of C or C++ is a whole program, or `text`"
+    assert re.search(r"\bint main\(", text), "a block of C or C++ must be a whole program; mark excerpts as `text`"
     printed = compile_and_run(language, text, tmp_path)
     for expected in re.findall(r"^// prints: (.+)$", text, re.MULTILINE):
         assert expected in printed
@@ -194,7 +194,7 @@ def test_make_targets_exist(target):
 
 
 def anchors(page):
-    """The names under which the headings of a page can be linked to."""
+    """Returns the link targets of the headings of a page."""
     text = FENCE.sub("", page.read_text(encoding="utf-8"))
     for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE):
         plain = re.sub(r"[^\w\- ]", "", heading.replace("`", "")).strip().lower()
@@ -256,7 +256,7 @@ def test_every_option_is_explained():
             assert f"`{name}`" in page, f"{name_of_page} does not explain the option {name}"
 
 
-def test_the_programs_used_here_are_there():
+def test_required_programs_are_installed():
     assert shutil.which("cc"), "a C compiler is needed to test the documentation"
 
 

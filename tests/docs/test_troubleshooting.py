@@ -1,4 +1,4 @@
-"""The messages that docs/troubleshooting.md quotes are those of the library."""
+"""Tests that docs/troubleshooting.md quotes messages of the library."""
 
 import re
 
@@ -16,7 +16,7 @@ MESSAGES = [
 
 @pytest.fixture(scope="module")
 def texts():
-    """The text of every string of the library, with neighbouring ones joined."""
+    """Returns the text of every string of the library; adjacent strings are joined."""
     sources = [*ROOT.glob("cpp_impl/**/*.cc"), *ROOT.glob("capi/src/*.cc")]
     return "\n".join(
         re.sub(r'"\s*\n?\s*"', "", path.read_text(encoding="utf-8")) for path in sources
@@ -26,9 +26,9 @@ def texts():
 @pytest.mark.parametrize("message", MESSAGES)
 def test_message_is_one_of_the_library(message, texts):
     parts = [part for part in message.split("…") if len(part) > 5]
-    assert parts, "a message of which everything varies"
+    assert parts, "the message has no constant part"
     for part in parts:
-        assert part in texts, f"no source says {part!r}"
+        assert part in texts, f"no source contains {part!r}"
 
 
 def test_the_page_quotes_messages():

@@ -1,6 +1,6 @@
-"""docs/tutorial.md: its commands, in their order, print what the page shows.
+"""Tests that the commands in docs/tutorial.md, in their order, print the output on the page.
 
-With SMDEBUG_RENEW_DOCS=1 the page shows what they print.
+SMDEBUG_RENEW_DOCS=1 updates the page.
 """
 
 import os
@@ -13,7 +13,7 @@ from snippets import ROOT, TIMEOUT, blocks, check_session, sessions
 from test_snippets import BUILD, PACKAGE
 
 PAGE = ROOT / "docs/tutorial.md"
-# The page says under which names its programs are saved.
+# The page states the names of the files for its programs.
 SCRIPTS = ["train.py", "look.py"]
 PROGRAMS = {"python": sys.executable, "smdebug": str(BUILD / "bin/smdebug")}
 
@@ -28,7 +28,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("command", "shown"), sessions(PAGE), ids=lambda text: text.split("\n")[0][:60])
-def test_commands_print_what_the_page_shows(command, shown, folder):
+def test_commands_print_the_output_on_the_page(command, shown, folder):
     program, *arguments = shlex.split(command)
     done = subprocess.run(
         [PROGRAMS[program], *arguments], cwd=folder, env={**os.environ, "PYTHONPATH": PACKAGE},

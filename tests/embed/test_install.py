@@ -107,7 +107,7 @@ def test_what_is_installed(installed):
 
 
 def test_the_installed_program(installed, tmp_path):
-    """It finds the library beside it, also where both were moved."""
+    """The program finds the library, even if both were moved."""
     moved = tmp_path / "moved"
     shutil.copytree(installed, moved, symlinks=True)
     for prefix in (installed, moved):

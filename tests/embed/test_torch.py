@@ -1,4 +1,4 @@
-"""A training in C++, by PyTorch's C++ interface, recorded and judged through smdebug.hpp."""
+"""A training in C++, by PyTorch's C++ interface, recorded and checked by rules through smdebug.hpp."""
 
 from __future__ import annotations
 

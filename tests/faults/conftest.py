@@ -1,4 +1,4 @@
-"""A server for jobs that record to S3, and a clean environment."""
+"""Fixtures: a server for jobs that record to S3, and a clean environment."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ MEMORY = Path("/dev/shm")
 
 
 def fresh_folder() -> Path:
-    """A folder for many small files; in memory if possible, since a disk adds nothing here."""
+    """Returns a folder for many small files, in memory if possible."""
     return Path(tempfile.mkdtemp(dir=MEMORY if os.access(MEMORY, os.W_OK) else None))
 
 

@@ -68,7 +68,7 @@ static int is_right(const struct job *job, const smd_error *error) {
 }
 
 /* Counts the error if the call does not explain it, and frees it. */
-static int judge(const struct job *job, const char *what, smd_error *error) {
+static int count_unexplained(const struct job *job, const char *what, smd_error *error) {
   const int is_wrong = !is_right(job, error);
   if (is_wrong) {
     SAY("  %s: %s: %s\n", what, smd_code_name(smd_error_code(error)), smd_error_message(error));
@@ -93,19 +93,19 @@ static void record(const struct job *job, const char *folder, struct recorded *r
   smd_hook *hook = NULL;
   smd_error *error = make_hook(folder, job->settings, &hook);
   if (error != NULL) {
-    recorded->wrongs += judge(job, "hook", error);
+    recorded->wrongs += count_unexplained(job, "hook", error);
     return;
   }
   for (int i = 0; i < STEPS; ++i) {
     int64_t step = -1;
     smd_error *saved = record_step(hook, RUN, &step);
     const int is_saved = saved == NULL;
-    recorded->wrongs += judge(job, "step", saved);
+    recorded->wrongs += count_unexplained(job, "step", saved);
     error = smd_hook_flush(hook, 20000);
     if (is_saved) note_flushed(recorded, error, step);
-    recorded->wrongs += judge(job, "flush", error);
+    recorded->wrongs += count_unexplained(job, "flush", error);
   }
-  recorded->wrongs += judge(job, "close", smd_hook_close(hook));
+  recorded->wrongs += count_unexplained(job, "close", smd_hook_close(hook));
   smd_hook_free(hook);
 }
 
@@ -161,10 +161,10 @@ static smd_error *read_all(smd_trial *trial, int *torn) {
 static int read_twice(const struct job *job, const char *folder) {
   smd_trial *trial = NULL;
   int torn = 0;
-  int wrongs = judge(job, "trial", make_trial(folder, job->settings, &trial));
+  int wrongs = count_unexplained(job, "trial", make_trial(folder, job->settings, &trial));
   if (trial != NULL) {
-    wrongs += judge(job, "first reading", read_all(trial, &torn));
-    wrongs += judge(job, "second reading", read_all(trial, &torn));
+    wrongs += count_unexplained(job, "first reading", read_all(trial, &torn));
+    wrongs += count_unexplained(job, "second reading", read_all(trial, &torn));
   }
   if (torn > 0) SAY("  wrong values\n");
   smd_trial_free(trial);

@@ -1,4 +1,4 @@
-"""Each call of a job to the C library fails: once alone, once with all later calls."""
+"""Tests jobs in which each call to the C library fails: alone, and with all later calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of the C library fail in jobs that record to S3 and read from it."""
+"""Tests jobs that record to S3 or read from it while calls to the C library fail."""
 
 from __future__ import annotations
 

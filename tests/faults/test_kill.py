@@ -1,4 +1,4 @@
-"""Jobs are killed at any moment, and resumed in the same folder."""
+"""Tests jobs that are killed at any moment, and resumed in the same folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SEED = int(os.environ.get("SMDEBUG_FAULT_SEED", "8"))
 
 
 def had_ended(complaint: str) -> bool:
-    """Returns True if the last job was killed between finishing its trial and saying so."""
+    """Returns True if the last job was killed between finishing its trial and reporting that."""
     return complaint.startswith("TRIAL_EXISTS") and "a finished trial" in complaint
 
 
@@ -109,7 +109,7 @@ def test_killed_while_recording(scratch: Path) -> None:
         job = Job(scratch / f"run-{trials}", 300, chance.choice(["flush", "count"]), options)
         kills += kill_often(chance, job, 0.03)
         said += job.said
-    print(f"{kills} kills of {trials} local jobs, seed {SEED}: {said} steps said to be durable")
+    print(f"{kills} kills of {trials} local jobs, seed {SEED}: {said} steps reported as durable")
     assert said > 10 * kills
 
 
@@ -124,5 +124,5 @@ def test_killed_while_recording_to_s3(tmp_path: Path, server, bucket: str) -> No
         job = Job(folder, 40, chance.choice(["flush", "count"]), options)
         kills += kill_often(chance, job, 0.3)
         said += job.said
-    print(f"{kills} kills of {trials} jobs on S3, seed {SEED}: {said} steps said to be durable")
+    print(f"{kills} kills of {trials} jobs on S3, seed {SEED}: {said} steps reported as durable")
     assert said > kills

@@ -1,4 +1,4 @@
-"""The memory that a job uses is bounded: by its queue, or by the size of the value it reads."""
+"""Tests that the queue, or the size of the read value, bounds the memory of a job."""
 
 from __future__ import annotations
 

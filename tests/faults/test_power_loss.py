@@ -1,4 +1,4 @@
-"""The power fails after each call that changes the disk."""
+"""Tests a power loss after each call that changes the disk."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def check_resuming(folder: Path) -> None:
 
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("reports", [["flush"], ["count"], ["leave", "flush"]], ids="-".join)
-def test_durable_steps_outlive_it(scratch: Path, reports: Sequence[str]) -> None:
+def test_durable_steps_survive_a_power_loss(scratch: Path, reports: Sequence[str]) -> None:
     base = scratch / "disk"
     calls = record(base, {"durability": "step"}, reports)
     states = 0
@@ -111,7 +111,7 @@ def test_durable_steps_outlive_it(scratch: Path, reports: Sequence[str]) -> None
 
 
 @pytest.mark.timeout(1200)
-def test_without_durability_what_is_lost_is_told(scratch: Path) -> None:
+def test_lost_steps_without_durability_are_reported(scratch: Path) -> None:
     base = scratch / "disk"
     calls = record(base, {}, ["flush"])
     lost: Counter[str] = Counter()
@@ -125,5 +125,5 @@ def test_without_durability_what_is_lost_is_told(scratch: Path) -> None:
             check_resuming(outage.folder)
     for model, count in states.items():
         print(f"no durability, {model}: steps are lost in {lost[model]} of {count} states")
-    assert lost["ordered"] == 0, "nothing but the power loses steps"
+    assert lost["ordered"] == 0, "only a power loss may lose steps"
     assert lost["strict"] > 0

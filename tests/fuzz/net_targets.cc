@@ -7,8 +7,10 @@
 #include "aws/fake_http.h"
 #include "aws/ini.h"
 #include "aws/process.h"
+#include "aws/provider_context.h"
 #include "aws/s3_client.h"
 #include "aws/s3_objects.h"
+#include "aws/sso_token.h"
 #include "base/fake_clock.h"
 #include "base/strings.h"
 #include "net/http_date.h"
@@ -30,6 +32,9 @@ void Ini(std::string_view input) {
 void Credentials(std::string_view input) {
   static_cast<void>(aws::ParseProcessJson(input, "the program"));
   static_cast<void>(aws::ParseCredentialsJson(input, "Token", "the server"));
+  const auto token = aws::ParseSsoToken(input, "the cache");
+  Require(!token.IsOk() || aws::IsHeaderText(token->access_token),
+          "a token is no header injection");
 }
 
 void Command(std::string_view input) { static_cast<void>(aws::SplitCommand(input)); }
@@ -56,7 +61,14 @@ void Uris(std::string_view input) {
     const auto again = net::PercentDecode(net::PercentEncode(*decoded));
     Require(again.IsOk() && *again == *decoded, "any bytes survive being encoded");
   }
-  static_cast<void>(aws::ParseS3Url(input));
+  if (const auto location = aws::ParseS3Url(input); location.IsOk()) {
+    const auto again = aws::ParseS3Url("s3://" + location->bucket + "/" + location->prefix);
+    Require(again.IsOk() && again->bucket == location->bucket && again->prefix == location->prefix,
+            "a location survives being written");
+    const auto endpoint = aws::ResolveS3Endpoint(location->bucket, {});
+    Require(endpoint.IsOk() && endpoint->host.ends_with(aws::DnsSuffix(endpoint->region)),
+            "every bucket is at AWS");
+  }
   const auto uri = net::ParseUri(input);
   if (!uri.IsOk() || uri->has_user_info) return;
   const std::string query = uri->query.empty() ? "" : "?" + uri->query;

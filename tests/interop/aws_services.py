@@ -1,6 +1,6 @@
-"""The operations of Amazon SNS and SageMaker that rules' actions use, on loopback.
+"""Simulates on loopback the operations of Amazon SNS and SageMaker that rules' actions use.
 
-The clients are boto3's own; the names, parameters and forms are those of the services.
+The clients are boto3's; names, parameters and forms are those of the services.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _TOPIC = "arn:aws:sns:us-east-1:000000000000:"
 
 
 class Services:
-    """What the services know, and what they were asked to do."""
+    """The state of the services, and the requests that they got."""
 
     def __init__(self, jobs=()):
         self.jobs = list(jobs)
@@ -48,7 +48,7 @@ class Services:
         return f"<TopicArn>{_TOPIC}{form['Name']}</TopicArn>"
 
     def _ListSubscriptions(self, form):
-        # Two to a page, as far as the token goes.
+        # Two subscriptions per page, after the token.
         begin = int(form.get("NextToken", 0))
         page = self.subscriptions[begin : begin + 2]
         members = "".join(

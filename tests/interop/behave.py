@@ -1,4 +1,4 @@
-"""Prints how a library behaves where scripts written for the original depend on it.
+"""Prints the behaviour of a library that scripts for the original depend on.
 
 Runs with the original library and with this one.
 usage: python behave.py FOLDER ROW
@@ -31,7 +31,7 @@ def row(function):
 
 
 def hook_class():
-    """The hook of the library that this runs with, not bound to a framework."""
+    """Returns the library's hook class that is not bound to a framework."""
     try:
         from smdebug import Hook
     except ImportError:
@@ -40,7 +40,7 @@ def hook_class():
 
 
 def configured(folder, configuration):
-    """What a hook with this configuration saves in ten steps of TRAIN: step -> names."""
+    """Returns the names that a hook with this configuration saves in ten TRAIN steps, by step."""
     path = os.path.join(folder, "hook.json")
     with open(path, "w") as file:
         json.dump({"LocalPath": os.path.join(folder, "run"), **configuration}, file)
@@ -256,13 +256,13 @@ def ignored_arguments(folder):
 
 
 def records(path):
-    """The payloads in an event file, without their times, and without a version."""
+    """Returns the payloads in an event file, without times and versions."""
     data, at, found = open(path, "rb").read(), 0, []
     while at < len(data):
         (size,) = struct.unpack_from("<Q", data, at)
         payload = data[at + 12 : at + 12 + size]
         assert payload[0] == 9
-        # The original leaves out the record that TensorBoard's own files begin with.
+        # The original omits the first record of TensorBoard's own files.
         if payload[9:] != b"\x1a\x0dbrain.Event:2":
             found.append(payload[9:].hex())
         at += size + 16

@@ -1,4 +1,4 @@
-"""Runs scripts with the original library, in the environment that the Makefile made."""
+"""Runs scripts with the original library, in the environment that the Makefile creates."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def short_waits(monkeypatch):
 
 
 def run(python, path, script, *arguments):
-    """The last line that a script prints, parsed; None if it prints nothing."""
+    """Runs a script, and returns its last line of output as JSON; None without output."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
         [python, str(HERE / script), *map(str, arguments)],
@@ -47,7 +47,7 @@ def run(python, path, script, *arguments):
 def original():
     """Runs a script with the original library: original("dump_trial.py", path)."""
     if not os.path.exists(ORIGINAL):
-        pytest.skip("SMDEBUG_ORIGINAL_PYTHON does not name the original's interpreter")
+        pytest.skip("SMDEBUG_ORIGINAL_PYTHON does not name the interpreter of the original")
     return lambda script, *arguments: run(ORIGINAL, {}, script, *arguments)
 
 

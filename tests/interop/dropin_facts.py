@@ -1,4 +1,4 @@
-"""Prints what names that only the original's own tests import answer, as JSON.
+"""Prints, as JSON, the results of names that only the original's own tests import.
 
 Runs with the original and with this library: dropin_facts.py FOLDER.
 """
@@ -70,7 +70,7 @@ CONFIGURATION = {
 
 
 def named(params):
-    """Keys of enumerations as their names, objects as text."""
+    """Replaces enumeration keys by their names, and objects by text."""
     if isinstance(params, dict):
         return {getattr(key, "name", key): named(value) for key, value in params.items()}
     return params if isinstance(params, (str, int, list, type(None))) else str(type(params).__name__)
@@ -197,7 +197,8 @@ def main(folder, trial):
             CONFIG_FILE_PATH_ENV_STR, DEFAULT_RESOURCE_CONFIG_FILE, DEFAULT_SAGEMAKER_OUTDIR,
         ],
         "temporary": get_temp_path("/a/b"),
-        "s3": [is_s3("s3://a/b/c"), is_s3("a/b")],
+        "s3": [is_s3("s3://a/b/c"), is_s3("a/b"),
+               is_s3("s3://arn:aws:s3:eu-west-1:123456789012:accesspoint:p/k")],
         "region": get_aws_region_from_processing_job_arn("arn:aws:sagemaker:us-east-2:1:job/x"),
         "dtypes": [_get_proto_dtype(np.dtype(name))
                    for name in ("float16", "float32", "float64", "int8", "uint8", "int16", "int64",

@@ -1,6 +1,6 @@
-"""Prints what a package called smdebug reads from a trial, as JSON.
+"""Prints, as JSON, everything that a package called smdebug reads from a trial.
 
-Runs with the original library and with this one, and uses only what both offer.
+Runs with the original library and with this one, and uses only functions of both.
 usage: python dump_trial.py TRIAL
 """
 
@@ -13,7 +13,7 @@ from smdebug.trials import create_trial
 
 
 def attempt(function):
-    """What `function` returns, or the name of the exception it raises."""
+    """Returns the result of `function`, or the name of its exception."""
     try:
         return function()
     except Exception as error:
@@ -28,7 +28,7 @@ def describe(value):
 
 
 def place(trial, tensor, mode, step, worker):
-    """Everything that is asked of a tensor at one place."""
+    """Returns all query results for a tensor at one place."""
     reductions = attempt(lambda: tensor.reduction_values(step, mode=mode, worker=worker))
     if "error" not in reductions:
         reductions = {

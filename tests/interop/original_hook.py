@@ -17,7 +17,7 @@ from smdebug.profiler.profiler_config_parser import ProfilerConfigParser
 
 
 class ArrayHook(CallbackHook):
-    """The framework-neutral part of the original's hooks, driven by hand."""
+    """A hook of the original without a framework."""
 
     def __init__(self, **settings):
         manager = CollectionManager()

@@ -1,4 +1,4 @@
-"""Prints how the public functions and classes are called, as JSON.
+"""Prints, as JSON, the signatures of the public functions and classes.
 
 Runs with the original library and with this one.
 """
@@ -31,7 +31,7 @@ PUBLIC = {
     "smdebug.trials": ["LocalTrial", "S3Trial", "create_trial"],
 }
 
-# What belongs to the original's own doing, or to files that we do not write yet.
+# Internals of the original, and functions for files that this library does not write.
 INTERNAL = {
     "FileWriter": {
         "index_writer",

@@ -1,4 +1,4 @@
-"""Scripts written for the original meet the same behaviour: one test for each row of a table.
+"""Tests that scripts for the original behave the same: one test for each row of a table.
 
 `behave.py` holds the rows that both libraries can run without a framework and without a
 server; the others are in tests/frameworks, tests/s3/test_dropin_s3.py and tests/python/test_dropin.py.

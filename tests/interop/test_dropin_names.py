@@ -1,7 +1,7 @@
-"""Names that only the original's own tests import: each exists here and does its work.
+"""Tests names that only the original's own tests import: each exists here and works.
 
 The table has a row for each name: its module, and the test of this file, or of a framework's
-folder, that calls it.  `dropin_facts.py` has both libraries answer the same questions.
+folder, that calls it.  `dropin_facts.py` runs the same calls with both libraries.
 """
 
 import importlib
@@ -67,20 +67,20 @@ from smdebug.rules.action.action import Actions  # noqa: E402
 from smdebug.rules.action.message_action import MessageAction  # noqa: E402
 from smdebug.rules.action.stop_training_action import StopTrainingAction  # noqa: E402
 
-BOTH = "test_both_answer_alike"
+BOTH = "test_both_return_the_same"
 TENSORFLOW = "frameworks/keras2/test_dropin_names.py"
 PYTORCH = "frameworks/pytorch/test_dropin_names.py"
 XGBOOST = "frameworks/xgboost/test_dropin_names.py"
 
-# Module, names, the test that calls them.
+# Rows of: module, names, and the test that calls them.
 TABLE = [
     ("smdebug.core.access_layer", "DEFAULT_GRACETIME_FOR_RULE_STOP_SEC", BOTH),
     ("smdebug.core.access_layer", "ENV_RULE_STOP_SIGNAL_FILENAME", BOTH),
-    ("smdebug.core.access_layer", "TSAccessS3", "test_objects_are_written_as_a_whole"),
+    ("smdebug.core.access_layer", "TSAccessS3", "test_objects_are_written_atomically"),
     ("smdebug.core.access_layer", "is_rule_signalled_gracetime_passed", BOTH),
     ("smdebug.core.access_layer.file", "SMDEBUG_TEMP_PATH_SUFFIX", BOTH),
     ("smdebug.core.access_layer.file", "get_temp_path", BOTH),
-    ("smdebug.core.access_layer.s3", "TSAccessS3", "test_objects_are_written_as_a_whole"),
+    ("smdebug.core.access_layer.s3", "TSAccessS3", "test_objects_are_written_atomically"),
     *(
         ("smdebug.core.access_layer.s3handler", name, test)
         for name, test in (
@@ -166,10 +166,10 @@ def test_every_name_has_a_test_that_calls_it(place, name, test):
     assert name in text
 
 
-# ---- the same answers as the original's -----------------------------------------------------
+# ---- the same results as the original's -----------------------------------------------------
 
 
-def test_both_answer_alike(original, ours, tmp_path):
+def test_both_return_the_same(original, ours, tmp_path):
     trial = str(tmp_path / "trial")
     Recorder(trial).step(0).step(1).step(2).end()
     answers = []
@@ -194,7 +194,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture
 def bucket(server, request, monkeypatch, tmp_path):
-    """A bucket of the test's own, which the environment says how to reach."""
+    """Creates a bucket for the test, and points the environment to it."""
     for name in list(os.environ):
         if name.startswith("AWS_") or name.startswith("SMDEBUG_S3_"):
             monkeypatch.delenv(name)
@@ -217,7 +217,7 @@ def filled(server, bucket):
     return bucket
 
 
-def test_objects_are_written_as_a_whole(server, bucket):
+def test_objects_are_written_atomically(server, bucket):
     file = TSAccessS3(bucket_name=bucket, key_name="folder//key")
     assert file.write(b"one") == [0, 3]
     assert file.write(b"\x00two") == [3, 4]
@@ -253,7 +253,7 @@ def test_memory_is_borrowed_while_it_is_written(bucket):
         opened.write("key", "text")
 
 
-def test_files_are_written_as_a_whole(tmp_path):
+def test_files_are_written_atomically(tmp_path):
     path = tmp_path / "folder" / "file"
     file = TSAccessFile(str(path), "w")
     assert file.write("text") == [0, 4]
@@ -562,7 +562,7 @@ def test_jobs_are_stopped(services, caplog):
     assert services.stopped == ["my-job-1", "our-job-1"]
 
 
-def test_services_that_do_not_answer_end_no_rule(monkeypatch, services, caplog):
+def test_rules_continue_without_services(monkeypatch, services, caplog):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     caplog.set_level(logging.WARNING, "smdebug")

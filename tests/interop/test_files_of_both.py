@@ -1,4 +1,4 @@
-"""The same script writes the same files with the original library and with this one."""
+"""Tests that a script writes the same files with the original library and with this one."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory, original, ours):
-    """Folders of the same trial: the original's, and ours."""
+    """Returns the folders of the trial: the original's, and this library's."""
     folders = [tmp_path_factory.mktemp("trials") / name for name in ("original", "ours")]
     for run, folder in zip((original, ours), folders):
         run("write_trial.py", folder)
@@ -25,7 +25,7 @@ def without_checksums(index):
     return index
 
 
-def test_the_same_files_are_there(both):
+def test_both_write_the_same_files(both):
     theirs, ours = (sorted(files(folder, "*.*")) for folder in both)
     assert theirs == ours
 
@@ -52,7 +52,7 @@ def test_collections_files_are_equal_as_text(both):
         assert ours[name].read_text() == path.read_text(), name
 
 
-def test_each_reads_the_same_from_both(both, original, ours):
+def test_both_read_the_same_from_each(both, original, ours):
     expected = original("dump_trial.py", both[0])
     assert original("dump_trial.py", both[1]) == expected
     for folder in both:

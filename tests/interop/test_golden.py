@@ -1,4 +1,4 @@
-"""Trials that the original library wrote: everything in them is read as it should be."""
+"""Tests that trials of the original library are read correctly."""
 
 import os
 import re
@@ -12,7 +12,7 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 CASES = sorted(path.parent.name for path in GOLDEN.glob("*/manifest.json"))
 
 
-def test_there_are_trials():
+def test_golden_trials_exist():
     assert len(CASES) == 13
 
 

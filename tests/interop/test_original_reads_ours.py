@@ -1,4 +1,4 @@
-"""The original library reads what our hook has recorded."""
+"""Tests that the original library reads trials of this library's hook."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from smdebug.core.writer import FileWriter
 
 
 def record(hook, rank=0):
-    """Five TRAIN and EVAL steps, as a training script makes them."""
+    """Records five TRAIN and EVAL steps, as a training script does."""
     for step in range(5):
         for mode in (modes.TRAIN, modes.EVAL):
             with hook.step(mode):
@@ -78,7 +78,7 @@ def test_several_workers(folder, original, ours):
     assert theirs["workers"] == ["worker_0", "worker_1", "worker_2"]
 
 
-def test_a_job_that_still_runs(folder, original, ours):
+def test_a_running_job(folder, original, ours):
     hook = Hook(folder, **settings(save_all=True))
     hook.get_collection("stats").include("^stats")
     record(hook)
@@ -100,7 +100,7 @@ def test_shapes_instead_of_values(folder, original, ours):
     assert theirs["tensors"]["a GLOBAL 0 worker_0"]["shape"] == [3, 4, 5]
 
 
-def test_what_the_original_cannot_read_costs_it_that_tensor_only(folder, original):
+def test_the_original_skips_only_the_tensors_that_it_cannot_read(folder, original):
     new = {
         "int16": np.ones(2, "i2"),
         "uint64": np.ones(2, "u8"),

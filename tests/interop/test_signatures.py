@@ -1,8 +1,8 @@
-"""Whatever can be called of the original's public API is called in the same way here."""
+"""Tests that the original's public API has the same signatures here."""
 
 import pytest
 
-# Where the documentation, or a fix, asks for another default than the original has.
+# Defaults that differ because of the documentation or a fix.
 OTHER_DEFAULTS = {
     "Rule": {"action_str"},
     "RequiredTensors": {"other_trials"},
@@ -30,7 +30,7 @@ def test_parameters_have_the_same_names_order_and_defaults(both):
     assert len(theirs) > 80
     for name, expected in theirs.items():
         assert name in mine, name
-        # Further arguments by position are more than the original takes.
+        # This library may accept more positional arguments.
         owns = [each for each in mine[name] if each[1] != "VAR_POSITIONAL"]
         for (parameter, kind, default), own in zip(expected, owns + [None] * 9):
             if kind in ("VAR_KEYWORD", "VAR_POSITIONAL"):

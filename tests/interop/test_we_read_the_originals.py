@@ -1,4 +1,4 @@
-"""We read what the original library's hook has recorded."""
+"""Tests that this library reads trials of the original's hook."""
 
 
 def test_a_trial_of_the_originals_hook(tmp_path, original, ours):

@@ -1,6 +1,6 @@
 """Writes a trial with a package called smdebug, tensor by tensor.
 
-Runs with the original library and with this one, and uses only what both offer.
+Runs with the original library and with this one, and uses only functions of both.
 usage: python write_trial.py TRIAL
 """
 
@@ -19,7 +19,7 @@ WHEN = 1600000000.25
 
 
 def values(step):
-    """Tensors of every type that the original reads as it was written."""
+    """Returns tensors of every type that the original reads correctly."""
     counted = np.arange(6).reshape(2, 3) + step
     named = {f"types/{name}": counted.astype(name) for name in READABLE}
     return {

@@ -449,3 +449,7 @@ def test_paths_in_s3():
     assert is_s3("s3://a/b/c") == (True, "a", "b/c")
     assert is_s3("s3://a") == is_s3("s3://a/") == (True, "a", "")
     assert is_s3("a/b") == (False, None, None)
+    point = "arn:aws:s3:eu-west-1:123456789012:accesspoint"
+    assert is_s3(f"s3://{point}/p/b/c") == (True, f"{point}/p", "b/c")
+    assert is_s3(f"s3://{point}:p/b/c") == (True, f"{point}:p", "b/c")
+    assert is_s3(f"s3://{point}/p") == (True, f"{point}/p", "")

@@ -1,7 +1,7 @@
-"""Small models and the data that they learn within a few hundred steps.
+"""Small models, and data that they learn within a few hundred steps.
 
-What goes by the name of an architecture: how to build it, what it learns, and what it is
-made of, which says to which of them a fault can happen.
+An architecture describes how to build a model, what it learns and which parts it has.  A
+fault fits only architectures with certain parts.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from torch import Tensor, nn
 
 CLASSES = 4
 FEATURES = 16
-SIDE = 12  # of an image
+SIDE = 12  # of an image, in pixels
 TOKENS, LENGTH, PADDING = 40, 12, 0
 
 Batch = Tuple[Tensor, Tensor]
 
 
 class Data:
-    """An endless stream of samples: what there is to learn depends on the seed alone."""
+    """An endless stream of samples that depends only on the seed."""
 
     def __init__(self, seed: int) -> None:
         self.generator = torch.Generator().manual_seed(seed)
@@ -62,7 +62,7 @@ class Images(Data):
 
 
 class Sentences(Data):
-    """Tokens of which each class has its own, among common ones, padded to one length."""
+    """Sentences of common tokens and tokens of one class, padded to one length."""
 
     def batch(self, size: int) -> Batch:
         y = self.classes(size)
@@ -99,7 +99,7 @@ class Lines(Data):
 
 
 class Patterns(Data):
-    """Mixtures of a few patterns, to be encoded and decoded."""
+    """Mixtures of a few patterns, for an autoencoder."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
@@ -150,7 +150,7 @@ class ResidualBlock(nn.Module):
 
 
 class ResidualNet(nn.Module):
-    """Convolutions around which there is a way."""
+    """Convolutions with residual connections."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -165,7 +165,7 @@ class ResidualNet(nn.Module):
 
 
 class BagOfWords(nn.Module):
-    """A text's mean embedding, classified."""
+    """A classifier of the mean embedding of a text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -178,7 +178,7 @@ class BagOfWords(nn.Module):
 
 
 class Transformer(nn.Module):
-    """One layer of attention over tokens and their places."""
+    """One layer of attention over tokens and their positions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -200,7 +200,7 @@ class Transformer(nn.Module):
 
 
 class Recurrent(nn.Module):
-    """A recurrent net over time, and what follows from its last state."""
+    """A recurrent net over time, with a classifier of its last state."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -214,7 +214,7 @@ class Recurrent(nn.Module):
 
 
 class Autoencoder(nn.Module):
-    """A bottleneck that the input has to come through."""
+    """An encoder and a decoder with a bottleneck between them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -232,12 +232,12 @@ class Architecture:
     Attributes
     ----------
     model, data, loss : callable
-        What makes them.
+        Create the model, its data and its loss.
     learning_rate : float
-        With which it learns well, by `optimizer`.
+        A learning rate with which it learns well, for `optimizer`.
     has : set of str
-        What it is made of and learns: of "relu", "tanh", "dense", "linear", "images",
-        "tokens", "classes"; or "deep", where it has too many layers to learn.
+        Its parts and data, from "relu", "tanh", "dense", "linear", "images", "tokens" and
+        "classes"; also "deep" if it has too many layers to learn.
     """
 
     name: str

@@ -1,8 +1,8 @@
-"""Faults of trainings: what goes wrong, which rules are to find it, and in which tensors.
+"""Faults of trainings, the rules that must find them, and the tensors that cause them.
 
 A fault changes a `Training` before it runs, and returns expressions for the names of the
-tensors that do it.  `rules` are to find it: one of them is enough.  What `also` may say is
-true of such a training too, as a consequence; what any other rule finds in it is a mistake.
+tensors that cause it.  At least one of `rules` must find the fault.  Rules in `also` may find
+its consequences.  A finding of any other rule is a mistake.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WEIGHTS = [r"^(?!gradient/)[A-Z]\w*_.*(weight|bias|places)"]
 GRADIENTS = [r"^gradient/"]
 INPUTS = [r"^(?!.*Loss)[A-Z]\w*_input_0$"]
 
-# What becomes of a model that does not learn.
+# Rules that may find the consequences in a model that does not learn.
 STUCK = {"LossNotDecreasing", "Overtraining", "ClassImbalance", "Confusion"}
 BROKEN = {"ExplodingTensor", "FirstNonFinite"}
 STILL = {"UpdateNotApplied", "WeightUpdateRatio", "UnchangedTensor"}
@@ -35,18 +35,18 @@ STILL = {"UpdateNotApplied", "WeightUpdateRatio", "UnchangedTensor"}
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault.
+    """A fault of a training.
 
     Attributes
     ----------
     inject : callable
-        Puts it into a training.
+        Adds the fault to a training.
     needs : str
-        What an architecture must have for it; "" for nothing.
+        The part that an architecture must have; "" for none.
     rules, also : set of str
-        The rules that are to find it, and those that may.
+        The rules that must find the fault, and the rules that may.
     begins : int
-        The step of training from which on it is there.
+        The first training step with the fault.
     """
 
     name: str
@@ -81,12 +81,12 @@ def exactly(name: str) -> str:
 
 
 def weights_of(training: Training) -> List[nn.Parameter]:
-    """Of layers that multiply, from first to last."""
+    """Returns the weights of layers that multiply, from first to last."""
     return [each.weight for each in training.modules(LINEAR)]
 
 
 class Around(nn.Module):
-    """A model with something before it or after it."""
+    """A model with another module before or after it."""
 
     def __init__(self, body: nn.Module) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ class Around(nn.Module):
 
 @fault("deep", rules={"VanishingGradient"}, also=STUCK | STILL | {"PoorWeightInitialization"})
 def vanishing_gradient(training: Training) -> List[str]:
-    """Many layers of sigmoids, through which little comes back."""
+    """Many layers of sigmoids, through which the gradient vanishes."""
     weights = weights_of(training)
     for weight in weights:
         nn.init.normal_(weight, std=0.3 / weight.shape[1] ** 0.5)
@@ -118,20 +118,20 @@ EXPLODING = BROKEN | {"WeightUpdateRatio", "LossNotDecreasing", "TensorVariance"
 
 @fault(rules=EXPLODING, also=UNSTABLE)
 def learning_rate_too_high(training: Training) -> List[str]:
-    """A thousand times what the model learns well with."""
+    """A learning rate that is a thousand times too high."""
     training.learning_rate *= 1000
     return WEIGHTS + GRADIENTS + LOSSES + [r"_(in|out)put_0$"]
 
 
 @fault(rules=EXPLODING, also=UNSTABLE, begins=80)
 def learning_rate_grows(training: Training) -> List[str]:
-    """A schedule that multiplies where it was to divide, late."""
+    """A schedule that late multiplies the learning rate instead of dividing it."""
     training.factor = lambda step: 1.0 if step < 80 else 1.5 ** (step - 79)
     return WEIGHTS + GRADIENTS + LOSSES + [r"_(in|out)put_0$"]
 
 
 class WithLog(Around):
-    """Adds a logarithm of probabilities, which become too small for it."""
+    """Adds a logarithm of probabilities, which become 0."""
 
     def __init__(self, body: nn.Module) -> None:
         super().__init__(body)
@@ -151,7 +151,7 @@ class Log(nn.Module):
 
 @fault(rules=BROKEN, also=UNSTABLE, begins=40)
 def log_of_zero(training: Training) -> List[str]:
-    """A logarithm of what at some step is 0."""
+    """A logarithm whose argument becomes 0 at some step."""
     training.model = WithLog(training.model)
 
     def underflow(step: int) -> None:
@@ -183,7 +183,7 @@ class InHalf(Around):
 
 @fault(rules=BROKEN, also=UNSTABLE, begins=30)
 def overflow_of_half(training: Training) -> List[str]:
-    """More than 65504 in 16 bits, as the scale grows."""
+    """A growing scale, until outputs exceed 65504 in 16 bits."""
     training.model = InHalf(training.model)
 
     def grow(step: int) -> None:
@@ -214,7 +214,7 @@ def dead_relu(training: Training) -> List[str]:
 
 
 def _before(training: Training, module: nn.Module, candidates: List[nn.Module]) -> nn.Module:
-    """The last of the candidates that stands before the module."""
+    """Returns the last of the candidates before the module."""
     found = candidates[0]
     for each in training.model.modules():
         if each is module:
@@ -231,7 +231,7 @@ def _before(training: Training, module: nn.Module, candidates: List[nn.Module]) 
     },
 )
 def saturated_tanh(training: Training) -> List[str]:
-    """Weights so large that no unit keeps a slope."""
+    """Weights so large that the slope of every unit is near 0."""
     names = training.module_names(nn.Tanh)
     for tanh in training.modules(nn.Tanh):
         layer = _before(training, tanh, training.modules(nn.Linear))
@@ -248,7 +248,7 @@ START = {"PoorWeightInitialization", "TensorVariance", "AllZero"}
     also=STUCK | STILL | START | {"VanishingGradient", "DeadRelu"},
 )
 def weights_of_zeros(training: Training) -> List[str]:
-    """All layers begin with zeros."""
+    """All layers start with weights of zeros."""
     for weight in weights_of(training):
         nn.init.zeros_(weight)
     inputs = [f"^{re.escape(name)}_input_0$" for name in training.module_names((nn.ReLU, nn.Tanh))]
@@ -260,7 +260,7 @@ def weights_of_zeros(training: Training) -> List[str]:
     also=STUCK | STILL | {"VanishingGradient", "DeadRelu", "SaturatedActivation"},
 )
 def weights_all_alike(training: Training) -> List[str]:
-    """All layers begin with one number, so that all units stay the same."""
+    """All weights start with one number, so that all units stay equal."""
     for layer in training.modules(LINEAR):
         nn.init.constant_(layer.weight, 0.05)
         nn.init.zeros_(layer.bias)
@@ -273,7 +273,7 @@ def weights_all_alike(training: Training) -> List[str]:
     also=UNSTABLE,
 )
 def weights_too_large(training: Training) -> List[str]:
-    """All layers begin thirty times too large."""
+    """All weights start thirty times too large."""
     with torch.no_grad():
         for weight in weights_of(training):
             weight *= 30
@@ -286,14 +286,14 @@ def weights_too_large(training: Training) -> List[str]:
 
 @fault(rules={"UpdateNotApplied", "LossNotDecreasing", "WeightUpdateRatio"}, also=STUCK | STILL)
 def learning_rate_of_zero(training: Training) -> List[str]:
-    """Nothing is ever learned."""
+    """The learning rate is 0."""
     training.learning_rate = 0.0
     return WEIGHTS + LOSSES
 
 
 @fault("dense", rules={"UpdateNotApplied"}, also=STILL | STUCK)
 def optimizer_without_a_layer(training: Training) -> List[str]:
-    """The optimiser does not own one of the layers."""
+    """The optimiser lacks the parameters of one layer."""
     weights = weights_of(training)
     missing = weights[len(weights) // 2]
     training.trained = [each for each in training.trained if each is not missing]
@@ -302,7 +302,7 @@ def optimizer_without_a_layer(training: Training) -> List[str]:
 
 @fault(rules={"UpdateNotApplied"}, also=STILL | STUCK)
 def optimizer_of_another_model(training: Training) -> List[str]:
-    """The optimiser owns what the model was copied from."""
+    """The optimiser updates the model from which this model was copied."""
     training.trained = list(training.architecture.model().parameters())
     for each in training.trained:
         each.grad = torch.zeros_like(each)
@@ -311,14 +311,14 @@ def optimizer_of_another_model(training: Training) -> List[str]:
 
 @fault(rules={"UpdateNotApplied"}, also=UNSTABLE)
 def gradients_never_reset(training: Training) -> List[str]:
-    """zero_grad is forgotten: every update is made of all gradients so far."""
+    """zero_grad is never called: every update uses the sum of all gradients."""
     training.resets_gradients = False
     return WEIGHTS + GRADIENTS
 
 
 @fault("dense", rules={"UpdateNotApplied"}, also=STILL | STUCK)
 def layer_frozen_by_mistake(training: Training) -> List[str]:
-    """A layer that was not to be frozen."""
+    """One layer is frozen by mistake."""
     weights = weights_of(training)
     weights[1].requires_grad_(False)
     return [exactly(training.name_of(weights[1]))]
@@ -326,7 +326,7 @@ def layer_frozen_by_mistake(training: Training) -> List[str]:
 
 @fault("dense", rules={"UpdateNotApplied"}, also=STILL | STUCK)
 def detached_features(training: Training) -> List[str]:
-    """What the first layers compute is detached: they never learn."""
+    """The outputs of the first layers are detached, so that these layers never learn."""
     first = training.modules(nn.Linear)[0]
     first.register_forward_hook(lambda module, inputs, output: output.detach().requires_grad_())
     name = training.module_names(nn.Linear)[0]
@@ -338,7 +338,7 @@ def detached_features(training: Training) -> List[str]:
 
 @fault(rules={"UnchangedTensor"}, also={"Overfit", "Overtraining", "ClassImbalance", "Confusion"})
 def constant_batches(training: Training) -> List[str]:
-    """The loader gives the same batch again and again."""
+    """The loader returns the same batch at every step."""
     batch = training.data.batch(training.batch_size)
     training.next_batch = lambda: batch
     return INPUTS + [r"Loss_input_1$"]
@@ -351,7 +351,7 @@ def constant_batches(training: Training) -> List[str]:
     },
 )
 def inputs_of_zeros(training: Training) -> List[str]:
-    """The loader gives zeros for what it could not read."""
+    """The loader returns zeros for unreadable samples."""
     next_batch = training.next_batch
 
     def zeros() -> tuple[Tensor, Tensor]:
@@ -377,7 +377,7 @@ def images_not_normalised(training: Training) -> List[str]:
 
 @fault("tokens", rules={"NLPSequenceRatio"}, also=STUCK | {"Overfit"})
 def mostly_padding(training: Training) -> List[str]:
-    """Sentences that are short for the length they are padded to."""
+    """Sentences that consist mostly of padding."""
     next_batch = training.next_batch
 
     def padded() -> tuple[Tensor, Tensor]:
@@ -390,7 +390,7 @@ def mostly_padding(training: Training) -> List[str]:
 
 @fault("classes", rules={"ClassImbalance"}, also={"Confusion"})
 def class_imbalance(training: Training) -> List[str]:
-    """One class is nearly all there is."""
+    """Nearly all samples belong to one class."""
     training.next_batch = training.next_evaluation = lambda: _imbalanced(training)
     return [r"Loss_input_[01]$"]
 
@@ -404,7 +404,7 @@ def _imbalanced(training: Training) -> tuple[Tensor, Tensor]:
 
 @fault("classes", rules={"LossNotDecreasing"}, also=STUCK | {"Overfit", "PoorWeightInitialization"})
 def shuffled_labels(training: Training) -> List[str]:
-    """The labels are those of other samples."""
+    """The labels belong to other samples."""
     next_batch = training.next_batch
 
     def shuffled() -> tuple[Tensor, Tensor]:
@@ -419,7 +419,7 @@ def shuffled_labels(training: Training) -> List[str]:
 
 
 def _few_samples(training: Training, count: int, noise: float) -> None:
-    """Trains with a few samples, of which some have the wrong label."""
+    """Trains with a few samples, some of which have the wrong label."""
     x, y = training.data.batch(count)
     if y.dtype == torch.int64:
         wrong = torch.rand(count, generator=training.data.generator) < noise
@@ -440,7 +440,7 @@ LATE = {"Overfit", "Overtraining"}
 
 @fault("dense", rules={"Overfit"}, also=LATE)
 def overfit(training: Training) -> List[str]:
-    """More steps than the few samples have to teach."""
+    """Trains for many steps with a few samples."""
     _few_samples(training, 48, 0.3)
     training.steps = 300
     return LOSSES
@@ -448,7 +448,7 @@ def overfit(training: Training) -> List[str]:
 
 @fault("dense", rules={"Overtraining", "Overfit"}, also=LATE | {"LossNotDecreasing"})
 def overtraining(training: Training) -> List[str]:
-    """It goes on long after there is nothing more to learn."""
+    """Continues long after the model has learned everything."""
     _few_samples(training, 256, 0.1)
     training.steps = 500
     return LOSSES
@@ -459,14 +459,14 @@ def overtraining(training: Training) -> List[str]:
 
 @fault(rules={"WorkerDivergence"}, begins=20)
 def replica_diverges(training: Training) -> List[str]:
-    """One of two workers leaves out the average of gradients from some step on."""
+    """From some step on, one of two workers does not average its gradients."""
     training.workers = WORKERS
     training.steps = 60
 
-    def leave_out(step: int) -> None:
+    def skip_average(step: int) -> None:
         if training.rank == 1 and step >= 20:
             for parameter in training.model.parameters():
                 parameter.grad *= 1.5
 
-    training.after_backward.append(leave_out)
+    training.after_backward.append(skip_average)
     return WEIGHTS

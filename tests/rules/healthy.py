@@ -1,4 +1,4 @@
-"""Trainings without a fault, of the kinds that rules could take for one."""
+"""Scenarios of healthy trainings that rules could mistake for faults."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Vary = Callable[[Training], None]
 
 @dataclass(frozen=True)
 class Healthy:
-    """A kind of healthy training; `needs` is as a fault's."""
+    """A scenario of a healthy training.  `needs` is the part that an architecture must have."""
 
     name: str
     vary: Vary
@@ -43,12 +43,12 @@ def healthy(needs: str = "") -> Callable[[Vary], Vary]:
 
 @healthy()
 def plain(training: Training) -> None:
-    """As it is."""
+    """The training without changes."""
 
 
 @healthy("dense")
 def dropout(training: Training) -> None:
-    """A third of the units is left out."""
+    """Dropout of a third of the units."""
     training.model = nn.Sequential(
         *[each for layer in training.model for each in _with_dropout(layer)]
     )
@@ -73,7 +73,7 @@ def cosine_schedule(training: Training) -> None:
 
 @healthy("dense")
 def fine_tuning(training: Training) -> None:
-    """The first layers are frozen, and said to be."""
+    """The first layers are frozen and declared as frozen."""
     for path, parameter in training.model.named_parameters():
         if path.startswith(("linear0", "linear1")):
             parameter.requires_grad_(False)
@@ -82,13 +82,13 @@ def fine_tuning(training: Training) -> None:
 
 @healthy()
 def bfloat16(training: Training) -> None:
-    """Computed with 16 bits where that does no harm."""
+    """Mixed precision with bfloat16."""
     training.precision = torch.bfloat16
 
 
 @healthy("tokens")
 def sparse_gradients(training: Training) -> None:
-    """Embeddings whose gradients hold only the tokens that were there."""
+    """Embeddings with sparse gradients."""
     for embedding in training.modules(nn.Embedding):
         embedding.sparse = True
     training.make_optimizer = torch.optim.Adagrad
@@ -97,14 +97,14 @@ def sparse_gradients(training: Training) -> None:
 
 @healthy()
 def near_the_end(training: Training) -> None:
-    """What has learned all there is goes on with a small learning rate."""
+    """A trained model continues with a small learning rate."""
     training.steps = 200
     training.factor = lambda step: 1.0 if step < 100 else 0.03
 
 
 @healthy()
 def gradient_accumulation(training: Training) -> None:
-    """Two batches make a step of the optimiser."""
+    """The optimiser makes one step per two batches."""
     training.batches_of_step = 2
     training.batch_size //= 2
     training.steps = 100
@@ -112,7 +112,7 @@ def gradient_accumulation(training: Training) -> None:
 
 @healthy()
 def clipped_gradients(training: Training) -> None:
-    """No gradient is longer than 1."""
+    """Gradients are clipped to a norm of 1."""
     training.after_backward.append(
         lambda step: nn.utils.clip_grad_norm_(training.model.parameters(), 1.0)
     )
@@ -120,7 +120,7 @@ def clipped_gradients(training: Training) -> None:
 
 @healthy()
 def adam(training: Training) -> None:
-    """With the other optimiser."""
+    """The optimiser is Adam."""
     training.make_optimizer = torch.optim.AdamW
     training.learning_rate = 0.01
 

@@ -1,10 +1,10 @@
-"""How well rules find the faults of real trainings, and leave healthy ones alone.
+"""Measures how well rules find the faults of real trainings and spare healthy ones.
 
-Trains each architecture with each fault that fits it and in each healthy way, with several
-seeds, has all rules look at the runs in both profiles, and prints what they make of them.
-The calibrated defaults were chosen by the architectures and seeds of `--set tuning`; what
-is reported is what `--set held-out` says.  Run in the environment of PyTorch that
-tools/test_frameworks.sh makes.
+Trains each architecture with each fault that fits it, and in each healthy scenario, with
+several seeds.  Evaluates all rules over the runs in both profiles, and prints the results.
+The calibrated defaults were chosen with the architectures and seeds of `--set tuning`; the
+documentation reports the results of `--set held-out`.  Run this in the environment of PyTorch
+that tools/test_frameworks.sh makes.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from smdebug.trials import create_trial
 PROFILES = ("aws", "calibrated")
 SETS = {"tuning": (TUNING, (1, 2)), "held-out": (HELD_OUT, (201, 202))}
 
-# Rules that judge a run by another one, or by what these trainings do not have.
-NOT_ASKED = {"SimilarAcrossRuns", "CreateXgboostReport"}
-# What the service's documentation gives as an example, where there is no default.
+# These rules compare a run with another one, or need data that these trainings lack.
+SKIPPED = {"SimilarAcrossRuns", "CreateXgboostReport"}
+# For rules without defaults: the examples in the service's documentation.
 EXAMPLES = {
     "AllZero": {"collection_names": "weights"},
     "TensorVariance": {
@@ -74,13 +74,13 @@ class Finding:
     Attributes
     ----------
     is_right : bool
-        Whether the run has a fault by then that the rule is to find, or may.
-    is_wanted : bool
-        Whether the rule is to find that fault.
+        True if the run has a fault at that step that the rule must or may find.
+    is_expected : bool
+        True if the rule must find that fault.
     names_culprit : bool
-        Whether it names a tensor that does it.
+        True if the finding names a tensor that causes the fault.
     latency : int
-        For how many steps the fault was there before, those of evaluation included.
+        The number of steps since the fault began, including steps of evaluation.
     """
 
     rule: str
@@ -89,14 +89,14 @@ class Finding:
     step: int
     message: str
     is_right: bool
-    is_wanted: bool
+    is_expected: bool
     names_culprit: bool
     latency: int
 
 
 @dataclass
 class RunResult:
-    """What one profile's rules make of one training."""
+    """The results of one profile's rules over one training."""
 
     case: str
     kind: str
@@ -108,15 +108,15 @@ class RunResult:
     live_is_stored: Optional[bool] = None
 
     @property
-    def wanted(self) -> List[Finding]:
-        return [finding for finding in self.findings if finding.is_wanted]
+    def expected(self) -> List[Finding]:
+        return [finding for finding in self.findings if finding.is_expected]
 
 
 def rule_set_of(profile: str, saves: Optional[SaveConfig]) -> RuleSet:
-    """All rules with their defaults."""
+    """Returns all rules with their defaults."""
     rule_set = RuleSet(profile, saves)
     for rule in (each.name for each in builtin_rules()):
-        if rule in NOT_ASKED:
+        if rule in SKIPPED:
             continue
         try:
             rule_set.add(rule)
@@ -139,25 +139,25 @@ def cases_of(
 def run(
     case: Case, folder: Path, profiles: Sequence[str] = PROFILES, saves: Optional[SaveConfig] = None
 ) -> List[RunResult]:
-    """Trains, unless the folder holds that training, and evaluates it."""
+    """Trains, unless the folder has the trial already, and evaluates the rules over the trial."""
     culprits = folder / f"{case}.json"
     trial = folder / str(case)
     live: Optional[List[Finding]] = None
     if not culprits.exists():
         training = Training(case.architecture, case.seed)
         patterns = case.kind.inject(training) if case.is_fault else case.kind.vary(training)
-        is_watched = training.workers == 1
-        live = training.run(trial, rule_set_of("calibrated", saves) if is_watched else None)
-        live = live if is_watched else None
+        is_attached = training.workers == 1
+        live = training.run(trial, rule_set_of("calibrated", saves) if is_attached else None)
+        live = live if is_attached else None
         evaluations = training.evaluates_every, training.batches_of_evaluation
         culprits.write_text(json.dumps([patterns or [], *evaluations]))
     return [
-        judge(case, trial, culprits, profile, rule_set_of(profile, saves), live)
+        evaluate_stored(case, trial, culprits, profile, rule_set_of(profile, saves), live)
         for profile in profiles
     ]
 
 
-def judge(
+def evaluate_stored(
     case: Case,
     trial: Path,
     culprits: Path,
@@ -179,12 +179,12 @@ def judge(
             continue
         seen.add(finding.rule)
         is_there = case.is_fault and finding.step >= begins
-        wanted = is_there and finding.rule in kind.rules
+        is_expected = is_there and finding.rule in kind.rules
         result.findings.append(
             Finding(
                 finding.rule, finding.tensor, finding.check, finding.step, finding.message,
-                is_right=wanted or (is_there and finding.rule in kind.also),
-                is_wanted=wanted,
+                is_right=is_expected or (is_there and finding.rule in kind.also),
+                is_expected=is_expected,
                 names_culprit=any(re.search(each, finding.tensor) for each in patterns),
                 latency=finding.step - begins,
             )
@@ -197,20 +197,20 @@ def judge(
 
 @dataclass
 class Figures:
-    """Of one profile over many trainings.
+    """The figures of one profile over many trainings.
 
     Attributes
     ----------
     precision : float
-        Of all pairs of a run and a rule that finds something in it, the share that is right.
+        The fraction of first findings that are right.
     recall : float
-        Of all runs with a fault, the share in which a rule finds it that is to.
+        The fraction of faulty runs in which an expected rule finds the fault.
     culprit : float
-        Of all first findings by such rules, the share that names a tensor that does it.
+        The fraction of expected first findings that name a tensor that causes the fault.
     healthy_silent : float
-        Of all healthy runs, the share without any finding.
+        The fraction of healthy runs without findings.
     latency : float
-        The median of the steps until the first such finding.
+        The median of the steps until the first expected finding.
     """
 
     faults: int
@@ -229,14 +229,14 @@ def share(flags: Sequence[bool]) -> float:
 def figures_of(results: Sequence[RunResult]) -> Figures:
     faults = [each for each in results if each.is_fault]
     healthy = [each for each in results if not each.is_fault]
-    found = [each for each in faults if each.wanted]
-    latencies = [min(finding.latency for finding in each.wanted) for each in found]
+    found = [each for each in faults if each.expected]
+    latencies = [min(finding.latency for finding in each.expected) for each in found]
     return Figures(
         faults=len(faults),
         healthy=len(healthy),
         precision=share([finding.is_right for each in results for finding in each.findings]),
-        recall=share([bool(each.wanted) for each in faults]),
-        culprit=share([finding.names_culprit for each in found for finding in each.wanted]),
+        recall=share([bool(each.expected) for each in faults]),
+        culprit=share([finding.names_culprit for each in found for finding in each.expected]),
         healthy_silent=share([not each.findings for each in healthy]),
         latency=statistics.median(latencies) if latencies else float("nan"),
     )
@@ -269,7 +269,7 @@ def by_kind(results: Sequence[RunResult], of_faults: bool) -> Dict[str, Dict[str
 
 
 def print_kinds(results: Sequence[RunResult]) -> None:
-    """A row for each fault, each healthy way and each rule."""
+    """Prints a row for each fault, each healthy scenario and each rule."""
     faults, healthy = by_kind(results, True), by_kind(results, False)
     print_table(
         "fault, runs, found: aws, calibrated, steps: aws, calibrated, culprit: aws, calibrated, "
@@ -281,7 +281,7 @@ def print_kinds(results: Sequence[RunResult]) -> None:
         ),
     )  # fmt: skip
     print_table(
-        "healthy training, runs, silent: aws, calibrated, found nevertheless (calibrated)",
+        "healthy training, runs, silent: aws, calibrated, false findings (calibrated)",
         (
             [kind, len(of["aws"]), _silent(of["aws"]), _silent(of["calibrated"]),
              _mistakes(of["calibrated"])]
@@ -295,11 +295,11 @@ def _of_fault(aws: Sequence[RunResult], ours: Sequence[RunResult]) -> List[str]:
     both = figures_of(aws), figures_of(ours)
     latencies = ["" if math.isnan(of.latency) else f"{of.latency:g}" for of in both]
     culprits = ["" if math.isnan(of.culprit) else f"{of.culprit:.0%}" for of in both]
-    return [str(sum(bool(each.wanted) for each in of)) for of in (aws, ours)] + latencies + culprits
+    return [str(sum(bool(each.expected) for each in of)) for of in (aws, ours)] + latencies + culprits
 
 
 def _firsts(results: Sequence[RunResult]) -> str:
-    firsts = {min(each.wanted, key=lambda one: one.step).rule for each in results if each.wanted}
+    firsts = {min(each.expected, key=lambda one: one.step).rule for each in results if each.expected}
     return ", ".join(sorted(firsts))
 
 
@@ -333,11 +333,11 @@ def _mistakes(results: Sequence[RunResult]) -> str:
 def print_mistakes(results: Sequence[RunResult], profile: str) -> None:
     for result in (each for each in results if each.profile == profile):
         for finding in result.findings:
-            if not finding.is_right or (finding.is_wanted and not finding.names_culprit):
+            if not finding.is_right or (finding.is_expected and not finding.names_culprit):
                 what = "culprit" if finding.is_right else "false"
-                said = f"step {finding.step} {finding.rule} {finding.message}"
-                print(f"{what}: {result.case}: {said}")
-        if result.is_fault and not result.wanted:
+                sentence = f"step {finding.step} {finding.rule} {finding.message}"
+                print(f"{what}: {result.case}: {sentence}")
+        if result.is_fault and not result.expected:
             others = [finding.rule for finding in result.findings]
             print(f"missed: {result.case}; found: {others}")
         if result.live_is_stored is False:
@@ -345,7 +345,7 @@ def print_mistakes(results: Sequence[RunResult], profile: str) -> None:
 
 
 def run_all(cases: Iterable[Case], keep: Optional[Path], saves: SaveConfig) -> List[RunResult]:
-    """Runs them one after the other; trials are kept only in the folder `keep`."""
+    """Runs the cases one after the other.  Keeps trials only in the folder `keep`."""
     memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
     folder = keep or Path(tempfile.mkdtemp(prefix="smdebug-rules-", dir=memory))
     folder.mkdir(parents=True, exist_ok=True)
@@ -373,13 +373,13 @@ def read_results(path: Path) -> List[RunResult]:
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--set", choices=SETS, default="held-out")
-    parser.add_argument("--only", default="", help="an expression for kind-architecture-seed")
-    parser.add_argument("--interval", type=int, default=1, help="at which steps rules look")
-    parser.add_argument("--first", type=int, default=0, help="how many steps they look at before")
-    parser.add_argument("--keep", type=Path, help="folder of trials, to be evaluated again")
-    parser.add_argument("--json", type=Path, help="where to write all results")
-    parser.add_argument("--read", type=Path, help="print what --json wrote, and train nothing")
-    parser.add_argument("--mistakes", choices=PROFILES, help="print each of a profile's")
+    parser.add_argument("--only", default="", help="run only cases whose kind-architecture-seed matches this expression")
+    parser.add_argument("--interval", type=int, default=1, help="the interval of steps that rules evaluate")
+    parser.add_argument("--first", type=int, default=0, help="the number of first steps that rules evaluate as well")
+    parser.add_argument("--keep", type=Path, help="keep the trials in this folder, or evaluate the trials in it again")
+    parser.add_argument("--json", type=Path, help="write all results to this file")
+    parser.add_argument("--read", type=Path, help="print the results that --json wrote, without training")
+    parser.add_argument("--mistakes", choices=PROFILES, help="print each mistake of this profile")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     if options.read:

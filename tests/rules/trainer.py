@@ -1,4 +1,4 @@
-"""Trains a small model while the hook records it, and rules look at it from within."""
+"""Trains a small model with a hook, to which a rule set may be attached."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ WORKERS = 2
 
 
 class Training:
-    """A training as it should be; faults change its attributes before it runs.
+    """A correct training.  Faults change its attributes before it runs.
 
     Attributes
     ----------
     model : torch.nn.Module
-        What is trained.
+        The model.
     loss_of : callable
-        The loss of a batch.
+        Returns the loss of a batch.
     next_batch : callable
-        The next batch of training: of `data`, unless changed.
+        Returns the next training batch, by default from `data`.
     next_evaluation : callable
-        The next batch to evaluate with.
+        Returns the next evaluation batch.
     factor : callable
-        What the learning rate is multiplied with, by step.
+        Returns the factor of the learning rate at a step.
     trained : list of parameters
-        What the optimiser owns.
+        The parameters of the optimiser.
     before_step : list of callable
-        Called with the number of each step of training before it, and
+        Called with the step number before each training step.
     after_backward : list of callable
-        between its backward pass and the optimiser's step.
+        Called with the step number between the backward pass and the optimiser's step.
     """
 
     def __init__(self, architecture: Architecture, seed: int) -> None:
@@ -72,7 +72,7 @@ class Training:
     # ---- running -------------------------------------------------------------------------
 
     def run(self, out_dir: Path, rule_set: Optional[RuleSet] = None) -> List[Finding]:
-        """Trains, records the trial `out_dir`, and returns what the rule set finds meanwhile."""
+        """Trains, records the trial `out_dir`, and returns the findings of the rule set."""
         shutil.rmtree(out_dir, ignore_errors=True)
         if self.workers == 1:
             return self._run(out_dir, rule_set)
@@ -162,14 +162,14 @@ class Training:
     # ---- for faults ----------------------------------------------------------------------
 
     def modules(self, kind: Any) -> List[Any]:
-        """The modules of a kind, in order."""
+        """Returns the modules of a kind, in order."""
         return [each for each in self.model.modules() if isinstance(each, kind)]
 
     def module_names(self, kind: Any) -> List[str]:
         return [name for name, each in self.model.named_modules() if isinstance(each, kind)]
 
     def name_of(self, parameter: nn.Parameter) -> str:
-        """As the hook calls it."""
+        """Returns the name of a parameter as the hook records it."""
         for path, each in self.model.named_parameters():
             if each is parameter:
                 return f"{self.model._get_name()}_{path}"

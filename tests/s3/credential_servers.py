@@ -5,6 +5,7 @@ What they hand out is known to a fault server from then on, which so sees who as
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 import time
@@ -21,6 +22,7 @@ from fault_server import FaultServer
 
 SECRET_OF = "SENTINELsecret/of-{}"
 TOKEN_OF = "SENTINELtoken-of-{}=="
+START_URL = "https://corp.awsapps.com/start"
 
 
 @dataclass
@@ -144,7 +146,7 @@ class Container(Loopback):
 
 
 class Machine(Loopback):
-    """IMDS, version 2 only: what is asked without a session token is refused."""
+    """IMDS version 2: refuses requests without a session token."""
 
     def __init__(self, mint: Mint) -> None:
         super().__init__()
@@ -209,6 +211,84 @@ class Sts(Loopback):
         signer = SigV4Auth(keys, "sts", region)
         text = signer.string_to_sign(request, signer.canonical_request(request))
         return given.endswith("Signature=" + signer.signature(text, request))
+
+
+class Portal(Loopback):
+    """IAM Identity Center: its portal and its OIDC service, which takes a refresh token once."""
+
+    def __init__(self, mint: Mint) -> None:
+        super().__init__()
+        self.mint = mint
+        self.token = "SENTINEL-access-0"
+        self.refresh_token = "SENTINEL-refresh-0"
+        self.renewals = 0
+        self._lock = threading.Lock()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"AWS_ENDPOINT_URL_SSO": self.address, "AWS_ENDPOINT_URL_SSO_OIDC": self.address}
+
+    def reply(self, asked: Asked) -> Reply:
+        with self._lock:
+            return self._renewal(asked) if asked.path == "/token" else self._credentials(asked)
+
+    def _renewal(self, asked: Asked) -> Reply:
+        wanted = json.loads(asked.body)
+        if wanted != {
+            "grantType": "refresh_token",
+            "clientId": "SENTINEL-client",
+            "clientSecret": "SENTINEL-client-secret",
+            "refreshToken": self.refresh_token,
+        }:
+            headers = {"x-amzn-ErrorType": "InvalidGrantException"}
+            return Reply(400, '{"error": "invalid_grant"}', headers)
+        self.renewals += 1
+        self.token = f"SENTINEL-access-{self.renewals}"
+        self.refresh_token = f"SENTINEL-refresh-{self.renewals}"
+        answer = {"accessToken": self.token, "expiresIn": 28800, "tokenType": "Bearer"}
+        return Reply(200, json.dumps({**answer, "refreshToken": self.refresh_token}))
+
+    def _credentials(self, asked: Asked) -> Reply:
+        if asked.headers.get("x-amz-sso_bearer_token") != self.token:
+            return Reply(401, "{}", {"x-amzn-ErrorType": "UnauthorizedException:http://x/"})
+        minted = self.mint.next()
+        keys = {
+            "accessKeyId": minted.access_key,
+            "secretAccessKey": minted.secret_key,
+            "sessionToken": minted.token,
+            "expiration": int(minted.expires_at * 1000),
+        }
+        return Reply(200, json.dumps({"roleCredentials": keys}))
+
+    def cached_token(self, left: float, registered_for: float = 1e6) -> str:
+        """The file of `aws sso login`; the token has so many seconds left."""
+        at = [
+            datetime.fromtimestamp(time.time() + seconds, timezone.utc).strftime(
+                "%Y-%m-%dT%H:%M:%SZ"
+            )
+            for seconds in (left, registered_for)
+        ]
+        return json.dumps(
+            {
+                "startUrl": START_URL,
+                "region": "eu-west-1",
+                "accessToken": self.token,
+                "expiresAt": at[0],
+                "clientId": "SENTINEL-client",
+                "clientSecret": "SENTINEL-client-secret",
+                "registrationExpiresAt": at[1],
+                "refreshToken": self.refresh_token,
+            }
+        )
+
+
+def write_sso_token(home: Path, name: str, text: str) -> Path:
+    """The cache's file for a session's name or a start URL."""
+    folder = home / ".aws" / "sso" / "cache"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{hashlib.sha1(name.encode()).hexdigest()}.json"
+    path.write_text(text)
+    return path
 
 
 def _handler_of(server: Loopback) -> type[BaseHTTPRequestHandler]:

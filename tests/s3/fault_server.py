@@ -1,7 +1,7 @@
-"""An S3 service in this process that fails as it is told, and remembers what it was asked.
+"""An S3 service in this process that fails on request, and records all requests.
 
-Signatures are not verified (versitygw does that), but who signed, for which region, when,
-and with which session token.
+It does not verify signatures, which versitygw does.  It checks the access key, the region, the
+time and the session token.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SIGNED_BY = re.compile(
 
 @dataclass
 class Request:
-    """What was asked, and when; `access_key` and `region` are those it was signed with."""
+    """A request, with its time, and the access key and region of its signature."""
 
     verb: str
     operation: str  # "GetObject", ...
@@ -59,16 +59,16 @@ class Request:
 
 @dataclass
 class Answer:
-    """What is sent, and how."""
+    """An answer, and how it is sent."""
 
     status: int = 200
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
-    sent: int | None = None  # so many bytes of the body, then the connection ends
+    sent: int | None = None  # closes the connection after this many bytes of the body
     piece: int = 0  # bytes sent at a time, with a pause after each
     pause: float = 0
-    delay: float = 0  # before anything is sent
-    how: str = ""  # "reset": nothing but a RST; "silence": nothing; "head": half a head
+    delay: float = 0  # seconds before the first byte
+    how: str = ""  # "reset": only a RST; "silence": no bytes; "head": half a head
 
 
 Fault = Callable[[Request, Callable[[], Answer]], Answer]
@@ -78,41 +78,41 @@ Fault = Callable[[Request, Callable[[], Answer]], Answer]
 
 
 def error(status: int, code: str = "", message: str = "sorry", extra: str = "", **headers) -> Fault:
-    """An <Error>, or an empty body if it has no code."""
+    """Returns a fault with an <Error>, or with an empty body if `code` is empty."""
     body = f"<Error><Code>{code}</Code><Message>{message}</Message>{extra}</Error>" if code else ""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return lambda request, serve: Answer(status, body.encode(), named)
 
 
 def text(body: str, status: int = 200) -> Fault:
-    """Another body."""
+    """Returns a fault that sends another body."""
     return lambda request, serve: Answer(status, body.encode(), {"Content-Type": "application/xml"})
 
 
 def reset(request: Request, serve: Callable[[], Answer]) -> Answer:
-    """The connection is reset, and nothing is done."""
+    """Resets the connection without executing the request."""
     return Answer(how="reset")
 
 
 def lost(request: Request, serve: Callable[[], Answer]) -> Answer:
-    """What is asked is done, but the answer does not come."""
+    """Executes the request, but sends no answer."""
     serve()
     return Answer(how="reset")
 
 
 def silence(request: Request, serve: Callable[[], Answer]) -> Answer:
-    """No answer, on a connection that stays open."""
+    """Sends no answer, and keeps the connection open."""
     return Answer(how="silence")
 
 
 def half_a_head(request: Request, serve: Callable[[], Answer]) -> Answer:
-    """The connection ends after the status and a header or two."""
+    """Closes the connection after the status and some headers."""
     answer = serve()
     return Answer(answer.status, how="head")
 
 
 def altered(change: Callable[[Answer], None]) -> Fault:
-    """The right answer, but for something."""
+    """Returns a fault that changes the correct answer."""
 
     def fault(request: Request, serve: Callable[[], Answer]) -> Answer:
         answer = serve()
@@ -123,12 +123,12 @@ def altered(change: Callable[[Answer], None]) -> Fault:
 
 
 def cut(sent: int) -> Fault:
-    """A body shorter than announced."""
+    """Returns a fault with a body that is shorter than announced."""
     return altered(lambda answer: setattr(answer, "sent", sent))
 
 
 def slow(piece: int, pause: float) -> Fault:
-    """A body that drips."""
+    """Returns a fault that sends the body in small pieces."""
     return altered(lambda answer: answer.__dict__.update(piece=piece, pause=pause))
 
 
@@ -149,24 +149,24 @@ class _Rule:
 
 
 class FaultServer:
-    """The service; has one bucket.
+    """An S3 service with one bucket.
 
     Attributes
     ----------
     objects : dict of str to bytes
-        By key.
+        The objects by key.
     requests : list of Request
-        All that came, in order.
+        All requests, in order.
     strange : list of str
-        What no request may be: unsigned, or signed by nobody known.
+        Requests that are unsigned, or signed with an unknown key.
     tokens : dict of str to str
-        The access keys that are known, and the session token of each ("": none).
+        The known access keys, and the session token of each ("": none).
     expired : set of str
         Access keys that are no longer valid.
     region : str
-        Requests for other regions are refused; "": any will do.
+        Refuses requests for other regions; "" accepts all.
     clock : float
-        Seconds that its clock is ahead.
+        The number of seconds that its clock is ahead.
     """
 
     def __init__(self) -> None:
@@ -189,13 +189,13 @@ class FaultServer:
     # -- life --
 
     def start(self) -> None:
-        """Also after stop(), at the same address."""
+        """Starts the service; after stop(), at the same address."""
         self._http = _Http(("127.0.0.1", self._port), _handler_of(self))
         self._port = self._http.server_address[1]
         threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
 
     def stop(self) -> None:
-        """Connections are reset, new ones refused."""
+        """Resets connections, and refuses new ones."""
         if self._http is None:
             return
         self._http.shutdown()
@@ -221,7 +221,7 @@ class FaultServer:
         return f"http://127.0.0.1:{self._port}"
 
     def options(self, **more: str) -> dict[str, str]:
-        """What a hook or trial needs to reach it."""
+        """Returns the options of a hook or trial for this service."""
         options = {
             "s3_endpoint": self.endpoint,
             "s3_access_key": ACCESS,
@@ -239,10 +239,10 @@ class FaultServer:
     def fail(
         self, fault: Fault, operation: str = "", key: str = "", times: float = 1, skip: int = 0
     ) -> None:
-        """Answers so for the next `times` requests that match, after the first `skip`.
+        """Fails the next `times` requests that match, after the first `skip` requests.
 
-        `operation` and `key` are regular expressions; what matches several rules follows
-        the first that is not used up.
+        `operation` and `key` are regular expressions.  A request that matches several rules
+        follows the first rule with failures left.
         """
         with self._lock:
             self._rules.append(_Rule(fault, operation, re.compile(key), skip, times))
@@ -252,7 +252,7 @@ class FaultServer:
             self._rules.clear()
 
     def asked(self, operation: str = "", key: str = "") -> list[Request]:
-        """The requests so far that match."""
+        """Returns the requests that match."""
         with self._lock:
             return [
                 request
@@ -261,7 +261,7 @@ class FaultServer:
             ]
 
     def most_attempts(self) -> int:
-        """Of the requests for one operation on one key (and part, page or range)."""
+        """Returns the largest number of requests for one operation on one key, part, page or range."""
         counts: dict[tuple, int] = {}
         for request in self.asked():
             place = tuple(sorted(request.query.items())) + (request.headers.get("range"),)
@@ -291,7 +291,7 @@ class FaultServer:
         refusal = self._note_signer(request)
         return refusal or (fault(request, serve) if fault else serve())
 
-    # -- who asks --
+    # -- authentication --
 
     def _note_signer(self, request: Request) -> Answer | None:
         found = _SIGNED_BY.match(request.headers.get("authorization", ""))
@@ -328,7 +328,7 @@ class FaultServer:
             return error(400, "AuthorizationHeaderMalformed", extra=hint)(request, Answer)
         return None
 
-    # -- what S3 does --
+    # -- operations of S3 --
 
     def _serve(self, request: Request) -> Answer:
         with self._lock:
@@ -404,7 +404,7 @@ class FaultServer:
 
 
 def listing(keys: list[str], next_after: str = "", truncated: bool | None = None) -> bytes:
-    """A page of a listing; another follows if there is a key that it is after."""
+    """Returns a page of a listing.  Another page follows if `next_after` is set."""
     contents = "".join(f"<Contents><Key>{escape(quote(key))}</Key></Contents>" for key in keys)
     is_truncated = bool(next_after) if truncated is None else truncated
     body = "<ListBucketResult><EncodingType>url</EncodingType>"
@@ -433,7 +433,7 @@ def _operation_of(verb: str, key: str, query: dict[str, str]) -> str:
 
 
 def _make_reset(connection: socket.socket) -> None:
-    """Its end will be a RST."""
+    """Makes close() send a RST."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
@@ -444,11 +444,11 @@ class _Http(ThreadingHTTPServer):
     request_queue_size = 512
 
     def shutdown_request(self, request) -> None:
-        # Without the FIN that would come before a RST.
+        # shutdown() would send a FIN before the RST.
         self.close_request(request)
 
     def handle_error(self, request, client_address) -> None:
-        pass  # clients that go away are part of the game
+        pass  # tests make clients disconnect
 
 
 def _handler_of(server: FaultServer) -> type[BaseHTTPRequestHandler]:
@@ -477,7 +477,7 @@ def _handler_of(server: FaultServer) -> type[BaseHTTPRequestHandler]:
             length = int(self.headers.get("Content-Length") or 0)
             body = self.rfile.read(length)
             if len(body) < length:
-                # The client gave up in the middle, as it does where another part has failed.
+                # The client closed the connection, as it does if another part has failed.
                 self.close_connection = True
                 return
             headers = {name.lower(): value for name, value in self.headers.items()}
@@ -495,7 +495,7 @@ def _handler_of(server: FaultServer) -> type[BaseHTTPRequestHandler]:
         def _send(self, answer: Answer) -> None:
             time.sleep(answer.delay)
             if answer.how == "silence":
-                # Until the client gives up, or the server ends.
+                # Waits until the client closes the connection, or the server stops.
                 select.select([self.connection], [], [], 60)
             if answer.how == "head":
                 self.wfile.write(f"HTTP/1.1 {answer.status} Fine\r\nServer: half".encode())
@@ -535,11 +535,11 @@ def _handler_of(server: FaultServer) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-# ---- what tests do with a service -----------------------------------------------------
+# ---- helpers of tests -----------------------------------------------------
 
 
 def hook_to(service, url: str = URL, **options: str) -> smd.Hook:
-    """A hook that saves everything at every step; `service` has options()."""
+    """Returns a hook that saves every tensor at every step; `service` has options()."""
     return smd.Hook(
         url,
         save_all=True,
@@ -549,12 +549,12 @@ def hook_to(service, url: str = URL, **options: str) -> smd.Hook:
 
 
 def value_of(step: int, size: int = 1000) -> np.ndarray:
-    """The tensor "weight" of a step."""
+    """Returns the tensor "weight" of a step."""
     return np.arange(size, dtype=np.float32) + np.float32(step)
 
 
 def save_step(hook: smd.Hook, size: int = 1000) -> SMDebugError | None:
-    """Records the next step; what was reported meanwhile."""
+    """Records the next step, and returns the error that was reported meanwhile."""
     reported = None
     try:
         step = hook.begin_step()
@@ -569,7 +569,7 @@ def save_step(hook: smd.Hook, size: int = 1000) -> SMDebugError | None:
 
 
 def record(service, steps: int, url: str = URL, size: int = 1000, **options: str) -> None:
-    """A finished trial of so many steps."""
+    """Records a finished trial with this number of steps."""
     with hook_to(service, url, **options) as hook:
         for _ in range(steps):
             save_step(hook, size)
@@ -580,7 +580,7 @@ def open_trial(service, url: str = URL, **options: str):
 
 
 def running() -> Iterator[FaultServer]:
-    """A fixture's body: a server that nobody strange has asked."""
+    """Runs a server for a fixture, and checks that all requests had valid signatures."""
     with FaultServer() as server:
         yield server
         assert server.strange == []

@@ -1,4 +1,4 @@
-"""Real S3 servers on loopback."""
+"""Runs real S3 servers on loopback."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Server:
     ca_bundle: str = ""
 
     def client(self, **kwargs):
-        """boto3's own client, the second opinion."""
+        """Returns a client of boto3, to check the library's client."""
         settings = {
             "endpoint_url": self.endpoint,
             "aws_access_key_id": ACCESS,
@@ -41,7 +41,7 @@ class Server:
         return boto3.client("s3", **{**settings, **kwargs})
 
     def options(self, **more: str) -> dict[str, str]:
-        """What a hook or trial needs to reach it."""
+        """Returns the options of a hook or trial for this service."""
         options = {
             "s3_endpoint": self.endpoint,
             "s3_access_key": ACCESS,
@@ -62,7 +62,7 @@ def free_port() -> int:
 def await_port(port: int, process: subprocess.Popen[bytes]) -> None:
     end = time.monotonic() + 20
     while time.monotonic() < end:
-        assert process.poll() is None, "the server ended at once"
+        assert process.poll() is None, "the server exited at once"
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return
@@ -102,7 +102,7 @@ def run_versitygw(folder: Path, *extra: str, scheme: str = "http") -> Iterator[S
 
 
 def run_minio(folder: Path) -> Iterator[Server]:
-    """The second opinion; asked for by SMDEBUG_TEST_S3=minio."""
+    """Runs MinIO instead of versitygw; SMDEBUG_TEST_S3=minio selects it."""
     program = SERVERS / "minio"
     assert program.exists(), "run the tests through `make test-s3-minio`, which builds the server"
     port = free_port()
@@ -133,7 +133,7 @@ def run_minio(folder: Path) -> Iterator[Server]:
 
 
 def await_service(server: Server) -> None:
-    """It listens before it serves."""
+    """Waits until the service answers; it listens earlier."""
     last: Exception | None = None
     for _ in range(200):
         try:
@@ -142,7 +142,7 @@ def await_service(server: Server) -> None:
         except Exception as error:
             last = error
             time.sleep(0.05)
-    raise AssertionError(f"the server does not serve: {last}")
+    raise AssertionError(f"the server does not answer: {last}")
 
 
 def new_bucket(server: Server, test: str) -> str:

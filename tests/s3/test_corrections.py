@@ -1,4 +1,4 @@
-"""What the client puts right by itself: region, clock, credentials; and what it says if not."""
+"""Tests that the client corrects region, clock and credentials, and explains what it cannot."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def service():
 
 
 @pytest.fixture(autouse=True)
-def nothing_secret_is_said(said):
+def no_secret_is_printed(said):
     yield
     assert "SENTINEL" not in said()
 
 
 def refused(action, *arguments, **named) -> SMDebugError:
-    """The error that an action ends in."""
+    """Runs an action that must fail, and returns its error."""
     with pytest.raises(SMDebugError) as caught:
         action(*arguments, **named)
     assert "SENTINEL" not in f"{caught.value} {caught.value!r}"
@@ -95,7 +95,7 @@ def test_a_service_of_one_region(service):
     record(service, 2)
     assert open_trial(service).steps() == [0, 1]
     assert examine(service)["list"].message.startswith("region eu-central-1")
-    # Each of the three learns it once; a HEAD is told by the GET that asks why.
+    # Each of the three corrects it once; after a HEAD, a GET asks for the region.
     assert [request.region for request in service.requests].count("us-east-1") <= 5
 
 
@@ -108,14 +108,14 @@ def test_a_region_that_stays_wrong(service):
 
 
 @pytest.mark.parametrize("region", ["", "evil.example/", "us-east-1.evil", "a b", "x" * 200])
-def test_a_region_that_is_none_is_not_gone_to(service, region):
+def test_an_invalid_region_is_not_used(service, region):
     service.fail(moved(301, "PermanentRedirect", region), "ListObjectsV2", times=ALWAYS)
     assert refused(open_trial, service).code == "WRONG_REGION"
     assert {request.region for request in service.requests} == {"us-east-1"}
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_no_other_host_is_gone_to(service, status):
+def test_no_other_host_is_contacted(service, status):
     with FaultServer() as other:
         target = f"{other.endpoint}/{BUCKET}/run"
         for region in ("eu-west-1", ""):
@@ -134,7 +134,7 @@ def test_a_wrong_clock_is_corrected_by_one_replay(service, offset):
     service.clock = offset
     with hook_to(service) as hook:
         assert save_step(hook) is None
-    # A HEAD's answer says nothing but the date.
+    # The answer to a HEAD has only the date.
     first, second = service.requests[:2]
     assert [first.verb, second.verb] == ["HEAD", "HEAD"]
     assert abs(first.signed_at - time.time()) < 60
@@ -149,7 +149,7 @@ def test_the_doctor_finds_a_wrong_clock(service):
     findings = examine(service)
     assert findings["clock"].code == "CLOCK_SKEWED"
     assert "behind" in findings["clock"].message and "chrony" in findings["clock"].message
-    # It is no reason to go no further.
+    # The doctor continues after it.
     assert findings["remove"].code == "OK"
     dates = [request.signed_at for request in service.asked("ListObjectsV2")]
     assert len(dates) == 2 and abs(dates[1] - dates[0] - HOUR) < 60
@@ -164,7 +164,7 @@ def test_a_clock_that_cannot_be_corrected(service, headers):
     assert len(service.asked("ListObjectsV2")) == (1 if headers else 2)
 
 
-def test_a_403_at_the_right_time_is_no_matter_of_clocks(service):
+def test_a_403_at_the_right_time_is_not_a_clock_error(service):
     service.fail(error(403), "HeadObject", times=ALWAYS)
     service.fail(error(403, "AccessDenied"), "GetObject", times=ALWAYS)
     assert refused(hook_to, service).code == "PERMISSION"
@@ -176,7 +176,7 @@ def test_a_403_at_the_right_time_is_no_matter_of_clocks(service):
 
 @pytest.fixture
 def container(service, monkeypatch):
-    """Hands out ROTATED0, ROTATED1, ..."""
+    """Serves the credentials ROTATED0, ROTATED1, ..."""
     with Container(Mint(service, "ROTATED")) as server:
         monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", server.uri)
         yield server
@@ -198,16 +198,16 @@ def test_expired_credentials_are_renewed_and_the_request_repeated(service, conta
     with smd.Hook(URL, save_all=True, save_config=config, options=options) as hook:
         assert save_step(hook) is None
     assert smd.create_trial(URL, timeout=5, options=options).steps() == [0]
-    # The hook's and the trial's first, and the one in place of the expired.
+    # The first credentials of the hook and the trial, and the replacement of the expired ones.
     assert len(container.asked) == 3
     expired = next(iter(service.expired))
-    most = 1 if operation != "PutObject" else 3  # what was under way besides
+    most = 1 if operation != "PutObject" else 3  # includes other requests in flight
     tried = [request for request in service.asked(operation) if request.access_key == expired]
     assert 1 <= len(tried) <= most
 
 
-def test_a_head_that_only_says_400_is_asked_why(service, container):
-    """As S3 answers a HEAD by expired credentials."""
+def test_a_head_with_400_is_repeated_as_a_get(service, container):
+    """S3 answers a HEAD with expired credentials like this."""
     options = without_keys(service)
     service.expired.add("ROTATED0")
     smd.Hook(URL, options=options).close()
@@ -229,10 +229,10 @@ def test_given_credentials_that_have_expired(service):
     service.expired.add(ACCESS)
     failure = refused(open_trial, service)
     assert failure.code == "CREDENTIALS_EXPIRED"
-    assert "the settings given" in str(failure)
+    assert "the given options" in str(failure)
     assert refused(hook_to, service).code == "CREDENTIALS_EXPIRED"
     assert examine(service)["list"].code == "CREDENTIALS_EXPIRED"
-    # No others can be had, so nothing is repeated.
+    # There are no other credentials, so no request is repeated.
     assert len(service.asked("ListObjectsV2")) == 1
     assert len(service.asked("HeadObject")) == 2
 
@@ -256,7 +256,7 @@ def test_given_credentials_that_have_expired(service):
         (418, "Unheard", "IO", "Unheard"),
     ],
 )
-def test_each_refusal_has_its_code_and_says_what_to_do(service, status, s3_code, code, remedy):
+def test_each_refusal_has_a_code_and_a_remedy(service, status, s3_code, code, remedy):
     service.fail(error(status, s3_code), "ListObjectsV2", times=ALWAYS)
     failure = refused(open_trial, service, s3_max_attempts="1")
     assert failure.code == code
@@ -268,7 +268,7 @@ def test_each_refusal_has_its_code_and_says_what_to_do(service, status, s3_code,
 @pytest.mark.parametrize(
     "operation, name", [("PutObject", "write"), ("GetObject", "read"), ("DeleteObject", "remove")]
 )
-def test_the_doctor_says_what_is_denied(service, operation, name):
+def test_the_doctor_names_the_denied_operation(service, operation, name):
     service.fail(error(403, "AccessDenied"), operation, times=ALWAYS)
     findings = examine(service)
     assert list(findings)[-1] == name
@@ -289,7 +289,7 @@ def test_a_service_that_repeats_a_secret_is_not_quoted(service, code):
     refused(hook_to, service)
 
 
-def test_what_a_service_says_stays_on_one_line(service):
+def test_messages_of_a_service_stay_on_one_line(service):
     long = "one\ntwo\x1b[31m\u2028" + "x" * 5000
     service.fail(error(403, "AccessDenied", long), "ListObjectsV2", times=ALWAYS)
     said = str(refused(open_trial, service))

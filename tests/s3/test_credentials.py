@@ -1,4 +1,4 @@
-"""Where credentials come from, by who signs the requests that arrive."""
+"""Tests the sources of credentials, by the access keys of the requests."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from credential_servers import (
     Container,
     Machine,
     Mint,
+    Portal,
     Reply,
+    START_URL,
     Sts,
     write_profiles,
     write_program,
+    write_sso_token,
 )
 from fault_server import URL, FaultServer, late, running, value_of
 
@@ -37,13 +40,13 @@ def home(tmp_path, monkeypatch) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def nothing_secret_is_said(said):
+def no_secret_is_printed(said):
     yield
     assert "SENTINEL" not in said()
 
 
 def options_for(service: FaultServer, **more: str) -> dict[str, str]:
-    """Without keys."""
+    """Returns options without keys."""
     return {"s3_endpoint": service.endpoint, "s3_region": "us-east-1", **more}
 
 
@@ -54,7 +57,7 @@ def findings_for(service: FaultServer, **more: str) -> dict[str, smd.doctor.Find
 
 
 def signer(service: FaultServer, **more: str) -> str:
-    """The access key that requests are signed with."""
+    """Returns the access key that signed the requests."""
     before = len(service.requests)
     findings = findings_for(service, **more)
     assert {finding.code for finding in findings.values()} == {"OK"}, findings
@@ -63,7 +66,7 @@ def signer(service: FaultServer, **more: str) -> str:
 
 
 def complaint(service: FaultServer, code: str = "CREDENTIALS", **more: str) -> str:
-    """What is said of credentials that cannot be had."""
+    """Returns the message about missing or invalid credentials."""
     before = len(service.requests)
     (finding,) = [f for f in findings_for(service, **more).values() if f.code != "OK"]
     assert finding.code == code
@@ -76,7 +79,7 @@ def complaint(service: FaultServer, code: str = "CREDENTIALS", **more: str) -> s
 
 
 def keys_of(service: FaultServer, name: str, with_token: bool = False) -> tuple[str, str, str]:
-    """Access key, secret and token that the service knows."""
+    """Registers a key with the service; returns access key, secret and token."""
     minted = Mint(service, name).next()
     if not with_token:
         service.tokens[minted.access_key] = ""
@@ -98,6 +101,7 @@ PLACES = [
     "ENVIRONMENT",
     "ROLE",
     "WEBIDENTITY",
+    "SSO",
     "CREDENTIALSFILE",
     "PROCESS",
     "CONFIGFILE",
@@ -107,8 +111,8 @@ PLACES = [
 
 
 @pytest.mark.parametrize("first", PLACES)
-def test_the_order_of_places(service, home, monkeypatch, first):
-    """All places from `first` on have credentials; its own are taken."""
+def test_the_order_of_sources(service, home, monkeypatch, first):
+    """All sources from `first` on have credentials; those of `first` are used."""
     there = PLACES[PLACES.index(first) :]
     more: dict[str, str] = {}
     config, credentials = "[default]\n", "[default]\n"
@@ -116,6 +120,7 @@ def test_the_order_of_places(service, home, monkeypatch, first):
         Container(Mint(service, "CONTAINER")) as container,
         Machine(Mint(service, "MACHINE")) as machine,
         Sts(Mint(service, "STS"), {"CALLER": SECRET_OF.format("CALLER")}) as sts,
+        Portal(Mint(service, "SSO")) as portal,
     ):
         monkeypatch.setenv("AWS_ENDPOINT_URL_STS", sts.address)
         monkeypatch.delenv("AWS_EC2_METADATA_DISABLED")
@@ -129,6 +134,11 @@ def test_the_order_of_places(service, home, monkeypatch, first):
             config += f"credential_process = {program}\n"
         if "CREDENTIALSFILE" in there:
             credentials += ini_keys(service, "CREDENTIALSFILE")
+        if "SSO" in there:
+            monkeypatch.setenv("AWS_ENDPOINT_URL_SSO", portal.address)
+            write_sso_token(home, START_URL, portal.cached_token(3600))
+            config += f"sso_start_url = {START_URL}\nsso_region = eu-west-1\n"
+            config += "sso_account_id = 123456789012\nsso_role_name = r\n"
         if "WEBIDENTITY" in there:
             (home / "token").write_text("a web token")
             monkeypatch.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", str(home / "token"))
@@ -156,7 +166,7 @@ def test_the_order_of_places(service, home, monkeypatch, first):
     assert actions == wanted.get(first, [])
 
 
-def test_a_profile_that_is_given_counts_more_than_the_environment(service, home, monkeypatch):
+def test_an_explicit_profile_overrides_the_environment(service, home, monkeypatch):
     access_key, secret, _ = keys_of(service, "ENVIRONMENT")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", access_key)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", secret)
@@ -178,7 +188,7 @@ def test_files_elsewhere(service, home, monkeypatch):
     assert {(r.access_key, r.region) for r in service.requests} == {("KEYS0", "eu-west-3")}
 
 
-def test_without_any_all_places_are_named(service, home):
+def test_without_credentials_all_sources_are_named(service, home):
     said = complaint(service)
     for place in ("environment", "web identity", ".aws/credentials", "container", "metadata"):
         assert place in said
@@ -190,9 +200,9 @@ def test_without_any_all_places_are_named(service, home):
     [
         ({"AWS_ACCESS_KEY_ID": "A"}, "", "CREDENTIALS", "AWS_SECRET_ACCESS_KEY is not; set both"),
         ({"AWS_PROFILE": "wrok"}, "[profile work]\nx = y\n", "CREDENTIALS", "work"),
-        ({}, "[default]\nsso_session = corp\n", "CREDENTIALS", "export-credentials"),
-        ({}, "[default]\nsso_start_url = https://x\n", "CREDENTIALS", "not supported"),
-        ({}, "[default]\nlogin_session = arn\n", "CREDENTIALS", "not supported"),
+        ({}, "[default]\nsso_session = corp\n", "CREDENTIALS", "aws configure sso"),
+        ({}, "[default]\nsso_start_url = https://x\n", "CREDENTIALS", "aws configure sso"),
+        ({}, "[default]\nlogin_session = arn\n", "CREDENTIALS", "export-credentials"),
         ({}, "[default]\naws_access_key_id = A\n", "CREDENTIALS", "secret_access_key is missing"),
         ({}, f"[default]\nrole_arn = {ROLE}\n", "CREDENTIALS", "neither source_profile nor"),
         (
@@ -211,7 +221,7 @@ def test_without_any_all_places_are_named(service, home):
         ({"AWS_WEB_IDENTITY_TOKEN_FILE": "/nowhere"}, "", "CREDENTIALS", "AWS_ROLE_ARN is not"),
     ],
 )
-def test_what_is_half_there_is_said_so(
+def test_incomplete_credentials_are_reported(
     service, home, monkeypatch, environment, config, code, words
 ):
     write_profiles(home, "", config)
@@ -263,7 +273,7 @@ def test_a_containers_server_must_be_near_or_https(service, home, monkeypatch, u
     "reply, words",
     [
         (Reply(401), "status 401"),
-        (Reply(200, "SENTINEL no JSON"), "is no JSON"),
+        (Reply(200, "SENTINEL no JSON"), "is not valid JSON"),
         (Reply(200, '{"AccessKeyId": "A"}'), "lacks"),
         (
             Reply(
@@ -271,12 +281,12 @@ def test_a_containers_server_must_be_near_or_https(service, home, monkeypatch, u
                 '{"AccessKeyId": "A", "SecretAccessKey": "SENTINEL", '
                 '"Expiration": "2001-01-01T00:00:00Z"}',
             ),
-            "had expired already",
+            "have already expired",
         ),
         (Reply(200, "x" * (2 << 20)), "longer than expected"),
     ],
 )
-def test_what_a_container_says_wrong(service, home, monkeypatch, reply, words):
+def test_bad_replies_of_a_container(service, home, monkeypatch, reply, words):
     with Container(Mint(service, "POD")) as server:
         server.replies = [reply] * 9
         monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", server.uri)
@@ -320,7 +330,7 @@ def machine(service, home, monkeypatch):
         yield server
 
 
-def test_the_machine_is_asked_by_version_2_only(service, machine):
+def test_only_version_2_of_the_machines_service_is_used(service, machine):
     assert signer(service) == "MACHINE0"
     token, *others = machine.asked
     assert (token.verb, token.path) == ("PUT", "/latest/api/token")
@@ -330,19 +340,19 @@ def test_the_machine_is_asked_by_version_2_only(service, machine):
 
 
 @pytest.mark.parametrize("status", [403, 404, 405, 500])
-def test_a_machine_without_version_2_is_not_asked_by_version_1(service, machine, status):
+def test_version_1_of_the_machines_service_is_never_used(service, machine, status):
     machine.replies = [Reply(status)] * 20
     complaint(service)
     assert {(asked.verb, asked.path) for asked in machine.asked} == {("PUT", "/latest/api/token")}
 
 
-def test_a_machine_that_may_not_be_asked(service, machine, monkeypatch):
+def test_a_machine_that_is_disabled(service, machine, monkeypatch):
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "TRUE")
     assert "AWS_EC2_METADATA_DISABLED" in complaint(service)
     assert machine.asked == []
 
 
-def test_a_machines_old_credentials_outlive_its_outage(service, machine):
+def test_a_machines_old_credentials_survive_its_outage(service, machine):
     machine.mint.lifetime = 2
     with smd.Hook(URL, options=options_for(service)):
         machine.replies = [Reply(500)] * 50
@@ -373,7 +383,7 @@ def test_a_program_is_run_again_when_its_credentials_expire(service, home):
     "script, words",
     [
         ("echo SENTINEL >&2; exit 3", "3"),
-        ("echo SENTINEL", "no JSON"),
+        ("echo SENTINEL", "not valid JSON"),
         ('echo \'{"Version": 2, "AccessKeyId": "SENTINEL"}\'', "'Version' is not 1"),
         ("kill -9 $$", ""),
     ],
@@ -405,7 +415,7 @@ def test_a_web_identity_shows_its_newest_token(service, home, monkeypatch):
     assert {request.access_key for request in service.requests} == {"WEB0", "WEB1"}
 
 
-def test_a_profiles_role_is_asked_for_by_a_signed_request(service, home, monkeypatch):
+def test_a_profiles_role_is_requested_with_a_signature(service, home, monkeypatch):
     secret = SECRET_OF.format("CALLER")
     with Sts(Mint(service, "ROLE"), {"CALLER": secret}) as sts:
         monkeypatch.setenv("AWS_ENDPOINT_URL_STS", sts.address)
@@ -455,7 +465,7 @@ def container(service, home, monkeypatch):
 
 
 def upload(service: FaultServer, parts: int) -> None:
-    """Records one step of so many parts, and reads it."""
+    """Records one step with this number of parts, and reads it."""
     size = PART // 4 * parts
     config = smd.SaveConfig(save_interval=1)
     with smd.Hook(URL, save_all=True, save_config=config, options=options_for(service)) as hook:
@@ -465,8 +475,8 @@ def upload(service: FaultServer, parts: int) -> None:
     assert (trial.tensor("weight").value(0) == value_of(0, size)).all()
 
 
-def test_credentials_end_in_the_middle_of_an_upload(service, container):
-    """Each lives for two seconds at most; none is used after its end."""
+def test_credentials_expire_in_the_middle_of_an_upload(service, container):
+    """Credentials are valid for at most two seconds; none is used later."""
     container.mint.lifetime = 2
     service.fail(late(0.7), "UploadPart", times=9)
     upload(service, 9)
@@ -488,5 +498,5 @@ def test_credentials_are_refused_in_the_middle_of_an_upload(service, container):
     assert used == {"SHORT0", "SHORT1"}
     (completed,) = service.asked("CompleteMultipartUpload")
     assert completed.access_key == "SHORT1"
-    # Those that were under way were repeated once.
+    # Requests in flight were repeated once.
     assert len(service.asked("UploadPart")) <= 6 + 3

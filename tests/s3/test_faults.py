@@ -1,4 +1,4 @@
-"""What becomes of recording and reading when the service or the network fails."""
+"""Tests recording and reading while the service or the network fails."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ STORMS = {
     "half a head": half_a_head,
 }
 PART = 8 << 20
-LARGE = PART // 4 * 3  # elements of float32: two parts and a half with what is about them
+LARGE = PART // 4 * 3  # elements of float32: two and a half parts, including the framing
 
 
 @pytest.fixture
@@ -60,8 +60,8 @@ def service():
 
 
 @pytest.fixture(autouse=True)
-def nothing_secret_is_said(said):
-    """Checks the log too, with its debug lines."""
+def no_secret_is_printed(said):
+    """Includes the log at the level debug."""
     yield
     output = said()
     assert SECRET not in output
@@ -69,7 +69,7 @@ def nothing_secret_is_said(said):
 
 
 def refused(action, *arguments, **named) -> SMDebugError:
-    """The error that an action ends in."""
+    """Runs an action that must fail, and returns its error."""
     with pytest.raises((SMDebugError, MemoryError)) as caught:
         action(*arguments, **named)
     said = f"{caught.value} {caught.value!r}"
@@ -78,7 +78,7 @@ def refused(action, *arguments, **named) -> SMDebugError:
 
 
 def weights(trial, size: int = 1000) -> list[int]:
-    """The steps read, each of whose values is right."""
+    """Reads all steps, checks their values, and returns their numbers."""
     steps = trial.steps()
     for step in steps:
         np.testing.assert_array_equal(trial.tensor("weight").value(step), value_of(step, size))
@@ -94,7 +94,7 @@ def closed(hook: smd.Hook) -> SMDebugError | None:
 
 
 def finished(hook: smd.Hook, steps: int, size: int = 1000) -> SMDebugError | None:
-    """Saves steps and closes; what was reported first."""
+    """Saves steps, closes the hook, and returns the first reported error."""
     reported = [save_step(hook, size) for _ in range(steps)]
     return next(filter(None, [*reported, closed(hook)]), None)
 
@@ -122,7 +122,7 @@ def test_storms_while_reading_are_survived(service, name):
     assert weights(trial) == [0, 1]
 
 
-def test_attempts_come_to_an_end(service):
+def test_attempts_are_limited(service):
     service.fail(error(500, "InternalError"), "PutObject", "000000001_worker_0.tfevents", ALWAYS)
     hook = hook_to(service)
     failure = finished(hook, 3)
@@ -134,7 +134,7 @@ def test_attempts_come_to_an_end(service):
     assert weights(open_trial(service)) == [0, 2]
 
 
-def test_as_many_attempts_as_are_asked_for(service):
+def test_the_number_of_attempts_is_an_option(service):
     service.fail(error(500), "HeadObject", times=ALWAYS)
     assert refused(hook_to, service, s3_max_attempts="1").code == "NETWORK"
     assert len(service.requests) == 1
@@ -149,7 +149,7 @@ def test_throttling_has_its_own_code(service):
     assert "save less often" in str(failure)
 
 
-def test_the_service_says_when_to_come_again(service):
+def test_retry_after_is_respected(service):
     service.fail(error(503, "SlowDown", x_amz_retry_after="1500"), "PutObject", EVENTS)
     record(service, 1)
     first, second = service.asked("PutObject", EVENTS)
@@ -168,7 +168,7 @@ def test_other_refusals_are_not_repeated(service):
 # ---- bodies ---------------------------------------------------------------------------
 
 
-def test_a_cut_value_is_read_on_from_where_it_broke(service):
+def test_a_cut_value_is_resumed_at_the_break(service):
     record(service, 1, size=100_000)
     trial = open_trial(service)
     trial.steps()
@@ -181,7 +181,7 @@ def test_a_cut_value_is_read_on_from_where_it_broke(service):
     assert ranges[1:] == [f"bytes={first + n}-{last}" for n in (150_000, 200_000)]
 
 
-def test_a_cut_index_or_listing_is_asked_for_again(service):
+def test_a_cut_index_or_listing_is_requested_again(service):
     record(service, 1)
     service.fail(cut(10), "GetObject", INDEX)
     service.fail(cut(60), "ListObjectsV2")
@@ -189,7 +189,7 @@ def test_a_cut_index_or_listing_is_asked_for_again(service):
     assert weights(open_trial(service)) == [0]
 
 
-def test_a_slow_value_is_read_on_from_where_it_stalled(service):
+def test_a_slow_value_is_resumed_where_it_stalled(service):
     record(service, 1, size=20_000)
     trial = open_trial(service, s3_stall_seconds="0.4")
     trial.steps()
@@ -201,7 +201,7 @@ def test_a_slow_value_is_read_on_from_where_it_stalled(service):
     assert int(second[6:].split("-")[0]) > int(first[6:].split("-")[0])
 
 
-def test_a_body_that_always_stalls_ends_in_an_error(service):
+def test_a_body_that_always_stalls_is_an_error(service):
     record(service, 1, size=50_000)
     trial = open_trial(service, s3_stall_seconds="0.3")
     trial.steps()
@@ -235,7 +235,7 @@ def test_no_answer_at_all(service):
     ],
     ids=["200", "another range", "no range", "object cut", "too long"],
 )
-def test_an_answer_that_is_not_the_range_asked_for(service, change):
+def test_an_answer_with_another_range(service, change):
     record(service, 1)
     trial = open_trial(service)
     trial.steps()
@@ -257,7 +257,7 @@ def test_an_object_that_ends_before_the_value(service):
     assert refused(trial.tensor("weight").value, 0).code in ("NOT_FOUND", "VALUE_UNAVAILABLE")
 
 
-def test_a_damaged_value_is_not_handed_out(service):
+def test_a_damaged_value_is_not_returned(service):
     def damage(answer: Answer) -> None:
         answer.body = answer.body[:500] + bytes([answer.body[500] ^ 1]) + answer.body[501:]
 
@@ -268,7 +268,7 @@ def test_a_damaged_value_is_not_handed_out(service):
     assert refused(trial.tensor("weight").value, 0).code == "CORRUPT_DATA"
 
 
-def test_a_wrong_checksum_is_found_and_the_text_asked_for_again(service):
+def test_a_wrong_checksum_is_found_and_the_text_requested_again(service):
     record(service, 2)
     wrong = altered(lambda answer: answer.headers.update({"x-amz-checksum-crc32c": "AAAAAA=="}))
     service.fail(wrong, "GetObject", INDEX + ".*00_worker", times=1)
@@ -291,7 +291,7 @@ def test_a_wrong_checksum_is_found_and_the_text_asked_for_again(service):
     ],
     ids=["missing", "denied", "500", "no JSON", "empty"],
 )
-def test_a_step_whose_index_cannot_be_read_comes_at_the_next_refresh(service, fault):
+def test_a_step_with_an_unreadable_index_appears_at_the_next_refresh(service, fault):
     hook = hook_to(service)
     for _ in range(3):
         save_step(hook)
@@ -347,7 +347,7 @@ def test_a_bad_listing_is_an_error_never_empty_never_endless(service, name):
     assert len(service.requests) - before <= 5
 
 
-def test_ever_new_pages_without_keys_come_to_an_end(service):
+def test_endless_pages_without_keys_are_an_error(service):
     record(service, 1)
 
     def fault(request, serve):
@@ -358,7 +358,7 @@ def test_ever_new_pages_without_keys_come_to_an_end(service):
     assert len(service.asked("ListObjectsV2")) <= 1100
 
 
-def test_some_pages_without_keys_are_no_fault(service):
+def test_some_pages_without_keys_are_allowed(service):
     record(service, 2)
     for token in ("run/", "run/a", "run/c"):
         service.fail(page(listing([], token)), "ListObjectsV2")
@@ -369,7 +369,7 @@ def test_some_pages_without_keys_are_no_fault(service):
 def test_a_missing_page_loses_no_step(service, fault):
     record(service, 25)
     service.page_size = 10
-    # Opening lists the collections, and then the first page of steps.
+    # Opening lists the collections, then the first page of steps.
     service.fail(fault, "ListObjectsV2", skip=2, times=ALWAYS)
     trial = open_trial(service)
     assert refused(trial.steps).code in ("NETWORK", "NOT_FOUND", "CORRUPT_DATA")
@@ -446,7 +446,7 @@ def test_an_upload_without_a_number_is_an_error(service):
 # ---- outage ---------------------------------------------------------------------------
 
 
-def test_training_goes_on_without_the_service(service):
+def test_training_continues_without_the_service(service):
     hook = hook_to(service, queue_bytes=str(4 << 20), queue_policy="drop")
     assert save_step(hook) is None
     hook.flush()
@@ -479,7 +479,7 @@ def test_flushing_reports_a_service_that_does_not_answer(service):
     save_step(hook)
     failure = refused(hook.flush, 60)
     assert failure.code == "TIMEOUT"
-    assert isinstance(failure, SMDebugConnectionError)  # and not the end of 60 s
+    assert isinstance(failure, SMDebugConnectionError)  # not a timeout after 60 s
     service.heal()
     save_step(hook)
     hook.close()

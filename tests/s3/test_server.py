@@ -301,7 +301,7 @@ def test_options_that_are_none():
 
 @pytest.mark.versitygw
 def test_denied_access(server, bucket):
-    """A user whom nobody gave rights on the bucket."""
+    """A user without rights on the bucket."""
     user, password = "AKIDNOBODY", "nobody/secret"
     command = [SERVERS / "versitygw", "admin", "--access", ACCESS, "--secret", SECRET,
                "--endpoint-url", server.endpoint, "create-user", "--access", user,

@@ -1,4 +1,4 @@
-"""https: trusted by what the user names, refused otherwise."""
+"""Tests https: the library trusts the named certificates and refuses all others."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_bundle_of_the_environment(tls_server, tls_bucket, monkeypatch):
     assert smd.doctor.examine(f"s3://{tls_bucket}/run", options)[-1].code == "OK"
 
 
-def test_a_certificate_of_nobody(tls_server, tls_bucket):
+def test_an_untrusted_certificate(tls_server, tls_bucket):
     options = tls_server.options()
     del options["s3_ca_bundle"]
     with pytest.raises(SMDebugConnectionError) as caught:
@@ -53,7 +53,7 @@ def test_a_certificate_of_nobody(tls_server, tls_bucket):
     assert "certificate" in str(caught.value)
 
 
-def test_a_bundle_that_is_none(tls_server, tls_bucket, tmp_path):
+def test_an_invalid_bundle(tls_server, tls_bucket, tmp_path):
     nothing = tmp_path / "nothing.pem"
     with pytest.raises(SMDebugError, match="nothing.pem"):
         record(tls_server, f"s3://{tls_bucket}/run", s3_ca_bundle=str(nothing))
@@ -76,7 +76,7 @@ def test_a_certificate_of_another_host(tmp_path):
 
 
 def test_http_payloads_are_always_signed(server, bucket):
-    """What says it is not signed would be refused by the service's own rule."""
+    """The service refuses payloads that are marked as unsigned."""
     url = f"s3://{bucket}/run"
     record(server, url, s3_sign_payload="false")
     head = server.client().head_object(Bucket=bucket, Key="run/training_job_end.ts")
@@ -84,7 +84,7 @@ def test_http_payloads_are_always_signed(server, bucket):
 
 
 def test_keys_are_sent_to_no_other_scheme(tls_server):
-    """An http endpoint at the https port is not talked into anything."""
+    """An http endpoint at the https port gets no credentials."""
     endpoint = tls_server.endpoint.replace("https://", "http://")
     findings = smd.doctor.examine("s3://some-bucket/run", tls_server.options(s3_endpoint=endpoint))
     assert findings[-1].code != "OK"

@@ -1,4 +1,4 @@
-"""A bad network between the library and a strict server: right values or a clear error."""
+"""Tests that a bad network leads to correct values or a clear error."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NETWORK_CODES = {"NETWORK", "TIMEOUT"}
 
 
 class Place:
-    """A bucket behind a bad network; `near` is without it."""
+    """A bucket behind a bad network; `near` reaches it without that network."""
 
     def __init__(self, server, network: BadNetwork, bucket: str) -> None:
         self.near = server
@@ -48,7 +48,7 @@ def place(server, network, request):
 
 
 def record_steps(place: Place, steps: int, size: int = SIZE, **options: str):
-    """The hook, which is closed, and what was reported."""
+    """Records steps, and returns the closed hook and the reported errors."""
     hook = hook_to(place, place.url, **options)
     reported = [save_step(hook, size) for _ in range(steps)]
     try:
@@ -66,10 +66,10 @@ def check_all(service, url: str, steps: int, size: int = SIZE) -> None:
 
 
 def check_those_written(place: Place, hook, size: int = SIZE) -> None:
-    """Every step is there and right, or counted as failed."""
+    """Checks that every step is correct, or counted as failed."""
     trial = open_trial(place.near, place.url)
     steps = trial.steps()
-    # One whose index arrived but not the answer is there, and still counts as failed.
+    # If only the answer to the index was lost, the step exists and counts as failed.
     assert len(steps) >= hook.count("steps_written")
     assert hook.count("steps_written") + hook.count("steps_failed") == int(hook.step) + 1
     for step in steps:
@@ -89,7 +89,7 @@ def check_those_written(place: Place, hook, size: int = SIZE) -> None:
     ],
 )
 @pytest.mark.parametrize("stream", ["upstream", "downstream"])
-def test_what_is_only_slow_goes_through(place, kind, settings, stream):
+def test_a_slow_network_loses_nothing(place, kind, settings, stream):
     place.network.spoil(kind, stream, **settings)
     hook, reported = record_steps(place, 3)
     assert reported == [] and hook.count("steps_written") == 3
@@ -102,12 +102,12 @@ def test_reading_many_steps_waits_for_them_together(place):
     with place.network.bad("latency", latency=100):
         begun = time.monotonic()
         assert len(open_trial(place, place.url).steps()) == 30
-        # One after the other they would take 3 s more.
+        # In sequence they would take 3 s longer.
         assert time.monotonic() - begun < 2.5
 
 
 def test_connections_that_the_server_closes_early(place):
-    """After so many bytes each connection ends, between answers or within one."""
+    """Each connection ends after some bytes, between answers or inside one."""
     record_steps(place, 3)
     with place.network.bad("limit_data", bytes=90_000):
         check_all(place, place.url, 3)
@@ -128,7 +128,7 @@ def test_connections_that_the_server_closes_early(place):
         ("timeout", "downstream", {"timeout": 100}),
     ],
 )
-def test_reading_fails_with_a_clear_error_and_goes_on_later(place, kind, stream, settings):
+def test_reading_fails_with_a_clear_error_and_continues_later(place, kind, stream, settings):
     record_steps(place, 2)
     trial = open_trial(place, place.url)
     assert trial.steps() == [0, 1]
@@ -154,7 +154,7 @@ def test_reading_fails_with_a_clear_error_and_goes_on_later(place, kind, stream,
         ("timeout", "upstream", {"timeout": 0}),
     ],
 )
-def test_recording_goes_on_and_counts_what_it_lost(place, kind, stream, settings):
+def test_recording_continues_and_counts_lost_steps(place, kind, stream, settings):
     hook = hook_to(place, place.url)
     save_step(hook, SIZE)
     hook.flush()
@@ -217,7 +217,7 @@ def test_now_and_then_bad_both_ways(place, kind, settings):
 
 
 def test_parts_on_a_bad_network(place):
-    """An upload in parts whose connections break is whole, or it is not there."""
+    """An upload in parts with broken connections is complete, or the object does not exist."""
     size = 5 << 20
     hook = hook_to(place, place.url)
     place.network.spoil("limit_data", "upstream", bytes=12_000_000)

@@ -1,4 +1,4 @@
-"""toxiproxy: a network that can be made bad, between the library and a server."""
+"""Runs toxiproxy, which simulates a bad network between the library and a server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROGRAM = SERVERS / "toxiproxy"
 
 
 class BadNetwork:
-    """A way to the server at `target` ("http://host:port"); `endpoint` is its near end."""
+    """A network to the server at `target` ("http://host:port"); clients connect to `endpoint`."""
 
     def __init__(self, target: str) -> None:
         assert PROGRAM.exists(), "run the tests through `make test`, which builds the proxy"
@@ -35,7 +35,7 @@ class BadNetwork:
     def _await(self) -> None:
         end = time.monotonic() + 20
         while True:
-            assert self._process.poll() is None, "toxiproxy ended at once"
+            assert self._process.poll() is None, "toxiproxy exited at once"
             try:
                 self._ask("GET", "/version")
                 return
@@ -46,16 +46,16 @@ class BadNetwork:
     def _ask(self, method: str, path: str, body: dict | None = None) -> None:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self._api + path, data, method=method)
-        # The environment's proxies are not meant for this one.
+        # This proxy ignores the proxies of the environment.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         opener.open(request, timeout=10).close()
 
     def spoil(
         self, kind: str, stream: str = "downstream", toxicity: float = 1, **attributes: int
     ) -> None:
-        """Adds a toxic: "reset_peer", "limit_data", ..., which keeps to connections open by now.
+        """Adds a toxic: "reset_peer", "limit_data", ..., which also affects open connections.
 
-        Downstream is what comes from the server.
+        Downstream data comes from the server.
         """
         toxic = {"type": kind, "stream": stream, "toxicity": toxicity, "attributes": attributes}
         self._ask("POST", "/proxies/s3/toxics", toxic)
@@ -73,7 +73,7 @@ class BadNetwork:
             self.heal()
 
     def cut_off(self) -> None:
-        """Nobody answers, and open connections end."""
+        """Refuses new connections, and closes open ones."""
         self._ask("POST", "/proxies/s3", {"enabled": False})
 
     def close(self) -> None:

@@ -154,7 +154,7 @@ func (h *Hook) LastStep(mode Mode) int64 {
 		return -1
 	}
 	defer h.handle.release()
-	return raw.Smd_hook_step(handle, int(mode))
+	return raw.Smd_hook_last_step(handle, int(mode))
 }
 
 // AddToStep makes the open step also save these collections, whatever their save configs

@@ -96,7 +96,7 @@ SMD_FALLIBLE smd_hook_add_to_step(smd_hook *hook, const smd_strings *collections
 
 /* Returns the last step begun in `mode` (GLOBAL: in any), or -1 if there was none.
  * Thread: any.   Since: 1.0 */
-SMD_API int64_t smd_hook_step(const smd_hook *hook, smd_mode mode) SMD_NOEXCEPT;
+SMD_API int64_t smd_hook_last_step(const smd_hook *hook, smd_mode mode) SMD_NOEXCEPT;
 
 /* Returns 1 if the open step saves this tensor or attached rules evaluate it
  * (smd_hook_attach), else 0.  Call it before an expensive copy.

@@ -56,7 +56,7 @@ function stretchesOf(places) {
   }
   return stretches;
 }
-// Returns where each rule found something first.
+// Returns the first step with findings of each rule.
 function firstFindings() {
   return report.rules.map((rule, number) => ({ step: rule.findings[0].step, label: String(number + 1) }));
 }
@@ -125,7 +125,7 @@ function moveInRow(place, key, count) {
   return place === null ? 0 : Math.min(Math.max(place + by, 0), count - 1);
 }
 
-// Calls `draw(width)` now and whenever the width of the element changes; for print, with that of a page.
+// Calls `draw(width)` now and whenever the width of the element changes; for print, with the width of a page.
 const drawn = [];
 function drawInWidth(element, draw) {
   let width = 0;

@@ -19,8 +19,8 @@ function drawCurves(place) {
   place.append(grid);
   const isOdd = (value) => value !== null && !Number.isFinite(value);
   const notes = [
-    report.rules.length ? 'Dotted lines: where a rule first found something, by its number above.' : '',
-    report.charts.some((chart) => chart.lines.some((line) => line.values.some(isOdd))) ? 'Crosses: NaN or infinite.' : '',
+    report.rules.length ? 'Dotted lines mark the first finding of each rule, with its number above.' : '',
+    report.charts.some((chart) => chart.lines.some((line) => line.values.some(isOdd))) ? 'Crosses mark NaN and infinite values.' : '',
   ].filter(Boolean);
   if (notes.length) place.append(make('p', { class: 'note' }, notes.join(' ')));
 }

@@ -93,7 +93,7 @@ function heatMap(label, columns, zeroText = '0') {
       box.hidden = false;
       Object.assign(box.style, { left: `${column * width - 1}px`, top: `${row * height}px`, width: `${width + 2}px`, height: `${height}px` });
       const value = formatNumber(rows[row].values[column]);
-      const found = rows[row].marks.includes(column) ? [{ label: '', value: 'a rule found something here' }] : [];
+      const found = rows[row].marks.includes(column) ? [{ label: '', value: 'a rule has a finding here' }] : [];
       return { x: column * width, y: row * height + height + 4, title: rows[row].label, lines: [{ label: columns[column].label, value }, ...found] };
     },
     hide: () => { box.hidden = true; },
@@ -125,7 +125,7 @@ function heatMap(label, columns, zeroText = '0') {
       has((value) => value === 0) ? sample(`linear-gradient(${ZERO_COLOUR} 42%, ${ZERO_INK} 42%, ${ZERO_INK} 56%, ${ZERO_COLOUR} 56%)`, zeroText) : null,
       has((value) => value !== null && !Number.isFinite(value)) ? sample(`linear-gradient(150deg, ${ODD_COLOUR} 42%, #fff 44%, #fff 56%, ${ODD_COLOUR} 58%)`, 'NaN or infinite') : null,
       has((value) => value === null) ? make('span', {}, 'blank: not saved') : null,
-      rows.some((row) => row.marks.length) ? make('span', {}, make('i', { class: 'swatch', style: 'border:2px solid #b5400a' }), 'a rule found something') : null,
+      rows.some((row) => row.marks.length) ? make('span', {}, make('i', { class: 'swatch', style: 'border:2px solid #b5400a' }), 'finding of a rule') : null,
     ].filter(Boolean));
   };
   return element;

@@ -106,7 +106,7 @@ function drawHistograms(place) {
   const note = make('p', { class: 'note' });
   const show = (i) => {
     shown.replaceChildren(make('h3', {}, all[i].tensor), drawRidges(all[i]));
-    note.textContent = `Of ${all[i].elements} elements a step; what lies beyond the ends is in the outer bins. Early steps are behind, late ones in front.`;
+    note.textContent = `Each step has ${all[i].elements} elements; the outer bins include elements beyond the ends. Early steps are behind, late steps in front.`;
   };
   place.append(make('div', { class: 'card' },
     make('div', { class: 'controls' }, chooser('Tensor', all.map((each) => (each.rows.some((row) => row.is_found) ? `✕ ${each.tensor}` : each.tensor)), show)), shown, note));

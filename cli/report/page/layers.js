@@ -91,7 +91,7 @@ function drawLayers(place) {
   const state = { group: firstGroup(groups), statistic: Math.max(0, statistics.indexOf('l2')), worker: 0, filter: '', isShared: true };
   const map = heatMap('Heat map of layers over the steps', columnsOfSteps());
   const multiples = make('div');
-  const none = make('p', { class: 'note', hidden: '' }, 'No tensor has this in its name.');
+  const none = make('p', { class: 'note', hidden: '' }, 'No tensor name contains this.');
 
   function update() {
     const chosen = groups[state.group].layers.filter((layer) => layer.tensor.toLowerCase().includes(state.filter));

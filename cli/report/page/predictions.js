@@ -12,7 +12,7 @@ function drawConfusion({ classes, counts }) {
     }));
   });
   return make('div', { class: 'card' }, make('h3', {}, 'Confusion matrix'),
-    make('p', { class: 'note' }, 'Rows are labels, columns what was predicted; colours are shares of a row.'),
+    make('p', { class: 'note' }, 'Rows are labels, columns are predictions; colours show shares of a row.'),
     make('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Confusion matrix' },
       make('table', { class: 'confusion' }, make('thead', {}, head), make('tbody', {}, ...rows))));
 }

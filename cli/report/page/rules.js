@@ -1,4 +1,4 @@
-// Draws when rules found something, and how the culprit tensor behaved.
+// Draws the steps of findings, and the curve of the culprit tensor.
 
 function drawTimeline(place) {
   if (!report.rules.length) return;
@@ -16,7 +16,7 @@ function drawTimeline(place) {
     lanes.append(make('a', { href: `#finding-${number + 1}` }, make('span', { class: 'badge' }, String(number + 1)), ` ${rule.rule}`), lane);
   });
   lanes.append(make('div', { class: 'ends' }, make('span', {}, `step ${first}`), make('span', {}, `step ${last}`)));
-  place.append(make('div', { class: 'card' }, make('h3', {}, 'When'), lanes));
+  place.append(make('div', { class: 'card' }, make('h3', {}, 'Steps with findings'), lanes));
 }
 
 // Returns the saved curve of a tensor, or one of its statistics: the evaluated one, if the finding's

@@ -32,8 +32,8 @@ function drawSpread() {
   })));
   const first = Math.max(groups.findIndex((group) => group.key === 'weights'), 0);
   fill(first);
-  return make('div', { class: 'card long' }, make('h3', {}, `How far workers are apart: ${nameOfStatistic(report.statistics.statistics[0])}`),
-    make('p', { class: 'note' }, 'The greatest less the least, over their mean: weights of replicas should be equal.'),
+  return make('div', { class: 'card long' }, make('h3', {}, `Difference between workers: ${nameOfStatistic(report.statistics.statistics[0])}`),
+    make('p', { class: 'note' }, '(Largest minus smallest) divided by the mean size. Weights of replicas should be equal.'),
     groups.length > 1 ? make('div', { class: 'controls' }, chooser('Tensors', groups.map((group) => group.name), fill, first)) : null, map);
 }
 

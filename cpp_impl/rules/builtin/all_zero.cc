@@ -74,8 +74,8 @@ class AllZero final : public Rule {
 constexpr ParameterSpec kParameters[] = {
     {"collection_names", "", "weights", kCollectionNamesMeaning},
     {"tensor_regex", "", kModelInputs, kTensorRegexMeaning},
-    {"threshold", "100", "100", "the least zeros of a tensor to be found, in percent"},
-    {"patience", "1", "3", "for how many steps in a row"},
+    {"threshold", "100", "100", "minimum percentage of zeros for a finding"},
+    {"patience", "1", "3", "number of consecutive steps before a finding"},
     kSample,
 };
 
@@ -88,7 +88,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 
 }  // namespace
 
-const RuleSpec kAllZero = {"AllZero", "a tensor is all zeros, or more than the threshold's part",
+const RuleSpec kAllZero = {"AllZero", "the percentage of zeros in a tensor reaches the threshold",
                            kParameters, Make};
 
 }  // namespace smdebug::rules

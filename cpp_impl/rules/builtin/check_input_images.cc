@@ -150,18 +150,18 @@ class CheckInputImages final : public Rule {
 };
 
 constexpr ParameterSpec kParameters[] = {
-    {"threshold_mean", "0.2", "0.2", "the greatest absolute value of a channel's mean"},
-    {"threshold_samples", "500", "500", "how many images are enough to evaluate"},
-    {"threshold_std", "", "", "how far a channel's standard deviation may be from 1"},
-    {"max_abs", "", "8", "the largest absolute value of a normalised pixel"},
+    {"threshold_mean", "0.2", "0.2", "maximum absolute value of a channel's mean"},
+    {"threshold_samples", "500", "500", "number of images to read before an evaluation"},
+    {"threshold_std", "", "", "maximum distance of a channel's standard deviation from 1"},
+    {"max_abs", "", "8", "maximum absolute value of a normalised pixel"},
     {"regex", kModelInputs, kModelInputs,
-     "expressions found in the names of images, separated by commas; the default knows MXNet's, "
-     "PyTorch's and Keras's names of what goes into a model, adds the collection input_image, "
-     "and leaves out what has fewer than four axes"},
+     "expressions found in the names of images, separated by commas; the default matches the "
+     "inputs of models in MXNet, PyTorch and Keras, adds the collection input_image, and skips "
+     "tensors with fewer than four axes"},
     {"channel", "1", "auto",
-     "the axis of channels, from the end if negative; auto: the second or the last, whichever "
-     "has up to four"},
-    {"sample", "0", "16384", "the most pixels of a step to read, spread evenly; 0 for all"},
+     "axis of channels, from the end if negative; auto: the second or the last axis, whichever has "
+     "up to four channels"},
+    {"sample", "0", "16384", "maximum number of pixels to read per step, spread evenly; 0 for all"},
 };
 
 Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
@@ -183,8 +183,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 
 }  // namespace
 
-const RuleSpec kCheckInputImages = {"CheckInputImages",
-                                    "images that go into a model do not have a mean of zero",
-                                    kParameters, Make};
+const RuleSpec kCheckInputImages = {
+    "CheckInputImages", "the input images of a model are not normalised", kParameters, Make};
 
 }  // namespace smdebug::rules

@@ -162,22 +162,22 @@ class ClassImbalance final : public Rule {
 };
 
 constexpr ParameterSpec kParameters[] = {
-    {"threshold_imbalance", "10", "10",
-     "how many times as often as the rarest class the most frequent one may be"},
-    {"threshold_misprediction", "0.7", "0.7", "which part of a class may be taken for another"},
-    {"samples", "500", "500", "how many labels are counted before they are evaluated"},
+    {"threshold_imbalance", "10", "10", "maximum ratio of the most frequent class to the rarest"},
+    {"threshold_misprediction", "0.7", "0.7",
+     "maximum fraction of a class that may be predicted as another"},
+    {"samples", "500", "500", "number of labels to count before an evaluation"},
     {"argmax", "False", "False",
-     "whether predictions are scores, one a class, of which the largest counts"},
+     "true treats predictions as scores, one per class, and takes the largest"},
     {"labels_regex", R"(.*labels|(CrossEntropy|NLL)Loss\w*_input_1$)",
-     R"(.*labels|(CrossEntropy|NLL)Loss\w*_input_1$)", "what is found in the names of labels"},
+     R"(.*labels|(CrossEntropy|NLL)Loss\w*_input_1$)", "expression found in the names of labels"},
     {"predictions_regex", R"(.*predictions|(CrossEntropy|NLL)Loss\w*_input_0$)",
      R"(.*predictions|(CrossEntropy|NLL)Loss\w*_input_0$)",
-     "what is found in the names of predictions"},
-    {"num_classes", "None", "None", "how many classes there are; None: those that were seen"},
-    {"samples_of_class", "0", "20", "how many labels a class must have on average"},
+     "expression found in the names of predictions"},
+    {"num_classes", "None", "None", "number of classes; None: the classes seen so far"},
+    {"samples_of_class", "0", "20", "minimum average number of labels per class"},
     {"max_error", "None", "0.5",
-     "classes count as not found only while no larger part of all is taken for another"},
-    {"patience", "1", "4", "how many times in a row, after as many samples, a class is not found"},
+     "classes count as missed only while at most this fraction of all labels is mispredicted"},
+    {"patience", "1", "4", "number of consecutive evaluations that miss a class before a finding"},
 };
 
 Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
@@ -200,7 +200,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 }  // namespace
 
 const RuleSpec kClassImbalance = {
-    "ClassImbalance", "some classes are much rarer than others, or the model does not find them",
+    "ClassImbalance", "some classes are much rarer than others, or the model misses them",
     kParameters, Make};
 
 }  // namespace smdebug::rules

@@ -196,22 +196,22 @@ class Confusion final : public Rule {
 
 constexpr ParameterSpec kParameters[] = {
     {"category_no", "None", "None",
-     "how many classes there are; None: those of labels and predictions"},
+     "number of classes; None: the classes of labels and predictions"},
     {"labels", R"(labels|(CrossEntropy|NLL)Loss\w*_input_1$)",
-     R"(labels|(CrossEntropy|NLL)Loss\w*_input_1$)", "what is found in the names of labels"},
+     R"(labels|(CrossEntropy|NLL)Loss\w*_input_1$)", "expression found in the names of labels"},
     {"predictions", R"(predictions|(CrossEntropy|NLL)Loss\w*_input_0$)",
      R"(predictions|(CrossEntropy|NLL)Loss\w*_input_0$)",
-     "what is found in the names of predictions"},
-    {"labels_collection", "labels", "labels", "the collection of the labels"},
-    {"predictions_collection", "predictions", "predictions", "the collection of the predictions"},
-    {"min_diag", "0.9", "0.3", "which part of each class must be right"},
+     "expression found in the names of predictions"},
+    {"labels_collection", "labels", "labels", "collection of the labels"},
+    {"predictions_collection", "predictions", "predictions", "collection of the predictions"},
+    {"min_diag", "0.9", "0.3", "minimum fraction of each class that must be right"},
     {"max_off_diag", "0.1", "0.5",
-     "which part of what is taken for a class may be one and the same other"},
-    {"window", "None", "10", "of how many steps the labels are counted; None: of all"},
-    {"samples", "1", "200", "how many labels must be counted"},
+     "maximum fraction of the predictions of a class that may belong to one other class"},
+    {"window", "None", "10", "number of steps whose labels are counted; None: all steps"},
+    {"samples", "1", "200", "minimum number of counted labels"},
     {"max_error", "None", "0.5",
-     "classes count as confused only while no larger part of all is taken for another"},
-    {"patience", "1", "50", "for how many steps of a mode in a row"},
+     "classes count as confused only while at most this fraction of all labels is mispredicted"},
+    {"patience", "1", "50", "number of consecutive steps of a mode before a finding"},
 };
 
 Result<Selector> ReadSelector(const Parameters &parameters, std::string_view name) {
@@ -241,7 +241,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 
 }  // namespace
 
-const RuleSpec kConfusion = {"Confusion", "the model takes too much of a class for another",
+const RuleSpec kConfusion = {"Confusion", "the model confuses a class with others too often",
                              kParameters, Make};
 
 }  // namespace smdebug::rules

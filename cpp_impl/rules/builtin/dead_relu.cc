@@ -47,7 +47,7 @@ class DeadRelu final : public Rule {
 constexpr ParameterSpec kParameters[] = {
     {"tensor_regex", kReluOutputs, kReluOutputs,
      "expressions found in the names of outputs of rectified units, separated by commas; the "
-     "default knows MXNet's, PyTorch's and Keras's names and adds the collection relu_output"},
+     "default matches names of MXNet, PyTorch and Keras, and adds the collection relu_output"},
     {"threshold_inactivity", "1.0", "1.0", kInactivityMeaning},
     kThresholdLayer,
     kWindow,
@@ -66,9 +66,8 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 
 }  // namespace
 
-const RuleSpec kDeadRelu = {"DeadRelu",
-                            "more neurons of a rectified layer than the threshold are never "
-                            "positive",
-                            kParameters, Make};
+const RuleSpec kDeadRelu = {
+    "DeadRelu", "the percentage of dead neurons in a rectified layer exceeds the threshold",
+    kParameters, Make};
 
 }  // namespace smdebug::rules

@@ -169,14 +169,12 @@ class ExplodingTensor final : public Rule {
 constexpr ParameterSpec kParameters[] = {
     {"collection_names", "", "", kCollectionNamesMeaning},
     {"tensor_regex", "", "",
-     "expressions found in the names of further tensors that it checks, separated by commas; with "
-     "neither it checks every tensor"},
-    {"only_nan", "False", "False", "whether infinite elements are no fault"},
-    {"max_abs", "", "", "the largest absolute value of an element"},
-    {"growth", "", "100",
-     "how many times its running median the norm of a tensor may be at a step"},
-    {"growth_floor", "1", "1",
-     "tensors whose elements are all smaller, in absolute value, may grow"},
+     "expressions found in the names of further tensors to check, separated by commas; without "
+     "both parameters, checks every tensor"},
+    {"only_nan", "False", "False", "true ignores infinite elements"},
+    {"max_abs", "", "", "maximum absolute value of an element"},
+    {"growth", "", "100", "maximum ratio of a tensor's norm to its running median"},
+    {"growth_floor", "1", "1", "tensors may grow while all absolute values are smaller than this"},
     kSample,
 };
 
@@ -196,8 +194,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 
 }  // namespace
 
-const RuleSpec kExplodingTensor = {"ExplodingTensor",
-                                   "a tensor has elements that are infinite or not a number",
-                                   kParameters, Make};
+const RuleSpec kExplodingTensor = {
+    "ExplodingTensor", "a tensor has elements that are NaN or infinite", kParameters, Make};
 
 }  // namespace smdebug::rules

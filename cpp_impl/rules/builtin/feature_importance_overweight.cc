@@ -83,11 +83,11 @@ class FeatureImportanceOverweight final : public Rule {
 };
 
 constexpr ParameterSpec kParameters[] = {
-    {"threshold", "0.8", "0.8", "which part of all importance the heaviest features may have"},
-    {"nfeatures", "3", "3", "how many of the heaviest features are checked"},
+    {"threshold", "0.8", "0.8", "maximum fraction of all importance for the heaviest features"},
+    {"nfeatures", "3", "3", "number of heaviest features to check"},
     {"tensor_regex", ".*feature_importance/weight", ".*feature_importance/weight",
-     "what is found in the names of features' importances"},
-    {"min_features", "None", "8", "how many features there must be; None: one more than nfeatures"},
+     "expression found in the names of features' importances"},
+    {"min_features", "None", "8", "minimum number of features; None: one more than nfeatures"},
 };
 
 Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
@@ -105,7 +105,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 }  // namespace
 
 const RuleSpec kFeatureImportanceOverweight = {
-    "FeatureImportanceOverweight", "a few features have more than the threshold of all importance",
+    "FeatureImportanceOverweight", "a few features have more of all importance than the threshold",
     kParameters, Make};
 
 }  // namespace smdebug::rules

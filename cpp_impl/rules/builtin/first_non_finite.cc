@@ -74,7 +74,7 @@ class FirstNonFinite final : public Rule {
     Worker &worker = workers_[std::string(sample.Worker())];
     if (found->Total() == 0) {
       Remember(sample);
-    } else if (!worker.is_told) {
+    } else if (!worker.is_reported) {
       Found(sample, *found, &worker, findings);
     }
   }
@@ -90,7 +90,7 @@ class FirstNonFinite final : public Rule {
 
  private:
   struct Worker {
-    bool is_told = false;
+    bool is_reported = false;
     std::optional<Finding> suspect;  // a gradient of this step or the previous one
   };
 
@@ -127,7 +127,7 @@ class FirstNonFinite final : public Rule {
       if (!worker->suspect) worker->suspect = FindingOn(sample, found);
       return;
     }
-    worker->is_told = true;
+    worker->is_reported = true;
     if (!worker->suspect) {
       findings.Add(FindingOn(sample, found));
       return;
@@ -164,9 +164,10 @@ class FirstNonFinite final : public Rule {
 constexpr ParameterSpec kParameters[] = {
     {"collection_names", "None", "None", kCollectionNamesMeaning},
     {"tensor_regex", "None", "None", kTensorRegexMeaning},
-    {"window", "8", "8", "how many steps' norms of each tensor are remembered"},
+    {"window", "8", "8", "number of steps whose norms are kept for each tensor"},
     {"loss_scaling", "False", "False",
-     "whether gradients may overflow as long as no other tensor does at that step or the next"},
+     "true allows gradients to overflow, unless another tensor is non-finite at that step or the "
+     "next"},
     kSample,
 };
 
@@ -181,7 +182,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 }  // namespace
 
 const RuleSpec kFirstNonFinite = {
-    "FirstNonFinite", "a tensor holds what is not a finite number: the first one is told",
+    "FirstNonFinite", "a tensor has NaN or infinite elements; reports the first such tensor",
     kParameters, Make};
 
 }  // namespace smdebug::rules

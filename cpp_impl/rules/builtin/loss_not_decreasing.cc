@@ -161,7 +161,7 @@ class LossNotDecreasing final : public Rule {
     if (-fall * of_first > limits_.rise_percent) {
       const double rise = -fall * of_first;
       culprits_.Offer(sample, {rise, rise, limits_.rise_percent, "increasing"}, [&] {
-        return StrCat(Told(sample, losses), ": a rise of ", Shortest(rise),
+        return StrCat(Description(sample, losses), ": a rise of ", Shortest(rise),
                       " %, above the limit of ", Shortest(limits_.rise_percent), " %");
       });
     } else if (fall * of_before < limits_.fall_percent && !HasLearned(losses)) {
@@ -176,12 +176,12 @@ class LossNotDecreasing final : public Rule {
 
   void Offer(const Sample &sample, const Comparison &losses, double fall) {
     culprits_.Offer(sample, {-fall, fall, limits_.fall_percent, "not_decreasing"}, [&] {
-      return StrCat(Told(sample, losses), ": it has not fallen by ", Shortest(limits_.fall_percent),
-                    " %");
+      return StrCat(Description(sample, losses), ": it has not fallen by ",
+                    Shortest(limits_.fall_percent), " %");
     });
   }
 
-  static std::string Told(const Sample &sample, const Comparison &losses) {
+  static std::string Description(const Sample &sample, const Comparison &losses) {
     return StrCat("the loss '", sample.Tensor(), "' is ", Shortest(losses.now), " after ",
                   Shortest(losses.before), " at step ", losses.step_before);
   }
@@ -194,26 +194,23 @@ class LossNotDecreasing final : public Rule {
 };
 
 constexpr ParameterSpec kParameters[] = {
-    {"collection_names", "None", "None",
-     "collections whose tensors it checks, separated by commas"},
+    {"collection_names", "None", "None", "collections of tensors to check, separated by commas"},
     {"tensor_regex", "None", "None",
-     "expressions found in the names of further tensors that it checks, separated by commas"},
-    {"use_losses_collection", "True", "True", "whether it also checks the losses collection"},
-    {"num_steps", "10", "20", "how many steps the compared losses are apart at least"},
-    {"diff_percent", "0.1", "0.1", "by how many percent the loss must have fallen"},
+     "expressions found in the names of further tensors to check, separated by commas"},
+    {"use_losses_collection", "True", "True", "true also checks the losses collection"},
+    {"num_steps", "10", "20", "minimum number of steps between compared losses"},
+    {"diff_percent", "0.1", "0.1", "percentage by which the loss must have fallen"},
     {"increase_threshold_percent", "5", "50",
-     "a rise by more percent is told as such; of the first loss, with learned_percent"},
+     "maximum rise in percent of the earlier loss; with learned_percent, of the first loss"},
     {"mode", "None", "None",
-     "EVAL, TRAIN or GLOBAL: the steps that are compared; None: of the first of these that has "
-     "any"},
-    {"window", "1", "5", "how many losses' median is compared"},
-    {"floor", "None", "1e-4", "a loss below it is low enough"},
+     "steps to compare: EVAL, TRAIN or GLOBAL; None: the first of these that has steps"},
+    {"window", "1", "5", "number of losses whose median is compared"},
+    {"floor", "None", "1e-4", "a loss below this value is low enough"},
     {"learned_percent", "None", "10",
-     "a loss that fell by so many percent since the beginning may stand still"},
-    {"skip_validation", "False", "True",
-     "with no mode: whether only losses of training are checked"},
+     "a loss that fell by this percentage since the start may stay constant"},
+    {"skip_validation", "False", "True", "if mode is None, true checks only losses of training"},
     {"legacy_2019", "False", "False",
-     "whether diff_percent is, as the service once took it, the rise that is found"},
+     "true treats diff_percent as the rise to find, as an early version of the service did"},
 };
 
 Result<Choice> ReadChoice(const Parameters &parameters) {

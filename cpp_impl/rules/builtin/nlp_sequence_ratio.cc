@@ -64,11 +64,11 @@ class NlpSequenceRatio final : public Rule {
 constexpr ParameterSpec kParameters[] = {
     {"tensor_regex", kEmbeddingInputs, kEmbeddingInputs,
      "expressions found in the names of sequences of tokens, separated by commas; the default "
-     "knows MXNet's, PyTorch's and Keras's names of what goes into embeddings and adds the "
-     "collection input_sequence"},
-    {"token_values", "0", "0", "the tokens to count, separated by commas"},
+     "matches the inputs of embeddings in MXNet, PyTorch and Keras, and adds the collection "
+     "input_sequence"},
+    {"token_values", "0", "0", "tokens to count, separated by commas"},
     {"token_thresholds_percent", "50", "50",
-     "how much of a sequence each token may be, in percent, separated by commas"},
+     "maximum percentage of each token in a sequence, separated by commas"},
 };
 
 Result<std::vector<Token>> TokensOf(const Parameters &parameters) {
@@ -102,7 +102,8 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 
 }  // namespace
 
-const RuleSpec kNlpSequenceRatio = {
-    "NLPSequenceRatio", "more of a sequence than its threshold is one token", kParameters, Make};
+const RuleSpec kNlpSequenceRatio = {"NLPSequenceRatio",
+                                    "one token makes up more of a sequence than its threshold",
+                                    kParameters, Make};
 
 }  // namespace smdebug::rules

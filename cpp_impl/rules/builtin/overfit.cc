@@ -40,7 +40,7 @@ struct Evaluations {
   double first_loss = 0;       // training loss before the first pass
   double best = INFINITY;      // of the previous passes
   int64_t exceeding = 0;       // consecutive previous passes
-  bool is_told = false;        // this pass was reported
+  bool is_reported = false;    // this pass was reported
 };
 
 class Overfit final : public Rule {
@@ -92,7 +92,7 @@ class Overfit final : public Rule {
     evaluations->best = std::min(evaluations->best, evaluations->pass.Get());
     evaluations->batches_before = evaluations->pass.count;
     evaluations->pass = {};
-    evaluations->is_told = false;
+    evaluations->is_reported = false;
   }
 
   static double RatioOf(const Evaluations &evaluations) {
@@ -116,10 +116,10 @@ class Overfit final : public Rule {
   // The data does not mark the last batch of a pass.  A pass as long as the previous one counts as
   // complete.
   void Evaluate(const LossesOfStep::Item &loss, Evaluations &evaluations, Findings &findings) {
-    if (evaluations.is_told || evaluations.pass.count < evaluations.batches_before) return;
+    if (evaluations.is_reported || evaluations.pass.count < evaluations.batches_before) return;
     NoteEvaluated();
     if (!Exceeds(evaluations) || evaluations.exceeding + 1 < limits_.patience) return;
-    evaluations.is_told = true;
+    evaluations.is_reported = true;
     Finding finding;
     finding.worker = loss.worker;
     finding.tensor = loss.tensor;
@@ -141,17 +141,17 @@ class Overfit final : public Rule {
 
 constexpr ParameterSpec kParameters[] = {
     {"tensor_regex", "None", "None",
-     "expressions found in the names of the tensors that it checks, separated by commas; None: "
-     "losses"},
-    {"start_step", "0", "0", "the first global step that it evaluates"},
-    {"patience", "1", "3", "how many evaluations in a row must exceed the limit"},
+     "expressions found in the names of tensors to check, separated by commas; None: losses"},
+    {"start_step", "0", "0", "first global step to evaluate"},
+    {"patience", "1", "3", "number of consecutive evaluations above the limit before a finding"},
     {"ratio_threshold", "0.1", "0.1",
-     "by which part of the training's loss that of validation may be above it"},
+     "maximum excess of the validation loss over the training loss, relative to the training loss"},
     {"gap_percent", "0", "10",
-     "by how many percent of its first value the loss of training must be below that, and below "
-     "the loss of validation"},
+     "percentage of its first value by which the training loss must be below that value and below "
+     "the validation loss"},
     {"rise_percent", "None", "10",
-     "by how many percent the loss of validation must have risen above its best, if at all"},
+     "percentage by which the validation loss must have risen above its best value; None: no such "
+     "condition"},
 };
 
 Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
@@ -167,7 +167,8 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 
 }  // namespace
 
-const RuleSpec kOverfit = {
-    "Overfit", "the loss of validation exceeds that of training by the ratio", kParameters, Make};
+const RuleSpec kOverfit = {"Overfit",
+                           "the validation loss exceeds the training loss by more than the ratio",
+                           kParameters, Make};
 
 }  // namespace smdebug::rules

@@ -151,17 +151,18 @@ class Overtraining final : public Rule {
 
 constexpr ParameterSpec kParameters[] = {
     {"tensor_regex", "None", "None",
-     "expressions found in the names of the tensors that it checks, separated by commas; None: "
-     "losses"},
-    {"patience_train", "5", "20", "for how many points the loss of training may be no better"},
+     "expressions found in the names of tensors to check, separated by commas; None: losses"},
+    {"patience_train", "5", "20",
+     "number of points without a better training loss before a finding"},
     {"patience_validation", "10", "10",
-     "for how many points the loss of validation may be no better"},
-    {"delta", "0.01", "0.01", "what the loss must fall by to be better"},
-    {"relative_delta", "False", "True", "whether delta is a part of the best loss"},
-    {"require_both", "False", "True", "whether training and validation must both have stopped"},
-    {"train_window", "1", "5", "how many losses of training make a point, by their mean"},
+     "number of points without a better validation loss before a finding"},
+    {"delta", "0.01", "0.01", "minimum decrease that counts as better"},
+    {"relative_delta", "False", "True", "true takes delta relative to the best loss"},
+    {"require_both", "False", "True",
+     "true requires that training and validation have both stopped improving"},
+    {"train_window", "1", "5", "number of training losses whose mean is one point"},
     {"whole_evaluations", "False", "True",
-     "whether the losses of validation between two steps of training make one point"},
+     "true combines the validation losses between two training steps into one point"},
 };
 
 Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
@@ -181,7 +182,6 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 }  // namespace
 
 const RuleSpec kOvertraining = {
-    "Overtraining", "a loss of training or validation has not been better for the patience",
-    kParameters, Make};
+    "Overtraining", "a loss of training or validation has stopped improving", kParameters, Make};
 
 }  // namespace smdebug::rules

@@ -215,16 +215,16 @@ class PoorWeightInitialization final : public Rule {
 constexpr ParameterSpec kParameters[] = {
     {"activation_inputs_regex", kReluInputs, kActivationInputs,
      "expressions found in the names of inputs of activations, separated by commas; the default "
-     "knows MXNet's, PyTorch's and Keras's names and adds the collection relu_input"},
-    {"threshold", "10.0", "1000.0", "how many times the least variance the greatest may be"},
+     "matches names of MXNet, PyTorch and Keras, and adds the collection relu_input"},
+    {"threshold", "10.0", "1000.0", "maximum ratio of the largest variance to the smallest"},
     {"distribution_range", "0.001", "1e-7",
-     "the least distance between the 5th and the 95th percentile of a gradient"},
+     "minimum distance between the 5th and the 95th percentile of a gradient"},
     {"layers_only", "False", "True",
-     "whether to pass over gradients of biases and all else of one axis"},
-    {"patience", "5", "5", "for how many steps in a row the loss may fail to decrease"},
-    {"steps", "10", "10", "how many of the first steps are evaluated"},
+     "true skips gradients of biases and other tensors with one axis"},
+    {"patience", "5", "5", "number of consecutive steps without a lower loss before a finding"},
+    {"steps", "10", "10", "number of first steps to evaluate"},
     {"least_checks", "1", "2",
-     "how many of the three (variance, gradients, loss) must find something"},
+     "how many of the three checks (variance, gradients, loss) must fail"},
     kSample,
 };
 
@@ -248,7 +248,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 
 const RuleSpec kPoorWeightInitialization = {
     "PoorWeightInitialization",
-    "at the beginning, layers differ too much in variance, gradients are all alike, or the loss "
+    "in the first steps, layers differ too much in variance, gradients are too narrow, or the loss "
     "does not decrease",
     kParameters, Make};
 

@@ -63,17 +63,17 @@ class SaturatedActivation final : public Rule {
 constexpr ParameterSpec kParameters[] = {
     {"collection_names", "", "", kCollectionNamesMeaning},
     {"tensor_regex", kTanhAndSigmoidInputs, kTanhAndSigmoidInputs,
-     "expressions found in the names of inputs of tanh and sigmoid units, separated by commas; "
-     "the default knows MXNet's, PyTorch's and Keras's names and adds the collections tanh_input "
-     "and sigmoid_input; a name without 'sigmoid' counts as tanh's"},
-    {"threshold_tanh_min", "-9.4999", "", "the input at which tanh is saturated from below"},
-    {"threshold_tanh_max", "9.4999", "", "the input at which tanh is saturated from above"},
-    {"threshold_tanh", "", "", "both, as (min,max)"},
-    {"threshold_sigmoid_min", "-23", "", "the input at which sigmoid is saturated from below"},
-    {"threshold_sigmoid_max", "16.99999", "", "the input at which sigmoid is saturated from above"},
-    {"threshold_sigmoid", "", "", "both, as (min,max)"},
+     "expressions found in the names of inputs of tanh and sigmoid units, separated by commas; the "
+     "default matches names of MXNet, PyTorch and Keras, and adds the collections tanh_input and "
+     "sigmoid_input; a name without 'sigmoid' counts as tanh"},
+    {"threshold_tanh_min", "-9.4999", "", "input below which tanh is saturated"},
+    {"threshold_tanh_max", "9.4999", "", "input above which tanh is saturated"},
+    {"threshold_tanh", "", "", "both inputs, as (min,max)"},
+    {"threshold_sigmoid_min", "-23", "", "input below which sigmoid is saturated"},
+    {"threshold_sigmoid_max", "16.99999", "", "input above which sigmoid is saturated"},
+    {"threshold_sigmoid", "", "", "both inputs, as (min,max)"},
     {"grad_threshold", "", "1e-3",
-     "the slope below which a unit is saturated: bounds that are not given follow from it"},
+     "slope below which a unit is saturated; gives the inputs that are not set"},
     {"threshold_inactivity", "1.0", "10.0", kInactivityMeaning},
     kThresholdLayer,
     kWindow,
@@ -140,6 +140,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 
 const RuleSpec kSaturatedActivation = {
     "SaturatedActivation",
-    "more neurons of a tanh or sigmoid layer than the threshold are saturated", kParameters, Make};
+    "the percentage of saturated neurons in a tanh or sigmoid layer exceeds the threshold",
+    kParameters, Make};
 
 }  // namespace smdebug::rules

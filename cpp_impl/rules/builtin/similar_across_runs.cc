@@ -76,7 +76,7 @@ class SimilarAcrossRuns final : public Rule {
     finding_.value = difference.value;
     finding_.limit = difference.limit;
     finding_.message =
-        StrCat("'", sample.Tensor(), "' is not as in the other trial: ", difference.message);
+        StrCat("'", sample.Tensor(), "' differs from the other trial: ", difference.message);
   }
 
   const bool checks_all_;
@@ -92,12 +92,12 @@ class SimilarAcrossRuns final : public Rule {
 };
 
 constexpr ParameterSpec kParameters[] = {
-    {"other_trials", "None", "None", "the path of the trial to compare with"},
+    {"other_trials", "None", "None", "path of the trial to compare with"},
     {"collection_names", "None", "None", kCollectionNamesMeaning},
     {"tensor_regex", "None", "None", kTensorRegexMeaning},
-    {"rtol", "1e-5", "1e-5", "which part of the other's number two may differ by"},
-    {"atol", "1e-8", "1e-8", "what two numbers may differ by beyond that"},
-    {"bitwise", "False", "False", "whether the bytes must be the same"},
+    {"rtol", "1e-5", "1e-5", "maximum difference, relative to the other trial's number"},
+    {"atol", "1e-8", "1e-8", "maximum absolute difference, in addition to rtol"},
+    {"bitwise", "False", "False", "true compares bytes"},
 };
 
 Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
@@ -117,8 +117,8 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 
 }  // namespace
 
-const RuleSpec kSimilarAcrossRuns = {"SimilarAcrossRuns",
-                                     "a tensor differs from that of another trial at the same step",
-                                     kParameters, Make};
+const RuleSpec kSimilarAcrossRuns = {
+    "SimilarAcrossRuns", "a tensor differs from the same tensor of another trial at the same step",
+    kParameters, Make};
 
 }  // namespace smdebug::rules

@@ -23,17 +23,17 @@ class StalledTrainingRule final : public Rule {
     const double seconds = findings.Place().wall_seconds;
     if (std::isnan(seconds)) return;
     // A silence that NoteTime() already reported is not reported again.
-    if (last_seconds_ && !is_told_) Evaluate(seconds, findings);
+    if (last_seconds_ && !is_reported_) Evaluate(seconds, findings);
     if (last_seconds_) NoteEvaluated();
     last_seconds_ = std::max(seconds, last_seconds_.value_or(seconds));
     last_step_ = findings.Place().step;
-    is_told_ = false;
+    is_reported_ = false;
   }
 
   void NoteTime(double wall_seconds, Findings &findings) override {
     if (!last_seconds_) return;
     NoteEvaluated();
-    if (!is_told_) is_told_ = Evaluate(wall_seconds, findings);
+    if (!is_reported_) is_reported_ = Evaluate(wall_seconds, findings);
   }
 
   std::string Missing() const override {
@@ -58,14 +58,14 @@ class StalledTrainingRule final : public Rule {
   const Action action_;
   std::optional<double> last_seconds_;
   int64_t last_step_ = -1;
-  bool is_told_ = false;  // the current silence was reported
+  bool is_reported_ = false;  // the current silence was reported
 };
 
 constexpr ParameterSpec kParameters[] = {
-    {"threshold", "1800", "1800", "for how many seconds nothing may come"},
-    {"stop_training_on_fire", "False", "False", "whether a finding asks for the training's end"},
+    {"threshold", "1800", "1800", "maximum number of seconds without a new step"},
+    {"stop_training_on_fire", "False", "False", "true makes a finding request the training's end"},
     {"training_job_name_prefix", "None", "None",
-     "the beginning of the job's name, for those who stop jobs by name; it changes no finding"},
+     "prefix of the job's name, for programs that stop jobs by name; does not affect findings"},
 };
 
 Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
@@ -77,7 +77,8 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 
 }  // namespace
 
-const RuleSpec kStalledTrainingRule = {
-    "StalledTrainingRule", "no tensor has come for longer than the threshold", kParameters, Make};
+const RuleSpec kStalledTrainingRule = {"StalledTrainingRule",
+                                       "no step has been recorded for longer than the threshold",
+                                       kParameters, Make};
 
 }  // namespace smdebug::rules

@@ -73,11 +73,11 @@ class TensorVariance final : public Rule {
 constexpr ParameterSpec kParameters[] = {
     {"collection_names", "", "weights", kCollectionNamesMeaning},
     {"tensor_regex", "", "", kTensorRegexMeaning},
-    {"max_threshold", "", "100", "the greatest variance"},
-    {"min_threshold", "", "1e-12", "the least variance"},
-    {"ddof", "0", "0", "what is taken off the count that the variance divides by: 0 or 1"},
-    {"least_rank", "0", "2", "how many axes a tensor must have to be checked"},
-    {"patience", "1", "5", "for how many steps in a row"},
+    {"max_threshold", "", "100", "maximum variance"},
+    {"min_threshold", "", "1e-12", "minimum variance"},
+    {"ddof", "0", "0", "subtracted from the count that the variance divides by: 0 or 1"},
+    {"least_rank", "0", "2", "minimum number of axes of a checked tensor"},
+    {"patience", "1", "5", "number of consecutive steps before a finding"},
     kSample,
 };
 

@@ -129,8 +129,8 @@ class TreeDepth final : public Rule {
 };
 
 constexpr ParameterSpec kParameters[] = {
-    {"depth", "4", "12", "how deep the deepest tree may be"},
-    {"min_depth", "None", "None", "how deep the newest tree must be"},
+    {"depth", "4", "12", "maximum depth of the deepest tree"},
+    {"min_depth", "None", "None", "minimum depth of the newest tree"},
 };
 
 Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
@@ -142,6 +142,6 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 
 }  // namespace
 
-const RuleSpec kTreeDepth = {"TreeDepth", "a tree is deeper than the depth", kParameters, Make};
+const RuleSpec kTreeDepth = {"TreeDepth", "a tree is deeper than the limit", kParameters, Make};
 
 }  // namespace smdebug::rules

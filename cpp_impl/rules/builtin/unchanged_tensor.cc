@@ -94,12 +94,13 @@ class UnchangedTensor final : public Rule {
 constexpr ParameterSpec kParameters[] = {
     {"collection_names", "", "losses", kCollectionNamesMeaning},
     {"tensor_regex", "", kModelInputs, kTensorRegexMeaning},
-    {"num_steps", "3", "5", "how many values, the current one included, must be the same"},
-    {"rtol", "1e-5", "1e-5", "the relative difference that still counts as the same"},
-    {"atol", "1e-8", "1e-8", "the absolute difference that still counts as the same"},
-    {"equal_nan", "False", "False", "whether what is not a number is the same as itself"},
-    {"training_only", "False", "True", "whether to pass over steps of EVAL and PREDICT"},
-    {"sample", "0", "4096", "the most elements of a tensor to compare, spread evenly; 0 for all"},
+    {"num_steps", "3", "5", "number of equal values, including the current one, before a finding"},
+    {"rtol", "1e-5", "1e-5", "relative difference up to which values count as equal"},
+    {"atol", "1e-8", "1e-8", "absolute difference up to which values count as equal"},
+    {"equal_nan", "False", "False", "true treats NaN as equal to NaN"},
+    {"training_only", "False", "True", "true skips steps of EVAL and PREDICT"},
+    {"sample", "0", "4096",
+     "maximum number of elements of a tensor to compare, spread evenly; 0 for all"},
 };
 
 Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
@@ -119,6 +120,6 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 }  // namespace
 
 const RuleSpec kUnchangedTensor = {
-    "UnchangedTensor", "a tensor's last values are the same within a tolerance", kParameters, Make};
+    "UnchangedTensor", "a tensor's last values are equal within a tolerance", kParameters, Make};
 
 }  // namespace smdebug::rules

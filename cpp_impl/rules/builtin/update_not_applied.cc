@@ -270,21 +270,22 @@ class UpdateNotApplied final : public Rule {
 };
 
 constexpr ParameterSpec kParameters[] = {
-    {"patience", "3", "3", "for how many steps a weight may stay the same while others change"},
-    {"patience_all", "3", "10", "for how many steps all weights may stay the same"},
+    {"patience", "3", "3",
+     "number of steps without a change of a weight, while others change, before a finding"},
+    {"patience_all", "3", "10", "number of steps without a change of any weight before a finding"},
     {"patience_gradient", "1", "3",
-     "at how many steps a weight may have no gradient while others have one"},
+     "number of steps at which a weight has no gradient, while others have one, before a finding"},
     {"patience_sums", "3", "5",
-     "for how many steps updates may follow from sums of gradients that were never reset"},
+     "number of steps whose updates follow from sums of all gradients before a finding"},
     {"patience_growth", "3", "30",
-     "for how many steps half of the gradients may grow in one direction"},
+     "number of steps at which half of the gradients grow in one direction before a finding"},
     {"correlation", "0.5", "0.95",
-     "the cosine between gradients of two steps from which on they have one direction"},
+     "cosine above which gradients of two steps have the same direction"},
     {"relevance", "0", "1e-3",
-     "a gradient whose norm is a smaller part of its weight's changes nothing"},
+     "gradients are ignored if their norm, relative to the weight's norm, is smaller"},
     {"frozen_regex", "None", "None",
-     "what is found in the names of weights that are not trained, as are those of the "
-     "collection 'frozen'"},
+     "expression found in the names of weights that are not trained; weights of the collection "
+     "'frozen' are not trained either"},
     kSample,
 };
 
@@ -308,9 +309,9 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 
 }  // namespace
 
-const RuleSpec kUpdateNotApplied = {
-    "UpdateNotApplied",
-    "a weight does not change though it has a gradient, has none, or gradients are never reset",
-    kParameters, Make};
+const RuleSpec kUpdateNotApplied = {"UpdateNotApplied",
+                                    "a weight with a gradient does not change, a weight has no "
+                                    "gradient, or gradients are never reset",
+                                    kParameters, Make};
 
 }  // namespace smdebug::rules

@@ -106,9 +106,10 @@ class VanishingGradient final : public Rule {
             finding.value = ratio;
             finding.limit = *options_.ratio;
             finding.check = "ratio";
-            finding.message = StrCat("the gradient '", first.gradient, "' of the first layer is ",
-                                     Shortest(ratio), " of that of the last, '", last.gradient,
-                                     "', below the limit of ", Shortest(*options_.ratio));
+            finding.message =
+                StrCat("the gradient '", first.gradient, "' of the first layer is ",
+                       Shortest(ratio), " times as large as '", last.gradient,
+                       "' of the last layer, below the limit of ", Shortest(*options_.ratio));
             findings.Add(std::move(finding));
           });
     }
@@ -163,11 +164,11 @@ class VanishingGradient final : public Rule {
 };
 
 constexpr ParameterSpec kParameters[] = {
-    {"threshold", "1e-7", "1e-10", "the least mean of a gradient's absolute values"},
+    {"threshold", "1e-7", "1e-10", "minimum mean absolute value of a gradient"},
     {"ratio", "", "1e-3",
-     "the least size of the first layer's gradient, as a part of the last layer's"},
-    {"layers_only", "False", "True", "whether to pass over biases and all else of one axis"},
-    {"patience", "1", "5", "for how many steps in a row"},
+     "minimum ratio of the first layer's gradient to the last layer's, by mean absolute value"},
+    {"layers_only", "False", "True", "true skips biases and other tensors with one axis"},
+    {"patience", "1", "5", "number of consecutive steps before a finding"},
     kSample,
 };
 

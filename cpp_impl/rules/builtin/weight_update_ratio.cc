@@ -137,15 +137,17 @@ class WeightUpdateRatio final : public Rule {
 
 constexpr ParameterSpec kParameters[] = {
     {"num_steps", "", "",
-     "how far back, at least, the value is that a weight is compared with; none: the one before"},
-    {"large_threshold", "10.0", "1.0", "the greatest change of a weight, as a part of itself"},
-    {"small_threshold", "1e-8", "1e-8", "the least change of a weight, as a part of itself"},
-    {"epsilon", "1e-9", "1e-9", "added to what is divided by"},
-    {"per_step", "False", "True", "whether a change over several steps is divided by their number"},
+     "minimum distance in steps to the value that a weight is compared with; none: the previous "
+     "value"},
+    {"large_threshold", "10.0", "1.0", "maximum change of a weight, relative to the weight"},
+    {"small_threshold", "1e-8", "1e-8", "minimum change of a weight, relative to the weight"},
+    {"epsilon", "1e-9", "1e-9", "added to the divisor"},
+    {"per_step", "False", "True", "true divides a change over several steps by their number"},
     {"ignore_frozen", "False", "True",
-     "whether weights without a gradient may stay as they are, and weights of zeros may grow"},
-    {"patience", "1", "5", "for how many values in a row"},
-    {"sample", "0", "4096", "the most elements of a weight to compare, spread evenly; 0 for all"},
+     "true allows weights without a gradient to stay constant, and weights of zeros to grow"},
+    {"patience", "1", "5", "number of consecutive values before a finding"},
+    {"sample", "0", "4096",
+     "maximum number of elements of a weight to compare, spread evenly; 0 for all"},
 };
 
 Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
@@ -169,8 +171,8 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 
 }  // namespace
 
-const RuleSpec kWeightUpdateRatio = {"WeightUpdateRatio",
-                                     "a weight changes by too large or too small a part of itself",
-                                     kParameters, Make};
+const RuleSpec kWeightUpdateRatio = {
+    "WeightUpdateRatio", "a weight's change, relative to the weight, is too large or too small",
+    kParameters, Make};
 
 }  // namespace smdebug::rules

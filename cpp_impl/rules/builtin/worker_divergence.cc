@@ -163,8 +163,8 @@ class WorkerDivergence final : public Rule {
 constexpr ParameterSpec kParameters[] = {
     {"collection_names", "weights,biases", "weights,biases", kCollectionNamesMeaning},
     {"tensor_regex", "None", "None", kTensorRegexMeaning},
-    {"rtol", "1e-5", "1e-5", "which part norms, sums and largest elements may differ by"},
-    {"bitwise", "False", "False", "whether all bits must be the same, by a checksum"},
+    {"rtol", "1e-5", "1e-5", "maximum relative difference of norms, sums and largest elements"},
+    {"bitwise", "False", "False", "true compares all bits, by a checksum"},
     kSample,
 };
 
@@ -178,7 +178,8 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 
 }  // namespace
 
-const RuleSpec kWorkerDivergence = {
-    "WorkerDivergence", "a worker's weights are not those of the other workers", kParameters, Make};
+const RuleSpec kWorkerDivergence = {"WorkerDivergence",
+                                    "a worker's weights differ from those of the other workers",
+                                    kParameters, Make};
 
 }  // namespace smdebug::rules

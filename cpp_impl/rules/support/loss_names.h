@@ -24,7 +24,7 @@ struct LossName {
 };
 
 // Returns "loss" for "val_loss" and "rmse" for "validation-rmse".  Without such a prefix, the mode
-// tells the data.
+// selects the data.
 LossName ReadLossName(std::string_view tensor, Mode mode);
 
 // Selects the tensors that the parameter `tensor_regex` names, or losses if it is not given.  Fails

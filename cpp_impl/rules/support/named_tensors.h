@@ -7,9 +7,9 @@
 namespace smdebug::rules {
 
 inline constexpr std::string_view kCollectionNamesMeaning =
-    "collections whose tensors it checks, separated by commas";
+    "collections of tensors to check, separated by commas";
 inline constexpr std::string_view kTensorRegexMeaning =
-    "expressions found in the names of further tensors that it checks, separated by commas";
+    "expressions found in the names of further tensors to check, separated by commas";
 
 // Selects the tensors that the parameters name (maybe none) and those of the `more` collections.
 // Fails with INVALID_CONFIG for a bad expression.

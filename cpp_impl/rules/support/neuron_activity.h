@@ -33,20 +33,21 @@ struct ActivityOptions {
 };
 
 inline constexpr std::string_view kInactivityMeaning =
-    "the percentage of samples below which a neuron counts as inactive";
+    "percentage of active samples below which a neuron counts as inactive";
 inline constexpr ParameterSpec kThresholdLayer = {
-    "threshold_layer", "50.0", "75.0", "the most inactive neurons of a layer, in percent"};
+    "threshold_layer", "50.0", "75.0", "maximum percentage of inactive neurons in a layer"};
 inline constexpr ParameterSpec kWindow = {"window", "1", "20",
-                                          "the most steps whose samples are taken together"};
-inline constexpr ParameterSpec kLeastSamples = {"least_samples", "1", "100",
-                                                "samples that are enough without further steps"};
+                                          "maximum number of steps whose samples are combined"};
+inline constexpr ParameterSpec kLeastSamples = {
+    "least_samples", "1", "100", "number of samples that suffice without further steps"};
 inline constexpr ParameterSpec kUnit = {
     "unit", "position", "position",
-    "what a neuron is: position (of a sample) or channel (all positions of it)"};
+    "what counts as a neuron: a position of a sample, or a channel with all its positions"};
 inline constexpr ParameterSpec kChannelAxis = {"channel", "1", "1",
-                                               "the axis of channels, from the end if negative"};
+                                               "axis of channels, from the end if negative"};
 inline constexpr ParameterSpec kActivitySample = {
-    "sample", "0", "16384", "the most elements of a tensor to read, spread evenly; 0 for all"};
+    "sample", "0", "16384",
+    "maximum number of elements to read from a tensor, spread evenly; 0 for all"};
 
 // Counts the activity of each tensor's neurons over steps.
 class NeuronActivity {

@@ -4,7 +4,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** JSON as maps, lists, strings, numbers (Long or Double), booleans and null. */
+/** Parses JSON to maps, lists, strings, numbers (Long or Double), booleans and null. */
 final class Json {
   private final String text;
   private int at;
@@ -18,7 +18,7 @@ final class Json {
     Object value = json.value();
     json.skipBlanks();
     if (json.at != text.length()) {
-      throw new IllegalArgumentException("something follows the JSON at " + json.at);
+      throw new IllegalArgumentException("unexpected text after the JSON at " + json.at);
     }
     return value;
   }
@@ -72,7 +72,7 @@ final class Json {
     return elements;
   }
 
-  /** Steps over an opening bracket, and over the closing one where nothing is between. */
+  /** Skips an opening bracket, and the closing one if it follows directly. */
   private char begin(char closing) {
     ++at;
     skipBlanks();

@@ -28,7 +28,7 @@ import org.smdebug.TensorSink;
 import org.smdebug.Trial;
 import org.smdebug.Value;
 
-/** The conformance scenario by way of the Java package; see README.md. */
+/** Runs the conformance scenario through the Java package; see README.md. */
 @SuppressWarnings("unchecked")
 final class Runner {
   private final String outDir;
@@ -56,7 +56,7 @@ final class Runner {
 
   // ---- recording ------------------------------------------------------------
 
-  /** What the rules of a worker's hook reported while it recorded. */
+  /** Collects the findings and actions of a worker's hook while it records. */
   private record Attached(List<String> actions, List<Finding> findings) {
     void note(Hook hook) {
       actions.add(hook.action().name());

@@ -1,7 +1,7 @@
-"""The snippets of the original's documentation run as they stand there.
+"""Fixtures for the snippets of the original's documentation, which the tests run unchanged.
 
-One file for each of its topics; where a page names a place, a folder of the test's own or
-a bucket of that name on a server of the test's own takes it.
+Each topic has a file.  If a page names a place, the test uses a folder of its own, or a bucket
+of that name on a server of its own.
 """
 
 import importlib.util
@@ -36,7 +36,7 @@ def short_waits(monkeypatch):
 
 @pytest.fixture
 def out_dir(tmp_path):
-    """The folder of a trial that is not there yet."""
+    """Returns a path for a new trial."""
     return str(tmp_path / "mnist_job")
 
 
@@ -47,7 +47,7 @@ def s3_server(tmp_path_factory):
 
 @pytest.fixture
 def s3(s3_server, monkeypatch):
-    """Makes a bucket, and has the library look for it where it is."""
+    """Returns a function that creates a bucket, and points the library to its server."""
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_ENDPOINT_URL", s3_server.endpoint)
@@ -65,6 +65,6 @@ def s3(s3_server, monkeypatch):
 
 @pytest.fixture
 def resnet(out_dir):
-    """The path of a job of 121 training steps."""
+    """Records a job of 121 training steps, and returns its path."""
     record_resnet(out_dir, 121)
     return out_dir

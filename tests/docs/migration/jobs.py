@@ -1,11 +1,11 @@
-"""A job for the snippets to look at."""
+"""Records a job for the snippets."""
 
 import numpy as np
 import smdebug as smd
 
 
 def record_resnet(path, steps, interval=10):
-    """A job of training steps, each tenth followed by an evaluation; some tensors of each kind."""
+    """Records training steps and an evaluation after each tenth, with some tensors of each kind."""
     settings = {
         "include_collections": ["weights", "gradients"],
         "include_regex": ["relu", "softmax"],

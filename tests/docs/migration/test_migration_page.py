@@ -1,4 +1,4 @@
-"""docs/migration.md: what it lists is so."""
+"""Tests the lists in docs/migration.md."""
 
 import importlib
 import re
@@ -11,7 +11,7 @@ from smdebug.trials import create_trial
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs/migration.md").read_text(encoding="utf-8")
-# What rules do not do without.
+# The required parameters of rules.
 NEEDED = {
     "AllZero": {"collection_names": "weights"},
     "TensorVariance": {"collection_names": "weights", "max_threshold": "10"},
@@ -20,7 +20,7 @@ NEEDED = {
 
 
 def rows(heading):
-    """The rows below a heading, each as the names in its first cell and its last cell."""
+    """Returns the rows below a heading: the names in the first cell, and the last cell."""
     section = PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
     cells = [
         re.split(r"(?<!\\) \| ", row.strip("| ")) for row in re.findall(r"^\|.*", section, re.M)
@@ -44,12 +44,12 @@ def test_variables_are_read_or_not_as_the_page_says():
     for names, answer in listed:
         for name in names:
             uses = read.count(f'"{name}"')
-            # Names that scripts may import from config_constants are no uses.
+            # config_constants only defines names for scripts; it does not read the variables.
             constants = len(re.findall(rf'^\w+ = "{name}"', read, re.MULTILINE))
             assert (uses > constants) == answer.startswith("yes"), name
 
 
-def test_rules_that_are_built_in_can_be_made(resnet):
+def test_built_in_rules_can_be_created(resnet):
     built_in = [name for names, state in rows("Rules") for name in names if state == "built in"]
     assert "VanishingGradient" in built_in
     trial = create_trial(resnet)
@@ -61,7 +61,7 @@ def test_rules_that_are_built_in_can_be_made(resnet):
             BuiltinRule(trial, name)
 
 
-def test_modules_that_are_gone_are_not_there():
+def test_removed_modules_do_not_exist():
     [internals] = [names for names, _ in rows("Gone") if "smdebug.core.tfrecord" in names]
     gone = ["smdebug.profiler"]
     gone += [name if name.startswith("smdebug") else f"smdebug.core{name}" for name in internals]
@@ -79,10 +79,10 @@ def test_modules_that_are_gone_are_not_there():
     "rules.rule rules.rule_invoker trials.local_trial trials.s3_trial trials.trial "
     "core.sagemaker_utils core.access_layer core.config_constants core.logger".split(),
 )
-def test_modules_that_scripts_import_are_there(name):
+def test_modules_that_scripts_import_exist(name):
     importlib.import_module(f"smdebug.{name}")
 
 
-def test_a_profiler_s_trial_is_refused(resnet):
+def test_a_trial_of_the_profiler_is_refused(resnet):
     with pytest.raises(SMDebugError, match="profiler"):
         create_trial(resnet, profiler=True)

@@ -1,4 +1,4 @@
-"""Pages "Additional Hook Config APIs": SaveConfig and ReductionConfig."""
+"""Tests the pages "Additional Hook Config APIs": SaveConfig and ReductionConfig."""
 
 import json
 
@@ -13,7 +13,7 @@ X = np.array([[3.0, -1.0, 2.0], [-6.0, 4.0, 1.0]])
 
 
 def saved_steps(out_dir, last, mode=smd.modes.TRAIN, **settings):
-    """The steps that a job of steps 0 to `last` saves."""
+    """Returns the steps that a job of steps 0 to `last` saves."""
     with smd.Hook(out_dir=out_dir, **settings) as hook:
         hook.set_mode(mode)
         for step in range(last + 1):
@@ -23,7 +23,7 @@ def saved_steps(out_dir, last, mode=smd.modes.TRAIN, **settings):
 
 
 def reductions_of_x(out_dir, **settings):
-    """What is saved of X, by the reduction's name."""
+    """Returns the saved reductions of X by name."""
     every_step = SaveConfig(save_interval=1)
     with smd.Hook(out_dir=out_dir, save_all=True, save_config=every_step, **settings) as hook:
         with hook.step():
@@ -95,7 +95,7 @@ def test_a_save_config_for_each_mode(out_dir, mode):
     assert steps == list(range(0, 13, mode.value))
 
 
-def test_a_mode_not_given_has_the_default_configuration(out_dir):
+def test_a_missing_mode_has_the_default_configuration(out_dir):
     save_config = SaveConfig(mode_save_configs={smd.modes.TRAIN: smd.SaveConfigMode(1)})
     assert saved_steps(out_dir, 501, smd.modes.EVAL, save_config=save_config) == [0, 500]
 
@@ -117,7 +117,7 @@ def test_reduction_config_with_all_its_arguments(out_dir):
         abs_norms=None,
         save_raw_tensor=False,
     )
-    with pytest.raises(TensorUnavailable):  # neither the tensor nor a reduction
+    with pytest.raises(TensorUnavailable):  # neither the tensor nor a reduction was saved
         reductions_of_x(out_dir, reduction_config=reduction_config)
 
 
@@ -145,7 +145,7 @@ def test_each_reduction_of_the_list(out_dir):
         assert saved[f"abs_{name}"] == pytest.approx(function(abs(X))), name
 
 
-def test_reductions_instead_of_the_tensor_or_beside_it(out_dir):
+def test_reductions_instead_of_the_tensor_or_with_it(out_dir):
     for suffix, raw in (("_reduced", False), ("_both", True)):
         config = ReductionConfig(reductions=["min", "max"], save_raw_tensor=raw)
         saved = reductions_of_x(out_dir + suffix, reduction_config=config)

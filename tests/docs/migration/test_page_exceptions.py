@@ -1,4 +1,4 @@
-"""Page "programming model": exceptions; each raised as it says."""
+"""Tests the page "programming model": when each exception is raised."""
 
 import os
 
@@ -11,7 +11,7 @@ from smdebug.trials import create_trial
 
 @pytest.fixture
 def running(out_dir):
-    """A job at its step 4 of which every second is saved: its hook."""
+    """Returns the hook of a job at step 4 that saves every second step."""
     with smd.Hook(out_dir, save_config=smd.SaveConfig(save_interval=2), save_all=True) as hook:
         for step in range(5):
             with hook.step():
@@ -51,7 +51,7 @@ def test_step_not_yet_available(running, out_dir):
     trial = create_trial(out_dir)
     with pytest.raises(StepNotYetAvailable):  # noqa: F405
         trial.tensor("tname").value(5)
-    # Step 5 is not saved, which is known when a later one is.
+    # Step 5 is known to be unsaved when a later step is saved.
     for _ in range(2):
         with running.step():
             running.save("tname", 1)
@@ -85,7 +85,7 @@ def test_missing_collection_files(out_dir):
         create_trial(out_dir)
 
 
-def test_all_are_of_one_family():
+def test_all_exceptions_have_one_base_class():
     for name in (
         "TensorUnavailableForStep", "TensorUnavailable", "StepUnavailable", "StepNotYetAvailable",
         "NoMoreData", "RuleEvaluationConditionMet", "MissingCollectionFiles",

@@ -1,4 +1,4 @@
-"""Page "glossary": the terms, and the calls that stand beside them."""
+"""Tests the page "glossary": the terms and their calls."""
 
 import re
 
@@ -8,8 +8,8 @@ import smdebug as smd
 
 
 @pytest.mark.parametrize("framework", ["mxnet", "pytorch", "tensorflow", "xgboost"])
-def test_the_framework_modules_are_there(framework):
-    """Where the framework is not installed, one sentence says so; their own tests use them."""
+def test_framework_modules_exist(framework):
+    """Without the framework, the import fails with one sentence; other tests use the frameworks."""
     try:
         module = __import__(f"smdebug.{framework}", fromlist=["Hook"])
     except ModuleNotFoundError as error:

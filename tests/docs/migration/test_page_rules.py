@@ -1,4 +1,4 @@
-"""Page "programming model": rules."""
+"""Tests the page "programming model": rules."""
 
 import importlib.util
 import json
@@ -45,7 +45,7 @@ RULE_CONFIGURATION = """
 
 @pytest.fixture
 def rules_file(tmp_path):
-    """The module rules/vanishing_gradient_rule.py, from its file."""
+    """Writes the module rules/vanishing_gradient_rule.py."""
     path = tmp_path / "vanishing_gradient_rule.py"
     path.write_text(VANISHING_GRADIENT_RULE)
     specification = importlib.util.spec_from_file_location("vanishing_gradient_rule", path)
@@ -55,7 +55,7 @@ def rules_file(tmp_path):
 
 
 def steps_met(rule, **bounds):
-    """The steps at which the rule's condition is met."""
+    """Returns the steps at which the rule's condition is met."""
     met, start = [], bounds.pop("start_step", 0)
     while True:
         try:
@@ -98,7 +98,7 @@ def test_invoking_a_rule_on_a_trial_in_s3(s3, rules_file):
 
 
 class Seen(Rule):
-    """Is met at every step, and keeps which steps it was asked of."""
+    """Is met at every step, and keeps the evaluated steps."""
 
     def __init__(self, base_trial):
         super().__init__(base_trial)
@@ -135,7 +135,7 @@ def test_the_condition_is_raised_or_goes_into_the_log(resnet, caplog):
     assert (caught.value.rule_name, caught.value.step) == ("Seen", 0)
 
 
-def test_a_rule_may_look_at_other_trials(resnet, tmp_path):
+def test_a_rule_may_read_other_trials(resnet, tmp_path):
     class Differs(Rule):
         def __init__(self, base_trial, other_trial):
             super().__init__(base_trial, other_trials=[other_trial])
@@ -176,7 +176,7 @@ def test_tensors_that_a_rule_requires(resnet):
     trial = create_trial(resnet)
     rule = Required(trial)
     invoke_rule(rule, end_step=100)
-    # Evaluations have no such tensor: those steps are passed over.
+    # Evaluation steps lack the tensor, and are skipped.
     assert rule.steps == [step for step in trial.tensor("relu0_output_0").steps() if step < 100]
     with pytest.raises(TensorUnavailableForStep):
         rule.invoke(1)

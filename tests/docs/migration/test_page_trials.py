@@ -1,4 +1,4 @@
-"""Page "programming model": trials and tensors."""
+"""Tests the page "programming model": trials and tensors."""
 
 import os
 
@@ -77,7 +77,7 @@ def test_all_tensor_names(trial):
 def test_tensor_names_of_a_step(trial):
     assert trial.tensor_names(step=10, mode=modes.TRAIN) == trial.tensor_names()
     assert trial.tensor_names(step=10, mode=modes.EVAL) == [LOSS]
-    assert trial.tensor_names(step=1) == [LOSS], "a global step, if no mode is given"
+    assert trial.tensor_names(step=1) == [LOSS], "without a mode, the step is global"
 
 
 def test_tensor_names_by_regex(trial):
@@ -117,7 +117,7 @@ def test_steps_of_all_modes_and_of_one(trial):
 def test_global_steps_and_those_of_modes(trial):
     assert set(trial.modes()) == {modes.TRAIN, modes.EVAL}
     assert trial.mode(global_step=1) == modes.EVAL and trial.mode_step(global_step=1) == 0
-    # 10 training steps, and the evaluation after the first.
+    # The 10 training steps, and the evaluation after the first step.
     assert trial.mode(global_step=11) == modes.TRAIN and trial.mode_step(global_step=11) == 10
     assert trial.global_step(mode=modes.TRAIN, mode_step=100) == 110
     assert trial.global_step(mode=modes.GLOBAL, mode_step=100) == 100
@@ -133,7 +133,7 @@ def test_the_collections_of_a_trial(trial):
     assert {"default", "weights", "biases", "gradients", "losses"} <= trial.collections().keys()
     coll_name = "gradients"
     assert trial.collection(coll_name).name == coll_name
-    # One may be there without tensors of it.
+    # A collection may exist without tensors.
     assert trial.tensor_names(collection="biases") == []
 
 
@@ -146,7 +146,7 @@ def test_waiting_for_steps(trial):
         trial.wait_for_steps([130], mode=modes.TRAIN)
 
 
-def test_whether_a_step_has_passed(trial, tmp_path):
+def test_has_passed_step(trial, tmp_path):
     assert trial.has_passed_step(10, mode=modes.TRAIN) is StepState.AVAILABLE
     assert trial.has_passed_step(15, mode=modes.TRAIN) is StepState.UNAVAILABLE
     with smd.Hook(tmp_path / "running", save_config=smd.SaveConfig(save_interval=5)) as hook:
@@ -222,8 +222,8 @@ def test_the_workers_of_a_step(out_dir):
     assert trial.tensor("rank").value(0, worker="worker_1").tolist() == [1]
 
 
-def test_the_steps_before(trial):
+def test_previous_steps(trial):
     tensor = trial.tensor(RELU)
     assert tensor.prev_steps(35, 2, mode=modes.TRAIN) == [20, 30]
     assert tensor.prev_steps(30, 3, mode=modes.TRAIN) == [10, 20, 30]
-    assert tensor.prev_steps(10, 5, mode=modes.TRAIN) == [0, 10], "fewer if there are fewer"
+    assert tensor.prev_steps(10, 5, mode=modes.TRAIN) == [0, 10], "returns fewer steps at the start"

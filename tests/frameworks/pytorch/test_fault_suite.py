@@ -1,7 +1,7 @@
 """Rules find the faults of real trainings, and rarely report anything on healthy ones.
 
-A part of what tests/rules/suite.py reports: each fault and healthy way with two of the
-architectures that the calibrated defaults were not chosen by.
+Runs a subset of tests/rules/suite.py: each fault and healthy scenario with two of the
+architectures that were not used to choose the calibrated defaults.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> List[RunResult]:
         torch.set_num_threads(threads)
 
 
-def test_faults_are_found_and_healthy_runs_left_alone(results: List[RunResult]) -> None:
+def test_faults_are_found_and_healthy_runs_are_spared(results: List[RunResult]) -> None:
     figures = figures_of(results)
     mistakes = [
         (each.case, finding.rule, finding.message)
@@ -55,7 +55,7 @@ def test_faults_are_found_and_healthy_runs_left_alone(results: List[RunResult]) 
         for finding in each.findings
         if not finding.is_right
     ]
-    missed = [each.case for each in results if each.is_fault and not each.wanted]
+    missed = [each.case for each in results if each.is_fault and not each.expected]
     assert figures.precision >= 0.95, mistakes
     assert figures.recall >= 0.90, missed
     assert figures.culprit >= 0.90

@@ -46,7 +46,7 @@ TEST_F(DefaultProviderTest, SearchesInOrder) {
   with_profile["AWS_PROFILE"] = "p";
   EXPECT_EQ(Key({}, with_profile), "ENV");
   EXPECT_EQ(Key({.profile = "process"}), "PROC");
-  EXPECT_THAT(Key({.profile = "sso"}), HasSubstr("not supported"));
+  EXPECT_THAT(Key({.profile = "sso"}), HasSubstr("neither sso_account_id nor"));
 }
 
 TEST_F(DefaultProviderTest, ListsAllPlacesIfNoneHasCredentials) {

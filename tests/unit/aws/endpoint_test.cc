@@ -59,8 +59,77 @@ TEST(BucketNameTest, TheRules) {
 }
 
 TEST(BucketNameTest, RefusesOtherKindsOfBuckets) {
-  EXPECT_EQ(CheckBucketName("x--use1-az4--x-s3").GetCode(), Code::kUnsupported);
-  EXPECT_EQ(CheckBucketName("arn:aws:s3:eu-west-1:1:accesspoint/x").GetCode(), Code::kUnsupported);
+  for (const char *name : {"x--use1-az4--x-s3", "x-1--xa-s3", "x--op-s3", "mfzwi23gnjvgw.mrap"}) {
+    EXPECT_EQ(CheckBucketName(name).GetCode(), Code::kUnsupported) << name;
+  }
+  EXPECT_TRUE(CheckBucketName("my-point-hrzrlukc5m36ft7okagglf3gmwluquse1b-s3alias").IsOk());
+}
+
+constexpr const char *kArn = "arn:aws:s3:eu-west-1:123456789012:accesspoint:my-point";
+
+TEST(AccessPointTest, BucketAndPrefix) {
+  constexpr const char *kWithSlash = "s3://arn:aws:s3:eu-west-1:123456789012:accesspoint/my-point";
+  for (const std::string &arn : {std::string("s3://") + kArn, std::string(kWithSlash)}) {
+    EXPECT_EQ(ParseS3Url(arn)->bucket, kArn);
+    EXPECT_EQ(ParseS3Url(arn)->prefix, "");
+    EXPECT_EQ(ParseS3Url(arn + "/")->prefix, "");
+    EXPECT_EQ(ParseS3Url(arn + "/a/b:c/")->bucket, kArn);
+    EXPECT_EQ(ParseS3Url(arn + "/a/b:c/")->prefix, "a/b:c");
+  }
+}
+
+TEST(AccessPointTest, TheArnDeterminesHostAndRegion) {
+  S3Settings settings;
+  settings.region = "us-east-1";
+  EXPECT_EQ(Base(kArn, settings),
+            "https://my-point-123456789012.s3-accesspoint.eu-west-1.amazonaws.com");
+  EXPECT_EQ(ResolveS3Endpoint(kArn, settings)->region, "eu-west-1");
+  EXPECT_EQ(Base("arn:aws-cn:s3:cn-north-1:123456789012:accesspoint/abc", settings),
+            "https://abc-123456789012.s3-accesspoint.cn-north-1.amazonaws.com.cn");
+  EXPECT_EQ(Base("arn:aws-us-gov:s3:us-gov-west-1:123456789012:accesspoint/abc", settings),
+            "https://abc-123456789012.s3-accesspoint.us-gov-west-1.amazonaws.com");
+  EXPECT_EQ(Base(kArn, At("http://localhost:7070/base/")),
+            "http://my-point-123456789012.localhost:7070/base");
+  EXPECT_THAT(Base(kArn, At("http://127.0.0.1:9000")), HasSubstr("no access points"));
+  settings.uses_arn_region = false;
+  EXPECT_THAT(Base(kArn, settings), HasSubstr("use_arn_region is false"));
+  settings.region = "eu-west-1";
+  EXPECT_TRUE(ResolveS3Endpoint(kArn, settings).IsOk());
+  EXPECT_THAT(Base(kArn, At("", Addressing::kPath)), HasSubstr("no path addressing"));
+}
+
+TEST(AccessPointTest, OthersAreRefusedWithTheReason) {
+  const auto refusal = [](std::string_view arn, Code code) {
+    const Status status = CheckBucketName(arn);
+    EXPECT_EQ(status.GetCode(), code) << arn;
+    EXPECT_EQ(ParseS3Url("s3://" + std::string(arn)).GetStatus().GetCode(), code) << arn;
+    return status.Message();
+  };
+  EXPECT_THAT(refusal("arn:aws:s3-outposts:us-west-2:123456789012:outpost/op-1/accesspoint/abc",
+                      Code::kUnsupported),
+              HasSubstr("Outposts"));
+  EXPECT_THAT(refusal("arn:aws:s3-object-lambda:us-west-2:123456789012:accesspoint/abc",
+                      Code::kUnsupported),
+              HasSubstr("Object Lambda"));
+  EXPECT_THAT(refusal("arn:aws:s3::123456789012:accesspoint/abc.mrap", Code::kUnsupported),
+              HasSubstr("signatures of version 4A"));
+  EXPECT_THAT(refusal("arn:aws:s3:::abc", Code::kInvalidArgument), HasSubstr("write s3://abc"));
+  for (const char *arn :
+       {"arn:", "arn:::::", "arn:aws:s3", "arn:aws:sns:eu-west-1:123456789012:abc",
+        "arn:aws:s3:eu-west-1:123456789012:accesspoint", "arn:aws:s3:eu-west-1:1:accesspoint/abc",
+        "arn:aws:s3:eu-west-1:123456789012:accesspoint/",
+        "arn:aws:s3:eu-west-1:123456789012:accesspoint/ab",
+        "arn:aws:s3:eu-west-1:123456789012:accesspoint/-abc",
+        "arn:aws:s3:eu-west-1:123456789012:accesspoint/a.evil.com",
+        "arn:aws:s3:eu-west-1:123456789012:accesspoint:abc:x",
+        "arn:aws:s3:eu-west-1:12345678901a:accesspoint/abc",
+        "arn:aws:s3:evil.com:123456789012:accesspoint/abc",
+        "arn:aws:s3:cn-north-1:123456789012:accesspoint/abc",
+        "arn:aws-cn:s3:eu-west-1:123456789012:accesspoint/abc",
+        "arn:aws:s3:eu-west-1:123456789012:accesspoint/abc\r\nX: y",
+        "arn:aws:s3:eu-west-1:123456789012:job/abc"}) {
+    EXPECT_THAT(refusal(arn, Code::kInvalidArgument), HasSubstr("access point '"));
+  }
 }
 
 TEST(EndpointTest, UsesVirtualHostsOnAws) {
@@ -180,6 +249,11 @@ TEST(S3SettingsTest, AddressingAndCertificates) {
   EXPECT_EQ(settings->ca_bundle, "/h/p.pem");
   EXPECT_EQ(FindS3Settings({}, Variables::Of({{"AWS_CA_BUNDLE", "/e.pem"}}), profile)->ca_bundle,
             "/e.pem");
+  const Profiles own = Config("[default]\ns3 =\n  use_arn_region = False\n");
+  EXPECT_FALSE(FindS3Settings({}, Variables(), own)->uses_arn_region);
+  EXPECT_TRUE(
+      FindS3Settings({}, Variables::Of({{"AWS_S3_USE_ARN_REGION", "true"}}), own)->uses_arn_region);
+  EXPECT_TRUE(settings->uses_arn_region);
   const Profiles wrong = Config("[default]\ns3 =\n  addressing_style = paht\n");
   EXPECT_EQ(FindS3Settings({}, Variables(), wrong).GetStatus().GetCode(), Code::kInvalidConfig);
 }

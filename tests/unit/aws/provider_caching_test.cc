@@ -118,7 +118,7 @@ TEST_F(ProviderCachingTest, CredentialsOfTheMachineOutliveTheirExpiry) {
 
 TEST_F(ProviderCachingTest, RefusesOtherCredentialsThatAreAlreadyExpired) {
   source_->lifetime = -1;
-  EXPECT_THAT(Key(), HasSubstr("source: gave credentials that had expired already"));
+  EXPECT_THAT(Key(), HasSubstr("source: returned credentials that have already expired"));
 }
 
 TEST_F(ProviderCachingTest, CachesShortLivedCredentials) {

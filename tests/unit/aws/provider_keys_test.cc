@@ -1,4 +1,4 @@
-// Static keys: explicit, in the environment, in files; and the refusal of SSO.
+// Static keys: explicit, in the environment, in files; and the refusal of sign-ons.
 #include "aws/provider_fixture.h"
 
 namespace smdebug::aws::provider_keys_test {
@@ -78,15 +78,19 @@ TEST_F(ProviderKeysTest, RefusesBrokenFilesAndUnknownProfiles) {
   EXPECT_THAT(MessageOf(found), HasSubstr("did you mean 'default'?"));
 }
 
-TEST_F(ProviderKeysTest, RefusesSsoWithAnExplanation) {
-  EXPECT_EQ(CodeOf(MakeSsoRefusal(Context())->Get()), Code::kNotFound);
-  for (const char *key : {"sso_session", "sso_start_url", "login_session"}) {
+TEST_F(ProviderKeysTest, RefusesProfilesThatRequireASignOn) {
+  EXPECT_EQ(CodeOf(MakeSignOnRefusal(Context())->Get()), Code::kNotFound);
+  const auto message = [&](const char *key) {
     folder_.Write("config", StrCat("[default]\n", key, " = x\n"));
-    const auto found = MakeSsoRefusal(Context())->Get();
+    const auto found = MakeSignOnRefusal(Context())->Get();
     EXPECT_EQ(CodeOf(found), Code::kCredentials);
-    EXPECT_THAT(MessageOf(found), HasSubstr("not supported"));
-    EXPECT_THAT(MessageOf(found), HasSubstr("aws configure export-credentials"));
+    return MessageOf(found);
+  };
+  for (const char *key : {"sso_session", "sso_start_url"}) {
+    EXPECT_THAT(message(key), HasSubstr("neither sso_account_id nor sso_role_name"));
   }
+  EXPECT_THAT(message("login_session"), HasSubstr("not supported"));
+  EXPECT_THAT(message("login_session"), HasSubstr("aws configure export-credentials"));
 }
 
 }  // namespace

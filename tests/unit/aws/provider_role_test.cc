@@ -87,7 +87,7 @@ TEST_F(ProviderRoleTest, OtherSources) {
   EXPECT_THAT(http_->Sent().back().Header("authorization"), HasSubstr("Credential=AKENV/"));
   const auto none = Get(kFromEnvironment);
   EXPECT_EQ(CodeOf(none), Code::kCredentials);
-  EXPECT_THAT(MessageOf(none), HasSubstr("credential_source has none: environment"));
+  EXPECT_THAT(MessageOf(none), HasSubstr("credential_source has no credentials: environment"));
   EXPECT_EQ(CodeOf(Get("[default]\nrole_arn = r\ncredential_source = EcsContainer\n")),
             Code::kCredentials);
   EXPECT_EQ(CodeOf(Get("[default]\nrole_arn = r\ncredential_source = Ec2InstanceMetadata\n",

@@ -51,7 +51,7 @@ TEST(S3Error, UsesTheStatusIfTheServiceReportsNoCode) {
 TEST(S3Error, SaysWhereWhatAndWhatToDo) {
   EXPECT_EQ(Failure({403, "AccessDenied", "Access Denied."}).Message(),
             "s3://bucket/key: reading failed: AccessDenied (HTTP 403): Access Denied; these "
-            "credentials may not do this: see the policy in docs/s3.md");
+            "credentials do not permit this request: see the policy in docs/s3.md");
   EXPECT_EQ(Failure({500}).Message(), "s3://bucket/key: reading failed: HTTP 500");
   EXPECT_THAT(Failure({403, "InvalidAccessKeyId"}).Message(), HasSubstr("of profile x"));
   EXPECT_THAT(Failure({400, "ExpiredToken"}).Message(),
@@ -61,7 +61,7 @@ TEST(S3Error, SaysWhereWhatAndWhatToDo) {
   EXPECT_THAT(Failure({301, "", "", "eu-west-1"}).Message(),
               HasSubstr("set the region to eu-west-1"));
   EXPECT_THAT(Failure({404, "NoSuchBucket"}).Message(), HasSubstr("no such bucket"));
-  EXPECT_THAT(Failure({503, "SlowDown"}).Message(), HasSubstr("fewer requests"));
+  EXPECT_THAT(Failure({503, "SlowDown"}).Message(), HasSubstr("limits requests"));
 }
 
 TEST(S3Error, KeepsItsPartsAsDetails) {

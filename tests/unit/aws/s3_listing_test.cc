@@ -125,8 +125,8 @@ TEST_F(S3ListingTest, KeysThatWereNotAskedForAreAnError) {
   Replying({Page({"p/a", "q\n"})});
   const Status failure = Failure();
   EXPECT_EQ(failure.GetCode(), Code::kCorruptData);
-  EXPECT_THAT(failure.Message(), HasSubstr("s3://bucket/p/: listing it failed"));
-  EXPECT_THAT(failure.Message(), HasSubstr("'q?', which was not asked for"));
+  EXPECT_THAT(failure.Message(), HasSubstr("s3://bucket/p/: listing failed"));
+  EXPECT_THAT(failure.Message(), HasSubstr("'q?', which was not requested"));
 }
 
 TEST_F(S3ListingTest, ATruncatedPageNeedsAToken) {
@@ -137,7 +137,7 @@ TEST_F(S3ListingTest, ATruncatedPageNeedsAToken) {
   const Status failure = Failure();
   EXPECT_EQ(failure.GetCode(), Code::kCorruptData);
   EXPECT_THAT(failure.Message(), HasSubstr("s3://bucket/p/: listing failed"));
-  EXPECT_THAT(failure.Message(), HasSubstr("no token"));
+  EXPECT_THAT(failure.Message(), HasSubstr("no continuation token"));
   EXPECT_EQ(*failure.Detail("path"), "s3://bucket/p/");
 }
 
@@ -145,7 +145,7 @@ TEST_F(S3ListingTest, StopsAtARepeatedToken) {
   Answering([n = 0](const SentRequest &) mutable { return Page({StrCat("p/", ++n)}, "T"); });
   const Status failure = Failure();
   EXPECT_EQ(failure.GetCode(), Code::kCorruptData);
-  EXPECT_THAT(failure.Message(), HasSubstr("does not come to an end"));
+  EXPECT_THAT(failure.Message(), HasSubstr("does not end"));
   EXPECT_THAT(Sent(), SizeIs(2));
 }
 

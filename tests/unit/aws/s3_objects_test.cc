@@ -92,7 +92,7 @@ TEST_F(S3ObjectsTest, RefusesAnotherRange) {
   const Status failure = Read(2, 4);
   EXPECT_EQ(failure.GetCode(), Code::kCorruptData);
   EXPECT_THAT(failure.Message(),
-              HasSubstr("another range (bytes 0-3/10) than asked for (bytes 2-"));
+              HasSubstr("another range (bytes 0-3/10) than the requested one (bytes 2-"));
   Replying({Answer(206, "0123")});
   EXPECT_EQ(Read(2, 4).GetCode(), Code::kCorruptData) << "none at all";
   Replying({Cut(Answer(206, "23", {{"content-range", "bytes 2-5/10"}})),
@@ -104,7 +104,7 @@ TEST_F(S3ObjectsTest, RefusesAWholeObjectInsteadOfARange) {
   Replying({Answer(200, "0123456789")});
   const Status failure = Read(2, 4);
   EXPECT_EQ(failure.GetCode(), Code::kCorruptData);
-  EXPECT_THAT(failure.Message(), HasSubstr("answers a range with HTTP 200"));
+  EXPECT_THAT(failure.Message(), HasSubstr("answered a range request with HTTP 200"));
   EXPECT_EQ(content_, "????");
 }
 
@@ -124,7 +124,7 @@ TEST_F(S3ObjectsTest, AnObjectThatEndsTooEarlyIsCorrupt) {
   EXPECT_THAT(failure.Message(), HasSubstr("it ends at 10, 3 bytes too early"));
   failure = Read(10, 5);
   EXPECT_EQ(failure.GetCode(), Code::kCorruptData);
-  EXPECT_THAT(failure.Message(), HasSubstr("5 bytes at 10 lie beyond the object's end"));
+  EXPECT_THAT(failure.Message(), HasSubstr("5 bytes at 10 are beyond the end of the object"));
   EXPECT_THAT(Sent(), SizeIs(2)) << "neither is retried";
 }
 
@@ -196,7 +196,7 @@ TEST_F(S3ObjectsTest, ATextOverTheLimitIsUnsupported) {
   EXPECT_EQ(*Text(5), "12345");
   const Status failure = Text(4).GetStatus();
   EXPECT_EQ(failure.GetCode(), Code::kUnsupported);
-  EXPECT_THAT(failure.Message(), HasSubstr("s3://bucket/key: it has more bytes"));
+  EXPECT_THAT(failure.Message(), HasSubstr("s3://bucket/key: has more bytes"));
   EXPECT_EQ(*failure.Detail("path"), "s3://bucket/key");
   EXPECT_THAT(Sent(), SizeIs(2));
 }

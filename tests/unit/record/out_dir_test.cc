@@ -11,6 +11,7 @@
 #include "record/hook.h"
 #include "record/tensors.h"
 #include "storage/local_store.h"
+#include "storage/stuck_process.h"
 #include "storage/temporary_folder.h"
 
 namespace smdebug::record::out_dir_test {
@@ -160,21 +161,30 @@ TEST_P(OutDirTest, HoldsWhatAKilledJobLeft) {
   const std::string leftovers[] = {
       format::EventFileName(7, "worker_0") + ".tmp", format::IndexFileName(7, "worker_0") + ".tmp",
       format::OtherEventFileName(8, "worker_0") + ".tmp", std::string(kCollections) + ".tmp"};
-  const std::string others[] = {format::EventFileName(7, "worker_1") + ".tmp",
-                                format::IndexFileName(7, "worker_1") + ".tmp",
-                                "events/000000000007/notes.tmp",
+  const std::string of_others[] = {format::EventFileName(7, "worker_1") + ".tmp",
+                                   format::IndexFileName(7, "worker_1") + ".tmp",
+                                   format::CollectionsFileName("worker_1") + ".tmp",
+                                   "tensorboard/train/000000000007_12_host.tfevents.tmp"};
+  const std::string others[] = {"events/000000000007/notes.tmp",
+                                "tensorboard/train/000000000007_worker_0.tfevents.tmp",
+                                "tensorboard/train/000000000007_12_host.json.tmp",
                                 "events/7/7_worker_0.tfevents.tmp",
                                 "index/draft.tmp",
                                 "notes/000000000007_worker_0.json.tmp",
                                 "000000000007_worker_0.json.tmp",
                                 "notes.tmp"};
   for (const std::string &name : leftovers) folder_.Write("run/" + name, "half");
+  for (const std::string &name : of_others) folder_.Write("run/" + name, "half");
   for (const std::string &name : others) folder_.Write("run/" + name, "of somebody");
   const auto hook = Open();
   EXPECT_TRUE(folder_.Has("run/" + leftovers[0])) << "a hook that records nothing removes nothing";
   Step(*hook);
   EXPECT_TRUE(Flush(*hook).IsOk());
   for (const std::string &name : leftovers) EXPECT_FALSE(folder_.Has("run/" + name)) << name;
+  // Without the claim, other workers may be alive.
+  const bool is_shared = std::get<1>(GetParam());
+  for (const std::string &name : of_others)
+    EXPECT_EQ(folder_.Has("run/" + name), is_shared) << name;
   for (const std::string &name : others) EXPECT_EQ(folder_.Read("run/" + name), "of somebody");
   EXPECT_TRUE(hook->Close().IsOk());
 }
@@ -192,6 +202,29 @@ TEST_P(OutDirTest, OfALiveJobIsNotSwept) {
   EXPECT_TRUE(second->Close().IsOk());
   EXPECT_TRUE(folder_.Has(name));
   EXPECT_TRUE(hook->Close().IsOk());
+}
+
+TEST_P(OutDirTest, OnlyFilesOfDeadProcessesAreSwept) {
+  const std::string names[] = {format::EventFileName(7, "worker_0"),
+                               format::EventFileName(7, "worker_1"),
+                               "tensorboard/train/000000000007_12_host.tfevents"};
+  for (const std::string &name : names) {
+    std::unique_ptr<storage::FileWriter> file;
+    storage::StuckProcess writer([&] {
+      auto created = storage::LocalStore(folder_.Path("run")).Create(name);
+      if (created.IsOk()) file = *std::move(created);
+      return file != nullptr;
+    });
+    const std::string temporary = StrCat("run/", name, ".tmp");
+    for (const bool is_alive : {true, false}) {
+      if (!is_alive) writer.Kill();
+      ASSERT_TRUE(folder_.Has(temporary));
+      OutDir out_dir(std::make_shared<storage::LocalStore>(folder_.Path("run")), "worker_0", false);
+      ASSERT_TRUE(*out_dir.Acquire());
+      out_dir.Sweep();
+      EXPECT_EQ(folder_.Has(temporary), is_alive) << name;
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(DurableSeveral, OutDirTest,

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "storage/stuck_process.h"
 #include "storage/temporary_folder.h"
 
 namespace smdebug::record::spill_folder_test {
@@ -18,9 +19,13 @@ class SpillFolderTest : public testing::Test {
     batch.Add({nullptr, AsBytes(second)});
     return batch;
   }
-  size_t Files() const {
-    const std::filesystem::directory_iterator all(folder_.Path("spill"));
-    return static_cast<size_t>(std::distance(begin(all), end(all)));
+  // Counts the spilled files, or all.
+  size_t Files(std::string_view ending = ".spill") const {
+    size_t count = 0;
+    for (const auto &entry : std::filesystem::directory_iterator(folder_.Path("spill"))) {
+      if (entry.path().string().ends_with(ending)) ++count;
+    }
+    return count;
   }
 
   storage::TemporaryFolder folder_;
@@ -65,6 +70,34 @@ TEST_F(SpillFolderTest, RemovesFilesThatNobodyFetched) {
   EXPECT_EQ(Files(), 2U);
   spill_.reset();
   EXPECT_EQ(Files(), 0U);
+}
+
+TEST_F(SpillFolderTest, RemovesFilesOfDeadProcessesOnly) {
+  ASSERT_TRUE(spill_->Park(BatchOf("a", "b")).IsOk());
+  folder_.Write("spill/smdebug-1-2-0.spill", "by a version without claims");
+  std::unique_ptr<SpillFolder> other;
+  storage::StuckProcess process([&] {
+    other = *SpillFolder::Open(folder_.Path("spill"), 10);
+    return other->Park(BatchOf("c", "d")).IsOk() && other->Park(BatchOf("e", "f")).IsOk();
+  });
+  EXPECT_EQ(Files(), 4U);
+  SpillFolder::RemoveLeftovers(folder_.Path("spill"));
+  EXPECT_EQ(Files(), 4U) << "the process lives";
+  EXPECT_EQ(Files(".lock"), 2U);
+  process.Kill();
+  SpillFolder::RemoveLeftovers(folder_.Path("spill"));
+  EXPECT_EQ(Files(), 2U);
+  EXPECT_EQ(Files(".lock"), 1U);
+  EXPECT_TRUE(folder_.Has("spill/smdebug-1-2-0.spill"));
+  spill_.reset();
+  EXPECT_EQ(Files(".lock"), 0U);
+}
+
+TEST_F(SpillFolderTest, SweepsNothingWithoutAFolder) {
+  for (const char *name : {"", "s3://bucket", "missing"}) {
+    SpillFolder::RemoveLeftovers(*name == 'm' ? folder_.Path(name) : name);
+  }
+  EXPECT_FALSE(folder_.Has("missing"));
 }
 
 TEST_F(SpillFolderTest, SaysWhereItCannotWrite) {

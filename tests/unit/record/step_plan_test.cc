@@ -29,19 +29,19 @@ class StepPlanTest : public testing::Test {
     ASSERT_TRUE(status.IsOk()) << status.Message();
   }
   // What is written of the tensor: "raw", "shape" and the names of reductions.
-  static std::vector<std::string> What(const Wanted &wanted) {
+  static std::vector<std::string> What(const SavedParts &parts) {
     std::vector<std::string> what;
-    if (wanted.shape) what.emplace_back("shape");
-    for (const tensor::Reduction reduction : wanted.reductions) {
+    if (parts.shape) what.emplace_back("shape");
+    for (const tensor::Reduction reduction : parts.reductions) {
       what.push_back(tensor::ReductionName(reduction));
     }
-    if (wanted.raw) what.emplace_back("raw");
+    if (parts.raw) what.emplace_back("raw");
     return what;
   }
   static std::vector<std::string> Written(StepPlan &plan, std::string_view tensor) {
-    const auto wanted = plan.Find(tensor);
-    EXPECT_TRUE(wanted.IsOk()) << wanted.GetStatus().Message();
-    return *wanted == nullptr ? std::vector<std::string>{"nothing"} : What(**wanted);
+    const auto parts = plan.Find(tensor);
+    EXPECT_TRUE(parts.IsOk()) << parts.GetStatus().Message();
+    return *parts == nullptr ? std::vector<std::string>{"nothing"} : What(**parts);
   }
   static bool Wants(StepPlan &plan, std::string_view tensor) {
     return Written(plan, tensor) != std::vector<std::string>{"nothing"};
@@ -264,8 +264,8 @@ TEST_F(StepPlanTest, AJobThatInventsNamesDoesNotFillTheMemoryNorConfuseThePlan) 
   StepPlan plan = Plan({"mine"});
   Begin(plan, Mode::kTrain, 0);
   for (int i = 0; i < 200'010; ++i) {
-    const auto wanted = plan.Find(std::to_string(i));
-    ASSERT_TRUE(wanted.IsOk() && *wanted == nullptr);
+    const auto parts = plan.Find(std::to_string(i));
+    ASSERT_TRUE(parts.IsOk() && *parts == nullptr);
   }
   EXPECT_TRUE(Wants(plan, "this one"));
   EXPECT_FALSE(Wants(plan, "0"));

@@ -391,7 +391,9 @@ class SpillingQueueTest : public WriteQueueTest {
   size_t Parked() const {
     std::error_code error;
     const std::filesystem::directory_iterator all(folder_.Path("spill"), error);
-    return static_cast<size_t>(std::distance(begin(all), end(all)));
+    return static_cast<size_t>(std::count_if(begin(all), end(all), [](const auto &entry) {
+      return entry.path().extension() == ".spill";
+    }));
   }
 
   storage::TemporaryFolder folder_;

@@ -394,7 +394,7 @@ extern uintptr_t _wrap_smd_hook_begin_step_raw_a9ac2710f9e62120(uintptr_t arg1, 
 extern uintptr_t _wrap_smd_hook_end_step_raw_a9ac2710f9e62120(uintptr_t arg1);
 extern uintptr_t _wrap_smd_hook_discard_step_raw_a9ac2710f9e62120(uintptr_t arg1);
 extern uintptr_t _wrap_smd_hook_add_to_step_raw_a9ac2710f9e62120(uintptr_t arg1, uintptr_t arg2);
-extern swig_type_69 _wrap_smd_hook_step_raw_a9ac2710f9e62120(uintptr_t arg1, swig_intgo arg2);
+extern swig_type_69 _wrap_smd_hook_last_step_raw_a9ac2710f9e62120(uintptr_t arg1, swig_intgo arg2);
 extern swig_intgo _wrap_smd_hook_wants_raw_a9ac2710f9e62120(uintptr_t arg1, swig_type_70 arg2);
 extern swig_intgo _wrap_smd_hook_saves_step_raw_a9ac2710f9e62120(uintptr_t arg1);
 extern uintptr_t _wrap_smd_hook_collection_raw_a9ac2710f9e62120(uintptr_t arg1, swig_type_71 arg2, uintptr_t arg3);
@@ -2490,11 +2490,11 @@ func Smd_hook_add_to_step(arg1 Smd_hook, arg2 Smd_strings) (_swig_ret Smd_error)
 	return swig_r
 }
 
-func Smd_hook_step(arg1 Smd_hook, arg2 int) (_swig_ret int64) {
+func Smd_hook_last_step(arg1 Smd_hook, arg2 int) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_hook_step_raw_a9ac2710f9e62120(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_hook_last_step_raw_a9ac2710f9e62120(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
 	return swig_r
 }
 

@@ -4007,7 +4007,7 @@ struct smd_error *_wrap_smd_hook_add_to_step_raw_a9ac2710f9e62120(struct smd_hoo
 }
 
 
-long long _wrap_smd_hook_step_raw_a9ac2710f9e62120(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+long long _wrap_smd_hook_last_step_raw_a9ac2710f9e62120(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t result;
@@ -4016,7 +4016,7 @@ long long _wrap_smd_hook_step_raw_a9ac2710f9e62120(struct smd_hook *_swig_go_0, 
   arg1 = *(smd_hook **)&_swig_go_0; 
   arg2 = (smd_mode)_swig_go_1; 
   
-  result = (int64_t)smd_hook_step((struct smd_hook const *)arg1,arg2);
+  result = (int64_t)smd_hook_last_step((struct smd_hook const *)arg1,arg2);
   _swig_go_result = result; 
   return _swig_go_result;
 }

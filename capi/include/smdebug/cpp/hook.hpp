@@ -61,9 +61,9 @@ class Hook {
   void EndStep() { detail::Check(smd_hook_end_step(Get())); }
   void DiscardStep() { detail::Check(smd_hook_discard_step(Get())); }
 
-  // The last step begun in `mode`, or -1.  smd_hook_step().
+  // The last step begun in `mode`, or -1.  smd_hook_last_step().
   int64_t LastStep(Mode mode) const noexcept {
-    return smd_hook_step(Get(), static_cast<smd_mode>(mode));
+    return smd_hook_last_step(Get(), static_cast<smd_mode>(mode));
   }
 
   // Makes the open step save these collections too.  smd_hook_add_to_step().
@@ -80,7 +80,7 @@ class Hook {
     return smd_hook_wants(Get(), tensor.Get()) != 0;
   }
 
-  // Saves a number, a std::vector, or any View; copied if wanted.  smd_hook_save().
+  // Saves a number, a std::vector, or any View; copied if the tensor is selected.  smd_hook_save().
   void Save(const CString &tensor, const View &view) {
     const smd_tensor_view c_view = view.ToC();
     detail::Check(smd_hook_save(Get(), tensor.Get(), &c_view));

@@ -14,9 +14,11 @@ SMD_BEGIN_DECLS
 typedef struct smd_bucket smd_bucket;
 
 /* Opens the bucket called `name` (without "s3://" and without a prefix).  Sends no
- * request.  `options` may be NULL; only those that begin with "s3_" have an effect.
+ * request.  `options` may be NULL; only those that begin with "s3_" have an effect.  `name`
+ * may also be the ARN of an access point.
  *
- * Fails: INVALID_ARGUMENT, INVALID_CONFIG, IO, PERMISSION (the AWS files cannot be read).
+ * Fails: INVALID_ARGUMENT, INVALID_CONFIG, UNSUPPORTED (other kinds of access points), IO,
+ * PERMISSION (the AWS files cannot be read).
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_bucket_open(const char *name, const smd_hook_options *options,
                              smd_bucket **out) SMD_NOEXCEPT;

@@ -124,8 +124,8 @@ TEST(VanishingGradientTest, CalibratedComparesTheFirstLayerWithTheLast) {
   EXPECT_NEAR(evaluated.findings[0].value, 1e-4, 1e-12);
   EXPECT_EQ(evaluated.findings[0].limit, 1e-3);
   EXPECT_EQ(evaluated.findings[0].message,
-            "the gradient 'gradient/l1.weight' of the first layer is 0.0001 of that of the last, "
-            "'gradient/l3.weight', below the limit of 0.001");
+            "the gradient 'gradient/l1.weight' of the first layer is 0.0001 times as large as "
+            "'gradient/l3.weight' of the last layer, below the limit of 0.001");
   EXPECT_THAT(Evaluate(kRule, {{"ratio", "None"}}, source, Profile::kCalibrated).findings,
               IsEmpty());
   EXPECT_THAT(Evaluate(kRule, {{"ratio", "1e-3"}, {"threshold", "1e-9"}}, source).Steps(),

@@ -368,13 +368,13 @@ class Hook(Attachable, HookCollections):
         Called, it runs the next one: ``with hook.step(modes.TRAIN) as global_step:`` begins it,
         and ends it after the block, or discards it if the block raises.
         """
-        last = _raw.smd_hook_step(self._handle, _raw.SMD_MODE_GLOBAL)
+        last = _raw.smd_hook_last_step(self._handle, _raw.SMD_MODE_GLOBAL)
         return StepNumber.of(last, lambda mode: StepScope(self, mode))
 
     @property
     def mode_steps(self) -> Dict[ModeKeys, int]:
         """The last step of each mode that was begun; GLOBAL: of all."""
-        steps = {mode: _raw.smd_hook_step(self._handle, mode.value) for mode in ModeKeys}
+        steps = {mode: _raw.smd_hook_last_step(self._handle, mode.value) for mode in ModeKeys}
         return {mode: n for mode, n in steps.items() if n >= 0 or mode is ModeKeys.GLOBAL}
 
     # ---- tensors ----------------------------------------------------------------

@@ -223,12 +223,21 @@ def size_and_shape(t: Any) -> Tuple[int, Any]:
     return t.nbytes, t.shape
 
 
+_BUCKET_AND_KEY = re.compile(
+    r"s3://(?P<bucket>arn:[^/]*:accesspoint/[^/]*|[^/]*)/?(?P<key>.*)", re.DOTALL
+)
+
+
 def is_s3(path: str) -> Tuple[bool, Optional[str], Optional[str]]:
-    """Returns (True, bucket, key) for a path in S3, otherwise (False, None, None)."""
+    """Returns (True, bucket, key) for a path in S3, otherwise (False, None, None).
+
+    The bucket may be the ARN of an access point, with "/" or ":" before its name.
+    """
     if not path.startswith("s3://"):
         return False, None, None
-    bucket, _, key = path[len("s3://") :].partition("/")
-    return True, bucket, key
+    found = _BUCKET_AND_KEY.match(path)
+    assert found is not None  # the pattern matches every text
+    return True, found["bucket"], found["key"]
 
 
 def get_aws_region_from_processing_job_arn(processing_job_arn: str) -> str:

@@ -339,7 +339,7 @@ public final class Hook extends TensorSink implements AutoCloseable {
    * @return its number, or -1 if there was none
    */
   public long lastStep(Mode mode) {
-    return handle.number(hook -> Raw.smd_hook_step(hook, mode.number()));
+    return handle.number(hook -> Raw.smd_hook_last_step(hook, mode.number()));
   }
 
   /**
