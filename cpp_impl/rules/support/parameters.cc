@@ -1,6 +1,8 @@
 #include "rules/support/parameters.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 
 #include "base/json.h"
@@ -11,6 +13,20 @@ namespace smdebug::rules {
 namespace {
 
 bool IsNone(std::string_view text) { return text.empty() || text == "None"; }
+
+// Returns a text as it is, and a number or a truth value as a text that stands for it.
+Result<std::string> TextOf(const JsonValue &value) {
+  if (value.IsBool()) {
+    SMD_ASSIGN_OR_RETURN(const bool is_true, value.Bool());
+    return std::string(is_true ? "true" : "false");
+  }
+  if (!value.IsNumber()) return value.Text();
+  if (const Result<int64_t> whole = value.Int(); whole.IsOk()) return std::to_string(*whole);
+  SMD_ASSIGN_OR_RETURN(const double number, value.Number());
+  std::array<char, 32> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
+  return std::string(text.data(), end);
+}
 
 }  // namespace
 
@@ -43,7 +59,7 @@ Result<Parameters::Given> Parameters::FromJson(std::string_view json) {
   SMD_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(json));
   if (!document.Root().IsObject()) return InvalidConfig("rule parameters must be a JSON object");
   for (const auto &[name, value] : document.Root().Members()) {
-    SMD_ASSIGN_OR_RETURN(given[name], value.Text());
+    SMD_ASSIGN_OR_RETURN(given[name], TextOf(value));
   }
   return given;
 }

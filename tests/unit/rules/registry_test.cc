@@ -43,6 +43,18 @@ TEST(BuiltinRule, TakesParametersAsTexts) {
   EXPECT_FALSE(Finds(R"({"threshold": "1e-3"})", 0.4));
 }
 
+TEST(BuiltinRule, TakesParametersAsNumbersAndSwitches) {
+  EXPECT_TRUE(Finds(R"({"threshold": 0.5})", 0.4));
+  EXPECT_TRUE(Finds(R"({"threshold": 1})", 0.4));
+  EXPECT_FALSE(Finds(R"({"threshold": 1e-3})", 0.4));
+  const auto given =
+      Parameters::FromJson(R"({"a": 0.1, "b": -3, "c": true, "d": 1e300, "e": false})");
+  ASSERT_TRUE(given.IsOk());
+  EXPECT_EQ(*given,
+            (Parameters::Given{
+                {"a", "0.1"}, {"b", "-3"}, {"c", "true"}, {"d", "1e+300"}, {"e", "false"}}));
+}
+
 TEST(BuiltinRule, SaysWhichRulesThereAre) {
   const Status status = Refusal("VanishingGradients", "");
   EXPECT_EQ(status.GetCode(), Code::kInvalidArgument);
@@ -64,8 +76,9 @@ TEST(BuiltinRule, NamesABadParameter) {
   }
 }
 
-TEST(BuiltinRule, WantsAnObjectOfTexts) {
-  for (const char *json : {"nonsense", "[]", "5", R"({"threshold": [5]})"}) {
+TEST(BuiltinRule, RefusesOtherThanAnObjectOfValues) {
+  for (const char *json : {"nonsense", "[]", "5", R"({"threshold": [5]})", R"({"threshold": null})",
+                           R"({"threshold": 1e999})"}) {
     EXPECT_EQ(Refusal("VanishingGradient", json).GetCode(), Code::kInvalidConfig) << json;
   }
 }
