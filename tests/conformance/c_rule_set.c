@@ -17,19 +17,36 @@ static smd_action action_named(const char *name) {
 
 cJSON *name_of_action(smd_action action) { return cJSON_CreateString(kActions[action]); }
 
+/* Reports what README.md says. */
+static smd_error *report_saved(const cJSON *rule, int64_t step, smd_findings *findings) {
+  smd_finding saved = SMD_FINDING_INIT;
+  smd_finding place = SMD_FINDING_INIT;
+  smd_error *error;
+  saved.message = "it was saved";
+  place.tensor = member_text(rule, "tensor");
+  place.check = "place";
+  place.worker = "worker_1";
+  place.message = "it has a step";
+  place.action = SMD_ACTION_WARN;
+  place.value = (double)step;
+  place.limit = 0.5;
+  error = smd_findings_add(findings, &saved);
+  return error != NULL ? error : smd_findings_add(findings, &place);
+}
+
 /* A rule: finds the steps at which its tensor was saved. */
 static int32_t find_saved(void *rule, smd_trial *trial, int64_t step, smd_findings *findings,
                           smd_error **error) {
-  smd_finding finding = SMD_FINDING_INIT;
+  const cJSON *until = cJSON_GetObjectItem(rule, "until");
   smd_tensor *tensor = NULL;
   smd_value *value = NULL;
-  finding.message = "it was saved";
   *error = smd_trial_tensor(trial, member_text(rule, "tensor"), &tensor);
   if (*error == NULL) *error = smd_tensor_value(tensor, step, SMD_MODE_GLOBAL, NULL, &value);
-  if (*error == NULL) *error = smd_findings_add(findings, &finding);
+  if (*error == NULL) *error = report_saved(rule, step, findings);
   smd_value_free(value);
   smd_tensor_free(tensor);
-  return *error == NULL ? SMD_RULE_CONTINUE : -1;
+  if (*error != NULL) return -1;
+  return until != NULL && until->valueint == step ? SMD_RULE_FINISHED : SMD_RULE_CONTINUE;
 }
 
 static smd_error *add_rule(smd_rule_set *set, cJSON *rule) {

@@ -66,11 +66,23 @@ Json Described(const RuleResult &result) {
   return described;
 }
 
-// Finds the steps at which the tensor was saved.
-smdebug::RuleFunction Saved(const std::string &tensor) {
-  return [tensor](smdebug::RuleStep &step) {
+// Finds the steps at which the rule's tensor was saved.
+smdebug::RuleFunction Saved(const cJSON *rule) {
+  const cJSON *until = Member(rule, "until");
+  return [tensor = TextOf(Member(rule, "tensor")),
+          last = until == nullptr ? -1 : NumberOf(until)](smdebug::RuleStep &step) {
     step.GetTrial().Tensor(tensor).Value(step.Step());
     step.Report("it was saved");
+    Finding place;
+    place.tensor = tensor;
+    place.check = "place";
+    place.worker = "worker_1";
+    place.message = "it has a step";
+    place.action = Action::kWarn;
+    place.value = static_cast<double>(step.Step());
+    place.limit = 0.5;
+    step.Report(place);
+    if (step.Step() == last) step.Finish();
   };
 }
 
@@ -83,7 +95,7 @@ smdebug::RuleSet RuleSetOf(const cJSON *settings) {
   for (const cJSON *rule : Items(Member(settings, "rules"))) {
     const Action action = ActionNamed(TextOf(Member(rule, "action")));
     if (const cJSON *function = Member(rule, "function"); function != nullptr) {
-      set.AddFunction(TextOf(function), Saved(TextOf(Member(rule, "tensor"))), action);
+      set.AddFunction(TextOf(function), Saved(rule), action);
     } else {
       set.Add(TextOf(Member(rule, "rule")), Printed(Member(rule, "parameters")), action);
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any, Callable, Dict, Mapping
+from typing import Any, Callable, Dict, Iterator, Mapping
 
 import ml_dtypes
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 import smdebug as smd
 from smdebug.core.modes import ModeKeys
 from smdebug.exceptions import SMDebugError
-from smdebug.rules import BuiltinRule, Finding, RuleResult, RuleSet
+from smdebug.rules import Action, BuiltinRule, Finding, RuleResult, RuleSet
 
 Query = Mapping[str, Any]
 
@@ -69,18 +69,29 @@ def rule_set_of(settings: Mapping[str, Any]) -> RuleSet:
     rules = RuleSet(settings["profile"], save_config(settings.get("save_every", {})))
     for rule in settings["rules"]:
         if "function" in rule:
-            rules.add(saved(rule["tensor"]), action=rule["action"], name=rule["function"])
+            rules.add(saved(rule), action=rule["action"], name=rule["function"])
         else:
             rules.add(rule["rule"], rule["parameters"], rule["action"])
     return rules
 
 
-def saved(tensor: str) -> Callable[[smd.Trial, int], str]:
+def saved(rule: Mapping[str, Any]) -> Callable[[smd.Trial, int], Any]:
     """Finds the steps at which a tensor was saved."""
 
-    def find(trial: smd.Trial, step: int) -> str:
-        trial.tensor(tensor).buffer(step, smd.modes.GLOBAL)
-        return "it was saved"
+    def find(trial: smd.Trial, step: int) -> Iterator[Any]:
+        trial.tensor(rule["tensor"]).buffer(step, smd.modes.GLOBAL)
+        yield "it was saved"
+        yield Finding(
+            tensor=rule["tensor"],
+            check="place",
+            worker="worker_1",
+            message="it has a step",
+            action=Action.WARN,
+            value=step,
+            limit=0.5,
+        )
+        if step == rule.get("until"):
+            yield RuleSet.FINISHED
 
     return find
 

@@ -1,6 +1,8 @@
 // Functions of the caller: rules and log lines, and what they throw.
+#include <atomic>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 #include "support.h"
 
@@ -112,6 +114,81 @@ TEST_F(RuleTest, AFailureKeepsWhatWasFoundBefore) {
   ASSERT_EQ(found.size(), 3U);  // appended
   EXPECT_EQ(found[1].step, 0);
   EXPECT_EQ(found[2].step, 1);
+}
+
+TEST_F(RuleTest, ARefusedEvaluationChangesNothing) {
+  const Folder folder;
+  RecordSteps(folder / "other", 1);
+  const Trial other(folder / "other");
+  for (int i = 0; i < 50; ++i) {
+    RuleSet set;
+    std::atomic<bool> has_begun{false};
+    std::atomic<bool> has_ended{false};
+    std::atomic<int> refusals{0};
+    set.AddFunction("Own", [&](RuleStep &step) {
+      EXPECT_EQ(CodeOf([&] { set.Evaluate(other); }), SMD_WRONG_STATE);
+      EXPECT_EQ(step.GetTrial().Path(), trial_.Path());
+      has_begun = true;
+      while (refusals == 0) std::this_thread::yield();
+      if (step.Step() == 2) throw Unheard();
+    });
+    std::thread refused([&] {
+      while (!has_begun) std::this_thread::yield();
+      while (!has_ended) {
+        EXPECT_EQ(CodeOf([&] { set.Evaluate(other); }), SMD_WRONG_STATE);
+        ++refusals;
+      }
+    });
+    EXPECT_THROW(set.Evaluate(trial_), Unheard);
+    has_ended = true;
+    refused.join();
+  }
+}
+
+TEST_F(RuleTest, StoppingAtAFindingKeepsWhatIsThrownAfterIt) {
+  RuleSet set;
+  set.AddFunction("Own", [](RuleStep &step) {
+    if (step.Step() < 2) return;
+    step.Report("found");
+    throw Unheard();
+  });
+  try {
+    set.Require(trial_);
+    FAIL();
+  } catch (const RuleConditionMet &met) {
+    EXPECT_EQ(met.Detail("step"), "2");
+    EXPECT_THROW(std::rethrow_if_nested(met), Unheard);
+  }
+}
+
+TEST_F(RuleTest, AConditionThatAFunctionThrowsIsNotTheSetsOwn) {
+  RuleSet set;
+  set.AddFunction("Outer", [this](RuleStep &) {
+    RuleSet inner;
+    inner.AddFunction("Inner", [](RuleStep &step) { step.Report("found"); }).Require(trial_);
+  });
+  try {
+    set.Require(trial_);
+    FAIL();
+  } catch (const RuleConditionMet &met) {
+    EXPECT_EQ(met.Detail("rule"), "Inner");
+    EXPECT_EQ(dynamic_cast<const std::nested_exception *>(&met), nullptr);
+  }
+}
+
+TEST_F(RuleTest, CMayEvaluateTheSet) {
+  RuleSet set;
+  set.AddFunction("Own", [this](RuleStep &step) {
+    EXPECT_EQ(step.GetTrial().Path(), trial_.Path());
+    if (step.Step() == 1) throw Unheard();
+  });
+  smd_findings *found = nullptr;
+  const auto evaluate = [&] {
+    detail::Check(smd_rule_set_evaluate(set.Get(), trial_.Get(), 0, -1, 0, &found));
+  };
+  EXPECT_EQ(CodeOf(evaluate), SMD_CALLBACK_FAILED);
+  smd_findings_free(found);
+  EXPECT_THAT(set.Evaluate(trial_), ::testing::IsEmpty());
 }
 
 TEST_F(RuleTest, OnlyMissingDataSkipsAStep) {

@@ -204,7 +204,8 @@ enum {
 /* Evaluates the global steps first <= s < end (end -1: all) of `trial` that the set has not
  * evaluated yet.  Built-in rules also observe the steps before `first`; findings at those are not
  * reported.  `flags` is a sum of SMD_EVALUATE_...; without FOLLOW, the steps that all workers have
- * written are evaluated (once the job has ended, every step).
+ * written are evaluated (once the job has ended, every step).  With STOP_AT_FINDING, a finding
+ * hides the failure of a function at the same step.
  *
  * A set belongs to the first trial of which it evaluated a step, until smd_rule_set_reset().
  * `out` gets the findings, also those before a failure.

@@ -107,7 +107,7 @@ final class Runner {
     for (Map<String, Object> rule : maps(settings, "rules")) {
       Action action = Action.valueOf((String) rule.get("action"));
       if (rule.containsKey("function")) {
-        rules.add((String) rule.get("function"), saved((String) rule.get("tensor")), action);
+        rules.add((String) rule.get("function"), saved(rule), action);
       } else {
         rules.add((String) rule.get("rule"), (Map<String, String>) rule.get("parameters"), action);
       }
@@ -116,11 +116,31 @@ final class Runner {
   }
 
   /** Finds the steps at which a tensor was saved. */
-  private static RuleFunction saved(String tensor) {
+  private static RuleFunction saved(Map<String, Object> rule) {
+    String tensor = (String) rule.get("tensor");
     return step -> {
       step.trial().tensor(tensor).value(step.step()).close();
       step.report("it was saved");
+      step.report(place(tensor, step.step()));
+      if (rule.containsKey("until") && (long) rule.get("until") == step.step()) {
+        step.finish();
+      }
     };
+  }
+
+  private static Finding place(String tensor, long step) {
+    return new Finding(
+        "",
+        "place",
+        tensor,
+        "worker_1",
+        "it has a step",
+        -1,
+        Mode.GLOBAL,
+        -1,
+        Action.WARN,
+        OptionalDouble.of(step),
+        OptionalDouble.of(0.5));
   }
 
   private static void record(Map<String, Object> step, Hook hook, String worker) {

@@ -18,12 +18,13 @@ type ruleSet struct {
 		Parameters map[string]string
 		Function   string
 		Tensor     string
+		Until      *int64
 		Action     string
 	}
 }
 
 // saved finds the steps at which a tensor was saved.
-func saved(tensor string) smdebug.RuleFunction {
+func saved(tensor string, until *int64) smdebug.RuleFunction {
 	return func(_ context.Context, step *smdebug.RuleStep) error {
 		found, err := step.Trial().Tensor(tensor)
 		if err != nil {
@@ -34,7 +35,18 @@ func saved(tensor string) smdebug.RuleFunction {
 		if err != nil {
 			return err
 		}
-		return errors.Join(value.Close(), step.Reportf("it was saved"))
+		if until != nil && step.Step() == *until {
+			step.Finish()
+		}
+		return errors.Join(value.Close(), step.Reportf("it was saved"), step.Report(smdebug.Finding{
+			Tensor:  tensor,
+			Check:   "place",
+			Worker:  "worker_1",
+			Message: "it has a step",
+			Action:  smdebug.ActionWarn,
+			Value:   float64(step.Step()),
+			Limit:   0.5,
+		}))
 	}
 }
 
@@ -60,7 +72,7 @@ func (r *ruleSet) fill(made *smdebug.RuleSet) error {
 			return err
 		}
 		if rule.Function != "" {
-			err = made.AddFunction(rule.Function, saved(rule.Tensor), action)
+			err = made.AddFunction(rule.Function, saved(rule.Tensor, rule.Until), action)
 		} else {
 			err = made.Add(rule.Rule, rule.Parameters, action)
 		}

@@ -128,32 +128,39 @@ PyObject *SmdEvaluate(PyObject *Py_UNUSED(module), PyObject *args) {
 
 /* ---- rules written in Python ---------------------------------------------------- */
 
-/* Adds (tensor, message) to the findings.  Returns -1 with an exception set. */
+/* How a call has ended, next to SMD_RULE_CONTINUE and SMD_RULE_FINISHED; as in
+ * rules/function_calls.py. */
+enum { kSkipped = -2, kFailed = -1 };
+
+/* Adds (check, tensor, worker, message, action, value, limit) to the findings.  Returns -1 with an
+ * exception set. */
 static int AddFinding(smd_findings *findings, PyObject *item) {
   smd_finding finding = SMD_FINDING_INIT;
+  int action;
   smd_error *error;
-  if (!PyArg_ParseTuple(item, "ss", &finding.tensor, &finding.message)) return -1;
+  if (!PyArg_ParseTuple(item, "ssssidd", &finding.check, &finding.tensor, &finding.worker,
+                        &finding.message, &action, &finding.value, &finding.limit)) {
+    return -1;
+  }
+  finding.action = action;
   error = smd_findings_add(findings, &finding);
   if (error == NULL) return 0;
   SmdNativeRaise(error);
   return -1;
 }
 
-/* `answer` is None to skip the step, or (findings, whether the rule has finished).  Anything
- * else means that the rule failed. */
+/* `answer` is (findings, how the call has ended). */
 static int32_t TakeAnswer(PyObject *answer, smd_findings *findings, smd_error **error) {
   PyObject *list;
-  int has_finished;
-  if (answer == Py_None) {
-    *error = smd_error_new(SMD_VALUE_UNAVAILABLE, "data that the rule needs is missing");
-    return -1;
-  }
-  if (!PyTuple_Check(answer)) return -1;
-  if (!PyArg_ParseTuple(answer, "O!p", &PyList_Type, &list, &has_finished)) return -1;
+  int outcome;
+  if (!PyArg_ParseTuple(answer, "O!i", &PyList_Type, &list, &outcome)) return kFailed;
   for (Py_ssize_t i = 0; i < PyList_Size(list); ++i) {
-    if (AddFinding(findings, PyList_GetItem(list, i)) < 0) return -1;
+    if (AddFinding(findings, PyList_GetItem(list, i)) < 0) return kFailed;
   }
-  return has_finished ? SMD_RULE_FINISHED : SMD_RULE_CONTINUE;
+  if (outcome == kSkipped) {
+    *error = smd_error_new(SMD_VALUE_UNAVAILABLE, "data that the rule needs is missing");
+  }
+  return outcome;
 }
 
 typedef struct {
@@ -175,7 +182,7 @@ static void InvokeWithLock(void *argument) {
 
 static int32_t Invoke(void *self, smd_trial *trial, int64_t step, smd_findings *findings,
                       smd_error **error) {
-  Invocation call = {self, step, findings, error, -1};
+  Invocation call = {self, step, findings, error, kFailed};
   (void)trial;
   SmdNativeWithLock(InvokeWithLock, &call);
   return call.result;

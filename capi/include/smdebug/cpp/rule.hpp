@@ -2,11 +2,15 @@
 #ifndef SMDEBUG_CPP_RULE_HPP
 #define SMDEBUG_CPP_RULE_HPP
 
+#include <algorithm>
 #include <exception>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "smdebug/cpp/finding.hpp"
 #include "smdebug/cpp/handle.hpp"
@@ -60,11 +64,45 @@ using RuleFunction = std::function<void(RuleStep &step)>;
 
 namespace detail {
 
-// What functions of one set share during an evaluation.
-struct RuleCalls {
-  const Trial *trial = nullptr;
-  std::exception_ptr thrown;
-  smd_code code = SMD_OK;
+// The calls of RuleSet::Evaluate() on one set.  The library refuses all but one, and calls the
+// functions on the thread of that one.
+class RuleCalls {
+ public:
+  // One call, while it lasts.
+  class Call {
+   public:
+    explicit Call(std::shared_ptr<RuleCalls> calls) : calls_(std::move(calls)) {
+      const std::lock_guard lock(calls_->mutex_);
+      calls_->running_.push_back(this);
+    }
+    ~Call() {
+      const std::lock_guard lock(calls_->mutex_);
+      calls_->running_.erase(std::find(calls_->running_.begin(), calls_->running_.end(), this));
+    }
+    Call(const Call &) = delete;
+    Call &operator=(const Call &) = delete;
+
+    // What a function threw that has ended the evaluation, or null.
+    const std::exception_ptr &Thrown() const noexcept { return thrown_; }
+
+   private:
+    friend class RuleCalls;
+    const std::shared_ptr<RuleCalls> calls_;
+    const std::thread::id thread_ = std::this_thread::get_id();
+    std::exception_ptr thrown_;
+  };
+
+  // Keeps the current exception for the call on this thread, unless C evaluates the set.
+  void Keep() noexcept {
+    const std::lock_guard lock(mutex_);
+    for (Call *call : running_) {
+      if (call->thread_ == std::this_thread::get_id()) call->thrown_ = std::current_exception();
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Call *> running_;
 };
 
 // A rule's function.
@@ -73,37 +111,50 @@ class RuleState {
   RuleState(RuleFunction function, std::shared_ptr<RuleCalls> calls)
       : function_(std::move(function)), calls_(std::move(calls)) {}
 
-  static int32_t Invoke(void *self, smd_trial *, int64_t step, smd_findings *findings,
+  static int32_t Invoke(void *self, smd_trial *trial, int64_t step, smd_findings *findings,
                         smd_error **error) noexcept {
-    RuleState &state = *static_cast<RuleState *>(self);
-    RuleCalls &calls = *state.calls_;
-    calls.thrown = nullptr;
+    const RuleState &state = *static_cast<RuleState *>(self);
     try {
-      RuleStep now(*calls.trial, step, findings);
+      const Borrowed borrowed(trial);
+      RuleStep now(borrowed.trial, step, findings);
       state.function_(now);
       return now.IsFinished() ? SMD_RULE_FINISHED : SMD_RULE_CONTINUE;
     } catch (const Error &thrown) {
-      return Carry(thrown.Code(), thrown.what(), &calls, error);
+      return state.Fail(thrown.Code(), thrown.what(), error);
     } catch (const std::exception &thrown) {
-      return Carry(SMD_CALLBACK_FAILED, thrown.what(), &calls, error);
+      return state.Fail(SMD_CALLBACK_FAILED, thrown.what(), error);
     } catch (...) {
-      return Carry(SMD_CALLBACK_FAILED, "the rule threw", &calls, error);
+      return state.Fail(SMD_CALLBACK_FAILED, "the rule threw", error);
     }
   }
 
   static void Destroy(void *self) noexcept { delete static_cast<RuleState *>(self); }
 
  private:
-  static int32_t Carry(smd_code code, const char *message, RuleCalls *calls,
-                       smd_error **error) noexcept {
-    calls->thrown = std::current_exception();
+  // A trial that the library frees.
+  struct Borrowed {
+    explicit Borrowed(smd_trial *handle) noexcept : trial(handle) {}
+    ~Borrowed() { static_cast<void>(trial.handle_.release()); }
+    Borrowed(const Borrowed &) = delete;
+    Borrowed &operator=(const Borrowed &) = delete;
+    Trial trial;
+  };
+
+  // Called where an exception is handled.
+  int32_t Fail(smd_code code, const char *message, smd_error **error) const noexcept {
     *error = smd_error_new(code, message);
-    calls->code = smd_error_code(*error);
+    switch (smd_error_code(*error)) {
+      case SMD_STEP_UNAVAILABLE:
+      case SMD_TENSOR_UNAVAILABLE:
+      case SMD_VALUE_UNAVAILABLE:
+      case SMD_SHAPE_UNAVAILABLE: break;  // the step is skipped
+      default: calls_->Keep();
+    }
     return -1;
   }
 
-  RuleFunction function_;
-  std::shared_ptr<RuleCalls> calls_;
+  const RuleFunction function_;
+  const std::shared_ptr<RuleCalls> calls_;
 };
 
 }  // namespace detail

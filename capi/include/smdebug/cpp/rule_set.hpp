@@ -25,13 +25,14 @@ struct EvaluateOptions {
   int64_t first = 0;    // the first global step to report on
   int64_t end = -1;     // the step to stop before; -1: all
   bool follow = false;  // SMD_EVALUATE_FOLLOW: wait for each step until the job ends
-  bool stop_at_finding =
-      false;                // SMD_EVALUATE_STOP_AT_FINDING: throw RuleConditionMet at the first
+  // SMD_EVALUATE_STOP_AT_FINDING: throw RuleConditionMet at the first; see Require()
+  bool stop_at_finding = false;
   bool incomplete = false;  // SMD_EVALUATE_INCOMPLETE: also steps that a worker may write to
 };
 
-// Results() may be called from any thread, the others by one at a time.  A hook that the set is
-// attached to keeps its rules.
+// Results() and Evaluate() may be called from any thread, the others by one at a time.  While a
+// call evaluates, another fails with WRONG_STATE.  A hook that the set is attached to keeps its
+// rules.
 class RuleSet {
  public:
   using Owner = detail::Handle<smd_rule_set, smd_rule_set_free>;
@@ -90,7 +91,8 @@ class RuleSet {
     return found;
   }
 
-  // The same as Follow(), but throws RuleConditionMet at the first finding.
+  // The same as Follow(), but throws RuleConditionMet at the first finding.  If a function throws
+  // at that step, its exception is nested: see std::rethrow_if_nested().
   void Require(const Trial &trial, int64_t first = 0, int64_t end = -1) {
     std::vector<Finding> found;
     Evaluate(trial, {first, end, true, true, false}, &found);
@@ -118,18 +120,21 @@ inline void RuleSet::Evaluate(const Trial &trial, const EvaluateOptions &options
                          (options.stop_at_finding ? SMD_EVALUATE_STOP_AT_FINDING : 0) |
                          (options.incomplete ? SMD_EVALUATE_INCOMPLETE : 0);
   smd_findings *list = nullptr;
-  const std::shared_ptr<detail::RuleCalls> calls =
-      calls_ == nullptr ? std::make_shared<detail::RuleCalls>() : calls_;  // if moved from
-  calls->trial = &trial;
+  const detail::RuleCalls::Call call(calls_ == nullptr ? std::make_shared<detail::RuleCalls>()
+                                                       : calls_);  // null if moved from
   detail::Handle<smd_error, smd_error_free> error(
       smd_rule_set_evaluate(Get(), trial.Get(), options.first, options.end, flags, &list));
   const detail::FindingList findings(list);
-  const std::exception_ptr thrown = std::exchange(calls->thrown, nullptr);
   for (Finding &finding : detail::ToVector(findings)) found->push_back(std::move(finding));
-  if (error != nullptr && thrown != nullptr && smd_error_code(error.get()) == calls->code) {
-    std::rethrow_exception(thrown);
+  if (error == nullptr) return;
+  if (call.Thrown() == nullptr) detail::Throw(error.release());
+  const bool has_stopped = options.stop_at_finding && smd_findings_count(findings.get()) > 0;
+  if (!has_stopped) std::rethrow_exception(call.Thrown());
+  try {
+    std::rethrow_exception(call.Thrown());
+  } catch (...) {
+    std::throw_with_nested(RuleConditionMet(error.release()));
   }
-  detail::Check(error.release());
 }
 
 // A parameter of a built-in rule; a default of "" means none.

@@ -15,6 +15,10 @@
 
 namespace smdebug {
 
+namespace detail {
+class RuleState;
+}
+
 // Any thread.  Every query refreshes first, unless that is switched off.
 class Trial {
  public:
@@ -147,6 +151,8 @@ class Trial {
   smd_trial *Get() const noexcept { return handle_.get(); }
 
  private:
+  friend class detail::RuleState;  // borrows a handle
+
   static Trial Loaded(Trial trial) {
     trial.Load();
     return trial;

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, IntEnum
-from typing import Any, List, Optional
+from typing import Any, List, Optional, Union
 
 from smdebug import _raw
 from smdebug.core.modes import ModeKeys
+from smdebug.exceptions import SMDebugValueError
 
-__all__ = ["Action", "Finding", "RuleResult", "RuleStatus", "finding_of", "rule_results"]
+__all__ = [
+    "Action",
+    "Finding",
+    "RuleResult",
+    "RuleStatus",
+    "action_of",
+    "finding_of",
+    "rule_results",
+]
 
 
 class Action(IntEnum):
@@ -33,6 +42,9 @@ class RuleStatus(Enum):
 class Finding:
     """What a rule found at one step.
 
+    A function of yours that reports one sets what it knows: `RuleSet` fills in the rule, step and
+    mode, and recommends the more severe of the finding's action and the rule's.
+
     Attributes
     ----------
     rule : str
@@ -55,17 +67,17 @@ class Finding:
         What was measured, and the limit that it passed.
     """
 
-    rule: str
-    check: str
-    tensor: str
-    worker: str
-    message: str
-    step: int
-    mode: ModeKeys
-    mode_step: int
-    action: Action
-    value: Optional[float]
-    limit: Optional[float]
+    rule: str = ""
+    check: str = ""
+    tensor: str = ""
+    worker: str = ""
+    message: str = ""
+    step: int = -1
+    mode: ModeKeys = ModeKeys.GLOBAL
+    mode_step: int = -1
+    action: Action = Action.CONTINUE
+    value: Optional[float] = None
+    limit: Optional[float] = None
 
     def __str__(self) -> str:
         return f"{self.rule} at step {self.step}: {self.message}"
@@ -97,6 +109,14 @@ class RuleResult:
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.message}"
+
+
+def action_of(action: Union[Action, str]) -> Action:
+    """The action with this name or number."""
+    try:
+        return Action[action.upper()] if isinstance(action, str) else Action(action)
+    except (KeyError, ValueError) as error:
+        raise SMDebugValueError(f"{action!r} is not 'continue', 'warn' or 'stop'") from error
 
 
 def finding_of(raw: Any) -> Finding:

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Callable, Iterator, List, Mapping, Optional, Tuple, Union
+from typing import ClassVar, Iterator, List, Mapping, Optional, Tuple, Union
 
 from smdebug import _raw
 from smdebug._handles import RuleSetHandle, check, out, text
-from smdebug.core.finding import Action, Finding, RuleResult, finding_of, rule_results
-from smdebug.core.save_config import SaveConfig, SaveSettings
-from smdebug.exceptions import (
-    RuleEvaluationConditionMet,
-    ShapeUnavailableForStep,
-    SMDebugTypeError,
-    SMDebugValueError,
-    StepUnavailable,
-    TensorUnavailable,
-    TensorUnavailableForStep,
+from smdebug.core.finding import (
+    Action,
+    Finding,
+    RuleResult,
+    action_of,
+    finding_of,
+    rule_results,
 )
+from smdebug.core.save_config import SaveConfig, SaveSettings
+from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugTypeError
 from smdebug.rules.following import new_steps
+from smdebug.rules.function_calls import (
+    Evaluating,
+    Finished,
+    RuleFunction,
+    of_function,
+    of_rule,
+)
 from smdebug.rules.rule import Rule
 from smdebug.trials.trial import Trial
 
@@ -27,13 +33,6 @@ __all__ = ["RuleInfo", "RuleParameter", "RuleSet", "builtin_rules"]
 
 # How many steps one call evaluates: Python handles its signals between calls.
 _AT_ONCE = 64
-
-_MISSING = (ShapeUnavailableForStep, StepUnavailable, TensorUnavailable, TensorUnavailableForStep)
-
-# What a function returns: nothing or False, True, or the finding's message.
-RuleFunction = Callable[[Trial, int], Union[None, bool, str]]
-
-_Answer = Optional[Tuple[List[Tuple[str, str]], bool]]
 
 
 @dataclass(frozen=True)
@@ -91,6 +90,10 @@ class RuleSet:
     ...     print(finding)
     """
 
+    #: A function returns this, alone or in an iterable, where its rule has nothing more to
+    #: evaluate: it is not called again until `reset`.
+    FINISHED: ClassVar[Finished] = Finished.FINISHED
+
     def __init__(self, profile: str = "aws", save_config: SaveSettings = None) -> None:
         self._handle = RuleSetHandle(
             out("rule_set", _raw.smd_rule_set_new, text(profile, "profile"))
@@ -99,7 +102,7 @@ class RuleSet:
             settings = SaveConfig.parse(save_config)
             check(_raw.smd_rule_set_set_save_config(self._handle, settings._handle()))
         self._last = -1  # of the steps that were evaluated
-        self._calls = _Calls()
+        self._evaluating = Evaluating()
 
     def add(
         self,
@@ -114,8 +117,9 @@ class RuleSet:
         ----------
         rule : str, Rule or callable
             The name of a built-in rule (`builtin_rules` lists them); a rule written in
-            Python; or a function of a trial and a global step, which returns True or a
-            message where it finds something.
+            Python; or a function of a trial and a global step.  Where it finds something, the
+            function returns True, a message, a `Finding`, or an iterable of messages and
+            Findings; it may be a generator.  See `FINISHED`, too.
         parameters : mapping of str to str, number or bool, optional
             Parameters of a built-in rule; the others have their defaults.
         action : Action or str
@@ -136,7 +140,7 @@ class RuleSet:
         SMDebugRuntimeError
             If a step was evaluated.
         """
-        number = int(_action(action))
+        number = int(action_of(action))
         if isinstance(rule, str):
             given = json.dumps({key: str(value) for key, value in (parameters or {}).items()})
             check(_raw.smd_rule_set_add(self._handle, text(rule, "rule"), given, number))
@@ -144,12 +148,14 @@ class RuleSet:
         if parameters:
             raise SMDebugTypeError("only built-in rules take parameters here")
         if isinstance(rule, Rule):
-            call, known = self._calls.of_rule(rule), rule.rule_name
+            known = text(name or rule.rule_name)
+            reports = of_rule(rule)
         elif callable(rule):
-            call, known = self._calls.of_function(rule), getattr(rule, "__name__", "function")
+            known = text(name or getattr(rule, "__name__", "function"))
+            reports = of_function(rule, known)
         else:
             raise SMDebugTypeError(f"expected a rule, not a {type(rule).__name__}")
-        _raw.add_function(self._handle, text(name or known), call, number)
+        _raw.add_function(self._handle, known, self._evaluating.caller(known, reports), number)
         return self
 
     def evaluate(
@@ -194,14 +200,22 @@ class RuleSet:
         self, trial: Trial, start_step: int, last_step: int, flags: int = 0
     ) -> Iterator[Finding]:
         """Evaluates the steps up to `last_step` that were not evaluated yet."""
-        self._calls.begin(trial)
-        found, error = _raw.evaluate(self._handle, trial._handle, start_step, last_step + 1, flags)
-        raised = self._calls.end()
+        evaluation = self._evaluating.begin(trial)
+        try:
+            end_step = last_step + 1
+            found, error = _raw.evaluate(self._handle, trial._handle, start_step, end_step, flags)
+        finally:
+            self._evaluating.end()
         if error is None:  # a later call evaluates the steps after one that failed
             self._last = max(self._last, last_step)
         yield from map(finding_of, found)
-        if error is not None:
-            raise raised or error
+        if evaluation.raised is None:
+            if error is not None:
+                raise error
+        elif isinstance(error, RuleEvaluationConditionMet):  # at a finding before the failure
+            raise error from evaluation.raised
+        else:
+            raise evaluation.raised
 
     def results(self) -> List[RuleResult]:
         """Returns the summary of each rule, in the order in which they were added."""
@@ -217,59 +231,3 @@ class RuleSet:
         """
         check(_raw.smd_rule_set_reset(self._handle))
         self._last = -1
-
-
-class _Calls:
-    """Calls rules written in Python, and keeps what they raise."""
-
-    def __init__(self) -> None:
-        self._trial: Optional[Trial] = None
-        self._raised: Optional[BaseException] = None
-
-    def begin(self, trial: Trial) -> None:
-        self._trial, self._raised = trial, None
-
-    def end(self) -> Optional[BaseException]:
-        raised, self._trial, self._raised = self._raised, None, None
-        return raised
-
-    def of_rule(self, rule: Rule) -> Callable[[int], Any]:
-        def ask(step: int) -> _Answer:
-            try:
-                rule.invoke(step)
-            except RuleEvaluationConditionMet as finding:
-                return [("", str(finding))], bool(finding.end_of_rule)
-            return [], False
-
-        return self._guarded(ask)
-
-    def of_function(self, function: RuleFunction) -> Callable[[int], Any]:
-        def ask(step: int) -> _Answer:
-            if self._trial is None:
-                return None
-            answer = function(self._trial, step)
-            if not answer:
-                return [], False
-            return [("", answer if isinstance(answer, str) else "the condition holds")], False
-
-        return self._guarded(ask)
-
-    def _guarded(self, ask: Callable[[int], _Answer]) -> Callable[[int], Any]:
-        def call(step: int) -> Any:
-            try:
-                return ask(step)
-            except _MISSING:
-                return None
-            except BaseException as error:  # raised again by RuleSet.evaluate()
-                self._raised = error
-                return False
-
-        return call
-
-
-def _action(action: Union[Action, str]) -> Action:
-    if isinstance(action, str):
-        if action.upper() not in Action.__members__:
-            raise SMDebugValueError(f"{action!r} is not 'continue', 'warn' or 'stop'")
-        return Action[action.upper()]
-    return Action(action)
