@@ -110,6 +110,14 @@ PLACES = [
 ]
 
 
+SSO_PROFILE = f"""\
+sso_start_url = {START_URL}
+sso_region = eu-west-1
+sso_account_id = 123456789012
+sso_role_name = r
+"""
+
+
 @pytest.mark.parametrize("first", PLACES)
 def test_the_order_of_sources(service, home, monkeypatch, first):
     """All sources from `first` on have credentials; those of `first` are used."""
@@ -137,8 +145,7 @@ def test_the_order_of_sources(service, home, monkeypatch, first):
         if "SSO" in there:
             monkeypatch.setenv("AWS_ENDPOINT_URL_SSO", portal.address)
             write_sso_token(home, START_URL, portal.cached_token(3600))
-            config += f"sso_start_url = {START_URL}\nsso_region = eu-west-1\n"
-            config += "sso_account_id = 123456789012\nsso_role_name = r\n"
+            config += SSO_PROFILE
         if "WEBIDENTITY" in there:
             (home / "token").write_text("a web token")
             monkeypatch.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", str(home / "token"))

@@ -26,6 +26,7 @@ final class Errors {
     "region",
     "request_id",
     "sts_code",
+    "sso",
     "key",
     "size",
     "elements"
