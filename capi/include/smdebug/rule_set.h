@@ -8,11 +8,11 @@
 
 SMD_BEGIN_DECLS
 
-/* What a finding recommends. */
+/* Actions that findings recommend. */
 typedef int32_t smd_action;
 enum { SMD_ACTION_CONTINUE = 0, SMD_ACTION_WARN = 1, SMD_ACTION_STOP = 2 };
 
-/* What a rule reports about all steps that it has evaluated. */
+/* A rule's result over all steps that it has evaluated. */
 typedef int32_t smd_rule_status;
 enum {
   SMD_RULE_PASSED = 0,         /* evaluated, without a finding */
@@ -31,7 +31,7 @@ SMD_API const char *smd_rule_status_name(smd_rule_status status) SMD_NOEXCEPT;
 
 /* ---- findings ------------------------------------------------------------ */
 
-/* What a rule found at one step.  No text is NULL in a finding from the library. */
+/* A finding of a rule at one step.  No text is NULL in a finding from the library. */
 typedef struct smd_finding {
   size_t struct_size; /* sizeof(smd_finding) */
   const char *rule;
@@ -129,7 +129,7 @@ SMD_API const smd_rule_info *smd_builtin_rule(size_t index) SMD_NOEXCEPT;
 
 /* ---- rule sets ----------------------------------------------------------- */
 
-/* What a rule's function returns; negative for a failure. */
+/* Results of a rule's function; negative for a failure. */
 enum {
   SMD_RULE_CONTINUE = 0, /* evaluate the next step too */
   SMD_RULE_FINISHED = 1  /* do not call the function again */
@@ -194,7 +194,7 @@ SMD_FALLIBLE smd_rule_set_add_function(smd_rule_set *set, const char *name, cons
 SMD_FALLIBLE smd_rule_set_set_save_config(smd_rule_set *set,
                                           const smd_save_config *config) SMD_NOEXCEPT;
 
-/* How smd_rule_set_evaluate() goes through the steps. */
+/* Flags of smd_rule_set_evaluate(). */
 enum {
   SMD_EVALUATE_FOLLOW = 1,          /* wait for each step until the job ends */
   SMD_EVALUATE_STOP_AT_FINDING = 2, /* fail with RULE_CONDITION_MET at the first finding */

@@ -83,7 +83,7 @@ class Collection {
     return Own<ReductionConfig, smd_reduction_config_free>(smd_collection_reduction_config);
   }
 
-  // Whether TensorBoard histograms are written.  smd_collection_set_save_histogram(),
+  // True if TensorBoard histograms are written.  smd_collection_set_save_histogram(),
   // smd_collection_save_histogram().
   Collection &SetSaveHistogram(bool on) {
     detail::Check(smd_collection_set_save_histogram(Get(), on));

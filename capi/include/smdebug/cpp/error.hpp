@@ -34,7 +34,7 @@ class SMD_API Error : public std::runtime_error {
     return text == nullptr ? std::nullopt : std::optional<std::string>(text);
   }
 
-  // Whether the same call may succeed later.  smd_error_is_retryable().
+  // Returns true if the same call may succeed later.  smd_error_is_retryable().
   bool IsRetryable() const noexcept { return smd_error_is_retryable(error_.get()) != 0; }
 
  private:

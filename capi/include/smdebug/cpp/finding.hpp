@@ -1,4 +1,4 @@
-// What rules report about a job.
+// Findings and results of rules.
 #ifndef SMDEBUG_CPP_FINDING_HPP
 #define SMDEBUG_CPP_FINDING_HPP
 
@@ -13,7 +13,7 @@
 
 namespace smdebug {
 
-// What a rule reports about all steps that it has evaluated.
+// A rule's result over all steps that it has evaluated.
 enum class RuleStatus : smd_rule_status {
   kPassed = SMD_RULE_PASSED,
   kHasFindings = SMD_RULE_HAS_FINDINGS,
@@ -21,7 +21,7 @@ enum class RuleStatus : smd_rule_status {
   kNotEnoughData = SMD_RULE_NOT_ENOUGH_DATA
 };
 
-// What a finding recommends; the most severe is the greatest.
+// Actions that findings recommend; the most severe is the greatest.
 enum class Action : smd_action {
   kContinue = SMD_ACTION_CONTINUE,
   kWarn = SMD_ACTION_WARN,
@@ -38,7 +38,7 @@ inline const char *Name(Action action) noexcept {
   return smd_action_name(static_cast<smd_action>(action));
 }
 
-// What a rule found at one step.
+// A finding of a rule at one step.
 struct Finding {
   std::string rule;
   std::string check;    // which of the rule's checks, or ""

@@ -72,10 +72,10 @@ class Hook {
     detail::Check(smd_hook_add_to_step(Get(), names.get()));
   }
 
-  // Whether the open step saves anything.  smd_hook_saves_step().
+  // Returns true if the open step saves anything.  smd_hook_saves_step().
   bool SavesStep() const noexcept { return smd_hook_saves_step(Get()) != 0; }
 
-  // Whether the open step saves this tensor.  smd_hook_wants().
+  // Returns true if the open step saves this tensor.  smd_hook_wants().
   bool Wants(const CString &tensor) const noexcept {
     return smd_hook_wants(Get(), tensor.Get()) != 0;
   }

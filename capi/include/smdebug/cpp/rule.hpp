@@ -82,7 +82,7 @@ class RuleCalls {
     Call(const Call &) = delete;
     Call &operator=(const Call &) = delete;
 
-    // What a function threw that has ended the evaluation, or null.
+    // The exception of a function that has ended the evaluation, or null.
     const std::exception_ptr &Thrown() const noexcept { return thrown_; }
 
    private:

@@ -20,7 +20,7 @@ namespace smdebug {
 // or ours, which rarely report anything on a healthy run.
 enum class Profile { kAws, kCalibrated };
 
-// How RuleSet::Evaluate() goes through the steps.
+// Selects the steps that RuleSet::Evaluate() evaluates.
 struct EvaluateOptions {
   int64_t first = 0;    // the first global step to report on
   int64_t end = -1;     // the step to stop before; -1: all

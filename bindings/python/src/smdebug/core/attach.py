@@ -16,7 +16,7 @@ __all__ = ["Attachable"]
 
 
 class Attachable:
-    """What a hook with rules has."""
+    """The part of a hook that attaches rules."""
 
     _handle: Any
 

@@ -120,7 +120,7 @@ class Collection:
     tensor_names : list or set of str, optional
         Names of tensors.
     reduction_config : ReductionConfig, optional
-        What is saved of its tensors.  Default: the hook's reduction config.
+        The parts that are saved of its tensors.  Default: the hook's reduction config.
     save_config : SaveConfig or dict of ModeKeys to SaveConfigMode, optional
         When its tensors are saved.  Default, also for modes that are missing: the hook's
         save config.
@@ -177,7 +177,7 @@ class Collection:
 
     @property
     def reduction_config(self) -> Optional[ReductionConfig]:
-        """What is saved of its tensors; None: as the hook's reduction config says."""
+        """The parts that are saved of its tensors; None: as the hook's reduction config says."""
         return self._reduction_config
 
     @reduction_config.setter

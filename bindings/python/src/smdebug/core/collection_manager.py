@@ -22,7 +22,7 @@ class CollectionManager:
     Parameters
     ----------
     collections : dict of str to Collection, optional
-        What to start with.
+        The collections to start with.
     create_default : bool
         Ignored.
     """
@@ -71,7 +71,7 @@ class CollectionManager:
         self._meta.update(meta)
 
     def get_num_workers(self) -> int:
-        """How many workers record."""
+        """The number of workers that record."""
         return int(self._meta["num_workers"])
 
     def set_num_workers(self, num_workers: int) -> None:
@@ -143,7 +143,7 @@ class LiveCollections(CollectionManager):
     add_one : function
         Adds one, in place of its namesake.
     num_workers : int
-        How many workers record.
+        The number of workers that record.
     """
 
     def __init__(

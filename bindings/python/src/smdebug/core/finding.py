@@ -1,4 +1,4 @@
-"""What rules report about a job."""
+"""Findings and results of rules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 
 class Action(IntEnum):
-    """What a finding recommends."""
+    """Actions that findings recommend."""
 
     CONTINUE = 0
     WARN = 1
@@ -30,7 +30,7 @@ class Action(IntEnum):
 
 
 class RuleStatus(Enum):
-    """What a rule reports about all steps that it has evaluated."""
+    """A rule's result over all steps that it has evaluated."""
 
     PASSED = 0
     HAS_FINDINGS = 1
@@ -40,7 +40,7 @@ class RuleStatus(Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """What a rule found at one step.
+    """A finding of a rule at one step.
 
     A function of yours that reports one sets what it knows: `RuleSet` fills in the rule, step and
     mode, and recommends the more severe of the finding's action and the rule's.
@@ -62,9 +62,9 @@ class Finding:
     mode_step : int
         Its number in that mode.
     action : Action
-        What the finding recommends.
+        The recommended action.
     value, limit : float or None
-        What was measured, and the limit that it passed.
+        The measured value, and the limit that it passed.
     """
 
     rule: str = ""
@@ -94,7 +94,7 @@ class RuleResult:
     status : RuleStatus
         Whether it passed, and if not, why.
     finding_count : int
-        How many findings it has.
+        The number of findings.
     message : str
         The first finding, or why there is none.
     first : Finding or None

@@ -93,7 +93,7 @@ class Hook(Attachable, HookCollections):
     dry_run : bool
         Decide everything, write nothing.
     reduction_config : ReductionConfig, optional
-        What is saved of tensors whose collections have no reduction config.  Default: the
+        The parts that are saved of tensors whose collections have no reduction config.  Default: the
         tensor itself.
     save_config : SaveConfig, SaveConfigMode or dict, optional
         When tensors are saved whose collections have no save config.  Default: every
@@ -109,7 +109,7 @@ class Hook(Attachable, HookCollections):
     worker : str
         The name of this process among those of the job.
     num_workers : int
-        How many processes record into `out_dir`.
+        The number of processes that record into `out_dir`.
     options : mapping of str to str, optional
         Further options of the C library, by name, as {"queue_policy": "drop"}.
 

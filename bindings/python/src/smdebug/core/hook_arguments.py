@@ -78,7 +78,7 @@ def load_options(
     Parameters
     ----------
     options : HookOptions
-        What the file builds on.
+        The settings that the file builds on.
     path : str
         The file; "" for the service's.
     save_interval : int
@@ -119,7 +119,7 @@ def collections_in(
 
 
 def hook_arguments(options: HookOptions) -> Dict[str, Any]:
-    """What options say, as arguments of `Hook`."""
+    """Returns options as arguments of `Hook`."""
     save_config = SaveConfigHandle(out("save_config", _raw.smd_hook_options_save_config, options))
     reductions = ReductionConfigHandle(
         out("reduction_config", _raw.smd_hook_options_reduction_config, options)

@@ -58,9 +58,9 @@ class DuplicateLogFilter(logging.Filter):
     Attributes
     ----------
     msgs : dict of str to int
-        How often each line was logged.
+        The number of times that each line was logged.
     repeat_threshold : int
-        How often a line is logged.
+        The number of times that a line is logged.
     """
 
     def __init__(self) -> None:

@@ -123,7 +123,7 @@ class RuleSet:
         parameters : mapping of str to str, number or bool, optional
             Parameters of a built-in rule; the others have their defaults.
         action : Action or str
-            What its findings recommend: "continue", "warn" or "stop".
+            The action that its findings recommend: "continue", "warn" or "stop".
         name : str, optional
             The name in findings of a rule written in Python; by default that of its class
             or function.

@@ -27,7 +27,7 @@ class ReadObjectRequest:
     start : int, optional
         The first byte; the whole object is read if it is not given.
     length : int, optional
-        How many bytes; up to the object's end if it is not given.
+        The number of bytes; up to the object's end if it is not given.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class S3Handler:
     Attributes
     ----------
     MULTIPROCESSING_POOL_SIZE : int
-        How many requests are under way at a time.
+        The number of requests under way at a time.
     """
 
     MULTIPROCESSING_POOL_SIZE = 2 * (os.cpu_count() or 1)
@@ -143,7 +143,7 @@ class S3Handler:
         Parameters
         ----------
         object_requests : list of ReadObjectRequest
-            What to read.
+            The objects to read.
         use_multiprocessing : bool
             Whether several are read at a time, by threads.
         n_process : int, optional

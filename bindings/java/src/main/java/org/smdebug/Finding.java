@@ -6,7 +6,7 @@ import java.util.OptionalDouble;
 import org.smdebug.raw.Raw;
 
 /**
- * What a rule of a {@link RuleSet} found at one step.
+ * A finding of a rule of a {@link RuleSet} at one step.
  *
  * @param rule the rule's name
  * @param check which of the rule's checks it was; "" for rules with one
