@@ -24,7 +24,7 @@ from test_credentials import (  # noqa: F401
     ROLE,
     complaint,
     home,
-    nothing_secret_is_said,
+    no_secret_is_printed,
     options_for,
     signer,
 )
