@@ -282,7 +282,7 @@ def test_a_file_that_cannot_be_opened_is_no_green_page(tmp_path):
     done = Program(tmp_path).run("report run -o page.html")
     assert done.returncode == 4, done.stderr
     page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
-    assert "Not all of the trial could be read." in page.words()
+    assert "Parts of the trial could not be read." in page.words()
 
 
 def test_names_do_no_harm(folder):

@@ -293,7 +293,7 @@ class RuleFunctionTest {
                               assertTrue(
                                   assertThrows(IllegalStateException.class, change::run)
                                       .getMessage()
-                                      .matches("the rule set (is being|has begun to) eval.*")));
+                                      .matches("the rule set is (being evaluated|attached or has begun).*")));
                   assertEquals(1, mine.results().size());
                   step.report("found");
                   if (steps.incrementAndGet() == 2) {
