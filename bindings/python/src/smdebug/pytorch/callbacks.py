@@ -59,12 +59,11 @@ class _Callback:
 class BeforeModel(_Callback):
     """Is called before a registered model runs."""
 
-    __slots__ = ("_key", "_model", "_parameters")
+    __slots__ = ("_key", "_model")
 
     def __init__(self, hook: _Recorder, model: RegisteredModel) -> None:
         super().__init__(hook)
         self._model = model
-        self._parameters = model.own_parameters()
         self._key = model.key
 
     def __call__(self, module: Any, inputs: Any) -> None:

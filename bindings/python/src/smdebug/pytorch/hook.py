@@ -30,6 +30,7 @@ from smdebug.pytorch.models import RegisteredModel, module_name
 from smdebug.pytorch.optimizers import WatchedOptimizer, inner_optimizer
 from smdebug.pytorch.scalers import forget_scaled, watch_scaled
 from smdebug.pytorch.steps import StepHook
+from smdebug.pytorch.torch_state import note_graph
 
 if TYPE_CHECKING:
     from smdebug.rules.rule_set import RuleSet
@@ -145,8 +146,9 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         """
         _check_module(module)
         model = RegisteredModel(module, self._free_name(module, name), name is not None)
+        registered = [model.module for model in self._models]
         for path, inner in module.named_modules():
-            if inner in self._watched:
+            if inner in self._watched or any(inner is each for each in registered):
                 raise SMDebugValueError(
                     f"{path or module_name(module)} is registered already; register a module once"
                 )
@@ -156,6 +158,15 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
                     f"{path} is not initialised yet; call the model once, then register it"
                 )
         self._models.append(model)
+        if getattr(module, "_compiled_call_impl", None) is None:
+            self._watch_calls(model, module)
+        else:
+            # Its calls are graphs, which a new callback would make PyTorch compile again.
+            note_graph(model.key)
+        model.watch_gradients(self._on_gradient_of, self._updated_parameters())
+        model.note_versions()
+
+    def _watch_calls(self, model: RegisteredModel, module: Any) -> None:
         self._handles.append(module.register_forward_pre_hook(BeforeModel(self, model)))
         for path, inner in module.named_modules():
             outer, _, last = path.rpartition(".")
@@ -165,8 +176,6 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             else:
                 self._watch(inner, model.name_of(path), AfterForward)
         self._handles.append(module.register_forward_hook(AfterModel(self, model)))
-        model.watch_gradients(self._on_gradient_of, self._updated_parameters())
-        model.note_versions()
 
     def _free_name(self, module: Any, name: Optional[str]) -> str:
         taken = {model.name for model in self._models if model.module is not None}

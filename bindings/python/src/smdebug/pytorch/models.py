@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from typing import Any, Callable, Container, Dict, List, Optional, Tuple
+from typing import Any, Callable, Container, Dict, List, Tuple
+from weakref import WeakKeyDictionary
 
 from smdebug.pytorch.parameters import NamedParameters, path_of
 
@@ -47,15 +48,11 @@ class RegisteredModel:
         self._is_named = is_named
         self.key = next(_keys)
         self.name = name
-        self._parameters: Callable[[], Optional[NamedParameters]] = lambda: None
+        # The list keeps inner modules, and the model has to keep the list.
+        self._parameters: WeakKeyDictionary[Any, NamedParameters] = WeakKeyDictionary()
+        self._parameters[module] = NamedParameters(f"{name}_")
         self._gradients: Dict[int, Tuple[Any, str, Any]] = {}
         self._versions: Dict[str, int] = {}
-
-    def own_parameters(self) -> NamedParameters:
-        """Returns its list of parameters, which keeps inner modules: the module has to hold it."""
-        parameters = NamedParameters(f"{self.name}_")
-        self._parameters = weakref.ref(parameters)
-        return parameters
 
     @property
     def module(self) -> Any:
@@ -71,13 +68,12 @@ class RegisteredModel:
 
     def named(self) -> List[Tuple[str, Any]]:
         """Returns its current parameters with their names."""
-        module, parameters = self._module(), self._parameters()
-        return [] if module is None or parameters is None else parameters.of(module)
+        module = self._module()
+        return [] if module is None else self._parameters[module].of(module)
 
     def forget_parameters(self) -> None:
         """Holds only weak references to the parameters."""
-        parameters = self._parameters()
-        if parameters is not None:
+        for parameters in self._parameters.values():
             parameters.forget()
 
     def watch_gradients(
