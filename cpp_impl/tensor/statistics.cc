@@ -9,7 +9,6 @@
 #include "tensor/exact.h"
 #include "tensor/median.h"
 #include "tensor/product.h"
-#include "tensor/small_float.h"
 #include "tensor/summary.h"
 
 namespace smdebug::tensor {
@@ -18,18 +17,15 @@ namespace {
 // Up to this bound every integer, and every partial sum of integers, is exact in double.
 constexpr double kExactIntegers = 0x1p53;
 
-// Rounds the number to the dtype, which is not complex.
+// Returns the number as a reduction of a tensor of this dtype, which is not complex.  Those of
+// 16-bit and 8-bit floats are float32: a norm or a sum may exceed the range of the elements.
 Value Rounded(DType dtype, double number) {
-  const auto small = [&](SmallFloat format) { return EncodeSmallFloat(format, number); };
   switch (dtype) {
-    case DType::kFloat16: return Value::Scalar(dtype, static_cast<uint16_t>(small(kFloat16Format)));
+    case DType::kFloat16:
     case DType::kBFloat16:
-      return Value::Scalar(dtype, static_cast<uint16_t>(small(kBFloat16Format)));
     case DType::kFloat8E5M2:
-      return Value::Scalar(dtype, static_cast<uint8_t>(small(kFloat8E5M2Format)));
     case DType::kFloat8E4M3FN:
-      return Value::Scalar(dtype, static_cast<uint8_t>(small(kFloat8E4M3FNFormat)));
-    case DType::kFloat32: return Value::Scalar(dtype, static_cast<float>(number));
+    case DType::kFloat32: return Value::Scalar(DType::kFloat32, static_cast<float>(number));
     default: return Value::Scalar(DType::kFloat64, number);
   }
 }

@@ -49,8 +49,8 @@ class Reducer {
   explicit Reducer(const View &view) : view_(view) {}
 
   // Returns the reduction as NumPy computes it: without dimensions and with NumPy's dtype.
-  // Integer sums and products wrap around as int64 or uint64; float16 stays float16.  l1 and
-  // l2 are entry-wise, for complex numbers too.
+  // Integer sums and products wrap around as int64 or uint64.  Those of 16-bit and 8-bit floats
+  // are float32.  l1 and l2 are entry-wise, for complex numbers too.
   // Fails: INVALID_ARGUMENT (min, max, median of no elements), UNSUPPORTED (text; the
   // median of complex numbers).
   Result<Value> Compute(Reduction reduction);

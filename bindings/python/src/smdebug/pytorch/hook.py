@@ -124,7 +124,6 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         types = _PLAIN if self._metrics is None else ()
         return _raw.saver(self._handle, types, _DTYPES, self._saved_counts)
 
-    @guarded(passes=(SMDebugTypeError, SMDebugValueError))
     def register_module(self, module: Any, name: Optional[str] = None) -> None:
         """Records a model.
 
@@ -144,6 +143,11 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             If the module, or one in it, is already registered, or a lazy parameter has no
             shape yet, or another model has this name.
         """
+        self._register(module, name, counts_calls=True)
+
+    @guarded(passes=(SMDebugTypeError, SMDebugValueError))
+    def _register(self, module: Any, name: Optional[str], counts_calls: bool) -> None:
+        """Registers a model, of which a call begins a step only with `counts_calls`."""
         _check_module(module)
         model = RegisteredModel(module, self._free_name(module, name), name is not None)
         registered = [model.module for model in self._models]
@@ -159,15 +163,16 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
                 )
         self._models.append(model)
         if getattr(module, "_compiled_call_impl", None) is None:
-            self._watch_calls(model, module)
+            self._watch_calls(model, module, counts_calls)
         else:
             # Its calls are graphs, which a new callback would make PyTorch compile again.
             note_graph(model.key)
         model.watch_gradients(self._on_gradient_of, self._updated_parameters())
         model.note_versions()
 
-    def _watch_calls(self, model: RegisteredModel, module: Any) -> None:
-        self._handles.append(module.register_forward_pre_hook(BeforeModel(self, model)))
+    def _watch_calls(self, model: RegisteredModel, module: Any, counts_calls: bool) -> None:
+        if counts_calls:
+            self._handles.append(module.register_forward_pre_hook(BeforeModel(self, model)))
         for path, inner in module.named_modules():
             outer, _, last = path.rpartition(".")
             if last == "_orig_mod":

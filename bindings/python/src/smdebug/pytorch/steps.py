@@ -40,11 +40,12 @@ class StepHook(FrameworkHook):
     _was_called = False
     # Whether the user has set a mode: then the hook does not change it.
     _mode_is_set = False
+    # Whether the training ends by the framework's own means, and not by an exception.
+    _stops_gracefully = False
     # Whether gradients arrive in models that are not in training mode.
     _trains_in_eval = False
 
     # What the hook has seen, for the warnings of `close`.
-    _calls = 0
     _training_steps = 0
     _saw_gradient = False
 
@@ -113,6 +114,21 @@ class StepHook(FrameworkHook):
             self._hear_rules()
         self._is_saving = False
 
+    @property
+    def has_updated(self) -> bool:
+        """Whether a registered optimizer has updated its parameters in the open step."""
+        return self._step_is_open and bool(self._applied)
+
+    @property
+    def _stops_by_raising(self) -> bool:
+        return not self._stops_gracefully
+
+    def _begin_batch(self, module: Any) -> None:
+        """Begins or continues a step, as a call of a registered model does."""
+        for model in self._models:
+            if model.module is module:
+                self._on_call(model, module)
+
     def _start(self, was_called: bool) -> None:
         """Ends the open step, and begins the next one of the mode."""
         self._is_saving = False
@@ -137,7 +153,6 @@ class StepHook(FrameworkHook):
         if not has_gradients and is_generating():
             self._is_saving = False
             return
-        self._calls += 1
         is_training = self._follow(self._trains(module))
         if self._optimizers and is_training:
             continues = self._step_is_open and self._is_training and not self._applied
