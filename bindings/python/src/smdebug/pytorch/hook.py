@@ -66,6 +66,13 @@ _DTYPES = {
     torch.int64: _raw.SMD_INT64,
     torch.uint8: _raw.SMD_UINT8,
 }
+# PyTorch has 8-bit floats since 2.1.
+for _name, _number in (
+    ("float8_e5m2", _raw.SMD_FLOAT8_E5M2),
+    ("float8_e4m3fn", _raw.SMD_FLOAT8_E4M3FN),
+):
+    if hasattr(torch, _name):
+        _DTYPES[getattr(torch, _name)] = _number
 _to_dlpack = torch.utils.dlpack.to_dlpack
 
 
@@ -381,6 +388,8 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             value = value.to_dense()
         if value.device != _HOST:
             value = value.cpu()
+        if value.is_floating_point() and value.dtype not in _DTYPES:
+            value = value.float()  # another 8-bit float
         if value.is_conj() or value.is_neg():
             value = value.resolve_conj().resolve_neg()
         return value
