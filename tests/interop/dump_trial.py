@@ -27,12 +27,6 @@ def describe(value):
     return {"dtype": kind, "shape": list(array.shape), "content": content}
 
 
-def mean(tensor, dtype, step, mode, worker):
-    """A computed mean.  Ours of float16 is float32: the original rounds it to float16."""
-    value = tensor.reduction_value(step, "mean", mode=mode, worker=worker)
-    return describe(np.float16(value) if dtype == "float16" else value)
-
-
 def place(trial, tensor, mode, step, worker):
     """Everything that is asked of a tensor at one place."""
     reductions = attempt(lambda: tensor.reduction_values(step, mode=mode, worker=worker))
@@ -47,7 +41,9 @@ def place(trial, tensor, mode, step, worker):
         "shape": attempt(lambda: list(tensor.shape(step, mode=mode, worker=worker))),
         "reductions": reductions,
         "mean": value.get("dtype") != "text"
-        and attempt(lambda: mean(tensor, value.get("dtype"), step, mode, worker)),
+        and attempt(
+            lambda: describe(tensor.reduction_value(step, "mean", mode=mode, worker=worker))
+        ),
     }
 
 

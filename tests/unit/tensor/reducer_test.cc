@@ -185,6 +185,24 @@ TEST(Reducer, SmallFloatsHaveFloat32sReductions) {
             44800);
 }
 
+TEST(Reducer, HalvesAsNumpyHasThem) {
+  const auto reduced = [](const std::vector<double> &numbers, ReductionKind kind) {
+    const Value tensor = TensorOfNumbers(DType::kFloat16, numbers);
+    auto result = Reducer(tensor.AsView(), Reducer::Halves::kAsNumpy).Compute({kind});
+    EXPECT_TRUE(result.IsOk());
+    return *std::move(result);
+  };
+  // 2049 is between 2048 and 2050, 2051 between 2050 and 2052: ties go to even.
+  EXPECT_EQ(*ToDouble(reduced({2048, 1}, kSum)), 2048);
+  EXPECT_EQ(*ToDouble(reduced({2050, 1}, kSum)), 2052);
+  EXPECT_EQ(reduced({2048, 1}, kSum).dtype, DType::kFloat16);
+  EXPECT_EQ(*ToDouble(reduced({60000, 60000}, kSum)), 120000);
+  EXPECT_EQ(reduced({60000, 60000}, kSum).dtype, DType::kFloat32);
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(*ToDouble(reduced({infinity, 1}, kSum)), infinity);
+  EXPECT_EQ(reduced({infinity, 1}, kSum).dtype, DType::kFloat16);
+}
+
 TEST(Reducer, WithoutElements) {
   for (const DType dtype : {DType::kFloat32, DType::kInt32, DType::kBool, DType::kComplex64}) {
     SCOPED_TRACE(DTypeName(dtype));
