@@ -63,8 +63,10 @@ def widened(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
     bits = array.view(_EXTENDED[name])
     if name == "bfloat16":
-        return (bits.astype(np.uint32) << 16).view(np.float32)
-    return _numbers_of_bytes(name)[bits]
+        floats: np.ndarray[Any, Any] = (bits.astype(np.uint32) << 16).view(np.float32)
+    else:
+        floats = _numbers_of_bytes(name)[bits]
+    return floats
 
 
 @functools.lru_cache(maxsize=None)
@@ -83,7 +85,8 @@ def _numbers_of_bytes(name: str) -> np.ndarray[Any, Any]:
         numbers[last] = np.where(mantissa[last] == 0, np.inf, np.nan)
     else:
         numbers[last & (mantissa == (1 << mantissas) - 1)] = np.nan
-    return np.where(byte < 128, numbers, -numbers).astype(np.float32)
+    signed: np.ndarray[Any, Any] = np.where(byte < 128, numbers, -numbers).astype(np.float32)
+    return signed
 
 
 def view_of(value: object) -> _raw.View:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["AfterForward", "AfterLoss", "AfterModel", "BeforeInplace", "BeforeModel", "OnGradient"]
 
 
-class _Recorder(Protocol):
-    """The part of the hook that callbacks use."""
+class _Steps(Protocol):
+    """The part of the hook that knows its steps."""
 
     # Whether the open step saves something, and the model that runs is recorded.
     _is_saving: bool
@@ -31,6 +31,10 @@ class _Recorder(Protocol):
     def _on_loss(self, name: str) -> None: ...
 
     def _on_gradient(self, name: str, gradient: Any, parameter: Any) -> None: ...
+
+
+class _Recorder(_Steps, Protocol):
+    """The part of the hook that callbacks use."""
 
     def _save_left(self, prefix: str, value: Any, left: Any) -> None: ...
 
@@ -49,7 +53,7 @@ class _Callback:
 
     __slots__ = ("_hook",)
 
-    def __init__(self, hook: _Recorder) -> None:
+    def __init__(self, hook: Any) -> None:
         self._hook = hook
 
     def __reduce__(self) -> Tuple[Callable[[], Any], Tuple[()]]:
@@ -159,7 +163,7 @@ class OnGradient(_Callback):
 
     __slots__ = ("_name", "_parameter")
 
-    def __init__(self, hook: _Recorder, name: str, parameter: Callable[[], Any]) -> None:
+    def __init__(self, hook: _Steps, name: str, parameter: Callable[[], Any]) -> None:
         super().__init__(hook)
         self._name = name
         self._parameter = parameter

@@ -58,7 +58,9 @@ class WatchedOptimizer:
 
     def __init__(self, hook: _Listener, optimizer: Any, name: str) -> None:
         self.name = name
-        # The parameters before an update, by name, for those whose updates are recorded.
+        # Between the two calls of an update: the parameters with their names, and copies by name
+        # of those whose updates are recorded.
+        self.named: List[Tuple[str, Any]] = []
         self.before: Dict[str, Any] = {}
         self.updates = 0
         self._hook = hook
@@ -90,7 +92,11 @@ class WatchedOptimizer:
         if self._restore is not None:
             self._restore()
             self._restore = None
-        self.before.clear()
+        self.forget()
+
+    def forget(self) -> None:
+        """Holds no parameters: an update is over."""
+        self.named, self.before = [], {}
 
     # ---- called by PyTorch ------------------------------------------------------------
 

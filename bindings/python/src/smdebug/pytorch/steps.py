@@ -76,6 +76,11 @@ class StepHook(FrameworkHook):
         return set()
 
     @cached_property
+    def _frozen(self) -> Set[str]:
+        """The parameters in the collection "frozen"."""
+        return set()
+
+    @cached_property
     def _sums(self) -> Dict[str, Any]:
         """For each gradient in the open step its sum; None while the parameter holds it."""
         return {}
@@ -131,9 +136,10 @@ class StepHook(FrameworkHook):
 
     def _start(self, was_called: bool) -> None:
         """Ends the open step, and begins the next one of the mode."""
-        self._is_saving = False
-        if self._has_rules:
+        # A change between steps that nobody evaluates is told after the next evaluation.
+        if self._has_rules and (self._is_saving or not self._is_prepared):
             self._tell_frozen()
+        self._is_saving = False
         self._next_step()
         self._applied.clear()
         self._shown.clear()
@@ -258,13 +264,13 @@ class StepHook(FrameworkHook):
             for name, parameter in model.named()
             if not parameter.requires_grad
         }
-        if not frozen and "frozen" not in self._collections:
+        if frozen == self._frozen:
             return
+        self._frozen = frozen
         collection = self.get_collection("frozen")
         if not collection.include_regex:
             collection.include("^$")  # A collection may not be empty.
-        if collection.tensor_names != frozen:
-            collection.tensor_names = frozen
+        collection.tensor_names = frozen
 
     # ---- optimizers ------------------------------------------------------------------------
 
@@ -272,7 +278,7 @@ class StepHook(FrameworkHook):
     def _before_update(self, watched: WatchedOptimizer, optimizer: Any) -> None:
         """Saves parameters and gradients, before an optimizer applies them."""
         self._begin_update(watched)
-        watched.before.clear()
+        watched.forget()
         if not self._is_saving:
             return
         if is_skipping(optimizer):
@@ -281,11 +287,13 @@ class StepHook(FrameworkHook):
         self._saw_gradient = True
         self._save_settings(watched, optimizer)
         scale = inverse_scale(optimizer)
-        for name, parameter in self._named_of(optimizer):
+        watched.named = self._named_of(optimizer)
+        for name, parameter in watched.named:
             self._save(name, parameter)
             gradient = parameter.grad
-            if gradient is not None and self.wants(f"gradient/{name}"):
-                gradient = gradient.detach() if scale is None else gradient.detach() * scale
+            if gradient is not None:
+                if scale is not None and self.wants(f"gradient/{name}"):
+                    gradient = gradient.detach() * scale
                 self._save(f"gradient/{name}", gradient)
             if self.wants(f"update/{name}"):
                 watched.before[name] = parameter.detach().clone()
@@ -330,10 +338,9 @@ class StepHook(FrameworkHook):
     @guarded
     def _after_update(self, watched: WatchedOptimizer, optimizer: Any) -> None:
         """Saves what an update has changed."""
-        before, watched.before = watched.before, {}
-        if not self._saves_step:
-            return
-        for name, parameter in self._named_of(optimizer):
+        named, before = watched.named, watched.before
+        watched.forget()
+        for name, parameter in named:
             if name in before:
                 self._save(f"update/{name}", parameter.detach() - before.pop(name))
             state = optimizer.state.get(parameter, {})
