@@ -47,6 +47,8 @@ class KerasCallback(RecordingCallback, _Callback):  # type: ignore[misc]
         _Callback.__init__(self)
         # With this, Keras does not copy the logs of every batch to the host for the hook.
         self._supports_tf_logs = True
+        # Keras 2 sets the model before the parameters.
+        self.params: Any = None
         RecordingCallback.__init__(self, out_dir, hook=hook, rules=rules, **settings)
 
     def _hook_class(self) -> Any:
