@@ -1,5 +1,8 @@
 """Loops with JAX and Optax that one line records."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -101,6 +104,24 @@ def test_learning_rates_in_states(out_dir, wrap, names):
     assert trial.tensor_names() == [*names, "loss"]
     for name in names:
         np.testing.assert_allclose(np.ravel(values(trial, name)), [0.1])
+
+
+@jax.tree_util.register_dataclass
+@dataclass
+class Wrapped:
+    """A variable as Flax NNX keeps it in the state of an optimizer."""
+
+    value: Any
+
+
+def test_a_learning_rate_that_is_wrapped(out_dir):
+    state = rated().init({"kernel": jnp.zeros(1)})
+    state.hyperparams["learning_rate"] = Wrapped(jnp.float32(0.5))
+    with jax_recording(out_dir, save_config=EVERY_STEP) as hook:
+        hook.record(1.0, opt_state=state)
+    trial = smd.create_trial(out_dir)
+    assert trial.tensor_names(collection="learning_rate") == ["learning_rate"]
+    assert values(trial, "learning_rate")[0] == 0.5
 
 
 def test_a_learning_rate_of_the_caller(out_dir):

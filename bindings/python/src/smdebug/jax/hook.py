@@ -173,7 +173,9 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             for name, tree in given.items():
                 self.save_tree(name, tree)
             for name, rate in learning_rates(opt_state):
-                self.save_tree(name, rate)
+                # Flax NNX wraps it.
+                for leaf in jax.tree_util.tree_leaves(rate):
+                    self.save_tree(name, leaf)
 
     @guarded
     def save_tree(self, prefix: str, tree: Any) -> None:
