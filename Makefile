@@ -19,7 +19,7 @@ export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 
-.PHONY: all python demo test test-cpp test-go test-java test-python test-docs test-packages test-frameworks framework-environments test-s3-minio build-asan \
+.PHONY: all python demo test test-cpp test-go test-java test-python test-docs test-packages test-frameworks framework-environments update-frameworks test-s3-minio build-asan \
         build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check lint format abi install uninstall wheel deb clean environment original servers
 
 all: build/build.ninja
@@ -83,6 +83,11 @@ framework-environments:
 # Real trainings; FRAMEWORKS="pytorch jax" selects some.
 test-frameworks: python
 	@tools/test_frameworks.sh $(CACHE) $(FRAMEWORKS)
+
+# Pins the newest releases of PyTorch and its trainers, and tests with them.
+update-frameworks: python
+	@tools/update_frameworks.sh $(CACHE) pytorch-newest
+	@tools/test_frameworks.sh $(CACHE) pytorch-newest
 
 # Tests the S3 client against a second server.
 test-s3-minio: python environment original

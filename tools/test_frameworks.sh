@@ -1,6 +1,8 @@
 #!/bin/sh
 # Tests the framework hooks, each in its own environment (see framework_environments.sh), two
 # at a time: test_frameworks.sh CACHE [FRAMEWORK...]
+#
+# also.txt in the folder of a framework lists tests of others that run in its environment too.
 set -eu
 
 cache=$1/frameworks
@@ -16,6 +18,7 @@ done
 # Prints the output of one framework's tests as a whole.
 printf '%s\n' "$@" | cache=$cache xargs -P 2 -I{} sh -c '
   output=$("$cache/{}/bin/python" -m pytest -q -p no:cacheprovider --timeout 120 \
-    tests/frameworks/{} 2>&1) && status=0 || status=$?
+    tests/frameworks/{} $(cat tests/frameworks/{}/also.txt 2>/dev/null) 2>&1) && status=0 ||
+    status=$?
   printf "%s:\n%s\n" "{}" "$output"
   exit $status'

@@ -132,7 +132,7 @@ Result<tensor::Value> Tensor::Reduction(int64_t step, Mode mode, const std::stri
   const StepEntries::Item *raw = FindKind(items, EntryKind::Raw());
   if (raw == nullptr) return NoValue(step, mode, items);
   SMD_ASSIGN_OR_RETURN(const tensor::Value value, Read(*raw));
-  return tensor::Reducer(value.AsView()).Compute(reduction);
+  return tensor::Reducer(value.AsView(), tensor::Reducer::Halves::kAsNumpy).Compute(reduction);
 }
 
 Result<std::vector<tensor::Reduction>> Tensor::Reductions(int64_t step, Mode mode,

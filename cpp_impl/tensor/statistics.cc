@@ -18,20 +18,17 @@ namespace {
 // Up to this bound every integer, and every partial sum of integers, is exact in double.
 constexpr double kExactIntegers = 0x1p53;
 
-// Rounds the number to the dtype, which is not complex.
+// Returns the number in the type of reductions of a real floating-point tensor.
 Value Rounded(DType dtype, double number) {
-  const auto small = [&](SmallFloat format) { return EncodeSmallFloat(format, number); };
-  switch (dtype) {
-    case DType::kFloat16: return Value::Scalar(dtype, static_cast<uint16_t>(small(kFloat16Format)));
-    case DType::kBFloat16:
-      return Value::Scalar(dtype, static_cast<uint16_t>(small(kBFloat16Format)));
-    case DType::kFloat8E5M2:
-      return Value::Scalar(dtype, static_cast<uint8_t>(small(kFloat8E5M2Format)));
-    case DType::kFloat8E4M3FN:
-      return Value::Scalar(dtype, static_cast<uint8_t>(small(kFloat8E4M3FNFormat)));
-    case DType::kFloat32: return Value::Scalar(dtype, static_cast<float>(number));
-    default: return Value::Scalar(DType::kFloat64, number);
-  }
+  if (dtype == DType::kFloat64) return Value::Scalar(dtype, number);
+  return Value::Scalar(DType::kFloat32, static_cast<float>(number));
+}
+
+// Returns the number as float16, as NumPy does, or as float32 if it exceeds float16's range.
+Value RoundedToHalf(double number) {
+  const auto bits = static_cast<uint16_t>(EncodeSmallFloat(kFloat16Format, number));
+  const bool fits = std::isinf(DecodeSmallFloat(kFloat16Format, bits)) == std::isinf(number);
+  return fits ? Value::Scalar(DType::kFloat16, bits) : Rounded(DType::kFloat32, number);
 }
 
 // Returns a scalar of an integer type or bool from the low bytes of `bits`.
@@ -88,7 +85,11 @@ Result<Value> Reducer::Compute(Reduction reduction) {
     }
   }
   if (IsComplex(dtype)) return ComputeComplex(reduction);
-  if (IsFloat(dtype)) return Rounded(dtype, Number(Part::kWhole, reduction));
+  if (IsFloat(dtype)) {
+    const double number = Number(Part::kWhole, reduction);
+    if (dtype == DType::kFloat16 && halves_ == Halves::kAsNumpy) return RoundedToHalf(number);
+    return Rounded(dtype, number);
+  }
   return ComputeInteger(reduction);
 }
 

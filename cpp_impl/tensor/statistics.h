@@ -45,12 +45,16 @@ Result<Statistics> ComputeStatistics(const View &view);
 // median when they are first needed, then keeps them.  Only one thread may use a reducer.
 class Reducer {
  public:
+  // The type of reductions of float16: float32, or NumPy's: float16 if it can hold them.
+  enum class Halves : uint8_t { kWidened, kAsNumpy };
+
   // `view` must outlive the reducer.
-  explicit Reducer(const View &view) : view_(view) {}
+  explicit Reducer(const View &view, Halves halves = Halves::kWidened)
+      : view_(view), halves_(halves) {}
 
   // Returns the reduction as NumPy computes it: without dimensions and with NumPy's dtype.
-  // Integer sums and products wrap around as int64 or uint64; float16 stays float16.  l1 and
-  // l2 are entry-wise, for complex numbers too.
+  // Integer sums and products wrap around as int64 or uint64.  Those of 16-bit and 8-bit floats
+  // are float32, but see Halves.  l1 and l2 are entry-wise, for complex numbers too.
   // Fails: INVALID_ARGUMENT (min, max, median of no elements), UNSUPPORTED (text; the
   // median of complex numbers).
   Result<Value> Compute(Reduction reduction);
@@ -67,6 +71,7 @@ class Reducer {
   const Statistics &StatisticsOf(Part part);
 
   View view_;
+  Halves halves_;
   std::optional<Statistics> statistics_[4];  // by Part
   std::optional<double> product_;
   std::optional<double> medians_[2];  // of the elements, of their absolute values

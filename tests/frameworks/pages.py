@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Sequence
 
 from snippets import ROOT, blocks, run, run_python
 
 
-def run_page(name: str, folder: Path) -> None:
-    """Runs each code block of docs/<name> alone, in a folder of its own."""
+def run_page(name: str, folder: Path, without: Sequence[str] = ()) -> None:
+    """Runs each code block of docs/<name> alone, in a folder of its own.
+
+    Leaves out the blocks that import a package in `without`, which another environment has.
+    """
     page = ROOT / "docs" / name
-    found = blocks(page, "python")
+    found = [
+        (line, text)
+        for line, text in blocks(page, "python")
+        if not any(f"import {package}\n" in text for package in without)
+    ]
     assert found
     for line, text in found:
         run_python(sys.executable, page, line, text, folder / f"line_{line}")

@@ -4,7 +4,9 @@ import array
 
 import numpy as np
 import pytest
+import smdebug as smd
 from helpers import record, saved_and_read
+from smdebug._arrays import widened
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 
 DTYPES = [
@@ -23,13 +25,50 @@ def test_arrays_come_back_as_they_are(out_dir, dtype, shape):
     np.testing.assert_array_equal(read, data)
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e5m2", "float8_e4m3fn"])
-def test_types_of_ml_dtypes_come_back_as_they_are(out_dir, dtype):
-    ml_dtypes = pytest.importorskip("ml_dtypes")
-    data = np.arange(6).reshape(2, 3).astype(getattr(ml_dtypes, dtype))
-    read = saved_and_read(out_dir, data)
-    assert read.dtype == data.dtype
-    np.testing.assert_array_equal(read.astype(float), data.astype(float))
+SMALL = pytest.mark.parametrize("dtype", ["bfloat16", "float8_e5m2", "float8_e4m3fn"])
+
+
+@SMALL
+def test_types_that_numpy_lacks_come_back_as_float32(out_dir, dtype):
+    kind = getattr(pytest.importorskip("ml_dtypes"), dtype)
+    every = np.arange(2 ** (8 * np.dtype(kind).itemsize), dtype=f"u{np.dtype(kind).itemsize}")
+    data = every.view(kind).reshape(2, -1)
+    record(out_dir, [{"x": data}])
+    tensor = smd.create_trial(out_dir).tensor("x")
+    read = tensor.value(0)
+    assert read.dtype == np.float32 and read.flags.writeable
+    np.testing.assert_array_equal(read, data.astype(np.float32))
+    raw = tensor.value(0, raw=True)
+    assert raw.dtype == data.dtype
+    np.testing.assert_array_equal(raw.view(every.dtype), data.view(every.dtype))
+    assert tensor.buffer(0).dtype == dtype
+    tensor.cache = True
+    for _ in range(2):
+        np.testing.assert_array_equal(tensor.value(0), read)
+        assert not tensor.value(0).flags.writeable
+
+
+@SMALL
+def test_types_that_numpy_lacks_without_ml_dtypes(out_dir, dtype):
+    kind = getattr(pytest.importorskip("ml_dtypes"), dtype)
+    bits = np.arange(256, dtype=f"u{np.dtype(kind).itemsize}") << (8 * (np.dtype(kind).itemsize - 1))
+    named = bits.view(np.dtype(bits.dtype, metadata={"dtype": dtype}))
+    np.testing.assert_array_equal(widened(named), bits.view(kind).astype(np.float32))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float8_e5m2"])
+def test_reductions_of_small_floats_are_float32(out_dir, dtype):
+    kind = getattr(pytest.importorskip("ml_dtypes"), dtype, dtype)
+    data = np.full(2000, 57344, kind)
+    config = smd.ReductionConfig(["mean", "sum", "max"], norms=["l2"], save_raw_tensor=True)
+    record(out_dir, [{"x": data}], reduction_config=config)
+    tensor = smd.create_trial(out_dir).tensor("x")
+    expected = {"mean": 57344, "sum": 2000 * 57344, "max": 57344, "l2": 57344 * 2000**0.5}
+    for name, number in expected.items():
+        value = tensor.reduction_value(0, name)
+        assert value.dtype == np.float32
+        np.testing.assert_allclose(value, number, rtol=1e-7)
+    assert set(name for name, _ in tensor.reduction_values(0)) == set(expected)
 
 
 def test_without_ml_dtypes_their_bits_come_back(out_dir, monkeypatch):

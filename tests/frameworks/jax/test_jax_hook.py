@@ -115,7 +115,7 @@ def test_names_belong_to_one_collection(make, read, name, collection):
     "dtype", "bfloat16 float16 float32 float8_e5m2 int8 bool complex64".split()
 )
 def test_arrays_are_saved_in_their_own_type(make, read, dtype):
-    value = saved(make, read, x=jnp.array([[1, 0], [2, 3]], dtype)).tensor("x").value(0)
+    value = saved(make, read, x=jnp.array([[1, 0], [2, 3]], dtype)).tensor("x").value(0, raw=True)
     assert value.dtype == jnp.dtype(dtype)
     assert np.array_equal(value, jnp.array([[1, 0], [2, 3]], dtype))
 

@@ -6,7 +6,7 @@ from pages import ROOT, run_page, run_script
 
 
 def test_the_page(tmp_path):
-    run_page("pytorch.md", tmp_path)
+    run_page("pytorch.md", tmp_path, without=["transformers", "lightning"])
 
 
 def test_the_example(tmp_path):

@@ -160,11 +160,12 @@ def test_values_keep_their_type(out_dir, dtype):
         model().abs().sum().backward()
     trial = smd.create_trial(out_dir)
     weight = trial.tensor("Doubled_weight").value(0)
-    assert str(weight.dtype) == dtype
+    assert trial.tensor("Doubled_weight").buffer(0).dtype == dtype
+    assert str(weight.dtype) == ("float32" if dtype == "bfloat16" else dtype)
     assert weight.astype(complex).real.tolist() == [[0, 1, 2], [3, 4, 5]]
     output = trial.tensor("Doubled_output_0").value(0)
     assert output.astype(complex).real.tolist() == [[0, 6], [2, 8], [4, 10]]
-    assert str(trial.tensor("gradient/Doubled_weight").value(0).dtype) == dtype
+    assert trial.tensor("gradient/Doubled_weight").buffer(0).dtype == dtype
 
 
 @pytest.mark.filterwarnings("ignore:TypedStorage")

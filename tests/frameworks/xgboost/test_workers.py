@@ -44,3 +44,8 @@ def test_each_worker_records_under_its_rank(folder):
     trial = smd.create_trial(str(folder / "one"))
     assert trial.workers() == ["worker_0"]
     assert len(trial.tensor("labels").value(1)) == 10
+    trial = smd.create_trial(str(folder / "callback"))
+    assert trial.workers() == ["worker_0", "worker_1"] and trial.loaded_all_steps
+    metric = trial.tensor("train-auc")
+    values = [metric.value(1, worker=f"worker_{rank}") for rank in range(2)]
+    assert values[0] == values[1], "XGBoost averages metrics over the workers"

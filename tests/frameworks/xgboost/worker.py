@@ -5,9 +5,12 @@ import sys
 
 import smdebug.xgboost as smd
 import xgboost as xgb
+from smdebug.integrations import XGBoostCallback
 from trainings import BINARY, EVERY_ROUND, matrix, train
 
 out_dir, tracker = sys.argv[1:]
+# Made before the process knows its rank.
+callback = XGBoostCallback(f"{out_dir}/callback", include_workers="all", save_config=EVERY_ROUND)
 with xgb.collective.CommunicatorContext(**json.loads(tracker)):
     rank = xgb.collective.get_rank()
     for include in ("all", "one"):
@@ -19,3 +22,4 @@ with xgb.collective.CommunicatorContext(**json.loads(tracker)):
             validation_data=matrix(10 + rank),
         ) as hook:
             train(hook, {**BINARY, "tree_method": "hist"}, matrix(seed=rank), rounds=2)
+    train(callback, {**BINARY, "tree_method": "hist"}, matrix(seed=rank), rounds=2)

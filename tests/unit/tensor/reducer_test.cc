@@ -77,12 +77,12 @@ struct Types {
 // The types are NumPy's, if NumPy supports the input type.
 TEST(Reducer, ResultTypes) {
   const Types table[] = {
-      {DType::kFloat16, DType::kFloat16, DType::kFloat16, DType::kFloat16},
+      {DType::kFloat16, DType::kFloat32, DType::kFloat32, DType::kFloat32},
       {DType::kFloat32, DType::kFloat32, DType::kFloat32, DType::kFloat32},
       {DType::kFloat64, DType::kFloat64, DType::kFloat64, DType::kFloat64},
-      {DType::kBFloat16, DType::kBFloat16, DType::kBFloat16, DType::kBFloat16},
-      {DType::kFloat8E5M2, DType::kFloat8E5M2, DType::kFloat8E5M2, DType::kFloat8E5M2},
-      {DType::kFloat8E4M3FN, DType::kFloat8E4M3FN, DType::kFloat8E4M3FN, DType::kFloat8E4M3FN},
+      {DType::kBFloat16, DType::kFloat32, DType::kFloat32, DType::kFloat32},
+      {DType::kFloat8E5M2, DType::kFloat32, DType::kFloat32, DType::kFloat32},
+      {DType::kFloat8E4M3FN, DType::kFloat32, DType::kFloat32, DType::kFloat32},
       {DType::kInt8, DType::kInt8, DType::kInt64, DType::kFloat64},
       {DType::kInt16, DType::kInt16, DType::kInt64, DType::kFloat64},
       {DType::kInt32, DType::kInt32, DType::kInt64, DType::kFloat64},
@@ -171,15 +171,36 @@ TEST(Reducer, NormsOfIntegersAreFloats) {
   EXPECT_DOUBLE_EQ(Number(tensor, {kL2}), std::sqrt(16418));
 }
 
-// In float16 alone, the sum would stop at 2048 and the mean would overflow.
-TEST(Reducer, Float16AccumulatesWideAndRoundsOnce) {
+// In float16 alone, the sums would stop at 2048 and overflow.
+TEST(Reducer, SmallFloatsHaveFloat32sReductions) {
   EXPECT_EQ(Number(TensorOfNumbers(DType::kFloat16, std::vector<double>(5000, 1)), {kSum}), 5000);
   EXPECT_EQ(Number(TensorOfNumbers(DType::kFloat16, {60000, 60000}), {kMean}), 60000);
-  EXPECT_EQ(Number(TensorOfNumbers(DType::kFloat16, {60000, 60000}), {kSum}),
-            std::numeric_limits<double>::infinity());
+  EXPECT_EQ(Number(TensorOfNumbers(DType::kFloat16, {60000, 60000}), {kSum}), 120000);
+  EXPECT_EQ(Number(TensorOfNumbers(DType::kFloat16, {2048, 1}), {kSum}), 2049);
+  EXPECT_EQ(Number(TensorOfNumbers(DType::kFloat16, {3, 4}), {kL2}), 5);
+  // 1036.8 is not a bfloat16, whose neighbours there are 1032 and 1040.
+  EXPECT_NEAR(Number(TensorOfNumbers(DType::kBFloat16, std::vector<double>(16796, 8)), {kL2}),
+              8 * std::sqrt(16796), 1e-3);
+  EXPECT_EQ(Number(TensorOfNumbers(DType::kFloat8E4M3FN, std::vector<double>(100, 448)), {kSum}),
+            44800);
+}
+
+TEST(Reducer, HalvesAsNumpyHasThem) {
+  const auto reduced = [](const std::vector<double> &numbers, ReductionKind kind) {
+    const Value tensor = TensorOfNumbers(DType::kFloat16, numbers);
+    auto result = Reducer(tensor.AsView(), Reducer::Halves::kAsNumpy).Compute({kind});
+    EXPECT_TRUE(result.IsOk());
+    return *std::move(result);
+  };
   // 2049 is between 2048 and 2050, 2051 between 2050 and 2052: ties go to even.
-  EXPECT_EQ(Number(TensorOfNumbers(DType::kFloat16, {2048, 1}), {kSum}), 2048);
-  EXPECT_EQ(Number(TensorOfNumbers(DType::kFloat16, {2050, 1}), {kSum}), 2052);
+  EXPECT_EQ(*ToDouble(reduced({2048, 1}, kSum)), 2048);
+  EXPECT_EQ(*ToDouble(reduced({2050, 1}, kSum)), 2052);
+  EXPECT_EQ(reduced({2048, 1}, kSum).dtype, DType::kFloat16);
+  EXPECT_EQ(*ToDouble(reduced({60000, 60000}, kSum)), 120000);
+  EXPECT_EQ(reduced({60000, 60000}, kSum).dtype, DType::kFloat32);
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(*ToDouble(reduced({infinity, 1}, kSum)), infinity);
+  EXPECT_EQ(reduced({infinity, 1}, kSum).dtype, DType::kFloat16);
 }
 
 TEST(Reducer, WithoutElements) {

@@ -6,6 +6,7 @@ the rest: text, lists, framework tensors, arrays in a foreign byte order.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Dict, Optional
 
 from smdebug import _raw
@@ -14,7 +15,7 @@ from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["array_from", "dtype_for", "view_of"]
+__all__ = ["array_from", "dtype_for", "view_of", "widened"]
 
 # Types that numpy knows only through the package ml_dtypes, and the integer of the same
 # size.
@@ -47,6 +48,45 @@ def dtype_for(number: int) -> np.dtype[Any]:
         return np.dtype(_EXTENDED[name], metadata={"dtype": name})
     extended: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
     return extended
+
+
+def widened(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Returns an array of a type that numpy lacks as float32, which holds all its numbers.
+
+    Returns other arrays unchanged.  float16 is a type of numpy.
+    """
+    dtype = array.dtype
+    name = dtype.metadata.get("dtype", "") if dtype.metadata else dtype.name
+    if name not in _EXTENDED:
+        return array
+    import numpy as np
+
+    bits = array.view(_EXTENDED[name])
+    if name == "bfloat16":
+        floats: np.ndarray[Any, Any] = (bits.astype(np.uint32) << 16).view(np.float32)
+    else:
+        floats = _numbers_of_bytes(name)[bits]
+    return floats
+
+
+@functools.lru_cache(maxsize=None)
+def _numbers_of_bytes(name: str) -> np.ndarray[Any, Any]:
+    """Returns the numbers that the 256 bytes of an 8-bit float type represent."""
+    import numpy as np
+
+    exponents, mantissas = (5, 2) if name == "float8_e5m2" else (4, 3)
+    byte = np.arange(256)
+    exponent, mantissa = byte >> mantissas & (1 << exponents) - 1, byte & (1 << mantissas) - 1
+    significand = (mantissa + np.where(exponent > 0, 1 << mantissas, 0)).astype(np.float32)
+    bias = (1 << exponents - 1) - 1
+    numbers = np.ldexp(significand, np.maximum(exponent, 1) - bias - mantissas)
+    last = exponent == (1 << exponents) - 1
+    if name == "float8_e5m2":
+        numbers[last] = np.where(mantissa[last] == 0, np.inf, np.nan)
+    else:
+        numbers[last & (mantissa == (1 << mantissas) - 1)] = np.nan
+    signed: np.ndarray[Any, Any] = np.where(byte < 128, numbers, -numbers).astype(np.float32)
+    return signed
 
 
 def view_of(value: object) -> _raw.View:

@@ -11,6 +11,9 @@ from smdebug.core.utils import match_inc
 
 __all__ = ["BoostingHook"]
 
+# Both a tensor and the collection that holds it; recorded only if the collection is included.
+_LEARNING_RATE = "learning_rate"
+
 
 class BoostingHook(FrameworkHook):
     """A hook whose steps are boosting rounds.
@@ -41,6 +44,8 @@ class BoostingHook(FrameworkHook):
 
     def _begin_round(self, iteration: int) -> None:
         # A training that resumes from a checkpoint may begin with the number of a later round.
+        if self._selects_learning_rate and self._is_new(_LEARNING_RATE):
+            self._include(_LEARNING_RATE, _LEARNING_RATE)
         while self.step + 1 < iteration:
             self._next_step()
         self._next_step()
@@ -65,6 +70,15 @@ class BoostingHook(FrameworkHook):
                 self._include(CollectionKeys.METRICS, name)
                 if is_loss:
                     self._include(CollectionKeys.LOSSES, name)
+
+    @property
+    def _selects_learning_rate(self) -> bool:
+        return _LEARNING_RATE in self.include_collections
+
+    @guarded
+    def _save_learning_rate(self, rate: Optional[float]) -> None:
+        if self._selects_learning_rate and rate is not None:
+            self._save(_LEARNING_RATE, rate)
 
     @guarded
     def _save_hyperparameters(self, hyperparameters: Mapping[str, Any]) -> None:

@@ -46,6 +46,9 @@ include_regex, include_collections, save_all, include_workers, options
 
     stop_finding: Optional[Finding] = None
 
+    # Whether the program reads `stop_finding` itself; then nothing is raised.
+    _stops_gracefully = False
+
     # A step stays open until the framework begins the next one, so that it is complete.
     _steps_are_explicit = False
 
@@ -140,7 +143,9 @@ include_regex, include_collections, save_all, include_workers, options
 
     def _raise_if_to_stop(self) -> None:
         # Raise once: the script may catch it and continue, for example with a last evaluation.
-        if self.stop_finding is not None and not self._has_raised:
+        if self._stops_gracefully or self._has_raised:
+            return
+        if self.stop_finding is not None:
             self._has_raised = True
             raise TrainingStopped(self.stop_finding)
 

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Protocol, Tuple
 
 from smdebug import _raw
+from smdebug._arrays import widened
 from smdebug._handles import TensorHandle, out_integers, out_strings, out_text, text
 from smdebug.core.modes import ModeKeys
 from smdebug.exceptions import (
@@ -96,8 +97,12 @@ class Tensor:
         step_num: int,
         mode: Optional[ModeKeys] = ModeKeys.GLOBAL,
         worker: Optional[str] = None,
+        *,
+        raw: bool = False,
     ) -> np.ndarray[Any, Any]:
         """Returns the tensor at a step, as a writable array that the caller owns.
+
+        bfloat16 and the 8-bit floats come back as float32, which holds all their numbers.
 
         Parameters
         ----------
@@ -107,6 +112,9 @@ class Tensor:
             The mode that counts it.
         worker : str, optional
             The worker that saved it.  Defaults to the first that did.
+        raw : bool
+            Whether those types stay as they were saved: as types of the package ml_dtypes, or
+            without it as unsigned integers with their bits.
 
         Raises
         ------
@@ -118,9 +126,11 @@ class Tensor:
             If the worker did not save it there.
         """
         if self.cache:
-            return self._cached_value(step_num, mode, worker)
+            array = self._cached_value(step_num, mode, worker)
+            return array if raw else _kept(widened(array))
         try:
-            return _raw.read_array(self._handle, step_num, mode, worker)
+            array = _raw.read_array(self._handle, step_num, mode, worker)
+            return array if raw else widened(array)
         except TensorUnavailableForStep as error:
             self._add_reductions(error, step_num, mode, worker)
             raise
@@ -220,7 +230,9 @@ class Tensor:
             If neither the reduction nor the value was saved there.
         """
         try:
-            value = _raw.read_reduction(self._handle, step_num, mode, worker, reduction_name, abs)
+            value = widened(
+                _raw.read_reduction(self._handle, step_num, mode, worker, reduction_name, abs)
+            )
         except SMDebugNotImplementedError as error:
             raise SMDebugTypeError(str(error)) from error
         return value[()] if value.ndim == 0 else value
@@ -241,8 +253,8 @@ class Tensor:
         for full_name in self._saved_reductions(step_num, mode, worker):
             absolute = full_name.startswith("abs_")
             name = full_name[len("abs_") :] if absolute else full_name
-            found[name, absolute] = _raw.read_reduction(
-                self._handle, step_num, mode, worker, name, absolute
+            found[name, absolute] = widened(
+                _raw.read_reduction(self._handle, step_num, mode, worker, name, absolute)
             )
         return found
 
@@ -334,6 +346,12 @@ def mode_number(mode: Optional[ModeKeys]) -> int:
     if not isinstance(mode, ModeKeys):
         raise SMDebugValueError(f"{mode!r} is not a mode; modes are those of smdebug.modes")
     return mode.value
+
+
+def _kept(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Returns an array as the cache gives it: read-only."""
+    array.flags.writeable = False
+    return array
 
 
 def _optional_text(worker: Optional[str]) -> Optional[str]:

@@ -20,4 +20,5 @@ COLLECTIONS: Dict[str, List[str]] = {
     CollectionKeys.GRADIENTS: [r"^gradient"],
     CollectionKeys.LOSSES: [rf"{_ELSEWHERE}.*[Ll]oss"],
     CollectionKeys.OPTIMIZER_VARIABLES: [r"^opt"],
+    "learning_rate": [r"^learning_rate(_\d+)?$"],
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, List, Mapping, Optional, Sequence, Tuple
 
 from smdebug.core.collection import CollectionKeys
 from smdebug.core.error_policy import guarded
@@ -12,6 +12,7 @@ from smdebug.core.modes import ModeKeys
 from smdebug.core.utils import import_framework, match_inc
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.jax.collection import COLLECTIONS
+from smdebug.jax.optimizers import learning_rates
 
 __all__ = ["Hook"]
 
@@ -124,6 +125,57 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             self.save_tree(name, value)
         else:
             super().save(name, value)
+
+    def record(
+        self,
+        loss: Any = None,
+        *,
+        params: Any = None,
+        gradients: Any = None,
+        opt_state: Any = None,
+        mode: Optional[ModeKeys] = None,
+        **values: Any,
+    ) -> None:
+        """Records what a jitted training step returned, as one step.
+
+        Parameters
+        ----------
+        loss : optional
+            The tensor "loss".
+        params, gradients, opt_state : pytree, optional
+            The tensors "params/...", "gradient/params/..." and "opt_state/...".  The learning
+            rate in the state of `optax.inject_hyperparams` is recorded as "learning_rate".
+        mode : ModeKeys, optional
+            The mode of the step; TRAIN, if not given.
+        **values
+            Further tensors or pytrees, by name.
+
+        Raises
+        ------
+        SMDebugTypeError
+            If it is called inside of jit.
+        """
+        given: Mapping[str, Any] = {
+            "loss": loss,
+            "params": params,
+            "gradient/params": gradients,
+            "opt_state": opt_state,
+            **values,
+        }
+        given = {name: tree for name, tree in given.items() if tree is not None}
+        leaves = jax.tree_util.tree_leaves(given)
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+            raise SMDebugTypeError(
+                "record is called outside of jit: return the values, or save them by save_tree "
+                "inside of a step"
+            )
+        with self.step(ModeKeys.TRAIN if mode is None else mode):
+            for name, tree in given.items():
+                self.save_tree(name, tree)
+            for name, rate in learning_rates(opt_state):
+                # Flax NNX wraps it.
+                for leaf in jax.tree_util.tree_leaves(rate):
+                    self.save_tree(name, leaf)
 
     @guarded
     def save_tree(self, prefix: str, tree: Any) -> None:

@@ -19,6 +19,11 @@ __all__ = ["Hook", "get_hook"]
 lgb = import_framework("lightgbm", "lightgbm", "smdebug.lightgbm")
 
 
+# The first of these names counts.
+_RATES = ("learning_rate", "shrinkage_rate", "eta")
+_DEFAULT_RATE = 0.1
+
+
 class Hook(BoostingHook):
     """Records trainings with LightGBM.  One boosting round is a step.
 
@@ -103,6 +108,7 @@ include_collections, save_all, include_workers, raise_errors, options
         if self._saves_step:
             for result in results:
                 self._save(result.name, result.value)
+            self._save_learning_rate(_learning_rate(env.params))
             self._save_hyperparameters(env.params)
             # lightgbm.cv trains several models at once, so there is no one tree or prediction.
             if isinstance(env.model, lgb.Booster):
@@ -140,6 +146,12 @@ include_collections, save_all, include_workers, raise_errors, options
         if any(self.wants(f"trees/{column}") for column in COLUMNS):
             for column, values in tree_columns(model, model.current_iteration() - 1).items():
                 self._save(f"trees/{column}", values)
+
+
+def _learning_rate(params: Mapping[str, Any]) -> float:
+    """Returns the rate among the parameters, which LightGBM knows by three names."""
+    rates = [params[name] for name in _RATES if params.get(name) is not None]
+    return float(rates[0]) if rates else _DEFAULT_RATE
 
 
 class _Result:

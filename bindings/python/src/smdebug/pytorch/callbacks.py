@@ -1,7 +1,7 @@
 """The objects that PyTorch calls.  Each passes the observed tensors to the hook.
 
-At a step that saves nothing they read one attribute.  Compiled models guard on it, and leave
-their graph only for steps that save.  Copies and pickles of a model contain its callbacks: a
+Compiled models trace them: there they do nothing, so that a graph stays whole.  At a step that
+saves nothing they read one attribute.  Copies and pickles of a model contain its callbacks: a
 copied callback does nothing.
 """
 
@@ -9,18 +9,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Protocol, Tuple
 
+from smdebug.pytorch.torch_state import in_backward, is_compiling, note_graph
+
 if TYPE_CHECKING:
     from smdebug import _raw
-    from smdebug.pytorch.parameters import NamedParameters
+    from smdebug.pytorch.models import RegisteredModel
 
-__all__ = ["AfterForward", "BeforeForward", "OnGradient"]
+__all__ = ["AfterForward", "AfterLoss", "AfterModel", "BeforeInplace", "BeforeModel", "OnGradient"]
 
 
-class _Recorder(Protocol):
-    """The part of the hook that callbacks use."""
+class _Steps(Protocol):
+    """The part of the hook that knows its steps."""
 
-    # Whether the open step saves something.
+    # Whether the open step saves something, and the model that runs is recorded.
     _is_saving: bool
+
+    def _on_call(self, model: RegisteredModel, module: Any) -> None: ...
+
+    def _on_return(self, model: RegisteredModel, outputs: Any) -> None: ...
+
+    def _on_loss(self, name: str) -> None: ...
+
+    def _on_gradient(self, name: str, gradient: Any, parameter: Any) -> None: ...
+
+
+class _Recorder(_Steps, Protocol):
+    """The part of the hook that callbacks use."""
 
     def _save_left(self, prefix: str, value: Any, left: Any) -> None: ...
 
@@ -39,43 +53,76 @@ class _Callback:
 
     __slots__ = ("_hook",)
 
-    def __init__(self, hook: _Recorder) -> None:
+    def __init__(self, hook: Any) -> None:
         self._hook = hook
 
     def __reduce__(self) -> Tuple[Callable[[], Any], Tuple[()]]:
         return _Nothing, ()
 
 
-class BeforeForward(_Callback):
-    """Is called when a whole model begins a batch."""
+class BeforeModel(_Callback):
+    """Is called before a registered model runs."""
 
-    __slots__ = ("_parameters", "_tell")
+    __slots__ = ("_key", "_model")
 
-    def __init__(
-        self, hook: _Recorder, parameters: NamedParameters, tell: Callable[..., None]
-    ) -> None:
+    def __init__(self, hook: _Recorder, model: RegisteredModel) -> None:
         super().__init__(hook)
-        self._parameters = parameters
-        self._tell = tell
+        self._model = model
+        self._key = model.key
 
     def __call__(self, module: Any, inputs: Any) -> None:
-        self._tell(self._parameters, module)
+        if is_compiling():
+            note_graph(self._key)
+            return
+        self._hook._on_call(self._model, module)
+
+
+class AfterModel(_Callback):
+    """Is called after a registered model has run, and its outputs are recorded."""
+
+    __slots__ = ("_model",)
+
+    def __init__(self, hook: _Recorder, model: RegisteredModel) -> None:
+        super().__init__(hook)
+        self._model = model
+
+    def __call__(self, module: Any, inputs: Any, outputs: Any) -> None:
+        if not is_compiling():
+            self._hook._on_return(self._model, outputs)
+
+
+class BeforeInplace(_Callback):
+    """Saves the inputs of a module that changes them in place."""
+
+    __slots__ = ("_inputs", "_save")
+
+    def __init__(self, hook: _Recorder, name: str, saver: _raw.Saver) -> None:
+        super().__init__(hook)
+        self._save = saver.save_numbered
+        self._inputs = f"{name}_input_"
+
+    def __call__(self, module: Any, inputs: Any) -> None:
+        if is_compiling() or not self._hook._is_saving or in_backward():
+            return
+        left = self._save(self._inputs, inputs)
+        if left is not None:
+            self._hook._save_left(self._inputs, inputs, left)
 
 
 class AfterForward(_Callback):
     """Is called when a module, which the hook calls `name`, has computed its outputs.
 
-    `tell` is `AfterForward.save`, as compiled models call it.
+    With `changes_inputs`, `BeforeInplace` saves its inputs.
     """
 
-    __slots__ = ("_inputs", "_outputs", "_save", "_tell", "name")
+    __slots__ = ("_changes_inputs", "_inputs", "_outputs", "_save", "name")
 
     def __init__(
-        self, hook: _Recorder, name: str, saver: _raw.Saver, tell: Callable[..., None]
+        self, hook: _Recorder, name: str, saver: _raw.Saver, changes_inputs: bool = False
     ) -> None:
         super().__init__(hook)
         self._save = saver.save_numbered
-        self._tell = tell
+        self._changes_inputs = changes_inputs
         self.rename(name)
 
     def rename(self, name: str) -> None:
@@ -83,12 +130,13 @@ class AfterForward(_Callback):
         self._inputs, self._outputs = f"{name}_input_", f"{name}_output_"
 
     def __call__(self, module: Any, inputs: Any, *rest: Any) -> None:
-        if self._hook._is_saving:
-            # PyTorch passes keyword arguments in between, since 2.0.
-            self._tell(self, inputs, rest[0] if len(rest) > 1 else None, rest[-1])
+        if is_compiling() or not self._hook._is_saving or in_backward():
+            return  # In a backward pass, a checkpoint computes the module again.
+        # PyTorch passes keyword arguments in between, since 2.0.
+        self.save(inputs, rest[0] if len(rest) > 1 else None, rest[-1])
 
     def save(self, inputs: Any, keywords: Optional[Mapping[str, Any]], outputs: Any) -> None:
-        left = self._save(self._inputs, inputs)
+        left = None if self._changes_inputs else self._save(self._inputs, inputs)
         if left is not None:
             self._hook._save_left(self._inputs, inputs, left)
         if keywords:
@@ -98,18 +146,28 @@ class AfterForward(_Callback):
             self._hook._save_left(self._outputs, outputs, left)
 
 
+class AfterLoss(AfterForward):
+    """Is called when a loss module outside of the models has computed its loss."""
+
+    __slots__ = ()
+
+    def __call__(self, module: Any, inputs: Any, *rest: Any) -> None:
+        if is_compiling() or in_backward():
+            return
+        self._hook._on_loss(self.name)
+        super().__call__(module, inputs, *rest)
+
+
 class OnGradient(_Callback):
-    """Is called when the gradient that the hook calls `name` has been computed."""
+    """Is called when a backward pass has computed the gradient that the hook calls `name`."""
 
-    __slots__ = ("_name", "_save")
+    __slots__ = ("_name", "_parameter")
 
-    def __init__(self, hook: _Recorder, name: str, saver: _raw.Saver) -> None:
+    def __init__(self, hook: _Steps, name: str, parameter: Callable[[], Any]) -> None:
         super().__init__(hook)
         self._name = name
-        self._save = saver.save
+        self._parameter = parameter
 
     def __call__(self, gradient: Any) -> None:
         if self._hook._is_saving:
-            left = self._save(self._name, gradient)
-            if left is not None:
-                self._hook._save_left(self._name, gradient, left)
+            self._hook._on_gradient(self._name, gradient, self._parameter())

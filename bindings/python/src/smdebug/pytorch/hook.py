@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import itertools
 import re
 import sys
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Callable, ClassVar, List, Mapping, Sequence, Tuple, Type
+from typing import TYPE_CHECKING, Any, ClassVar, List, Mapping, Optional, Sequence, Tuple, Type
 from weakref import WeakKeyDictionary
 
 from smdebug import _raw
 from smdebug._arrays import view_of
 from smdebug.core.collection import CollectionKeys
 from smdebug.core.error_policy import guarded
-from smdebug.core.framework_hook import FrameworkHook
 from smdebug.core.utils import import_framework, match_inc
 from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
-from smdebug.pytorch.callbacks import AfterForward, BeforeForward, OnGradient
+from smdebug.pytorch.callbacks import (
+    AfterForward,
+    AfterLoss,
+    AfterModel,
+    BeforeInplace,
+    BeforeModel,
+)
 from smdebug.pytorch.collection import BUILTIN_COLLECTIONS, Collection
-from smdebug.pytorch.parameters import NamedParameters
+from smdebug.pytorch.emptiness import warn_of_emptiness
+from smdebug.pytorch.models import RegisteredModel, module_name
+from smdebug.pytorch.optimizers import WatchedOptimizer, inner_optimizer
+from smdebug.pytorch.scalers import forget_scaled, watch_scaled
+from smdebug.pytorch.steps import StepHook
+from smdebug.pytorch.torch_state import note_graph
 
 if TYPE_CHECKING:
     from smdebug.rules.rule_set import RuleSet
@@ -55,29 +66,51 @@ _DTYPES = {
     torch.int64: _raw.SMD_INT64,
     torch.uint8: _raw.SMD_UINT8,
 }
+# PyTorch has 8-bit floats since 2.1.
+for _name, _number in (
+    ("float8_e5m2", _raw.SMD_FLOAT8_E5M2),
+    ("float8_e4m3fn", _raw.SMD_FLOAT8_E4M3FN),
+):
+    if hasattr(torch, _name):
+        _DTYPES[getattr(torch, _name)] = _number
 _to_dlpack = torch.utils.dlpack.to_dlpack
 
 
-class Hook(FrameworkHook):
+# The collections of what optimizers do, which nobody saves by default.
+_OF_OPTIMIZERS: Mapping[str, str] = {
+    "updates": "^update/",
+    "optimizer_state": "^optimizer_state/",
+    "learning_rate": "^learning_rate/",
+    "weight_decay": "^weight_decay/",
+}
+_NO_PARAMETER = "^(?!gradient|update/|optimizer_state/|weight_decay/).*"
+
+
+class Hook(StepHook):
     """Records a training with PyTorch.
 
     A step begins when a registered model is called.  Its parameters are saved then, as
     ``<Class>_<parameter>``.  Inputs and outputs of modules are ``<module>_input_<i>`` and
     ``<module>_output_<i>``, gradients ``gradient/<Class>_<parameter>``, losses
-    ``<LossClass>_output_<i>``.
+    ``<LossClass>_output_<i>``.  With `register_optimizer`, a step is one of the optimizer, and
+    gradients are those that it applies.
+
+    Until `set_mode` is called, the mode is TRAIN or EVAL, as ``module.training`` says.
 
     Parameters
     ----------
     out_dir, export_tensorboard, tensorboard_dir, dry_run, reduction_config, save_config, \
 include_regex, include_collections, save_all, include_workers, raise_errors, options
         As `smdebug.core.framework_hook.FrameworkHook` takes them.
+
+    Attributes
+    ----------
+    skipped_steps : int
+        The number of steps that a GradScaler has skipped, because a gradient was not finite.
     """
 
     _builtin_collections: ClassVar[Mapping[str, Sequence[str]]] = BUILTIN_COLLECTIONS
     _collection_class: ClassVar[Type[Collection]] = Collection
-
-    # Whether the last step begun saves anything.
-    _is_saving = False
 
     # ---- registration ---------------------------------------------------------------
 
@@ -98,14 +131,16 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         types = _PLAIN if self._metrics is None else ()
         return _raw.saver(self._handle, types, _DTYPES, self._saved_counts)
 
-    @guarded(passes=(SMDebugTypeError, SMDebugValueError))
-    def register_module(self, module: Any) -> None:
-        """Records a model: a step is one call of it.
+    def register_module(self, module: Any, name: Optional[str] = None) -> None:
+        """Records a model.
 
         Parameters
         ----------
         module : torch.nn.Module
-            The whole model, before its first call.
+            The whole model, before or after `torch.compile`.
+        name : str, optional
+            What its tensors' names begin with, if the job has several models of one class.
+            Default: its class, for parameters, and nothing for the tensors of inner modules.
 
         Raises
         ------
@@ -113,32 +148,114 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             If it is not a module.
         SMDebugValueError
             If the module, or one in it, is already registered, or a lazy parameter has no
-            shape yet.
+            shape yet, or another model has this name.
         """
+        self._register(module, name, counts_calls=True)
+
+    @guarded(passes=(SMDebugTypeError, SMDebugValueError))
+    def _register(self, module: Any, name: Optional[str], counts_calls: bool) -> None:
+        """Registers a model, of which a call begins a step only with `counts_calls`."""
         _check_module(module)
-        root = module._get_name()
+        model = RegisteredModel(module, self._free_name(module, name), name is not None)
+        registered = [model.module for model in self._models]
         for path, inner in module.named_modules():
-            if inner in self._watched:
-                name = path or root
-                raise SMDebugValueError(f"{name} is registered already; register a module once")
+            if inner in self._watched or any(inner is each for each in registered):
+                raise SMDebugValueError(
+                    f"{path or module_name(module)} is registered already; register a module once"
+                )
         for path, parameter in module.named_parameters():
             if torch.nn.parameter.is_lazy(parameter):
                 raise SMDebugValueError(
                     f"{path} is not initialised yet; call the model once, then register it"
                 )
-        parameters = NamedParameters(f"{root}_")
-        callback = BeforeForward(self, parameters, _outside_of_graphs(self._begin))
-        self._handles.append(module.register_forward_pre_hook(callback))
+        self._models.append(model)
+        if getattr(module, "_compiled_call_impl", None) is None:
+            self._watch_calls(model, module, counts_calls)
+        else:
+            # Its calls are graphs, which a new callback would make PyTorch compile again.
+            note_graph(model.key)
+        model.watch_gradients(self._on_gradient_of, self._updated_parameters())
+        model.note_versions()
+
+    def _watch_calls(self, model: RegisteredModel, module: Any, counts_calls: bool) -> None:
+        if counts_calls:
+            self._handles.append(module.register_forward_pre_hook(BeforeModel(self, model)))
         for path, inner in module.named_modules():
-            self._watch(inner, path or root)
-        for path, parameter in module.named_parameters():
-            if parameter.requires_grad:
-                on_gradient = OnGradient(self, f"gradient/{root}_{path}", self._saver)
-                self._handles.append(parameter.register_hook(on_gradient))
+            outer, _, last = path.rpartition(".")
+            if last == "_orig_mod":
+                # A compiled module holds the one that it was made from, which is the same.
+                self._watched[inner] = self._watched[module.get_submodule(outer)]
+            else:
+                self._watch(inner, model.name_of(path), AfterForward)
+        self._handles.append(module.register_forward_hook(AfterModel(self, model)))
+
+    def _free_name(self, module: Any, name: Optional[str]) -> str:
+        taken = {model.name for model in self._models if model.module is not None}
+        if name is not None:
+            if name in taken:
+                raise SMDebugValueError(f"another model has the name {name!r}; choose another one")
+            return name
+        name = module_name(module)
+        if name not in taken:
+            return name
+        number = next(n for n in itertools.count(2) if f"{name}_{n}" not in taken)
+        self.logger.warning(
+            "a second %s is registered: its parameters are recorded as %s_%d_..., its modules' "
+            "tensors under the names of the first one's; give it a name of its own by "
+            "register_module(module, name=...)",
+            name,
+            name,
+            number,
+        )
+        return f"{name}_{number}"
 
     def register_hook(self, module: Any) -> None:
         """Another name of `register_module`."""
         self.register_module(module)
+
+    @guarded(passes=(SMDebugTypeError,))
+    def register_optimizer(self, *optimizers: Any) -> None:
+        """Records what optimizers apply: a step of the trial then is a step of theirs.
+
+        At each `optimizer.step()`, gradients are recorded as they are applied: unscaled, clipped,
+        summed over all backward passes, averaged over processes.  The collections "updates",
+        "optimizer_state", "learning_rate" and "weight_decay" record more, if they are included.
+
+        Parameters
+        ----------
+        *optimizers : torch.optim.Optimizer
+            The optimizers, whose parameters are those of registered modules.
+
+        Raises
+        ------
+        SMDebugTypeError
+            If one is not an optimizer.
+        """
+        inner = [inner_optimizer(optimizer) for optimizer in optimizers]
+        for optimizer in inner:
+            if any(each.optimizer is optimizer for each in self._optimizers):
+                continue
+            watched = WatchedOptimizer(self, optimizer, self._optimizer_name(optimizer))
+            self._optimizers.append(watched)
+            watch_scaled(watched, optimizer, self._on_skipped)
+        for name, regex in _OF_OPTIMIZERS.items():
+            if regex not in self.get_collection(name).include_regex:
+                self.get_collection(name).include(regex)
+        for name, part in ((CollectionKeys.WEIGHTS, "weight"), (CollectionKeys.BIASES, "bias")):
+            regexes = self.get_collection(name).include_regex
+            # Names of updates and optimizer states contain those of parameters.
+            regexes[:] = [
+                _NO_PARAMETER + part if each in BUILTIN_COLLECTIONS[name] else each
+                for each in regexes
+            ]
+        for model in self._models:
+            model.watch_gradients(self._on_gradient_of, self._updated_parameters())
+
+    def _optimizer_name(self, optimizer: Any) -> str:
+        name, taken = type(optimizer).__name__, {each.name for each in self._optimizers}
+        if name not in taken:
+            return name
+        return next(f"{name}_{n}" for n in itertools.count(2) if f"{name}_{n}" not in taken)
 
     @guarded(passes=(SMDebugTypeError,))
     def register_loss(self, loss_module: Any) -> None:
@@ -155,29 +272,48 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             If it is not a module.
         """
         _check_module(loss_module)
-        name = loss_module._get_name()
+        name = module_name(loss_module)
         if loss_module in self._watched:
             self._watched[loss_module].rename(name)
         else:
-            self._watch(loss_module, name)
+            self._watch(loss_module, name, AfterLoss)
         losses = self.get_collection(CollectionKeys.LOSSES)
         if not match_inc(f"{name}_output_0", losses.include_regex):
             losses.include(f"^{name}_output_")
 
-    def _watch(self, module: Any, name: str) -> None:
-        callback = AfterForward(self, name, self._saver, _outside_of_graphs(AfterForward.save))
+    def _watch(self, module: Any, name: str, kind: Type[AfterForward]) -> None:
+        changes_inputs = getattr(module, "inplace", False) is True
+        callback = kind(self, name, self._saver, changes_inputs)
         self._watched[module] = callback
+        if changes_inputs:
+            before = BeforeInplace(self, name, self._saver)
+            self._handles.append(module.register_forward_pre_hook(before))
         self._handles.append(module.register_forward_hook(callback, **_WITH_KEYWORDS))
 
     def close(self) -> None:
-        """Detaches from the modules, ends an open step, and marks the trial as finished."""
+        """Detaches from the modules, ends an open step, and marks the trial as finished.
+
+        Warns if a module was registered, and no step, loss or gradient of it was recorded.
+        """
         try:
-            for handle in self._handles:
-                handle.remove()
-            self._handles.clear()
-            self._watched.clear()
+            warn_of_emptiness(self)
+            self._detach()
         finally:
             super().close()
+
+    def _detach(self) -> None:
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+        for model in self._models:
+            model.forget_gradients()
+        for watched in self._optimizers:
+            forget_scaled(watched)
+            watched.detach()
+        self._models.clear()
+        self._optimizers.clear()
+        self._watched.clear()
+        self._sums.clear()
 
     # ---- saving ---------------------------------------------------------------------
 
@@ -193,20 +329,9 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         if not self._is_tensor(tensor_value):
             kind = type(tensor_value).__name__
             raise SMDebugTypeError(f"{tensor_name}: a {kind} is not a torch.Tensor")
+        self._on_loss(tensor_name)
         if self._saves_step:
             self._save_numbered(f"{tensor_name}_output_", tensor_value)
-
-    @guarded
-    def _begin(self, parameters: NamedParameters, module: Any) -> None:
-        """Begins a step with the current parameters, before a model runs."""
-        self._is_saving = False
-        self._next_step()
-        self._is_saving = self._saves_step
-        if not self._is_saving:
-            parameters.forget()
-            return
-        for name, parameter in parameters.of(module):
-            self._save(name, parameter)
 
     def _save(self, name: str, value: Any) -> None:
         left = self._saver.save(name, value)
@@ -263,6 +388,8 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             value = value.to_dense()
         if value.device != _HOST:
             value = value.cpu()
+        if value.is_floating_point() and value.dtype not in _DTYPES:
+            value = value.float()  # another 8-bit float
         if value.is_conj() or value.is_neg():
             value = value.resolve_conj().resolve_neg()
         return value
@@ -308,13 +435,6 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
                     collection.include(f"{name}_input_")
                 if outputs:
                     collection.include(f"{name}_output_")
-
-
-def _outside_of_graphs(function: Callable[..., None]) -> Callable[..., None]:
-    """Returns the function so that compiled models call it without compiling it."""
-    compiler = getattr(torch, "compiler", None)
-    outside: Callable[..., None] = function if compiler is None else compiler.disable(function)
-    return outside
 
 
 def _parts_of(value: Any) -> Any:

@@ -7,9 +7,19 @@ from typing import Any, List, Optional, Tuple
 from smdebug import _raw
 from smdebug.core.utils import import_framework
 
-__all__ = ["NamedParameters"]
+__all__ = ["NamedParameters", "path_of"]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
+
+# The name under which a compiled model holds the model that it was made from.
+_COMPILED = "_orig_mod"
+
+
+def path_of(path: str) -> str:
+    """Returns the path of a module or parameter as it is without `torch.compile`."""
+    if _COMPILED not in path:
+        return path
+    return ".".join(part for part in path.split(".") if part != _COMPILED)
 
 
 class NamedParameters:
@@ -24,7 +34,7 @@ class NamedParameters:
         The prefix of their names.
     """
 
-    __slots__ = ("_inner", "_members", "_named", "_prefix")
+    __slots__ = ("__weakref__", "_inner", "_members", "_named", "_prefix")
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
@@ -41,7 +51,9 @@ class NamedParameters:
         """Returns the current names and parameters."""
         if self._members is None or not _raw.modules_hold(module, self._inner, self._members):
             named = module.named_parameters()
-            self._named = [(f"{self._prefix}{path}", parameter) for path, parameter in named]
+            self._named = [
+                (f"{self._prefix}{path_of(path)}", parameter) for path, parameter in named
+            ]
             # A model that overrides the method may return parameters that no module contains.
             method = getattr(module.named_parameters, "__func__", None)
             if method is torch.nn.Module.named_parameters:

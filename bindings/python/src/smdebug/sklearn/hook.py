@@ -10,6 +10,7 @@ from smdebug.core.error_policy import guarded
 from smdebug.core.framework_hook import FrameworkHook
 from smdebug.core.utils import match_inc
 from smdebug.core.step_scope import discard_after_error
+from smdebug.sklearn.scores import learning_rate, round_scores, unscored
 
 __all__ = ["Hook", "get_hook"]
 
@@ -48,9 +49,12 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         CollectionKeys.BIASES: [r"(^|/)intercepts?_(/\d+)?$"],
         CollectionKeys.FEATURE_IMPORTANCE: [r"(^|/)feature_importances_$"],
         CollectionKeys.HYPERPARAMETERS: [r"^hyperparameters/"],
+        "learning_rate": [r"^learning_rate$"],
     }
     _always_saved = (CollectionKeys.LOSSES, CollectionKeys.METRICS)
     _save_interval = 1
+
+    _has_told_of_scores = False
 
     @guarded
     def record(self, estimator: Any, **scores: Any) -> None:
@@ -68,6 +72,8 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             Numbers to record with it, in the collection "metrics": accuracy=0.9.  A function
             without arguments is called only if its number is saved.
         """
+        self._tell_if_unscored(estimator, scores)
+        scores = {**round_scores(estimator), **scores}
         for name in scores:
             metrics = self.get_collection(CollectionKeys.METRICS)
             if not match_inc(name, metrics.include_regex):
@@ -77,6 +83,9 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             if self._saves_step:
                 for name, value in scores.items():
                     self._save(name, value)
+                rate = learning_rate(estimator) if self.wants("learning_rate") else None
+                if rate is not None and "learning_rate" not in scores:
+                    self._save("learning_rate", rate)
                 for name, value in _parameters(estimator):
                     self._save(f"hyperparameters/{name}", value)
                 for name, value in _attributes(estimator, self.wants):
@@ -88,9 +97,19 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
     @guarded(returns=False)
     def __call__(self, iteration: int, estimator: Any, variables: Mapping[str, Any]) -> bool:
-        """Records a boosting round with its loss.  Never ends the training."""
+        """Records a boosting round with its loss.  Returns True if a rule requests the end."""
         self.record(estimator, loss=estimator.train_score_[iteration])
-        return False
+        if self.stop_finding is None:
+            return False
+        # The result reports the finding, so that no later step raises it.
+        self._has_raised = True
+        return True
+
+    def _tell_if_unscored(self, estimator: Any, scores: Mapping[str, Any]) -> None:
+        reason = None if scores or self._has_told_of_scores else unscored(estimator)
+        if reason is not None:
+            self._has_told_of_scores = True
+            self.logger.warning("%s", reason)
 
     def _as_saveable(self, value: Any) -> Any:
         if callable(value):

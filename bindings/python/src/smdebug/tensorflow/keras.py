@@ -147,6 +147,9 @@ include_regex, include_collections, save_all, include_workers
 
     @guarded
     def on_train_begin(self, logs: Any = None) -> None:
+        if self._selects_learning_rate:
+            # A collection that a step finds missing counts from the next step on.
+            self._join("learning_rate", "learning_rate")
         self._begin(ModeKeys.TRAIN)
 
     @guarded
@@ -174,6 +177,8 @@ include_regex, include_collections, save_all, include_workers
     @guarded
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
         self._begin_batch(ModeKeys.TRAIN)
+        if self._selects_learning_rate and self._saves_step:
+            self._save_learning_rate()
 
     @guarded
     def on_test_batch_begin(self, batch: int, logs: Any = None) -> None:
@@ -218,6 +223,19 @@ include_regex, include_collections, save_all, include_workers
         if self.stop_finding is not None and mode is ModeKeys.TRAIN:
             # The finding was made when the last step ended; Keras checks the flag after the batch.
             self.model.stop_training = True
+
+    @property
+    def _selects_learning_rate(self) -> bool:
+        return "learning_rate" in self.include_collections
+
+    @guarded
+    def _save_learning_rate(self) -> None:
+        # Now, because at the end of the batch a schedule has the rate of the next one.
+        optimizer = self.model.optimizer
+        rate = optimizer.learning_rate
+        if callable(rate) and not hasattr(rate, "assign"):
+            rate = rate(optimizer.iterations)
+        self._record("learning_rate", "learning_rate", rate)
 
     @property
     def _stops_by_raising(self) -> bool:

@@ -15,7 +15,7 @@ from smdebug.core.save_config import DEFAULT_SAVE_CONFIG_INTERVAL, SaveSettings
 from smdebug.core.utils import import_framework
 from smdebug.exceptions import SMDebugError
 from smdebug.xgboost.collection import COLLECTIONS
-from smdebug.xgboost.rounds import Round, count_rounds, last_values
+from smdebug.xgboost.rounds import Round, count_rounds, last_values, learning_rate_of
 from smdebug.xgboost.trees import COLUMNS, parse_tree_model
 from smdebug.xgboost.utils import get_content_type, get_dmatrix, validate_data_file_path
 
@@ -101,6 +101,7 @@ include_collections, save_all, include_workers, raise_errors, options
             options=options,
         )
         self._begun: Optional[Round] = None
+        self._rate: Optional[float] = None
         if reduction_config not in (None, ReductionConfig(save_raw_tensor=True)):
             self.logger.warning("the XGBoost hook ignores reduction_config")
 
@@ -115,6 +116,9 @@ include_collections, save_all, include_workers, raise_errors, options
     def before_iteration(self, model: Any, epoch: int, evals_log: Mapping[str, Any]) -> bool:
         """Notes the round.  Never stops the training."""
         self._begun = Round(model, epoch, evals_log)
+        if self._selects_learning_rate:
+            # Another callback may set the next round's before this round is recorded.
+            self._rate = learning_rate_of(model)
         return False
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Mapping[str, Any]) -> bool:
@@ -175,6 +179,7 @@ include_collections, save_all, include_workers, raise_errors, options
     def _save_round(self, model: Any, iteration: int, metrics: List[Tuple[str, Any]]) -> None:
         for name, value in metrics:
             self._save(name, value)
+        self._save_learning_rate(self._rate)
         if self.hyperparameters is None:
             self._miss(CollectionKeys.HYPERPARAMETERS, "hyperparameters")
         else:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping, Tuple
+import json
+from typing import Any, Iterator, List, Mapping, Optional, Tuple
 
-__all__ = ["Round", "count_rounds", "last_values"]
+__all__ = ["Round", "count_rounds", "last_values", "learning_rate_of"]
 
 
 class Round:
@@ -55,3 +56,24 @@ def last_values(evals_log: Mapping[str, Any]) -> List[Tuple[str, Any]]:
         for data, of_data in evals_log.items()
         for metric, values in of_data.items()
     ]
+
+
+def learning_rate_of(model: Any) -> Optional[float]:
+    """Returns the rate of a model's next round; None if its version does not report it.
+
+    Parameters
+    ----------
+    model : xgboost.Booster or the models of xgboost.cv
+        The model; of several, the first.
+    """
+    folds = getattr(model, "cvfolds", None)
+    config = (folds[0].bst if folds else model).save_config()
+    return next(_rates(json.loads(config)["learner"]["gradient_booster"]), None)
+
+
+def _rates(config: Mapping[str, Any]) -> Iterator[float]:
+    if "eta" in config:
+        yield float(config["eta"])
+    for value in config.values():
+        if isinstance(value, dict):
+            yield from _rates(value)

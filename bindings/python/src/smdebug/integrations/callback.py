@@ -1,0 +1,162 @@
+"""The common part of the callbacks and context managers: the hook of one training."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple, Type, TypeVar
+
+from smdebug.core.logger import get_logger
+from smdebug.exceptions import SMDebugValueError
+
+if TYPE_CHECKING:
+    from smdebug.rules.rule_set import RuleSet
+
+__all__ = ["RecordingCallback", "check_arguments", "make_hook"]
+
+AnyCallback = TypeVar("AnyCallback", bound="RecordingCallback")
+
+
+def check_arguments(out_dir: Any, hook: Any, settings: Dict[str, Any]) -> None:
+    """Checks the arguments of a callback.
+
+    Raises
+    ------
+    SMDebugValueError
+        If neither or both of `out_dir` and `hook` are given, or settings are given for a hook
+        that exists.
+    """
+    if (out_dir is None) == (hook is None):
+        raise SMDebugValueError("give either out_dir or hook")
+    if hook is not None and settings:
+        raise SMDebugValueError(
+            f"{', '.join(settings)}: settings of a hook that exists; give them to the hook"
+        )
+
+
+def make_hook(hook_class: Any, out_dir: Any, settings: Dict[str, Any]) -> Any:
+    """Returns a new hook that also records the learning rate."""
+    included = list(settings.get("include_collections") or ())
+    return hook_class(
+        out_dir=out_dir, **{**settings, "include_collections": [*included, "learning_rate"]}
+    )
+
+
+class RecordingCallback:
+    """Makes a hook when a training begins, and closes it when the training ends.
+
+    A callback records one training.  Copies of it, as in cloned estimators, record nothing.  If
+    the framework does not report the end of the training, as after an exception, the hook is
+    closed by `close`, by the end of a ``with`` block, or when the callback is deleted.
+
+    Parameters
+    ----------
+    out_dir : str or path, optional
+        Folder of the trial.
+    hook : optional
+        A hook of the framework instead of `out_dir`.
+    rules : smdebug.rules.RuleSet, optional
+        Rules to attach.
+    **settings
+        Further parameters of the framework's hook.
+    """
+
+    def __init__(
+        self,
+        out_dir: Any = None,
+        *,
+        hook: Any = None,
+        rules: Optional[RuleSet] = None,
+        **settings: Any,
+    ) -> None:
+        check_arguments(out_dir, hook, settings)
+        self._set_state(out_dir, hook, rules, settings)
+
+    def _set_state(
+        self, out_dir: Any, hook: Any, rules: Optional[RuleSet], settings: Dict[str, Any]
+    ) -> None:
+        self._out_dir = out_dir
+        self._hook = hook
+        self._rules = rules
+        self._settings = settings
+        self._is_open = False
+        self._has_begun = False
+        self._is_over = False
+        self._finalizer: Any = None
+
+    # ---- implemented for a framework -----------------------------------------------
+
+    def _hook_class(self) -> Any:
+        """Returns the class of the framework's hook."""
+        raise NotImplementedError
+
+    # ---- life ----------------------------------------------------------------------
+
+    @property
+    def hook(self) -> Any:
+        """The hook; None before the training begins."""
+        return self._hook
+
+    @property
+    def _recorder(self) -> Any:
+        """The hook while it records; otherwise None."""
+        return self._hook if self._is_open and not self._is_over else None
+
+    def _open(self) -> Any:
+        """Returns the hook, which is made if there is none yet; None after the end."""
+        if self._is_over:
+            return None
+        if not self._is_open:
+            if self._hook is None:
+                self._hook = make_hook(self._hook_class(), self._out_dir, self._settings)
+                self._finalizer = weakref.finalize(self, self._hook.close)
+                # At exit, open hooks are closed anyway.
+                self._finalizer.atexit = False
+            if self._rules is not None:
+                self._hook.attach(self._rules)
+            self._is_open = True
+        return self._hook
+
+    def _begin(self) -> Any:
+        """Begins the training.  Returns the hook; None for a second training."""
+        if self._has_begun:
+            # The framework does not report the end of a training that failed.
+            self.close()
+        if self._is_over:
+            self._tell_over()
+        self._has_begun = True
+        return self._open()
+
+    def _tell_over(self) -> None:
+        if self._hook is not None or self._out_dir is not None:
+            get_logger().warning(
+                "%s holds a finished trial: this training is not recorded; give each training a "
+                "callback and a folder of its own",
+                self._out_dir or "the hook",
+            )
+
+    def close(self) -> None:
+        """Marks the trial as finished.  A second call does nothing."""
+        if self._is_over:
+            return
+        self._is_over = True
+        if self._finalizer is not None:
+            self._finalizer.detach()
+        if self._hook is not None:
+            self._hook.close()
+
+    def __enter__(self: AnyCallback) -> AnyCallback:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        """Estimators with a callback can be copied and pickled; the copy records nothing."""
+        return _copy_of, (type(self),)
+
+
+def _copy_of(callback_class: Type[RecordingCallback]) -> RecordingCallback:
+    copy = callback_class.__new__(callback_class)
+    copy._set_state(None, None, None, {})
+    copy._is_over = True
+    return copy

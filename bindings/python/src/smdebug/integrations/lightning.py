@@ -1,0 +1,107 @@
+"""Records a training of Lightning."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any, Mapping, Optional
+
+from smdebug.core.utils import import_framework
+from smdebug.integrations.session import Session
+from smdebug.pytorch.hook import Hook
+
+if TYPE_CHECKING:
+    from smdebug.rules.rule_set import RuleSet
+
+__all__ = ["LightningCallback"]
+
+
+def _lightning() -> Any:
+    """Returns the package that the training uses: Lightning has two names."""
+    if "lightning.pytorch" not in sys.modules and "pytorch_lightning" in sys.modules:
+        return importlib.import_module("pytorch_lightning")
+    import_framework("lightning", "lightning", "smdebug.integrations")
+    return importlib.import_module("lightning.pytorch")
+
+
+class LightningCallback(_lightning().Callback):  # type: ignore[misc]
+    """Records a training: ``Trainer(callbacks=[LightningCallback("run")])``.
+
+    A step is one of the optimizers; a batch of a validation is a step of the mode EVAL.  The
+    losses that `training_step` and `validation_step` return, the learning rate and logged metrics
+    are recorded.  If an attached rule recommends to stop, the trainer stops after the batch.  The
+    trial is finished when the training ends.
+
+    Parameters
+    ----------
+    out_dir : str or path, optional
+        Folder of the trial.
+    hook : smdebug.pytorch.Hook, optional
+        A hook instead of `out_dir`.
+    rules : smdebug.rules.RuleSet, optional
+        Rules to attach.
+    **settings
+        Further parameters of `smdebug.pytorch.Hook`.
+    """
+
+    def __init__(
+        self,
+        out_dir: Any = None,
+        *,
+        hook: Optional[Hook] = None,
+        rules: Optional[RuleSet] = None,
+        **settings: Any,
+    ) -> None:
+        super().__init__()
+        self._session = Session(out_dir, hook, rules, settings)
+        self._is_recording = False
+
+    @property
+    def hook(self) -> Optional[Hook]:
+        """The hook; None before the training begins."""
+        return self._session.hook
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        hook = self._session.begin(pl_module, trainer.optimizers, counts_calls=False)
+        self._is_recording = hook is not None
+
+    def on_train_batch_start(self, trainer: Any, pl_module: Any, *unused: Any) -> None:
+        self._begin_batch(pl_module)
+
+    def on_train_batch_end(
+        self, trainer: Any, pl_module: Any, outputs: Any, *unused: Any
+    ) -> None:
+        self._save_loss(outputs)
+        if self._is_recording and self._session.end_step():
+            trainer.should_stop = True
+
+    def on_validation_batch_start(self, trainer: Any, pl_module: Any, *unused: Any) -> None:
+        self._begin_batch(pl_module)
+
+    def on_validation_batch_end(
+        self, trainer: Any, pl_module: Any, outputs: Any, *unused: Any
+    ) -> None:
+        self._save_loss(outputs)
+
+    def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
+        if self._is_recording:
+            self._session.save_metrics(trainer.callback_metrics)
+
+    def on_train_end(self, trainer: Any, pl_module: Any) -> None:
+        self._end()
+
+    def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
+        self._end()
+
+    def _begin_batch(self, module: Any) -> None:
+        if self._is_recording and self.hook is not None:
+            self.hook._begin_batch(module)
+
+    def _save_loss(self, outputs: Any) -> None:
+        loss = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
+        if self._is_recording and self.hook is not None and hasattr(loss, "detach"):
+            self.hook.record_tensor_value("loss", loss)
+
+    def _end(self) -> None:
+        self._is_recording = False
+        self._session.end()

@@ -1,0 +1,59 @@
+"""Records a loop of one's own."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any, Iterator, Optional
+
+from smdebug.integrations.session import Session
+from smdebug.pytorch.hook import Hook
+
+if TYPE_CHECKING:
+    from smdebug.rules.rule_set import RuleSet
+
+__all__ = ["recording"]
+
+
+@contextlib.contextmanager
+def recording(
+    out_dir: Any,
+    model: Any,
+    *optimizers: Any,
+    loss: Any = None,
+    rules: Optional[RuleSet] = None,
+    **settings: Any,
+) -> Iterator[Hook]:
+    """Records the training in the block of a `with` statement.
+
+    Call ``hook.end_step()`` after ``optimizer.step()`` to read ``hook.stop_finding``: if it is not
+    None, a rule recommends to stop.  Nothing is raised.
+
+    Parameters
+    ----------
+    out_dir : str or path
+        Folder of the trial.
+    model : torch.nn.Module
+        The model.
+    *optimizers : torch.optim.Optimizer
+        Its optimizers.
+    loss : torch.nn.Module, optional
+        The loss module; or call ``hook.record_tensor_value("loss", loss)``.
+    rules : smdebug.rules.RuleSet, optional
+        Rules to attach.
+    **settings
+        Further parameters of `smdebug.pytorch.Hook`.
+
+    Yields
+    ------
+    smdebug.pytorch.Hook
+        The hook, which is closed after the block.
+    """
+    session = Session(out_dir, None, rules, settings)
+    try:
+        hook = session.begin(model, optimizers)
+        assert hook is not None
+        if loss is not None:
+            hook.register_loss(loss)
+        yield hook
+    finally:
+        session.end()

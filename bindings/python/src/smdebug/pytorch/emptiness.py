@@ -1,0 +1,67 @@
+"""The warnings of a hook that closes without what it was asked to record."""
+
+from __future__ import annotations
+
+from typing import Any, List
+
+from smdebug.core.collection import CollectionKeys
+
+__all__ = ["warn_of_emptiness"]
+
+# They are there for whoever wants them.
+_ALWAYS_THERE = {
+    CollectionKeys.ALL,
+    CollectionKeys.DEFAULT,
+    CollectionKeys.GRADIENTS,
+    CollectionKeys.LOSSES,
+}
+
+
+def warn_of_emptiness(hook: Any) -> None:
+    """Logs a warning for each kind of tensors that a hook should have recorded and did not.
+
+    Says what to do.  Only for hooks that record, and have registered modules.
+    """
+    if not hook._models or not hook.is_recording:
+        return
+    for warning in _warnings(hook):
+        hook.logger.warning("%s: %s", hook.out_dir, warning)
+
+
+def _warnings(hook: Any) -> List[str]:
+    names = ", ".join(model.name for model in hook._models)
+    if not hook.mode_steps.get(hook.mode, -1) >= 0 and int(hook.step) < 0:
+        return [
+            f"no step was recorded: the hook saw no call of the registered {names}; register the "
+            "module that the training calls, and the optimizer by register_optimizer"
+        ]
+    found = []
+    trained = hook._training_steps > 0 and any(model.has_changed() for model in hook._models)
+    if trained and not hook.get_collection(CollectionKeys.LOSSES).tensor_names:
+        found.append(
+            "no loss was recorded; give the loss module to register_loss, or call "
+            'record_tensor_value("loss", loss); a loss that the model returns can be included by '
+            f'its name, as include_regex="{hook._models[0].name}_output_0"'
+        )
+    if trained and not hook._saw_gradient and _wants_gradients(hook):
+        found.append(
+            "weights have changed, but no gradient was recorded; give the optimizer to "
+            "register_optimizer, and the module whose parameters it updates to register_module"
+        )
+    for name in hook.include_collections:
+        if name not in _ALWAYS_THERE and not hook.get_collection(name).tensor_names:
+            found.append(_without_tensors(name))
+    return found
+
+
+def _wants_gradients(hook: Any) -> bool:
+    return hook.save_all or CollectionKeys.GRADIENTS in hook.include_collections
+
+
+def _without_tensors(name: str) -> str:
+    advice = (
+        "give the optimizer to register_optimizer"
+        if name in ("updates", "optimizer_state", "learning_rate", "weight_decay")
+        else "compiled models record no inputs and outputs of inner modules; check its expressions"
+    )
+    return f"no tensor of the collection {name} was recorded; {advice}"

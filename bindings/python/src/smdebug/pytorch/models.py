@@ -1,0 +1,119 @@
+"""A model that is registered with the hook: its name, its parameters and their gradients."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from typing import Any, Callable, Container, Dict, List, Tuple
+from weakref import WeakKeyDictionary
+
+from smdebug.pytorch.parameters import NamedParameters, path_of
+
+__all__ = ["RegisteredModel", "module_name"]
+
+_keys = itertools.count()
+
+
+def module_name(module: Any) -> str:
+    """Returns the class of a model; that of the inner one, if it is compiled."""
+    return str(getattr(module, "_orig_mod", module)._get_name())
+
+
+class RegisteredModel:
+    """One registered model, which it does not keep.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        The model.
+    name : str
+        The prefix of its parameters' names, without the underscore.
+    is_named : bool
+        Whether the names of its modules' tensors begin with `name` too.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_gradients",
+        "_is_named",
+        "_module",
+        "_versions",
+        "_parameters",
+        "key",
+        "name",
+    )
+
+    def __init__(self, module: Any, name: str, is_named: bool) -> None:
+        self._module = weakref.ref(module)
+        self._is_named = is_named
+        self.key = next(_keys)
+        self.name = name
+        # The list keeps inner modules, and the model has to keep the list.
+        self._parameters: WeakKeyDictionary[Any, NamedParameters] = WeakKeyDictionary()
+        self._parameters[module] = NamedParameters(f"{name}_")
+        self._gradients: Dict[int, Tuple[Any, str, Any]] = {}
+        self._versions: Dict[str, int] = {}
+
+    @property
+    def module(self) -> Any:
+        """The model, or None if it is gone."""
+        return self._module()
+
+    def name_of(self, path: str) -> str:
+        """Returns the name of the tensors of one of its modules."""
+        path = path_of(path)
+        if not path:
+            return self.name
+        return f"{self.name}_{path}" if self._is_named else path
+
+    def named(self) -> List[Tuple[str, Any]]:
+        """Returns its current parameters with their names."""
+        module = self._module()
+        return [] if module is None else self._parameters[module].of(module)
+
+    def forget_parameters(self) -> None:
+        """Holds only weak references to the parameters."""
+        for parameters in self._parameters.values():
+            parameters.forget()
+
+    def watch_gradients(
+        self, callback: Callable[[str, Any], Any], others: Container[int] = ()
+    ) -> None:
+        """Adds callbacks to parameters that need a gradient and have none; removes stale ones.
+
+        `others` are the ids of parameters whose gradients are recorded in another way.
+        """
+        current: Dict[int, Tuple[Any, str, Any]] = {}
+        for name, parameter in self.named():
+            known = self._gradients.pop(id(parameter), None)
+            if not parameter.requires_grad or id(parameter) in others:
+                stale = known
+            elif known is not None and known[0]() is parameter and known[1] == name:
+                current[id(parameter)] = known
+                continue
+            else:
+                stale = known
+                reference = weakref.ref(parameter)
+                handle = parameter.register_hook(callback(f"gradient/{name}", reference))
+                current[id(parameter)] = (reference, name, handle)
+            if stale is not None:
+                stale[2].remove()
+        self.forget_gradients()
+        self._gradients = current
+
+    def forget_gradients(self) -> None:
+        """Removes the callbacks."""
+        for _, _, handle in self._gradients.values():
+            handle.remove()
+        self._gradients = {}
+
+    def note_versions(self) -> None:
+        """Notes which state the parameters have now, for `has_changed`."""
+        self._versions = {name: parameter._version for name, parameter in self.named()}
+
+    def has_changed(self) -> bool:
+        """Returns True if a parameter was changed in place since `note_versions`."""
+        return any(
+            parameter._version > self._versions.get(name, parameter._version)
+            for name, parameter in self.named()
+        )

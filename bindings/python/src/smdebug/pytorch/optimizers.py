@@ -1,0 +1,177 @@
+"""An optimizer that is registered with the hook."""
+
+from __future__ import annotations
+
+import functools
+import types
+import weakref
+from typing import Any, Callable, Dict, List, Optional, Protocol, Set, Tuple
+
+from smdebug.core.utils import import_framework
+from smdebug.exceptions import SMDebugTypeError
+
+__all__ = ["WatchedOptimizer", "inner_optimizer"]
+
+torch = import_framework("torch", "torch", "smdebug.pytorch")
+
+
+class _Listener(Protocol):
+    """The part of the hook that this module uses."""
+
+    def _before_update(self, watched: WatchedOptimizer, optimizer: Any) -> None: ...
+
+    def _after_update(self, watched: WatchedOptimizer, optimizer: Any) -> None: ...
+
+
+def inner_optimizer(optimizer: Any) -> Any:
+    """Returns PyTorch's optimizer within those of Accelerate and Lightning.
+
+    Raises
+    ------
+    SMDebugTypeError
+        If there is none.
+    """
+    found, seen = optimizer, 0
+    while seen < 8:
+        inner = getattr(found, "optimizer", None)
+        if not isinstance(inner, torch.optim.Optimizer) or inner is found:
+            break
+        found, seen = inner, seen + 1
+    if not isinstance(found, torch.optim.Optimizer):
+        raise SMDebugTypeError(f"a {type(optimizer).__name__} is not a torch.optim.Optimizer")
+    return found
+
+
+class WatchedOptimizer:
+    """Tells the hook before and after each update of an optimizer, which it does not keep.
+
+    Parameters
+    ----------
+    hook
+        Its `_before_update` is called when the gradients are final, `_after_update` when the
+        parameters have changed.
+    optimizer : torch.optim.Optimizer
+        The optimizer.
+    name : str
+        Its name in the names of tensors.
+    """
+
+    def __init__(self, hook: _Listener, optimizer: Any, name: str) -> None:
+        self.name = name
+        # Between the two calls of an update: the parameters with their names, and copies by name
+        # of those whose updates are recorded.
+        self.named: List[Tuple[str, Any]] = []
+        self.before: Dict[str, Any] = {}
+        self.updates = 0
+        self._hook = hook
+        self._optimizer = weakref.ref(optimizer)
+        self._handles: List[Any] = []
+        self._restore: Optional[Callable[[], None]] = None
+        if hasattr(optimizer, "register_step_pre_hook"):
+            self._handles.append(optimizer.register_step_pre_hook(self._before_step))
+            self._handles.append(optimizer.register_step_post_hook(self._after_step))
+        else:
+            self._wrap(optimizer)
+
+    @property
+    def optimizer(self) -> Any:
+        """The optimizer, or None if it is gone."""
+        return self._optimizer()
+
+    def parameters(self) -> Set[int]:
+        """Returns the ids of its parameters."""
+        optimizer = self._optimizer()
+        groups = () if optimizer is None else optimizer.param_groups
+        return {id(parameter) for group in groups for parameter in group["params"]}
+
+    def detach(self) -> None:
+        """Leaves the optimizer as it was."""
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+        if self._restore is not None:
+            self._restore()
+            self._restore = None
+        self.forget()
+
+    def forget(self) -> None:
+        """Holds no parameters: an update is over."""
+        self.named, self.before = [], {}
+
+    # ---- called by PyTorch ------------------------------------------------------------
+
+    def _before_step(
+        self, optimizer: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]
+    ) -> Optional[Tuple[Tuple[Any, ...], Dict[str, Any]]]:
+        # Among the arguments is the optimizer itself.
+        place = 1 if args and args[0] is optimizer else 0
+        closure = args[place] if len(args) > place else kwargs.get("closure")
+        if closure is None:
+            self._announce(optimizer)
+            return None
+        evaluate = self._announcing(optimizer, closure)
+        if len(args) > place:
+            return (*args[:place], evaluate, *args[place + 1 :]), kwargs
+        return args, {**kwargs, "closure": evaluate}
+
+    def _after_step(self, optimizer: Any, *unused: Any) -> None:
+        self._hook._after_update(self, optimizer)
+
+    def _announce(self, optimizer: Any) -> None:
+        self.updates += 1
+        self._hook._before_update(self, optimizer)
+
+    def _announcing(self, optimizer: Any, closure: Callable[[], Any]) -> Callable[[], Any]:
+        """Returns the closure so that its first call, which computes the gradients, announces."""
+        calls: List[None] = []
+
+        @functools.wraps(closure)
+        def evaluate() -> Any:
+            loss = closure()
+            if not calls:
+                calls.append(None)
+                self._announce(optimizer)
+            return loss
+
+        return evaluate
+
+    # ---- PyTorch before 2.0 ---------------------------------------------------------------
+
+    def _wrap(self, optimizer: Any) -> None:
+        """Replaces the optimizer's `step` by a method that calls it between the two calls."""
+        before = optimizer.__dict__.get("step")
+        step, watched = optimizer.step, weakref.ref(self)
+        # The optimizer holds the method: it must not hold the optimizer in turn.
+        function = step.__func__ if before is None else None
+
+        @functools.wraps(step)
+        def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+            call = before if function is None else functools.partial(function, self)
+            now = watched()
+            if now is None or not now._is_wrapped:
+                return call(*args, **kwargs)
+            changed = now._before_step(self, args, kwargs)
+            args, kwargs = (args, kwargs) if changed is None else changed
+            result = call(*args, **kwargs)
+            now._after_step(self)
+            return result
+
+        method = types.MethodType(wrapper, optimizer)
+        optimizer.step = method
+        reference = weakref.ref(optimizer)
+
+        def restore() -> None:
+            optimizer = reference()
+            # A wrapper of someone else's around this one stays; this one then only calls on.
+            if optimizer is None or optimizer.__dict__.get("step") is not method:
+                return
+            if before is None:
+                del optimizer.step
+            else:
+                optimizer.step = before
+
+        self._restore = restore
+
+    @property
+    def _is_wrapped(self) -> bool:
+        return self._restore is not None

@@ -1,0 +1,359 @@
+"""The steps of a training with PyTorch: when one begins, and what it records."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Dict, List, Set, Tuple
+
+from smdebug import _raw
+from smdebug.core.error_policy import guarded
+from smdebug.core.framework_hook import FrameworkHook
+from smdebug.core.hook import Hook as BaseHook
+from smdebug.core.modes import ModeKeys
+from smdebug.core.utils import import_framework
+from smdebug.pytorch.callbacks import OnGradient
+from smdebug.pytorch.models import RegisteredModel
+from smdebug.pytorch.optimizers import WatchedOptimizer
+from smdebug.pytorch.scalers import inverse_scale, is_skipping
+from smdebug.pytorch.torch_state import in_backward, is_generating, was_compiled
+
+__all__ = ["StepHook"]
+
+torch = import_framework("torch", "torch", "smdebug.pytorch")
+
+_EVALUATION = (ModeKeys.EVAL, ModeKeys.PREDICT)
+
+
+class StepHook(FrameworkHook):
+    """Begins and ends the steps of a training.
+
+    Without a registered optimizer, a step is one call of a registered model.  With one, a step of
+    the training ends with the optimizers' updates: further calls belong to it, and the next call
+    after an update begins the next step.
+    """
+
+    # Whether the open step saves something, and the model that runs is recorded.
+    _is_saving = False
+    # Whether the open step is one of a training, and not of an evaluation.
+    _is_training = False
+    # Whether a call of a model began the open step, which another event did otherwise.
+    _was_called = False
+    # Whether the user has set a mode: then the hook does not change it.
+    _mode_is_set = False
+    # Whether the training ends by the framework's own means, and not by an exception.
+    _stops_gracefully = False
+    # Whether gradients arrive in models that are not in training mode.
+    _trains_in_eval = False
+
+    # What the hook has seen, for the warnings of `close`.
+    _training_steps = 0
+    _saw_gradient = False
+
+    #: The number of steps that a GradScaler has skipped, because a gradient was not finite.
+    skipped_steps = 0
+
+    @cached_property
+    def _models(self) -> List[RegisteredModel]:
+        return []
+
+    @cached_property
+    def _optimizers(self) -> List[WatchedOptimizer]:
+        return []
+
+    @cached_property
+    def _applied(self) -> Set[WatchedOptimizer]:
+        """The optimizers that have updated their parameters in the open step."""
+        return set()
+
+    @cached_property
+    def _shown(self) -> Set[RegisteredModel]:
+        """The models whose parameters the open step has."""
+        return set()
+
+    @cached_property
+    def _losses_seen(self) -> Set[str]:
+        """The names of the losses that the open step has."""
+        return set()
+
+    @cached_property
+    def _frozen(self) -> Set[str]:
+        """The parameters in the collection "frozen"."""
+        return set()
+
+    @cached_property
+    def _sums(self) -> Dict[str, Any]:
+        """For each gradient in the open step its sum; None while the parameter holds it."""
+        return {}
+
+    # ---- modes -----------------------------------------------------------------------
+
+    def set_mode(self, mode: ModeKeys) -> None:
+        super().set_mode(mode)
+        self._mode_is_set = True
+
+    def _follow(self, is_training: bool) -> bool:
+        """Sets the mode, if the user has set none.  Returns True for that of a training."""
+        if not self._mode_is_set:
+            mode = ModeKeys.TRAIN if is_training else ModeKeys.EVAL
+            if self.mode is not mode:
+                BaseHook.set_mode(self, mode)
+            return is_training
+        return self.mode not in _EVALUATION
+
+    def _trains(self, module: Any) -> bool:
+        """Returns True if a call of the module is one of a training."""
+        if module is None or module.training:
+            return True
+        return self._trains_in_eval and bool(torch.is_grad_enabled())
+
+    # ---- steps -------------------------------------------------------------------------
+
+    def end_step(self) -> None:
+        """Ends the open step, after ``optimizer.step()``; does nothing if no step is open.
+
+        Then `action` and `stop_finding` say what attached rules recommend for it.  A training
+        that does not call this ends a step when the next one begins.
+        """
+        if self._step_is_open:
+            super().end_step()
+            self._hear_rules()
+        self._is_saving = False
+
+    @property
+    def has_updated(self) -> bool:
+        """Whether a registered optimizer has updated its parameters in the open step."""
+        return self._step_is_open and bool(self._applied)
+
+    @property
+    def _stops_by_raising(self) -> bool:
+        return not self._stops_gracefully
+
+    def _begin_batch(self, module: Any) -> None:
+        """Begins or continues a step, as a call of a registered model does."""
+        for model in self._models:
+            if model.module is module:
+                self._on_call(model, module)
+
+    def _start(self, was_called: bool) -> None:
+        """Ends the open step, and begins the next one of the mode."""
+        # A change between steps that nobody evaluates is told after the next evaluation.
+        if self._has_rules and (self._is_saving or not self._is_prepared):
+            self._tell_frozen()
+        self._is_saving = False
+        self._next_step()
+        self._applied.clear()
+        self._shown.clear()
+        self._losses_seen.clear()
+        self._sums.clear()
+        self._was_called = was_called
+        self._is_training = self.mode not in _EVALUATION
+        self._training_steps += self._is_training
+        self._is_saving = self._saves_step
+
+    @guarded
+    def _on_call(self, model: RegisteredModel, module: Any) -> None:
+        """Begins or continues a step, before a model runs."""
+        if in_backward():
+            return
+        has_gradients = torch.is_grad_enabled()
+        if not has_gradients and is_generating():
+            self._is_saving = False
+            return
+        is_training = self._follow(self._trains(module))
+        if self._optimizers and is_training:
+            continues = self._step_is_open and self._is_training and not self._applied
+            if not has_gradients:
+                # Nothing comes of this call that an optimizer could apply.
+                self._is_saving = continues and self._saves_step
+                return
+            if not continues:
+                self._start(was_called=True)
+        else:
+            self._start(was_called=True)
+        self._is_saving = self._saves_step
+        self._show(model)
+
+    @guarded
+    def _on_return(self, model: RegisteredModel, outputs: Any) -> None:
+        """Records the loss that a model returns by name, and ends what `generate` switched off."""
+        self._is_saving = self._saves_step
+        if not self._is_saving or in_backward() or not hasattr(outputs, "get"):
+            return
+        if not torch.is_grad_enabled() and is_generating():
+            return
+        loss = outputs.get("loss")
+        if self._is_tensor(loss):
+            self._losses_seen.add(model.name)
+            self._save_numbered(f"{model.name}_loss_output_", loss)
+
+    @guarded
+    def _on_loss(self, name: str) -> None:
+        """Begins a step if no model's call did: compiled models call nothing."""
+        is_training = any(self._trains(model.module) for model in self._models)
+        if self._begins_with_loss(name, is_training):
+            self._follow(is_training)
+            self._start(was_called=False)
+            for model in self._models:
+                self._show(model)
+        self._losses_seen.add(name)
+
+    def _begins_with_loss(self, name: str, is_training: bool) -> bool:
+        is_compiled = any(was_compiled(model.key) for model in self._models)
+        if not (self._optimizers or is_compiled) or not self._models:
+            return False
+        if not self._step_is_open:
+            return is_compiled or bool(torch.is_grad_enabled())
+        if self._was_called:
+            return False
+        if not self._mode_is_set and is_training != self._is_training:
+            return True
+        is_over = bool(self._applied) or not self._optimizers or not self._is_training
+        return is_over and name in self._losses_seen
+
+    # ---- parameters ----------------------------------------------------------------------
+
+    def _show(self, model: RegisteredModel) -> None:
+        """Saves the parameters of a model, and watches the gradients of those that need one.
+
+        Those of a registered optimizer are saved when it updates them.
+        """
+        if model in self._shown:
+            return
+        self._shown.add(model)
+        if not self._is_saving:
+            model.forget_parameters()
+            return
+        applied = self._updated_parameters()
+        for name, parameter in model.named():
+            if not self._is_training or id(parameter) not in applied:
+                self._save(name, parameter)
+        model.watch_gradients(self._on_gradient_of, applied)
+
+    def _updated_parameters(self) -> Set[int]:
+        """Returns the ids of the parameters of registered optimizers."""
+        return set().union(*(each.parameters() for each in self._optimizers))
+
+    def _on_gradient_of(self, name: str, parameter: Any) -> OnGradient:
+        return OnGradient(self, name, parameter)
+
+    @guarded
+    def _on_gradient(self, name: str, gradient: Any, parameter: Any) -> None:
+        """Saves a gradient, as the sum of those of the step's backward passes."""
+        self._saw_gradient = True
+        if not self._is_training and not self._mode_is_set:
+            self._trains_in_eval = True
+        if not _raw.wants(self._handle, name):
+            return
+        held = None if parameter is None else parameter.grad
+        if name in self._sums:
+            before = self._sums[name]
+            before = held if before is None else before
+            if before is not None:
+                gradient = before.detach() + gradient.detach()
+                self._sums[name] = gradient
+        else:
+            # Until the next backward pass the parameter holds this one, if it holds no other.
+            self._sums[name] = None if held is None else gradient.detach().clone()
+        self._save(name, gradient)
+
+    def _tell_frozen(self) -> None:
+        """Puts the parameters that need no gradient into the collection "frozen", for rules."""
+        frozen = {
+            name
+            for model in self._models
+            for name, parameter in model.named()
+            if not parameter.requires_grad
+        }
+        if frozen == self._frozen:
+            return
+        self._frozen = frozen
+        collection = self.get_collection("frozen")
+        if not collection.include_regex:
+            collection.include("^$")  # A collection may not be empty.
+        collection.tensor_names = frozen
+
+    # ---- optimizers ------------------------------------------------------------------------
+
+    @guarded
+    def _before_update(self, watched: WatchedOptimizer, optimizer: Any) -> None:
+        """Saves parameters and gradients, before an optimizer applies them."""
+        self._begin_update(watched)
+        watched.forget()
+        if not self._is_saving:
+            return
+        if is_skipping(optimizer):
+            self._note_skipped(watched)
+            return
+        self._saw_gradient = True
+        self._save_settings(watched, optimizer)
+        scale = inverse_scale(optimizer)
+        watched.named = self._named_of(optimizer)
+        for name, parameter in watched.named:
+            self._save(name, parameter)
+            gradient = parameter.grad
+            if gradient is not None:
+                if scale is not None and self.wants(f"gradient/{name}"):
+                    gradient = gradient.detach() * scale
+                self._save(f"gradient/{name}", gradient)
+            if self.wants(f"update/{name}"):
+                watched.before[name] = parameter.detach().clone()
+
+    def _begin_update(self, watched: WatchedOptimizer) -> None:
+        """Begins a step, if none of a training is open that the optimizer can end."""
+        if not self._step_is_open or not self._is_training or watched in self._applied:
+            self._follow(is_training=True)
+            self._start(was_called=False)
+        self._is_saving = self._saves_step
+        self._applied.add(watched)
+
+    def _named_of(self, optimizer: Any) -> List[Tuple[str, Any]]:
+        """Returns the parameters of an optimizer with the names that the models give them."""
+        names = {id(each): name for model in self._models for name, each in model.named()}
+        parameters = [each for group in optimizer.param_groups for each in group["params"]]
+        known = [(names[id(each)], each) for each in parameters if id(each) in names]
+        if len(known) < len(parameters):
+            self._warn_of_unknown(len(parameters) - len(known))
+        return known
+
+    _has_warned_of_unknown = False
+
+    def _warn_of_unknown(self, count: int) -> None:
+        if self._has_warned_of_unknown:
+            return
+        self._has_warned_of_unknown = True
+        self.logger.warning(
+            "%d parameters of a registered optimizer belong to no registered module, and are not "
+            "recorded; give their module to register_module",
+            count,
+        )
+
+    def _save_settings(self, watched: WatchedOptimizer, optimizer: Any) -> None:
+        for number, group in enumerate(optimizer.param_groups):
+            for key, collection in (("lr", "learning_rate"), ("weight_decay", "weight_decay")):
+                value = group.get(key)
+                if value is not None:
+                    value = value if self._is_tensor(value) else torch.tensor(float(value))
+                    self._save(f"{collection}/{watched.name}_{number}", value)
+
+    @guarded
+    def _after_update(self, watched: WatchedOptimizer, optimizer: Any) -> None:
+        """Saves what an update has changed."""
+        named, before = watched.named, watched.before
+        watched.forget()
+        for name, parameter in named:
+            if name in before:
+                self._save(f"update/{name}", parameter.detach() - before.pop(name))
+            state = optimizer.state.get(parameter, {})
+            for key, value in state.items():
+                if key != "step" and self._is_tensor(value):
+                    self._save(f"optimizer_state/{name}/{key}", value)
+
+    @guarded
+    def _on_skipped(self, watched: WatchedOptimizer) -> None:
+        """Records that a GradScaler has skipped an update."""
+        self._begin_update(watched)
+        self._note_skipped(watched)
+
+    def _note_skipped(self, watched: WatchedOptimizer) -> None:
+        self.skipped_steps += 1
+        self.save_scalar(f"{watched.name}_skipped_steps", self.skipped_steps)

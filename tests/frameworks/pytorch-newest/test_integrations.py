@@ -1,0 +1,333 @@
+"""Trainings of transformers, Lightning and plain loops, each recorded by one line."""
+
+from __future__ import annotations
+
+import copy
+import subprocess
+import sys
+from typing import Any, List
+
+import lightning
+import numpy as np
+import pytest
+import smdebug.pytorch as smd
+import torch
+import transformers
+from helpers import EVERY_STEP, names_of
+from smdebug import modes
+from smdebug.exceptions import SMDebugValueError
+from smdebug.integrations import LightningCallback, TrainerCallback, recording
+from smdebug.rules import RuleSet
+from torch import nn
+
+ALWAYS_STOPS = ("VanishingGradient", {"threshold": 1e9})
+
+
+def stopping() -> RuleSet:
+    return RuleSet().add(*ALWAYS_STOPS, action="stop")
+
+
+# ---- transformers -------------------------------------------------------------------------
+
+
+def language_model() -> Any:
+    torch.manual_seed(8)
+    config = transformers.GPT2Config(
+        vocab_size=17, n_positions=8, n_embd=8, n_layer=1, n_head=2,
+        resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0,
+    )  # fmt: skip
+    return transformers.GPT2LMHeadModel(config)
+
+
+def sentences(count: int) -> List[Any]:
+    torch.manual_seed(9)
+    ids = torch.randint(17, (count, 6))
+    return [{"input_ids": each, "labels": each} for each in ids]
+
+
+class Gradients(transformers.TrainerCallback):
+    """Keeps a gradient as the optimizer gets it, and the learning rates."""
+
+    def __init__(self) -> None:
+        self.gradients: List[Any] = []
+        self.rates: List[float] = []
+
+    def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        self.gradients.append(given["model"].transformer.wte.weight.grad.clone())
+        self.rates.append(given["optimizer"].param_groups[0]["lr"])
+
+
+def trainer_of(folder: Any, callbacks: List[Any], **settings: Any) -> Any:
+    arguments = transformers.TrainingArguments(
+        output_dir=str(folder), per_device_train_batch_size=2, per_device_eval_batch_size=2,
+        gradient_accumulation_steps=2, max_steps=4, learning_rate=1e-2, max_grad_norm=0.1,
+        use_cpu=True, report_to=[], save_strategy="no", disable_tqdm=True, logging_steps=1,
+        **settings,
+    )  # fmt: skip
+    return transformers.Trainer(
+        model=language_model(), args=arguments, train_dataset=sentences(16),
+        eval_dataset=sentences(4), callbacks=callbacks,
+    )  # fmt: skip
+
+
+def test_a_trainer(out_dir, tmp_path, caplog):
+    reference = Gradients()
+    callback = TrainerCallback(
+        out_dir, include_collections=["gradients", "weights"], save_config=EVERY_STEP
+    )
+    trainer = trainer_of(
+        tmp_path / "out", [callback, reference], eval_strategy="steps", eval_steps=2
+    )
+    trainer.train()
+    trial = smd.create_trial(out_dir)
+    assert trial.steps(modes.TRAIN) == [0, 1, 2, 3]
+    assert trial.steps(modes.EVAL) == [0, 1, 2, 3]
+    gradient = trial.tensor("gradient/GPT2LMHeadModel_transformer.wte.weight")
+    rate = trial.tensor("learning_rate/AdamW_0")
+    for step in range(4):
+        value = gradient.value(step, modes.TRAIN)
+        np.testing.assert_allclose(value, reference.gradients[step], rtol=1e-6)
+        assert rate.value(step, modes.TRAIN) == np.float32(reference.rates[step])
+    losses = names_of(trial, "loss_output")
+    assert losses == [f"GPT2LMHeadModel_loss_output_{number}" for number in range(2)]
+    assert set(losses) <= set(trial.tensor_names(collection="losses"))
+    assert trial.tensor(losses[0]).steps(modes.EVAL) == [0, 1, 2, 3]
+    assert trial.has_tensor("scalar/grad_norm") and trial.has_tensor("scalar/eval_loss")
+    assert "was recorded" not in caplog.text
+    assert callback.hook.failures == 0
+
+
+def test_a_trainer_that_is_compiled(out_dir, tmp_path):
+    reference = Gradients()
+    callback = TrainerCallback(out_dir, include_collections=["gradients"], save_config=EVERY_STEP)
+    trainer = trainer_of(
+        tmp_path / "out", [callback, reference], torch_compile=True,
+        torch_compile_backend="aot_eager",
+    )  # fmt: skip
+    trainer.train()
+    trial = smd.create_trial(out_dir)
+    assert trial.steps(modes.TRAIN) == [0, 1, 2, 3]
+    for step in range(4):
+        value = trial.tensor("gradient/GPT2LMHeadModel_transformer.wte.weight").value(step)
+        np.testing.assert_allclose(value, reference.gradients[step], rtol=1e-6)
+
+
+def test_a_trainer_stops_by_its_own_means(out_dir, tmp_path):
+    trainer = trainer_of(tmp_path / "out", [TrainerCallback(out_dir, rules=stopping())])
+    result = trainer.train()
+    assert result.global_step == 1
+    trial = smd.create_trial(out_dir)
+    assert trial.loaded_all_steps
+    assert trial.tensor("GPT2LMHeadModel_loss_output_0").steps(modes.TRAIN) == [0]
+
+
+def test_a_second_training_of_a_callback_is_not_recorded(out_dir, tmp_path, caplog):
+    trainer = trainer_of(tmp_path / "out", [TrainerCallback(out_dir)])
+    trainer.train()
+    trainer.train()
+    assert "holds a finished trial: this training is not recorded" in caplog.text
+    loss = smd.create_trial(out_dir).tensor("GPT2LMHeadModel_loss_output_0")
+    assert loss.steps(modes.TRAIN) == [0]
+
+
+def test_adapters_of_peft(out_dir, tmp_path):
+    import peft
+
+    model = peft.get_peft_model(
+        language_model(), peft.LoraConfig(r=2, target_modules=["c_attn"], fan_in_fan_out=True)
+    )
+    trainer = trainer_of(
+        tmp_path / "out",
+        [
+            callback := TrainerCallback(
+                out_dir,
+                include_collections=["gradients"],
+                save_config=EVERY_STEP,
+                rules=RuleSet().add("UpdateNotApplied"),
+            )
+        ],
+    )
+    trainer.model = trainer.model_wrapped = model
+    trainer.train()
+    trial = smd.create_trial(out_dir)
+    gradients = names_of(trial, "^gradient/")
+    assert len(gradients) == 2 and all("lora_" in name for name in gradients)
+    assert trial.tensor(gradients[0]).steps(modes.TRAIN) == [0, 1, 2, 3]
+    assert callback.hook.take_findings() == []
+
+
+def test_generating_makes_no_steps(out_dir):
+    model = language_model()
+    optimizer = torch.optim.AdamW(model.parameters())
+    batch = {key: value[None] for key, value in sentences(1)[0].items()}
+    with recording(out_dir, model, optimizer, save_config=EVERY_STEP):
+        for _ in range(2):
+            optimizer.zero_grad()
+            model(**batch).loss.backward()
+            optimizer.step()
+            model.eval()
+            model.generate(batch["input_ids"][:, :2], max_new_tokens=4, pad_token_id=0)
+            model.train()
+    trial = smd.create_trial(out_dir)
+    assert trial.steps() == trial.steps(modes.TRAIN) == [0, 1]
+
+
+# ---- Lightning ---------------------------------------------------------------------------------
+
+
+class Lit(lightning.LightningModule):
+    def __init__(self, manual: bool = False) -> None:
+        super().__init__()
+        torch.manual_seed(10)
+        self.net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+        self.automatic_optimization = not manual
+        self.seen: List[Any] = []
+
+    def forward(self, x: Any) -> Any:
+        return self.net(x)
+
+    def training_step(self, batch: Any, number: int) -> Any:
+        loss = self(batch).square().mean()
+        self.log("train_loss", loss)
+        if not self.automatic_optimization:
+            optimizer = self.optimizers()
+            optimizer.zero_grad()
+            self.manual_backward(loss)
+            optimizer.step()
+        return loss
+
+    def validation_step(self, batch: Any, number: int) -> Any:
+        loss = self(batch).square().mean()
+        self.log("val_loss", loss)
+        return loss
+
+    def configure_optimizers(self) -> Any:
+        return torch.optim.AdamW(self.parameters(), lr=0.01)
+
+    def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
+        super().optimizer_step(*args, **kwargs)
+        self.seen.append(self.net[0].weight.grad.clone())
+
+
+def fit(model: Lit, callbacks: List[Any], folder: Any, **settings: Any) -> Any:
+    torch.manual_seed(11)
+    data, held_out = list(torch.randn(12, 5, 3)), list(torch.randn(2, 5, 3))
+    trainer = lightning.Trainer(
+        callbacks=callbacks, max_epochs=1, accelerator="cpu", devices=1, logger=False,
+        enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
+        default_root_dir=folder, **settings,
+    )  # fmt: skip
+    loaders = [torch.utils.data.DataLoader(each, batch_size=None) for each in (data, held_out)]
+    trainer.fit(model, *loaders)
+    return trainer
+
+
+def test_lightning(out_dir, tmp_path, caplog):
+    callback = LightningCallback(
+        out_dir, include_collections=["gradients", "activations"], save_config=EVERY_STEP
+    )
+    model = Lit()
+    trainer = fit(
+        model, [callback, Activations(callback)], tmp_path,
+        accumulate_grad_batches=3, gradient_clip_val=0.01,
+    )  # fmt: skip
+    assert trainer.global_step == 4
+    trial = smd.create_trial(out_dir)
+    assert trial.steps(modes.TRAIN) == [0, 1, 2, 3]
+    assert trial.steps(modes.EVAL) == [0, 1]
+    assert len(model.seen) == 4
+    for step, gradient in enumerate(model.seen):
+        value = trial.tensor("gradient/Lit_net.0.weight").value(step, modes.TRAIN)
+        np.testing.assert_array_equal(value, gradient)
+        assert np.linalg.norm(value) <= 0.01
+    assert names_of(trial, "^loss_output") == [f"loss_output_{number}" for number in range(3)]
+    assert trial.tensor("net_output_2").steps(modes.TRAIN) == [0, 1, 2, 3]
+    assert trial.tensor("learning_rate/AdamW_0").value(0, modes.TRAIN) == np.float32(0.01)
+    assert trial.tensor("loss_output_0").steps(modes.EVAL) == [0, 1]
+    assert trial.has_tensor("scalar/val_loss")
+    assert callback.hook.failures == 0 and "was recorded" not in caplog.text
+
+
+class Activations(lightning.Callback):
+    """Selects the outputs of a module, as a script of one's own does."""
+
+    def __init__(self, callback: LightningCallback) -> None:
+        self._callback = callback
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        self._callback.hook.get_collection("activations").include("^net_output")
+
+
+def test_lightning_with_manual_optimization(out_dir, tmp_path):
+    model = Lit(manual=True)
+    callback = LightningCallback(out_dir, include_collections=["gradients"], save_config=EVERY_STEP)
+    fit(model, [callback], tmp_path)
+    trial = smd.create_trial(out_dir)
+    assert trial.steps(modes.TRAIN) == list(range(12))
+    assert trial.tensor("gradient/Lit_net.2.bias").steps(modes.TRAIN) == list(range(12))
+
+
+def test_lightning_stops_by_its_own_means(out_dir, tmp_path):
+    trainer = fit(Lit(), [LightningCallback(out_dir, rules=stopping())], tmp_path)
+    assert trainer.global_step == 1 and trainer.should_stop
+    trial = smd.create_trial(out_dir)
+    assert trial.loaded_all_steps and trial.steps(modes.TRAIN) == [0]
+
+
+def test_lightning_that_fails_leaves_a_finished_trial(out_dir, tmp_path):
+    class Fails(Lit):
+        def training_step(self, batch: Any, number: int) -> Any:
+            if number == 2:
+                raise ZeroDivisionError
+            return super().training_step(batch, number)
+
+    with pytest.raises(ZeroDivisionError):
+        fit(Fails(), [LightningCallback(out_dir, save_config=EVERY_STEP)], tmp_path)
+    assert smd.create_trial(out_dir).loaded_all_steps
+
+
+# ---- plain loops --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rules", [None, stopping])
+def test_a_loop(out_dir, rules):
+    model, loss_module = nn.Linear(3, 1), nn.MSELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    twin = copy.deepcopy(model)
+    settings = {"save_config": EVERY_STEP, "include_collections": ["gradients"]}
+    settings["rules"] = rules and rules()
+    steps = 0
+    with recording(out_dir, model, optimizer, loss=loss_module, **settings) as hook:
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss_module(model(torch.ones(2, 3)), torch.zeros(2, 1)).backward()
+            optimizer.step()
+            steps += 1
+            hook.end_step()
+            if hook.stop_finding is not None:
+                break
+    assert steps == (3 if rules is None else 1)
+    trial = smd.create_trial(out_dir)
+    assert trial.steps(modes.TRAIN) == list(range(steps))
+    loss_module(twin(torch.ones(2, 3)), torch.zeros(2, 1)).backward()
+    value = trial.tensor("gradient/Linear_weight").value(0)
+    np.testing.assert_array_equal(value, twin.weight.grad)
+
+
+def test_a_callback_needs_one_place(out_dir):
+    with pytest.raises(SMDebugValueError, match="either out_dir or hook"):
+        TrainerCallback()
+    with pytest.raises(SMDebugValueError, match="settings of a hook that exists"):
+        LightningCallback(hook=smd.Hook(out_dir), save_all=True)
+
+
+def test_frameworks_are_imported_when_they_are_used():
+    program = (
+        "import sys, smdebug.integrations as i; "
+        "print([m for m in ('torch', 'transformers', 'lightning') if m in sys.modules]); "
+        "i.recording; print([m for m in ('transformers', 'lightning') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "[]\n[]\n"
