@@ -149,6 +149,7 @@ class StepHook(FrameworkHook):
         self._is_training = self.mode not in _EVALUATION
         self._training_steps += self._is_training
         self._is_saving = self._saves_step
+        self._watch_modules()
 
     @guarded
     def _on_call(self, model: RegisteredModel, module: Any) -> None:
@@ -209,6 +210,9 @@ class StepHook(FrameworkHook):
             return True
         is_over = bool(self._applied) or not self._optimizers or not self._is_training
         return is_over and name in self._losses_seen
+
+    def _watch_modules(self) -> None:
+        """Watches inner modules if the open step saves something."""
 
     # ---- parameters ----------------------------------------------------------------------
 
