@@ -26,14 +26,15 @@ STEPS, MICRO, WORKERS = 3, 2, 2
 KINDS = ["ddp", "fsdp2", "fsdp2_bfloat16", "tensor_parallel"]
 
 
-def model_of_two():
+def model_of_two(width):
     torch.manual_seed(3)
-    return nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 4))
+    return nn.Sequential(nn.Linear(6, width), nn.ReLU(), nn.Linear(width, 4))
 
 
 def sharded(kind):
     """Returns the model, and the module to register."""
-    model = model_of_two()
+    # Parts of fully_shard may differ in size.
+    model = model_of_two(8 if kind == "tensor_parallel" else 9)
     mesh = init_device_mesh("cpu", (WORKERS,))
     if kind == "ddp":
         return DistributedDataParallel(model)
@@ -53,6 +54,10 @@ def local(tensor):
     return (tensor.to_local() if isinstance(tensor, DTensor) else tensor).detach().clone()
 
 
+def whole(tensor):
+    return (tensor.full_tensor() if isinstance(tensor, DTensor) else tensor).detach().clone()
+
+
 def train(kind, folder, rank):
     model = sharded(kind)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
@@ -66,7 +71,7 @@ def train(kind, folder, rank):
     hook.register_optimizer(optimizer)
     # The parts of a tensor-parallel model get the same batch.
     torch.manual_seed(20 if kind == "tensor_parallel" else 20 + rank)
-    facts = []
+    facts, wholes = [], []
     for _ in range(STEPS):
         optimizer.zero_grad()
         for _ in range(MICRO):
@@ -75,10 +80,15 @@ def train(kind, folder, rank):
             loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 0.1)
         now = {name: (local(each), local(each.grad)) for name, each in model.named_parameters()}
+        wholes.append(
+            {name: (whole(each), whole(each.grad)) for name, each in model.named_parameters()}
+        )
         optimizer.step()
         facts.append(now)
     hook.close()
     torch.save(facts, folder / f"{rank}.pt")
+    if rank == 0:
+        torch.save(wholes, folder / "whole.pt")
 
 
 if __name__ == "__main__":

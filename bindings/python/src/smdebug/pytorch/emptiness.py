@@ -8,10 +8,12 @@ from smdebug.core.collection import CollectionKeys
 
 __all__ = ["warn_of_emptiness"]
 
-# They are there for whoever wants them.
-_ALWAYS_THERE = {
+# Collections that others are warned of, or that may well be empty.
+_NOT_NAMED = {
     CollectionKeys.ALL,
+    CollectionKeys.BIASES,
     CollectionKeys.DEFAULT,
+    CollectionKeys.WEIGHTS,
     CollectionKeys.GRADIENTS,
     CollectionKeys.LOSSES,
 }
@@ -49,7 +51,7 @@ def _warnings(hook: Any) -> List[str]:
             "register_optimizer, and the module whose parameters it updates to register_module"
         )
     for name in hook.include_collections:
-        if name not in _ALWAYS_THERE and not hook.get_collection(name).tensor_names:
+        if name not in _NOT_NAMED and not hook.get_collection(name).tensor_names:
             found.append(_without_tensors(name))
     return found
 

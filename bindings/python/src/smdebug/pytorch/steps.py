@@ -15,6 +15,7 @@ from smdebug.pytorch.callbacks import OnGradient
 from smdebug.pytorch.models import RegisteredModel
 from smdebug.pytorch.optimizers import WatchedOptimizer
 from smdebug.pytorch.scalers import inverse_scale, is_skipping
+from smdebug.pytorch.shards import part_of
 from smdebug.pytorch.torch_state import in_backward, is_generating, was_compiled
 
 __all__ = ["StepHook"]
@@ -78,6 +79,11 @@ class StepHook(FrameworkHook):
     @cached_property
     def _frozen(self) -> Set[str]:
         """The parameters in the collection "frozen"."""
+        return set()
+
+    @cached_property
+    def _parts(self) -> Set[str]:
+        """The distributed parameters of which the trial has this process's place."""
         return set()
 
     @cached_property
@@ -229,9 +235,19 @@ class StepHook(FrameworkHook):
             return
         applied = self._updated_parameters()
         for name, parameter in model.named():
+            self._tell_part(name, parameter)
             if not self._is_training or id(parameter) not in applied:
                 self._save(name, parameter)
         model.watch_gradients(self._on_gradient_of, applied)
+
+    def _tell_part(self, name: str, parameter: Any) -> None:
+        """Saves once which part of a distributed parameter this process holds."""
+        if self.num_workers == 1 or name in self._parts:
+            return
+        part = part_of(parameter)
+        if part is not None:
+            self._parts.add(name)
+            self.save_tensor(f"shard/{name}", part, "shards")
 
     def _updated_parameters(self) -> Set[int]:
         """Returns the ids of the parameters of registered optimizers."""
@@ -293,6 +309,7 @@ class StepHook(FrameworkHook):
         scale = inverse_scale(optimizer)
         watched.named = self._named_of(optimizer)
         for name, parameter in watched.named:
+            self._tell_part(name, parameter)
             self._save(name, parameter)
             gradient = parameter.grad
             if gradient is not None:
