@@ -13,7 +13,11 @@ import smdebug.pytorch as smd
 import torch
 from torch import distributed, nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+from torch.distributed.fsdp import (
+    FullyShardedDataParallel,
+    MixedPrecisionPolicy,
+    fully_shard,
+)
 from torch.distributed.tensor import DTensor
 from torch.distributed.tensor.parallel import (
     ColwiseParallel,
@@ -23,7 +27,7 @@ from torch.distributed.tensor.parallel import (
 from torch.nn.parallel import DistributedDataParallel
 
 STEPS, MICRO, WORKERS = 3, 2, 2
-KINDS = ["ddp", "fsdp2", "fsdp2_bfloat16", "tensor_parallel"]
+KINDS = ["ddp", "fsdp1", "fsdp1_flat", "fsdp2", "fsdp2_bfloat16", "tensor_parallel"]
 
 
 def model_of_two(width):
@@ -38,6 +42,11 @@ def sharded(kind):
     mesh = init_device_mesh("cpu", (WORKERS,))
     if kind == "ddp":
         return DistributedDataParallel(model)
+    if kind.startswith("fsdp1"):
+        use_orig_params = kind == "fsdp1"
+        return FullyShardedDataParallel(
+            model, use_orig_params=use_orig_params, device_id=torch.device("cpu")
+        )
     if kind == "tensor_parallel":
         plan = {"0": ColwiseParallel(), "2": RowwiseParallel()}
         return parallelize_module(model, mesh, plan)
@@ -51,10 +60,15 @@ def sharded(kind):
 
 
 def local(tensor):
+    """Returns this process's part; None for the gradient of a parameter that it holds nothing of."""
+    if tensor is None:
+        return None
     return (tensor.to_local() if isinstance(tensor, DTensor) else tensor).detach().clone()
 
 
 def whole(tensor):
+    if tensor is None:
+        return None
     return (tensor.full_tensor() if isinstance(tensor, DTensor) else tensor).detach().clone()
 
 
@@ -66,6 +80,7 @@ def train(kind, folder, rank):
         include_collections=["weights", "biases", "gradients", "optimizer_state"],
         save_config=smd.SaveConfig(save_interval=1),
         include_workers="all",
+        include_regex="^net_.*_flat_param$",  # a name of the first FSDP's
     )
     hook.register_module(model, name="net")
     hook.register_optimizer(optimizer)

@@ -142,7 +142,7 @@ class Tensor:
         """Returns a tensor of which each worker saved its part, as a whole.
 
         Those of PyTorch's `fully_shard` and tensor parallelism are, if all workers record.  Of
-        other tensors it returns the value of the first worker.
+        other tensors all workers must have saved the same value.
 
         Parameters
         ----------
@@ -152,15 +152,24 @@ class Tensor:
         Raises
         ------
         SMDebugRuntimeError
-            If a worker's part is missing.
+            If a worker's part is missing, or its place in the whole is not known.
         TensorUnavailableForStep
             If no worker has saved it there.
         """
-        parts = self._parts()
-        if not parts:
-            return self.value(step_num, mode)
         import numpy as np
 
+        parts = self._parts()
+        if not parts:
+            first, *others = (
+                self.value(step_num, mode, worker) for worker in self.workers(step_num, mode)
+            )
+            nan = first.dtype.kind in "fc"
+            if all(np.array_equal(first, other, equal_nan=nan) for other in others):
+                return first
+            raise SMDebugRuntimeError(
+                f"{self.name} of step {step_num}: the workers have saved different values, and not "
+                "how they fit together; ask for the value of a worker"
+            )
         whole: Optional[np.ndarray[Any, Any]] = None
         for worker in self.workers(step_num, mode):
             if worker not in parts:
