@@ -64,6 +64,7 @@ def _without_tensors(name: str) -> str:
     advice = (
         "give the optimizer to register_optimizer"
         if name in ("updates", "optimizer_state", "learning_rate", "weight_decay")
-        else "compiled models record no inputs and outputs of inner modules; check its expressions"
+        else "compiled models record no inputs and outputs of inner modules: record them by "
+        "smdebug.pytorch.tap; otherwise check the collection's expressions"
     )
     return f"no tensor of the collection {name} was recorded; {advice}"

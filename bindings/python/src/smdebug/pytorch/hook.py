@@ -332,6 +332,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             super().close()
 
     def _detach(self) -> None:
+        self._is_saving = False
         for handle in (*self._handles, *self._occasional_handles):
             handle.remove()
         self._handles.clear()
@@ -364,6 +365,13 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         self._on_loss(tensor_name)
         if self._saves_step:
             self._save_numbered(f"{tensor_name}_output_", tensor_value)
+
+    @guarded
+    def _on_tap(self, tensor: Any, name: str) -> None:
+        """Saves a tensor of a model, for `tap`."""
+        self._on_loss(name)
+        if self._is_saving:
+            self._save_numbered(f"{name}_output_", tensor.detach())
 
     def _save(self, name: str, value: Any) -> None:
         left = self._saver.save(name, value)
