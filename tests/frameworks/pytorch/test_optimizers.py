@@ -261,7 +261,7 @@ def test_two_optimizers_of_one_backward_pass_share_a_step(out_dir):
     first = torch.optim.SGD(model[0].parameters(), lr=0.1)
     second = torch.optim.Adam(model[2].parameters())
     with recorded(out_dir, model) as hook:
-        hook.register_optimizer(first, second)
+        hook.register_optimizer([first, second])
         for x in batches(2):
             model.zero_grad()
             loss_of(model, x).backward()

@@ -261,14 +261,18 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         Parameters
         ----------
         *optimizers : torch.optim.Optimizer
-            The optimizers, whose parameters are those of registered modules.
+            The optimizers, or lists of them, whose parameters are those of registered modules.
 
         Raises
         ------
         SMDebugTypeError
             If one is not an optimizer.
         """
-        inner = [inner_optimizer(optimizer) for optimizer in optimizers]
+        inner = [
+            inner_optimizer(optimizer)
+            for given in optimizers
+            for optimizer in (given if isinstance(given, (list, tuple)) else (given,))
+        ]
         for optimizer in inner:
             if any(each.optimizer is optimizer for each in self._optimizers):
                 continue
