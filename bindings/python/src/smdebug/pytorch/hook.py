@@ -367,7 +367,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             kind = type(tensor_value).__name__
             raise SMDebugTypeError(f"{tensor_name}: a {kind} is not a torch.Tensor")
         self._on_loss(tensor_name)
-        if self._saves_step:
+        if self._saves_step and not self._is_interrupted:
             self._save_numbered(f"{tensor_name}_output_", tensor_value)
 
     @guarded

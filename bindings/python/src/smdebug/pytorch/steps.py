@@ -43,6 +43,9 @@ class StepHook(FrameworkHook):
     _mode_is_set = False
     # Whether the training ends by the framework's own means, and not by an exception.
     _stops_gracefully = False
+    # Whether an evaluation runs that would cut the open step in two.
+    _is_interrupted = False
+    _has_warned_of_interruption = False
     # Whether gradients arrive in models that are not in training mode.
     _trains_in_eval = False
 
@@ -151,6 +154,7 @@ class StepHook(FrameworkHook):
         self._shown.clear()
         self._losses_seen.clear()
         self._sums.clear()
+        self._is_interrupted = False
         self._was_called = was_called
         self._is_training = self.mode not in _EVALUATION
         self._training_steps += self._is_training
@@ -167,6 +171,9 @@ class StepHook(FrameworkHook):
             self._is_saving = False
             return
         is_training = self._follow(self._trains(module))
+        if self._interrupts(is_training):
+            self._is_saving = False
+            return
         if self._optimizers and is_training:
             continues = self._step_is_open and self._is_training and not self._applied
             if not has_gradients:
@@ -183,7 +190,7 @@ class StepHook(FrameworkHook):
     @guarded
     def _on_return(self, model: RegisteredModel, outputs: Any) -> None:
         """Records the loss that a model returns by name, and ends what `generate` switched off."""
-        self._is_saving = self._saves_step
+        self._is_saving = self._saves_step and not self._is_interrupted
         if not self._is_saving or in_backward() or not hasattr(outputs, "get"):
             return
         if not torch.is_grad_enabled() and is_generating():
@@ -197,12 +204,34 @@ class StepHook(FrameworkHook):
     def _on_loss(self, name: str) -> None:
         """Begins a step if no model's call did: compiled models call nothing."""
         is_training = any(self._trains(model.module) for model in self._models)
-        if self._begins_with_loss(name, is_training):
+        if self._optimizers and not self._was_called and not self._mode_is_set:
+            self._interrupts(is_training)
+        if not self._is_interrupted and self._begins_with_loss(name, is_training):
             self._follow(is_training)
             self._start(was_called=False)
             for model in self._models:
                 self._show(model)
         self._losses_seen.add(name)
+
+    def _interrupts(self, is_training: bool) -> bool:
+        """Returns True for an evaluation between the micro-batches of an update.
+
+        It is not recorded: a step of the trial is one of the optimizer.
+        """
+        self._is_interrupted = (
+            not is_training
+            and self._step_is_open
+            and self._is_training
+            and not self._applied
+            and any(each.has_gradients() for each in self._optimizers)
+        )
+        if self._is_interrupted and not self._has_warned_of_interruption:
+            self._has_warned_of_interruption = True
+            self.logger.warning(
+                "an evaluation before optimizer.step() has applied the gradients is not recorded; "
+                "evaluate after it"
+            )
+        return self._is_interrupted
 
     def _begins_with_loss(self, name: str, is_training: bool) -> bool:
         is_compiled = any(was_compiled(model.key) for model in self._models)
@@ -321,9 +350,12 @@ class StepHook(FrameworkHook):
 
     def _begin_update(self, watched: WatchedOptimizer) -> None:
         """Begins a step, if none of a training is open that the optimizer can end."""
+        if not any(self._trains(model.module) for model in self._models):
+            self._trains_in_eval = True
         if not self._step_is_open or not self._is_training or watched in self._applied:
             self._follow(is_training=True)
             self._start(was_called=False)
+        self._is_interrupted = False
         self._is_saving = self._saves_step
         self._applied.add(watched)
 
