@@ -2,8 +2,9 @@
 
 usage: python sharded_training.py FOLDER RANK
 
-For each kind, records FOLDER/<kind>/trial, and writes FOLDER/<kind>/<rank>.pt: for each step and parameter the weights before
-the step and the gradients that were applied, as plain PyTorch has them in this process.
+For each kind, records FOLDER/<kind>/trial, and writes FOLDER/<kind>/<rank>.pt: for each step and
+parameter the weights before the step and the gradients that were applied, as plain PyTorch has
+them in this process.
 """
 
 import sys
@@ -60,7 +61,7 @@ def sharded(kind):
 
 
 def local(tensor):
-    """Returns this process's part; None for the gradient of a parameter that it holds nothing of."""
+    """Returns this process's part; None for a gradient of a parameter that it has no part of."""
     if tensor is None:
         return None
     return (tensor.to_local() if isinstance(tensor, DTensor) else tensor).detach().clone()

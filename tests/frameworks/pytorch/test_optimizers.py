@@ -14,7 +14,10 @@ from helpers import EVERY_STEP, recorded
 from smdebug.exceptions import SMDebugTypeError
 from torch import nn
 
-ALL_OF_IT = ["weights", "biases", "gradients", "updates", "optimizer_state", "learning_rate", "weight_decay"]
+ALL_OF_IT = [
+    "weights", "biases", "gradients", "updates", "optimizer_state", "learning_rate",
+    "weight_decay",
+]  # fmt: skip
 Step = Callable[[nn.Module, torch.optim.Optimizer, torch.Tensor], None]
 
 
