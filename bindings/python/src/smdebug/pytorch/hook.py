@@ -108,6 +108,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
     ----------
     skipped_steps : int
         The number of steps that a GradScaler has skipped, because a gradient was not finite.
+        Those of optimizers with ``fused=True`` are counted only at steps that save something.
     """
 
     _builtin_collections: ClassVar[Mapping[str, Sequence[str]]] = BUILTIN_COLLECTIONS
