@@ -1,5 +1,8 @@
 """Trainings of Keras that one line records."""
 
+import copy
+import os
+
 import numpy as np
 import pytest
 import smdebug.tensorflow as smd
@@ -130,6 +133,13 @@ def test_a_training_after_an_exception_is_not_recorded(out_dir, caplog):
     fit(model, callback)
     assert "this training is not recorded" in caplog.text
     assert smd.create_trial(out_dir).tensor("loss").steps(TRAIN) == [0, 1]
+
+
+def test_a_copy_records_nothing(out_dir, caplog):
+    callback = copy.deepcopy(KerasCallback(out_dir))
+    assert len(fit(network(), callback, epochs=2).history["loss"]) == 2
+    assert callback.hook is None and not os.path.exists(out_dir)
+    assert not caplog.text
 
 
 def test_a_hook_instead_of_a_folder(out_dir):
