@@ -51,7 +51,8 @@ def test_types_that_numpy_lacks_come_back_as_float32(out_dir, dtype):
 @SMALL
 def test_types_that_numpy_lacks_without_ml_dtypes(out_dir, dtype):
     kind = getattr(pytest.importorskip("ml_dtypes"), dtype)
-    bits = np.arange(256, dtype=f"u{np.dtype(kind).itemsize}") << (8 * (np.dtype(kind).itemsize - 1))
+    size = np.dtype(kind).itemsize
+    bits = np.arange(256, dtype=f"u{size}") << 8 * (size - 1)
     named = bits.view(np.dtype(bits.dtype, metadata={"dtype": dtype}))
     np.testing.assert_array_equal(widened(named), bits.view(kind).astype(np.float32))
 

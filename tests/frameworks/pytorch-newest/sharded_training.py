@@ -2,8 +2,9 @@
 
 usage: python sharded_training.py FOLDER RANK
 
-For each kind, records FOLDER/<kind>/trial, and writes FOLDER/<kind>/<rank>.pt: for each step and parameter the weights before
-the step and the gradients that were applied, as plain PyTorch has them in this process.
+For each kind, records FOLDER/<kind>/trial, and writes FOLDER/<kind>/<rank>.pt: for each step and
+parameter the weights before the step and the gradients that were applied, as plain PyTorch has
+them in this process.
 """
 
 import sys
@@ -13,7 +14,11 @@ import smdebug.pytorch as smd
 import torch
 from torch import distributed, nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+from torch.distributed.fsdp import (
+    FullyShardedDataParallel,
+    MixedPrecisionPolicy,
+    fully_shard,
+)
 from torch.distributed.tensor import DTensor
 from torch.distributed.tensor.parallel import (
     ColwiseParallel,
@@ -23,20 +28,26 @@ from torch.distributed.tensor.parallel import (
 from torch.nn.parallel import DistributedDataParallel
 
 STEPS, MICRO, WORKERS = 3, 2, 2
-KINDS = ["ddp", "fsdp2", "fsdp2_bfloat16", "tensor_parallel"]
+KINDS = ["ddp", "fsdp1", "fsdp1_flat", "fsdp2", "fsdp2_bfloat16", "tensor_parallel"]
 
 
-def model_of_two():
+def model_of_two(width):
     torch.manual_seed(3)
-    return nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 4))
+    return nn.Sequential(nn.Linear(6, width), nn.ReLU(), nn.Linear(width, 4))
 
 
 def sharded(kind):
     """Returns the model, and the module to register."""
-    model = model_of_two()
+    # Parts of fully_shard may differ in size.
+    model = model_of_two(8 if kind == "tensor_parallel" else 9)
     mesh = init_device_mesh("cpu", (WORKERS,))
     if kind == "ddp":
         return DistributedDataParallel(model)
+    if kind.startswith("fsdp1"):
+        use_orig_params = kind == "fsdp1"
+        return FullyShardedDataParallel(
+            model, use_orig_params=use_orig_params, device_id=torch.device("cpu")
+        )
     if kind == "tensor_parallel":
         plan = {"0": ColwiseParallel(), "2": RowwiseParallel()}
         return parallelize_module(model, mesh, plan)
@@ -50,7 +61,16 @@ def sharded(kind):
 
 
 def local(tensor):
+    """Returns this process's part; None for a gradient of a parameter that it has no part of."""
+    if tensor is None:
+        return None
     return (tensor.to_local() if isinstance(tensor, DTensor) else tensor).detach().clone()
+
+
+def whole(tensor):
+    if tensor is None:
+        return None
+    return (tensor.full_tensor() if isinstance(tensor, DTensor) else tensor).detach().clone()
 
 
 def train(kind, folder, rank):
@@ -61,12 +81,13 @@ def train(kind, folder, rank):
         include_collections=["weights", "biases", "gradients", "optimizer_state"],
         save_config=smd.SaveConfig(save_interval=1),
         include_workers="all",
+        include_regex="^net_.*_flat_param$",  # a name of the first FSDP's
     )
     hook.register_module(model, name="net")
     hook.register_optimizer(optimizer)
     # The parts of a tensor-parallel model get the same batch.
     torch.manual_seed(20 if kind == "tensor_parallel" else 20 + rank)
-    facts = []
+    facts, wholes = [], []
     for _ in range(STEPS):
         optimizer.zero_grad()
         for _ in range(MICRO):
@@ -75,10 +96,15 @@ def train(kind, folder, rank):
             loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 0.1)
         now = {name: (local(each), local(each.grad)) for name, each in model.named_parameters()}
+        wholes.append(
+            {name: (whole(each), whole(each.grad)) for name, each in model.named_parameters()}
+        )
         optimizer.step()
         facts.append(now)
     hook.close()
     torch.save(facts, folder / f"{rank}.pt")
+    if rank == 0:
+        torch.save(wholes, folder / "whole.pt")
 
 
 if __name__ == "__main__":

@@ -183,3 +183,48 @@ def test_missing_activations_are_named(out_dir, caplog):
     hook.close()
     said = "no tensor of the collection parts was recorded; compiled models record no inputs"
     assert said in caplog.text
+
+
+class Tapped(nn.Module):
+    """A model that records an activation."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(7)
+        self.first, self.last = nn.Linear(3, 4), nn.Linear(4, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.last(smd.tap(torch.relu(self.first(x)), "hidden"))
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+@pytest.mark.parametrize("order", ["before", "after"])
+def test_activations_within_a_graph(out_dir, backend, order):
+    model, loss_module = Tapped(), nn.MSELoss()
+    values = train(copy.deepcopy(model), nn.MSELoss())
+    twin, activations = copy.deepcopy(model), []
+    optimizer = torch.optim.SGD(twin.parameters(), lr=0.1)
+    for _ in range(6):
+        activations.append(torch.relu(twin.first(X)).detach())
+        optimizer.zero_grad()
+        nn.MSELoss()(twin(X), torch.zeros(4, 2)).backward()
+        optimizer.step()
+    with smd.Hook(out_dir, save_all=True, save_config=EVERY_STEP) as hook:
+        hook.register_loss(loss_module)
+        if order == "before":
+            hook.register_module(model)
+        model = torch.compile(model, fullgraph=True, backend=backend)
+        if order == "after":
+            hook.register_module(model)
+        train(model, loss_module, hook)
+    trial = smd.create_trial(out_dir)
+    assert trial.steps(smd.modes.TRAIN) == list(range(6))
+    assert names_of(trial, "^hidden") == ["hidden_output_0"]
+    hidden = trial.tensor("hidden_output_0")
+    gradient = trial.tensor("gradient/Tapped_first.weight")
+    for step in range(6):
+        value = hidden.value(step, smd.modes.TRAIN)
+        np.testing.assert_allclose(value, activations[step], rtol=1e-5, atol=1e-6)
+        value = gradient.value(step, smd.modes.TRAIN)
+        np.testing.assert_allclose(value, values[step][1], rtol=1e-4, atol=1e-6)
+    assert hidden.steps(smd.modes.EVAL) == [0, 1]

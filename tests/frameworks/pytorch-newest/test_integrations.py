@@ -314,6 +314,36 @@ def test_a_loop(out_dir, rules):
     np.testing.assert_array_equal(value, twin.weight.grad)
 
 
+@pytest.mark.parametrize("order", ["before", "after"])
+def test_a_loop_with_accelerate(out_dir, order):
+    from accelerate import Accelerator
+
+    accelerator = Accelerator(cpu=True, gradient_accumulation_steps=2)
+    model = nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    given = (model, optimizer)
+    model, optimizer = accelerator.prepare(model, optimizer)
+    given = given if order == "before" else (model, optimizer)
+    gradients = []
+    settings = {"save_config": EVERY_STEP, "include_collections": ["gradients"]}
+    with recording(out_dir, *given, **settings) as hook:
+        for number in range(6):
+            with accelerator.accumulate(model):
+                loss = model(torch.full((2, 3), float(number))).square().mean()
+                hook.record_tensor_value("loss", loss)
+                accelerator.backward(loss)
+                if accelerator.sync_gradients:
+                    gradients.append(model.weight.grad.clone())
+                optimizer.step()
+                optimizer.zero_grad()
+    trial = smd.create_trial(out_dir)
+    assert trial.steps(modes.TRAIN) == [0, 1, 2]
+    assert names_of(trial, "loss") == ["loss_output_0", "loss_output_1"]
+    for step, gradient in enumerate(gradients):
+        value = trial.tensor("gradient/Linear_weight").value(step)
+        np.testing.assert_array_equal(value, gradient)
+
+
 def test_a_callback_needs_one_place(out_dir):
     with pytest.raises(SMDebugValueError, match="either out_dir or hook"):
         TrainerCallback()

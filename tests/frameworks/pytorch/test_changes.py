@@ -232,6 +232,22 @@ def test_modules_that_change_their_inputs(out_dir):
     assert names_of(trial, "1_input") == ["1_input_0"]
 
 
+def test_a_tensor_within_a_model(out_dir):
+    class Model(nn.Linear):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return smd.tap(smd.tap(x, "inside"), "inside") + super().forward(x)
+
+    model = Model(3, 3)
+    assert smd.tap(X, "outside") is X
+    with recorded(out_dir, model, save_all=False, include_regex="inside"):
+        for _ in range(2):
+            model(X).sum().backward()
+    model(X)
+    trial = smd.create_trial(out_dir)
+    assert trial.tensor_names(collection="default") == ["inside_output_0", "inside_output_1"]
+    assert trial.tensor("inside_output_1").steps() == [0, 1]
+
+
 # ---- losses -----------------------------------------------------------------------------------
 
 

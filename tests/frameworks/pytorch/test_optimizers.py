@@ -14,7 +14,10 @@ from helpers import EVERY_STEP, recorded
 from smdebug.exceptions import SMDebugTypeError
 from torch import nn
 
-ALL_OF_IT = ["weights", "biases", "gradients", "updates", "optimizer_state", "learning_rate", "weight_decay"]
+ALL_OF_IT = [
+    "weights", "biases", "gradients", "updates", "optimizer_state", "learning_rate",
+    "weight_decay",
+]  # fmt: skip
 Step = Callable[[nn.Module, torch.optim.Optimizer, torch.Tensor], None]
 
 
@@ -193,6 +196,35 @@ def test_the_mode_is_that_of_the_model(out_dir):
     assert trial.tensor("Sequential_0.weight").steps(smd.modes.EVAL) == [0, 1, 2, 3]
 
 
+def test_an_evaluation_does_not_cut_a_step_in_two(out_dir, caplog):
+    model, loss_module = model_of_two(), nn.MSELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def evaluate(x: torch.Tensor) -> None:
+        model.eval()
+        with torch.no_grad():
+            hook.record_tensor_value("loss", loss_module(model(x), torch.zeros(len(x), 2)))
+        model.train()
+
+    with recorded(out_dir, model) as hook:
+        hook.register_optimizer(optimizer)
+        hook.register_loss(loss_module)
+        for x in batches(2):
+            optimizer.zero_grad()
+            for part in x.split(3):
+                loss_module(model(part), torch.zeros(len(part), 2)).backward()
+                evaluate(part)
+            optimizer.step()
+            evaluate(x)
+    trial = smd.create_trial(out_dir)
+    assert trial.steps(smd.modes.TRAIN) == trial.steps(smd.modes.EVAL) == [0, 1]
+    losses = trial.tensor_names(collection="losses")
+    assert losses == ["MSELoss_output_0", "MSELoss_output_1", "loss_output_0"]
+    assert trial.tensor("loss_output_0").steps(smd.modes.TRAIN) == []
+    assert trial.tensor("gradient/Sequential_0.weight").steps(smd.modes.TRAIN) == [0, 1]
+    assert caplog.text.count("before optimizer.step() has applied the gradients") == 1
+
+
 def test_a_mode_that_was_set_stays(out_dir):
     model = model_of_two()
     with recorded(out_dir, model) as hook:
@@ -211,6 +243,8 @@ def test_a_training_in_eval_mode_is_a_training(out_dir):
             plain(model, optimizer, x)
     trial = smd.create_trial(out_dir)
     assert trial.tensor("gradient/Sequential_0.weight").steps(smd.modes.TRAIN) == [0, 1]
+    # The hook learns it from the first update.
+    assert trial.steps(smd.modes.EVAL) == [0]
 
 
 def test_calls_without_gradients_begin_no_step_of_a_training(out_dir):
@@ -261,7 +295,7 @@ def test_two_optimizers_of_one_backward_pass_share_a_step(out_dir):
     first = torch.optim.SGD(model[0].parameters(), lr=0.1)
     second = torch.optim.Adam(model[2].parameters())
     with recorded(out_dir, model) as hook:
-        hook.register_optimizer(first, second)
+        hook.register_optimizer([first, second])
         for x in batches(2):
             model.zero_grad()
             loss_of(model, x).backward()

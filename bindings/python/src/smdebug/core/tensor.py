@@ -12,6 +12,7 @@ from smdebug._handles import TensorHandle, out_integers, out_strings, out_text, 
 from smdebug.core.modes import ModeKeys
 from smdebug.exceptions import (
     SMDebugNotImplementedError,
+    SMDebugRuntimeError,
     SMDebugTypeError,
     SMDebugValueError,
     TensorUnavailableForStep,
@@ -134,6 +135,74 @@ class Tensor:
         except TensorUnavailableForStep as error:
             self._add_reductions(error, step_num, mode, worker)
             raise
+
+    def full_value(
+        self, step_num: int, mode: Optional[ModeKeys] = ModeKeys.GLOBAL
+    ) -> np.ndarray[Any, Any]:
+        """Returns a tensor of which each worker saved its part, as a whole.
+
+        Those of PyTorch's `fully_shard` and tensor parallelism are, if all workers record.  Of
+        other tensors all workers must have saved the same value.
+
+        Parameters
+        ----------
+        step_num, mode
+            As in `value`.
+
+        Raises
+        ------
+        SMDebugRuntimeError
+            If a worker's part is missing, or its place in the whole is not known.
+        TensorUnavailableForStep
+            If no worker has saved it there.
+        """
+        import numpy as np
+
+        parts = self._parts()
+        if not parts:
+            first, *others = (
+                self.value(step_num, mode, worker) for worker in self.workers(step_num, mode)
+            )
+            nan = first.dtype.kind in "fc"
+            if all(np.array_equal(first, other, equal_nan=nan) for other in others):
+                return first
+            raise SMDebugRuntimeError(
+                f"{self.name} of step {step_num}: the workers have saved different values, and not "
+                "how they fit together; ask for the value of a worker"
+            )
+        whole: Optional[np.ndarray[Any, Any]] = None
+        for worker in self.workers(step_num, mode):
+            if worker not in parts:
+                continue
+            begin, shape = parts[worker]
+            value = self.value(step_num, mode, worker)
+            if whole is None:
+                whole, is_there = np.empty(shape, value.dtype), np.zeros(shape, bool)
+            place = tuple(slice(at, at + size) for at, size in zip(begin, value.shape))
+            whole[place], is_there[place] = value, True
+        if whole is None or not is_there.all():
+            raise SMDebugRuntimeError(
+                f"{self.name} of step {step_num}: not all workers have saved their parts; record "
+                'with include_workers="all"'
+            )
+        return whole
+
+    def _parts(self) -> Dict[str, Tuple[List[int], List[int]]]:
+        """Returns by worker where its part begins, and the shape of the whole."""
+        name = self.name
+        for prefix in ("gradient/", "update/"):
+            name = name[len(prefix) :] if name.startswith(prefix) else name
+        if name.startswith("optimizer_state/"):
+            name = name.partition("/")[2].rpartition("/")[0]
+        name = f"shard/{name}"
+        if not self.trial.has_tensor(name):
+            return {}
+        tensor, parts = self.trial.tensor(name), {}
+        for step in tensor.steps(show_incomplete_steps=True):
+            for worker in tensor.workers(step):
+                begin, shape = tensor.value(step, worker=worker).tolist()
+                parts[worker] = begin, shape
+        return parts
 
     def buffer(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Mapping, Optional
 
 from smdebug.core.utils import import_framework
@@ -18,7 +19,9 @@ __all__ = ["LightningCallback"]
 
 def _lightning() -> Any:
     """Returns the package that the training uses: Lightning has two names."""
-    if "lightning.pytorch" not in sys.modules and "pytorch_lightning" in sys.modules:
+    is_imported = "lightning.pytorch" in sys.modules
+    has_other = "pytorch_lightning" in sys.modules or find_spec("lightning") is None
+    if not is_imported and has_other and find_spec("pytorch_lightning") is not None:
         return importlib.import_module("pytorch_lightning")
     import_framework("lightning", "lightning", "smdebug.integrations")
     return importlib.import_module("lightning.pytorch")

@@ -7,6 +7,7 @@ from smdebug.core.save_config import SaveConfig, SaveConfigMode
 from smdebug.pytorch.collection import Collection
 from smdebug.pytorch.hook import Hook
 from smdebug.pytorch.singleton_utils import del_hook, get_hook, set_hook
+from smdebug.pytorch.taps import tap
 from smdebug.rules import Rule
 from smdebug.trials import Trial, create_trial
 
@@ -24,4 +25,5 @@ __all__ = [
     "get_hook",
     "modes",
     "set_hook",
+    "tap",
 ]

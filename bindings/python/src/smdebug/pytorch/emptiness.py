@@ -8,10 +8,12 @@ from smdebug.core.collection import CollectionKeys
 
 __all__ = ["warn_of_emptiness"]
 
-# They are there for whoever wants them.
-_ALWAYS_THERE = {
+# Collections that others are warned of, or that may well be empty.
+_NOT_NAMED = {
     CollectionKeys.ALL,
+    CollectionKeys.BIASES,
     CollectionKeys.DEFAULT,
+    CollectionKeys.WEIGHTS,
     CollectionKeys.GRADIENTS,
     CollectionKeys.LOSSES,
 }
@@ -49,7 +51,7 @@ def _warnings(hook: Any) -> List[str]:
             "register_optimizer, and the module whose parameters it updates to register_module"
         )
     for name in hook.include_collections:
-        if name not in _ALWAYS_THERE and not hook.get_collection(name).tensor_names:
+        if name not in _NOT_NAMED and not hook.get_collection(name).tensor_names:
             found.append(_without_tensors(name))
     return found
 
@@ -62,6 +64,7 @@ def _without_tensors(name: str) -> str:
     advice = (
         "give the optimizer to register_optimizer"
         if name in ("updates", "optimizer_state", "learning_rate", "weight_decay")
-        else "compiled models record no inputs and outputs of inner modules; check its expressions"
+        else "compiled models record no inputs and outputs of inner modules: record them by "
+        "smdebug.pytorch.tap; otherwise check the collection's expressions"
     )
     return f"no tensor of the collection {name} was recorded; {advice}"

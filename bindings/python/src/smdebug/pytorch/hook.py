@@ -7,6 +7,7 @@ import inspect
 import itertools
 import re
 import sys
+import weakref
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, List, Mapping, Optional, Sequence, Tuple, Type
 from weakref import WeakKeyDictionary
@@ -30,7 +31,7 @@ from smdebug.pytorch.models import RegisteredModel, module_name
 from smdebug.pytorch.optimizers import WatchedOptimizer, inner_optimizer
 from smdebug.pytorch.scalers import forget_scaled, watch_scaled
 from smdebug.pytorch.steps import StepHook
-from smdebug.pytorch.torch_state import note_graph
+from smdebug.pytorch.torch_state import note_graph, was_compiled
 
 if TYPE_CHECKING:
     from smdebug.rules.rule_set import RuleSet
@@ -107,6 +108,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
     ----------
     skipped_steps : int
         The number of steps that a GradScaler has skipped, because a gradient was not finite.
+        Those of optimizers with ``fused=True`` are counted only at steps that save something.
     """
 
     _builtin_collections: ClassVar[Mapping[str, Sequence[str]]] = BUILTIN_COLLECTIONS
@@ -122,6 +124,15 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
     @cached_property
     def _handles(self) -> List[Any]:
         """The handles that remove the callbacks."""
+        return []
+
+    @cached_property
+    def _occasional(self) -> List[Tuple[int, Any, AfterForward]]:
+        """The callbacks that are added at steps that save, with the keys of their models."""
+        return []
+
+    @cached_property
+    def _occasional_handles(self) -> List[Any]:
         return []
 
     @cached_property
@@ -185,9 +196,36 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             if last == "_orig_mod":
                 # A compiled module holds the one that it was made from, which is the same.
                 self._watched[inner] = self._watched[module.get_submodule(outer)]
+                continue
+            callback = AfterForward(self, model.name_of(path), self._saver, _changes_inputs(inner))
+            self._watched[inner] = callback
+            if not path or "_orig_mod" in path.split("."):
+                # A compiled module would be compiled again if its callbacks changed.
+                self._attach_to(inner, callback, self._handles)
             else:
-                self._watch(inner, model.name_of(path), AfterForward)
+                self._occasional.append((model.key, weakref.ref(inner), callback))
         self._handles.append(module.register_forward_hook(AfterModel(self, model)))
+
+    def _attach_to(self, module: Any, callback: AfterForward, handles: List[Any]) -> None:
+        if _changes_inputs(module):
+            before = BeforeInplace(self, callback.name, self._saver)
+            handles.append(module.register_forward_pre_hook(before))
+        handles.append(module.register_forward_hook(callback, **_WITH_KEYWORDS))
+
+    def _watch_modules(self) -> None:
+        """Adds the callbacks of inner modules for a step that saves, and removes them after it.
+
+        PyTorch calls modules without callbacks faster.
+        """
+        if not self._is_saving:
+            for handle in self._occasional_handles:
+                handle.remove()
+            self._occasional_handles.clear()
+        elif not self._occasional_handles:
+            for key, reference, callback in self._occasional:
+                module = reference()
+                if module is not None and not was_compiled(key):
+                    self._attach_to(module, callback, self._occasional_handles)
 
     def _free_name(self, module: Any, name: Optional[str]) -> str:
         taken = {model.name for model in self._models if model.module is not None}
@@ -224,14 +262,18 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         Parameters
         ----------
         *optimizers : torch.optim.Optimizer
-            The optimizers, whose parameters are those of registered modules.
+            The optimizers, or lists of them, whose parameters are those of registered modules.
 
         Raises
         ------
         SMDebugTypeError
             If one is not an optimizer.
         """
-        inner = [inner_optimizer(optimizer) for optimizer in optimizers]
+        inner = [
+            inner_optimizer(optimizer)
+            for given in optimizers
+            for optimizer in (given if isinstance(given, (list, tuple)) else (given,))
+        ]
         for optimizer in inner:
             if any(each.optimizer is optimizer for each in self._optimizers):
                 continue
@@ -276,19 +318,12 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         if loss_module in self._watched:
             self._watched[loss_module].rename(name)
         else:
-            self._watch(loss_module, name, AfterLoss)
+            callback = AfterLoss(self, name, self._saver, _changes_inputs(loss_module))
+            self._watched[loss_module] = callback
+            self._attach_to(loss_module, callback, self._handles)
         losses = self.get_collection(CollectionKeys.LOSSES)
         if not match_inc(f"{name}_output_0", losses.include_regex):
             losses.include(f"^{name}_output_")
-
-    def _watch(self, module: Any, name: str, kind: Type[AfterForward]) -> None:
-        changes_inputs = getattr(module, "inplace", False) is True
-        callback = kind(self, name, self._saver, changes_inputs)
-        self._watched[module] = callback
-        if changes_inputs:
-            before = BeforeInplace(self, name, self._saver)
-            self._handles.append(module.register_forward_pre_hook(before))
-        self._handles.append(module.register_forward_hook(callback, **_WITH_KEYWORDS))
 
     def close(self) -> None:
         """Detaches from the modules, ends an open step, and marks the trial as finished.
@@ -302,9 +337,12 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             super().close()
 
     def _detach(self) -> None:
-        for handle in self._handles:
+        self._is_saving = False
+        for handle in (*self._handles, *self._occasional_handles):
             handle.remove()
         self._handles.clear()
+        self._occasional.clear()
+        self._occasional_handles.clear()
         for model in self._models:
             model.forget_gradients()
         for watched in self._optimizers:
@@ -330,8 +368,15 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             kind = type(tensor_value).__name__
             raise SMDebugTypeError(f"{tensor_name}: a {kind} is not a torch.Tensor")
         self._on_loss(tensor_name)
-        if self._saves_step:
+        if self._saves_step and not self._is_interrupted:
             self._save_numbered(f"{tensor_name}_output_", tensor_value)
+
+    @guarded
+    def _on_tap(self, tensor: Any, name: str) -> None:
+        """Saves a tensor of a model, for `tap`."""
+        self._on_loss(name)
+        if self._is_saving:
+            self._save_numbered(f"{name}_output_", tensor.detach())
 
     def _save(self, name: str, value: Any) -> None:
         left = self._saver.save(name, value)
@@ -435,6 +480,11 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
                     collection.include(f"{name}_input_")
                 if outputs:
                     collection.include(f"{name}_output_")
+
+
+def _changes_inputs(module: Any) -> bool:
+    """Returns True for modules that change their inputs in place, as activations can."""
+    return getattr(module, "inplace", False) is True
 
 
 def _parts_of(value: Any) -> Any:

@@ -84,6 +84,12 @@ class WatchedOptimizer:
         groups = () if optimizer is None else optimizer.param_groups
         return {id(parameter) for group in groups for parameter in group["params"]}
 
+    def has_gradients(self) -> bool:
+        """Returns True if a parameter has a gradient."""
+        optimizer = self._optimizer()
+        groups = () if optimizer is None else optimizer.param_groups
+        return any(each.grad is not None for group in groups for each in group["params"])
+
     def detach(self) -> None:
         """Leaves the optimizer as it was."""
         for handle in self._handles:

@@ -15,6 +15,7 @@ from smdebug.pytorch.callbacks import OnGradient
 from smdebug.pytorch.models import RegisteredModel
 from smdebug.pytorch.optimizers import WatchedOptimizer
 from smdebug.pytorch.scalers import inverse_scale, is_skipping
+from smdebug.pytorch.shards import part_of
 from smdebug.pytorch.torch_state import in_backward, is_generating, was_compiled
 
 __all__ = ["StepHook"]
@@ -42,6 +43,9 @@ class StepHook(FrameworkHook):
     _mode_is_set = False
     # Whether the training ends by the framework's own means, and not by an exception.
     _stops_gracefully = False
+    # Whether an evaluation runs that would cut the open step in two.
+    _is_interrupted = False
+    _has_warned_of_interruption = False
     # Whether gradients arrive in models that are not in training mode.
     _trains_in_eval = False
 
@@ -78,6 +82,11 @@ class StepHook(FrameworkHook):
     @cached_property
     def _frozen(self) -> Set[str]:
         """The parameters in the collection "frozen"."""
+        return set()
+
+    @cached_property
+    def _parts(self) -> Set[str]:
+        """The distributed parameters of which the trial has this process's place."""
         return set()
 
     @cached_property
@@ -145,10 +154,12 @@ class StepHook(FrameworkHook):
         self._shown.clear()
         self._losses_seen.clear()
         self._sums.clear()
+        self._is_interrupted = False
         self._was_called = was_called
         self._is_training = self.mode not in _EVALUATION
         self._training_steps += self._is_training
         self._is_saving = self._saves_step
+        self._watch_modules()
 
     @guarded
     def _on_call(self, model: RegisteredModel, module: Any) -> None:
@@ -160,6 +171,9 @@ class StepHook(FrameworkHook):
             self._is_saving = False
             return
         is_training = self._follow(self._trains(module))
+        if self._interrupts(is_training):
+            self._is_saving = False
+            return
         if self._optimizers and is_training:
             continues = self._step_is_open and self._is_training and not self._applied
             if not has_gradients:
@@ -176,7 +190,7 @@ class StepHook(FrameworkHook):
     @guarded
     def _on_return(self, model: RegisteredModel, outputs: Any) -> None:
         """Records the loss that a model returns by name, and ends what `generate` switched off."""
-        self._is_saving = self._saves_step
+        self._is_saving = self._saves_step and not self._is_interrupted
         if not self._is_saving or in_backward() or not hasattr(outputs, "get"):
             return
         if not torch.is_grad_enabled() and is_generating():
@@ -190,12 +204,34 @@ class StepHook(FrameworkHook):
     def _on_loss(self, name: str) -> None:
         """Begins a step if no model's call did: compiled models call nothing."""
         is_training = any(self._trains(model.module) for model in self._models)
-        if self._begins_with_loss(name, is_training):
+        if self._optimizers and not self._was_called and not self._mode_is_set:
+            self._interrupts(is_training)
+        if not self._is_interrupted and self._begins_with_loss(name, is_training):
             self._follow(is_training)
             self._start(was_called=False)
             for model in self._models:
                 self._show(model)
         self._losses_seen.add(name)
+
+    def _interrupts(self, is_training: bool) -> bool:
+        """Returns True for an evaluation between the micro-batches of an update.
+
+        It is not recorded: a step of the trial is one of the optimizer.
+        """
+        self._is_interrupted = (
+            not is_training
+            and self._step_is_open
+            and self._is_training
+            and not self._applied
+            and any(each.has_gradients() for each in self._optimizers)
+        )
+        if self._is_interrupted and not self._has_warned_of_interruption:
+            self._has_warned_of_interruption = True
+            self.logger.warning(
+                "an evaluation before optimizer.step() has applied the gradients is not recorded; "
+                "evaluate after it"
+            )
+        return self._is_interrupted
 
     def _begins_with_loss(self, name: str, is_training: bool) -> bool:
         is_compiled = any(was_compiled(model.key) for model in self._models)
@@ -209,6 +245,9 @@ class StepHook(FrameworkHook):
             return True
         is_over = bool(self._applied) or not self._optimizers or not self._is_training
         return is_over and name in self._losses_seen
+
+    def _watch_modules(self) -> None:
+        """Watches inner modules if the open step saves something."""
 
     # ---- parameters ----------------------------------------------------------------------
 
@@ -225,9 +264,19 @@ class StepHook(FrameworkHook):
             return
         applied = self._updated_parameters()
         for name, parameter in model.named():
+            self._tell_part(name, parameter)
             if not self._is_training or id(parameter) not in applied:
                 self._save(name, parameter)
         model.watch_gradients(self._on_gradient_of, applied)
+
+    def _tell_part(self, name: str, parameter: Any) -> None:
+        """Saves once which part of a distributed parameter this process holds."""
+        if self.num_workers == 1 or name in self._parts:
+            return
+        part = part_of(parameter)
+        if part is not None:
+            self._parts.add(name)
+            self.save_tensor(f"shard/{name}", part, "shards")
 
     def _updated_parameters(self) -> Set[int]:
         """Returns the ids of the parameters of registered optimizers."""
@@ -289,6 +338,7 @@ class StepHook(FrameworkHook):
         scale = inverse_scale(optimizer)
         watched.named = self._named_of(optimizer)
         for name, parameter in watched.named:
+            self._tell_part(name, parameter)
             self._save(name, parameter)
             gradient = parameter.grad
             if gradient is not None:
@@ -300,9 +350,12 @@ class StepHook(FrameworkHook):
 
     def _begin_update(self, watched: WatchedOptimizer) -> None:
         """Begins a step, if none of a training is open that the optimizer can end."""
+        if not any(self._trains(model.module) for model in self._models):
+            self._trains_in_eval = True
         if not self._step_is_open or not self._is_training or watched in self._applied:
             self._follow(is_training=True)
             self._start(was_called=False)
+        self._is_interrupted = False
         self._is_saving = self._saves_step
         self._applied.add(watched)
 
