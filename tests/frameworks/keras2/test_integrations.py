@@ -1,6 +1,7 @@
 """Trainings of Keras that one line records."""
 
 import copy
+import gc
 import os
 
 import numpy as np
@@ -124,6 +125,14 @@ def test_an_exception_finishes_the_trial(out_dir):
             fit(network(), callback, callbacks=[Failing()])
     trial = smd.create_trial(out_dir)
     assert trial.loaded_all_steps and trial.tensor("loss").steps(TRAIN) == [0, 1]
+
+
+def test_a_deleted_callback_finishes_the_trial(out_dir):
+    with pytest.raises(ZeroDivisionError) as raised:
+        fit(network(), KerasCallback(out_dir), callbacks=[Failing()])
+    del raised
+    gc.collect()
+    assert smd.create_trial(out_dir).loaded_all_steps
 
 
 def test_a_training_after_an_exception_is_not_recorded(out_dir, caplog):
