@@ -1,5 +1,9 @@
 """Trainings of Keras that one line records."""
 
+import copy
+import gc
+import os
+
 import numpy as np
 import pytest
 import smdebug.tensorflow as smd
@@ -123,6 +127,14 @@ def test_an_exception_finishes_the_trial(out_dir):
     assert trial.loaded_all_steps and trial.tensor("loss").steps(TRAIN) == [0, 1]
 
 
+def test_a_deleted_callback_finishes_the_trial(out_dir):
+    with pytest.raises(ZeroDivisionError) as raised:
+        fit(network(), KerasCallback(out_dir), callbacks=[Failing()])
+    del raised
+    gc.collect()
+    assert smd.create_trial(out_dir).loaded_all_steps
+
+
 def test_a_training_after_an_exception_is_not_recorded(out_dir, caplog):
     model, callback = network(), KerasCallback(out_dir, save_config=EVERY_STEP)
     with pytest.raises(ZeroDivisionError):
@@ -130,6 +142,13 @@ def test_a_training_after_an_exception_is_not_recorded(out_dir, caplog):
     fit(model, callback)
     assert "this training is not recorded" in caplog.text
     assert smd.create_trial(out_dir).tensor("loss").steps(TRAIN) == [0, 1]
+
+
+def test_a_copy_records_nothing(out_dir, caplog):
+    callback = copy.deepcopy(KerasCallback(out_dir))
+    assert len(fit(network(), callback, epochs=2).history["loss"]) == 2
+    assert callback.hook is None and not os.path.exists(out_dir)
+    assert not caplog.text
 
 
 def test_a_hook_instead_of_a_folder(out_dir):

@@ -1,5 +1,8 @@
 """Trainings of LightGBM that one line records."""
 
+import os
+import pickle
+
 import lightgbm as lgb
 import pytest
 import smdebug.lightgbm as smd
@@ -82,6 +85,7 @@ def test_early_stopping_finishes_the_trial_of_a_deleted_callback(out_dir):
 def test_a_second_training_is_not_recorded(out_dir, caplog):
     callback = LightGBMCallback(out_dir, save_config=EVERY_ROUND)
     train(callback, 200, early_stopping=2)
+    callback.hook.flush()
     trial = smd.create_trial(out_dir)
     assert not trial.loaded_all_steps
     steps = trial.steps()
@@ -119,6 +123,26 @@ def test_cross_validation(out_dir):
     trial = smd.create_trial(out_dir)
     means = [trial.tensor("valid-auc").value(step)[0] for step in range(3)]
     assert means == table["valid auc-mean"] and trial.loaded_all_steps
+
+
+def test_a_copy_records_nothing(out_dir, caplog):
+    callback = pickle.loads(pickle.dumps(LightGBMCallback(out_dir)))
+    assert train(callback, 2).num_trees() == 2
+    assert callback.hook is None and not os.path.exists(out_dir)
+    assert not caplog.text
+
+
+def test_a_forked_child_leaves_the_trial_open(out_dir):
+    callback = LightGBMCallback(out_dir, save_config=EVERY_ROUND)
+    train(callback, 200, early_stopping=2)
+    child = os.fork()
+    if child == 0:
+        del callback
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert not smd.create_trial(out_dir).loaded_all_steps
+    callback.close()
+    assert smd.create_trial(out_dir).loaded_all_steps
 
 
 def test_a_hook_instead_of_a_folder(out_dir):

@@ -114,6 +114,13 @@ def test_a_learning_rate_that_is_no_number(out_dir):
     assert numbers(trial, "learning_rate") == [0.5, 0.25]
 
 
+def test_a_pipeline_without_a_last_estimator(out_dir):
+    with sklearn_recording(out_dir, include_regex="mean_") as hook:
+        hook.record(make_pipeline(StandardScaler(), "passthrough").fit(X))
+    assert hook.failures == 0
+    assert smd.create_trial(out_dir).tensor_names() == ["standardscaler/mean_"]
+
+
 # ---- boosted histograms --------------------------------------------------------------------
 
 

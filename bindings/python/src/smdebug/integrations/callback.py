@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple, Type, TypeVar
 
@@ -69,11 +70,6 @@ class RecordingCallback:
         **settings: Any,
     ) -> None:
         check_arguments(out_dir, hook, settings)
-        self._set_state(out_dir, hook, rules, settings)
-
-    def _set_state(
-        self, out_dir: Any, hook: Any, rules: Optional[RuleSet], settings: Dict[str, Any]
-    ) -> None:
         self._out_dir = out_dir
         self._hook = hook
         self._rules = rules
@@ -82,6 +78,8 @@ class RecordingCallback:
         self._has_begun = False
         self._is_over = False
         self._finalizer: Any = None
+
+    _is_copy = False
 
     # ---- implemented for a framework -----------------------------------------------
 
@@ -108,7 +106,7 @@ class RecordingCallback:
         if not self._is_open:
             if self._hook is None:
                 self._hook = make_hook(self._hook_class(), self._out_dir, self._settings)
-                self._finalizer = weakref.finalize(self, self._hook.close)
+                self._finalizer = weakref.finalize(self, _close_in, os.getpid(), self._hook)
                 # At exit, open hooks are closed anyway.
                 self._finalizer.atexit = False
             if self._rules is not None:
@@ -123,16 +121,18 @@ class RecordingCallback:
             self.close()
         if self._is_over:
             self._tell_over()
+            return None
         self._has_begun = True
         return self._open()
 
     def _tell_over(self) -> None:
-        if self._hook is not None or self._out_dir is not None:
-            get_logger().warning(
-                "%s holds a finished trial: this training is not recorded; give each training a "
-                "callback and a folder of its own",
-                self._out_dir or "the hook",
-            )
+        if self._is_copy:
+            return
+        get_logger().warning(
+            "%s holds a finished trial: this training is not recorded; give each training a "
+            "callback and a folder of its own",
+            self._out_dir or "the hook",
+        )
 
     def close(self) -> None:
         """Marks the trial as finished.  A second call does nothing."""
@@ -156,7 +156,12 @@ class RecordingCallback:
 
 
 def _copy_of(callback_class: Type[RecordingCallback]) -> RecordingCallback:
-    copy = callback_class.__new__(callback_class)
-    copy._set_state(None, None, None, {})
-    copy._is_over = True
+    copy = callback_class("")
+    copy._is_copy = copy._is_over = True
     return copy
+
+
+def _close_in(process: int, hook: Any) -> None:
+    # A forked child inherits its parent's callbacks, whose hooks only the parent may close.
+    if os.getpid() == process:
+        hook.close()

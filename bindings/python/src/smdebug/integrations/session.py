@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Mapping, Optional
 
 from smdebug.core.logger import get_logger
-from smdebug.exceptions import SMDebugValueError
+from smdebug.integrations.callback import check_arguments
 from smdebug.pytorch.hook import Hook
 
 if TYPE_CHECKING:
@@ -36,12 +36,7 @@ class Session:
         rules: Optional[RuleSet],
         settings: Dict[str, Any],
     ) -> None:
-        if (out_dir is None) == (hook is None):
-            raise SMDebugValueError("give either out_dir or hook")
-        if hook is not None and settings:
-            raise SMDebugValueError(
-                f"{', '.join(settings)}: settings of a hook that exists; give them to the hook"
-            )
+        check_arguments(out_dir, hook, settings)
         self._out_dir = out_dir
         self._rules = rules
         self._settings = settings

@@ -128,7 +128,8 @@ def _attributes(
     """Returns the tensors among an estimator's fitted attributes, by name."""
     for step, of_step in getattr(estimator, "named_steps", {}).items():
         yield from _attributes(of_step, wants, f"{prefix}{step}/")
-    fitted = vars(estimator)
+    # The step of a pipeline may be the text "passthrough".
+    fitted = getattr(estimator, "__dict__", {})
     for name, value in fitted.items():
         if name.endswith("_") and not name.startswith("_"):
             yield from _tensors(prefix + name, value)

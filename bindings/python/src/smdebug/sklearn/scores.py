@@ -44,7 +44,9 @@ def unscored(estimator: Any) -> Optional[str]:
 
 def learning_rate(estimator: Any) -> Optional[float]:
     """Returns the learning rate that an estimator keeps for the whole training, if it has one."""
-    parameters = _last(estimator).get_params(deep=False)
+    estimator = _last(estimator)
+    # The last step of a pipeline may be the text "passthrough".
+    parameters = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
     rate = parameters.get("learning_rate")
     if rate == "constant":
         rate = parameters.get("learning_rate_init", parameters.get("eta0"))
