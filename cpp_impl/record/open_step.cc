@@ -41,7 +41,8 @@ OpenStep::OpenStep(const HookOptions &options, std::shared_ptr<storage::Store> t
     : options_(options),
       tensorboard_store_(std::move(tensorboard_store)),
       queue_(queue),
-      builder_([this](Batch batch) { return queue_.Push(step_, std::move(batch)); }) {}
+      builder_([this](Batch batch) { return queue_.Push(step_, std::move(batch)); },
+               options.too_large) {}
 
 void OpenStep::Record(bool is_written) {
   auto step = std::make_shared<Step>();
