@@ -31,7 +31,7 @@ struct TensorLocation {
   uint64_t start = 0;
   uint64_t length = 0;
   std::optional<uint32_t> crc32c;  // of the record's bytes
-  std::optional<PartOf> part;
+  std::optional<PartOf> part = {};
 };
 
 struct SavedShape {
@@ -55,8 +55,8 @@ std::string IndexToJson(const IndexFile &index);
 
 // Reads index text (at most 256 MiB).  Accepts keys in any order, and ignores unknown keys.  Fails
 // with CORRUPT_DATA, `path` and the reason: invalid JSON, no meta, no payload, an invalid number, a
-// name that is empty or has a NUL, an event file outside the trial, parts out of order.  `spare` is an index that is no
-// longer needed; its memory is reused.
+// name that is empty or has a NUL, an event file outside the trial, parts out of order.  `spare` is
+// an index that is no longer needed; its memory is reused.
 Result<IndexFile> IndexFromJson(std::string_view text, std::string_view path, IndexFile spare = {});
 
 }  // namespace smdebug::format

@@ -45,9 +45,9 @@ struct DeviceRow {
 
 // The devices of DLPack 1.1 whose memory the host does not read.
 constexpr DeviceRow kDevices[] = {
-    {2, "cuda"},    {4, "opencl"},        {7, "vulkan"},  {8, "metal"},   {9, "vpi"},
-    {10, "rocm"},   {12, "ext_dev"},      {13, "cuda_managed"},           {14, "oneapi"},
-    {15, "webgpu"}, {16, "hexagon"},      {17, "maia"},
+    {2, "cuda"},    {4, "opencl"},  {7, "vulkan"},   {8, "metal"},
+    {9, "vpi"},     {10, "rocm"},   {12, "ext_dev"}, {13, "cuda_managed"},
+    {14, "oneapi"}, {15, "webgpu"}, {16, "hexagon"}, {17, "maia"},
 };
 
 std::optional<DLDataType> TypeOf(DType dtype) {
@@ -89,12 +89,10 @@ std::vector<int64_t> CompactStrides(const std::vector<int64_t> &shape) {
 
 // Returns "cuda:0", or "device type 99:0" for a type that is not known.
 std::string NameOf(DLDevice device) {
-  const auto *known = std::find_if(std::begin(kDevices), std::end(kDevices), [&](const auto &row) {
-    return row.type == device.device_type;
-  });
-  const std::string type = known != std::end(kDevices)
-                               ? std::string(known->name)
-                               : StrCat("device type ", device.device_type);
+  const auto *known = std::find_if(std::begin(kDevices), std::end(kDevices),
+                                   [&](const auto &row) { return row.type == device.device_type; });
+  const std::string type = known != std::end(kDevices) ? std::string(known->name)
+                                                       : StrCat("device type ", device.device_type);
   return StrCat(type, ":", device.device_id);
 }
 

@@ -30,6 +30,9 @@ struct View {
   static Result<View> Check(const void *data, const int64_t *shape, const int64_t *strides,
                             int32_t ndim, DType dtype);
 
+  // Returns a view without data, if these parts are valid.
+  static Result<View> Form(const int64_t *shape, int32_t ndim, DType dtype);
+
   int64_t ElementCount() const;
   // Returns ElementCount() times the element size; 0 for text.
   size_t ByteCount() const { return static_cast<size_t>(ElementCount()) * DTypeSize(dtype); }
