@@ -54,10 +54,13 @@ class SaveStatisticsTest : public HookFixture {
     Close();
     return store_->Files();
   }
-  void Attach(std::initializer_list<const char *> rules) {
+  using Rules = std::vector<std::pair<const char *, rules::Parameters::Given>>;
+  void Attach(const Rules &rules) {
     auto set = std::make_shared<rules::RuleSet>();
-    for (const char *rule : rules) {
-      Expect(set->Add(*rules::BuiltinRule(rule, {}, rules::Profile::kAws), rules::Action::kWarn));
+    for (const auto &[rule, given] : rules) {
+      auto factory = rules::BuiltinRule(rule, given, rules::Profile::kAws);
+      Expect(factory.GetStatus());
+      Expect(set->Add(*std::move(factory), rules::Action::kWarn));
     }
     jobs_.push_back(std::make_shared<int>());
     Expect(TheHook().Attach(*rules::Evaluation::Begin(set, jobs_.back())));
@@ -86,7 +89,8 @@ TEST_F(SaveStatisticsTest, RefusesARawValue) {
 }
 
 TEST_F(SaveStatisticsTest, NamesTheReductionThatIsMissing) {
-  tensor::GivenStatistics given = GivenOf(Floats({1, 2}));
+  const Floats weight({1, 2});
+  tensor::GivenStatistics given = GivenOf(weight);
   given.Figure({kMean, false}).reset();
   Begin();
   const Status status = TheHook().SaveStatistics("w", given);
@@ -123,7 +127,10 @@ TEST_F(SaveStatisticsTest, GivesAttachedRulesTheSameFindings) {
     std::vector<std::string> found;
     FilesAfter([&] {
       End();
-      Attach({"VanishingGradient", "ExplodingTensor", "AllZero", "TensorVariance"});
+      Attach({{"VanishingGradient", {}},
+              {"ExplodingTensor", {}},
+              {"AllZero", {{"tensor_regex", "weight$"}}},
+              {"TensorVariance", {{"tensor_regex", "weight$"}, {"max_threshold", "100"}}}});
       for (int step = 0; step < 3; ++step) {
         Begin();
         for (const auto &[name, floats] : tensors) {
@@ -150,7 +157,7 @@ TEST_F(SaveStatisticsTest, GivesAttachedRulesTheSameFindings) {
 TEST_F(SaveStatisticsTest, GivesAttachedRulesTheElementsOfAWholeSample) {
   const Floats weight({2, 2}, {1, 2, 3, 4});
   const std::vector<int64_t> count = {4};
-  Attach({"UnchangedTensor"});
+  Attach({{"UnchangedTensor", {{"tensor_regex", "^w$"}}}});
   for (int step = 0; step < 6; ++step) {
     Begin();
     tensor::GivenStatistics given = GivenOf(weight);
