@@ -78,7 +78,8 @@ std::span<const Entry> Trial::EntriesOf(const TensorEntries &tensor, int64_t ste
 }
 
 StepEntries::Item Trial::ItemOf(const TensorEntries &tensor, const Entry &entry) const {
-  StepEntries::Item item{entry, worker_names_[entry.worker], EventFileOf(entry), {}, tensor.PartsOf(entry)};
+  StepEntries::Item item{
+      entry, worker_names_[entry.worker], EventFileOf(entry), {}, tensor.PartsOf(entry)};
   if (entry.kind == EntryKind::Shape()) item.shape = tensor.ShapeOf(entry);
   return item;
 }
@@ -134,8 +135,8 @@ StepRecords Trial::RecordsAt(int64_t global_step) const {
                                 found.records.back().entry.global_step == entry.global_step;
       if (is_as_before) {
         const StepRecords::Record &before = found.records.back();
-        found.records.push_back({tensor->Name(), before.worker, before.file, entry,
-                                 tensor->PartsOf(entry)});
+        found.records.push_back(
+            {tensor->Name(), before.worker, before.file, entry, tensor->PartsOf(entry)});
         continue;
       }
       std::string &worker = found.workers[entry.worker];

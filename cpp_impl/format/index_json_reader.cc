@@ -44,8 +44,7 @@ constexpr uint32_t Bit(Field field) { return uint32_t{1} << static_cast<unsigned
 
 constexpr uint32_t kMetaFields =
     Bit(Field::kMode) | Bit(Field::kModeStep) | Bit(Field::kEventFileName);
-constexpr uint32_t kPartFields =
-    Bit(Field::kPartOf) | Bit(Field::kPart) | Bit(Field::kWholeShape);
+constexpr uint32_t kPartFields = Bit(Field::kPartOf) | Bit(Field::kPart) | Bit(Field::kWholeShape);
 constexpr uint32_t kEntryFields = Bit(Field::kTensorName) | Bit(Field::kOriginalName) |
                                   Bit(Field::kStart) | Bit(Field::kLength) | Bit(Field::kCrc32c) |
                                   Bit(Field::kShape) | kPartFields;

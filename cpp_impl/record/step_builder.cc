@@ -29,8 +29,8 @@ Status StepBuilder::AddParts(std::string_view name, const tensor::View &view,
   format::PartOf part{std::string(name), 0, {view.shape.begin(), view.shape.end()}};
   tensor::Parts parts(view, too_large_ / 2);
   do {
-    SMD_RETURN_IF_ERROR(AddRecord(format::PartName(name, part.number), parts.Current(), context,
-                                  owner, part));
+    SMD_RETURN_IF_ERROR(
+        AddRecord(format::PartName(name, part.number), parts.Current(), context, owner, part));
     ++part.number;
   } while (parts.Advance());
   return Status::Ok();
