@@ -14,6 +14,7 @@ static smd_statistics example_statistics(const int64_t *shape) {
 
 static smd_hook *open_statistics_hook(const char *path) {
   smd_reduction_config *reductions = NULL;
+  smd_save_config *every_step = NULL;
   smd_hook_options *options = NULL;
   smd_hook *hook = NULL;
   EXPECT_OK(smd_reduction_config_new(&reductions));
@@ -21,11 +22,14 @@ static smd_hook *open_statistics_hook(const char *path) {
   EXPECT_OK(smd_hook_options_new(&options));
   EXPECT_OK(smd_hook_options_set(options, "out_dir", path));
   EXPECT_OK(smd_hook_options_set(options, "save_all", "true"));
-  EXPECT_OK(smd_hook_options_set(options, "save_interval", "1"));
+  EXPECT_OK(smd_save_config_new(&every_step));
+  EXPECT_OK(smd_save_config_set(every_step, SMD_MODE_ANY, 1, 0, -1, NULL, 0));
+  EXPECT_OK(smd_hook_options_set_save_config(options, every_step));
   EXPECT_OK(smd_hook_options_set_reduction_config(options, reductions));
   EXPECT_OK(smd_hook_new(options, &hook));
   smd_hook_options_free(options);
   smd_reduction_config_free(reductions);
+  smd_save_config_free(every_step);
   return hook;
 }
 
