@@ -19,7 +19,7 @@ export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 
-.PHONY: all python demo test test-cpp test-go test-java test-python test-docs test-packages test-frameworks framework-environments update-frameworks test-s3-minio build-asan \
+.PHONY: all python demo test test-cpp test-go test-java test-python test-docs test-packages test-frameworks test-large framework-environments update-frameworks test-s3-minio build-asan \
         build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check lint format abi install uninstall wheel deb clean environment original servers
 
 all: build/build.ninja
@@ -68,6 +68,10 @@ test-python: all environment original servers
 torture: export SMDEBUG_TORTURE := 1
 torture: all environment servers test-go test-java
 	@$(PYTEST) -s tests/faults
+
+# Tensors of more than 2 GiB: takes 8 GiB of memory and 3 GiB of disk.
+test-large: python environment
+	@$(PYTEST) tests/large
 
 # The tests that span all languages; those of Go and Java are built with their own tests.
 test-docs: all environment servers test-go test-java

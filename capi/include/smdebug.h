@@ -38,6 +38,7 @@
 #include "smdebug/hook_options.h"
 #include "smdebug/log.h"
 #include "smdebug/rule_set.h"
+#include "smdebug/statistics.h"
 #include "smdebug/store.h"
 #include "smdebug/tensor.h"
 #include "smdebug/trial.h"

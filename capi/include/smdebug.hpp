@@ -22,6 +22,7 @@
 #include "smdebug/cpp/options.hpp"
 #include "smdebug/cpp/rule.hpp"
 #include "smdebug/cpp/rule_set.hpp"
+#include "smdebug/cpp/statistics.hpp"
 #include "smdebug/cpp/store.hpp"
 #include "smdebug/cpp/trial.hpp"
 #include "smdebug/cpp/types.hpp"

@@ -41,6 +41,15 @@ smd_error *Guard(Body &&body) noexcept {
   }
 }
 
+// Does the same for functions that save into the open step.  A step that lacks a tensor for
+// want of memory is dropped as a whole.
+template <class Body>
+smd_error *GuardSaving(smd_hook *hook, Body &&body) noexcept {
+  smd_error *error = Guard(std::forward<Body>(body));
+  if (hook != nullptr && smd_error_code(error) == SMD_OUT_OF_MEMORY) hook->hook->DropStep();
+  return error;
+}
+
 // Does the same for functions that cannot report errors: on an exception they return
 // `otherwise`.
 template <class T, class Body>

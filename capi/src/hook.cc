@@ -11,14 +11,6 @@ namespace {
 
 Status CheckHook(const smd_hook *hook) { return CheckUsable(hook, "hook"); }
 
-// A step that lacks a tensor for want of memory is dropped as a whole.
-template <class Body>
-smd_error *GuardSaving(smd_hook *hook, Body &&body) noexcept {
-  smd_error *error = Guard(std::forward<Body>(body));
-  if (hook != nullptr && smd_error_code(error) == SMD_OUT_OF_MEMORY) hook->hook->DropStep();
-  return error;
-}
-
 // Releases the memory at its end, unless that was shared.
 class ReleaseOwner final : public record::Owner {
  public:

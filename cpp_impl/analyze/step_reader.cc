@@ -49,6 +49,7 @@ StepReader::FilePart StepReader::ReadPart(std::span<const Recorded> recorded) {
   for (const Recorded &each : recorded) {
     first = std::min(first, each.begin);
     for (const Record &record : each.records) {
+      if (record.parts) continue;
       last = std::max(last, EndOf(record.entry));
       wanted += record.entry.length;
     }
@@ -62,7 +63,8 @@ StepReader::FilePart StepReader::ReadPart(std::span<const Recorded> recorded) {
 
 ByteSpan StepReader::BytesIn(const FilePart &part, const Record &record) {
   const Entry &entry = record.entry;
-  const bool is_in_part = part.bytes && record.file == part.file && entry.start >= part.offset &&
+  const bool is_in_part = part.bytes && !record.parts && record.file == part.file &&
+                          entry.start >= part.offset &&
                           EndOf(entry) <= part.offset + part.bytes->Size();
   if (!is_in_part) return {};
   const ByteSpan bytes = part.bytes->Span().subspan(entry.start - part.offset, entry.length);

@@ -101,7 +101,7 @@ Status Tensor::AddPlace(int64_t step, Mode mode, const std::string &worker,
   SMD_ASSIGN_OR_RETURN(const Items items, At(step, mode, worker));
   const StepEntries::Item *raw = FindKind(items, EntryKind::Raw());
   if (raw == nullptr) return NoValue(step, mode, items);
-  places->push_back(PlaceOf(*raw));
+  AddPlaces(*raw, places);
   return Status::Ok();
 }
 
@@ -110,6 +110,7 @@ Result<std::vector<int64_t>> Tensor::Shape(int64_t step, Mode mode,
   SMD_ASSIGN_OR_RETURN(const Items items, At(step, mode, worker));
   if (const StepEntries::Item *shape = FindKind(items, EntryKind::Shape())) return shape->shape;
   if (const StepEntries::Item *raw = FindKind(items, EntryKind::Raw())) {
+    if (raw->parts) return raw->parts->shape;
     const Result<tensor::Value> value = Read(*raw);
     if (value.IsOk()) return value->shape;
     // Without its event file the tensor has no shape here, and the caller requested one.

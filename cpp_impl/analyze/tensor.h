@@ -29,7 +29,8 @@ class Tensor {
   Result<std::vector<int64_t>> PreviousSteps(int64_t step, int64_t count, Mode mode) const;
   Result<std::vector<std::string>> Workers(int64_t step, Mode mode) const;
   Result<tensor::Value> Value(int64_t step, Mode mode, const std::string &worker) const;
-  // Adds the position of the value.  Fails as Value(), except for errors that only reading reveals.
+  // Adds the positions of the value's records.  Fails as Value(), except for errors that only
+  // reading reveals.
   Status AddPlace(int64_t step, Mode mode, const std::string &worker,
                   std::vector<RecordPlace> *places) const;
   Result<std::vector<int64_t>> Shape(int64_t step, Mode mode, const std::string &worker) const;

@@ -1,13 +1,34 @@
 #include "analyze/tensor_table.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace smdebug::analyze {
+namespace {
+
+using Locations = std::vector<format::TensorLocation>;
+
+// Returns the record whose parts begin at `first`.
+PartedRecord PartedFrom(Locations::const_iterator first, Locations::const_iterator end) {
+  PartedRecord record{first->part->shape, {}};
+  for (auto at = first; at != end && at->part && at->part->number == record.parts.size(); ++at) {
+    record.parts.push_back({at->start, at->length, at->crc32c});
+  }
+  return record;
+}
+
+}  // namespace
 
 void TensorEntries::AddShape(Mode mode, Entry entry, const format::SavedShape &shape) {
   entry.start = shapes_.size();
   shapes_.push_back(shape.shape);
   original_name_ = shape.original_name;
+  Add(mode, entry);
+}
+
+void TensorEntries::AddParted(Mode mode, Entry entry, PartedRecord record) {
+  parted_.push_back(std::make_shared<const PartedRecord>(std::move(record)));
+  entry.parts = static_cast<uint32_t>(parted_.size());
   Add(mode, entry);
 }
 
@@ -47,7 +68,8 @@ TensorEntries &TensorTable::GetOrCreate(std::string_view name) {
 }
 
 void TensorTable::Add(int64_t global_step, uint16_t worker, const format::IndexFile &index) {
-  for (const format::TensorLocation &location : index.tensors) {
+  for (auto at = index.tensors.begin(); at != index.tensors.end(); ++at) {
+    const format::TensorLocation &location = *at;
     Entry entry{index.mode_step,
                 global_step,
                 location.start,
@@ -56,6 +78,12 @@ void TensorTable::Add(int64_t global_step, uint16_t worker, const format::IndexF
                 worker,
                 EntryKind::Raw(),
                 location.crc32c.has_value()};
+    if (location.part) {
+      if (location.part->number > 0) continue;
+      GetOrCreate(location.part->tensor)
+          .AddParted(index.mode, entry, PartedFrom(at, index.tensors.end()));
+      continue;
+    }
     std::string_view name = location.name;
     const auto saved = tensor::ParseReductionTensorName(name);
     if (saved && !saved->tensor.empty()) {

@@ -50,7 +50,22 @@ struct Entry {
   uint16_t worker;
   EntryKind kind;
   bool has_crc32c;
+  // If it is not 0, the tensor's elements are in several records: one more than their index among
+  // those of the tensor, and the entry describes the first one.
+  uint32_t parts = 0;
 };
+
+// The records of a tensor that was too large for one, in order.
+struct PartedRecord {
+  struct Part {
+    uint64_t start;
+    uint64_t length;
+    std::optional<uint32_t> crc32c;
+  };
+  std::vector<int64_t> shape;  // of the tensor
+  std::vector<Part> parts;
+};
+using PartedRecordPtr = std::shared_ptr<const PartedRecord>;
 
 struct EntryKey {
   auto operator()(const Entry &entry) const {
@@ -70,6 +85,11 @@ class TensorEntries {
   void Add(Mode mode, const Entry &entry) { entries_[ModeIndex(mode)].Add(entry); }
   void AddShape(Mode mode, Entry entry, const format::SavedShape &shape);
   const std::vector<int64_t> &ShapeOf(const Entry &entry) const { return shapes_[entry.start]; }
+  void AddParted(Mode mode, Entry entry, PartedRecord record);
+  // Returns NULL for an entry of one record.
+  PartedRecordPtr PartsOf(const Entry &entry) const {
+    return entry.parts == 0 ? nullptr : parted_[entry.parts - 1];
+  }
 
   // Returns every entry of a mode's step, by worker and kind.
   std::span<const Entry> At(Mode mode, int64_t step) const;
@@ -81,6 +101,7 @@ class TensorEntries {
   std::string original_name_;
   std::array<SortedEntries<Entry, EntryKey, Kept::kLast>, kModes.size()> entries_;
   std::vector<std::vector<int64_t>> shapes_;
+  std::vector<PartedRecordPtr> parted_;
 };
 
 // For one thread at a time.

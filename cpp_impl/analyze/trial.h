@@ -47,11 +47,13 @@ struct StepEntries {
     std::string worker;
     std::string file;            // the event file
     std::vector<int64_t> shape;  // for EntryKind::Shape()
+    PartedRecordPtr parts;       // NULL: one record
   };
   std::vector<Item> items;
 };
 
-RecordPlace PlaceOf(const StepEntries::Item &item);
+// Appends where the item's record or records lie.
+void AddPlaces(const StepEntries::Item &item, std::vector<RecordPlace> *places);
 
 // The records of one step.
 struct StepRecords {
@@ -60,8 +62,9 @@ struct StepRecords {
     const std::string *worker;
     const std::string *file;
     Entry entry;
+    PartedRecordPtr parts;  // NULL: one record
 
-    StepEntries::Item AsItem() const { return {entry, *worker, *file, {}}; }
+    StepEntries::Item AsItem() const { return {entry, *worker, *file, {}, parts}; }
   };
   // Grouped by tensor, then by worker, then sorted by kind.
   std::vector<Record> records;
@@ -133,7 +136,8 @@ class Trial {
   const config::CollectionSet &Collections() const { return collections_; }
   // Returns the reason that no value exists: one of the errors of smd_tensor_value().
   Status WhyNothing(const std::string &name, int64_t step, Mode mode);
-  // Reads a record.  If the index names an event file that does not exist yet, waits for it.
+  // Reads a tensor, whether it is in one record or in several.  If the index names an event file
+  // that does not exist yet, waits for it.
   Result<ReadTensor> ReadTensorAt(const std::string &name, const StepEntries::Item &item);
   // Reads several records at once, for ReadTensorAt() to return.
   void Prefetch(const std::vector<RecordPlace> &places) { event_files_.Prefetch(places); }
@@ -178,6 +182,9 @@ class Trial {
   Status Gone(int64_t step, Mode mode) const SMD_REQUIRES(mutex_);
   Result<bool> IsNamed(const NameQuery &query, const TensorEntries &tensor) const
       SMD_REQUIRES(mutex_);
+  Result<ReadTensor> ReadRecordAt(const std::string &name, const StepEntries::Item &item,
+                                  const RecordPlace &place);
+  Result<ReadTensor> ReadPartsAt(const std::string &name, const StepEntries::Item &item);
   bool HasLaterEventFile(const StepEntries::Item &item);
 
   const std::string path_;

@@ -1,6 +1,7 @@
 // Implements the part of Trial that serves analyze::Tensor.
 #include <algorithm>
 
+#include "analyze/joined_parts.h"
 #include "analyze/trial.h"
 #include "base/strings.h"
 #include "format/paths.h"
@@ -77,7 +78,8 @@ std::span<const Entry> Trial::EntriesOf(const TensorEntries &tensor, int64_t ste
 }
 
 StepEntries::Item Trial::ItemOf(const TensorEntries &tensor, const Entry &entry) const {
-  StepEntries::Item item{entry, worker_names_[entry.worker], EventFileOf(entry), {}};
+  StepEntries::Item item{
+      entry, worker_names_[entry.worker], EventFileOf(entry), {}, tensor.PartsOf(entry)};
   if (entry.kind == EntryKind::Shape()) item.shape = tensor.ShapeOf(entry);
   return item;
 }
@@ -133,14 +135,15 @@ StepRecords Trial::RecordsAt(int64_t global_step) const {
                                 found.records.back().entry.global_step == entry.global_step;
       if (is_as_before) {
         const StepRecords::Record &before = found.records.back();
-        found.records.push_back({tensor->Name(), before.worker, before.file, entry});
+        found.records.push_back(
+            {tensor->Name(), before.worker, before.file, entry, tensor->PartsOf(entry)});
         continue;
       }
       std::string &worker = found.workers[entry.worker];
       std::string &file = found.files[{entry.global_step, entry.worker}];
       worker = worker_names_[entry.worker];
       file = EventFileOf(entry);
-      found.records.push_back({tensor->Name(), &worker, &file, entry});
+      found.records.push_back({tensor->Name(), &worker, &file, entry, tensor->PartsOf(entry)});
     }
   }
   return found;
@@ -179,14 +182,51 @@ bool Trial::HasLaterEventFile(const StepEntries::Item &item) {
   return steps_.HasAfter(item.entry.global_step, item.entry.worker);
 }
 
-RecordPlace PlaceOf(const StepEntries::Item &item) {
+void AddPlaces(const StepEntries::Item &item, std::vector<RecordPlace> *places) {
+  if (item.parts) {
+    for (const PartedRecord::Part &part : item.parts->parts) {
+      places->push_back({item.file, part.start, part.length, part.crc32c});
+    }
+    return;
+  }
   RecordPlace place{item.file, item.entry.start, item.entry.length, {}};
   if (item.entry.has_crc32c) place.crc32c = item.entry.crc32c;
-  return place;
+  places->push_back(std::move(place));
 }
 
 Result<ReadTensor> Trial::ReadTensorAt(const std::string &name, const StepEntries::Item &item) {
-  const RecordPlace place = PlaceOf(item);
+  if (item.parts) return ReadPartsAt(name, item);
+  std::vector<RecordPlace> places;
+  AddPlaces(item, &places);
+  return ReadRecordAt(name, item, places.front());
+}
+
+Result<ReadTensor> Trial::ReadPartsAt(const std::string &name, const StepEntries::Item &item) {
+  std::vector<RecordPlace> places;
+  AddPlaces(item, &places);
+  JoinedParts joined(name, item.parts->shape);
+  for (const RecordPlace &place : places) {
+    SMD_ASSIGN_OR_RETURN(const ReadTensor part, ReadRecordAt(name, item, place));
+    // The memory for the whole tensor is taken only if the file is long enough for it.
+    if (&place == &places.front()) {
+      const RecordPlace &last = places.back();
+      SMD_RETURN_IF_ERROR(
+          event_files_.ReadBytes(item.file, last.start + last.length - 1, 1).GetStatus());
+    }
+    const Status added = joined.Add(part, places);
+    if (!added.IsOk()) {
+      return CorruptData(StrCat(path_, "/", item.file),
+                         StrCat("record at ", place.start, ": ", added.Message()));
+    }
+  }
+  auto whole = joined.Take();
+  if (whole.IsOk()) return whole;
+  return CorruptData(StrCat(path_, "/", item.file),
+                     StrCat("record at ", item.entry.start, ": ", whole.GetStatus().Message()));
+}
+
+Result<ReadTensor> Trial::ReadRecordAt(const std::string &name, const StepEntries::Item &item,
+                                       const RecordPlace &place) {
   for (int64_t attempt = 0;; ++attempt) {
     auto read = event_files_.Read(place);
     if (read.IsOk() || read.GetStatus().GetCode() != Code::kNotFound) return read;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/json.h"
+#include "base/strings.h"
 #include "format/plain_text.h"
 
 namespace smdebug::format {
@@ -60,6 +61,22 @@ void AppendMeta(const IndexFile &index, std::string *out) {
   out->push_back('}');
 }
 
+void AppendSizes(const std::vector<int64_t> &sizes, std::string *out) {
+  out->push_back('[');
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (i != 0) out->append(", ");
+    Piece().Number(sizes[i]).AppendTo(out);
+  }
+  out->push_back(']');
+}
+
+void AppendPart(const PartOf &part, std::string *out) {
+  out->append(R"(, "part_of": )");
+  AppendText(part.tensor, out);
+  Piece().Text(R"(, "part": )").Number(part.number).Text(R"(, "whole_shape": )").AppendTo(out);
+  AppendSizes(part.shape, out);
+}
+
 void AppendTensor(const TensorLocation &tensor, std::string *out) {
   out->append(R"({"tensorname": )");
   AppendText(tensor.name, out);
@@ -67,7 +84,9 @@ void AppendTensor(const TensorLocation &tensor, std::string *out) {
   rest.Text(R"(, "start_idx": )").Number(tensor.start);
   rest.Text(R"(, "length": )").Number(tensor.length);
   if (tensor.crc32c) rest.Text(R"(, "crc32c": )").Number(*tensor.crc32c);
-  rest.Text("}").AppendTo(out);
+  rest.AppendTo(out);
+  if (tensor.part) AppendPart(*tensor.part, out);
+  out->push_back('}');
 }
 
 void AppendShape(const SavedShape &shape, std::string *out) {
@@ -75,12 +94,9 @@ void AppendShape(const SavedShape &shape, std::string *out) {
   AppendText(shape.name, out);
   out->append(R"(, "originalname": )");
   AppendText(shape.original_name, out);
-  out->append(R"(, "shape": [)");
-  for (size_t i = 0; i < shape.shape.size(); ++i) {
-    if (i != 0) out->append(", ");
-    Piece().Number(shape.shape[i]).AppendTo(out);
-  }
-  out->append("]}");
+  out->append(R"(, "shape": )");
+  AppendSizes(shape.shape, out);
+  out->push_back('}');
 }
 
 template <class Entries, class AppendOne>
@@ -103,6 +119,10 @@ size_t ExpectedSize(const IndexFile &index) {
 }
 
 }  // namespace
+
+std::string PartName(std::string_view tensor, uint32_t number) {
+  return StrCat(tensor, "/part_", number);
+}
 
 std::string IndexToJson(const IndexFile &index) {
   std::string out;

@@ -35,15 +35,19 @@ enum class Field : uint8_t {
   kLength,
   kCrc32c,
   kShape,
+  kPartOf,
+  kPart,
+  kWholeShape,
 };
 
 constexpr uint32_t Bit(Field field) { return uint32_t{1} << static_cast<unsigned>(field); }
 
 constexpr uint32_t kMetaFields =
     Bit(Field::kMode) | Bit(Field::kModeStep) | Bit(Field::kEventFileName);
+constexpr uint32_t kPartFields = Bit(Field::kPartOf) | Bit(Field::kPart) | Bit(Field::kWholeShape);
 constexpr uint32_t kEntryFields = Bit(Field::kTensorName) | Bit(Field::kOriginalName) |
                                   Bit(Field::kStart) | Bit(Field::kLength) | Bit(Field::kCrc32c) |
-                                  Bit(Field::kShape);
+                                  Bit(Field::kShape) | kPartFields;
 
 bool HasNul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
 
@@ -90,7 +94,11 @@ class IndexBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Inde
   // Skips a container that is unknown in its place.
   bool Pass();
   bool EndTensor();
+  bool EndPart();
   bool EndShape();
+  // Returns false if the parts of a tensor are not all in order.
+  bool ArePartsInOrder() const;
+  PartOf &CurrentPart();
   Field FieldOf(std::string_view key) const;
 
   void MarkRight(Field field) {
@@ -111,6 +119,8 @@ class IndexBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Inde
   IndexFile index_;
   std::string mode_;
   Place place_ = Place::kRoot;
+  std::vector<int64_t> *sizes_ = nullptr;  // in kSizes: where they go
+  Place sizes_in_ = Place::kShape;         // and the place that holds them
   Field field_ = Field::kUnknown;
   uint32_t right_ = 0;  // fields with a value of the right type
   uint32_t wrong_ = 0;  // fields with a value of the wrong type
@@ -135,6 +145,9 @@ Field IndexBuilder::FieldOf(std::string_view key) const {
       if (key == "start_idx") return Field::kStart;
       if (key == "length") return Field::kLength;
       if (key == "crc32c") return Field::kCrc32c;
+      if (key == "part_of") return Field::kPartOf;
+      if (key == "part") return Field::kPart;
+      if (key == "whole_shape") return Field::kWholeShape;
       break;
     case Place::kShape:
       if (key == "tensorname") return Field::kTensorName;
@@ -162,7 +175,7 @@ bool IndexBuilder::OnNumber(int64_t number) {
   // Every number of an index is a count, a size or a position, so none is negative.
   if (number < 0) return OnOther();
   if (place_ == Place::kSizes) {
-    index_.shapes.back().shape.push_back(number);
+    sizes_->push_back(number);
     return true;
   }
   switch (field_) {
@@ -175,6 +188,10 @@ bool IndexBuilder::OnNumber(int64_t number) {
     case Field::kCrc32c:
       if (!std::in_range<uint32_t>(number)) return OnOther();
       index_.tensors.back().crc32c = static_cast<uint32_t>(number);
+      break;
+    case Field::kPart:
+      if (!std::in_range<uint32_t>(number)) return OnOther();
+      CurrentPart().number = static_cast<uint32_t>(number);
       break;
     default: return OnOther();
   }
@@ -191,6 +208,7 @@ bool IndexBuilder::OnText(std::string_view text) {
       (place_ == Place::kTensor ? index_.tensors.back().name : index_.shapes.back().name) = text;
       break;
     case Field::kOriginalName: index_.shapes.back().original_name = text; break;
+    case Field::kPartOf: CurrentPart().tensor = text; break;
     default: return OnOther();
   }
   MarkRight(field_);
@@ -259,7 +277,10 @@ bool IndexBuilder::StartArray() {
       place_ = Place::kShapes;
       break;
     case Field::kShape:
-      index_.shapes.back().shape.clear();
+    case Field::kWholeShape:
+      sizes_ = field_ == Field::kShape ? &index_.shapes.back().shape : &CurrentPart().shape;
+      sizes_->clear();
+      sizes_in_ = place_;
       place_ = Place::kSizes;
       break;
     default: return Pass();
@@ -274,7 +295,7 @@ bool IndexBuilder::EndArray(rapidjson::SizeType) {
     --skipped_;
     return true;
   }
-  place_ = place_ == Place::kSizes ? Place::kShape : Place::kTop;
+  place_ = place_ == Place::kSizes ? sizes_in_ : Place::kTop;
   return true;
 }
 
@@ -287,8 +308,42 @@ bool IndexBuilder::EndTensor() {
   }
   if (IsWrong(Field::kCrc32c)) return Fail("a tensor's crc32c in the index is no checksum");
   constexpr auto kMaxOffset = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
-  return tensor.length <= kMaxOffset - tensor.start ||
-         Fail("a tensor in the index ends beyond the end of any file");
+  if (tensor.length > kMaxOffset - tensor.start) {
+    return Fail("a tensor in the index ends beyond the end of any file");
+  }
+  return !tensor.part || EndPart();
+}
+
+PartOf &IndexBuilder::CurrentPart() {
+  std::optional<PartOf> &part = index_.tensors.back().part;
+  return part ? *part : part.emplace();
+}
+
+bool IndexBuilder::EndPart() {
+  const PartOf &part = CurrentPart();
+  if ((right_ & kPartFields) != kPartFields) {
+    return Fail("a part of a tensor in the index lacks its tensor, its number or the shape");
+  }
+  if (!CanBeNamed(part.tensor)) return Fail("a tensor's name in the index is empty or has a NUL");
+  if (part.shape.size() > tensor::kMaxRank) {
+    return Fail("a shape in the index has more than 32 sizes");
+  }
+  return tensor::CountElements(part.shape).IsOk() ||
+         Fail("a shape in the index has too many elements");
+}
+
+bool IndexBuilder::ArePartsInOrder() const {
+  const TensorLocation *before = nullptr;
+  for (const TensorLocation &tensor : index_.tensors) {
+    if (tensor.part && tensor.part->number > 0) {
+      if (before == nullptr || !before->part) return false;
+      PartOf next = *before->part;
+      ++next.number;
+      if (next != *tensor.part || tensor.start < before->start + before->length) return false;
+    }
+    before = &tensor;
+  }
+  return true;
 }
 
 bool IndexBuilder::EndShape() {
@@ -325,6 +380,7 @@ bool IndexBuilder::Finish(IndexFile *out) {
   if (!index_.event_file_name.empty() && !IsInsideTrial(index_.event_file_name)) {
     return Fail("the index names an event file outside the trial");
   }
+  if (!ArePartsInOrder()) return Fail("the parts of a tensor in the index are out of order");
   index_.mode = *mode;
   *out = std::move(index_);
   return true;

@@ -90,6 +90,7 @@ bool ScanTensor(Scanner *scanner, TensorLocation *out) {
   if (!scanner->Literal(R"(, "start_idx": )") || !scanner->Number(&out->start)) return false;
   if (!scanner->Literal(R"(, "length": )") || !scanner->Number(&out->length)) return false;
   out->crc32c.reset();
+  out->part.reset();
   if (scanner->Literal(R"(, "crc32c": )") && !scanner->Number(&out->crc32c.emplace())) {
     return false;
   }

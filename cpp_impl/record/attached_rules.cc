@@ -44,6 +44,12 @@ void AttachedRules::Observe(std::string_view tensor, const tensor::View &view) {
   rules_->Observe(tensor, view);
 }
 
+void AttachedRules::Observe(std::string_view tensor, const tensor::GivenStatistics &given) {
+  if (!evaluates_) return;
+  const MutexLock run_lock(run_mutex_);
+  rules_->Observe(tensor, given);
+}
+
 void AttachedRules::EndStep() {
   const MutexLock run_lock(run_mutex_);
   if (!rules_) return;

@@ -32,6 +32,7 @@ class AttachedRules {
   bool Wants(std::string_view tensor);
   // Passes a tensor of the step to the rules, if they evaluate it.
   void Observe(std::string_view tensor, const tensor::View &view);
+  void Observe(std::string_view tensor, const tensor::GivenStatistics &given);
   void EndStep();
   // Ends a step whose findings do not count.
   void DiscardStep();

@@ -303,34 +303,49 @@ bool Hook::Wants(std::string_view tensor) {
   return parts.IsOk() && *parts != nullptr;
 }
 
-Status Hook::Save(std::string_view tensor, const tensor::View &view, Owner *owner) {
+Result<Hook::Selected> Hook::Select(std::string_view tensor) {
   SMD_RETURN_IF_ERROR(mark_.Check());
-  const uint64_t phase = phase_;
-  if ((phase & kOpen) == 0) {
+  Selected selected{phase_};
+  if ((selected.phase & kOpen) == 0) {
     return WrongState(StrCat("'", tensor, "': no step is open; begin one first"));
   }
-  const SavedParts *parts = nullptr;
-  if ((phase & kRecords) != 0) {
-    SMD_ASSIGN_OR_RETURN(parts, FindToSave(tensor));
+  if ((selected.phase & kRecords) != 0) {
+    SMD_ASSIGN_OR_RETURN(selected.parts, FindToSave(tensor));
   }
-  if (parts == nullptr && (phase & kEvaluates) == 0) return EarlyError();
-  return SaveSelected(tensor, view, owner, phase, parts);
+  return selected;
 }
 
-Status Hook::SaveSelected(std::string_view tensor, const tensor::View &view, Owner *owner,
-                          uint64_t phase, const SavedParts *parts) {
-  const DeferringLock lock(mutex_);
-  if (phase_ != phase) {
-    if (!open_.IsOpen()) {
-      return WrongState(StrCat("'", tensor, "': the step was ended meanwhile"));
-    }
-    parts = nullptr;
-    if (open_.Records()) {
-      SMD_ASSIGN_OR_RETURN(parts, FindToSave(tensor));
-    }
+Status Hook::SelectAgain(std::string_view tensor, Selected *selected) {
+  if (phase_ == selected->phase) return Status::Ok();
+  if (!open_.IsOpen()) return WrongState(StrCat("'", tensor, "': the step was ended meanwhile"));
+  selected->parts = nullptr;
+  if (open_.Records()) {
+    SMD_ASSIGN_OR_RETURN(selected->parts, FindToSave(tensor));
   }
+  return Status::Ok();
+}
+
+Status Hook::Save(std::string_view tensor, const tensor::View &view, Owner *owner) {
+  SMD_ASSIGN_OR_RETURN(Selected selected, Select(tensor));
+  if (!selected.IsNeeded()) return EarlyError();
+  const DeferringLock lock(mutex_);
+  SMD_RETURN_IF_ERROR(SelectAgain(tensor, &selected));
   rules_.Observe(tensor, view);
-  if (parts != nullptr) SMD_RETURN_IF_ERROR(open_.Save(tensor, view, *parts, owner));
+  if (selected.parts != nullptr) {
+    SMD_RETURN_IF_ERROR(open_.Save(tensor, view, *selected.parts, owner));
+  }
+  return EarlyError();
+}
+
+Status Hook::SaveStatistics(std::string_view tensor, const tensor::GivenStatistics &given) {
+  SMD_ASSIGN_OR_RETURN(Selected selected, Select(tensor));
+  if (!selected.IsNeeded()) return EarlyError();
+  const DeferringLock lock(mutex_);
+  SMD_RETURN_IF_ERROR(SelectAgain(tensor, &selected));
+  if (selected.parts != nullptr) {
+    SMD_RETURN_IF_ERROR(open_.SaveStatistics(tensor, given, *selected.parts));
+  }
+  rules_.Observe(tensor, given);
   return EarlyError();
 }
 

@@ -24,6 +24,7 @@
 #include "record/step_plan.h"
 #include "record/write_queue.h"
 #include "storage/store.h"
+#include "tensor/given_statistics.h"
 #include "tensor/view.h"
 
 namespace smdebug::record {
@@ -68,6 +69,7 @@ class Hook {
     SharedOwner shared(std::move(owner));
     return Save(tensor, view, &shared);
   }
+  Status SaveStatistics(std::string_view tensor, const tensor::GivenStatistics &given);
   // Drops the open step, as if a tensor could not be saved.
   void DropStep();
   Status SaveCustom(std::string_view tensor, const tensor::View &view,
@@ -114,9 +116,15 @@ class Hook {
   void Publish() noexcept SMD_REQUIRES(mutex_);
   // Finds what the open step saves of a tensor that is saved now.
   Result<const SavedParts *> FindToSave(std::string_view tensor);
-  // Saves a tensor that was selected in `phase`.
-  Status SaveSelected(std::string_view tensor, const tensor::View &view, Owner *owner,
-                      uint64_t phase, const SavedParts *parts);
+  // What is saved of a tensor, as found in `phase`; NULL: nothing.
+  struct Selected {
+    uint64_t phase = 0;
+    const SavedParts *parts = nullptr;
+    bool IsNeeded() const { return parts != nullptr || (phase & kEvaluates) != 0; }
+  };
+  Result<Selected> Select(std::string_view tensor);
+  // Selects again if the step has changed meanwhile.
+  Status SelectAgain(std::string_view tensor, Selected *selected) SMD_REQUIRES(mutex_);
   // An error of the writer threads, if they are reported soon.
   Status EarlyError();
 

@@ -15,6 +15,7 @@
 #include "config/hook_config.h"
 #include "record/write_queue.h"
 #include "storage/store.h"
+#include "tensor/view.h"
 
 namespace smdebug::record {
 
@@ -41,8 +42,9 @@ struct HookOptions {
   storage::StoreOptions store_options;
   Logger logger;
 
-  // For tests: the stores instead of those that out_dir and TensorBoard's folder name, and the
-  // time.
+  // For tests: the size of a tensor that goes into several records, the stores instead of those
+  // that out_dir and TensorBoard's folder name, and the time.
+  uint64_t too_large = tensor::kMaxPayload;
   std::shared_ptr<storage::Store> store;
   std::shared_ptr<storage::Store> tensorboard_store;
   Clock *clock = &Clock::System();

@@ -46,6 +46,17 @@ void LiveRules::Observe(std::string_view tensor, const tensor::View &view) {
   evaluation_.Observe(sample, *this);
 }
 
+void LiveRules::Observe(std::string_view tensor, const tensor::GivenStatistics &given) {
+  if (!Wants(tensor)) return;
+  rules::Sample sample(place_, worker_, tensor);
+  if (given.HasElements()) {
+    sample.SetElements(given.Elements());
+  } else {
+    sample.SetGiven(given);
+  }
+  evaluation_.Observe(sample, *this);
+}
+
 void LiveRules::EndStep() {
   findings_.clear();
   evaluation_.EndStep(&findings_);

@@ -9,6 +9,7 @@
 
 #include "config/collection_set.h"
 #include "rules/evaluation.h"
+#include "tensor/given_statistics.h"
 #include "tensor/view.h"
 
 namespace smdebug::record {
@@ -27,6 +28,7 @@ class LiveRules final : private rules::Membership {
   bool Wants(std::string_view tensor);
   // Observes a tensor of the step, saved or not.
   void Observe(std::string_view tensor, const tensor::View &view);
+  void Observe(std::string_view tensor, const tensor::GivenStatistics &given);
   void EndStep();
   // Ends a step whose findings do not count.
   void DiscardStep();

@@ -18,6 +18,25 @@ tensor::Value ReadableByAll(tensor::Value value, tensor::ReductionKind kind) {
   return tensor::Value::Scalar(tensor::DType::kFloat64, static_cast<double>(element));
 }
 
+Status CheckGiven(std::string_view name, const tensor::GivenStatistics &given,
+                  const SavedParts &parts) {
+  if (parts.raw) {
+    return Unsupported(StrCat("'", name,
+                              "': its collection saves the raw value, which statistics do not "
+                              "have; copy the tensor to the host and save it by smd_hook_save(), "
+                              "or give the collection a reduction config without it"));
+  }
+  if (given.form.ElementCount() == 0) return Status::Ok();  // which has no extremes
+  for (const tensor::Reduction reduction : parts.reductions) {
+    if (given.Figure(reduction)) continue;
+    return InvalidArgument(StrCat("'", name, "': its collection saves '",
+                                  tensor::ReductionName(reduction),
+                                  "', which the statistics do not have; compute it too"))
+        .With("reduction", tensor::ReductionName(reduction));
+  }
+  return Status::Ok();
+}
+
 // Drops the step unless the record was completed: lack of memory may cut it short.
 class DropUnlessComplete {
  public:
@@ -41,7 +60,8 @@ OpenStep::OpenStep(const HookOptions &options, std::shared_ptr<storage::Store> t
     : options_(options),
       tensorboard_store_(std::move(tensorboard_store)),
       queue_(queue),
-      builder_([this](Batch batch) { return queue_.Push(step_, std::move(batch)); }) {}
+      builder_([this](Batch batch) { return queue_.Push(step_, std::move(batch)); },
+               options.too_large) {}
 
 void OpenStep::Record(bool is_written) {
   auto step = std::make_shared<Step>();
@@ -75,14 +95,48 @@ Status OpenStep::SaveScalar(std::string_view name, const tensor::View &view, dou
 
 Status OpenStep::Write(std::string_view name, const tensor::View &view, const SavedParts &parts,
                        Owner *owner) {
-  if (parts.shape) {
-    step_->shapes.push_back(
-        {std::string(name), std::string(name), {view.shape.begin(), view.shape.end()}});
-  }
+  WriteShape(name, view, parts);
   SMD_RETURN_IF_ERROR(WriteReductions(name, view, parts));
   if (tensorboard_) ShowInTensorboard(name, view, parts);
   if (!parts.raw) return Status::Ok();
   return builder_.Add(name, view, ContextAt(options_.clock->WallSeconds()), owner);
+}
+
+void OpenStep::WriteShape(std::string_view name, const tensor::View &form,
+                          const SavedParts &parts) {
+  if (!parts.shape) return;
+  step_->shapes.push_back(
+      {std::string(name), std::string(name), {form.shape.begin(), form.shape.end()}});
+}
+
+Status OpenStep::SaveStatistics(std::string_view name, const tensor::GivenStatistics &given,
+                                const SavedParts &parts) {
+  SMD_RETURN_IF_ERROR(CheckGiven(name, given, parts));
+  if (!is_written_ || step_->is_dropped) return Status::Ok();
+  DropUnlessComplete guard(queue_, *step_);
+  WriteShape(name, given.form, parts);
+  Status status = WriteGiven(name, given, parts);
+  guard.Complete();
+  return status;
+}
+
+Status OpenStep::WriteGiven(std::string_view name, const tensor::GivenStatistics &given,
+                            const SavedParts &parts) {
+  const format::EventContext context = ContextAt(options_.clock->WallSeconds());
+  for (const tensor::Reduction reduction : parts.reductions) {
+    if (!given.Figure(reduction)) continue;  // of no elements
+    SMD_RETURN_IF_ERROR(WriteReduction(name, reduction, given.Reduced(reduction), context));
+  }
+  return Status::Ok();
+}
+
+Status OpenStep::WriteReduction(std::string_view name, tensor::Reduction reduction,
+                                tensor::Value value, const format::EventContext &context) {
+  constexpr int64_t kShape[] = {1};
+  const tensor::Value readable = ReadableByAll(std::move(value), reduction.kind);
+  const tensor::View saved{readable.data.get(), kShape, {}, readable.dtype};
+  return builder_.Add(tensor::ReductionTensorName(reduction, name, options_.keeps_output_numbers),
+                      saved, context);
 }
 
 Status OpenStep::WriteReductions(std::string_view name, const tensor::View &view,
@@ -90,7 +144,6 @@ Status OpenStep::WriteReductions(std::string_view name, const tensor::View &view
   if (parts.reductions.empty()) return Status::Ok();
   tensor::Reducer reducer(view);
   const format::EventContext context = ContextAt(options_.clock->WallSeconds());
-  constexpr int64_t kShape[] = {1};
   for (const tensor::Reduction reduction : parts.reductions) {
     auto computed = reducer.Compute(reduction);
     if (!computed.IsOk()) {
@@ -98,11 +151,7 @@ Status OpenStep::WriteReductions(std::string_view name, const tensor::View &view
                                    " is not saved: ", computed.GetStatus().Message()));
       continue;
     }
-    const tensor::Value value = ReadableByAll(*std::move(computed), reduction.kind);
-    const tensor::View saved{value.data.get(), kShape, {}, value.dtype};
-    const std::string saved_name =
-        tensor::ReductionTensorName(reduction, name, options_.keeps_output_numbers);
-    SMD_RETURN_IF_ERROR(builder_.Add(saved_name, saved, context));
+    SMD_RETURN_IF_ERROR(WriteReduction(name, reduction, *std::move(computed), context));
   }
   return Status::Ok();
 }

@@ -15,6 +15,8 @@
 #include "record/tensorboard_step.h"
 #include "record/write_queue.h"
 #include "storage/store.h"
+#include "tensor/given_statistics.h"
+#include "tensor/value.h"
 #include "tensor/view.h"
 
 namespace smdebug::record {
@@ -53,6 +55,10 @@ class OpenStep {
   // Borrows large elements from `owner`, if that is given.
   Status Save(std::string_view name, const tensor::View &view, const SavedParts &parts,
               Owner *owner);
+  // Saves the reductions and the shape.  Fails, and saves nothing, with UNSUPPORTED (`parts` has
+  // the raw value) or INVALID_ARGUMENT (a reduction was not given).
+  Status SaveStatistics(std::string_view name, const tensor::GivenStatistics &given,
+                        const SavedParts &parts);
   Status SaveScalar(std::string_view name, const tensor::View &view, double timestamp);
 
   // Adds the last records, and lets the queue commit the step's files.
@@ -72,7 +78,12 @@ class OpenStep {
   format::EventContext ContextAt(double wall_time) const;
   Status Write(std::string_view name, const tensor::View &view, const SavedParts &parts,
                Owner *owner);
+  void WriteShape(std::string_view name, const tensor::View &form, const SavedParts &parts);
   Status WriteReductions(std::string_view name, const tensor::View &view, const SavedParts &parts);
+  Status WriteGiven(std::string_view name, const tensor::GivenStatistics &given,
+                    const SavedParts &parts);
+  Status WriteReduction(std::string_view name, tensor::Reduction reduction, tensor::Value value,
+                        const format::EventContext &context);
   void ShowInTensorboard(std::string_view name, const tensor::View &view, const SavedParts &parts);
   void PutSummary();
 

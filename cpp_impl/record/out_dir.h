@@ -27,9 +27,9 @@ class OutDir {
   // Returns true if another process records into a new folder in place of this one.
   bool IsLost() const { return is_lost_; }
 
-  // Removes unfinished files of an earlier run of this worker that was killed.  With the claim, also
-  // removes unfinished files of other workers, and those for TensorBoard in this folder, if their
-  // writers are proved dead.  Call it before a writer's first file; later calls do nothing.
+  // Removes unfinished files of an earlier run of this worker that was killed.  With the claim,
+  // also removes unfinished files of other workers, and those for TensorBoard in this folder, if
+  // their writers are proved dead.  Call it before a writer's first file; later calls do nothing.
   void Sweep() noexcept SMD_EXCLUDES(mutex_);
 
   // Writes a small file, unless IsLost(), and remembers the worker's collections.

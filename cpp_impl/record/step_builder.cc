@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "record/kept_tensor.h"
+#include "tensor/parts.h"
 
 namespace smdebug::record {
 namespace {
@@ -19,9 +20,28 @@ Status StepBuilder::Add(std::string_view name, const tensor::View &view,
     SMD_ASSIGN_OR_RETURN(const KeptTensor compact, KeptTensor::Of(view));
     return Add(name, compact.AsView(), context);
   }
+  return view.ByteCount() < too_large_ ? AddRecord(name, view, context, owner)
+                                       : AddParts(name, view, context, owner);
+}
+
+Status StepBuilder::AddParts(std::string_view name, const tensor::View &view,
+                             const format::EventContext &context, Owner *owner) {
+  format::PartOf part{std::string(name), 0, {view.shape.begin(), view.shape.end()}};
+  tensor::Parts parts(view, too_large_ / 2);
+  do {
+    SMD_RETURN_IF_ERROR(
+        AddRecord(format::PartName(name, part.number), parts.Current(), context, owner, part));
+    ++part.number;
+  } while (parts.Advance());
+  return Status::Ok();
+}
+
+Status StepBuilder::AddRecord(std::string_view name, const tensor::View &view,
+                              const format::EventContext &context, Owner *owner,
+                              std::optional<format::PartOf> part) {
   SMD_RETURN_IF_ERROR(
       format::EncodeTensorEvent(name, view, context, format::Checksum::kConstant, &event_));
-  batch_.records.push_back({std::string(name), event_.Size(view.ByteCount())});
+  batch_.records.push_back({std::string(name), event_.Size(view.ByteCount()), std::move(part)});
   SMD_RETURN_IF_ERROR(AppendCopy(AsBytes(event_.head)));
   SMD_RETURN_IF_ERROR(AppendPayload(view, owner));
   return AppendCopy(AsBytes(event_.tail));

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,10 +22,12 @@ class StepBuilder {
   // Receives each batch that is large enough to write.
   using Push = std::function<Status(Batch)>;
 
-  explicit StepBuilder(Push push) : push_(std::move(push)) {}
+  // A tensor with `too_large` bytes or more goes into several records, of at most half as many.
+  explicit StepBuilder(Push push, uint64_t too_large = tensor::kMaxPayload)
+      : push_(std::move(push)), too_large_(too_large) {}
 
-  // Appends a tensor's record.  Copies the elements, or borrows them from `owner`, if that is
-  // given and the elements are compact and many.
+  // Appends a tensor's record or records.  Copies the elements, or borrows them from `owner`, if
+  // that is given and the elements are compact and many.
   Status Add(std::string_view name, const tensor::View &view, const format::EventContext &context,
              Owner *owner = nullptr);
 
@@ -34,6 +37,11 @@ class StepBuilder {
   void Clear() noexcept;
 
  private:
+  Status AddParts(std::string_view name, const tensor::View &view,
+                  const format::EventContext &context, Owner *owner);
+  Status AddRecord(std::string_view name, const tensor::View &view,
+                   const format::EventContext &context, Owner *owner,
+                   std::optional<format::PartOf> part = {});
   Status AppendPayload(const tensor::View &view, Owner *owner);
   Status AppendCopy(ByteSpan bytes);
   Status AppendStrided(const tensor::View &view);
@@ -43,6 +51,7 @@ class StepBuilder {
   Status PushIfLarge();
 
   Push push_;
+  const uint64_t too_large_;
   ChunkPool pool_;
   std::shared_ptr<AlignedBuffer> chunk_;
   size_t begin_ = 0;  // of the bytes in chunk_ that are in no piece yet

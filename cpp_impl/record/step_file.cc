@@ -40,7 +40,8 @@ Status StepFile::ChooseEventName() {
 }
 
 void StepFile::Announce(RecordMark mark) {
-  index_.tensors.push_back({std::move(mark.name), announced_, mark.length, {}});
+  index_.tensors.push_back(
+      {std::move(mark.name), announced_, mark.length, {}, std::move(mark.part)});
   announced_ += mark.length;
 }
 

@@ -21,6 +21,7 @@ namespace smdebug::record {
 struct RecordMark {
   std::string name;
   uint64_t length = 0;
+  std::optional<format::PartOf> part = {};
 };
 
 // Thread safety: one thread at a time.  Without Commit() it leaves nothing behind.

@@ -1,6 +1,8 @@
 #include "tensor/dlpack.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -34,6 +36,18 @@ constexpr TypeRow kTypes[] = {
     {DType::kBool, dlpack::kBool, 8},
     {DType::kComplex64, dlpack::kComplex, 64},
     {DType::kComplex128, dlpack::kComplex, 128},
+};
+
+struct DeviceRow {
+  int32_t type;
+  std::string_view name;
+};
+
+// The devices of DLPack 1.1 whose memory the host does not read.
+constexpr DeviceRow kDevices[] = {
+    {2, "cuda"},    {4, "opencl"},  {7, "vulkan"},   {8, "metal"},
+    {9, "vpi"},     {10, "rocm"},   {12, "ext_dev"}, {13, "cuda_managed"},
+    {14, "oneapi"}, {15, "webgpu"}, {16, "hexagon"}, {17, "maia"},
 };
 
 std::optional<DLDataType> TypeOf(DType dtype) {
@@ -73,15 +87,28 @@ std::vector<int64_t> CompactStrides(const std::vector<int64_t> &shape) {
   return strides;
 }
 
+// Returns "cuda:0", or "device type 99:0" for a type that is not known.
+std::string NameOf(DLDevice device) {
+  const auto *known = std::find_if(std::begin(kDevices), std::end(kDevices),
+                                   [&](const auto &row) { return row.type == device.device_type; });
+  const std::string type = known != std::end(kDevices) ? std::string(known->name)
+                                                       : StrCat("device type ", device.device_type);
+  return StrCat(type, ":", device.device_id);
+}
+
 Status CheckManaged(const DLManagedTensorVersioned &managed) {
   if (managed.version.major != dlpack::kMajorVersion) {
     return Unsupported(StrCat("the DLPack tensor has version ", managed.version.major, '.',
                               managed.version.minor, "; only 1.x is supported"));
   }
-  const int32_t device = managed.dl_tensor.device.device_type;
-  if (device != dlpack::kCpu && device != dlpack::kCudaHost && device != dlpack::kRocmHost) {
-    return Unsupported(
-        StrCat("the DLPack tensor is on device type ", device, ", not in host memory"));
+  const DLDevice device = managed.dl_tensor.device;
+  const int32_t kind = device.device_type;
+  if (kind != dlpack::kCpu && kind != dlpack::kCudaHost && kind != dlpack::kRocmHost) {
+    const std::string name = NameOf(device);
+    return Unsupported(StrCat("the DLPack tensor is on ", name,
+                              ", not in host memory; copy it to the host, or save its statistics "
+                              "by smd_hook_save_statistics()"))
+        .With("device", name);
   }
   const DLDataType type = managed.dl_tensor.dtype;
   if (DTypeOf(type) == DType::kInvalid) {

@@ -62,6 +62,14 @@ double LeastInteger(DType dtype) {
   return -std::ldexp(1, static_cast<int>(8 * DTypeSize(dtype)) - 1);
 }
 
+// Returns true if an integer dtype, or bool, can hold the whole number.
+bool FitsInteger(DType dtype, double number) {
+  if (dtype == DType::kBool) return number == 0 || number == 1;
+  const double least = IsSigned(dtype) ? LeastInteger(dtype) : 0;
+  const int bits = static_cast<int>(8 * DTypeSize(dtype)) - (IsSigned(dtype) ? 1 : 0);
+  return number >= least && number < std::ldexp(1, bits);
+}
+
 }  // namespace
 
 Result<Statistics> ComputeStatistics(const View &view) {
@@ -70,6 +78,17 @@ Result<Statistics> ComputeStatistics(const View &view) {
     return Unsupported(StrCat("statistics of ", DTypeName(view.dtype), " are not supported"));
   }
   return Summarize(view, Part::kWhole);
+}
+
+Value ReductionValue(DType dtype, ReductionKind kind, double number) {
+  if (IsFloat(dtype)) return Rounded(dtype, number);
+  const bool is_total = kind == ReductionKind::kSum || kind == ReductionKind::kProd;
+  const bool is_element = kind == ReductionKind::kMin || kind == ReductionKind::kMax;
+  if (is_total) dtype = IsUnsigned(dtype) ? DType::kUInt64 : DType::kInt64;
+  const bool fits = std::fabs(number) < kExactIntegers && number == std::trunc(number) &&
+                    FitsInteger(dtype, number);
+  if ((!is_total && !is_element) || !fits) return Rounded(DType::kFloat64, number);
+  return Integer(dtype, BitsOf(number));
 }
 
 Result<Value> Reducer::Compute(Reduction reduction) {

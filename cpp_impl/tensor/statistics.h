@@ -41,6 +41,10 @@ struct Statistics {
 // Fails: UNSUPPORTED (complex, text).
 Result<Statistics> ComputeStatistics(const View &view);
 
+// Returns a reduction of real elements of type `dtype` with the dtype that Reducer::Compute() gives
+// it.  A number that this dtype cannot hold, such as an integer beyond 2^53, becomes a float64.
+Value ReductionValue(DType dtype, ReductionKind kind, double number);
+
 // Computes single reductions of one tensor.  Computes the statistics, the product and the
 // median when they are first needed, then keeps them.  Only one thread may use a reducer.
 class Reducer {

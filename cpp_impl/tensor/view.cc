@@ -23,12 +23,14 @@ std::string ShapeText(std::span<const int64_t> shape) {
   return out + ")";
 }
 
-Status CheckPayload(std::span<const int64_t> shape, int64_t count, DType dtype) {
-  const uint64_t limit =
-      dtype == DType::kString ? kMaxTexts : kMaxPayload / std::max<size_t>(DTypeSize(dtype), 1);
-  if (static_cast<uint64_t>(count) < limit) return Status::Ok();
-  return Unsupported(StrCat("a ", DTypeName(dtype), " tensor of shape ", ShapeText(shape),
-                            " is too large: a record holds less than 2 GiB"))
+Status CheckSize(std::span<const int64_t> shape, int64_t count, DType dtype) {
+  int64_t bytes = 0;
+  if (__builtin_mul_overflow(count, static_cast<int64_t>(DTypeSize(dtype)), &bytes)) {
+    return InvalidArgument(StrCat("shape ", ShapeText(shape), " has too many elements"));
+  }
+  if (dtype != DType::kString || static_cast<uint64_t>(count) < kMaxTexts) return Status::Ok();
+  return Unsupported(StrCat("a tensor of text of shape ", ShapeText(shape),
+                            " is too large: its record holds less than 2 GiB"))
       .With("elements", std::to_string(count));
 }
 
@@ -136,10 +138,9 @@ Layout CompactLayout(const Layout &layout, std::byte *out, size_t element_size) 
 
 Result<View> View::Check(const void *data, const int64_t *shape, const int64_t *strides,
                          int32_t ndim, DType dtype) {
-  SMD_RETURN_IF_ERROR(CheckParts(shape, ndim, dtype));
-  View view{data, {shape, static_cast<size_t>(ndim)}, {}, dtype};
-  SMD_ASSIGN_OR_RETURN(const int64_t count, CountElements(view.shape));
-  SMD_RETURN_IF_ERROR(CheckPayload(view.shape, count, dtype));
+  SMD_ASSIGN_OR_RETURN(View view, Form(shape, ndim, dtype));
+  view.data = data;
+  const int64_t count = view.ElementCount();
   if (count == 0) return view;
   if (data == nullptr) return InvalidArgument("the data is NULL, but the tensor is not empty");
   const bool is_text = dtype == DType::kString;
@@ -153,6 +154,14 @@ Result<View> View::Check(const void *data, const int64_t *shape, const int64_t *
     if (FitsMemory(data, view.shape, strides, size)) return view;
   }
   return InvalidArgument("the strides exceed the address space");
+}
+
+Result<View> View::Form(const int64_t *shape, int32_t ndim, DType dtype) {
+  SMD_RETURN_IF_ERROR(CheckParts(shape, ndim, dtype));
+  const View form{nullptr, {shape, static_cast<size_t>(ndim)}, {}, dtype};
+  SMD_ASSIGN_OR_RETURN(const int64_t count, CountElements(form.shape));
+  SMD_RETURN_IF_ERROR(CheckSize(form.shape, count, dtype));
+  return form;
 }
 
 int64_t View::ElementCount() const {

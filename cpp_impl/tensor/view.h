@@ -12,7 +12,7 @@ namespace smdebug::tensor {
 
 inline constexpr int32_t kMaxRank = 32;
 
-// A payload must fit a record, and protobuf limits the length of a record to 31 bits.
+// The most bytes of elements that fit one record: protobuf limits its length to 31 bits.
 inline constexpr uint64_t kMaxPayload = (uint64_t{1} << 31) - (64 << 10);
 
 // The shape, type and address of elements in host memory.  Check() makes one from untrusted
@@ -25,10 +25,13 @@ struct View {
 
   // Returns the view of these parts if they are valid: the dtype is known, 0 <= ndim <=
   // kMaxRank, no size is negative, nothing overflows, data is not NULL unless the tensor is
-  // empty, and the payload is below kMaxPayload.  Drops strides that describe a compact
-  // tensor.
+  // empty, and a tensor of text has at most kMaxPayload / 2 elements.  Drops strides that
+  // describe a compact tensor.
   static Result<View> Check(const void *data, const int64_t *shape, const int64_t *strides,
                             int32_t ndim, DType dtype);
+
+  // Returns a view without data, if these parts are valid.
+  static Result<View> Form(const int64_t *shape, int32_t ndim, DType dtype);
 
   int64_t ElementCount() const;
   // Returns ElementCount() times the element size; 0 for text.

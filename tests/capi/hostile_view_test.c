@@ -8,7 +8,7 @@ static void refuse(smd_hook *hook, smd_tensor_view view, smd_code code) {
 static void refuse_each(smd_hook *hook) {
   const int64_t negative[1] = {-3};
   const int64_t enormous[3] = {INT64_C(1) << 40, INT64_C(1) << 40, 2};
-  const int64_t two_gib[1] = {INT64_C(1) << 29};
+  const int64_t two_gib[1] = {INT64_C(1) << 30};
   const int64_t far[2] = {INT64_MAX, 1};
   smd_tensor_view view = example_view();
   view.dtype = 999;
@@ -36,6 +36,7 @@ static void refuse_each(smd_hook *hook) {
   refuse(hook, view, SMD_INVALID_ARGUMENT);
   view.ndim = 1;
   view.shape = two_gib;
+  view.dtype = SMD_STRING;
   refuse(hook, view, SMD_UNSUPPORTED);
   view = example_view();
   EXPECT_CODE(SMD_INVALID_ARGUMENT, smd_hook_save(hook, "", &view));

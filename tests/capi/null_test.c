@@ -72,6 +72,7 @@ static void hook(void) {
   REFUSED(smd_hook_save(NULL, NULL, NULL));
   REFUSED(smd_hook_save_owned(NULL, NULL, NULL, NULL, NULL));
   REFUSED(smd_hook_save_dlpack(NULL, NULL, NULL));
+  REFUSED(smd_hook_save_statistics(NULL, NULL, NULL));
   REFUSED(smd_hook_save_custom(NULL, NULL, NULL, NULL));
   REFUSED(smd_hook_save_scalar(NULL, NULL, NULL, 0));
   REFUSED(smd_hook_collection(NULL, NULL, NULL));

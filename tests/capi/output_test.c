@@ -56,6 +56,7 @@ static void config(void) {
 
 static void hook(const char *path) {
   const smd_tensor_view view = example_view();
+  const smd_statistics statistics = SMD_STATISTICS_INIT; /* without a dtype */
   smd_hook_options *options = NULL;
   smd_hook *hook = open_hook(path);
   int64_t step = 77;
@@ -78,6 +79,9 @@ static void hook(const char *path) {
   REFUSED(smd_hook_save_owned(hook, "w", NULL, NULL, NULL));
   EXPECT_OK(smd_hook_save_owned(hook, "w", &view, NULL, NULL));
   REFUSED(smd_hook_save_dlpack(hook, "w", NULL));
+  REFUSED(smd_hook_save_statistics(hook, NULL, &statistics));
+  REFUSED(smd_hook_save_statistics(hook, "w", NULL));
+  REFUSED(smd_hook_save_statistics(hook, "w", &statistics));
   REFUSED(smd_hook_save_custom(hook, NULL, &view, NULL));
   REFUSED(smd_hook_save_custom(hook, "w", NULL, NULL));
   REFUSED(smd_hook_save_scalar(hook, NULL, &view, 0));

@@ -1,8 +1,19 @@
 """Tests that the original library reads trials of this library's hook."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
-from smdebug import Collection, Hook, ReductionConfig, SaveConfig, SaveConfigMode, modes
+from smdebug import (
+    Collection,
+    Hook,
+    ReductionConfig,
+    SaveConfig,
+    SaveConfigMode,
+    create_trial,
+    modes,
+)
 from smdebug.core.collection_manager import CollectionManager
 from smdebug.core.writer import FileWriter
 
@@ -131,3 +142,22 @@ def test_a_device_as_a_worker(folder, original, ours):
     theirs = original("dump_trial.py", folder)
     assert theirs == ours("dump_trial.py", folder)
     assert theirs["workers"] == ["/job:worker/replica:0/task:1/device:GPU:0"]
+
+
+def test_parts_of_a_large_tensor(folder, original):
+    """The original sees the parts as tensors; we see the tensor."""
+    whole = np.arange(12.0).reshape(4, 3)
+    with Hook(folder, save_config=SaveConfig(save_interval=1), save_all=True) as hook, hook.step():
+        hook.save("w/part_0", whole[:3])
+        hook.save("w/part_1", whole[3:])
+    # A hook adds these keys to the parts of a tensor of 2 GiB.
+    (index,) = Path(folder).glob("index/*/*.json")
+    content = json.loads(index.read_text())
+    for number, entry in enumerate(content["tensor_payload"]):
+        entry.update({"part_of": "w", "part": number, "whole_shape": [4, 3]})
+    index.write_text(json.dumps(content))
+    theirs = original("dump_trial.py", folder)
+    assert theirs["names"] == ["w/part_0", "w/part_1"]
+    trial = create_trial(folder)
+    assert trial.tensor_names() == ["w"]
+    np.testing.assert_array_equal(trial.tensor("w").value(0), whole)

@@ -118,7 +118,7 @@ func (e *Error) Unwrap() error { return e.cause }
 var detailNames = [...]string{
 	"path", "step", "mode", "tensor", "worker", "collection", "rule", "expression", "offset",
 	"last_step", "has_reductions", "errno", "cause", "http_status", "s3_code", "region",
-	"request_id", "sts_code", "sso", "key", "size", "elements",
+	"request_id", "sts_code", "sso", "key", "size", "elements", "device", "reduction",
 }
 
 // take converts an error of the library and frees it; it returns nil for NULL.

@@ -63,9 +63,9 @@ SMD_API const char *smd_error_message(const smd_error *error) SMD_NOEXCEPT;
 
 /* Returns a named detail of the error, or NULL if it has none with that name:
  * "path", "step", "mode", "tensor", "worker", "collection", "rule", "last_step",
- * "has_reductions", "elements", "key", "expression", "offset", "size", "errno"; for a
- * network or a service also "cause", "http_status", "s3_code", "sts_code", "sso",
- * "region", "request_id".  Borrowed.
+ * "has_reductions", "elements", "key", "expression", "offset", "size", "errno",
+ * "device", "reduction"; for a network or a service also "cause", "http_status",
+ * "s3_code", "sts_code", "sso", "region", "request_id".  Borrowed.
  * Thread: any.   Since: 1.0 */
 SMD_API const char *smd_error_detail(const smd_error *error, const char *key) SMD_NOEXCEPT;
 

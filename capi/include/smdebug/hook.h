@@ -112,11 +112,12 @@ SMD_API int32_t smd_hook_saves_step(const smd_hook *hook) SMD_NOEXCEPT;
 /* Saves a tensor at the open step, if a collection selects it.  If a name is saved
  * twice in a step, the last value counts.
  *
- * The memory behind `view` is only read during the call.  An unselected tensor costs
- * one hash look-up and is no error.  If the queue is full, queue_policy decides.
+ * A tensor of 2 GiB or more goes into several records (docs/formats.md), which readers of
+ * this library join.  The memory behind `view` is only read during the call.  An unselected tensor
+ * costs one hash look-up and is no error.  If the queue is full, queue_policy decides.
  *
- * Fails: INVALID_ARGUMENT, WRONG_STATE (no step open), UNSUPPORTED (2 GiB or
- * more), AFTER_FORK, or the first unreported error of the writer threads.
+ * Fails: INVALID_ARGUMENT, WRONG_STATE (no step open), UNSUPPORTED (a text
+ * of 2 GiB or more), AFTER_FORK, or the first unreported error of the writer threads.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_save(smd_hook *hook, const char *tensor,
                            const smd_tensor_view *view) SMD_NOEXCEPT;
@@ -134,7 +135,8 @@ SMD_FALLIBLE smd_hook_save_owned(smd_hook *hook, const char *tensor, const smd_t
 /* Saves a DLPack tensor in host memory as smd_hook_save_owned() does.  Its deleter is
  * called exactly once, also if this fails, as `release` is there.
  *
- * Fails: as smd_hook_save(), and UNSUPPORTED (other devices or types).
+ * Fails: as smd_hook_save(), and UNSUPPORTED (other types; other devices: detail "device",
+ * such as "cuda:0").  smd_hook_save_statistics() needs no copy of a tensor of a device.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_save_dlpack(smd_hook *hook, const char *tensor,
                                   struct DLManagedTensorVersioned *dlpack) SMD_NOEXCEPT;
@@ -144,8 +146,8 @@ SMD_FALLIBLE smd_hook_save_dlpack(smd_hook *hook, const char *tensor,
  * saved raw if the reduction config of one of them saves raw tensors.  `collections`
  * NULL or empty means "default".
  *
- * Fails: INVALID_ARGUMENT, WRONG_STATE (closed), UNSUPPORTED (2 GiB or more), AFTER_FORK,
- * or the first unreported error of the writer threads.
+ * Fails: INVALID_ARGUMENT, WRONG_STATE (closed), UNSUPPORTED (a text of 2 GiB or more),
+ * AFTER_FORK, or the first unreported error of the writer threads.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_save_custom(smd_hook *hook, const char *tensor, const smd_tensor_view *view,
                                   const smd_strings *collections) SMD_NOEXCEPT;

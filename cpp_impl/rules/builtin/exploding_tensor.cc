@@ -95,7 +95,7 @@ class ExplodingTensor final : public Rule {
       return;
     }
     ObserveSize(sample, statistics.absolute.max);
-    if (limits_.growth && tensor::IsFloat(sample.Elements()->dtype)) {
+    if (limits_.growth && tensor::IsFloat(sample.Form()->dtype)) {
       ObserveGrowth(sample, statistics.l2, statistics.absolute.max);
     }
   }

@@ -45,8 +45,8 @@ class TensorVariance final : public Rule {
 
  private:
   std::optional<double> VarianceOf(const Sample &sample) const {
-    if (const tensor::View *elements = sample.Elements()) {
-      if (static_cast<int64_t>(elements->shape.size()) < limits_.least_rank) return std::nullopt;
+    if (const tensor::View *form = sample.Form()) {
+      if (static_cast<int64_t>(form->shape.size()) < limits_.least_rank) return std::nullopt;
       const tensor::Statistics *statistics = sample.GetStatistics();
       if (statistics == nullptr || statistics->count < 2) return std::nullopt;
       const auto count = static_cast<double>(statistics->count);

@@ -133,8 +133,8 @@ class VanishingGradient final : public Rule {
   }
 
   void ObserveGradient(const Sample &sample) {
-    const tensor::View *elements = sample.Elements();
-    if (elements != nullptr && !tensor::IsFloat(elements->dtype)) return;
+    const tensor::View *form = sample.Form();
+    if (form != nullptr && !tensor::IsFloat(form->dtype)) return;
     const std::optional<double> mean = sample.Reduce(kMeanOfAbsolute);
     if (!mean) return;
     NoteEvaluated();

@@ -56,7 +56,7 @@ std::vector<LossesOfStep::Item> LossesOfStep::Take() {
 }
 
 std::optional<double> LossOf(const Sample &sample) {
-  if (sample.Elements() != nullptr) return sample.Scalar();
+  if (sample.Form() != nullptr) return sample.Scalar();
   return sample.Reduce({tensor::ReductionKind::kMean, false});
 }
 

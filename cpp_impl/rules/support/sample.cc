@@ -78,6 +78,15 @@ Sample Sample::Estimated(int64_t most) const {
   return estimated;
 }
 
+void Sample::SetGiven(const tensor::GivenStatistics &given) {
+  given_ = &given;
+  has_tried_ = true;
+  statistics_ = given.ToStatistics();
+  for (size_t i = 0; i < tensor::kReductions; ++i) {
+    if (given.figures[i]) AddReduction(tensor::Reduction::FromIndex(i), *given.figures[i]);
+  }
+}
+
 const tensor::View *Sample::RealElements() const {
   return elements_ && IsReal(elements_->dtype) ? &*elements_ : nullptr;
 }
@@ -114,7 +123,7 @@ std::optional<double> Sample::Reduce(tensor::Reduction reduction) const {
     return whole_->Reduce(reduction);
   }
   if (const tensor::Statistics *statistics = GetStatistics();
-      statistics != nullptr && statistics->count > 0) {
+      given_ == nullptr && statistics != nullptr && statistics->count > 0) {
     if (const auto known = FromStatistics(*statistics, reduction)) return known;
     if (reduction.kind == tensor::ReductionKind::kProd) {
       const double product = tensor::ProductOf(Figured(), tensor::Part::kWhole, *statistics);
@@ -166,12 +175,14 @@ std::vector<double> Sample::Numbers() const {
 }
 
 std::vector<double> Sample::SomeNumbers(int64_t most) const {
-  if (RealElements() == nullptr) return {};
-  return NumbersOf(tensor::SpreadElements(*elements_, most).AsView());
+  const bool is_given = given_ != nullptr && given_->sample;
+  const tensor::View *elements = is_given ? &*given_->sample : RealElements();
+  if (elements == nullptr) return {};
+  return NumbersOf(tensor::SpreadElements(*elements, most).AsView());
 }
 
 bool IsOfLayer(const Sample &sample) {
-  if (const tensor::View *elements = sample.Elements()) return elements->shape.size() > 1;
+  if (const tensor::View *form = sample.Form()) return form->shape.size() > 1;
   return sample.Tensor().find("bias") == std::string_view::npos;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rules/support/place.h"
+#include "tensor/given_statistics.h"
 #include "tensor/reduction.h"
 #include "tensor/spread.h"
 #include "tensor/statistics.h"
@@ -24,6 +25,8 @@ class Sample {
 
   // Sets the elements, which must outlive the sample.
   void SetElements(const tensor::View &elements) { elements_ = elements; }
+  // Sets statistics instead of the elements.  They must outlive the sample.
+  void SetGiven(const tensor::GivenStatistics &given);
   // Sets the elements of a tensor of texts, in row-major order.  The texts must outlive the sample.
   void SetTexts(std::vector<std::string_view> texts) { texts_ = std::move(texts); }
   // Returns a sample of the same tensor with estimated figures.  If the tensor has more than `most`
@@ -43,11 +46,15 @@ class Sample {
   std::string_view Worker() const { return worker_; }
   std::string_view Tensor() const { return tensor_; }
 
+  // Returns the shape and the dtype, in a view that need not have data, or NULL if they are not
+  // known.
+  const tensor::View *Form() const { return given_ != nullptr ? &given_->form : Elements(); }
   // Returns NULL if the elements were not saved or are texts.
   const tensor::View *Elements() const { return elements_ ? &*elements_ : nullptr; }
   // Returns the elements, or NULL if they were not saved, are complex or are texts.
   const tensor::View *RealElements() const;
-  // Returns the statistics of real elements, or NULL if there are none.
+  // Returns the statistics of real elements, or NULL if there are none.  Given statistics may lack
+  // means, medians and extremes.
   const tensor::Statistics *GetStatistics() const;
   // Computes the reduction from the elements, else returns the saved reduction.  Returns nothing if
   // there is neither.
@@ -61,7 +68,7 @@ class Sample {
   // elements.
   std::vector<double> Numbers() const;
   // Returns about `most` of the elements, spread evenly, or all elements if there are no more than
-  // `most`.
+  // `most`.  With given statistics, takes them from their sample.
   std::vector<double> SomeNumbers(int64_t most) const;
   // Returns the texts; empty for a tensor that does not hold texts.
   const std::vector<std::string_view> &Texts() const { return texts_; }
@@ -78,6 +85,7 @@ class Sample {
   std::string_view worker_;
   std::string_view tensor_;
   std::optional<tensor::View> elements_;
+  const tensor::GivenStatistics *given_ = nullptr;
   std::vector<std::string_view> texts_;
   std::vector<std::pair<tensor::Reduction, double>> reductions_;
   const Sample *whole_ = nullptr;  // the exact sample, if this is an estimate
@@ -89,7 +97,7 @@ class Sample {
 };
 
 // Reports whether the tensor belongs to a weight that a layer multiplies with: biases and the like
-// have fewer axes.  If the elements were not saved, the name decides.
+// have fewer axes.  If the shape is not known, the name decides.
 bool IsOfLayer(const Sample &sample);
 
 }  // namespace smdebug::rules

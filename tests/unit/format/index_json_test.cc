@@ -314,5 +314,58 @@ TEST(IndexFromJsonTest, DeepNestingIsRefused) {
   ExpectRefused(objects, "nested too deeply");
 }
 
+TEST(IndexFromJson, PartsGoThereAndBack) {
+  IndexFile index;
+  index.event_file_name = "events/000000000000/000000000000_worker_0.tfevents";
+  index.tensors.push_back({"w/part_0", 0, 10, 7, PartOf{"w", 0, {3, 2}}});
+  index.tensors.push_back({"w/part_1", 10, 10, 8, PartOf{"w", 1, {3, 2}}});
+  index.tensors.push_back({"b", 20, 10, 9});
+  const std::string text = IndexToJson(index);
+  EXPECT_NE(text.find(R"("crc32c": 8, "part_of": "w", "part": 1, "whole_shape": [3, 2]})"),
+            std::string::npos)
+      << text;
+  const auto read = IndexFromJson(text, "index");
+  ASSERT_TRUE(read.IsOk()) << read.GetStatus().Message();
+  for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(read->tensors[i].part == index.tensors[i].part) << i;
+  // The memory of a spare index keeps no part.
+  index.tensors.erase(index.tensors.begin(), index.tensors.begin() + 2);
+  const auto again = IndexFromJson(IndexToJson(index), "index", *read);
+  ASSERT_TRUE(again.IsOk());
+  EXPECT_FALSE(again->tensors[0].part);
+}
+
+TEST(IndexFromJson, RefusesPartsThatDoNotFit) {
+  const auto fault = [](std::string_view entries) {
+    const std::string text =
+        R"({"meta": {"mode": "GLOBAL", "mode_step": 0, "event_file_name": "events/0/0_a.tfevents"}, )"
+        R"("tensor_payload": [)" +
+        std::string(entries) + "]}";
+    const auto read = IndexFromJson(text, "index");
+    return read.IsOk() ? "" : read.GetStatus().Message();
+  };
+  const std::string first =
+      R"({"tensorname": "w/part_0", "start_idx": 0, "length": 9, "part_of": "w", "part": 0, "whole_shape": [4]})";
+  const auto next = [](int start, int number, const char *shape) {
+    return R"(, {"tensorname": "x", "start_idx": )" + std::to_string(start) +
+           R"(, "length": 9, "part_of": "w", "part": )" + std::to_string(number) +
+           R"(, "whole_shape": )" + shape + "}";
+  };
+  EXPECT_EQ(fault(first + next(9, 1, "[4]")), "");
+  for (const std::string &wrong : {next(9, 2, "[4]"), next(8, 1, "[4]"), next(9, 1, "[5]")}) {
+    EXPECT_NE(fault(first + wrong).find("out of order"), std::string::npos) << wrong;
+  }
+  EXPECT_NE(fault(next(9, 1, "[4]").substr(2)).find("out of order"), std::string::npos);
+  for (const char *wrong :
+       {R"("part_of": "w", "part": 0)", R"("part_of": "w", "whole_shape": [1])",
+        R"("part": 0, "whole_shape": [1])", R"("part_of": 1, "part": 0, "whole_shape": [1])",
+        R"("part_of": "w", "part": -1, "whole_shape": [1])"}) {
+    EXPECT_NE(
+        fault(R"({"tensorname": "x", "start_idx": 0, "length": 9, )" + std::string(wrong) + "}")
+            .find("lacks its tensor"),
+        std::string::npos)
+        << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace smdebug::format::index_json_test

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "base/strings.h"
 #include "format/paths.h"
 #include "record/hook.h"
 #include "record/tensors.h"

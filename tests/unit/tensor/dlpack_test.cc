@@ -77,7 +77,23 @@ TEST(DlpackTensor, MayBePinned) {
   };
   EXPECT_EQ(on(dlpack::kCudaHost), Code::kOk);
   EXPECT_EQ(on(dlpack::kRocmHost), Code::kOk);
-  EXPECT_EQ(on(2), Code::kUnsupported);  // a CUDA device
+}
+
+TEST(DlpackTensor, IsRefusedOnOtherDevicesByName) {
+  const auto refused = [](int32_t type, int32_t id) {
+    Exported exported({2, 3});
+    exported.Tensor().device = {type, id};
+    const DlpackTensor tensor(exported.Managed());
+    const Status status = tensor.AsView().GetStatus();
+    EXPECT_EQ(status.GetCode(), Code::kUnsupported);
+    EXPECT_NE(status.Message().find("smd_hook_save_statistics()"), std::string::npos);
+    EXPECT_NE(status.Detail("device"), nullptr);
+    return status.Detail("device") == nullptr ? "" : *status.Detail("device");
+  };
+  EXPECT_EQ(refused(2, 1), "cuda:1");
+  EXPECT_EQ(refused(10, 0), "rocm:0");
+  EXPECT_EQ(refused(8, 0), "metal:0");
+  EXPECT_EQ(refused(99, 3), "device type 99:3");
 }
 
 TEST(DlpackTensor, MayBeEmpty) {

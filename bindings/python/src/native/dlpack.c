@@ -97,7 +97,8 @@ int SmdDlpackView(PyObject *capsule, smd_tensor_view *view, int64_t *dims) {
   if (tensor == NULL) return -1;
   if (tensor->device.type != kCpu && tensor->device.type != kCudaHost &&
       tensor->device.type != kRocmHost) {
-    PyErr_SetString(PyExc_BufferError, "the tensor is not in host memory");
+    PyErr_Format(PyExc_BufferError, "the tensor is on device type %d:%d, not in host memory",
+                 (int)tensor->device.type, (int)tensor->device.id);
     return -1;
   }
   view->dtype = DtypeOf(tensor->dtype);

@@ -210,6 +210,7 @@ static PyMethodDef functions[] = {
     {"wants", SMD_NATIVE_FAST(Wants), NULL},
     {"save", SMD_NATIVE_FAST(Save), NULL},
     {"save_dlpack", SMD_NATIVE_FAST(SaveDlpack), NULL},
+    {"save_statistics", SmdSaveStatistics, METH_VARARGS, NULL},
     {"saver", SmdSaver, METH_VARARGS, NULL},
     {"take_number", SMD_NATIVE_FAST(SmdTakeNumber), NULL},
     {"modules_hold", SMD_NATIVE_FAST(SmdModulesHold), NULL},

@@ -99,6 +99,10 @@ int SmdLoanBegin(SmdLoan *loan, PyObject *object, smd_dtype dtype);
 
 void SmdLoanEnd(SmdLoan *loan);
 
+/* ---- statistics.c ---------------------------------------------------------- */
+
+PyObject *SmdSaveStatistics(PyObject *module, PyObject *args);
+
 /* ---- view.c: borrowed buffers as Python objects ---------------------------- */
 
 int SmdViewInit(PyObject *module);

@@ -15,7 +15,24 @@ from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["array_from", "dtype_for", "view_of", "widened"]
+__all__ = ["array_from", "dtype_for", "dtype_number", "view_of", "widened"]
+
+# The memory of these devices of DLPack is the host's, or pinned there.
+_HOST_DEVICES = (1, 3, 11)
+_DEVICES: Dict[int, str] = {
+    2: "cuda",
+    4: "opencl",
+    7: "vulkan",
+    8: "metal",
+    9: "vpi",
+    10: "rocm",
+    12: "ext_dev",
+    13: "cuda_managed",
+    14: "oneapi",
+    15: "webgpu",
+    16: "hexagon",
+    17: "maia",
+}
 
 # Types that numpy knows only through the package ml_dtypes, and the integer of the same
 # size.
@@ -89,6 +106,15 @@ def _numbers_of_bytes(name: str) -> np.ndarray[Any, Any]:
     return signed
 
 
+def dtype_number(dtype: object) -> int:
+    """Returns the number of an element type: its name, or the dtype of numpy or a framework."""
+    name = str(getattr(dtype, "__name__", dtype)).rpartition(".")[2]
+    for number in range(1, _raw.SMD_STRING):
+        if _raw.smd_dtype_name(number) == name:
+            return number
+    raise SMDebugTypeError(f"dtype {dtype!r} is not known; give a name such as 'float32'")
+
+
 def view_of(value: object) -> _raw.View:
     """Returns a view of any value that can be saved as a tensor; copies only if it must.
 
@@ -125,14 +151,31 @@ def array_from(value: object) -> np.ndarray[Any, Any]:
             return np.asarray(value)
         except (TypeError, ValueError, OverflowError) as error:
             kind = type(value).__name__
-            raise SMDebugTypeError(f"a {kind} did not convert to a tensor: {error}") from error
+            raise _on_device(value) or SMDebugTypeError(
+                f"a {kind} did not convert to a tensor: {error}"
+            ) from error
     if isinstance(value, int):
         raise SMDebugValueError("an integer of more than 64 bits cannot be saved")
     raise _refused(value)
 
 
+def _on_device(value: Any) -> Optional[SMDebugTypeError]:
+    """Returns why a tensor in the memory of a device is not taken; None for others."""
+    try:
+        kind, number = value.__dlpack_device__()
+    except Exception:
+        return None
+    if int(kind) in _HOST_DEVICES:
+        return None
+    device = _DEVICES.get(int(kind), f"device type {int(kind)}")
+    return SMDebugTypeError(
+        f"the tensor is on {device}:{number}; copy it to the host, or save its statistics by "
+        "save_statistics()"
+    )
+
+
 def _refused(value: object) -> SMDebugTypeError:
-    return SMDebugTypeError(f"a {type(value).__name__} cannot be saved as a tensor")
+    return _on_device(value) or SMDebugTypeError(f"a {type(value).__name__} cannot be saved as a tensor")
 
 
 def _converts_itself(value: object) -> bool:
@@ -166,7 +209,9 @@ def _view_of_own_array(value: Any) -> Optional[_raw.View]:
         return _view_of_array(value.numpy())
     except (RuntimeError, TypeError, ValueError) as error:
         kind = type(value).__name__
-        raise SMDebugTypeError(f"a {kind} did not convert to a tensor: {error}") from error
+        raise _on_device(value) or SMDebugTypeError(
+            f"a {kind} did not convert to a tensor: {error}"
+        ) from error
 
 
 def _on_host(value: Any) -> Any:

@@ -12,6 +12,7 @@
 #include "smdebug/cpp/lend.hpp"
 #include "smdebug/cpp/options.hpp"
 #include "smdebug/cpp/rule_set.hpp"
+#include "smdebug/cpp/statistics.hpp"
 #include "smdebug/cpp/step_guard.hpp"
 #include "smdebug/cpp/view.hpp"
 #include "smdebug/hook.h"
@@ -138,6 +139,12 @@ class Hook {
   // Gives a DLPack tensor away; its deleter is called once.  smd_hook_save_dlpack().
   void SaveDlpack(const CString &tensor, DLManagedTensorVersioned *dlpack) {
     detail::Check(smd_hook_save_dlpack(Get(), tensor.Get(), dlpack));
+  }
+
+  // Saves figures that the caller computed.  smd_hook_save_statistics().
+  void SaveStatistics(const CString &tensor, const Statistics &statistics) {
+    const smd_statistics c_statistics = statistics.ToC();
+    detail::Check(smd_hook_save_statistics(Get(), tensor.Get(), &c_statistics));
   }
 
   // Saves into the named collections; none: "default".  smd_hook_save_custom().

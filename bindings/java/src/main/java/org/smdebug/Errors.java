@@ -29,7 +29,9 @@ final class Errors {
     "sso",
     "key",
     "size",
-    "elements"
+    "elements",
+    "device",
+    "reduction"
   };
 
   private Errors() {}

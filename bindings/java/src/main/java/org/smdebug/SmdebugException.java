@@ -44,9 +44,9 @@ public class SmdebugException extends RuntimeException {
 
   /**
    * Returns a named fact about the error: "path", "step", "mode", "tensor", "worker", "collection",
-   * "rule", "key", "expression", "offset", "size", "elements", "last_step", "has_reductions" or
-   * "errno". Errors of a network or a service may also have "cause", "http_status", "s3_code",
-   * "sts_code", "sso", "region" and "request_id".
+   * "rule", "key", "expression", "offset", "size", "elements", "last_step",
+   * "has_reductions", "device", "reduction" or "errno". Errors of a network or a service may also
+   * have "cause", "http_status", "s3_code", "sts_code", "sso", "region" and "request_id".
    *
    * @param key its name
    * @return the fact, or null if the error lacks it
