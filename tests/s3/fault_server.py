@@ -6,6 +6,7 @@ time and the session token.
 
 from __future__ import annotations
 
+import contextlib
 import base64
 import hashlib
 import re
@@ -433,8 +434,9 @@ def _operation_of(verb: str, key: str, query: dict[str, str]) -> str:
 
 
 def _make_reset(connection: socket.socket) -> None:
-    """Makes close() send a RST."""
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    """Makes close() send a RST.  The connection's own thread may have closed it meanwhile."""
+    with contextlib.suppress(OSError):
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 class _Http(ThreadingHTTPServer):
