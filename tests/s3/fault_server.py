@@ -6,8 +6,8 @@ time and the session token.
 
 from __future__ import annotations
 
-import contextlib
 import base64
+import contextlib
 import hashlib
 import re
 import select
