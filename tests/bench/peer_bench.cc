@@ -123,7 +123,7 @@ void CompareWithWrite(const char *name, size_t bytes, size_t count, int steps, i
   Times times;
   for (int round = 0; round < rounds; ++round) {
     written.Empty();
-    recorded.Empty();
+    bench::RemoveSteps(recorded.Path("trial"));
     times.peers.push_back(Write(written, tensors, steps));
     written.Empty();
     times.ours.push_back(Record(hook.get(), tensors, steps));

@@ -2,7 +2,6 @@
 #include <benchmark/benchmark.h>
 
 #include <chrono>
-#include <filesystem>
 
 #include "smdebug.hpp"
 #include "workspace.h"
@@ -19,17 +18,6 @@ std::vector<std::string> Names(int64_t count) {
   return names;
 }
 
-// Removes the recorded steps, so that they do not fill the disk.  A hook reports an error if the
-// folder itself or its collections vanish.
-void RemoveSteps(const std::string &trial) {
-  for (const char *folder : {"/events", "/index"}) {
-    if (!std::filesystem::exists(trial + folder)) continue;
-    for (const auto &each : std::filesystem::recursive_directory_iterator(trial + folder)) {
-      if (each.is_regular_file()) std::filesystem::remove(each.path());
-    }
-  }
-}
-
 // range(0): bytes of a tensor; range(1): tensors per step; range(2): steps.
 void Record(benchmark::State &state) {
   const bench::Workspace workspace("record");
@@ -40,7 +28,7 @@ void Record(benchmark::State &state) {
   const bench::HookPtr hook = bench::OpenHook(workspace.Path("trial"));
   for (auto _ : state) {
     state.PauseTiming();
-    RemoveSteps(workspace.Path("trial"));
+    bench::RemoveSteps(workspace.Path("trial"));
     state.ResumeTiming();
     for (int64_t step = 0; step < state.range(2); ++step) {
       Check(smd_hook_begin_step(hook.get(), nullptr));

@@ -29,6 +29,15 @@ void Workspace::Empty() const {
   std::filesystem::create_directories(root_);
 }
 
+void RemoveSteps(const std::string &trial) {
+  for (const char *folder : {"/events", "/index"}) {
+    if (!std::filesystem::exists(trial + folder)) continue;
+    for (const auto &each : std::filesystem::recursive_directory_iterator(trial + folder)) {
+      if (each.is_regular_file()) std::filesystem::remove(each.path());
+    }
+  }
+}
+
 HookPtr OpenHook(const std::string &out_dir, const char *reductions, const std::string &worker,
                  int num_workers) {
   smd_hook_options *options = nullptr;

@@ -55,6 +55,10 @@ class Workspace {
   std::string root_;
 };
 
+// Removes recorded steps, so that they do not fill the disk.  The rest of the trial stays: a hook
+// reports an error if its folder or its collections vanish.
+void RemoveSteps(const std::string &trial);
+
 // Records every step of every tensor: the values, or only `reductions` if given.
 HookPtr OpenHook(const std::string &out_dir, const char *reductions = nullptr,
                  const std::string &worker = "worker_0", int num_workers = 1);
