@@ -40,8 +40,8 @@ ProviderPtr MakeProcessProvider(const ProviderContext &context, const ProcessLim
 
 // Requests credentials for sso_account_id and sso_role_name of the selected profile from IAM
 // Identity Center, with the token that `aws sso login` left in ~/.aws/sso/cache.  Renews the token
-// of an sso_session shortly before it expires, and writes it back: its refresh token may be valid
-// only once, and the AWS command line needs the next one.
+// of an sso_session shortly before it expires.  Writes the new token to the cache: the old refresh
+// token may be invalid then, and the AWS command line needs the new one.
 ProviderPtr MakeSsoProvider(const ProviderContext &context);
 
 // Never finds credentials.  Fails with CREDENTIALS if the selected profile has incomplete settings

@@ -116,7 +116,7 @@ class Hook {
   void Publish() noexcept SMD_REQUIRES(mutex_);
   // Finds what the open step saves of a tensor that is saved now.
   Result<const SavedParts *> FindToSave(std::string_view tensor);
-  // What is saved of a tensor, as found in `phase`; NULL: nothing.
+  // The parts of a tensor that are saved, NULL for none, and the phase in which they were found.
   struct Selected {
     uint64_t phase = 0;
     const SavedParts *parts = nullptr;

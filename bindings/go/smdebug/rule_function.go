@@ -181,8 +181,8 @@ func (c *functionCalls) invoke(number int, at int64, findings raw.Smd_findings) 
 	return raw.RuleContinue
 }
 
-// call calls a function on a goroutine of its own: nothing may unwind through C, and only the end
-// of a goroutine stops Goexit, which also ends a test that fails.
+// call calls a function on a goroutine of its own.  A panic must not unwind through C, and Goexit,
+// which t.FailNow calls, unwinds a goroutine to its end.
 func (c *functionCalls) call(function RuleFunction, step *RuleStep) (err error) {
 	done := make(chan struct{})
 	go func() {

@@ -1,7 +1,7 @@
 """Fixtures for the snippets of the original's documentation, which the tests run unchanged.
 
-Each topic has a file.  If a page names a place, the test uses a folder of its own, or a bucket
-of that name on a server of its own.
+Each topic has a file.  If a page names a folder, the test makes one for itself.  If it names a
+bucket, the test starts a server that has a bucket with this name.
 """
 
 import importlib.util

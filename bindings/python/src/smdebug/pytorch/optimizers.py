@@ -58,8 +58,8 @@ class WatchedOptimizer:
 
     def __init__(self, hook: _Listener, optimizer: Any, name: str) -> None:
         self.name = name
-        # Between the two calls of an update: the parameters with their names, and copies by name
-        # of those whose updates are recorded.
+        # Filled by `_before_update`, emptied by `_after_update`: all parameters with their names,
+        # and copies of the parameters whose updates are recorded.
         self.named: List[Tuple[str, Any]] = []
         self.before: Dict[str, Any] = {}
         self.updates = 0

@@ -145,7 +145,8 @@ class StepHook(FrameworkHook):
 
     def _start(self, was_called: bool) -> None:
         """Ends the open step, and begins the next one of the mode."""
-        # A change between steps that nobody evaluates is told after the next evaluation.
+        # Rules learn of frozen parameters when a step is evaluated: of a change between other
+        # steps, at the next evaluation.
         if self._has_rules and (self._is_saving or not self._is_prepared):
             self._tell_frozen()
         self._is_saving = False
