@@ -37,6 +37,7 @@
 #include "smdebug/hook.h"
 #include "smdebug/hook_options.h"
 #include "smdebug/log.h"
+#include "smdebug/placement.h"
 #include "smdebug/rule_set.h"
 #include "smdebug/statistics.h"
 #include "smdebug/store.h"

@@ -248,8 +248,10 @@ Status Hook::CloseStep() try {
 Status Hook::WriteStep() {
   Status status = WritePending();
   if (!open_.IsWritten()) return status;
-  // Without it the step could not be read.
-  if (collections_text_.empty()) PutCollections(open_.ToQueue());
+  // Without it the step could not be read, nor its parts put together.
+  if (collections_text_.empty() || placements_.Version() != written_placements_) {
+    PutCollections(open_.ToQueue());
+  }
   Status sealed = open_.Seal();
   if (!open_.IsDropped()) last_saved_ = open_.Position().global_step;
   KeepFirst(&status, std::move(sealed));
@@ -426,13 +428,24 @@ Status Hook::Attach(rules::Evaluation evaluation) {
 
 // ---- collections and the end ---------------------------------------------------------------
 
+Status Hook::SetPlacement(std::string_view tensor, config::Placement placement) {
+  SMD_RETURN_IF_ERROR(mark_.Check());
+  if (const Status checked = placement.Check(); !checked.IsOk()) {
+    return InvalidArgument(StrCat("placement of '", tensor, "': ", checked.Message()));
+  }
+  placements_.Set(tensor, std::move(placement));
+  return Status::Ok();
+}
+
 std::string Hook::CollectionsText() {
   const MutexLock lock(plan_mutex_);
   return config::CollectionsToJson(plan_.FilledIn(),
-                                   options_.includes_all_workers ? options_.num_workers : 1);
+                                   options_.includes_all_workers ? options_.num_workers : 1,
+                                   placements_.List());
 }
 
 void Hook::PutCollections(const std::shared_ptr<Step> &before) {
+  written_placements_ = placements_.Version();
   std::string text = CollectionsText();
   queue_.PutFileBefore(before, format::CollectionsFileName(options_.worker), text);
   collections_text_ = std::move(text);

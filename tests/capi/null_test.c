@@ -73,6 +73,7 @@ static void hook(void) {
   REFUSED(smd_hook_save_owned(NULL, NULL, NULL, NULL, NULL));
   REFUSED(smd_hook_save_dlpack(NULL, NULL, NULL));
   REFUSED(smd_hook_save_statistics(NULL, NULL, NULL));
+  REFUSED(smd_hook_set_placement(NULL, NULL, NULL));
   REFUSED(smd_hook_save_custom(NULL, NULL, NULL, NULL));
   REFUSED(smd_hook_save_scalar(NULL, NULL, NULL, 0));
   REFUSED(smd_hook_collection(NULL, NULL, NULL));
@@ -113,6 +114,10 @@ static void trial(void) {
   REFUSED(smd_tensor_shape(NULL, 0, SMD_MODE_TRAIN, NULL, NULL));
   REFUSED(smd_tensor_reduction(NULL, 0, SMD_MODE_TRAIN, NULL, NULL, 0, NULL));
   REFUSED(smd_tensor_reductions(NULL, 0, SMD_MODE_TRAIN, NULL, NULL));
+  REFUSED(smd_tensor_placement(NULL, NULL, NULL));
+  REFUSED(smd_tensor_full_shape(NULL, 0, SMD_MODE_TRAIN, NULL));
+  REFUSED(smd_tensor_full_value(NULL, 0, SMD_MODE_TRAIN, NULL));
+  REFUSED(smd_tensor_full_reduction(NULL, 0, SMD_MODE_TRAIN, NULL, 0, NULL));
   EXPECT(smd_trial_has_ended(NULL) == 0 && smd_trial_last_complete_step(NULL) == -1);
   EXPECT(smd_trial_path(NULL)[0] == '\0' && smd_trial_name(NULL)[0] == '\0');
   smd_trial_cancel(NULL);

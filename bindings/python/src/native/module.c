@@ -211,6 +211,8 @@ static PyMethodDef functions[] = {
     {"save", SMD_NATIVE_FAST(Save), NULL},
     {"save_dlpack", SMD_NATIVE_FAST(SaveDlpack), NULL},
     {"save_statistics", SmdSaveStatistics, METH_VARARGS, NULL},
+    {"set_placement", SmdSetPlacement, METH_VARARGS, NULL},
+    {"read_placement", SmdReadPlacement, METH_VARARGS, NULL},
     {"saver", SmdSaver, METH_VARARGS, NULL},
     {"take_number", SMD_NATIVE_FAST(SmdTakeNumber), NULL},
     {"modules_hold", SMD_NATIVE_FAST(SmdModulesHold), NULL},

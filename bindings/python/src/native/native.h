@@ -99,6 +99,11 @@ int SmdLoanBegin(SmdLoan *loan, PyObject *object, smd_dtype dtype);
 
 void SmdLoanEnd(SmdLoan *loan);
 
+/* ---- placement.c ----------------------------------------------------------- */
+
+PyObject *SmdSetPlacement(PyObject *module, PyObject *args);
+PyObject *SmdReadPlacement(PyObject *module, PyObject *args);
+
 /* ---- statistics.c ---------------------------------------------------------- */
 
 PyObject *SmdSaveStatistics(PyObject *module, PyObject *args);

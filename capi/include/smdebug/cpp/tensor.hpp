@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "smdebug/cpp/handle.hpp"
+#include "smdebug/cpp/placement.hpp"
 #include "smdebug/cpp/types.hpp"
 #include "smdebug/cpp/value.hpp"
 #include "smdebug/trial.h"
@@ -75,6 +76,31 @@ class Tensor {
                                       const CString &worker = nullptr) const {
     return detail::MakeVector<detail::Strings>(smd_tensor_reductions, Get(), step,
                                                static_cast<smd_mode>(mode), worker.Get());
+  }
+
+  // Which part of the tensor a worker holds.  Throws NOT_FOUND if it recorded none.
+  // smd_tensor_placement().
+  smdebug::Placement Placement(const CString &worker) const {
+    smd_placement borrowed = SMD_PLACEMENT_INIT;
+    detail::Check(smd_tensor_placement(Get(), worker.Get(), &borrowed));
+    return smdebug::Placement::FromC(borrowed);
+  }
+
+  // The shape, the elements and a reduction of the whole, of which each worker may have saved a
+  // part.  smd_tensor_full_shape(), smd_tensor_full_value(), smd_tensor_full_reduction().
+  std::vector<int64_t> FullShape(int64_t step, Mode mode = Mode::kGlobal) const {
+    return detail::MakeVector<detail::Integers>(smd_tensor_full_shape, Get(), step,
+                                                static_cast<smd_mode>(mode));
+  }
+  smdebug::Value FullValue(int64_t step, Mode mode = Mode::kGlobal) const {
+    return detail::MakeObject<smdebug::Value>(smd_tensor_full_value, Get(), step,
+                                              static_cast<smd_mode>(mode));
+  }
+  smdebug::Value FullReduction(int64_t step, const CString &reduction, bool absolute = false,
+                               Mode mode = Mode::kGlobal) const {
+    return detail::MakeObject<smdebug::Value>(smd_tensor_full_reduction, Get(), step,
+                                              static_cast<smd_mode>(mode), reduction.Get(),
+                                              int32_t{absolute});
   }
 
   smd_tensor *Get() const noexcept { return handle_.get(); }

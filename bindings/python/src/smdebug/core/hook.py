@@ -43,6 +43,7 @@ from smdebug.core.hook_collections import HookCollections
 from smdebug.core.logger import get_logger
 from smdebug.core.modes import ModeKeys
 from smdebug.core.open_hooks import close_at_exit, forget
+from smdebug.core.placement import Placement
 from smdebug.core.reduction_config import ReductionConfig
 from smdebug.core.save_config import (
     DEFAULT_SAVE_CONFIG_INTERVAL,
@@ -185,6 +186,7 @@ class Hook(Attachable, HookCollections):
             "report_errors": "late",
             **(options or {}),
         }
+        self.include_workers = str(settings["include_workers"])
         self._collections: Dict[str, Collection] = {}
         self._step_is_open = False
         raw_options = make_options(
@@ -451,6 +453,16 @@ class Hook(Attachable, HookCollections):
             If a collection selects the tensor's raw value.
         """
         save_given(self._handle, name, shape, dtype, statistics, sample)
+
+    def set_placement(self, name: str, placement: Placement) -> None:
+        """Records which part of a tensor this worker saves, for `Tensor.full_value`.
+
+        Raises
+        ------
+        SMDebugValueError
+            If the part is not inside the whole.
+        """
+        _raw.set_placement(self._handle, name, *placement)
 
     def save_tensor(
         self,
