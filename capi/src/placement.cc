@@ -41,15 +41,17 @@ Result<config::Placement> PlacementFromC(const smd_placement *placement) {
   return copy;
 }
 
-void Borrow(const config::Placement &placement, smd_placement *out) {
-  out->shape = placement.shape.data();
-  out->offset = placement.offset.data();
-  out->part = placement.part.data();
-  out->ndim = static_cast<int32_t>(placement.shape.size());
-  out->is_flat = placement.is_flat ? 1 : 0;
-  out->mesh = placement.mesh.data();
-  out->split = placement.split.data();
-  out->mesh_ndim = static_cast<int32_t>(placement.mesh.size());
+smd_placement PlacementToC(const config::Placement &placement) {
+  smd_placement borrowed = SMD_PLACEMENT_INIT;
+  borrowed.shape = placement.shape.data();
+  borrowed.offset = placement.offset.data();
+  borrowed.part = placement.part.data();
+  borrowed.ndim = static_cast<int32_t>(placement.shape.size());
+  borrowed.is_flat = placement.is_flat ? 1 : 0;
+  borrowed.mesh = placement.mesh.data();
+  borrowed.split = placement.split.data();
+  borrowed.mesh_ndim = static_cast<int32_t>(placement.mesh.size());
+  return borrowed;
 }
 
 Result<analyze::WholeTensor> WholeFromC(smd_tensor *tensor, int64_t step, smd_mode mode) {
@@ -70,25 +72,13 @@ smd_error *smd_hook_set_placement(smd_hook *hook, const char *tensor,
   });
 }
 
-smd_error *smd_tensor_placement(smd_tensor *tensor, const char *worker,
-                                smd_placement *out) noexcept {
-  return Guard([&]() -> Status {
-    SMD_RETURN_IF_ERROR(NotNull(out, "out"));
-    SMD_RETURN_IF_ERROR(CheckSize(out));
-    const size_t struct_size = out->struct_size;
-    *out = SMD_PLACEMENT_INIT;
-    out->struct_size = struct_size;
-    SMD_RETURN_IF_ERROR(CheckUsable(tensor, "tensor"));
-    SMD_ASSIGN_OR_RETURN(const std::string_view name, RequiredText(worker, "worker"));
-    SMD_RETURN_IF_ERROR(tensor->tensor.GetTrial()->Load());
-    const config::Placement *placement = tensor->tensor.PlacementAt(name);
-    if (placement == nullptr) {
-      return Status(Code::kNotFound, StrCat("worker '", name, "' recorded no placement of '",
-                                            tensor->tensor.Name(), "'"))
-          .With("worker", std::string(name));
-    }
-    Borrow(*placement, out);
-    return Status::Ok();
+const smd_placement *smd_tensor_placement(smd_tensor *tensor, const char *worker) noexcept {
+  if (!IsUsable(tensor) || worker == nullptr) return nullptr;
+  return GuardValue<const smd_placement *>(nullptr, [&]() -> const smd_placement * {
+    const config::Placement *placement = tensor->tensor.PlacementAt(worker);
+    if (placement == nullptr) return nullptr;
+    const MutexLock lock(tensor->placements_mutex);
+    return &tensor->placements.emplace(placement, PlacementToC(*placement)).first->second;
   });
 }
 

@@ -114,7 +114,6 @@ static void trial(void) {
   REFUSED(smd_tensor_shape(NULL, 0, SMD_MODE_TRAIN, NULL, NULL));
   REFUSED(smd_tensor_reduction(NULL, 0, SMD_MODE_TRAIN, NULL, NULL, 0, NULL));
   REFUSED(smd_tensor_reductions(NULL, 0, SMD_MODE_TRAIN, NULL, NULL));
-  REFUSED(smd_tensor_placement(NULL, NULL, NULL));
   REFUSED(smd_tensor_full_shape(NULL, 0, SMD_MODE_TRAIN, NULL));
   REFUSED(smd_tensor_full_value(NULL, 0, SMD_MODE_TRAIN, NULL));
   REFUSED(smd_tensor_full_reduction(NULL, 0, SMD_MODE_TRAIN, NULL, 0, NULL));

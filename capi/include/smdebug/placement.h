@@ -36,14 +36,11 @@ typedef struct smd_placement {
 SMD_FALLIBLE smd_hook_set_placement(smd_hook *hook, const char *tensor,
                                     const smd_placement *placement) SMD_NOEXCEPT;
 
-/* Returns which part of the tensor a worker holds.  The arrays are borrowed from `tensor`,
- * which must outlive them.
- *
- * Fails: INVALID_ARGUMENT, NOT_FOUND (the worker recorded no placement), and as
- * smd_trial_load().
+/* Returns which part of the tensor a worker holds, or NULL if the worker recorded no
+ * placement.  Borrowed.
  * Thread: any.   Since: 1.0 */
-SMD_FALLIBLE smd_tensor_placement(smd_tensor *tensor, const char *worker,
-                                  smd_placement *out) SMD_NOEXCEPT;
+SMD_API const smd_placement *smd_tensor_placement(smd_tensor *tensor,
+                                                  const char *worker) SMD_NOEXCEPT;
 
 /* The functions below put together what all workers saved at a step.  Parts that several
  * workers hold count once.  A tensor without placements is the whole of each worker, and

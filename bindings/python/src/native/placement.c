@@ -67,26 +67,19 @@ static PyObject *Tuple(const int64_t *numbers, int32_t count) {
 /* read_placement(tensor, worker) -> (shape, offset, part, is_flat, mesh, split), or None if the
  * worker recorded none */
 PyObject *SmdReadPlacement(PyObject *Py_UNUSED(module), PyObject *args) {
-  smd_placement found = SMD_PLACEMENT_INIT;
+  const smd_placement *found;
   PyObject *owner, *text;
   const char *worker;
   smd_tensor *tensor;
-  smd_error *error;
   int32_t rank;
   if (!PyArg_ParseTuple(args, "OO:read_placement", &owner, &text)) return NULL;
   tensor = SmdNativePointer(owner, SMD_NATIVE_TENSOR);
   worker = tensor == NULL ? NULL : SmdNativeName(text);
   if (worker == NULL) return NULL;
-  Py_BEGIN_ALLOW_THREADS
-  error = smd_tensor_placement(tensor, worker, &found);
-  Py_END_ALLOW_THREADS
-  if (error != NULL && smd_error_code(error) == SMD_NOT_FOUND) {
-    smd_error_free(error);
-    Py_RETURN_NONE;
-  }
-  if (error != NULL) return SmdNativeRaise(error);
-  rank = found.is_flat ? 1 : found.ndim;
-  return Py_BuildValue("NNNNNN", Tuple(found.shape, found.ndim), Tuple(found.offset, rank),
-                       Tuple(found.part, rank), PyBool_FromLong(found.is_flat),
-                       Tuple(found.mesh, found.mesh_ndim), Tuple(found.split, found.mesh_ndim));
+  found = smd_tensor_placement(tensor, worker);
+  if (found == NULL) Py_RETURN_NONE;
+  rank = found->is_flat ? 1 : found->ndim;
+  return Py_BuildValue("NNNNNN", Tuple(found->shape, found->ndim), Tuple(found->offset, rank),
+                       Tuple(found->part, rank), PyBool_FromLong(found->is_flat),
+                       Tuple(found->mesh, found->mesh_ndim), Tuple(found->split, found->mesh_ndim));
 }

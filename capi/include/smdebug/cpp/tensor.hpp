@@ -2,6 +2,7 @@
 #ifndef SMDEBUG_CPP_TENSOR_HPP
 #define SMDEBUG_CPP_TENSOR_HPP
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -78,12 +79,12 @@ class Tensor {
                                                static_cast<smd_mode>(mode), worker.Get());
   }
 
-  // Which part of the tensor a worker holds.  Throws NOT_FOUND if it recorded none.
+  // Which part of the tensor a worker holds; nothing if it recorded no placement.
   // smd_tensor_placement().
-  smdebug::Placement Placement(const CString &worker) const {
-    smd_placement borrowed = SMD_PLACEMENT_INIT;
-    detail::Check(smd_tensor_placement(Get(), worker.Get(), &borrowed));
-    return smdebug::Placement::FromC(borrowed);
+  std::optional<smdebug::Placement> Placement(const CString &worker) const {
+    const smd_placement *borrowed = smd_tensor_placement(Get(), worker.Get());
+    if (borrowed == nullptr) return std::nullopt;
+    return smdebug::Placement::FromC(*borrowed);
   }
 
   // The shape, the elements and a reduction of the whole, of which each worker may have saved a
