@@ -87,6 +87,10 @@ struct T {};
 %ignore smd_value_data;
 %ignore smd_release_fn;
 %ignore smd_log_fn;
+%ignore smd_placement;
+%ignore SMD_PLACEMENT_INIT;
+%ignore smd_hook_set_placement;
+%ignore smd_tensor_placement;
 
 HANDLE(smd_text)
 HANDLE(smd_strings)
@@ -132,6 +136,7 @@ struct smd_error {};
 %include "smdebug/late.h"
 %include "smdebug/trial_options.h"
 %include "smdebug/trial.h"
+%include "smdebug/placement.h"
 %include "smdebug/sys/files.h"
 %include "smdebug/store.h"
 %include "smdebug/sys/bucket.h"

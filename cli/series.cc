@@ -138,9 +138,13 @@ std::vector<Series::Point> Series::ReadAll(const TrialArguments &arguments) cons
 }
 
 std::string Series::WorkerText() const {
-  if (!worker_.empty()) return worker_;
-  const size_t count = trial_.Workers().size();
-  return count > 1 ? "first of " + std::to_string(count) + " workers" : trial_.Workers().front();
+  const std::vector<std::string> workers = trial_.Workers();
+  std::string text = workers.front();
+  if (workers.size() > 1) text = "first of " + std::to_string(workers.size()) + " workers";
+  if (!worker_.empty()) text = worker_;
+  const auto placement = tensor_.Placement(worker_.empty() ? workers.front() : worker_);
+  const bool is_part = placement && placement->part != placement->shape;
+  return is_part ? text + ", a part of " + ShapeText(placement->shape) : text;
 }
 
 std::string Series::PlaceText(const Point &point) const {

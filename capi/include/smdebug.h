@@ -38,6 +38,7 @@
 #include "smdebug/hook_options.h"
 #include "smdebug/late.h"
 #include "smdebug/log.h"
+#include "smdebug/placement.h"
 #include "smdebug/rule_set.h"
 #include "smdebug/statistics.h"
 #include "smdebug/store.h"

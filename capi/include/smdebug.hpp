@@ -20,6 +20,7 @@
 #include "smdebug/cpp/hook.hpp"
 #include "smdebug/cpp/log.hpp"
 #include "smdebug/cpp/options.hpp"
+#include "smdebug/cpp/placement.hpp"
 #include "smdebug/cpp/rule.hpp"
 #include "smdebug/cpp/rule_set.hpp"
 #include "smdebug/cpp/statistics.hpp"

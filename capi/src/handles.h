@@ -2,6 +2,7 @@
 // Mark() belongs to the process that created it; the others are plain data.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "analyze/tensor.h"
 #include "analyze/trial.h"
 #include "base/fork.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "config/collection.h"
 #include "config/reduction_config.h"
@@ -84,6 +86,10 @@ struct smd_trial {
 
 struct smd_tensor {
   smdebug::analyze::Tensor tensor;
+  smdebug::Mutex placements_mutex{};
+  // Those that were returned, which callers borrow.
+  std::map<const smdebug::config::Placement *, smd_placement> placements
+      SMD_GUARDED_BY(placements_mutex){};
 
   const smdebug::ProcessMark &Mark() const { return tensor.GetTrial()->Mark(); }
 };

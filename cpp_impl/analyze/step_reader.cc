@@ -92,7 +92,9 @@ Status StepReader::Read(const Record &record, const FilePart &part, Use use, Use
 
 Status StepReader::VisitTensor(const Recorded &recorded, const FilePart &part,
                                const rules::Source::Visit &visit) {
-  rules::Sample sample(place_, recorded.Worker(), recorded.records.front().tensor);
+  const std::string_view tensor = recorded.records.front().tensor;
+  rules::Sample sample(place_, recorded.Worker(), tensor);
+  sample.SetPlacement(trial_.PlacementOf(tensor, recorded.Worker()));
   const auto raw = std::find_if(recorded.records.begin(), recorded.records.end(), IsRaw);
   if (raw != recorded.records.end()) {
     // Every reduction can be computed from the elements.

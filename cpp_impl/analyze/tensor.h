@@ -28,6 +28,11 @@ class Tensor {
   }
   Result<std::vector<int64_t>> PreviousSteps(int64_t step, int64_t count, Mode mode) const;
   Result<std::vector<std::string>> Workers(int64_t step, Mode mode) const;
+  // Returns which part a worker holds, or NULL if the trial does not know.  Valid as long as the
+  // trial.
+  const config::Placement *PlacementAt(std::string_view worker) const {
+    return trial_->PlacementOf(name_, worker);
+  }
   Result<tensor::Value> Value(int64_t step, Mode mode, const std::string &worker) const;
   // Adds the positions of the value's records.  Fails as Value(), except for errors that only
   // reading reveals.

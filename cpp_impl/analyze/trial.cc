@@ -121,10 +121,11 @@ Result<bool> Trial::LoadCollections() {
     const std::optional<std::string> worker = format::ParseCollectionsFileName(name);
     if (!worker) continue;
     SMD_ASSIGN_OR_RETURN(const std::string text, store_->ReadText(name));
-    SMD_ASSIGN_OR_RETURN(const config::CollectionsFile file,
+    SMD_ASSIGN_OR_RETURN(config::CollectionsFile file,
                          config::CollectionsFromJson(text, StrCat(store_->Location(), "/", name)));
     if (workers.empty()) num_workers = static_cast<size_t>(file.num_workers);
     workers.insert(*worker);
+    TakePlacements(*worker, std::move(file.placements));
     for (const config::CollectionPtr &collection : file.collections) {
       const config::CollectionPtr known = collections_.Find(collection->Name());
       if (!known) {
@@ -139,6 +140,32 @@ Result<bool> Trial::LoadCollections() {
   const bool is_complete = !workers.empty() && workers.size() >= num_workers;
   recording_workers_ = std::move(workers);
   return is_complete;
+}
+
+void Trial::TakePlacements(const std::string &worker, config::Placements placements) {
+  const MutexLock lock(mutex_);
+  config::Placements &known = placements_[worker];
+  for (auto &[tensor, placement] : placements) {
+    config::PlacementPtr &held = known[tensor];
+    if (held && *held == *placement) continue;
+    if (held) old_placements_.push_back(std::move(held));
+    held = std::move(placement);
+  }
+}
+
+const config::Placement *Trial::PlacementOf(std::string_view tensor,
+                                            std::string_view worker) const {
+  const MutexLock lock(mutex_);
+  const auto of_worker = placements_.find(worker);
+  if (of_worker == placements_.end()) return nullptr;
+  const auto placement = of_worker->second.find(tensor);
+  return placement == of_worker->second.end() ? nullptr : placement->second.get();
+}
+
+Status Trial::RereadCollections() {
+  if (has_ended_) return Status::Ok();
+  const DeferringLock lock(refresh_mutex_);
+  return LoadCollections().GetStatus();
 }
 
 Result<bool> Trial::TryLoad() {

@@ -27,6 +27,7 @@
 #include "base/result.h"
 #include "base/strings.h"
 #include "config/collection_set.h"
+#include "config/placement.h"
 #include "storage/store.h"
 
 namespace smdebug::analyze {
@@ -134,6 +135,11 @@ class Trial {
   void EndSharing() { event_files_.EndSharing(); }
   // Returns the collections that the trial knows so far.
   const config::CollectionSet &Collections() const { return collections_; }
+  // Returns which part of a tensor a worker holds, or NULL if no collections file says so.  Valid as
+  // long as the trial.
+  const config::Placement *PlacementOf(std::string_view tensor, std::string_view worker) const;
+  // Reads the collections files again, unless the job has ended.
+  Status RereadCollections() SMD_EXCLUDES(refresh_mutex_);
   // Returns the reason that no value exists: one of the errors of smd_tensor_value().
   Status WhyNothing(const std::string &name, int64_t step, Mode mode);
   // Reads a tensor, whether it is in one record or in several.  If the index names an event file
@@ -154,6 +160,8 @@ class Trial {
   Result<bool> TryLoad() SMD_EXCLUDES(refresh_mutex_);
   Result<bool> TryLoadLocked() SMD_REQUIRES(refresh_mutex_);
   Result<bool> LoadCollections() SMD_REQUIRES(refresh_mutex_);
+  void TakePlacements(const std::string &worker, config::Placements placements)
+      SMD_EXCLUDES(mutex_);
   Status MissingCollections(std::string_view why) const;
   // Reads the data that was recorded since.
   Status Look() SMD_EXCLUDES(refresh_mutex_);
@@ -208,6 +216,10 @@ class Trial {
   TensorTable tensors_ SMD_GUARDED_BY(mutex_);
   config::CollectionSet collections_;
   std::set<std::string> recording_workers_ SMD_GUARDED_BY(mutex_);  // from collections files
+  std::map<std::string, config::Placements, std::less<>> placements_
+      SMD_GUARDED_BY(mutex_);  // by worker
+  // Placements that were replaced, which readers may still use.
+  std::vector<config::PlacementPtr> old_placements_ SMD_GUARDED_BY(mutex_);
   std::vector<std::string> worker_names_ SMD_GUARDED_BY(mutex_);    // by number
   std::unordered_map<std::string, uint16_t> worker_numbers_ SMD_GUARDED_BY(mutex_);
   std::map<std::pair<int64_t, uint16_t>, std::string> odd_event_files_ SMD_GUARDED_BY(mutex_);

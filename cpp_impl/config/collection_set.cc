@@ -2,6 +2,7 @@
 
 #include "base/strings.h"
 #include "config/collection_names.h"
+#include "config/json_settings.h"
 
 namespace smdebug::config {
 namespace {
@@ -9,6 +10,7 @@ namespace {
 constexpr const char *kCollectionsKey = "collections";
 constexpr const char *kMetaKey = "_meta";
 constexpr const char *kNumWorkersKey = "num_workers";
+constexpr const char *kPlacementsKey = "placements";
 
 struct Default {
   std::string_view name;
@@ -30,9 +32,7 @@ Result<JsonValue> FindMember(const JsonValue &json, const char *key) {
   return *found;
 }
 
-Result<int64_t> ReadNumWorkers(const JsonValue &root) {
-  SMD_ASSIGN_OR_RETURN(const JsonValue meta, FindMember(root, kMetaKey));
-  SMD_RETURN_IF_ERROR(CheckIsObject(meta));
+Result<int64_t> ReadNumWorkers(const JsonValue &meta) {
   SMD_ASSIGN_OR_RETURN(const JsonValue json, FindMember(meta, kNumWorkersKey));
   SMD_ASSIGN_OR_RETURN(const int64_t num_workers, WholeNumber(json));
   if (num_workers < 1) {
@@ -65,8 +65,14 @@ Result<CollectionsFile> Read(std::string_view text) {
     if (expressions > Collection::kMaxRegexes) return InvalidConfig("too many expressions");
     set.Add(std::move(collection));
   }
-  SMD_ASSIGN_OR_RETURN(const int64_t num_workers, ReadNumWorkers(root));
-  return CollectionsFile{set.List(), num_workers};
+  CollectionsFile file{set.List(), 1, {}};
+  SMD_ASSIGN_OR_RETURN(const JsonValue meta, FindMember(root, kMetaKey));
+  SMD_RETURN_IF_ERROR(CheckIsObject(meta));
+  SMD_ASSIGN_OR_RETURN(file.num_workers, ReadNumWorkers(meta));
+  if (const std::optional<JsonValue> placements = FindGiven(meta, kPlacementsKey)) {
+    SMD_ASSIGN_OR_RETURN(file.placements, ReadPlacements(*placements));
+  }
+  return file;
 }
 
 }  // namespace
@@ -128,7 +134,8 @@ uint64_t CollectionSet::Version() const {
   return version;
 }
 
-std::string CollectionsToJson(const std::vector<CollectionPtr> &collections, int64_t num_workers) {
+std::string CollectionsToJson(const std::vector<CollectionPtr> &collections, int64_t num_workers,
+                              const Placements &placements) {
   JsonWriter json;
   json.BeginObject();
   json.Key(kCollectionsKey);
@@ -142,6 +149,10 @@ std::string CollectionsToJson(const std::vector<CollectionPtr> &collections, int
   json.BeginObject();
   json.Key(kNumWorkersKey);
   json.Int(num_workers);
+  if (!placements.empty()) {
+    json.Key(kPlacementsKey);
+    WritePlacements(placements, json);
+  }
   json.EndObject();
   json.EndObject();
   return json.Take();

@@ -11,6 +11,7 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "config/collection.h"
+#include "config/placement.h"
 
 namespace smdebug::config {
 
@@ -44,15 +45,17 @@ class CollectionSet {
 };
 
 // Returns the text of a collections file.
-std::string CollectionsToJson(const std::vector<CollectionPtr> &collections, int64_t num_workers);
+std::string CollectionsToJson(const std::vector<CollectionPtr> &collections, int64_t num_workers,
+                              const Placements &placements = {});
 
 struct CollectionsFile {
   std::vector<CollectionPtr> collections;
   int64_t num_workers = 1;
+  Placements placements;
 };
 
 // Reads such a text; `path` is for messages.  All keys of a collection except its name are
-// optional; unknown keys are ignored.  Fails with CORRUPT_DATA.
+// optional; unknown keys of a collection and of "_meta" are ignored.  Fails with CORRUPT_DATA.
 Result<CollectionsFile> CollectionsFromJson(std::string_view text, std::string_view path);
 
 }  // namespace smdebug::config

@@ -251,8 +251,10 @@ Status Hook::CloseStep() try {
 Status Hook::WriteStep(OpenStep &step, PendingValues *values) {
   Status status = WritePending(step, values);
   if (!step.IsWritten()) return status;
-  // Without it the step could not be read.
-  if (collections_text_.empty()) PutCollections(step.ToQueue());
+  // Without it the step could not be read, nor its parts put together.
+  if (collections_text_.empty() || placements_.Version() != written_placements_) {
+    PutCollections(step.ToQueue());
+  }
   Status sealed = step.Seal();
   if (!step.IsDropped()) last_saved_ = step.Position().global_step;
   KeepFirst(&status, std::move(sealed));
@@ -429,13 +431,24 @@ Status Hook::Attach(rules::Evaluation evaluation) {
 
 // ---- collections and the end ---------------------------------------------------------------
 
+Status Hook::SetPlacement(std::string_view tensor, config::Placement placement) {
+  SMD_RETURN_IF_ERROR(mark_.Check());
+  if (const Status checked = placement.Check(); !checked.IsOk()) {
+    return InvalidArgument(StrCat("placement of '", tensor, "': ", checked.Message()));
+  }
+  placements_.Set(tensor, std::move(placement));
+  return Status::Ok();
+}
+
 std::string Hook::CollectionsText() {
   const MutexLock lock(plan_mutex_);
   return config::CollectionsToJson(plan_.FilledIn(),
-                                   options_.includes_all_workers ? options_.num_workers : 1);
+                                   options_.includes_all_workers ? options_.num_workers : 1,
+                                   placements_.List());
 }
 
 void Hook::PutCollections(const std::shared_ptr<Step> &before) {
+  written_placements_ = placements_.Version();
   std::string text = CollectionsText();
   queue_.PutFileBefore(before, format::CollectionsFileName(options_.worker), text);
   collections_text_ = std::move(text);

@@ -16,6 +16,7 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "config/collection_set.h"
+#include "config/placement.h"
 #include "record/attached_rules.h"
 #include "record/hook_options.h"
 #include "record/late_steps.h"
@@ -104,6 +105,7 @@ class Hook {
   Status Close();
 
   config::CollectionSet &Collections() { return collections_; }
+  Status SetPlacement(std::string_view tensor, config::Placement placement);
   Status ExportCollections();
   bool IsRecording() const { return is_recording_; }
   QueueCounts Counts() const { return queue_.Counts(); }
@@ -176,6 +178,7 @@ class Hook {
   const ProcessMark mark_;
   const std::shared_ptr<storage::Store> store_;
   config::CollectionSet collections_;
+  config::PlacementSet placements_;
   std::atomic<bool> is_recording_;
   std::atomic<uint64_t> phase_{0};
   StepNumbers numbers_;
@@ -193,6 +196,7 @@ class Hook {
   std::optional<StepPosition> unused_ SMD_GUARDED_BY(mutex_);
   bool is_closed_ SMD_GUARDED_BY(mutex_) = false;
   std::string collections_text_ SMD_GUARDED_BY(mutex_);  // as last written
+  uint64_t written_placements_ SMD_GUARDED_BY(mutex_) = 0;  // their version then
   std::unique_ptr<StateStore> state_store_ SMD_GUARDED_BY(mutex_);
   int64_t training_run_ SMD_GUARDED_BY(mutex_) = 0;
   std::optional<int64_t> last_saved_ SMD_GUARDED_BY(mutex_);

@@ -78,6 +78,7 @@ static void hook(void) {
   REFUSED(smd_hook_save_late_dlpack(NULL, NULL, 0, NULL));
   REFUSED(smd_hook_save_late_statistics(NULL, NULL, 0, NULL));
   REFUSED(smd_hook_forgo(NULL, NULL, 0));
+  REFUSED(smd_hook_set_placement(NULL, NULL, NULL));
   REFUSED(smd_hook_save_custom(NULL, NULL, NULL, NULL));
   REFUSED(smd_hook_save_scalar(NULL, NULL, NULL, 0));
   REFUSED(smd_hook_collection(NULL, NULL, NULL));
@@ -118,6 +119,9 @@ static void trial(void) {
   REFUSED(smd_tensor_shape(NULL, 0, SMD_MODE_TRAIN, NULL, NULL));
   REFUSED(smd_tensor_reduction(NULL, 0, SMD_MODE_TRAIN, NULL, NULL, 0, NULL));
   REFUSED(smd_tensor_reductions(NULL, 0, SMD_MODE_TRAIN, NULL, NULL));
+  REFUSED(smd_tensor_full_shape(NULL, 0, SMD_MODE_TRAIN, NULL));
+  REFUSED(smd_tensor_full_value(NULL, 0, SMD_MODE_TRAIN, NULL));
+  REFUSED(smd_tensor_full_reduction(NULL, 0, SMD_MODE_TRAIN, NULL, 0, NULL));
   EXPECT(smd_trial_has_ended(NULL) == 0 && smd_trial_last_complete_step(NULL) == -1);
   EXPECT(smd_trial_path(NULL)[0] == '\0' && smd_trial_name(NULL)[0] == '\0');
   smd_trial_cancel(NULL);

@@ -57,6 +57,7 @@ static void config(void) {
 static void hook(const char *path) {
   const smd_tensor_view view = example_view();
   const smd_statistics statistics = SMD_STATISTICS_INIT; /* without a dtype */
+  const smd_placement scalar = SMD_PLACEMENT_INIT;
   smd_hook_options *options = NULL;
   smd_hook *hook = open_hook(path);
   int64_t step = 77;
@@ -82,6 +83,9 @@ static void hook(const char *path) {
   REFUSED(smd_hook_save_statistics(hook, NULL, &statistics));
   REFUSED(smd_hook_save_statistics(hook, "w", NULL));
   REFUSED(smd_hook_save_statistics(hook, "w", &statistics));
+  REFUSED(smd_hook_set_placement(NULL, "w", &scalar));
+  REFUSED(smd_hook_set_placement(hook, NULL, &scalar));
+  REFUSED(smd_hook_set_placement(hook, "w", NULL));
   REFUSED(smd_hook_save_custom(hook, NULL, &view, NULL));
   REFUSED(smd_hook_save_custom(hook, "w", NULL, NULL));
   REFUSED(smd_hook_save_scalar(hook, NULL, &view, 0));
@@ -148,6 +152,9 @@ static void tensor(const char *path) {
   CLEARED(smd_value, smd_tensor_reduction(tensor, 0, SMD_MODE_GLOBAL, NULL, NULL, 0, &out));
   CLEARED(smd_value, smd_tensor_reduction(tensor, 0, SMD_MODE_GLOBAL, NULL, "avg", 0, &out));
   CLEARED(smd_strings, smd_tensor_reductions(NULL, 0, SMD_MODE_GLOBAL, NULL, &out));
+  CLEARED(smd_integers, smd_tensor_full_shape(NULL, 0, SMD_MODE_GLOBAL, &out));
+  CLEARED(smd_value, smd_tensor_full_value(NULL, 0, SMD_MODE_GLOBAL, &out));
+  CLEARED(smd_value, smd_tensor_full_reduction(tensor, 0, SMD_MODE_GLOBAL, NULL, 0, &out));
   CLEARED(smd_integers, smd_tensor_steps(NULL, SMD_MODE_GLOBAL, 0, &out));
   CLEARED(smd_strings, smd_tensor_workers(NULL, 0, SMD_MODE_GLOBAL, &out));
   CLEARED(smd_text, smd_tensor_original_name(NULL, &out));

@@ -119,6 +119,8 @@ func (o *opened) uses() map[string]func() error {
 		"SetHistogram":   func() error { return o.collection.SetSaveHistogram(true) },
 		"MarshalJSON":    func() error { return two(o.collection.MarshalJSON()) },
 		"InvokeAtStep":   func() error { return two(o.rule.InvokeAtStep(ctx, o.trial, 0)) },
+		"FullValue":      func() error { return two(o.tensor.FullValue(0, smdebug.Train)) },
+		"FullReduction":  func() error { return two(o.tensor.FullReduction(0, smdebug.Train, "mean")) },
 		"ReductionValue": func() error { return two(o.tensor.ReductionValue(0, smdebug.Train, "mean")) },
 	}
 }

@@ -182,6 +182,41 @@ func (t *Tensor) Reductions(step int64, mode Mode, options ...ReadOption) (names
 	return names, err
 }
 
+// FullValue returns the elements of a tensor of which each worker saved its part, as a whole.
+// Parts that several workers saved must be equal, as must the values of a tensor that the
+// workers do not share.
+func (t *Tensor) FullValue(step int64, mode Mode) (value *Value, err error) {
+	err = t.read(nil, func(handle raw.Smd_tensor, _ string) error {
+		value, err = outValue(func(out raw.Smd_value) raw.Smd_error {
+			return raw.Smd_tensor_full_value(handle, step, int(mode), out)
+		})
+		return err
+	})
+	return value, err
+}
+
+// FullReduction returns a reduction of the whole tensor, of which each worker saved its part:
+// computed from the elements if they were saved, or merged from the reductions of the parts.
+// A median cannot be merged.
+func (t *Tensor) FullReduction(step int64, mode Mode, name string) (number float64, err error) {
+	reduction, absolute, err := splitReduction(name)
+	if err != nil {
+		return 0, err
+	}
+	err = t.read(nil, func(handle raw.Smd_tensor, _ string) error {
+		value, err := outValue(func(out raw.Smd_value) raw.Smd_error {
+			return raw.Smd_tensor_full_reduction(handle, step, int(mode), reduction, absolute, out)
+		})
+		if err != nil {
+			return err
+		}
+		defer value.Close()
+		number, err = value.Float64()
+		return err
+	})
+	return number, err
+}
+
 // "abs_mean" is the mean of absolute values.
 func splitReduction(name string) (reduction string, absolute int, err error) {
 	reduction, isAbsolute := strings.CutPrefix(name, "abs_")

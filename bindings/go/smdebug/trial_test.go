@@ -64,6 +64,23 @@ func TestWorkers(t *testing.T) {
 	mustFail(t, err, smdebug.ErrInvalidArgument)
 }
 
+// The parts of Python's and C's trials are read alike; those of workers that hold the whole must
+// agree.
+func TestFullTensor(t *testing.T) {
+	trial := openTrial(t, recordWorkers(t))
+	tensor := got(trial.Tensor("x"))(t)
+	whole := got(tensor.FullValue(2, smdebug.Train))(t)
+	if number := got(whole.Float64())(t); number != 2 {
+		t.Error(number)
+	}
+	if number := got(tensor.FullReduction(2, smdebug.Train, "abs_max"))(t); number != 2 {
+		t.Error(number)
+	}
+	mustFail(t, two(tensor.FullValue(1, smdebug.Train)), smdebug.ErrWrongState)
+	mustFail(t, two(tensor.FullReduction(1, smdebug.Train, "max")), smdebug.ErrWrongState)
+	mustFail(t, two(tensor.FullReduction(2, smdebug.Train, "average")), smdebug.ErrInvalidArgument)
+}
+
 func TestTensorNames(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run")
 	hook := newHook(t, path, everything())

@@ -39,6 +39,7 @@ uint64_t ChecksumOf(const tensor::View &view) {
 // Holds the compared figures of one worker's tensor.  A figure that was not saved is NaN.
 struct Replica {
   std::string worker;
+  const config::Placement *placement = nullptr;  // NULL: the whole tensor
   double l2 = kNoNumber;
   double l1 = kNoNumber;
   double sum = kNoNumber;
@@ -53,6 +54,13 @@ double FigureOf(const Sample &sample, tensor::ReductionKind kind, bool absolute 
 bool AreNear(double a, double b, double limit) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return true;
   return std::abs(a - b) <= limit;
+}
+
+using Replicas = std::vector<Replica>;  // of the same part
+
+bool AreOfOnePart(const Replica &a, const Replica &b) {
+  if (a.placement == nullptr || b.placement == nullptr) return a.placement == b.placement;
+  return a.placement->IsSamePart(*b.placement);
 }
 
 bool AreEqual(const Replica &a, const Replica &b, double rtol) {
@@ -85,6 +93,7 @@ class WorkerDivergence final : public Rule {
   void Observe(const Sample &sample, Findings &) override {
     Replica replica;
     replica.worker = sample.Worker();
+    replica.placement = sample.Placement();
     replica.l2 = FigureOf(sample, tensor::ReductionKind::kL2);
     replica.l1 = FigureOf(sample, tensor::ReductionKind::kL1);
     replica.sum = FigureOf(sample, tensor::ReductionKind::kSum);
@@ -93,15 +102,22 @@ class WorkerDivergence final : public Rule {
       replica.checksum = ChecksumOf(*sample.Elements());
     }
     const auto [place, is_new] = places_.emplace(sample.Tensor(), tensors_.size());
-    if (is_new) tensors_.emplace_back(sample.Tensor(), std::vector<Replica>());
-    tensors_[place->second].second.push_back(std::move(replica));
+    if (is_new) tensors_.emplace_back(sample.Tensor(), std::vector<Replicas>());
+    for (Replicas &replicas : tensors_[place->second].second) {
+      if (!AreOfOnePart(replicas.front(), replica)) continue;
+      replicas.push_back(std::move(replica));
+      return;
+    }
+    tensors_[place->second].second.push_back({std::move(replica)});
   }
 
   void EndStep(Findings &findings) override {
-    for (const auto &[tensor, replicas] : tensors_) {
-      if (replicas.size() < 2) continue;
-      NoteEvaluated();
-      Evaluate(tensor, replicas);
+    for (const auto &[tensor, parts] : tensors_) {
+      for (const Replicas &replicas : parts) {
+        if (replicas.size() < 2) continue;
+        NoteEvaluated();
+        Evaluate(tensor, replicas);
+      }
     }
     for (auto &[worker, culprit] : culprits_) findings.Add(std::move(culprit.finding));
     culprits_.clear();
@@ -109,7 +125,9 @@ class WorkerDivergence final : public Rule {
     tensors_.clear();
   }
 
-  std::string Missing() const override { return "a weight of two workers at the same step"; }
+  std::string Missing() const override {
+    return "a weight, or the same part of one, of two workers at the same step";
+  }
 
  private:
   struct Culprit {
@@ -118,7 +136,7 @@ class WorkerDivergence final : public Rule {
   };
 
   // Returns the first replica of the largest group of equal replicas.
-  const Replica &MajorityOf(const std::vector<Replica> &replicas) const {
+  const Replica &MajorityOf(const Replicas &replicas) const {
     size_t most = 0;
     const Replica *majority = nullptr;
     for (const Replica &each : replicas) {
@@ -132,7 +150,7 @@ class WorkerDivergence final : public Rule {
     return majority == nullptr ? replicas.front() : *majority;
   }
 
-  void Evaluate(const std::string &tensor, const std::vector<Replica> &replicas) {
+  void Evaluate(const std::string &tensor, const Replicas &replicas) {
     const Replica &majority = MajorityOf(replicas);
     for (const Replica &replica : replicas) {
       if (AreEqual(replica, majority, rtol_)) continue;
@@ -156,7 +174,8 @@ class WorkerDivergence final : public Rule {
   const double rtol_;
   const bool bitwise_;
   std::map<std::string, size_t, std::less<>> places_;  // index in tensors_
-  std::vector<std::pair<std::string, std::vector<Replica>>> tensors_;
+  // By tensor, its parts.
+  std::vector<std::pair<std::string, std::vector<Replicas>>> tensors_;
   std::map<std::string, Culprit> culprits_;  // by worker: the tensor with the largest distance
 };
 

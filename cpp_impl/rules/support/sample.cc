@@ -68,6 +68,7 @@ std::vector<double> NumbersOf(tensor::View view) {
 
 Sample Sample::Estimated(int64_t most) const {
   Sample estimated(place_, worker_, tensor_);
+  estimated.placement_ = placement_;
   estimated.elements_ = elements_;
   estimated.texts_ = texts_;
   estimated.reductions_ = reductions_;

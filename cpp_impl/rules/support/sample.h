@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/placement.h"
 #include "rules/support/place.h"
 #include "tensor/given_statistics.h"
 #include "tensor/reduction.h"
@@ -27,6 +28,8 @@ class Sample {
   void SetElements(const tensor::View &elements) { elements_ = elements; }
   // Sets statistics instead of the elements.  They must outlive the sample.
   void SetGiven(const tensor::GivenStatistics &given);
+  // Sets which part of the tensor the worker holds; NULL: the whole.  It must outlive the sample.
+  void SetPlacement(const config::Placement *placement) { placement_ = placement; }
   // Sets the elements of a tensor of texts, in row-major order.  The texts must outlive the sample.
   void SetTexts(std::vector<std::string_view> texts) { texts_ = std::move(texts); }
   // Returns a sample of the same tensor with estimated figures.  If the tensor has more than `most`
@@ -45,6 +48,8 @@ class Sample {
   const StepPlace &Place() const { return place_; }
   std::string_view Worker() const { return worker_; }
   std::string_view Tensor() const { return tensor_; }
+  // Returns which part of the tensor the worker holds, or NULL for the whole.
+  const config::Placement *Placement() const { return placement_; }
 
   // Returns the shape and the dtype, in a view that need not have data, or NULL if they are not
   // known.
@@ -84,6 +89,7 @@ class Sample {
   StepPlace place_;
   std::string_view worker_;
   std::string_view tensor_;
+  const config::Placement *placement_ = nullptr;
   std::optional<tensor::View> elements_;
   const tensor::GivenStatistics *given_ = nullptr;
   std::vector<std::string_view> texts_;

@@ -1,12 +1,14 @@
-"""One of two processes that train a model together, with a hook.
+"""One of several processes that train a model together, with a hook.
 
-usage: python sharded_training.py FOLDER RANK
+usage: python sharded_training.py FOLDER RANK WORKERS
 
-For each kind, records FOLDER/<kind>/trial, and writes FOLDER/<kind>/<rank>.pt: for each step and
-parameter the weights before the step and the gradients that were applied, as plain PyTorch has
-them in this process.
+For each kind of that many workers, records FOLDER/<kind>/trial, and writes FOLDER/<kind>/<rank>.pt:
+for each step and parameter the weights before the step and the gradients that were applied, as plain
+PyTorch has them in this process.  FOLDER/<kind>/whole.pt has those of the whole, and
+FOLDER/<kind>/<rank>.log what the hook warned of.
 """
 
+import logging
 import sys
 from pathlib import Path
 
@@ -27,8 +29,24 @@ from torch.distributed.tensor.parallel import (
 )
 from torch.nn.parallel import DistributedDataParallel
 
-STEPS, MICRO, WORKERS = 3, 2, 2
-KINDS = ["ddp", "fsdp1", "fsdp1_flat", "fsdp2", "fsdp2_bfloat16", "tensor_parallel"]
+STEPS, MICRO = 3, 2
+# How many workers train each kind.  Those that end in "_one" record only one of them, those in
+# "_statistics" no elements.
+KINDS = {
+    "ddp": 2,
+    "ddp_one": 2,
+    "fsdp1": 2,
+    "fsdp1_flat": 2,
+    "fsdp1_statistics": 2,
+    "fsdp2": 2,
+    "fsdp2_one": 2,
+    "fsdp2_bfloat16": 2,
+    "fsdp2_statistics": 2,
+    "tensor_parallel": 2,
+    "hybrid": 4,
+    "hybrid_statistics": 4,
+    "fsdp2_of_tensor_parallel": 4,
+}
 
 
 def model_of_two(width):
@@ -38,19 +56,23 @@ def model_of_two(width):
 
 def sharded(kind):
     """Returns the model, and the module to register."""
-    # Parts of fully_shard may differ in size.
-    model = model_of_two(8 if kind == "tensor_parallel" else 9)
-    mesh = init_device_mesh("cpu", (WORKERS,))
-    if kind == "ddp":
+    # Parts of fully_shard may differ in size, and be empty.
+    model = model_of_two(8 if "tensor_parallel" in kind else 9)
+    if kind.startswith("ddp"):
         return DistributedDataParallel(model)
     if kind.startswith("fsdp1"):
-        use_orig_params = kind == "fsdp1"
+        use_orig_params = kind != "fsdp1_flat"
         return FullyShardedDataParallel(
             model, use_orig_params=use_orig_params, device_id=torch.device("cpu")
         )
-    if kind == "tensor_parallel":
+    shape = (2, 2) if KINDS[kind] == 4 else (2,)
+    mesh = init_device_mesh("cpu", shape, mesh_dim_names=("outer", "inner")[-len(shape) :])
+    if "tensor_parallel" in kind:
         plan = {"0": ColwiseParallel(), "2": RowwiseParallel()}
-        return parallelize_module(model, mesh, plan)
+        parallelize_module(model, mesh["inner"], plan)
+        if kind == "tensor_parallel":
+            return model
+        mesh = mesh["outer"]
     settings = {}
     if kind == "fsdp2_bfloat16":
         policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
@@ -73,20 +95,39 @@ def whole(tensor):
     return (tensor.full_tensor() if isinstance(tensor, DTensor) else tensor).detach().clone()
 
 
-def train(kind, folder, rank):
-    model = sharded(kind)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
-    hook = smd.Hook(
+def wholes_of(kind, model):
+    """Returns the whole weights and gradients."""
+    if kind in ("fsdp1", "fsdp1_statistics"):
+        with FullyShardedDataParallel.summon_full_params(model, with_grads=True):
+            return {name: (whole(each), whole(each.grad)) for name, each in model.named_parameters()}
+    return {name: (whole(each), whole(each.grad)) for name, each in model.named_parameters()}
+
+
+def hook_of(kind, folder):
+    reductions = smd.ReductionConfig(
+        reductions=["min", "max", "mean", "std", "sum"],
+        abs_reductions=["mean"],
+        norms=["l1", "l2"],
+    )
+    return smd.Hook(
         out_dir=str(folder / "trial"),
         include_collections=["weights", "biases", "gradients", "optimizer_state"],
         save_config=smd.SaveConfig(save_interval=1),
-        include_workers="all",
+        reduction_config=reductions if kind.endswith("_statistics") else None,
+        include_workers="one" if kind.endswith("_one") else "all",
         include_regex="^net_.*_flat_param$",  # a name of the first FSDP's
     )
+
+
+def train(kind, folder, rank):
+    model = sharded(kind)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+    hook = hook_of(kind, folder)
     hook.register_module(model, name="net")
     hook.register_optimizer(optimizer)
     # The parts of a tensor-parallel model get the same batch.
-    torch.manual_seed(20 if kind == "tensor_parallel" else 20 + rank)
+    same = {"tensor_parallel": 2, "fsdp2_of_tensor_parallel": 2}.get(kind, 1)
+    torch.manual_seed(20 + rank // same)
     facts, wholes = [], []
     for _ in range(STEPS):
         optimizer.zero_grad()
@@ -96,9 +137,7 @@ def train(kind, folder, rank):
             loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 0.1)
         now = {name: (local(each), local(each.grad)) for name, each in model.named_parameters()}
-        wholes.append(
-            {name: (whole(each), whole(each.grad)) for name, each in model.named_parameters()}
-        )
+        wholes.append(wholes_of(kind, model))
         optimizer.step()
         facts.append(now)
     hook.close()
@@ -108,11 +147,16 @@ def train(kind, folder, rank):
 
 
 if __name__ == "__main__":
-    root, rank = Path(sys.argv[1]), int(sys.argv[2])
-    meeting = f"file://{root.resolve()}/meeting"
-    distributed.init_process_group("gloo", meeting, rank=rank, world_size=WORKERS)
-    for kind in KINDS:
+    root, rank, workers = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    meeting = f"file://{root.resolve()}/meeting_of_{workers}"
+    distributed.init_process_group("gloo", meeting, rank=rank, world_size=workers)
+    for kind, of_kind in KINDS.items():
+        if of_kind != workers:
+            continue
         (root / kind).mkdir(exist_ok=True)
+        log = logging.FileHandler(root / kind / f"{rank}.log")
+        logging.getLogger("smdebug").addHandler(log)
         train(kind, root / kind, rank)
+        logging.getLogger("smdebug").removeHandler(log)
         distributed.barrier()
     distributed.destroy_process_group()

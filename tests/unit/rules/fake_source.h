@@ -69,6 +69,12 @@ class FakeSource : public Source, private Membership {
     return *this;
   }
 
+  // Which part of each tensor the worker of By() holds in what follows.
+  FakeSource &Holding(config::Placement part) {
+    parts_.insert_or_assign(worker_, std::move(part));
+    return *this;
+  }
+
   // What reading a step, or waiting for it, fails with.
   void FailVisitAt(int64_t step, Status status) {
     visit_failures_.insert_or_assign(step, std::move(status));
@@ -111,6 +117,9 @@ class FakeSource : public Source, private Membership {
       for (const auto &[reduction, value] : saved.reductions) {
         sample.AddReduction(reduction, value);
       }
+      if (const auto part = parts_.find(saved.worker); part != parts_.end()) {
+        sample.SetPlacement(&part->second);
+      }
       sample.SetTexts({saved.texts.begin(), saved.texts.end()});
       visit(sample);
     }
@@ -146,6 +155,7 @@ class FakeSource : public Source, private Membership {
   }
 
   std::map<std::string, std::vector<Regex>> collections_;
+  std::map<std::string, config::Placement> parts_;  // by worker
   std::map<int64_t, SavedStep> steps_;
   std::map<int64_t, Status> visit_failures_;
   std::map<int64_t, Status> wait_failures_;

@@ -208,6 +208,8 @@ static PyMethodDef functions[] = {
     {"save_late_dlpack", SMD_NATIVE_FAST(SmdSaveLateDlpack), NULL},
     {"save_late_statistics", SmdSaveLateStatistics, METH_VARARGS, NULL},
     {"forgo", SMD_NATIVE_FAST(SmdForgo), NULL},
+    {"set_placement", SmdSetPlacement, METH_VARARGS, NULL},
+    {"read_placement", SmdReadPlacement, METH_VARARGS, NULL},
     {"saver", SmdSaver, METH_VARARGS, NULL},
     {"take_number", SMD_NATIVE_FAST(SmdTakeNumber), NULL},
     {"modules_hold", SMD_NATIVE_FAST(SmdModulesHold), NULL},

@@ -106,6 +106,11 @@ void SmdLoanEnd(SmdLoan *loan);
  * other threads wait.  For fewer bytes, releasing the lock costs more than the save. */
 enum { SMD_NATIVE_RELEASE_BYTES = 64 * 1024 };
 
+/* ---- placement.c ----------------------------------------------------------- */
+
+PyObject *SmdSetPlacement(PyObject *module, PyObject *args);
+PyObject *SmdReadPlacement(PyObject *module, PyObject *args);
+
 /* ---- statistics.c ---------------------------------------------------------- */
 
 PyObject *SmdSaveStatistics(PyObject *module, PyObject *args);

@@ -27,6 +27,7 @@ __all__ = [
     "TensorHandle",
     "TrialHandle",
     "TrialOptions",
+    "ValueHandle",
     "check",
     "out",
     "out_integers",
@@ -100,6 +101,11 @@ class RuleSetHandle(Handle):
 class TensorHandle(Handle):
     __slots__ = ()
     _free = staticmethod(_raw.smd_tensor_free)
+
+
+class ValueHandle(Handle):
+    __slots__ = ()
+    _free = staticmethod(_raw.smd_value_free)
 
 
 class StepFileHandle(Handle):

@@ -84,6 +84,24 @@ def save_statistics(
     sample: Optional[View],
     /,
 ) -> None: ...
+def set_placement(
+    hook: Handle,
+    name: str,
+    shape: Tuple[int, ...],
+    offset: Tuple[int, ...],
+    part: Tuple[int, ...],
+    is_flat: bool,
+    mesh: Tuple[int, ...],
+    split: Tuple[int, ...],
+    /,
+) -> None: ...
+def read_placement(
+    tensor: Handle, worker: str, /
+) -> Optional[
+    Tuple[
+        Tuple[int, ...], Tuple[int, ...], Tuple[int, ...], bool, Tuple[int, ...], Tuple[int, ...]
+    ]
+]: ...
 def save_dlpack(hook: Handle, name: str, capsule: object, /) -> None: ...
 def expect(hook: Handle, name: str, /) -> int: ...
 def save_late(hook: Handle, name: str, step: int, value: object, /) -> bool: ...

@@ -12,6 +12,7 @@
 #include "smdebug/cpp/lend.hpp"
 #include "smdebug/cpp/options.hpp"
 #include "smdebug/cpp/rule_set.hpp"
+#include "smdebug/cpp/placement.hpp"
 #include "smdebug/cpp/statistics.hpp"
 #include "smdebug/cpp/step_guard.hpp"
 #include "smdebug/cpp/view.hpp"
@@ -175,6 +176,12 @@ class Hook {
   // Gives up an expected tensor.  smd_hook_forgo().
   void Forgo(const CString &tensor, int64_t global_step) {
     detail::Check(smd_hook_forgo(Get(), tensor.Get(), global_step));
+  }
+
+  // Records which part of a tensor this worker saves.  smd_hook_set_placement().
+  void SetPlacement(const CString &tensor, const Placement &placement) {
+    const smd_placement c_placement = placement.ToC();
+    detail::Check(smd_hook_set_placement(Get(), tensor.Get(), &c_placement));
   }
 
   // Saves into the named collections; none: "default".  smd_hook_save_custom().

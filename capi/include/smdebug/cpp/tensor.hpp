@@ -2,10 +2,12 @@
 #ifndef SMDEBUG_CPP_TENSOR_HPP
 #define SMDEBUG_CPP_TENSOR_HPP
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "smdebug/cpp/handle.hpp"
+#include "smdebug/cpp/placement.hpp"
 #include "smdebug/cpp/types.hpp"
 #include "smdebug/cpp/value.hpp"
 #include "smdebug/trial.h"
@@ -75,6 +77,31 @@ class Tensor {
                                       const CString &worker = nullptr) const {
     return detail::MakeVector<detail::Strings>(smd_tensor_reductions, Get(), step,
                                                static_cast<smd_mode>(mode), worker.Get());
+  }
+
+  // Which part of the tensor a worker holds; nothing if it recorded no placement.
+  // smd_tensor_placement().
+  std::optional<smdebug::Placement> Placement(const CString &worker) const {
+    const smd_placement *borrowed = smd_tensor_placement(Get(), worker.Get());
+    if (borrowed == nullptr) return std::nullopt;
+    return smdebug::Placement::FromC(*borrowed);
+  }
+
+  // The shape, the elements and a reduction of the whole, of which each worker may have saved a
+  // part.  smd_tensor_full_shape(), smd_tensor_full_value(), smd_tensor_full_reduction().
+  std::vector<int64_t> FullShape(int64_t step, Mode mode = Mode::kGlobal) const {
+    return detail::MakeVector<detail::Integers>(smd_tensor_full_shape, Get(), step,
+                                                static_cast<smd_mode>(mode));
+  }
+  smdebug::Value FullValue(int64_t step, Mode mode = Mode::kGlobal) const {
+    return detail::MakeObject<smdebug::Value>(smd_tensor_full_value, Get(), step,
+                                              static_cast<smd_mode>(mode));
+  }
+  smdebug::Value FullReduction(int64_t step, const CString &reduction, bool absolute = false,
+                               Mode mode = Mode::kGlobal) const {
+    return detail::MakeObject<smdebug::Value>(smd_tensor_full_reduction, Get(), step,
+                                              static_cast<smd_mode>(mode), reduction.Get(),
+                                              int32_t{absolute});
   }
 
   smd_tensor *Get() const noexcept { return handle_.get(); }

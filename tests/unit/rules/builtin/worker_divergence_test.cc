@@ -51,6 +51,26 @@ TEST(WorkerDivergenceTest, EachThatDiffersIsNamed) {
   EXPECT_THAT(WorkersOf(Evaluate(kRule, {}, source)), ElementsAre("b", "d"));
 }
 
+config::Placement HalfFrom(int64_t offset) { return {{4}, {offset}, {2}, false, {}, {}}; }
+
+TEST(WorkerDivergenceTest, PartsOfATensorMayDiffer) {
+  FakeSource source;
+  source.Step(0).By("a").Holding(HalfFrom(0)).Save("w.weight", {1, 2});
+  source.By("b").Holding(HalfFrom(2)).Save("w.weight", {3, 4});
+  const Evaluated evaluated = Evaluate(kRule, {}, source);
+  EXPECT_THAT(evaluated.findings, IsEmpty());
+}
+
+TEST(WorkerDivergenceTest, ReplicasOfAPartAreCompared) {
+  FakeSource source;
+  source.Step(0).By("a").Holding(HalfFrom(0)).Save("w.weight", {1, 2});
+  source.By("b").Holding(HalfFrom(2)).Save("w.weight", {3, 4});
+  source.By("c").Holding(HalfFrom(0)).Save("w.weight", {1, 2});
+  source.By("d").Holding(HalfFrom(2)).Save("w.weight", {3, 5});
+  EXPECT_THAT(WorkersOf(Evaluate(kRule, {}, source)), ElementsAre("d"));
+  EXPECT_THAT(WorkersOf(Evaluate(kRule, {{"sample", "1"}}, source)), ElementsAre("d"));
+}
+
 TEST(WorkerDivergenceTest, TheTensorFurthestAwayIsNamed) {
   FakeSource source;
   source.Step(0).By("a").Save("x.weight", {1}).Save("y.weight", {1}).Save("z.bias", {1});

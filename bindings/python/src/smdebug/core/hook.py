@@ -43,6 +43,7 @@ from smdebug.core.hook_collections import HookCollections
 from smdebug.core.logger import get_logger
 from smdebug.core.modes import ModeKeys
 from smdebug.core.open_hooks import close_at_exit, forget
+from smdebug.core.placement import Placement
 from smdebug.core.reduction_config import ReductionConfig
 from smdebug.core.save_config import (
     DEFAULT_SAVE_CONFIG_INTERVAL,
@@ -185,6 +186,7 @@ class Hook(Attachable, HookCollections, LateTensors):
             "report_errors": "late",
             **(options or {}),
         }
+        self.include_workers = str(settings["include_workers"])
         self._collections: Dict[str, Collection] = {}
         self._step_is_open = False
         raw_options = make_options(
@@ -410,6 +412,16 @@ class Hook(Attachable, HookCollections, LateTensors):
         if self._step_is_open and not self.wants(name):
             return
         check(_raw.smd_hook_save(self._handle, name, view_of(value)))
+
+    def set_placement(self, name: str, placement: Placement) -> None:
+        """Records which part of a tensor this worker saves, for `Tensor.full_value`.
+
+        Raises
+        ------
+        SMDebugValueError
+            If the part is not inside the whole.
+        """
+        _raw.set_placement(self._handle, name, *placement)
 
     def save_tensor(
         self,

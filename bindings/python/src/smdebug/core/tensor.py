@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Protocol, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Protocol, Tuple
 
 from smdebug import _raw
 from smdebug._arrays import widened
-from smdebug._handles import TensorHandle, out_integers, out_strings, out_text, text
+from smdebug._handles import TensorHandle, ValueHandle, out, out_integers, out_strings, out_text, text
 from smdebug.core.modes import ModeKeys
+from smdebug.core.placement import Placement
 from smdebug.exceptions import (
     SMDebugNotImplementedError,
     SMDebugRuntimeError,
     SMDebugTypeError,
     SMDebugValueError,
+    ShapeUnavailableForStep,
     TensorUnavailableForStep,
 )
 
@@ -26,6 +29,8 @@ __all__ = ["StepState", "Tensor"]
 
 # How many values are read in one request.
 _PREFETCHED = 32
+
+_STATISTICS = ("min", "max", "sum", "mean", "variance", "std", "l1", "l2")
 
 
 class StepState(Enum):
@@ -136,13 +141,31 @@ class Tensor:
             self._add_reductions(error, step_num, mode, worker)
             raise
 
+    def placement(self, worker: str) -> Optional[Placement]:
+        """Returns which part of the tensor a worker holds.  None if it did not record that."""
+        found = _raw.read_placement(self._handle, text(worker, "worker"))
+        return None if found is None else Placement(*found)
+
+    def full_shape(
+        self, step_num: int, mode: Optional[ModeKeys] = ModeKeys.GLOBAL
+    ) -> Tuple[int, ...]:
+        """Returns the shape of a tensor of which each worker saved its part.
+
+        Raises
+        ------
+        As `full_value`.
+        """
+        numbers = (self._handle, step_num, mode_number(mode))
+        return tuple(out_integers(_raw.smd_tensor_full_shape, *numbers))
+
     def full_value(
         self, step_num: int, mode: Optional[ModeKeys] = ModeKeys.GLOBAL
     ) -> np.ndarray[Any, Any]:
         """Returns a tensor of which each worker saved its part, as a whole.
 
-        Those of PyTorch's `fully_shard` and tensor parallelism are, if all workers record.  Of
-        other tensors all workers must have saved the same value.
+        Those of PyTorch's `fully_shard` and tensor parallelism are, if all workers record.
+        Parts that several workers hold must be equal.  Of a tensor without placements, all
+        workers must have saved the same value.
 
         Parameters
         ----------
@@ -156,53 +179,104 @@ class Tensor:
         TensorUnavailableForStep
             If no worker has saved it there.
         """
-        import numpy as np
+        return widened(_raw.take_array(self._full_value(step_num, mode)))
 
-        parts = self._parts()
-        if not parts:
-            first, *others = (
-                self.value(step_num, mode, worker) for worker in self.workers(step_num, mode)
-            )
-            nan = first.dtype.kind in "fc"
-            if all(np.array_equal(first, other, equal_nan=nan) for other in others):
-                return first
-            raise SMDebugRuntimeError(
-                f"{self.name} of step {step_num}: the workers have saved different values, and not "
-                "how they fit together; ask for the value of a worker"
-            )
-        whole: Optional[np.ndarray[Any, Any]] = None
-        for worker in self.workers(step_num, mode):
-            if worker not in parts:
-                continue
-            begin, shape = parts[worker]
-            value = self.value(step_num, mode, worker)
-            if whole is None:
-                whole, is_there = np.empty(shape, value.dtype), np.zeros(shape, bool)
-            place = tuple(slice(at, at + size) for at, size in zip(begin, value.shape))
-            whole[place], is_there[place] = value, True
-        if whole is None or not is_there.all():
-            raise SMDebugRuntimeError(
-                f"{self.name} of step {step_num}: not all workers have saved their parts; record "
-                'with include_workers="all"'
-            )
-        return whole
+    def _full_value(self, step_num: int, mode: Optional[ModeKeys]) -> _raw.Pointer:
+        return out("value", _raw.smd_tensor_full_value, self._handle, step_num, mode_number(mode))
 
-    def _parts(self) -> Dict[str, Tuple[List[int], List[int]]]:
-        """Returns by worker where its part begins, and the shape of the whole."""
-        name = self.name
-        for prefix in ("gradient/", "update/"):
-            name = name[len(prefix) :] if name.startswith(prefix) else name
-        if name.startswith("optimizer_state/"):
-            name = name.partition("/")[2].rpartition("/")[0]
-        name = f"shard/{name}"
-        if not self.trial.has_tensor(name):
-            return {}
-        tensor, parts = self.trial.tensor(name), {}
-        for step in tensor.steps(show_incomplete_steps=True):
-            for worker in tensor.workers(step):
-                begin, shape = tensor.value(step, worker=worker).tolist()
-                parts[worker] = begin, shape
-        return parts
+    def full_reduction(
+        self,
+        step_num: int,
+        reduction_name: str,
+        mode: Optional[ModeKeys] = ModeKeys.GLOBAL,
+        abs: bool = False,
+    ) -> Any:
+        """Returns a reduction of a tensor of which each worker saved its part.
+
+        It is computed from the elements, if they were saved.  Otherwise it is merged from the
+        reductions of the parts, in double precision: min, max, sum, prod, mean, l1 and l2 from
+        the same reductions, variance and std from the mean and either of the two.
+
+        Parameters
+        ----------
+        step_num, reduction_name, mode, abs
+            As in `reduction_value`, which returns that of one worker's part.
+
+        Returns
+        -------
+        numpy scalar
+
+        Raises
+        ------
+        SMDebugRuntimeError
+            If a part is missing, or has not saved what the reduction is merged from.  No median
+            can be merged.
+        SMDebugValueError, SMDebugTypeError, TensorUnavailableForStep
+            As `reduction_value`.
+        """
+        name = text(reduction_name, "reduction")
+        try:
+            value = out(
+                "value",
+                _raw.smd_tensor_full_reduction,
+                self._handle,
+                step_num,
+                mode_number(mode),
+                name,
+                bool(abs),
+            )
+        except SMDebugNotImplementedError as error:
+            raise SMDebugTypeError(str(error)) from error
+        return _as_scalar(_raw.take_array(value))
+
+    def full_statistics(
+        self, step_num: int, mode: Optional[ModeKeys] = ModeKeys.GLOBAL
+    ) -> Dict[str, Any]:
+        """Returns the statistics of a tensor of which each worker saved its part.
+
+        Parameters
+        ----------
+        step_num, mode
+            As in `value`.
+
+        Returns
+        -------
+        dict
+            "count", the number of elements, and those of "min", "max", "sum", "mean",
+            "variance", "std", "l1" and "l2" that `full_reduction` can return.
+
+        Raises
+        ------
+        As `full_value`.
+        """
+        statistics: Dict[str, Any] = {}
+        with suppress(ShapeUnavailableForStep):
+            statistics["count"] = math.prod(self.full_shape(step_num, mode))
+        reduce = self._full_reducer(step_num, mode)
+        failure: Optional[Exception] = None
+        for name in _STATISTICS:
+            try:
+                statistics[name] = reduce(name)
+            except (SMDebugRuntimeError, SMDebugValueError, TensorUnavailableForStep) as error:
+                failure = error
+        if failure is not None and not statistics.keys() - {"count"}:
+            raise failure
+        return statistics
+
+    def _full_reducer(
+        self, step_num: int, mode: Optional[ModeKeys]
+    ) -> Callable[[str], np.generic]:
+        """Returns a function that computes reductions from the elements, or else merges them."""
+        try:
+            whole = ValueHandle(self._full_value(step_num, mode))
+        except TensorUnavailableForStep:
+            return lambda name: self.full_reduction(step_num, name, mode)
+
+        def reduce(name: str) -> np.generic:
+            found = out("value", _raw.smd_value_reduce, whole, name, False)
+            return _as_scalar(_raw.take_array(found))
+
+        return reduce
 
     def buffer(
         self,
@@ -415,6 +489,11 @@ def mode_number(mode: Optional[ModeKeys]) -> int:
     if not isinstance(mode, ModeKeys):
         raise SMDebugValueError(f"{mode!r} is not a mode; modes are those of smdebug.modes")
     return mode.value
+
+
+def _as_scalar(array: np.ndarray[Any, Any]) -> np.generic:
+    scalar: np.generic = widened(array).reshape(())[()]
+    return scalar
 
 
 def _kept(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

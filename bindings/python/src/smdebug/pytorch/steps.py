@@ -10,12 +10,13 @@ from smdebug.core.error_policy import guarded
 from smdebug.core.framework_hook import FrameworkHook
 from smdebug.core.hook import Hook as BaseHook
 from smdebug.core.modes import ModeKeys
+from smdebug.core.placement import Placement
 from smdebug.core.utils import import_framework
 from smdebug.pytorch.callbacks import OnGradient
 from smdebug.pytorch.models import RegisteredModel
 from smdebug.pytorch.optimizers import WatchedOptimizer
 from smdebug.pytorch.scalers import inverse_scale, is_skipping
-from smdebug.pytorch.shards import part_of
+from smdebug.pytorch.shards import is_distributed, place_in_models, place_of
 from smdebug.pytorch.torch_state import in_backward, is_generating, was_compiled
 
 __all__ = ["StepHook"]
@@ -85,9 +86,9 @@ class StepHook(FrameworkHook):
         return set()
 
     @cached_property
-    def _parts(self) -> Set[str]:
-        """The distributed parameters of which the trial has this process's place."""
-        return set()
+    def _parts(self) -> Dict[str, Placement]:
+        """For each tensor that the trial has this process's part of, its place."""
+        return {}
 
     @cached_property
     def _sums(self) -> Dict[str, Any]:
@@ -271,13 +272,38 @@ class StepHook(FrameworkHook):
         model.watch_gradients(self._on_gradient_of, applied)
 
     def _tell_part(self, name: str, parameter: Any) -> None:
-        """Saves once which part of a distributed parameter this process holds."""
-        if self.num_workers == 1 or name in self._parts:
+        """Records once which part of a distributed parameter this process holds."""
+        if self.num_workers == 1 or not is_distributed(parameter):
             return
-        part = part_of(parameter)
-        if part is not None:
-            self._parts.add(name)
-            self.save_tensor(f"shard/{name}", part, "shards")
+        place = self._parts.get(name)
+        if place is None:
+            modules = (each for model in self._models for each in model.module.modules())
+            place = place_of(parameter) or place_in_models(parameter, modules)
+            if place is None:
+                return
+            self._parts[name] = place
+            self.set_placement(name, place)
+            self._warn_of_part(name, place)
+        for each in (f"gradient/{name}", f"update/{name}"):
+            self._tell_place(each, place)
+
+    def _tell_place(self, name: str, place: Placement) -> None:
+        if name not in self._parts and self.wants(name):
+            self._parts[name] = place
+            self.set_placement(name, place)
+
+    _has_warned_of_part = False
+
+    def _warn_of_part(self, name: str, place: Placement) -> None:
+        if self.include_workers != "one" or place.is_whole or self._has_warned_of_part:
+            return
+        self._has_warned_of_part = True
+        self.logger.warning(
+            "%s and perhaps others are spread over %d processes, and only the part of this one is "
+            'recorded; give the hook include_workers="all" to record all parts',
+            name,
+            self.num_workers,
+        )
 
     def _updated_parameters(self) -> Set[int]:
         """Returns the ids of the parameters of registered optimizers."""
@@ -400,7 +426,15 @@ class StepHook(FrameworkHook):
             state = optimizer.state.get(parameter, {})
             for key, value in state.items():
                 if key != "step" and self._is_tensor(value):
+                    self._tell_state_part(name, key, value)
                     self._save(f"optimizer_state/{name}/{key}", value)
+
+    def _tell_state_part(self, name: str, key: str, value: Any) -> None:
+        """Records once which part of an optimizer's state this process holds."""
+        place = self._parts.get(name)
+        local = value.to_local() if place is not None and hasattr(value, "to_local") else value
+        if place is not None and tuple(local.shape) == place.part:
+            self._tell_place(f"optimizer_state/{name}/{key}", place)
 
     @guarded
     def _on_skipped(self, watched: WatchedOptimizer) -> None:

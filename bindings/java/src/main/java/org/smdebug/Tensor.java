@@ -208,6 +208,40 @@ public final class Tensor {
             Lists.takeStrings(Raw.smd_tensor_reductions(tensor, step, mode.number(), worker)));
   }
 
+  /**
+   * Reads the elements of a tensor of which each worker saved its part, as a whole. Parts that
+   * several workers saved must be equal, as must the values of a tensor that the workers do not
+   * share.
+   *
+   * @param step the step
+   * @param mode the mode that the step number belongs to
+   * @return the value; close it
+   * @throws IllegalStateException if a part is missing, or its place in the whole is not known
+   */
+  public Value fullValue(long step, Mode mode) {
+    return handle.get(tensor -> new Value(Raw.smd_tensor_full_value(tensor, step, mode.number())));
+  }
+
+  /**
+   * Returns a reduction of the whole tensor, of which each worker saved its part: computed from the
+   * elements if they were saved, or merged from the reductions of the parts. A median cannot be
+   * merged.
+   *
+   * @param step the step
+   * @param mode the mode that the step number belongs to
+   * @param reduction the reduction
+   * @param absolute true to reduce the absolute values
+   * @return one element without dimensions; close it
+   * @throws IllegalStateException if a part is missing or has not saved what is merged
+   */
+  public Value fullReduction(long step, Mode mode, Reduction reduction, boolean absolute) {
+    return handle.get(
+        tensor ->
+            new Value(
+                Raw.smd_tensor_full_reduction(
+                    tensor, step, mode.number(), reduction.key(), absolute ? 1 : 0)));
+  }
+
   @Override
   public String toString() {
     return "Tensor(" + name + ")";

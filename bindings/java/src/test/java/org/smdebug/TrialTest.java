@@ -86,6 +86,19 @@ class TrialTest {
   }
 
   @Test
+  void readsWholeTensors() {
+    try (Trial trial = Runs.finished(folder, 1)) {
+      Tensor tensor = trial.tensor("w");
+      try (Value whole = tensor.fullValue(0, Mode.GLOBAL);
+          Value one = tensor.value(0);
+          Value sum = tensor.fullReduction(0, Mode.GLOBAL, Reduction.SUM, false)) {
+        assertArrayEquals(one.toFloatArray(), whole.toFloatArray());
+        assertEquals(tensor.reduce(0, Reduction.SUM), sum.toDouble());
+      }
+    }
+  }
+
+  @Test
   void everyErrorHasItsClass() {
     try (Trial trial = Runs.finished(folder, 2)) {
       StepUnavailableException step =
