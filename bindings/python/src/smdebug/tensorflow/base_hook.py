@@ -29,6 +29,7 @@ from smdebug.tensorflow.utils import (
     call_at_run_time,
     flat_tensors,
     host_value,
+    is_abstract,
     is_built,
     is_compiled_by_xla,
     is_first_replica,
@@ -172,6 +173,7 @@ class TensorflowBaseHook(FrameworkHook):
     @guarded
     def _see(self, collection: str, named: NamedTensors) -> None:
         """Saves tensors.  Symbolic tensors are saved whenever the compiled function runs."""
+        named = [each for each in named if not is_abstract(each[1])]
         if not any(is_symbolic(value) for _, value in named):
             if self._saves_step and self._is_chief_replica():
                 for name, value in named:
