@@ -158,10 +158,6 @@ class TensorflowBaseHook(FrameworkHook):
         if self._is_included(collection) and self._takes(collection, name):
             self.get_collection(collection).add_tensor_name(name)
 
-    def _add_to_step(self, *collections: str) -> None:
-        """Makes the open step also save these collections."""
-        check(_raw.smd_hook_add_to_step(self._handle, Strings(list(collections))))
-
     # ---- observed tensors ----------------------------------------------------------------
 
     @guarded
