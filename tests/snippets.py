@@ -2,6 +2,9 @@
 
 Every block of a programming language is a whole program: it runs alone, in an empty folder.  A line that
 prints and ends in a comment, such as `print(x)  # 3`, must print the text of the comment.
+
+A block of Python that begins with "```python after NAME" runs after the one that begins with
+"```python NAME", which shows elsewhere on the page what the block's few lines are added to.
 """
 
 from __future__ import annotations
@@ -11,12 +14,15 @@ import re
 import subprocess
 from collections import Counter
 from pathlib import Path
-from typing import List, Sequence, Tuple
+from typing import Dict, List, Sequence, Tuple
 
 ROOT = Path(__file__).resolve().parents[1]
 TIMEOUT = 120  # seconds, for each program
 
-FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(
+    r"^```(?P<language>\w*)(?: after (?P<after>\w+)| (?P<name>\w+))?\n(?P<text>.*?)^```$",
+    re.DOTALL | re.MULTILINE,
+)
 EXPECTED = {
     "python": re.compile(r"^\s*print\(.+\)  # (.+)$", re.MULTILINE),
     "go": re.compile(r"^\s*fmt\.Println\(.+\) // (.+)$", re.MULTILINE),
@@ -31,11 +37,20 @@ def name_of(page: Path) -> str:
 def blocks(page: Path, language: str) -> List[Tuple[int, str]]:
     """Returns the (first line, text) of each block in a language."""
     text = page.read_text(encoding="utf-8")
+    matches = [match for match in FENCE.finditer(text) if match["language"] == language]
+    named = {match["name"]: match["text"] for match in matches if match["name"]}
     return [
-        (text.count("\n", 0, match.start(2)) + 1, match.group(2))
-        for match in FENCE.finditer(text)
-        if match.group(1) == language
+        (text.count("\n", 0, match.start("text")) + 1, _prefix(named, match) + match["text"])
+        for match in matches
     ]
+
+
+def _prefix(named: Dict[str, str], match: re.Match[str]) -> str:
+    """Returns the block that another runs after, in a form that leaves line numbers as they are."""
+    if not match["after"]:
+        return ""
+    assert re.match(r"(from|import) ", match["text"]), "a block after another begins with an import"
+    return f"exec({named[match['after']]!r}); "
 
 
 def run(command: Sequence[object], folder: Path, **environment: str) -> str:

@@ -62,7 +62,7 @@ def test_fences_are_known(page):
     assert text.count("\n```") % 2 == 0, "a fence is not closed"
     for match in FENCE.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
-        assert match.group(1) in KNOWN_FENCES, f"line {line}: unknown language; use one of the languages listed above"
+        assert match["language"] in KNOWN_FENCES, f"line {line}: unknown language; use one of the languages listed above"
 
 
 @pytest.mark.parametrize("page", pages_with("json"))

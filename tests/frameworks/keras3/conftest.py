@@ -3,19 +3,13 @@
 import os
 import sys
 
-os.environ.setdefault("KERAS_BACKEND", "jax")
+BACKEND = os.environ.setdefault("KERAS_BACKEND", "jax")
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
-if os.environ["KERAS_BACKEND"] != "tensorflow":
+if BACKEND != "tensorflow":
     sys.modules["tensorflow"] = None
+if BACKEND == "torch":
+    # It is not installed; "import jax" would find the folder of the tests of JAX.
+    sys.modules["jax"] = None
 
-import keras
-import pytest
-
-
-@pytest.fixture(autouse=True)
-def seeded(monkeypatch, strict_and_alone):
-    """Seeds the training, and reads finished trials without a wait."""
-    monkeypatch.setenv("SMDEBUG_TRAINING_END_DELAY_REFRESH", "0")
-    keras.utils.clear_session()
-    keras.utils.set_random_seed(1)
+from seeding import seeded  # noqa: E402, F401

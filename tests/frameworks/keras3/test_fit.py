@@ -157,6 +157,24 @@ def test_a_training_is_not_changed_by_being_recorded(out_dir):
         assert not {"call", "apply", "compute_loss"} & set(vars(thing))
 
 
+def test_a_loop_with_train_on_batch(out_dir):
+    """A model that a loop registers, then `fit`: both record what a step of Keras contains."""
+    model = network()
+    weights = [model.get_weights()]
+    options = {"save_config": EVERY_STEP, "include_collections": EVERYTHING}
+    with smd.KerasHook(out_dir, **options) as hook:
+        hook.register_model(model)
+        for number in range(2):
+            with hook.step(TRAIN):
+                model.train_on_batch(*batch(number))
+            weights.append(model.get_weights())
+        fit(model, hook)
+    trial = smd.create_trial(out_dir)
+    assert trial.steps(TRAIN) == list(range(2 + BATCHES))
+    for step, number in enumerate([0, 1, 0]):
+        assert_holds(trial, seen_inside(weights[step], *batch(number)), step)
+
+
 def test_evaluation_and_prediction_alone(out_dir):
     model = network()
     with smd.KerasHook(out_dir, save_config=EVERY_STEP, include_collections=EVERYTHING) as hook:

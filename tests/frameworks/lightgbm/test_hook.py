@@ -10,7 +10,7 @@ import pytest
 import smdebug.lightgbm as smd
 from pages import run_page
 from smdebug.exceptions import NoMoreData, RuleEvaluationConditionMet
-from smdebug.rules import invoke_rule
+from smdebug.rules import RuleSet, invoke_rule
 
 PARAMS = {
     "objective": "binary",
@@ -103,6 +103,65 @@ def test_early_stopping(record):
     assert model.best_iteration < 198
     assert trial.steps() == list(range(model.best_iteration + 2))
     assert numbers(trial, "test-auc")[model.best_iteration - 1] == model.best_score["test"]["auc"]
+
+
+def ends(trial):
+    """Returns what a trial holds about early stopping, and the steps of it."""
+    found = {
+        name.partition("/")[2]: trial.tensor(name)
+        for name in trial.tensor_names(regex="^early_stopping/")
+    }
+    steps = {step for tensor in found.values() for step in tensor.steps()}
+    return {name: tensor.value(max(steps)).item() for name, tensor in found.items()}, steps
+
+
+def test_early_stopping_is_recorded_with_the_last_round(out_dir):
+    with smd.Hook(out_dir) as hook:
+        model = train(hook, 200, early_stopping=2)
+        # A second training reports the first one's end, and has none of its own.
+        train(hook, 3)
+    trial = smd.create_trial(out_dir)
+    last = model.best_iteration + 1
+    best = {
+        f"{data}-{metric}": value
+        for data, of_data in model.best_score.items()
+        for metric, value in of_data.items()
+    }
+    found, steps = ends(trial)
+    assert len(best) == 4 and steps == {last} and last % 10
+    assert found == {"best_iteration": last - 2, "last_iteration": last, **best}
+    assert set(trial.tensor_names(regex="^early_stopping/")) <= set(
+        trial.tensor_names(collection="metrics")
+    )
+    # The last round's metrics are saved whatever the save config.
+    assert last in trial.tensor("test-auc").steps()
+
+
+def test_a_training_that_is_not_stopped_early_has_no_such_end(out_dir):
+    with smd.Hook(out_dir, save_config=EVERY_ROUND) as hook:
+        train(hook, 3)
+        train(hook, 2, early_stopping=100)
+    assert ends(smd.create_trial(out_dir)) == ({}, set())
+
+
+def test_early_stopping_of_a_cross_validation(out_dir):
+    stop = lgb.early_stopping(2, verbose=False)
+    with smd.Hook(out_dir) as hook:
+        table = lgb.cv(PARAMS, lgb.Dataset(*data()), 200, nfold=3, callbacks=[stop, hook])
+    best = len(table["valid auc-mean"])
+    found, steps = ends(smd.create_trial(out_dir))
+    assert found == {"best_iteration": best - 1, "last_iteration": best + 1}
+    assert steps == {best + 1}
+
+
+def test_early_stopping_with_rules_is_logged(out_dir, caplog):
+    caplog.set_level("INFO", "smdebug")
+    with smd.Hook(out_dir, save_config=EVERY_ROUND) as hook:
+        hook.attach(RuleSet().add("LossNotDecreasing"))
+        model = train(hook, 200, early_stopping=2)
+    trial = smd.create_trial(out_dir)
+    assert trial.steps() == list(range(model.best_iteration + 2))
+    assert f"the best round is {model.best_iteration - 1}" in caplog.text
 
 
 def test_cross_validation_saves_means_and_deviations(out_dir):

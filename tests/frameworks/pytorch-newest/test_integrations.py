@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import gc
+import pickle
 import subprocess
 import sys
 from typing import Any, List
@@ -128,6 +130,41 @@ def test_a_second_training_of_a_callback_is_not_recorded(out_dir, tmp_path, capl
     assert "holds a finished trial: this training is not recorded" in caplog.text
     loss = smd.create_trial(out_dir).tensor("GPT2LMHeadModel_loss_output_0")
     assert loss.steps(modes.TRAIN) == [0]
+
+
+class Failing(transformers.TrainerCallback):
+    """Raises after two steps, which the trainer reports to no callback."""
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        if state.global_step == 2:
+            raise ZeroDivisionError
+
+
+def test_a_trainer_that_fails_in_a_block_leaves_a_finished_trial(out_dir, tmp_path):
+    with pytest.raises(ZeroDivisionError):
+        with TrainerCallback(out_dir, save_config=EVERY_STEP) as callback:
+            trainer_of(tmp_path / "out", [callback, Failing()]).train()
+    trial = smd.create_trial(out_dir)
+    assert trial.loaded_all_steps and trial.steps(modes.TRAIN) == [0, 1]
+
+
+def test_a_deleted_callback_of_a_trainer_finishes_the_trial(out_dir, tmp_path):
+    trainer = trainer_of(tmp_path / "out", [TrainerCallback(out_dir), Failing()])
+    with pytest.raises(ZeroDivisionError) as raised:
+        trainer.train()
+    del trainer, raised
+    gc.collect()
+    assert smd.create_trial(out_dir).loaded_all_steps
+
+
+def test_a_callback_is_sent_to_another_process_before_the_training(out_dir, tmp_path, caplog):
+    callback = pickle.loads(pickle.dumps(TrainerCallback(out_dir, save_config=EVERY_STEP)))
+    trainer_of(tmp_path / "out", [callback]).train()
+    assert smd.create_trial(out_dir).steps(modes.TRAIN) == [0, 1, 2, 3]
+    # Afterwards a copy is one of a recorded training: it records nothing.
+    of_recorded = pickle.loads(pickle.dumps(callback))
+    trainer_of(tmp_path / "out", [of_recorded]).train()
+    assert of_recorded.hook is None and "not recorded" not in caplog.text
 
 
 def test_adapters_of_peft(out_dir, tmp_path):

@@ -117,6 +117,41 @@ def test_early_stopping(out_dir):
 
 
 @pytest.mark.parametrize("save_best", [False, True])
+@pytest.mark.parametrize("is_first", [False, True])
+def test_early_stopping_is_recorded_with_the_last_round(out_dir, save_best, is_first):
+    results = {}
+    stop = xgb.callback.EarlyStopping(rounds=2, save_best=save_best)
+    order = {"before": [stop]} if is_first else {"after": [stop]}
+    with smd.Hook(out_dir) as hook:
+        model = train(hook, BINARY, rounds=200, evals_result=results, **order)
+        # A training that resumes from the model has no early stopping of its own.
+        train(hook, BINARY, rounds=2, xgb_model=model)
+    last = len(results["train"]["auc"]) - 1
+    trial = smd.create_trial(out_dir)
+    found = {name: trial.tensor(name) for name in trial.tensor_names(regex="^early_stopping/")}
+    assert {name.partition("/")[2]: each.value(last).item() for name, each in found.items()} == {
+        "best_iteration": model.best_iteration,
+        "best_score": pytest.approx(model.best_score),
+        "last_iteration": last,
+    }
+    assert all(tensor.steps() == [last] for tensor in found.values()) and last % 10
+    assert last in trial.tensor("train-auc").steps()
+    assert set(found) <= set(trial.tensor_names(collection="metrics"))
+
+
+def test_early_stopping_of_a_cross_validation(out_dir):
+    with smd.Hook(out_dir, save_config=EVERY_ROUND) as hook:
+        table = xgb.cv(
+            BINARY, matrix(), 200, nfold=3, early_stopping_rounds=2, callbacks=[hook],
+            as_pandas=False,
+        )  # fmt: skip
+    trial = smd.create_trial(out_dir)
+    best = len(table["test-auc-mean"]) - 1
+    assert numbers(trial, "early_stopping/best_iteration") == [best]
+    assert numbers(trial, "early_stopping/last_iteration") == [best + 2]
+
+
+@pytest.mark.parametrize("save_best", [False, True])
 def test_the_round_at_which_an_earlier_callback_ends_the_training(out_dir, save_best):
     data, results = matrix(), {}
     stop = xgb.callback.EarlyStopping(rounds=2, save_best=save_best)

@@ -40,11 +40,11 @@ def matrix(rows=120, seed=0, classes=2, **kwargs):
     return xgb.DMatrix(x, labels(x, classes), **kwargs)
 
 
-def train(hook, params, train=None, validation=None, rounds=7, before=(), **kwargs):
+def train(hook, params, train=None, validation=None, rounds=7, before=(), after=(), **kwargs):
     """Trains with the hook among the callbacks."""
     train = train or matrix()
     evals = [(train, "train"), (validation or matrix(40, seed=1), "validation")]
-    return xgb.train(params, train, rounds, evals=evals, callbacks=[*before, hook],
+    return xgb.train(params, train, rounds, evals=evals, callbacks=[*before, hook, *after],
                      verbose_eval=False, **kwargs)  # fmt: skip
 
 

@@ -50,6 +50,42 @@ class BoostingHook(FrameworkHook):
             self._next_step()
         self._next_step()
 
+    def _end_round(self) -> None:
+        """Lets attached rules evaluate the round.
+
+        Without rules the step stays open until the next round begins or the training ends:
+        what ends the training is reported after the callbacks of its last round.
+        """
+        if self._has_rules:
+            self._finish_step()
+
+    @guarded
+    def _save_early_stopping(
+        self, best: int, last: int, scores: Mapping[str, Any], metrics: Mapping[str, Any]
+    ) -> None:
+        """Records the end of a training that early stopping observes, with its last round.
+
+        Parameters
+        ----------
+        best, last : int
+            The best and the last round.
+        scores : mapping
+            The metrics of the best round, by their names within "early_stopping/".
+        metrics : mapping
+            The metrics of the last round, which is saved whatever the save config.
+        """
+        self.logger.info("early stopping: the best round is %d, the last %d", best, last)
+        if not self._step_is_open:
+            return
+        ends = {"best_iteration": best, "last_iteration": last, **scores}
+        values = {f"early_stopping/{name}": value for name, value in ends.items()}
+        self._include_metrics((name, False) for name in values)
+        if not self._saves_step:
+            values.update(metrics)
+        self._add_to_step(*self._always_saved)
+        for name, value in values.items():
+            self._save(name, value)
+
     @guarded
     def _wait(self) -> None:
         """Waits until all rounds are written."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from smdebug import _raw
+from smdebug._handles import Strings, check
 from smdebug.core.collection import SM_METRIC_COLLECTIONS
 from smdebug.core.config_constants import DEFAULT_SAVED_COLLECTIONS, DEFAULT_WORKER_NAME
 from smdebug.core.error_policy import guarded, raises_by_default
@@ -164,6 +165,10 @@ include_regex, include_collections, save_all, include_workers, options
     def _saves_step(self) -> bool:
         """Returns True if the open step saves anything."""
         return self._step_is_open and bool(_raw.smd_hook_saves_step(self._handle))
+
+    def _add_to_step(self, *collections: str) -> None:
+        """Makes the open step also save these collections."""
+        check(_raw.smd_hook_add_to_step(self._handle, Strings(list(collections))))
 
     # ---- tensors -----------------------------------------------------------------
 

@@ -5,14 +5,10 @@ from __future__ import annotations
 import importlib
 import sys
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Mapping, Optional
+from typing import Any, Mapping
 
 from smdebug.core.utils import import_framework
-from smdebug.integrations.session import Session
-from smdebug.pytorch.hook import Hook
-
-if TYPE_CHECKING:
-    from smdebug.rules.rule_set import RuleSet
+from smdebug.integrations.torch_callback import TorchCallback
 
 __all__ = ["LightningCallback"]
 
@@ -27,7 +23,7 @@ def _lightning() -> Any:
     return importlib.import_module("lightning.pytorch")
 
 
-class LightningCallback(_lightning().Callback):  # type: ignore[misc]
+class LightningCallback(TorchCallback, _lightning().Callback):  # type: ignore[misc]
     """Records a training: ``Trainer(callbacks=[LightningCallback("run")])``.
 
     A step is one of the optimizers; a batch of a validation is a step of the mode EVAL.  The
@@ -47,26 +43,8 @@ class LightningCallback(_lightning().Callback):  # type: ignore[misc]
         Further parameters of `smdebug.pytorch.Hook`.
     """
 
-    def __init__(
-        self,
-        out_dir: Any = None,
-        *,
-        hook: Optional[Hook] = None,
-        rules: Optional[RuleSet] = None,
-        **settings: Any,
-    ) -> None:
-        super().__init__()
-        self._session = Session(out_dir, hook, rules, settings)
-        self._is_recording = False
-
-    @property
-    def hook(self) -> Optional[Hook]:
-        """The hook; None before the training begins."""
-        return self._session.hook
-
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        hook = self._session.begin(pl_module, trainer.optimizers, counts_calls=False)
-        self._is_recording = hook is not None
+        self._register(pl_module, trainer.optimizers, counts_calls=False)
 
     def on_train_batch_start(self, trainer: Any, pl_module: Any, *unused: Any) -> None:
         self._begin_batch(pl_module)
@@ -75,7 +53,7 @@ class LightningCallback(_lightning().Callback):  # type: ignore[misc]
         self, trainer: Any, pl_module: Any, outputs: Any, *unused: Any
     ) -> None:
         self._save_loss(outputs)
-        if self._is_recording and self._session.end_step():
+        if self._end_step():
             trainer.should_stop = True
 
     def on_validation_batch_start(self, trainer: Any, pl_module: Any, *unused: Any) -> None:
@@ -87,24 +65,19 @@ class LightningCallback(_lightning().Callback):  # type: ignore[misc]
         self._save_loss(outputs)
 
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
-        if self._is_recording:
-            self._session.save_metrics(trainer.callback_metrics)
+        self._save_metrics(trainer.callback_metrics)
 
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:
-        self._end()
+        self.close()
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
-        self._end()
+        self.close()
 
     def _begin_batch(self, module: Any) -> None:
-        if self._is_recording and self.hook is not None:
-            self.hook._begin_batch(module)
+        if self._recorder is not None:
+            self._recorder._begin_batch(module)
 
     def _save_loss(self, outputs: Any) -> None:
         loss = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
-        if self._is_recording and self.hook is not None and hasattr(loss, "detach"):
-            self.hook.record_tensor_value("loss", loss)
-
-    def _end(self) -> None:
-        self._is_recording = False
-        self._session.end()
+        if self._recorder is not None and hasattr(loss, "detach"):
+            self._recorder.record_tensor_value("loss", loss)

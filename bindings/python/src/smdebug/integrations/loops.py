@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Iterator, Optional
 
-from smdebug.integrations.session import Session
-from smdebug.pytorch.hook import Hook
+from smdebug.integrations.torch_callback import TorchCallback
 
 if TYPE_CHECKING:
+    from smdebug.pytorch.hook import Hook
     from smdebug.rules.rule_set import RuleSet
 
 __all__ = ["recording"]
@@ -48,12 +48,9 @@ def recording(
     smdebug.pytorch.Hook
         The hook, which is closed after the block.
     """
-    session = Session(out_dir, None, rules, settings)
-    try:
-        hook = session.begin(model, optimizers)
+    with TorchCallback(out_dir, rules=rules, **settings) as callback:
+        hook = callback._register(model, optimizers)
         assert hook is not None
         if loss is not None:
             hook.register_loss(loss)
         yield hook
-    finally:
-        session.end()

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Optional
+from typing import Any
 
 from smdebug.core.utils import import_framework
-from smdebug.integrations.session import Session
-from smdebug.pytorch.hook import Hook
-
-if TYPE_CHECKING:
-    from smdebug.rules.rule_set import RuleSet
+from smdebug.integrations.torch_callback import TorchCallback
 
 __all__ = ["TrainerCallback"]
 
 transformers = import_framework("transformers", "transformers", "smdebug.integrations")
 
 
-class TrainerCallback(transformers.TrainerCallback):  # type: ignore[misc, name-defined]
+class TrainerCallback(TorchCallback, transformers.TrainerCallback):  # type: ignore[misc, name-defined]
     """Records a training: ``Trainer(..., callbacks=[TrainerCallback("run")])``.
 
     A step is one of the optimizer.  Losses, the learning rate and the numbers that the trainer
@@ -35,32 +31,17 @@ class TrainerCallback(transformers.TrainerCallback):  # type: ignore[misc, name-
         Further parameters of `smdebug.pytorch.Hook`.
     """
 
-    def __init__(
-        self,
-        out_dir: Any = None,
-        *,
-        hook: Optional[Hook] = None,
-        rules: Optional[RuleSet] = None,
-        **settings: Any,
-    ) -> None:
-        self._session = Session(out_dir, hook, rules, settings)
-
-    @property
-    def hook(self) -> Optional[Hook]:
-        """The hook; None before the training begins."""
-        return self._session.hook
-
     def on_train_begin(
         self, args: Any, state: Any, control: Any, model: Any = None, **given: Any
     ) -> None:
-        self._session.begin(model, [given["optimizer"]])
+        self._register(model, [given["optimizer"]])
 
     def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
-        if self._session.end_step():
+        if self._end_step():
             control.should_training_stop = True
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **given: Any) -> None:
-        self._session.save_metrics(logs or {})
+        self._save_metrics(logs or {})
 
     def on_train_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
-        self._session.end()
+        self.close()

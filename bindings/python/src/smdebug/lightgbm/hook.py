@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from smdebug.core import singleton_utils
 from smdebug.core.boosting_hook import BoostingHook
@@ -90,6 +90,8 @@ include_collections, save_all, include_workers, raise_errors, options
         self.validation_labels: Any = None
         if isinstance(validation_data, tuple):
             self.validation_data, self.validation_labels = validation_data
+        # The model, the number and the metrics of the last round.
+        self._last_round: Optional[Tuple[Any, int, List[_Result]]] = None
         # LightGBM calls in this order: before early_stopping, which may end the training.
         self.order = 20
 
@@ -103,6 +105,8 @@ include_collections, save_all, include_workers, raise_errors, options
     @guarded
     def _record_round(self, env: Any) -> None:
         results = [_Result(*result) for result in env.evaluation_result_list or ()]
+        if env.iteration == env.begin_iteration:
+            self._end_training()
         self._include_metrics((result.name, not result.rises) for result in results)
         self._begin_round(env.iteration)
         if self._saves_step:
@@ -116,9 +120,29 @@ include_collections, save_all, include_workers, raise_errors, options
                 self._save_labels()
                 self._save_feature_importance(env.model)
                 self._save_trees(env.model)
-        self._finish_step()
-        if env.iteration + 1 == env.end_iteration:
+        self._last_round = env.model, env.iteration, results
+        if env.iteration + 1 < env.end_iteration:
+            self._end_round()
+        else:
+            self._end_training()
             self._wait()
+
+    @guarded(even_if_disabled=True)
+    def _end_training(self) -> None:
+        """Ends the last round.  Early stopping has told the model, but no callback."""
+        if self._last_round is None:
+            return
+        model, last, results = self._last_round
+        self._last_round = None
+        # Not positive: nothing observed the best round.
+        if model.best_iteration > 0 and self.stop_finding is None:
+            metrics = {result.name: result.value for result in results}
+            self._save_early_stopping(model.best_iteration - 1, last, _best_scores(model), metrics)
+        self._finish_step()
+
+    def close(self) -> None:
+        self._end_training()
+        super().close()
 
     @guarded
     def _save_predictions(self, model: Any) -> None:
@@ -152,6 +176,17 @@ def _learning_rate(params: Mapping[str, Any]) -> float:
     """Returns the rate among the parameters, which LightGBM knows by three names."""
     rates = [params[name] for name in _RATES if params.get(name) is not None]
     return float(rates[0]) if rates else _DEFAULT_RATE
+
+
+def _best_scores(model: Any) -> Dict[str, float]:
+    """Returns the metrics of the best round, "<data>-<metric>"; none for lightgbm.cv."""
+    if not isinstance(model, lgb.Booster):
+        return {}
+    return {
+        f"{data}-{metric}": value
+        for data, of_data in model.best_score.items()
+        for metric, value in of_data.items()
+    }
 
 
 class _Result:

@@ -29,6 +29,7 @@ from smdebug.tensorflow.utils import (
     call_at_run_time,
     flat_tensors,
     host_value,
+    is_abstract,
     is_built,
     is_compiled_by_xla,
     is_first_replica,
@@ -157,10 +158,6 @@ class TensorflowBaseHook(FrameworkHook):
         if self._is_included(collection) and self._takes(collection, name):
             self.get_collection(collection).add_tensor_name(name)
 
-    def _add_to_step(self, *collections: str) -> None:
-        """Makes the open step also save these collections."""
-        check(_raw.smd_hook_add_to_step(self._handle, Strings(list(collections))))
-
     # ---- observed tensors ----------------------------------------------------------------
 
     @guarded
@@ -172,6 +169,7 @@ class TensorflowBaseHook(FrameworkHook):
     @guarded
     def _see(self, collection: str, named: NamedTensors) -> None:
         """Saves tensors.  Symbolic tensors are saved whenever the compiled function runs."""
+        named = [each for each in named if not is_abstract(each[1])]
         if not any(is_symbolic(value) for _, value in named):
             if self._saves_step and self._is_chief_replica():
                 for name, value in named:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, List, Optional, Set
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Set
 
 from smdebug.core.collection import CollectionKeys
 from smdebug.core.error_policy import guarded
@@ -141,10 +141,13 @@ class InsideHook(TensorflowBaseHook):
     @guarded
     def _start_watches(self, watches: List[Any]) -> None:
         """Observes the model and its optimizer, and appends the observers to a list."""
-        watched = [watch.thing for watch in self._watches]
         for thing in (self._watched_model, *self._optimizers()):
-            if not any(thing is each for each in watched):
+            if not self._is_watched(thing):
                 watches.append(self._watch_of(thing))
+
+    def _is_watched(self, thing: Any, waiting: Sequence[Any] = ()) -> bool:
+        known = [*waiting, *(watch.thing for watch in self._watches)]
+        return any(thing is each for each in known)
 
     def _watch_of(self, thing: Any) -> Any:
         if thing is self._watched_model:
@@ -195,6 +198,8 @@ class InsideHook(TensorflowBaseHook):
         if not self._waiting or self._running:
             return
         waiting, self._waiting = self._waiting, []
+        own = self._optimizers() if self._is_registered else []
+        waiting += [each for each in own if not self._is_watched(each, waiting)]
         for thing in waiting:
             if thing is self._watched_model:
                 is_asked_for = any(self._may_look_into(mode) for mode in _INSIDE)

@@ -34,6 +34,7 @@ __all__ = [
     "get_num_workers_from_tf_config",
     "get_worker_id_from_tf_config",
     "host_value",
+    "is_abstract",
     "is_built",
     "is_compiled_by_xla",
     "is_first_replica",
@@ -196,6 +197,12 @@ def is_symbolic(value: Any) -> bool:
     if tf is not None and isinstance(value, tf.Tensor):
         return not hasattr(value, "numpy")
     return jax is not None and isinstance(value, jax.core.Tracer)
+
+
+def is_abstract(value: Any) -> bool:
+    """Returns True if a tensor of PyTorch has no values: Keras builds layers with such tensors."""
+    torch = loaded("torch")
+    return torch is not None and isinstance(value, torch.Tensor) and bool(value.is_meta)
 
 
 def is_compiled_by_xla() -> bool:

@@ -65,6 +65,7 @@ class ModelWatch:
     """
 
     def __init__(self, model: Any, listener: Listener) -> None:
+        self.thing = model
         self._patches = Patches()
         for layer in model.layers:
             self._watch_layer(layer, listener)
@@ -128,6 +129,7 @@ class GradientWatch:
     """
 
     def __init__(self, optimizer: Any, listener: Listener) -> None:
+        self.thing = optimizer
         self._patches = Patches()
         self._listener = listener
         # A loss-scaling optimizer wraps another one, which receives the unscaled gradients.

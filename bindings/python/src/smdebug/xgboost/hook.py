@@ -102,6 +102,9 @@ include_collections, save_all, include_workers, raise_errors, options
         )
         self._begun: Optional[Round] = None
         self._rate: Optional[float] = None
+        # The number and the metrics of the last round; the best one that the model begins with.
+        self._last_round: Optional[Tuple[int, Mapping[str, Any]]] = None
+        self._best_before: Optional[int] = None
         if reduction_config not in (None, ReductionConfig(save_raw_tensor=True)):
             self.logger.warning("the XGBoost hook ignores reduction_config")
 
@@ -115,6 +118,9 @@ include_collections, save_all, include_workers, raise_errors, options
     @guarded(returns=False)
     def before_iteration(self, model: Any, epoch: int, evals_log: Mapping[str, Any]) -> bool:
         """Notes the round.  Never stops the training."""
+        self._finish_step()
+        if epoch == 0:
+            self._best_before = _best_iteration(model)
         self._begun = Round(model, epoch, evals_log)
         if self._selects_learning_rate:
             # Another callback may set the next round's before this round is recorded.
@@ -134,7 +140,8 @@ include_collections, save_all, include_workers, raise_errors, options
     def after_training(self, model: Any) -> Any:
         """Records a last round that was not reported, and waits until all are written."""
         self._record_untold(model)
-        self._wait()
+        self._record_early_stopping(model)
+        self._finish_training()
         return model
 
     def __call__(self, env: Any) -> None:
@@ -150,7 +157,21 @@ include_collections, save_all, include_workers, raise_errors, options
         ]
         self._record(env.model, env.iteration, metrics)
         if env.iteration + 1 == env.end_iteration:
-            self._wait()
+            self._finish_training()
+
+    @guarded
+    def _record_early_stopping(self, model: Any) -> None:
+        best = _best_iteration(model)
+        # A model that the training resumes from may have a best round of its own.
+        if best is not None and best != self._best_before and self._last_round is not None:
+            score = {"best_score": float(model.attr("best_score"))}
+            self._save_early_stopping(best, self._last_round[0], score, self._last_round[1])
+
+    @guarded
+    def _finish_training(self) -> None:
+        self._last_round = None
+        self._finish_step()
+        self._wait()
 
     @guarded
     def _record_untold(self, model: Any) -> None:
@@ -174,7 +195,9 @@ include_collections, save_all, include_workers, raise_errors, options
         self._begin_round(iteration)
         if self._saves_step:
             self._save_round(model, iteration, metrics)
-        self._finish_step()
+        rounds = count_rounds(model, iteration) if isinstance(model, xgb.Booster) else iteration + 1
+        self._last_round = rounds - 1, dict(metrics)
+        self._end_round()
 
     def _save_round(self, model: Any, iteration: int, metrics: List[Tuple[str, Any]]) -> None:
         for name, value in metrics:
@@ -277,6 +300,12 @@ def _matrix(argument: str, data: Any) -> Any:
     content_type = get_content_type(data[1])
     validate_data_file_path(path, content_type)
     return get_dmatrix(path, content_type)
+
+
+def _best_iteration(model: Any) -> Optional[int]:
+    """Returns the best round that early stopping has noted in a model."""
+    value = model.attr("best_iteration")
+    return None if value is None else int(value)
 
 
 def _feature_names(model: Any) -> List[str]:

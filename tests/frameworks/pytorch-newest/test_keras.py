@@ -1,0 +1,9 @@
+"""Keras 3 with PyTorch as its backend."""
+
+import pytest
+from backends import run_with
+
+
+@pytest.mark.timeout(300)
+def test_all_that_keras_records():
+    run_with("torch")
