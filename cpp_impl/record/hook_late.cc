@@ -173,7 +173,7 @@ void Hook::ReportMissing(OpenStep &step) {
       is_closed_ || !late_.IsFull()
           ? std::string("when the hook was closed")
           : StrCat("when ", LateSteps::kMost, " later steps had ended");
-  queue_.Report(Status(Code::kTensorUnavailable,
+  queue_.Report(Status(Code::kWrongState,
                        StrCat("step ", number, " is completed without the late tensor '", name,
                               "'", others, ": not there ", why,
                               "; send late tensors, or call smd_hook_forgo()"))

@@ -160,14 +160,14 @@ static void complete_the_oldest_of_too_many(void) {
   EXPECT_OK(smd_hook_begin_step(hook, NULL));
   EXPECT_OK(smd_hook_expect(hook, "w", &parts));
   error = smd_hook_end_step(hook);
-  EXPECT(smd_error_code(error) == SMD_TENSOR_UNAVAILABLE);
+  EXPECT(smd_error_code(error) == SMD_WRONG_STATE);
   EXPECT(strcmp(smd_error_detail(error, "step"), "0") == 0);
   EXPECT(strcmp(smd_error_detail(error, "tensor"), "w") == 0);
   smd_error_free(error);
   EXPECT_OK(smd_hook_flush(hook, 60000));
   EXPECT_CODE(SMD_WRONG_STATE, smd_hook_forgo(hook, "w", 0));
   for (int step = 1; step < 16; ++step) EXPECT_OK(smd_hook_forgo(hook, "w", step));
-  EXPECT_CODE(SMD_TENSOR_UNAVAILABLE, smd_hook_close(hook));
+  EXPECT_CODE(SMD_WRONG_STATE, smd_hook_close(hook));
   EXPECT_OK(smd_hook_close(hook));
   smd_hook_free(hook);
   remove_folder(path);
