@@ -173,7 +173,9 @@ static void complete_the_oldest_of_too_many(void) {
   remove_folder(path);
 }
 
-static void delete_tensor(struct DLManagedTensorVersioned *tensor) { ++*(int *)tensor->manager_ctx; }
+static void delete_tensor(struct DLManagedTensorVersioned *tensor) {
+  ++*(int *)tensor->manager_ctx;
+}
 
 static void call_deleters_once(void) {
   const char *path = fresh_folder("late-dlpack");

@@ -64,7 +64,8 @@ def test_expect_tells_what_is_selected(out_dir):
         assert hook.expect("w") == figures | WANTS_SHAPE
         assert hook.expect("gradient/w") == figures | WANTS_SHAPE | WANTS_STATISTICS
         hook.discard_step()
-    with Hook(f"{out_dir}-raw", include_regex="^w$", save_config=SaveConfig(save_interval=1)) as hook:
+    every_step = SaveConfig(save_interval=1)
+    with Hook(f"{out_dir}-raw", include_regex="^w$", save_config=every_step) as hook:
         hook.begin_step()
         assert hook.expect("w") == WANTS_VALUE
         assert hook.expect("v") == 0
