@@ -41,9 +41,9 @@ Result<Hook::Awaited> Hook::FindAwaited(int64_t step, std::string_view tensor) {
   OpenStep *unfinished = FindUnfinished(step);
   if (unfinished == nullptr) {
     const bool has_begun = step >= 0 && step <= numbers_.Last(Mode::kGlobal);
-    return WrongState(StrCat("'", tensor, "': step ", step,
-                             has_begun ? " waits for no tensor: it was completed or discarded"
-                                       : " has not begun"));
+    return WrongState(StrCat(
+        "'", tensor, "': step ", step,
+        has_begun ? " waits for no tensor: it was completed or discarded" : " has not begun"));
   }
   ExpectedTensor *expected = unfinished->Expected().Find(tensor);
   if (expected == nullptr) {
@@ -78,8 +78,7 @@ Status Hook::SaveLate(int64_t step, std::string_view tensor, const tensor::View 
   return Arrive(awaited, tensor, view, std::move(saved));
 }
 
-Status Hook::SaveLate(int64_t step, std::string_view tensor,
-                      const tensor::GivenStatistics &given) {
+Status Hook::SaveLate(int64_t step, std::string_view tensor, const tensor::GivenStatistics &given) {
   SMD_RETURN_IF_ERROR(mark_.Check());
   const DeferringLock lock(mutex_);
   SMD_ASSIGN_OR_RETURN(const Awaited awaited, FindAwaited(step, tensor));
@@ -169,16 +168,15 @@ void Hook::ReportMissing(OpenStep &step) {
   const std::string name = step.Expected().FirstMissing();
   const std::string number = std::to_string(step.Position().global_step);
   const std::string others = missing == 1 ? "" : StrCat(" and ", missing - 1, " more");
-  const std::string why =
-      is_closed_ || !late_.IsFull()
-          ? std::string("when the hook was closed")
-          : StrCat("when ", LateSteps::kMost, " later steps had ended");
-  queue_.Report(Status(Code::kTensorUnavailable,
-                       StrCat("step ", number, " is completed without the late tensor '", name,
-                              "'", others, ": not there ", why,
-                              "; send late tensors, or call smd_hook_forgo()"))
-                    .With("step", number)
-                    .With("tensor", name));
+  const std::string why = is_closed_ || !late_.IsFull()
+                              ? std::string("when the hook was closed")
+                              : StrCat("when ", LateSteps::kMost, " later steps had ended");
+  queue_.Report(
+      Status(Code::kWrongState,
+             StrCat("step ", number, " is completed without the late tensor '", name, "'", others,
+                    ": not there ", why, "; send late tensors, or call smd_hook_forgo()"))
+          .With("step", number)
+          .With("tensor", name));
 }
 
 }  // namespace smdebug::record

@@ -22,8 +22,8 @@ StepLanes::Lanes::iterator StepLanes::PlaceOf(const Step &step) {
 
 void StepLanes::Add(std::shared_ptr<Step> step, Item item) {
   if (!step && item.kind == Item::Kind::kFile) {
-    const auto held = std::find_if(lanes_.begin(), lanes_.end(),
-                                   [](const auto &lane) { return lane->is_held; });
+    const auto held =
+        std::find_if(lanes_.begin(), lanes_.end(), [](const auto &lane) { return lane->is_held; });
     if (held != lanes_.end()) return InsertBefore(held, std::move(item));
   }
   item.sequence = last_sequence_ + 1;

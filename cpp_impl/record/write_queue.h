@@ -18,7 +18,8 @@ namespace smdebug::record {
 class QueueCore;
 
 // Thread safety: any thread, but the calls for one step come in order, and steps come one after the
-// other, except those behind a held one.  Writer threads start when there is work, up to the number that the store can use.
+// other, except those behind a held one.  Writer threads start when there is work, up to the number
+// that the store can use.
 //
 // Log lines and releases of borrowed memory happen with no lock of the queue held: see
 // base/deferral.h.

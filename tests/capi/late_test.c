@@ -53,7 +53,7 @@ static int64_t late_step(smd_hook *hook) {
 
 static void attach(smd_hook *hook, const char *rule) {
   smd_rule_set *rules = NULL;
-  EXPECT_OK(smd_rule_set_new(&rules));
+  EXPECT_OK(smd_rule_set_new(NULL, &rules));
   EXPECT_OK(smd_rule_set_add(rules, rule, NULL, SMD_ACTION_STOP));
   EXPECT_OK(smd_hook_attach(hook, rules));
   smd_rule_set_free(rules);
@@ -160,20 +160,22 @@ static void complete_the_oldest_of_too_many(void) {
   EXPECT_OK(smd_hook_begin_step(hook, NULL));
   EXPECT_OK(smd_hook_expect(hook, "w", &parts));
   error = smd_hook_end_step(hook);
-  EXPECT(smd_error_code(error) == SMD_TENSOR_UNAVAILABLE);
+  EXPECT(smd_error_code(error) == SMD_WRONG_STATE);
   EXPECT(strcmp(smd_error_detail(error, "step"), "0") == 0);
   EXPECT(strcmp(smd_error_detail(error, "tensor"), "w") == 0);
   smd_error_free(error);
   EXPECT_OK(smd_hook_flush(hook, 60000));
   EXPECT_CODE(SMD_WRONG_STATE, smd_hook_forgo(hook, "w", 0));
   for (int step = 1; step < 16; ++step) EXPECT_OK(smd_hook_forgo(hook, "w", step));
-  EXPECT_CODE(SMD_TENSOR_UNAVAILABLE, smd_hook_close(hook));
+  EXPECT_CODE(SMD_WRONG_STATE, smd_hook_close(hook));
   EXPECT_OK(smd_hook_close(hook));
   smd_hook_free(hook);
   remove_folder(path);
 }
 
-static void delete_tensor(struct DLManagedTensorVersioned *tensor) { ++*(int *)tensor->manager_ctx; }
+static void delete_tensor(struct DLManagedTensorVersioned *tensor) {
+  ++*(int *)tensor->manager_ctx;
+}
 
 static void call_deleters_once(void) {
   const char *path = fresh_folder("late-dlpack");

@@ -420,6 +420,33 @@ TEST(Hook, DlpackGoesThrough) {
   EXPECT_THAT(again.Tensor("w").Shape(0), ElementsAre(2, 3));
 }
 
+TEST(Hook, TensorsMayComeLate) {
+  const Folder folder;
+  const std::vector<float> elements = {1, 2};
+  const View view(elements.data(), {2});
+  {
+    Hook hook(EveryStep(folder / "run"));
+    EXPECT_EQ(CodeOf([&] { hook.Expect("w"); }), SMD_WRONG_STATE);
+    const int64_t step = hook.BeginStep();
+    EXPECT_EQ(hook.Expect("w"), static_cast<uint32_t>(SMD_WANTS_VALUE));
+    EXPECT_NE(hook.Expect("v"), 0U);
+    EXPECT_NE(hook.Expect("u"), 0U);
+    hook.EndStep();
+    hook.SaveLate("w", step, view);
+    EXPECT_EQ(CodeOf([&] { hook.SaveLate("w", step, view); }), SMD_WRONG_STATE);
+    const Statistics statistics(DType::kFloat32, {2});
+    EXPECT_EQ(CodeOf([&] { hook.SaveLateStatistics("v", step, statistics); }), SMD_UNSUPPORTED);
+    hook.Forgo("v", step);
+    RecordSteps(folder / "other", 1);
+    const Value value = Trial::Open(folder / "other").Tensor("w").Value(0);
+    hook.SaveLateDlpack("u", step, value.ToDlpack());
+    hook.Close();
+  }
+  const Trial trial(folder / "run");
+  EXPECT_THAT(trial.Tensor("w").Shape(0), ElementsAre(2));
+  EXPECT_THROW(trial.Tensor("v"), TensorUnavailable);
+}
+
 TEST(Hook, ErrorsSayWhatIsWrong) {
   const Folder folder;
   try {

@@ -9,7 +9,7 @@
  * written from its own memory. */
 static const int64_t kSizes[] = {3, 300, 12000, 1000};
 static const char *const kNames[] = {"bias", "layer/kernel", "embedding", "gradient/kernel"};
-enum { TENSORS = 4 };
+enum { TENSORS = 4, LATE = 3 }; /* the last one comes after the end of its step */
 
 static int32_t element(int32_t run, int64_t step, int tensor, int64_t index) {
   if (index == 0) return run;
@@ -62,29 +62,52 @@ smd_error *make_hook(const char *folder, char *const *settings, smd_hook **out) 
   return error;
 }
 
-static smd_error *save_tensor(smd_hook *hook, int32_t run, int64_t step, int tensor) {
+/* The caller frees the view's data. */
+static smd_tensor_view make_tensor(int32_t run, int64_t step, int tensor, int32_t **elements) {
   smd_tensor_view view = SMD_TENSOR_VIEW_INIT;
-  int32_t *elements = malloc((size_t)kSizes[tensor] * sizeof *elements);
-  if (elements == NULL) abort();
-  for (int64_t i = 0; i < kSizes[tensor]; ++i) elements[i] = element(run, step, tensor, i);
-  view.data = elements;
+  *elements = malloc((size_t)kSizes[tensor] * sizeof **elements);
+  if (*elements == NULL) abort();
+  for (int64_t i = 0; i < kSizes[tensor]; ++i) (*elements)[i] = element(run, step, tensor, i);
+  view.data = *elements;
   view.shape = &kSizes[tensor];
   view.ndim = 1;
   view.dtype = SMD_INT32;
+  return view;
+}
+
+static smd_error *save_tensor(smd_hook *hook, int32_t run, int64_t step, int tensor) {
+  int32_t *elements;
+  const smd_tensor_view view = make_tensor(run, step, tensor, &elements);
   return smd_hook_save_owned(hook, kNames[tensor], &view, free, elements);
+}
+
+static smd_error *save_late_tensor(smd_hook *hook, int32_t run, int64_t step) {
+  int32_t *elements;
+  const smd_tensor_view view = make_tensor(run, step, LATE, &elements);
+  smd_error *error = smd_hook_save_late(hook, kNames[LATE], step, &view);
+  free(elements);
+  /* After some errors it is still expected. */
+  if (error != NULL) smd_error_free(smd_hook_forgo(hook, kNames[LATE], step));
+  return error;
+}
+
+static smd_error *first_of(smd_error *first, smd_error *second) {
+  if (first == NULL) return second;
+  smd_error_free(second);
+  return first;
 }
 
 smd_error *record_step(smd_hook *hook, int32_t run, int64_t *step) {
   *step = -1;
   smd_error *error = smd_hook_begin_step(hook, step);
   if (error != NULL) return error;
-  for (int tensor = 0; tensor < TENSORS && error == NULL; ++tensor) {
+  uint32_t is_expected = 0;
+  error = smd_hook_expect(hook, kNames[LATE], &is_expected);
+  for (int tensor = 0; tensor < LATE && error == NULL; ++tensor) {
     error = save_tensor(hook, run, *step, tensor);
   }
-  smd_error *ended = smd_hook_end_step(hook);
-  if (error == NULL) return ended;
-  smd_error_free(ended);
-  return error;
+  error = first_of(error, smd_hook_end_step(hook));
+  return is_expected ? first_of(error, save_late_tensor(hook, run, *step)) : error;
 }
 
 smd_error *make_trial(const char *folder, char *const *settings, smd_trial **out) {

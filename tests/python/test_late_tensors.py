@@ -17,17 +17,22 @@ from smdebug.core.late_tensors import (
     WANTS_VALUE,
 )
 from smdebug.exceptions import (
-    SMDebugError,
     SMDebugNotImplementedError,
     SMDebugRuntimeError,
     SMDebugTypeError,
     SMDebugValueError,
 )
-from smdebug.rules import BuiltinRule, RuleSet
+from smdebug.rules import RuleSet
 
 SETTINGS = {"save_config": SaveConfig(save_interval=1), "save_all": True}
 FIGURES_ONLY = ReductionConfig(reductions=["mean", "std"], save_shape=True)
 WEIGHT = np.array([[1, -2, 0], [4, 0.5, -8]], "float32")
+
+
+def vanishing_gradients() -> RuleSet:
+    rules = RuleSet()
+    rules.add("VanishingGradient")
+    return rules
 
 
 def late_step(hook: Hook) -> int:
@@ -53,13 +58,14 @@ def test_expect_tells_what_is_selected(out_dir):
     with Hook(out_dir, reduction_config=FIGURES_ONLY, **SETTINGS) as hook:
         with pytest.raises(SMDebugRuntimeError):
             hook.expect("w")
-        hook.attach(RuleSet([BuiltinRule("VanishingGradient")]))
+        hook.attach(vanishing_gradients())
         hook.begin_step()
         figures = FIGURE_BITS["mean"] | FIGURE_BITS["variance"]
         assert hook.expect("w") == figures | WANTS_SHAPE
         assert hook.expect("gradient/w") == figures | WANTS_SHAPE | WANTS_STATISTICS
         hook.discard_step()
-    with Hook(f"{out_dir}-raw", include_regex="^w$", save_config=SaveConfig(save_interval=1)) as hook:
+    every_step = SaveConfig(save_interval=1)
+    with Hook(f"{out_dir}-raw", include_regex="^w$", save_config=every_step) as hook:
         hook.begin_step()
         assert hook.expect("w") == WANTS_VALUE
         assert hook.expect("v") == 0
@@ -120,14 +126,14 @@ def test_close_reports_what_is_missing(out_dir):
     hook.save("a", WEIGHT)
     hook.expect("w")
     hook.end_step()
-    with pytest.raises(SMDebugError, match="without the late tensor 'w'"):
+    with pytest.raises(SMDebugRuntimeError, match="without the late tensor 'w'"):
         hook.close()
     assert create_trial(out_dir).tensor_names(step=0) == ["a"]
 
 
 def test_rules_evaluate_complete_steps(out_dir):
     with Hook(out_dir, **SETTINGS) as hook:
-        hook.attach(RuleSet([BuiltinRule("VanishingGradient")]))
+        hook.attach(vanishing_gradients())
         step = hook.begin_step()
         hook.expect("gradient/w")
         hook.end_step()
@@ -137,9 +143,12 @@ def test_rules_evaluate_complete_steps(out_dir):
 
 
 def contents(folder: str) -> dict:
-    """The names and sizes of all files: wall times differ."""
+    """The names of all files, and the sizes of event files, which hold wall times."""
     files = [each for each in Path(folder).rglob("*") if each.is_file()]
-    return {str(each.relative_to(folder)): each.stat().st_size for each in files}
+    return {
+        str(each.relative_to(folder)): each.suffix == ".tfevents" and each.stat().st_size
+        for each in files
+    }
 
 
 def test_tensors_come_from_another_thread(out_dir):

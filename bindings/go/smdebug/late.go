@@ -23,7 +23,7 @@ func (p Parts) Has(figure Figure) bool { return uint32(p)&uint32(figure) != 0 }
 //
 // [Hook.EndStep] returns at once.  The step is written, and evaluated by attached rules, when all
 // its expected tensors have come; later steps wait for it.  At most 16 ended steps wait: then the
-// oldest is completed without what is missing, which is an [ErrTensorUnavailable].
+// oldest is completed without what is missing, which is an [ErrWrongState].
 func (h *Hook) Expect(name string) (Parts, error) {
 	handle, err := h.handle.acquire()
 	if err != nil {

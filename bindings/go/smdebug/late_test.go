@@ -120,7 +120,7 @@ func TestAForgoneTensorIsMissing(t *testing.T) {
 	hook := newHook(t, path, everything())
 	must(t, hook.Forgo("w", lateStep(t, hook)))
 	lateStep(t, hook)
-	failure := mustFail(t, hook.Close(), smdebug.ErrTensorUnavailable)
+	failure := mustFail(t, hook.Close(), smdebug.ErrWrongState)
 	if failure.Detail("tensor") != "w" || failure.Detail("step") != "1" {
 		t.Error(failure)
 	}

@@ -29,7 +29,7 @@ SMD_BEGIN_DECLS
  *
  * At most 16 ended steps wait.  When another one ends, the oldest is completed without what
  * is missing; so are all of them by smd_hook_close() and smd_hook_free().  Such a loss is an
- * error of the writer threads: TENSOR_UNAVAILABLE, with the details "step" and "tensor". */
+ * error of the writer threads: WRONG_STATE, with the details "step" and "tensor". */
 
 /* What the step saves of a tensor, in addition to the bits SMD_HAS_... of figures. */
 #define SMD_WANTS_VALUE 0x10000      /* the raw value */

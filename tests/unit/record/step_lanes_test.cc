@@ -158,5 +158,78 @@ TEST_F(StepLanesTest, ASmallFileBeforeAStepWithNoItemsIsTheNextItem) {
   EXPECT_EQ(lanes_.Take()->step, nullptr);
 }
 
+// ---- held steps ----------------------------------------------------------------------------
+
+class HeldLanesTest : public StepLanesTest {
+ protected:
+  // A step with this number that waits for late tensors.
+  std::shared_ptr<Step> Held(int64_t number) {
+    auto step = std::make_shared<Step>();
+    step->global_step = number;
+    lanes_.Hold(step);
+    return step;
+  }
+  std::shared_ptr<Step> Sealed(int64_t number) {
+    auto step = std::make_shared<Step>();
+    step->global_step = number;
+    lanes_.Add(step, ItemOf(Kind::kSeal));
+    return step;
+  }
+};
+
+TEST_F(HeldLanesTest, AHeldStepKeepsItsPlace) {
+  const auto held = Held(0);
+  Sealed(1);
+  const auto later = lanes_.Take();
+  ASSERT_NE(later, nullptr);
+  FinishItem(*later);
+  EXPECT_FALSE(lanes_.HasWork()) << "the index waits";
+  lanes_.Add(held, ItemOf(Kind::kSeal));
+  const auto lane = lanes_.Take();
+  ASSERT_NE(lane, nullptr);
+  EXPECT_EQ(lane->step, held);
+  FinishItem(*lane);
+  FinishItem(*lanes_.Take());
+  EXPECT_EQ(lanes_.Take(), later);
+}
+
+TEST_F(HeldLanesTest, AllLanesBehindAHeldStepAreWorkedOn) {
+  Held(0);
+  for (int64_t step = 1; step < 10; ++step) Sealed(step);
+  for (int64_t step = 1; step < 10; ++step) {
+    const auto lane = lanes_.Take();
+    ASSERT_NE(lane, nullptr) << step;
+    EXPECT_EQ(lane->step->global_step, step);
+  }
+}
+
+TEST_F(HeldLanesTest, ItemsFindTheirStepAmongLaterOnes) {
+  const auto held = Held(0);
+  const auto other = Held(1);
+  lanes_.Add(other, ItemOf(Kind::kBatch));
+  lanes_.Add(held, ItemOf(Kind::kBatch));
+  EXPECT_EQ(lanes_.Take()->step, held);
+  EXPECT_EQ(lanes_.Take()->step, other);
+}
+
+TEST_F(HeldLanesTest, SmallFilesDoNotWait) {
+  const auto held = Held(0);
+  Sealed(1);
+  lanes_.Add(nullptr, ItemOf(Kind::kFile));
+  const uint64_t last = lanes_.LastSequence();
+  const auto file = lanes_.Take();
+  ASSERT_NE(file, nullptr);
+  EXPECT_EQ(file->items.front().kind, Kind::kFile);
+  EXPECT_FALSE(lanes_.IsDoneUpTo(last));
+  FinishItem(*file);
+  lanes_.AddBefore(held, ItemOf(Kind::kFile));
+  EXPECT_EQ(lanes_.Take()->items.front().kind, Kind::kFile);
+}
+
+TEST_F(HeldLanesTest, AHeldStepIsNotWaitedFor) {
+  Held(0);
+  EXPECT_TRUE(lanes_.IsDoneUpTo(lanes_.LastSequence()));
+}
+
 }  // namespace
 }  // namespace smdebug::record::step_lanes_test

@@ -59,8 +59,7 @@ PyObject *SmdSaveLate(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssi
 }
 
 /* save_late_dlpack(hook, name, step, capsule): saves the tensor in the capsule */
-PyObject *SmdSaveLateDlpack(PyObject *Py_UNUSED(module), PyObject *const *args,
-                            Py_ssize_t count) {
+PyObject *SmdSaveLateDlpack(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
   smd_tensor_view view = SMD_TENSOR_VIEW_INIT;
   int64_t dims[2 * SMD_MAX_RANK];
   Late late;

@@ -55,9 +55,9 @@ static int ParseGiven(PyObject *args, Given *given) {
   int dtype;
   *of = empty;
   if (!PyArg_ParseTuple(args, "OOO!iI(dddddddddddddd)(LLL)O:save_statistics", &owner, &text,
-                        &PyTuple_Type, &shape, &dtype, &of->given, &of->min, &of->max,
-                        &of->median, &of->mean, &of->variance, &of->sum, &of->prod, &of->l1,
-                        &of->l2, &of->abs_min, &of->abs_max, &of->abs_median, &of->abs_mean,
+                        &PyTuple_Type, &shape, &dtype, &of->given, &of->min, &of->max, &of->median,
+                        &of->mean, &of->variance, &of->sum, &of->prod, &of->l1, &of->l2,
+                        &of->abs_min, &of->abs_max, &of->abs_median, &of->abs_mean,
                         &of->abs_variance, &nans, &infinities, &zeros, &sample)) {
     return -1;
   }

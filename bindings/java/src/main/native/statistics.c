@@ -7,9 +7,9 @@ enum { kFigures = 14, kCounts = 3 };
 
 /* `figures` in the order of their bits. */
 static void SetFigures(smd_statistics *to, const double *figures) {
-  double *const each[kFigures] = {&to->min,     &to->max,        &to->median,   &to->mean,
-                                  &to->variance, &to->sum,       &to->prod,     &to->l1,
-                                  &to->l2,      &to->abs_min,    &to->abs_max,  &to->abs_median,
+  double *const each[kFigures] = {&to->min,      &to->max,         &to->median,  &to->mean,
+                                  &to->variance, &to->sum,         &to->prod,    &to->l1,
+                                  &to->l2,       &to->abs_min,     &to->abs_max, &to->abs_median,
                                   &to->abs_mean, &to->abs_variance};
   int i;
   for (i = 0; i < kFigures; ++i) *each[i] = figures[i];
@@ -24,9 +24,9 @@ static smd_error *Save(jlong hook, jboolean is_late, jlong step, const char *nam
 
 /* The caller checked the sizes of the arrays; `sample` may be null. */
 JNIEXPORT void JNICALL Java_org_smdebug_raw_Native_saveStatistics(
-    JNIEnv *env, jclass type, jlong hook, jboolean is_late, jlong step, jbyteArray name,
-    jint dtype, jlongArray shape, jint given, jdoubleArray figures, jlongArray counts,
-    jbyteArray sample, jlong sample_count) {
+    JNIEnv *env, jclass type, jlong hook, jboolean is_late, jlong step, jbyteArray name, jint dtype,
+    jlongArray shape, jint given, jdoubleArray figures, jlongArray counts, jbyteArray sample,
+    jlong sample_count) {
   smd_statistics statistics = SMD_STATISTICS_INIT;
   int64_t dims[SMD_MAX_RANK];
   int64_t numbers[kCounts];

@@ -132,9 +132,9 @@ class LateTest {
     Hook hook = Runs.hook(folder);
     hook.late(lateStep(hook)).forgo("w");
     lateStep(hook);
-    TensorUnavailableException missing =
-        assertThrows(TensorUnavailableException.class, hook::close);
-    assertEquals("1", missing.detail("step"));
-    assertEquals("w", missing.detail("tensor"));
+    IllegalStateException missing = assertThrows(IllegalStateException.class, hook::close);
+    SmdebugException cause = (SmdebugException) missing.getCause();
+    assertEquals("1", cause.detail("step"));
+    assertEquals("w", cause.detail("tensor"));
   }
 }
