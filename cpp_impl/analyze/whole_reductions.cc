@@ -82,12 +82,12 @@ std::string_view MergedFrom(ReductionKind kind) {
 
 Status WholeTensor::CannotMerge(tensor::Reduction wanted, const std::string &worker) const {
   const std::string name = tensor::ReductionName(wanted);
-  const std::string what =
-      wanted.kind == ReductionKind::kMedian
-          ? StrCat(" has not saved its elements, and the '", name,
-                   "' of a whole does not follow from those of its parts")
-          : StrCat(" has saved neither its elements nor what '", name, "' is merged from: ",
-                   MergedFrom(wanted.kind), wanted.absolute ? ", of the absolute values" : "");
+  const std::string what = wanted.kind == ReductionKind::kMedian
+                               ? StrCat(" has not saved its elements, and the '", name,
+                                        "' of a whole does not follow from those of its parts")
+                               : StrCat(" has saved neither its elements nor what '", name,
+                                        "' is merged from: ", MergedFrom(wanted.kind),
+                                        wanted.absolute ? ", of the absolute values" : "");
   return Status(Code::kWrongState,
                 StrCat(Place(), ": ", worker, what, "; save the raw value",
                        wanted.kind == ReductionKind::kMedian ? "" : " or these reductions"))
