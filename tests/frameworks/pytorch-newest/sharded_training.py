@@ -2,9 +2,9 @@
 
 usage: python sharded_training.py FOLDER RANK WORKERS
 
-For each kind of that many workers, records FOLDER/<kind>/trial, and writes FOLDER/<kind>/<rank>.pt:
-for each step and parameter the weights before the step and the gradients that were applied, as plain
-PyTorch has them in this process.  FOLDER/<kind>/whole.pt has those of the whole, and
+For each kind of that many workers, records FOLDER/<kind>/trial, and writes
+FOLDER/<kind>/<rank>.pt: for each step and parameter the weights before the step and the gradients
+that were applied, as plain PyTorch has them in this process.  FOLDER/<kind>/whole.pt has those of the whole, and
 FOLDER/<kind>/<rank>.log what the hook warned of.
 """
 

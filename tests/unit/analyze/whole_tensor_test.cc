@@ -136,6 +136,16 @@ TEST_F(WholeTensorTest, ReductionsOfPartsMerge) {
                 "values; save the raw value or these reductions"));
 }
 
+TEST_F(WholeTensorTest, OnePartMayBeTheWhole) {
+  PutWorkers({R"({"shape": [3], "offset": [0], "part": [0]})",
+              R"({"shape": [3], "offset": [0], "part": [3]})"});
+  SaveReductions<float>(1, tensor::DType::kFloat32, {{{ReductionKind::kStd, false}, 3}});
+  EXPECT_EQ(Number(ReductionKind::kStd), 3);
+  EXPECT_EQ(Number(ReductionKind::kVariance), 9);
+  EXPECT_THAT(Find()->Reduction({ReductionKind::kSum, false}).GetStatus().Message(),
+              HasSubstr("worker_1 has saved neither its elements nor what 'sum' is merged from"));
+}
+
 TEST_F(WholeTensorTest, TotalsOfIntegersWrapAround) {
   PutWorkers({R"({"shape": [4], "offset": [0], "part": [2]})",
               R"({"shape": [4], "offset": [2], "part": [2]})"});

@@ -5,11 +5,29 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Protocol, Tuple
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    List,
+    Optional,
+    Protocol,
+    Tuple,
+)
 
 from smdebug import _raw
 from smdebug._arrays import widened
-from smdebug._handles import TensorHandle, ValueHandle, out, out_integers, out_strings, out_text, text
+from smdebug._handles import (
+    TensorHandle,
+    ValueHandle,
+    out,
+    out_integers,
+    out_strings,
+    out_text,
+    text,
+)
 from smdebug.core.modes import ModeKeys
 from smdebug.core.placement import Placement
 from smdebug.exceptions import (
