@@ -105,6 +105,7 @@ smd_error *smd_tensor_full_reduction(smd_tensor *tensor, int64_t step, smd_mode 
                                      smd_value **out) noexcept {
   return Guard([&]() -> Status {
     SMD_CLEAR_OUT(out);
+    SMD_RETURN_IF_ERROR(CheckUsable(tensor, "tensor"));
     SMD_ASSIGN_OR_RETURN(const tensor::Reduction wanted, ReductionFromC(reduction, absolute));
     SMD_ASSIGN_OR_RETURN(const analyze::WholeTensor whole, WholeFromC(tensor, step, mode));
     return Give(whole.Reduction(wanted), out);

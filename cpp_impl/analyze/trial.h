@@ -135,8 +135,8 @@ class Trial {
   void EndSharing() { event_files_.EndSharing(); }
   // Returns the collections that the trial knows so far.
   const config::CollectionSet &Collections() const { return collections_; }
-  // Returns which part of a tensor a worker holds, or NULL if no collections file says so.  Valid as
-  // long as the trial.
+  // Returns which part of a tensor a worker holds, or NULL if no collections file says so.  Valid
+  // as long as the trial.
   const config::Placement *PlacementOf(std::string_view tensor, std::string_view worker) const;
   // Reads the collections files again, unless the job has ended.
   Status RereadCollections() SMD_EXCLUDES(refresh_mutex_);
@@ -220,7 +220,7 @@ class Trial {
       SMD_GUARDED_BY(mutex_);  // by worker
   // Placements that were replaced, which readers may still use.
   std::vector<config::PlacementPtr> old_placements_ SMD_GUARDED_BY(mutex_);
-  std::vector<std::string> worker_names_ SMD_GUARDED_BY(mutex_);    // by number
+  std::vector<std::string> worker_names_ SMD_GUARDED_BY(mutex_);  // by number
   std::unordered_map<std::string, uint16_t> worker_numbers_ SMD_GUARDED_BY(mutex_);
   std::map<std::pair<int64_t, uint16_t>, std::string> odd_event_files_ SMD_GUARDED_BY(mutex_);
   std::deque<Status> unreported_

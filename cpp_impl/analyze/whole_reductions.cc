@@ -82,12 +82,12 @@ std::string_view MergedFrom(ReductionKind kind) {
 
 Status WholeTensor::CannotMerge(tensor::Reduction wanted, const std::string &worker) const {
   const std::string name = tensor::ReductionName(wanted);
-  const std::string what =
-      wanted.kind == ReductionKind::kMedian
-          ? StrCat(" has not saved its elements, and the '", name,
-                   "' of a whole does not follow from those of its parts")
-          : StrCat(" has saved neither its elements nor what '", name, "' is merged from: ",
-                   MergedFrom(wanted.kind), wanted.absolute ? ", of the absolute values" : "");
+  const std::string what = wanted.kind == ReductionKind::kMedian
+                               ? StrCat(" has not saved its elements, and the '", name,
+                                        "' of a whole does not follow from those of its parts")
+                               : StrCat(" has saved neither its elements nor what '", name,
+                                        "' is merged from: ", MergedFrom(wanted.kind),
+                                        wanted.absolute ? ", of the absolute values" : "");
   return Status(Code::kWrongState,
                 StrCat(Place(), ": ", worker, what, "; save the raw value",
                        wanted.kind == ReductionKind::kMedian ? "" : " or these reductions"))
@@ -195,12 +195,28 @@ Result<tensor::Value> WholeTensor::Merge(tensor::Reduction reduction) const {
   return Number(TotalOf(numbers, kind));
 }
 
+// Variance and standard deviation follow from each other.
+Result<tensor::Value> WholeTensor::ReductionOfWorker(const std::string &worker,
+                                                     tensor::Reduction reduction) const {
+  auto value = tensor_.Reduction(step_, mode_, worker, reduction);
+  if (value.GetStatus().GetCode() != Code::kValueUnavailable) return value;
+  const bool is_std = reduction.kind == ReductionKind::kStd;
+  if (is_std || reduction.kind == ReductionKind::kVariance) {
+    const ReductionKind other = is_std ? ReductionKind::kVariance : ReductionKind::kStd;
+    const auto found = tensor_.Reduction(step_, mode_, worker, {other, reduction.absolute});
+    if (found.IsOk()) {
+      SMD_ASSIGN_OR_RETURN(const double number, tensor::ToDouble(*found));
+      return Number(is_std ? std::sqrt(number) : number * number);
+    }
+  }
+  return CannotMerge(reduction, worker);
+}
+
 Status WholeTensor::CheckReplicasAgree(tensor::Reduction reduction) const {
   const std::vector<std::string> &workers = parts_.front().workers;
   std::optional<double> first;
   for (const std::string &worker : workers) {
-    SMD_ASSIGN_OR_RETURN(const tensor::Value value,
-                         tensor_.Reduction(step_, mode_, worker, reduction));
+    SMD_ASSIGN_OR_RETURN(const tensor::Value value, ReductionOfWorker(worker, reduction));
     SMD_ASSIGN_OR_RETURN(const double number, tensor::ToDouble(value));
     if (!first) first = number;
     if (AreNear(*first, number)) continue;
@@ -212,12 +228,9 @@ Status WholeTensor::CheckReplicasAgree(tensor::Reduction reduction) const {
 }
 
 Result<tensor::Value> WholeTensor::Reduction(tensor::Reduction reduction) const {
-  if (!HasPlacements()) {
-    SMD_RETURN_IF_ERROR(CheckReplicasAgree(reduction));
-    return ReductionOf(parts_.front(), reduction);
-  }
+  if (!HasPlacements()) SMD_RETURN_IF_ERROR(CheckReplicasAgree(reduction));
   // One part is the whole.
-  if (parts_.size() == 1) return ReductionOf(parts_.front(), reduction);
+  if (parts_.size() == 1) return ReductionOfWorker(parts_.front().workers.front(), reduction);
   SMD_ASSIGN_OR_RETURN(const bool has_elements, HasElements());
   if (!has_elements) return Merge(reduction);
   SMD_ASSIGN_OR_RETURN(const tensor::Value whole, Value());

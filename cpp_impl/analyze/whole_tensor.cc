@@ -178,8 +178,7 @@ Result<tensor::Value> WholeTensor::Value() const {
   SMD_RETURN_IF_ERROR(CheckFits(value));
   const config::Placement &whole = *parts_.front().placement;
   const size_t size = tensor::DTypeSize(value.dtype);
-  auto elements =
-      std::make_shared<AlignedBuffer>(static_cast<size_t>(whole.WholeCount()) * size);
+  auto elements = std::make_shared<AlignedBuffer>(static_cast<size_t>(whole.WholeCount()) * size);
   for (const Part &part : parts_) {
     if (&part != &parts_.front()) {
       const tensor::DType dtype = value.dtype;

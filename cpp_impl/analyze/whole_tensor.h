@@ -45,6 +45,9 @@ class WholeTensor {
   Result<bool> HasElements() const;
 
   Result<tensor::Value> ReductionOf(const Part &part, tensor::Reduction reduction) const;
+  // Returns the reduction of a worker that holds the whole.
+  Result<tensor::Value> ReductionOfWorker(const std::string &worker,
+                                          tensor::Reduction reduction) const;
   // Returns the reduction of each part, or why it cannot be merged to `wanted`.
   Result<std::vector<tensor::Value>> Saved(tensor::Reduction reduction,
                                            tensor::Reduction wanted) const;

@@ -15,8 +15,8 @@ constexpr int64_t kLargest = (int64_t{1} << 53) - 1;  // JSON readers round larg
 
 Status CheckSizes(const std::vector<int64_t> &sizes, std::string_view what) {
   if (sizes.size() > kMaxRank) {
-    return InvalidArgument(
-        StrCat("the ", what, " has ", sizes.size(), " numbers, at most ", kMaxRank, " are allowed"));
+    return InvalidArgument(StrCat("the ", what, " has ", sizes.size(), " numbers, at most ",
+                                  kMaxRank, " are allowed"));
   }
   for (const int64_t size : sizes) {
     if (size > kLargest) return InvalidArgument(StrCat("the ", what, " has a size of ", size));
@@ -26,8 +26,8 @@ Status CheckSizes(const std::vector<int64_t> &sizes, std::string_view what) {
 
 Status CheckInside(int64_t offset, int64_t size, int64_t whole) {
   if (offset >= 0 && offset <= whole && size <= whole - offset) return Status::Ok();
-  return InvalidArgument(StrCat("a part of ", size, " that begins at ", offset,
-                                " is not inside a tensor of ", whole));
+  return InvalidArgument(
+      StrCat("a part of ", size, " that begins at ", offset, " is not inside a tensor of ", whole));
 }
 
 int64_t CountOf(const std::vector<int64_t> &sizes) {

@@ -195,7 +195,7 @@ class Hook {
   // The last step, if it recorded nothing, so that its number may be used.
   std::optional<StepPosition> unused_ SMD_GUARDED_BY(mutex_);
   bool is_closed_ SMD_GUARDED_BY(mutex_) = false;
-  std::string collections_text_ SMD_GUARDED_BY(mutex_);  // as last written
+  std::string collections_text_ SMD_GUARDED_BY(mutex_);     // as last written
   uint64_t written_placements_ SMD_GUARDED_BY(mutex_) = 0;  // their version then
   std::unique_ptr<StateStore> state_store_ SMD_GUARDED_BY(mutex_);
   int64_t training_run_ SMD_GUARDED_BY(mutex_) = 0;

@@ -15,6 +15,7 @@ from smdebug import (
     modes,
 )
 from smdebug.core.collection_manager import CollectionManager
+from smdebug.core.placement import Placement
 from smdebug.core.writer import FileWriter
 
 
@@ -87,6 +88,24 @@ def test_several_workers(folder, original, ours):
     theirs = original("dump_trial.py", folder)
     assert theirs == ours("dump_trial.py", folder)
     assert theirs["workers"] == ["worker_0", "worker_1", "worker_2"]
+
+
+def test_workers_that_hold_parts(folder, original, ours):
+    hooks = [
+        Hook(folder, **settings(worker=f"worker_{rank}", num_workers=2, include_workers="all"))
+        for rank in range(2)
+    ]
+    for rank, hook in enumerate(hooks):
+        hook.set_placement("conv.weight", Placement((4, 3), (2 * rank, 0), (2, 3)))
+        record(hook, rank)
+    for hook in hooks:
+        hook.close()
+    theirs = original("dump_trial.py", folder)
+    assert theirs == ours("dump_trial.py", folder)
+    assert theirs["workers"] == ["worker_0", "worker_1"]
+    original("rewrite_collections.py", folder)
+    whole = create_trial(folder).tensor("conv.weight").full_value(2, modes.TRAIN)
+    assert whole[:, 0].tolist() == [2, 2, 3, 3]
 
 
 def test_a_running_job(folder, original, ours):

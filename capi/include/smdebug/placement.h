@@ -25,7 +25,8 @@ typedef struct smd_placement {
   int32_t mesh_ndim;    /* 0 to SMD_MAX_RANK */
   int32_t reserved;     /* 0 */
 } smd_placement;
-#define SMD_PLACEMENT_INIT {sizeof(smd_placement), NULL, NULL, NULL, 0, 0, NULL, NULL, 0, 0}
+#define SMD_PLACEMENT_INIT \
+  { sizeof(smd_placement), NULL, NULL, NULL, 0, 0, NULL, NULL, 0, 0 }
 
 /* Records which part of a tensor this worker saves, for readers.  Copies the placement into
  * the worker's collections file (docs/formats.md), which is written with the next step that

@@ -2,9 +2,9 @@
 
 usage: python sharded_training.py FOLDER RANK WORKERS
 
-For each kind of that many workers, records FOLDER/<kind>/trial, and writes FOLDER/<kind>/<rank>.pt:
-for each step and parameter the weights before the step and the gradients that were applied, as plain
-PyTorch has them in this process.  FOLDER/<kind>/whole.pt has those of the whole, and
+For each kind of that many workers, records FOLDER/<kind>/trial, and writes
+FOLDER/<kind>/<rank>.pt: for each step and parameter the weights before the step and the gradients
+that were applied, as plain PyTorch has them in this process.  FOLDER/<kind>/whole.pt has those of the whole, and
 FOLDER/<kind>/<rank>.log what the hook warned of.
 """
 
@@ -98,8 +98,10 @@ def whole(tensor):
 def wholes_of(kind, model):
     """Returns the whole weights and gradients."""
     if kind in ("fsdp1", "fsdp1_statistics"):
+        names = [name for name, _ in model.named_parameters()]  # they differ in the context
         with FullyShardedDataParallel.summon_full_params(model, with_grads=True):
-            return {name: (whole(each), whole(each.grad)) for name, each in model.named_parameters()}
+            values = [(whole(each), whole(each.grad)) for each in model.parameters()]
+        return dict(zip(names, values))
     return {name: (whole(each), whole(each.grad)) for name, each in model.named_parameters()}
 
 

@@ -24,9 +24,9 @@ class WholeTensorTest : public TrialFixture {
   void PutWorker(int number, const std::string &placement) {
     const std::string placements =
         placement.empty() ? "" : StrCat(R"(, "placements": {"w": )", placement, "}");
-    store_->Put(format::CollectionsFileName(Worker(number)),
-                StrCat(R"({"collections": {}, "_meta": {"num_workers": )", workers_, placements,
-                       "}}"));
+    store_->Put(
+        format::CollectionsFileName(Worker(number)),
+        StrCat(R"({"collections": {}, "_meta": {"num_workers": )", workers_, placements, "}}"));
   }
   void PutWorkers(const std::vector<std::string> &placements) {
     workers_ = placements.size();
@@ -130,9 +130,20 @@ TEST_F(WholeTensorTest, ReductionsOfPartsMerge) {
   EXPECT_EQ(Take(Find()->Reduction({ReductionKind::kMax, false})).dtype, tensor::DType::kFloat32);
   EXPECT_THAT(Find()->Reduction({ReductionKind::kMedian, false}).GetStatus().Message(),
               HasSubstr("does not follow from those of its parts; save the raw value"));
-  EXPECT_THAT(Find()->Reduction({ReductionKind::kStd, true}).GetStatus().Message(),
-              HasSubstr("'abs_std' is merged from: 'mean', and 'variance' or 'std', of the absolute "
-                        "values; save the raw value or these reductions"));
+  EXPECT_THAT(
+      Find()->Reduction({ReductionKind::kStd, true}).GetStatus().Message(),
+      HasSubstr("'abs_std' is merged from: 'mean', and 'variance' or 'std', of the absolute "
+                "values; save the raw value or these reductions"));
+}
+
+TEST_F(WholeTensorTest, OnePartMayBeTheWhole) {
+  PutWorkers({R"({"shape": [3], "offset": [0], "part": [0]})",
+              R"({"shape": [3], "offset": [0], "part": [3]})"});
+  SaveReductions<float>(1, tensor::DType::kFloat32, {{{ReductionKind::kStd, false}, 3}});
+  EXPECT_EQ(Number(ReductionKind::kStd), 3);
+  EXPECT_EQ(Number(ReductionKind::kVariance), 9);
+  EXPECT_THAT(Find()->Reduction({ReductionKind::kSum, false}).GetStatus().Message(),
+              HasSubstr("worker_1 has saved neither its elements nor what 'sum' is merged from"));
 }
 
 TEST_F(WholeTensorTest, TotalsOfIntegersWrapAround) {

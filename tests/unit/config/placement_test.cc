@@ -56,15 +56,14 @@ TEST(Placement, TellsOverlapsFromReplicas) {
 
 TEST(Placement, IsInTheMetadataOfACollectionsFile) {
   Placements placements;
-  placements["w"] = std::make_shared<const Placement>(
-      Placement{{9, 6}, {5, 0}, {4, 6}, false, {2, 2}, {-1, 0}});
+  placements["w"] =
+      std::make_shared<const Placement>(Placement{{9, 6}, {5, 0}, {4, 6}, false, {2, 2}, {-1, 0}});
   placements["f"] = std::make_shared<const Placement>(Placement{{9}, {5}, {4}, true, {}, {}});
   const std::string text = CollectionsToJson({}, 2, placements);
-  EXPECT_EQ(text,
-            R"({"collections": {}, "_meta": {"num_workers": 2, "placements": )"
-            R"({"f": {"shape": [9], "offset": [5], "part": [4], "flat": true}, )"
-            R"("w": {"shape": [9, 6], "offset": [5, 0], "part": [4, 6], "mesh": [2, 2], )"
-            R"("split": [-1, 0]}}}})");
+  EXPECT_EQ(text, R"({"collections": {}, "_meta": {"num_workers": 2, "placements": )"
+                  R"({"f": {"shape": [9], "offset": [5], "part": [4], "flat": true}, )"
+                  R"("w": {"shape": [9, 6], "offset": [5, 0], "part": [4, 6], "mesh": [2, 2], )"
+                  R"("split": [-1, 0]}}}})");
   const auto read = CollectionsFromJson(text, "c");
   ASSERT_TRUE(read.IsOk()) << read.GetStatus().Message();
   EXPECT_EQ(CollectionsToJson({}, 2, read->placements), text);
@@ -78,14 +77,13 @@ TEST(Placement, HostileTextIsCorrupt) {
   };
   EXPECT_TRUE(read("null").IsOk());
   EXPECT_TRUE(read(R"({"w": {"shape": [], "offset": [], "part": [], "later": 1}})").IsOk());
-  for (const char *text :
-       {"[]", "1", R"({"w": null})", R"({"w": {}})", R"({"w": {"shape": [1]}})",
-        R"({"w": {"shape": 1, "offset": [0], "part": [1]}})",
-        R"({"w": {"shape": ["1"], "offset": [0], "part": [1]}})",
-        R"({"w": {"shape": [1.5], "offset": [0], "part": [1]}})",
-        R"({"w": {"shape": [1], "offset": [0], "part": [2]}})",
-        R"({"w": {"shape": [1], "offset": [0], "part": [1], "flat": 1}})",
-        R"({"w": {"shape": [1], "offset": [0], "part": [1], "mesh": [1]}})"}) {
+  for (const char *text : {"[]", "1", R"({"w": null})", R"({"w": {}})", R"({"w": {"shape": [1]}})",
+                           R"({"w": {"shape": 1, "offset": [0], "part": [1]}})",
+                           R"({"w": {"shape": ["1"], "offset": [0], "part": [1]}})",
+                           R"({"w": {"shape": [1.5], "offset": [0], "part": [1]}})",
+                           R"({"w": {"shape": [1], "offset": [0], "part": [2]}})",
+                           R"({"w": {"shape": [1], "offset": [0], "part": [1], "flat": 1}})",
+                           R"({"w": {"shape": [1], "offset": [0], "part": [1], "mesh": [1]}})"}) {
     EXPECT_EQ(read(text).GetCode(), Code::kCorruptData) << text;
   }
   EXPECT_THAT(read(R"({"w": {"shape": [1], "offset": [0], "part": [2]}})").Message(),

@@ -5,11 +5,29 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Protocol, Tuple
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    List,
+    Optional,
+    Protocol,
+    Tuple,
+)
 
 from smdebug import _raw
 from smdebug._arrays import widened
-from smdebug._handles import TensorHandle, ValueHandle, out, out_integers, out_strings, out_text, text
+from smdebug._handles import (
+    TensorHandle,
+    ValueHandle,
+    out,
+    out_integers,
+    out_strings,
+    out_text,
+    text,
+)
 from smdebug.core.modes import ModeKeys
 from smdebug.core.placement import Placement
 from smdebug.exceptions import (
@@ -181,7 +199,7 @@ class Tensor:
         """
         return widened(_raw.take_array(self._full_value(step_num, mode)))
 
-    def _full_value(self, step_num: int, mode: Optional[ModeKeys]) -> _raw.Pointer:
+    def _full_value(self, step_num: int, mode: Optional[ModeKeys]) -> Any:
         return out("value", _raw.smd_tensor_full_value, self._handle, step_num, mode_number(mode))
 
     def full_reduction(
@@ -265,14 +283,14 @@ class Tensor:
 
     def _full_reducer(
         self, step_num: int, mode: Optional[ModeKeys]
-    ) -> Callable[[str], np.generic]:
+    ) -> Callable[[str], Any]:
         """Returns a function that computes reductions from the elements, or else merges them."""
         try:
             whole = ValueHandle(self._full_value(step_num, mode))
         except TensorUnavailableForStep:
             return lambda name: self.full_reduction(step_num, name, mode)
 
-        def reduce(name: str) -> np.generic:
+        def reduce(name: str) -> Any:
             found = out("value", _raw.smd_value_reduce, whole, name, False)
             return _as_scalar(_raw.take_array(found))
 
@@ -491,9 +509,8 @@ def mode_number(mode: Optional[ModeKeys]) -> int:
     return mode.value
 
 
-def _as_scalar(array: np.ndarray[Any, Any]) -> np.generic:
-    scalar: np.generic = widened(array).reshape(())[()]
-    return scalar
+def _as_scalar(array: np.ndarray[Any, Any]) -> Any:
+    return widened(array).reshape(())[()]
 
 
 def _kept(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

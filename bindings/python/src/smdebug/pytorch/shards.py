@@ -75,12 +75,11 @@ def place_in_models(parameter: Any, modules: Any) -> Optional[Placement]:
         The modules of the models that it may belong to.
     """
     for module in modules:
-        handle = getattr(module, "_handle", None)
-        flat = getattr(handle, "flat_param", None)
-        infos = getattr(flat, "_shard_param_infos", None)
-        if infos is None or not getattr(flat, "_params", None):
+        handle: Any = getattr(module, "_handle", None)
+        flat: Any = getattr(handle, "flat_param", None)
+        if getattr(flat, "_shard_param_infos", None) is None:
             continue
-        for index, each in enumerate(flat._params):
+        for index, each in enumerate(flat._params or ()):
             if each is parameter:
                 return _flat_place(parameter, flat, index, handle.world_size)
     return None
