@@ -164,6 +164,7 @@ include_collections, save_all, include_workers, raise_errors, options
         if env.iteration + 1 == env.end_iteration:
             self._end_plain_training()
 
+    @guarded(even_if_disabled=True)
     def _end_plain_training(self) -> None:
         """Ends a training that reports no end to plain functions: early stopping may end it."""
         model, self._plain_model = self._plain_model, None
