@@ -2,7 +2,7 @@
 
 Trains one model with a hook of either library, and an equal model without a hook, step by step
 in turn.  Each line of standard input is a number of steps.  Prints JSON: the time of each step
-without and with the hook, by three clocks.
+without and with the hook, by three clocks.  A line "register" registers the GPT with the hook.
 
 MODEL is "small", "gpt" or "compiled".  With "gpt-memory" or "small-memory" it trains one model
 for as many steps as CONFIGURATION says after a colon, and prints the largest memory it had; the
@@ -114,8 +114,12 @@ def main(folder, configuration, model="small"):
         return
     without, with_hook = training_of(model), training_of(model)
     hook = hook_for(configuration, folder)
-    with_hook.register(hook)
+    if model == "small":
+        with_hook.register(hook)
     for line in sys.stdin:
+        if line.startswith("register"):
+            with_hook.register(hook)
+            continue
         print(json.dumps([[without.step(), with_hook.step()] for _ in range(int(line))]))
         sys.stdout.flush()
     hook.close()
