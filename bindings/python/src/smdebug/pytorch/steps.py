@@ -6,11 +6,12 @@ from functools import cached_property
 from typing import Any, Dict, List, Set, Tuple
 
 from smdebug import _raw
+from smdebug.core.collection import CollectionKeys
 from smdebug.core.error_policy import guarded
 from smdebug.core.framework_hook import FrameworkHook
 from smdebug.core.hook import Hook as BaseHook
 from smdebug.core.modes import ModeKeys
-from smdebug.core.utils import import_framework
+from smdebug.core.utils import import_framework, match_inc
 from smdebug.pytorch.callbacks import OnGradient
 from smdebug.pytorch.models import RegisteredModel
 from smdebug.pytorch.optimizers import WatchedOptimizer
@@ -346,7 +347,7 @@ class StepHook(FrameworkHook):
                 if scale is not None and self.wants(f"gradient/{name}"):
                     gradient = gradient.detach() * scale
                 self._save(f"gradient/{name}", gradient)
-            if self.wants(f"update/{name}"):
+            if self.wants(f"update/{name}") and self._is_collected(f"update/{name}"):
                 watched.before[name] = parameter.detach().clone()
 
     def _begin_update(self, watched: WatchedOptimizer) -> None:
@@ -399,8 +400,23 @@ class StepHook(FrameworkHook):
                 self._save(f"update/{name}", parameter.detach() - before.pop(name))
             state = optimizer.state.get(parameter, {})
             for key, value in state.items():
-                if key != "step" and self._is_tensor(value):
-                    self._save(f"optimizer_state/{name}/{key}", value)
+                full_name = f"optimizer_state/{name}/{key}"
+                if key != "step" and self._is_tensor(value) and self._is_collected(full_name):
+                    self._save(full_name, value)
+
+    def _is_collected(self, name: str) -> bool:
+        """Returns False if only rules would want a tensor of an optimizer.
+
+        Rules that evaluate all tensors would triple what each step reads, and what
+        `optimizer.step()` holds; gradients and parameters tell them the same.
+        """
+        included = {*self.include_collections, CollectionKeys.DEFAULT}
+        if not self._has_rules or self.save_all or CollectionKeys.ALL in included:
+            return True
+        return any(
+            name in collection.tensor_names or match_inc(name, collection.include_regex)
+            for collection in map(self.get_collection, included)
+        )
 
     @guarded
     def _on_skipped(self, watched: WatchedOptimizer) -> None:
