@@ -339,6 +339,7 @@ class StepHook(FrameworkHook):
         self._save_settings(watched, optimizer)
         scale = inverse_scale(optimizer)
         watched.named = self._named_of(optimizer)
+        self._look_at_collections()
         for name, parameter in watched.named:
             self._tell_part(name, parameter)
             self._save(name, parameter)
@@ -404,19 +405,33 @@ class StepHook(FrameworkHook):
                 if key != "step" and self._is_tensor(value) and self._is_collected(full_name):
                     self._save(full_name, value)
 
+    # What `_is_collected` has answered for the collections' regular expressions and names.
+    _asked: Any = None
+    _collected: Dict[str, bool] = {}
+
+    def _look_at_collections(self) -> None:
+        """Forgets the answers of `_is_collected` if the included collections have changed."""
+        if not self._has_rules or self.save_all:
+            return
+        included = [*self.include_collections, CollectionKeys.DEFAULT]
+        known = [self.get_collection(name) for name in included]
+        asked = [(each.include_regex, each.tensor_names) for each in known]
+        if asked != self._asked:
+            self._asked, self._collected = asked, {}
+
     def _is_collected(self, name: str) -> bool:
         """Returns False if only rules would want a tensor of an optimizer.
 
         Rules that evaluate all tensors would triple what each step reads, and what
         `optimizer.step()` holds; gradients and parameters tell them the same.
         """
-        included = {*self.include_collections, CollectionKeys.DEFAULT}
-        if not self._has_rules or self.save_all or CollectionKeys.ALL in included:
+        if not self._has_rules or self.save_all or CollectionKeys.ALL in self.include_collections:
             return True
-        return any(
-            name in collection.tensor_names or match_inc(name, collection.include_regex)
-            for collection in map(self.get_collection, included)
-        )
+        if name not in self._collected:
+            self._collected[name] = any(
+                name in names or match_inc(name, regexes) for regexes, names in self._asked
+            )
+        return self._collected[name]
 
     @guarded
     def _on_skipped(self, watched: WatchedOptimizer) -> None:
