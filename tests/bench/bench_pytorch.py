@@ -6,6 +6,15 @@ excess of a step with the hook over the next step without.  The goal is for the 
 the training thread, which other work on the machine disturbs least; wall time and the time of
 all threads are printed next to it.  Run this in the environment that tools/test_frameworks.sh
 makes; SMDEBUG_PYTORCH_ORIGINAL_PYTHON names the interpreter of the original.
+
+    bench_pytorch.py [small] [gpt] [compiled] [memory]
+
+"small", the default, compares the libraries on a network of a million parameters.  "gpt" trains a
+GPT of ten million parameters (gpt.py), "compiled" the same under torch.compile, compared with the
+compiled model without a hook; "memory" compares the largest memory of trainings of it.  These are
+measured one after the other.  The goal of "gpt" and "compiled" is for the processor time of the
+training thread.  The excess of the same model before the hook was registered is subtracted: the
+addresses of its tensors cause it.
 """
 
 from __future__ import annotations
@@ -27,12 +36,22 @@ ROUNDS = int(os.environ.get("SMDEBUG_BENCH_ROUNDS", "20"))
 STEPS = 10  # in a turn
 WARM_UP = 20
 LESS_THAN_ORIGINAL = 5
+GPT_TURNS = int(os.environ.get("SMDEBUG_BENCH_ROUNDS", "6"))
+MEMORY_STEPS = 10
 
 
 class Case(NamedTuple):
     library: str
     configuration: str
     goal: Optional[float] = None  # the largest fraction of a step that the hook may take
+
+
+class Share(NamedTuple):
+    """A goal for the GPT: the largest fraction of a step, and what is recorded or evaluated."""
+
+    configuration: str
+    goal: float
+    meaning: str
 
 
 class Seconds(NamedTuple):
@@ -49,6 +68,17 @@ CASES = [
     Case("ours", "reductions", 0.10),
     Case("original", "reductions"),
 ]
+# The rule set of docs/rules.md: all rules at the first 50 steps, of 1,000 here, then at each fifth.
+FIRST, WHOLE, INTERVAL = 50, 1000, 5
+SHARES = [
+    Share("default", 0.01, "losses, every 500th step (default)"),
+    Share("gradients", 0.03, "5 statistics of all gradients, every step"),
+    Share("reductions", 0.10, "5 statistics of all weights and gradients, every step"),
+    Share("rules1", 0.03, "all rules, every step"),
+    Share(f"rules{INTERVAL}", 0.01, "all rules, the first 50 of 1,000 steps, then each 5th"),
+]
+# The largest fraction of a training's memory that the hook may add to the library's own.
+MEMORY_GOAL = 0.01
 # Steps without and with the hook, side by side.
 Pairs = List[Tuple[Seconds, Seconds]]
 
@@ -56,19 +86,23 @@ Pairs = List[Tuple[Seconds, Seconds]]
 class Trainings:
     """The process with the two trainings of a case."""
 
-    def __init__(self, case: Case, folder: Path) -> None:
+    def __init__(self, case: Case, folder: Path, model: str = "small") -> None:
         python, environment = [sys.executable], dict(os.environ)
         if case.library == "original":
             python = [os.environ["SMDEBUG_PYTORCH_ORIGINAL_PYTHON"], str(RUN_ORIGINAL)]
             environment.update(PYTHONPATH="", SMDEBUG_LOG_LEVEL="off")
         place = folder / f"{case.library}_{case.configuration}"
         self._process = subprocess.Popen(
-            [*python, str(TRAINING), str(place), case.configuration],
+            [*python, str(TRAINING), str(place), case.configuration, model],
             env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
+
+    def register(self) -> None:
+        """Registers the GPT with its hook."""
+        self._process.stdin.write("register\n")
 
     def turn(self, steps: int) -> Pairs:
         """Trains some steps."""
@@ -127,18 +161,104 @@ def report(steps: Dict[Case, Pairs]) -> None:
     )
 
 
-def main() -> None:
+# ---- the GPT -------------------------------------------------------------------------------
+
+
+def evaluated_share(pairs: Pairs) -> Seconds:
+    """Returns the share of rules over a whole training, from evaluated and other steps."""
+    evaluated = share_of(pairs[::INTERVAL])
+    others = share_of([pair for number, pair in enumerate(pairs) if number % INTERVAL])
+    part = (FIRST + (WHOLE - FIRST) / INTERVAL) / WHOLE
+    return Seconds(*(part * a + (1 - part) * b for a, b in zip(evaluated, others)))
+
+
+def measure_gpt(folder: Path, model: str) -> Dict[str, Seconds]:
+    """Returns the share of each configuration, and prints a table."""
+    print(
+        f"\n| {model} records or evaluates | ms a step without, of the thread "
+        "| of the thread's work | to reach | reached | of wall time | of all threads' work |"
+        "\n|---|---|---|---|---|---|---|"
+    )
+    shares = {}
+    for each in SHARES:
+        trainings = Trainings(Case("ours", each.configuration), folder, model)
+        trainings.turn(STEPS)
+        before = share_of(trainings.turn(2 * STEPS))
+        trainings.register()
+        trainings.turn(STEPS)
+        pairs = [pair for _ in range(GPT_TURNS) for pair in trainings.turn(STEPS)]
+        trainings.end()
+        is_whole = each.configuration != f"rules{INTERVAL}"
+        share = share_of(pairs) if is_whole else evaluated_share(pairs)
+        share = Seconds(*(after - alone for after, alone in zip(share, before)))
+        alone = statistics.median(without.thread for without, _ in pairs) * 1e3
+        print(
+            f"| {each.meaning} | {alone:.0f} | {share.thread:.2%} | <= {each.goal:.0%} "
+            f"| {'yes' if share.thread <= each.goal else 'NO'} | {share.clock:.2%} "
+            f"| {share.threads:.2%} |",
+            flush=True,
+        )
+        shares[f"{model} {each.configuration}"] = share
+    return shares
+
+
+def peak(folder: Path, configuration: str, model: str) -> float:
+    """Returns the largest memory of a training, in MiB."""
+    place = folder / f"{model}_{configuration}"
+    what = f"{configuration}:{MEMORY_STEPS}"
+    command = [sys.executable, str(TRAINING), str(place), what, f"{model}-memory"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=600)
+    return int(done.stdout.split()[-1]) / 1024
+
+
+def measure_memory(folder: Path) -> Dict[str, float]:
+    """Returns the fraction of memory that the hook adds, and prints a table.
+
+    The library's own part is what a hook that saves by default adds to the small training.
+    """
+    own = peak(folder, "default", "small") - peak(folder, "none", "small")
+    without = peak(folder, "none", "gpt")
+    print(
+        f"\nPeak memory of {MEMORY_STEPS} steps of the GPT without a hook: {without:.0f} MiB; the "
+        f"library itself: {own:.0f} MiB\n\n| records or evaluates | MiB more than the library "
+        "itself | of the training | to reach | reached |\n|---|---|---|---|---|"
+    )
+    added = {}
+    for each in SHARES[:-1]:
+        more = peak(folder, each.configuration, "gpt") - without - own
+        added[f"memory {each.configuration}"] = share = more / without
+        reached = "yes" if share <= MEMORY_GOAL else "NO"
+        row = f"| {each.meaning} | {more:.1f} | {share:.2%} | <= {MEMORY_GOAL:.0%} | {reached} |"
+        print(row, flush=True)
+    return added
+
+
+def measure_small(folder: Path) -> Dict[str, Seconds]:
+    steps = measure(folder)
+    report(steps)
+    return {f"{case.library} {case.configuration}": share_of(steps[case]) for case in CASES}
+
+
+def main(*names: str) -> None:
     base = "/dev/shm" if Path("/dev/shm").is_dir() else None
     folder = Path(tempfile.mkdtemp(prefix="smdebug-bench-", dir=base))
+    kept: Dict[str, object] = {}
     try:
-        steps = measure(folder)
+        for name in names or ("small",):
+            if name == "small":
+                kept.update(measure_small(folder))
+            elif name == "memory":
+                kept.update(measure_memory(folder))
+            else:
+                kept.update(measure_gpt(folder / name, name))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    kept = {f"{case.library} {case.configuration}": share_of(steps[case]) for case in CASES}
     (ROOT / "build").mkdir(exist_ok=True)
-    (ROOT / "build" / "bench_pytorch.json").write_text(json.dumps(kept, indent=1))
-    report(steps)
+    path = ROOT / "build" / "bench_pytorch.json"
+    if path.exists():
+        kept = {**json.loads(path.read_text()), **kept}
+    path.write_text(json.dumps(kept, indent=1))
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

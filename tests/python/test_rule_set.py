@@ -284,6 +284,57 @@ def test_an_exception_survives_another_evaluation_between_the_findings(out_dir):
                 assert [each.step for each in rules.evaluate(trial)] == [2]
 
 
+def test_what_an_abandoned_loop_did_not_take_comes_first_next_time(out_dir):
+    hook = recorded(out_dir, [0] * 4)
+    trial = create_trial(out_dir)
+    rules = RuleSet().add("VanishingGradient")
+    taken = []
+    for _ in range(2):
+        for finding in rules.evaluate(trial, wait=False):
+            taken.append(finding.step)
+            break
+    assert taken == [0, 1]
+    record(hook, [0, 0])
+    hook.close()
+    rest = rules.evaluate(trial)
+    assert next(rest).step == 2
+    # What an open loop has not taken yet is its own.
+    assert [each.step for each in rules.evaluate(trial)] == [4, 5]
+    assert [each.step for each in rest] == [3]
+    assert list(rules.evaluate(trial)) == []
+
+
+def test_a_failure_after_an_abandoned_loop_is_raised_next_time(out_dir):
+    recorded(out_dir, [0] * 3).close()
+    trial = create_trial(out_dir)
+
+    def fails(trial, step):
+        if step == 1:
+            raise KeyError("as told")
+
+    rules = RuleSet().add("VanishingGradient").add(fails)
+    next(rules.evaluate(trial))
+    rest = rules.evaluate(trial)
+    assert next(rest).step == 1
+    with pytest.raises(KeyError, match="as told"):
+        next(rest)
+    assert [each.step for each in rules.evaluate(trial)] == [2]
+
+
+def test_a_reset_forgets_what_was_not_taken(out_dir, tmp_path):
+    recorded(out_dir, [0, 0]).close()
+    other = str(tmp_path / "other")
+    recorded(other, [0]).close()
+    rules = RuleSet().add("VanishingGradient")
+    loop = rules.evaluate(create_trial(out_dir))
+    next(loop)
+    with pytest.raises(SMDebugRuntimeError):
+        next(rules.evaluate(create_trial(other)))
+    rules.reset()
+    loop.close()
+    assert [each.step for each in rules.evaluate(create_trial(other))] == [0]
+
+
 def test_an_abandoned_evaluation_releases_its_trial(out_dir):
     recorded(out_dir, [0, 0]).close()
     trial = create_trial(out_dir)

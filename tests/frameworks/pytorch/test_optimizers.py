@@ -12,6 +12,7 @@ import smdebug.pytorch as smd
 import torch
 from helpers import EVERY_STEP, recorded
 from smdebug.exceptions import SMDebugTypeError
+from smdebug.rules import RuleSet
 from torch import nn
 
 ALL_OF_IT = [
@@ -395,3 +396,24 @@ def test_without_an_optimizer_two_backwards_of_a_step_add_up(out_dir):
         gradient = smd.create_trial(folder).tensor("gradient/Linear_weight")
         assert gradient.value(0).tolist() == [[11, 11]]
         assert gradient.value(1).tolist() == [[12, 12]]
+
+
+@pytest.mark.parametrize("included", [[], ["updates"], ["optimizer_state"]])
+def test_rules_alone_ask_for_no_updates_and_states(out_dir, included):
+    model = model_of_two()
+    optimizer = torch.optim.Adam(model.parameters())
+    with smd.Hook(out_dir, save_config=EVERY_STEP, include_collections=included) as hook:
+        hook.attach(RuleSet().add("FirstNonFinite"))
+        hook.register_module(model)
+        hook.register_optimizer(optimizer)
+        seen = []
+        save = hook._save
+        hook._save = lambda name, value: (seen.append(name), save(name, value))
+        for x in batches(2):
+            plain(model, optimizer, x)
+    kinds = {name.partition("/")[0] for name in seen}
+    assert {"gradient", "Sequential_0.weight"} <= kinds
+    assert ("update" in kinds, "optimizer_state" in kinds) == (
+        "updates" in included,
+        "optimizer_state" in included,
+    )

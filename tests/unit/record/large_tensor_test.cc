@@ -61,5 +61,25 @@ TEST_F(LargeTensorTest, HasStatisticsOfAllParts) {
   EXPECT_THAT(step.floats["smdebug/reductions/max/w"], ElementsAre(99));
 }
 
+TEST_F(LargeTensorTest, IsInTensorboardAsAWhole) {
+  const auto recorded = [this](uint64_t too_large) {
+    const auto tensorboard = std::make_shared<storage::MemoryStore>();
+    options_.store = std::make_shared<storage::MemoryStore>();
+    options_.tensorboard_store = tensorboard;
+    options_.too_large = too_large;
+    auto opened = Hook::Open(options_);
+    EXPECT_TRUE(opened.IsOk()) << opened.GetStatus().Message();
+    Hook &hook = **opened;
+    EXPECT_TRUE(hook.BeginStep().IsOk());
+    Expect(hook.Save("w", Floats::Counting(100)));
+    Expect(hook.EndStep());
+    Expect(hook.Close());
+    return tensorboard->Files();
+  };
+  const auto whole = recorded(1 << 20);
+  EXPECT_EQ(whole.size(), 1U);
+  EXPECT_EQ(recorded(64), whole);
+}
+
 }  // namespace
 }  // namespace smdebug::record::large_tensor_test

@@ -6,12 +6,13 @@ from functools import cached_property
 from typing import Any, Dict, List, Set, Tuple
 
 from smdebug import _raw
+from smdebug.core.collection import CollectionKeys
 from smdebug.core.error_policy import guarded
 from smdebug.core.framework_hook import FrameworkHook
 from smdebug.core.hook import Hook as BaseHook
 from smdebug.core.modes import ModeKeys
 from smdebug.core.placement import Placement
-from smdebug.core.utils import import_framework
+from smdebug.core.utils import import_framework, match_inc
 from smdebug.pytorch.callbacks import OnGradient
 from smdebug.pytorch.models import RegisteredModel
 from smdebug.pytorch.optimizers import WatchedOptimizer
@@ -364,6 +365,7 @@ class StepHook(FrameworkHook):
         self._save_settings(watched, optimizer)
         scale = inverse_scale(optimizer)
         watched.named = self._named_of(optimizer)
+        self._look_at_collections()
         for name, parameter in watched.named:
             self._tell_part(name, parameter)
             self._save(name, parameter)
@@ -372,7 +374,7 @@ class StepHook(FrameworkHook):
                 if scale is not None and self.wants(f"gradient/{name}"):
                     gradient = gradient.detach() * scale
                 self._save(f"gradient/{name}", gradient)
-            if self.wants(f"update/{name}"):
+            if self.wants(f"update/{name}") and self._is_collected(f"update/{name}"):
                 watched.before[name] = parameter.detach().clone()
 
     def _begin_update(self, watched: WatchedOptimizer) -> None:
@@ -425,9 +427,38 @@ class StepHook(FrameworkHook):
                 self._save(f"update/{name}", parameter.detach() - before.pop(name))
             state = optimizer.state.get(parameter, {})
             for key, value in state.items():
-                if key != "step" and self._is_tensor(value):
+                full_name = f"optimizer_state/{name}/{key}"
+                if key != "step" and self._is_tensor(value) and self._is_collected(full_name):
                     self._tell_state_part(name, key, value)
-                    self._save(f"optimizer_state/{name}/{key}", value)
+                    self._save(full_name, value)
+
+    # What `_is_collected` has answered for the collections' regular expressions and names.
+    _asked: Any = None
+    _collected: Dict[str, bool] = {}
+
+    def _look_at_collections(self) -> None:
+        """Forgets the answers of `_is_collected` if the included collections have changed."""
+        if not self._has_rules or self.save_all:
+            return
+        included = [*self.include_collections, CollectionKeys.DEFAULT]
+        known = [self.get_collection(name) for name in included]
+        asked = [(each.include_regex, each.tensor_names) for each in known]
+        if asked != self._asked:
+            self._asked, self._collected = asked, {}
+
+    def _is_collected(self, name: str) -> bool:
+        """Returns False if only rules would want a tensor of an optimizer.
+
+        Rules that evaluate all tensors would triple what each step reads, and what
+        `optimizer.step()` holds; gradients and parameters tell them the same.
+        """
+        if not self._has_rules or self.save_all or CollectionKeys.ALL in self.include_collections:
+            return True
+        if name not in self._collected:
+            self._collected[name] = any(
+                name in names or match_inc(name, regexes) for regexes, names in self._asked
+            )
+        return self._collected[name]
 
     def _tell_state_part(self, name: str, key: str, value: Any) -> None:
         """Records once which part of an optimizer's state this process holds."""

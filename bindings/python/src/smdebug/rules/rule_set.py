@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from dataclasses import dataclass
-from typing import ClassVar, Iterator, List, Mapping, Optional, Tuple, Union
+from typing import ClassVar, Deque, Iterator, List, Mapping, Optional, Tuple, Union
 
 from smdebug import _raw
 from smdebug._handles import RuleSetHandle, check, out, text
@@ -102,6 +103,8 @@ class RuleSet:
             settings = SaveConfig.parse(save_config)
             check(_raw.smd_rule_set_set_save_config(self._handle, settings._handle()))
         self._last = -1  # of the steps that were evaluated
+        # The findings that loops did not take, and failures after them.
+        self._left: Deque[Union[Finding, BaseException]] = deque()
         self._evaluating = Evaluating()
 
     def add(
@@ -167,6 +170,8 @@ class RuleSet:
     ) -> Iterator[Finding]:
         """Evaluates the steps of a trial that were not evaluated yet, one after the other.
 
+        The next call first yields what a loop that was left early did not take.
+
         Parameters
         ----------
         trial : Trial
@@ -190,7 +195,10 @@ class RuleSet:
         """
         if not isinstance(trial, Trial):
             raise SMDebugTypeError(f"expected a Trial, not a {type(trial).__name__}")
-        yield from self._evaluate(trial, start_step, -1)  # fails for another trial
+        _, error = _raw.evaluate(self._handle, trial._handle, start_step, 0, 0)
+        if error is not None:  # for another trial
+            raise error
+        yield from self._deliver(deque())
         for steps in new_steps(trial, max(self._last, start_step - 1), end_step, wait):
             for first in range(0, len(steps), _AT_ONCE):
                 last = steps[first : first + _AT_ONCE][-1]
@@ -208,14 +216,28 @@ class RuleSet:
             self._evaluating.end()
         if error is None:  # a later call evaluates the steps after one that failed
             self._last = max(self._last, last_step)
-        yield from map(finding_of, found)
-        if evaluation.raised is None:
-            if error is not None:
-                raise error
-        elif isinstance(error, RuleEvaluationConditionMet):  # at a finding before the failure
-            raise error from evaluation.raised
-        else:
-            raise evaluation.raised
+        results: Deque[Union[Finding, BaseException]] = deque(map(finding_of, found))
+        failure: Optional[BaseException] = evaluation.raised or error
+        if isinstance(error, RuleEvaluationConditionMet) and error is not failure:
+            error.__cause__ = failure  # the finding came before the failure
+            failure = error
+        if failure is not None:
+            results.append(failure)
+        yield from self._deliver(results)
+
+    def _deliver(self, results: Deque[Union[Finding, BaseException]]) -> Iterator[Finding]:
+        """Yields what earlier loops left, then these findings; raises the failure after them."""
+        left = self._left
+        results.extendleft(reversed(left))
+        left.clear()
+        try:
+            while results:
+                result = results.popleft()
+                if isinstance(result, BaseException):
+                    raise result
+                yield result
+        finally:
+            left.extendleft(reversed(results))
 
     def results(self) -> List[RuleResult]:
         """Returns the summary of each rule, in the order in which they were added."""
@@ -231,3 +253,4 @@ class RuleSet:
         """
         check(_raw.smd_rule_set_reset(self._handle))
         self._last = -1
+        self._left = deque()

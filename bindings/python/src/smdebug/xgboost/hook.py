@@ -105,6 +105,8 @@ include_collections, save_all, include_workers, raise_errors, options
         # The number and the metrics of the last round; the best one that the model begins with.
         self._last_round: Optional[Tuple[int, Mapping[str, Any]]] = None
         self._best_before: Optional[int] = None
+        # The model, where XGBoost calls plain functions.
+        self._plain_model: Any = None
         if reduction_config not in (None, ReductionConfig(save_raw_tensor=True)):
             self.logger.warning("the XGBoost hook ignores reduction_config")
 
@@ -155,9 +157,24 @@ include_collections, save_all, include_workers, raise_errors, options
             (result[0], result[1] if len(result) == 2 else result[1:])
             for result in env.evaluation_result_list or ()
         ]
+        if env.iteration == env.begin_iteration:
+            self._end_plain_training()
         self._record(env.model, env.iteration, metrics)
+        self._plain_model = env.model
         if env.iteration + 1 == env.end_iteration:
+            self._end_plain_training()
+
+    @guarded(even_if_disabled=True)
+    def _end_plain_training(self) -> None:
+        """Ends a training that reports no end to plain functions: early stopping may end it."""
+        model, self._plain_model = self._plain_model, None
+        if model is not None:
+            self._record_early_stopping(model)
             self._finish_training()
+
+    def close(self) -> None:
+        self._end_plain_training()
+        super().close()
 
     @guarded
     def _record_early_stopping(self, model: Any) -> None:

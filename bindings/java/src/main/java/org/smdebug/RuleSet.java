@@ -229,7 +229,8 @@ public final class RuleSet implements AutoCloseable {
    * @param first the first step
    * @param end the step before which to stop
    * @param options how
-   * @return the findings, evaluated as the stream is read: findFirst() evaluates no step after that
+   * @return the findings, evaluated as the stream is read: findFirst() evaluates no step after
+   *     that, and drops the other findings of that step
    */
   public Stream<Finding> follow(Trial trial, long first, long end, EvaluateOption... options) {
     int flags = EvaluateOption.flags(options);
