@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
 
-import torch
-import triton
-import triton.language as tl
+import torch  # type: ignore[import-not-found]
+import triton  # type: ignore[import-not-found]
+import triton.language as tl  # type: ignore[import-not-found]
 
 from smdebug.pytorch.device_statistics import (
     TABLE,
@@ -147,19 +147,25 @@ def _plan(sizes: Tuple[int, ...], samples: bool, device: Any, stream: int) -> _P
     counts = [sample_count(size) for size in sizes] if samples else []
     place = 0
     for owner, size in enumerate(sizes):
-        chunks = range(0, size, _CHUNK)
-        owners += [owner] * len(chunks)
-        begins += chunks
+        owners += [owner] * -(-size // _CHUNK)
+        begins += range(0, size, _CHUNK)
         if samples:
             runs = sampled_runs(size)
             run_owners += [owner] * len(runs)
             run_begins += runs
             run_targets += range(place, place + len(runs) * RUN, RUN)
             place += counts[owner]
-    lists = (sizes, owners, begins, run_owners, run_begins, run_targets)
-    on_device = [upload(numbers, torch.int64, device) for numbers in lists]
-    levels = levels_of([-(-size // _CHUNK) for size in sizes], device)
-    return _Plan(*on_device[:3], levels, *on_device[3:], counts)
+    chunks = [-(-size // _CHUNK) for size in sizes]
+    return _Plan(
+        upload(sizes, torch.int64, device),
+        upload(owners, torch.int64, device),
+        upload(begins, torch.int64, device),
+        levels_of(chunks, device),
+        upload(run_owners, torch.int64, device),
+        upload(run_begins, torch.int64, device),
+        upload(run_targets, torch.int64, device),
+        counts,
+    )
 
 
 @functools.lru_cache(maxsize=16)

@@ -45,6 +45,10 @@ class Statistics(NamedTuple):
     figures: Tuple[float, ...]
     counts: Tuple[int, int, int]
 
+    @property
+    def mean(self) -> float:
+        return self.figures[3]
+
 
 class Reduced(NamedTuple):
     """The figures of a group of tensors, on their device."""
