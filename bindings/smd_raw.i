@@ -28,6 +28,8 @@
 #endif
 
 #ifdef SWIGPYTHON
+%ignore smd_hook_expect; /* late.c has it */
+
 /* Any bytes-like object. */
 %typemap(in) (const void *data, size_t size) (Py_buffer held) %{
   if (PyObject_GetBuffer($input, &held, PyBUF_SIMPLE) < 0) SWIG_fail;
@@ -72,10 +74,15 @@ struct T {};
 %ignore smd_rule_parameter;
 %ignore smd_rule_info;
 %ignore SMD_FINDING_INIT;
+%ignore smd_statistics;
+%ignore SMD_STATISTICS_INIT;
+%ignore smd_hook_save_statistics;
+%ignore smd_hook_save_late_statistics;
 %ignore smd_hook_options_set_log;
 %ignore smd_trial_options_set_log;
 %ignore smd_hook_save_owned;
 %ignore smd_hook_save_dlpack;
+%ignore smd_hook_save_late_dlpack;
 %ignore smd_value_to_dlpack;
 %ignore smd_value_data;
 %ignore smd_release_fn;
@@ -121,6 +128,8 @@ struct smd_error {};
 %include "smdebug/hook_options.h"
 %include "smdebug/rule_set.h"
 %include "smdebug/hook.h"
+%include "smdebug/statistics.h"
+%include "smdebug/late.h"
 %include "smdebug/trial_options.h"
 %include "smdebug/trial.h"
 %include "smdebug/sys/files.h"

@@ -36,6 +36,7 @@
 #include "smdebug/export.h"
 #include "smdebug/hook.h"
 #include "smdebug/hook_options.h"
+#include "smdebug/late.h"
 #include "smdebug/log.h"
 #include "smdebug/rule_set.h"
 #include "smdebug/statistics.h"

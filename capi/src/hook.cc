@@ -2,7 +2,7 @@
 
 #include "base/deferral.h"
 #include "guard.h"
-#include "tensor/dlpack.h"
+#include "inputs.h"
 
 using namespace smdebug;
 using namespace smdebug::capi;
@@ -33,12 +33,6 @@ class ReleaseOwner final : public record::Owner {
   smd_release_fn release_;
   void *const user_data_;
   std::shared_ptr<const void> shared_;
-};
-
-// A DLPack tensor whose deleter is called while the thread holds no lock.
-struct HeldDlpack final : OutsideCall {
-  explicit HeldDlpack(tensor::DlpackTensor held) : tensor(std::move(held)) {}
-  const tensor::DlpackTensor tensor;
 };
 
 }  // namespace
@@ -150,10 +144,7 @@ smd_error *smd_hook_save_owned(smd_hook *hook, const char *tensor, const smd_ten
 smd_error *smd_hook_save_dlpack(smd_hook *hook, const char *tensor,
                                 DLManagedTensorVersioned *dlpack) noexcept {
   return GuardSaving(hook, [&]() -> Status {
-    tensor::DlpackTensor taken(dlpack);
-    const std::shared_ptr<HeldDlpack> owner(new HeldDlpack(std::move(taken)), [](HeldDlpack *held) {
-      RunOutside(std::unique_ptr<OutsideCall>(held));
-    });
+    const std::shared_ptr<const HeldDlpack> owner = HoldDlpack(dlpack);
     SMD_RETURN_IF_ERROR(CheckHook(hook));
     SMD_ASSIGN_OR_RETURN(const std::string_view name, RequiredText(tensor, "tensor"));
     SMD_ASSIGN_OR_RETURN(const tensor::View view, owner->tensor.AsView());

@@ -1,6 +1,7 @@
 #include "smdebug/statistics.h"
 
 #include "guard.h"
+#include "inputs.h"
 #include "tensor/given_statistics.h"
 
 using namespace smdebug;
@@ -51,8 +52,9 @@ Status AddFigures(const smd_statistics &statistics, tensor::GivenStatistics *giv
   return Status::Ok();
 }
 
-// The result borrows the statistics.
-Result<tensor::GivenStatistics> GivenFromC(const smd_statistics *statistics) {
+}  // namespace
+
+Result<tensor::GivenStatistics> capi::GivenFromC(const smd_statistics *statistics) {
   SMD_RETURN_IF_ERROR(NotNull(statistics, "statistics"));
   const size_t size = statistics->struct_size;
   if (size < offsetof(smd_statistics, abs_variance) + sizeof(double) || size > kLargestStruct) {
@@ -77,7 +79,18 @@ Result<tensor::GivenStatistics> GivenFromC(const smd_statistics *statistics) {
   return given;
 }
 
-}  // namespace
+uint32_t capi::FigureBit(tensor::Reduction reduction) {
+  using enum ReductionKind;
+  const bool is_plain_too = reduction.IsNorm() || reduction.kind == kProd;
+  tensor::Reduction source = reduction;
+  if (reduction.kind == kStd) source.kind = kVariance;
+  if (is_plain_too) source.absolute = false;
+  if (reduction == tensor::Reduction{kSum, true}) source = {kL1, false};
+  for (const FigureRow &row : kFigures) {
+    if (row.reduction == source) return row.bit;
+  }
+  return 0;
+}
 
 smd_error *smd_hook_save_statistics(smd_hook *hook, const char *tensor,
                                     const smd_statistics *statistics) noexcept {

@@ -91,6 +91,11 @@ Status InvalidConfig(std::string message);
 Status WrongState(std::string message);
 Status Unsupported(std::string message);
 
+// Keeps the first failure of several.
+inline void KeepFirst(Status *first, Status status) {
+  if (first->IsOk()) *first = std::move(status);
+}
+
 // Returns the error for a file with invalid contents; the message begins with `path`.
 Status CorruptData(std::string_view path, std::string_view what);
 

@@ -9,6 +9,8 @@
 
 namespace smdebug::record {
 
+// Copies share their memory.
+//
 // Thread safety: any thread.
 class ChunkPool {
  public:

@@ -28,10 +28,6 @@ PlanDefaults PlanDefaultsOf(const HookOptions &options) {
   return defaults;
 }
 
-void KeepFirst(Status *first, Status status) {
-  if (first->IsOk()) *first = std::move(status);
-}
-
 }  // namespace
 
 Hook::Hook(HookOptions options, std::shared_ptr<storage::Store> store,
@@ -43,7 +39,7 @@ Hook::Hook(HookOptions options, std::shared_ptr<storage::Store> store,
       queue_(store_, format::WorkerToFile(options_.worker), options_.queue, *options_.clock,
              options_.logger),
       plan_(collections_, PlanDefaultsOf(options_)),
-      open_(options_, std::move(tensorboard_store), queue_) {}
+      open_(std::make_unique<OpenStep>(options_, std::move(tensorboard_store), queue_)) {}
 
 Result<std::shared_ptr<Hook>> Hook::Open(HookOptions options) {
   std::shared_ptr<storage::Store> store = options.store;
@@ -126,6 +122,14 @@ Status Hook::NoteState() {
 }
 
 Hook::~Hook() {
+  {
+    const DeferringLock lock(mutex_);
+    try {
+      const Status completed = CompleteAll();
+      (void)completed;
+    } catch (const std::bad_alloc &) {  // these steps are dropped
+    }
+  }
   const Status stopped = queue_.Stop(Deadline::After(*options_.clock, options_.close_time));
   (void)stopped;  // there is no caller to report it to
 }
@@ -155,8 +159,8 @@ Result<int64_t> Hook::BeginStep() {
   SMD_RETURN_IF_ERROR(mark_.Check());
   const DeferringLock lock(mutex_);
   if (is_closed_) return WrongState("the hook is closed; no step can begin");
-  if (open_.IsOpen()) {
-    return WrongState(StrCat("step ", open_.Position().global_step, " is open; end it first"));
+  if (open_->IsOpen()) {
+    return WrongState(StrCat("step ", open_->Position().global_step, " is open; end it first"));
   }
   const StepPosition position = numbers_.Next();
   try {
@@ -178,7 +182,7 @@ Status Hook::OpenAt(const StepPosition &position) {
   }
   // The step counts even if this fails: training continues.
   if (const Status noted = NoteState(); !noted.IsOk()) options_.logger.Error(noted.Message());
-  open_.Begin(position);
+  open_->Begin(position);
   if (saves_anything && MayRecord()) StartRecording();
   if (MayRecord()) {
     rules_.BeginStep(
@@ -192,12 +196,12 @@ void Hook::StartRecording() {
   if (const Status claimed = AcquireClaim(); !claimed.IsOk()) {
     options_.logger.Error(claimed.Message());
   }
-  open_.Record(is_recording_);
+  open_->Record(is_recording_);
 }
 
 void Hook::Publish() noexcept {
-  const uint64_t open = open_.IsOpen() ? kOpen : 0;
-  const uint64_t records = open_.Records() ? kRecords : 0;
+  const uint64_t open = open_->IsOpen() ? kOpen : 0;
+  const uint64_t records = open_->Records() ? kRecords : 0;
   const uint64_t evaluates = rules_.Evaluates() ? kEvaluates : 0;
   const uint64_t changes = (phase_ & ~(kOneMore - 1)) + kOneMore;
   phase_ = changes | open | records | evaluates;
@@ -206,14 +210,14 @@ void Hook::Publish() noexcept {
 Status Hook::AddToStep(const std::vector<std::string> &collections) {
   SMD_RETURN_IF_ERROR(mark_.Check());
   const DeferringLock lock(mutex_);
-  if (!open_.IsOpen()) return WrongState("no step is open");
+  if (!open_->IsOpen()) return WrongState("no step is open");
   bool saves_anything = false;
   {
     const MutexLock plan_lock(plan_mutex_);
     plan_.Add(collections);
     saves_anything = plan_.SavesAnything();
   }
-  if (!open_.Records() && saves_anything && MayRecord()) StartRecording();
+  if (!open_->Records() && saves_anything && MayRecord()) StartRecording();
   Publish();
   return Status::Ok();
 }
@@ -221,37 +225,36 @@ Status Hook::AddToStep(const std::vector<std::string> &collections) {
 Status Hook::EndStep() {
   SMD_RETURN_IF_ERROR(mark_.Check());
   const DeferringLock lock(mutex_);
-  if (!open_.IsOpen()) return WrongState("no step is open");
+  if (!open_->IsOpen()) return WrongState("no step is open");
   const Status status = CloseStep();
   return status.IsOk() ? EarlyError() : status;
 }
 
 Status Hook::CloseStep() try {
-  Status status;
+  const StepPosition position = open_->Position();
   unused_.reset();
-  if (open_.Records()) {
-    status = WriteStep();
-  } else {
-    unused_ = open_.Position();
-  }
-  open_.End();
+  if (!open_->Records()) unused_ = position;
+  if (open_->Expected().Missing() > 0 || !late_.IsEmpty()) return Postpone();
+  Status status;
+  if (open_->Records()) status = WriteStep(*open_, &pending_);
+  open_->End();
   // Pending values are evaluated as they are written.
-  rules_.EndStep();
+  rules_.EndStep(position.global_step);
   Publish();
   return status;
 } catch (const std::bad_alloc &) {
-  open_.Drop();
+  open_->Drop();
   AbortStep();
   throw;
 }
 
-Status Hook::WriteStep() {
-  Status status = WritePending();
-  if (!open_.IsWritten()) return status;
+Status Hook::WriteStep(OpenStep &step, PendingValues *values) {
+  Status status = WritePending(step, values);
+  if (!step.IsWritten()) return status;
   // Without it the step could not be read.
-  if (collections_text_.empty()) PutCollections(open_.ToQueue());
-  Status sealed = open_.Seal();
-  if (!open_.IsDropped()) last_saved_ = open_.Position().global_step;
+  if (collections_text_.empty()) PutCollections(step.ToQueue());
+  Status sealed = step.Seal();
+  if (!step.IsDropped()) last_saved_ = step.Position().global_step;
   KeepFirst(&status, std::move(sealed));
   return status;
 }
@@ -259,13 +262,14 @@ Status Hook::WriteStep() {
 Status Hook::DiscardStep() {
   SMD_RETURN_IF_ERROR(mark_.Check());
   const DeferringLock lock(mutex_);
-  if (!open_.IsOpen()) return WrongState("no step is open");
+  if (!open_->IsOpen()) return WrongState("no step is open");
   // The number stays used: pending values must not make a part of the step visible under it.
   unused_.reset();
-  open_.Discard();
-  open_.End();
+  const int64_t step = open_->Position().global_step;
+  open_->Discard();
+  open_->End();
   try {
-    rules_.DiscardStep();
+    rules_.DiscardStep(step);
   } catch (const std::bad_alloc &) {
     AbortStep();
     throw;
@@ -274,15 +278,10 @@ Status Hook::DiscardStep() {
   return Status::Ok();
 }
 
-void Hook::DropStep() {
-  if (!mark_.IsSameProcess()) return;
-  const DeferringLock lock(mutex_);
-  open_.Drop();
-}
-
 void Hook::AbortStep() noexcept {
-  open_.End();
-  rules_.AbortStep();
+  const int64_t step = open_->IsOpen() ? open_->Position().global_step : -1;
+  open_->End();
+  rules_.AbortStep(step);
   Publish();
 }
 
@@ -317,9 +316,9 @@ Result<Hook::Selected> Hook::Select(std::string_view tensor) {
 
 Status Hook::SelectAgain(std::string_view tensor, Selected *selected) {
   if (phase_ == selected->phase) return Status::Ok();
-  if (!open_.IsOpen()) return WrongState(StrCat("'", tensor, "': the step was ended meanwhile"));
+  if (!open_->IsOpen()) return WrongState(StrCat("'", tensor, "': the step was ended meanwhile"));
   selected->parts = nullptr;
-  if (open_.Records()) {
+  if (open_->Records()) {
     SMD_ASSIGN_OR_RETURN(selected->parts, FindToSave(tensor));
   }
   return Status::Ok();
@@ -330,9 +329,9 @@ Status Hook::Save(std::string_view tensor, const tensor::View &view, Owner *owne
   if (!selected.IsNeeded()) return EarlyError();
   const DeferringLock lock(mutex_);
   SMD_RETURN_IF_ERROR(SelectAgain(tensor, &selected));
-  rules_.Observe(tensor, view);
+  rules_.Observe(open_->Position().global_step, tensor, view);
   if (selected.parts != nullptr) {
-    SMD_RETURN_IF_ERROR(open_.Save(tensor, view, *selected.parts, owner));
+    SMD_RETURN_IF_ERROR(open_->Save(tensor, view, *selected.parts, owner));
   }
   return EarlyError();
 }
@@ -343,9 +342,9 @@ Status Hook::SaveStatistics(std::string_view tensor, const tensor::GivenStatisti
   const DeferringLock lock(mutex_);
   SMD_RETURN_IF_ERROR(SelectAgain(tensor, &selected));
   if (selected.parts != nullptr) {
-    SMD_RETURN_IF_ERROR(open_.SaveStatistics(tensor, given, *selected.parts));
+    SMD_RETURN_IF_ERROR(open_->SaveStatistics(tensor, given, *selected.parts));
   }
-  rules_.Observe(tensor, given);
+  rules_.Observe(open_->Position().global_step, tensor, given);
   return EarlyError();
 }
 
@@ -387,25 +386,29 @@ Status Hook::SaveScalar(std::string_view name, const tensor::View &view, double 
   return Status::Ok();
 }
 
-Status Hook::WritePending() {
-  if (open_.IsDropped()) return Status::Ok();  // they wait for a step that is recorded
+void Hook::SelectCustoms(PendingValues *values) {
+  const MutexLock lock(plan_mutex_);
+  for (auto &[name, custom] : values->customs) {
+    if (!custom.parts) custom.parts = plan_.FindCustom(custom.collections);
+  }
+}
+
+Status Hook::WritePending(OpenStep &step, PendingValues *values) {
+  if (step.IsDropped()) return Status::Ok();  // they wait for a step that is recorded
+  const int64_t number = step.Position().global_step;
   Status first;
-  for (const auto &[name, custom] : pending_.customs) {
+  SelectCustoms(values);
+  for (const auto &[name, custom] : values->customs) {
     const tensor::View view = custom.tensor.AsView();
-    SavedParts parts;
-    {
-      const MutexLock lock(plan_mutex_);
-      parts = plan_.FindCustom(custom.collections);
-    }
-    if (parts.raw) rules_.Observe(name, view);
-    KeepFirst(&first, open_.Save(name, view, parts, nullptr));
+    if (custom.parts->raw) rules_.Observe(number, name, view);
+    KeepFirst(&first, step.Save(name, view, *custom.parts, nullptr));
   }
-  for (const PendingValues::Scalar &scalar : pending_.scalars) {
+  for (const PendingValues::Scalar &scalar : values->scalars) {
     const tensor::View view = scalar.tensor.AsView();
-    KeepFirst(&first, open_.SaveScalar(scalar.name, view, scalar.timestamp));
-    rules_.Observe(scalar.name, view);
+    KeepFirst(&first, step.SaveScalar(scalar.name, view, scalar.timestamp));
+    rules_.Observe(number, scalar.name, view);
   }
-  pending_.Clear();
+  values->Clear();
   return first;
 }
 
@@ -419,7 +422,7 @@ Status Hook::Attach(rules::Evaluation evaluation) {
                                   "have; attach a rule set of built-in rules only"));
   }
   const DeferringLock lock(mutex_);
-  if (open_.IsOpen()) return WrongState("a step is open; attach the rule set between steps");
+  if (open_->IsOpen()) return WrongState("a step is open; attach the rule set between steps");
   rules_.Attach(std::make_unique<LiveRules>(std::move(evaluation), collections_, options_.worker));
   return Status::Ok();
 }
@@ -468,13 +471,14 @@ Status Hook::WriteLeftovers() {
   if (pending_.IsEmpty() || !is_recording_) return Status::Ok();
   const StepPosition position = unused_ ? *unused_ : numbers_.Next();
   if (!unused_) numbers_.Advance(position);
-  open_.Begin(position);
+  open_->Begin(position);
   StartRecording();
   return CloseStep();
 }
 
 Status Hook::WriteTheEnd() {
-  Status first = open_.IsOpen() ? CloseStep() : Status::Ok();
+  Status first = open_->IsOpen() ? CloseStep() : Status::Ok();
+  KeepFirst(&first, CompleteAll());
   // A process that saved nothing has no claim so far, and must not end another's trial.
   KeepFirst(&first, AcquireClaim());
   KeepFirst(&first, WriteLeftovers());

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@
 #include "config/collection_set.h"
 #include "record/attached_rules.h"
 #include "record/hook_options.h"
+#include "record/late_steps.h"
 #include "record/open_step.h"
 #include "record/pending_values.h"
 #include "record/state_store.h"
@@ -46,6 +48,8 @@ namespace smdebug::record {
 //   6. Results of plan_ are valid until phase_ changes, so as long as mutex_ is held.
 //   7. A step's number is used once: pending values go into a step that recorded nothing, or into
 //      a new one.
+//   8. late_ holds the steps from the oldest one that waits for a late tensor to the last one that
+//      ended, except discarded ones.  They are written and evaluated in their order.
 class Hook {
  public:
   static Result<std::shared_ptr<Hook>> Open(HookOptions options);
@@ -72,6 +76,21 @@ class Hook {
   Status SaveStatistics(std::string_view tensor, const tensor::GivenStatistics &given);
   // Drops the open step, as if a tensor could not be saved.
   void DropStep();
+
+  // What is selected of a tensor.
+  struct Selection {
+    const SavedParts *parts = nullptr;  // valid during Describe
+    bool is_evaluated = false;          // attached rules want it
+  };
+  // Expects a tensor late, and calls `describe` if it is selected.
+  Status Expect(std::string_view tensor, const std::function<void(const Selection &)> &describe);
+  Status SaveLate(int64_t step, std::string_view tensor, const tensor::View &view,
+                  Owner *owner = nullptr);
+  Status SaveLate(int64_t step, std::string_view tensor, const tensor::GivenStatistics &given);
+  Status Forgo(int64_t step, std::string_view tensor);
+  // Drops a step that is open or waits.
+  void DropStep(int64_t step);
+
   Status SaveCustom(std::string_view tensor, const tensor::View &view,
                     const std::vector<std::string> &collections);
   Status SaveScalar(std::string_view name, const tensor::View &view, double timestamp);
@@ -110,7 +129,7 @@ class Hook {
   void StartRecording() SMD_REQUIRES(mutex_);
   bool MayRecord() const { return is_recording_ || options_.is_dry_run; }
   Status CloseStep() SMD_REQUIRES(mutex_);
-  Status WriteStep() SMD_REQUIRES(mutex_);
+  Status WriteStep(OpenStep &step, PendingValues *values) SMD_REQUIRES(mutex_);
   // Ends the open step, after success or failure.
   void AbortStep() noexcept SMD_REQUIRES(mutex_);
   void Publish() noexcept SMD_REQUIRES(mutex_);
@@ -128,7 +147,26 @@ class Hook {
   // An error of the writer threads, if they are reported soon.
   Status EarlyError();
 
-  Status WritePending() SMD_REQUIRES(mutex_);
+  // A tensor that is expected, and its step.
+  struct Awaited {
+    OpenStep *step;
+    ExpectedTensor *tensor;
+  };
+  Result<Awaited> FindAwaited(int64_t step, std::string_view tensor) SMD_REQUIRES(mutex_);
+  OpenStep *FindUnfinished(int64_t step) SMD_REQUIRES(mutex_);
+  template <class Observed>
+  Status Arrive(const Awaited &awaited, std::string_view tensor, const Observed &observed,
+                Status saved) SMD_REQUIRES(mutex_);
+  // Ends the open step for the job, but keeps it until its turn.
+  Status Postpone() SMD_REQUIRES(mutex_);
+  void SelectCustoms(PendingValues *values);
+  // Completes the steps that wait no more.
+  Status CompleteReady() SMD_REQUIRES(mutex_);
+  Status CompleteOldest() SMD_REQUIRES(mutex_);
+  Status CompleteAll() SMD_REQUIRES(mutex_);
+  void ReportMissing(OpenStep &step) SMD_REQUIRES(mutex_);
+
+  Status WritePending(OpenStep &step, PendingValues *values) SMD_REQUIRES(mutex_);
   Status WriteLeftovers() SMD_REQUIRES(mutex_);
   Status WriteTheEnd() SMD_REQUIRES(mutex_);
   std::string CollectionsText();
@@ -148,7 +186,8 @@ class Hook {
   StepPlan plan_ SMD_GUARDED_BY(plan_mutex_);
 
   Mutex mutex_;
-  OpenStep open_ SMD_GUARDED_BY(mutex_);
+  std::unique_ptr<OpenStep> open_ SMD_GUARDED_BY(mutex_);
+  LateSteps late_ SMD_GUARDED_BY(mutex_);
   PendingValues pending_ SMD_GUARDED_BY(mutex_);
   // The last step, if it recorded nothing, so that its number may be used.
   std::optional<StepPosition> unused_ SMD_GUARDED_BY(mutex_);

@@ -25,11 +25,21 @@ LiveRules::LiveRules(rules::Evaluation evaluation, const config::CollectionSet &
                      std::string worker)
     : evaluation_(std::move(evaluation)), collections_(collections), worker_(std::move(worker)) {}
 
+void LiveRules::NoteCollections() {
+  const uint64_t version = collections_.Version();
+  if (std::exchange(version_, version) != version) evaluation_.ForgetNames();
+}
+
+bool LiveRules::WillEvaluate(const rules::StepPlace &place) {
+  if (!evaluation_.Selects(place)) return false;
+  NoteCollections();
+  return true;
+}
+
 bool LiveRules::BeginStep(const rules::StepPlace &place) {
   if (!evaluation_.BeginStep(place)) return false;
   place_ = place;
-  const uint64_t version = collections_.Version();
-  if (std::exchange(version_, version) != version) evaluation_.ForgetNames();
+  NoteCollections();
   return true;
 }
 

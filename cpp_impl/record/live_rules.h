@@ -23,6 +23,9 @@ class LiveRules final : private rules::Membership {
 
   bool IsOf(const rules::RuleSet &set) const { return evaluation_.Set() == &set; }
 
+  // Returns true if the rules evaluate the step, which begins when an earlier one has ended.
+  // From here on, Wants() matches names with the collections as they are now.
+  bool WillEvaluate(const rules::StepPlace &place);
   // Returns false if the rules do not evaluate the step; then end it with SkipStep().
   bool BeginStep(const rules::StepPlace &place);
   bool Wants(std::string_view tensor);
@@ -40,6 +43,7 @@ class LiveRules final : private rules::Membership {
   std::vector<rules::Finding> TakeFindings() { return std::exchange(findings_, {}); }
 
  private:
+  void NoteCollections();
   bool IsIn(std::string_view collection, std::string_view tensor) const override;
 
   rules::Evaluation evaluation_;

@@ -56,12 +56,17 @@ class DropUnlessComplete {
 }  // namespace
 
 OpenStep::OpenStep(const HookOptions &options, std::shared_ptr<storage::Store> tensorboard_store,
-                   WriteQueue &queue)
+                   WriteQueue &queue, ChunkPool pool)
     : options_(options),
       tensorboard_store_(std::move(tensorboard_store)),
       queue_(queue),
+      pool_(std::move(pool)),
       builder_([this](Batch batch) { return queue_.Push(step_, std::move(batch)); },
-               options.too_large) {}
+               options.too_large, pool_) {}
+
+std::unique_ptr<OpenStep> OpenStep::Another() const {
+  return std::make_unique<OpenStep>(options_, tensorboard_store_, queue_, pool_);
+}
 
 void OpenStep::Record(bool is_written) {
   auto step = std::make_shared<Step>();
@@ -183,6 +188,7 @@ void OpenStep::PutSummary() try {
 
 void OpenStep::End() noexcept {
   builder_.Clear();
+  expected_.Clear();
   tensorboard_.reset();
   step_.reset();
   position_.reset();

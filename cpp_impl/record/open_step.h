@@ -1,4 +1,4 @@
-// Holds the step that the job is recording.
+// Holds a step that the job is recording.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,8 @@
 #include "base/result.h"
 #include "format/event_writer.h"
 #include "record/batch.h"
+#include "record/chunk_pool.h"
+#include "record/expected_tensors.h"
 #include "record/hook_options.h"
 #include "record/owner.h"
 #include "record/step_builder.h"
@@ -21,8 +23,8 @@
 
 namespace smdebug::record {
 
-// One object for all steps of a hook, one after the other: none is open, one is open, or one is
-// open and records.
+// One object for many steps of a hook, one after the other: none is open, one is open, or one is
+// open and records.  A step that ended, but waits for late tensors, is still open here.
 //
 // Thread safety: one thread at a time.  Save(), SaveScalar() and Seal() may wait for room in the
 // queue.
@@ -36,7 +38,9 @@ class OpenStep {
  public:
   // `options` and `queue` must outlive it; `tensorboard_store` may be NULL.
   OpenStep(const HookOptions &options, std::shared_ptr<storage::Store> tensorboard_store,
-           WriteQueue &queue);
+           WriteQueue &queue, ChunkPool pool = {});
+  // Returns another object for steps of the same hook.
+  std::unique_ptr<OpenStep> Another() const;
 
   bool IsOpen() const { return position_.has_value(); }
   bool Records() const { return step_ != nullptr; }
@@ -45,6 +49,8 @@ class OpenStep {
   bool IsDropped() const { return step_ != nullptr && step_->is_dropped; }
   // Only while a step is open.
   const StepPosition &Position() const { return *position_; }
+  // The late tensors of the step.
+  ExpectedTensors &Expected() { return expected_; }
   // Returns the step in the queue; NULL if the step does not record.
   const std::shared_ptr<Step> &ToQueue() const { return step_; }
 
@@ -90,7 +96,9 @@ class OpenStep {
   const HookOptions &options_;
   const std::shared_ptr<storage::Store> tensorboard_store_;
   WriteQueue &queue_;
+  const ChunkPool pool_;
   StepBuilder builder_;  // kept over steps for its memory
+  ExpectedTensors expected_;
   std::optional<StepPosition> position_;
   std::shared_ptr<Step> step_;
   std::optional<TensorboardStep> tensorboard_;

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <functional>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "config/collection.h"
 #include "record/kept_tensor.h"
+#include "record/step_plan.h"
 
 namespace smdebug::record {
 
@@ -22,6 +25,7 @@ struct PendingValues {
   struct Custom {
     KeptTensor tensor;
     std::vector<config::CollectionPtr> collections;
+    std::optional<SavedParts> parts{};  // those selected when the step ended, if it waits
   };
 
   std::vector<Scalar> scalars;
@@ -31,6 +35,13 @@ struct PendingValues {
   void Clear() {
     scalars.clear();
     customs.clear();
+  }
+  // Adds values that are older than these.
+  void AddOlder(PendingValues older) {
+    for (auto &[name, custom] : older.customs) custom.parts.reset();
+    customs.merge(older.customs);
+    scalars.insert(scalars.begin(), std::make_move_iterator(older.scalars.begin()),
+                   std::make_move_iterator(older.scalars.end()));
   }
 };
 

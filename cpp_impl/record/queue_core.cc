@@ -105,6 +105,11 @@ Status QueueCore::DropForRoom(Step &step) {
   return Status::Ok();
 }
 
+void QueueCore::Hold(const std::shared_ptr<Step> &step) {
+  const DeferringLock lock(mutex_);
+  if (!step->is_dropped) lanes_.Hold(step);
+}
+
 void QueueCore::Drop(Step &step) {
   const DeferringLock lock(mutex_);
   CountFailed(step);
@@ -271,6 +276,11 @@ Status QueueCore::TakeError() {
   const DeferringLock lock(mutex_);
   has_error_ = false;
   return faults_.TakeError();
+}
+
+void QueueCore::Report(const Status &error) {
+  const DeferringLock lock(mutex_);
+  NoteError(error);
 }
 
 QueueCounts QueueCore::Counts() {

@@ -42,6 +42,7 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
             Clock &clock, Logger logger);
 
   Status Push(const std::shared_ptr<Step> &step, Item item) SMD_EXCLUDES(mutex_);
+  void Hold(const std::shared_ptr<Step> &step) SMD_EXCLUDES(mutex_);
   void Drop(Step &step) SMD_EXCLUDES(mutex_);
   void Discard(Step &step) SMD_EXCLUDES(mutex_);
   void PutFile(const std::shared_ptr<Step> &before, Item item) SMD_EXCLUDES(mutex_);
@@ -50,6 +51,7 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   Status Stop(Deadline deadline) SMD_EXCLUDES(mutex_);
   void Abandon() SMD_EXCLUDES(mutex_);
   Status TakeError() SMD_EXCLUDES(mutex_);
+  void Report(const Status &error) SMD_EXCLUDES(mutex_);
   QueueCounts Counts() SMD_EXCLUDES(mutex_);
 
  private:

@@ -23,8 +23,9 @@ class StepBuilder {
   using Push = std::function<Status(Batch)>;
 
   // A tensor with `too_large` bytes or more goes into several records, of at most half as many.
-  explicit StepBuilder(Push push, uint64_t too_large = tensor::kMaxPayload)
-      : push_(std::move(push)), too_large_(too_large) {}
+  // Builders may share a pool.
+  explicit StepBuilder(Push push, uint64_t too_large = tensor::kMaxPayload, ChunkPool pool = {})
+      : push_(std::move(push)), too_large_(too_large), pool_(std::move(pool)) {}
 
   // Appends a tensor's record or records.  Copies the elements, or borrows them from `owner`, if
   // that is given and the elements are compact and many.

@@ -6,17 +6,32 @@
 
 namespace smdebug::record {
 
-StepLanes::Lanes::iterator StepLanes::Newest() {
-  const auto newest = std::find_if(lanes_.rbegin(), lanes_.rend(),
-                                   [](const auto &lane) { return lane->step != nullptr; });
-  return newest == lanes_.rend() ? lanes_.end() : std::prev(newest.base());
+// Looks from the end: in most cases the newest step is meant.
+StepLanes::Lanes::iterator StepLanes::PlaceOf(const Step &step) {
+  auto place = lanes_.end();
+  for (auto lane = lanes_.end(); lane != lanes_.begin();) {
+    --lane;
+    const Step *other = (*lane)->step.get();
+    if (other == nullptr) continue;
+    if (other == &step) return lane;
+    if (other->global_step <= step.global_step) break;
+    place = lane;
+  }
+  return place;
 }
 
 void StepLanes::Add(std::shared_ptr<Step> step, Item item) {
+  if (!step && item.kind == Item::Kind::kFile) {
+    const auto held = std::find_if(lanes_.begin(), lanes_.end(),
+                                   [](const auto &lane) { return lane->is_held; });
+    if (held != lanes_.end()) return InsertBefore(held, std::move(item));
+  }
   item.sequence = last_sequence_ + 1;
-  const auto newest = step ? Newest() : lanes_.end();
-  if (newest != lanes_.end() && (*newest)->step == step) {
-    (*newest)->items.push_back(std::move(item));
+  const auto place = step ? PlaceOf(*step) : lanes_.end();
+  if (place != lanes_.end() && (*place)->step == step) {
+    const bool is_sealed = item.kind == Item::Kind::kSeal;
+    (*place)->items.push_back(std::move(item));
+    if (is_sealed) (*place)->is_held = false;
   } else {
     auto lane = std::make_shared<Lane>();
     lane->step = std::move(step);
@@ -28,12 +43,34 @@ void StepLanes::Add(std::shared_ptr<Step> step, Item item) {
 }
 
 void StepLanes::AddBefore(const std::shared_ptr<Step> &step, Item item) {
-  const auto newest = Newest();
-  if (newest == lanes_.end() || (*newest)->step != step) return Add(nullptr, std::move(item));
+  const auto place = PlaceOf(*step);
+  if (place == lanes_.end()) return Add(nullptr, std::move(item));
+  InsertBefore(place, std::move(item));
+}
+
+void StepLanes::InsertBefore(Lanes::iterator place, Item item) {
   auto lane = std::make_shared<Lane>();
-  lane->begin = item.sequence = (*newest)->begin;  // lanes are in the order of these
+  lane->begin = item.sequence = (*place)->begin;  // lanes are in the order of these
   lane->items.push_back(std::move(item));
-  lanes_.insert(newest, std::move(lane));
+  lanes_.insert(place, std::move(lane));
+}
+
+void StepLanes::Hold(const std::shared_ptr<Step> &step) {
+  auto place = PlaceOf(*step);
+  if (place == lanes_.end()) {
+    auto lane = std::make_shared<Lane>();
+    lane->step = step;
+    lane->begin = last_sequence_ + 1;
+    lanes_.push_back(std::move(lane));
+    ++last_sequence_;  // small files that go before the lane have its sequence
+    place = std::prev(lanes_.end());
+  }
+  (*place)->is_held = true;
+}
+
+size_t StepLanes::Reach() const {
+  const bool is_held_up = !lanes_.empty() && lanes_.front()->is_held;
+  return is_held_up ? lanes_.size() : std::min(ahead_, lanes_.size());
 }
 
 bool StepLanes::HasWork(size_t index) const {
@@ -46,14 +83,14 @@ bool StepLanes::HasWork(size_t index) const {
 }
 
 bool StepLanes::HasWork() const {
-  for (size_t i = 0; i < std::min(ahead_, lanes_.size()); ++i) {
+  for (size_t i = 0; i < Reach(); ++i) {
     if (HasWork(i)) return true;
   }
   return false;
 }
 
 std::shared_ptr<Lane> StepLanes::Take() {
-  for (size_t i = 0; i < std::min(ahead_, lanes_.size()); ++i) {
+  for (size_t i = 0; i < Reach(); ++i) {
     if (!HasWork(i)) continue;
     lanes_[i]->is_taken = true;
     return lanes_[i];

@@ -42,6 +42,7 @@ struct Lane {
   std::unique_ptr<StepFile> file;
   uint64_t begin = 0;  // of its first item
   bool is_taken = false;
+  bool is_held = false;  // later steps may have items before it is sealed
 };
 
 // Thread safety: every function needs the queue's lock.
@@ -50,7 +51,8 @@ struct Lane {
 //   1. Lanes are sorted by the sequence of their first items; lanes of steps are in step order.
 //   2. A lane is taken by at most one worker.  The first item and the file of a taken lane are
 //      that worker's, without the lock; the rest of the lane needs the lock.
-//   3. Only the first lane's index or small file is worked on, so they appear in order.
+//   3. Only the first lane's index or small file is worked on, so they appear in order.  Small
+//      files do not wait for held lanes: they go before the first one.
 //   4. A lane is removed when its last item is done, or its step is dropped and no worker has
 //      it.
 class StepLanes {
@@ -58,12 +60,15 @@ class StepLanes {
   // Works on at most `ahead` lanes from the first, so that earlier steps become visible first.
   explicit StepLanes(size_t ahead) : ahead_(ahead) {}
 
-  // A step must be sealed or dropped before the first item of the next one.
+  // A step must be sealed, dropped or held before the first item of the next one.
   void Add(std::shared_ptr<Step> step, Item item);
 
-  // Adds a small file that must be written before the step's index file.  The step is the newest
-  // one, and not sealed yet.
+  // Adds a small file that must be written before the step's index file.  The step is not sealed
+  // yet.
   void AddBefore(const std::shared_ptr<Step> &step, Item item);
+
+  // Keeps the step's place in the order until it is sealed, while later steps add items.
+  void Hold(const std::shared_ptr<Step> &step);
 
   // Returns the first lane with work to do, or nullptr.
   std::shared_ptr<Lane> Take();
@@ -82,9 +87,13 @@ class StepLanes {
  private:
   using Lanes = std::deque<std::shared_ptr<Lane>>;
 
-  // The newest step's lane; behind it there may be small files.
-  Lanes::iterator Newest();
+  // Returns the step's lane.  If it has none, returns the first lane of a later step, or the end.
+  Lanes::iterator PlaceOf(const Step &step);
+  void InsertBefore(Lanes::iterator place, Item item);
   bool HasWork(size_t index) const;
+  // Returns how many lanes from the first one may be worked on.  Behind a held lane, all of them,
+  // so that the queue empties: the hook bounds their number.
+  size_t Reach() const;
 
   const size_t ahead_;
   Lanes lanes_;

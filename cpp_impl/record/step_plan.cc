@@ -29,11 +29,11 @@ void AddTo(SavedParts *parts, const config::ReductionConfig &config) {
   }
 }
 
-void AddSummariesTo(SavedParts *parts, const config::Collection &collection) {
-  if (config::IsScalarCollection(collection.Name())) {
+void AddSummariesTo(SavedParts *parts, const config::CollectionPtr &collection) {
+  if (config::IsScalarCollection(collection->Name())) {
     parts->scalar = true;
-  } else if (parts->histogram == nullptr && collection.SavesHistogram()) {
-    parts->histogram = &collection;
+  } else if (parts->histogram == nullptr && collection->SavesHistogram()) {
+    parts->histogram = collection;
   }
 }
 
@@ -145,7 +145,7 @@ SavedParts StepPlan::Combine(const Memo &memo) const {
     const Planned &planned = planned_[member];
     if (!planned.saves_now) continue;
     AddTo(&parts, planned.reduction_config);
-    AddSummariesTo(&parts, *planned.collection);
+    AddSummariesTo(&parts, planned.collection);
   }
   return parts;
 }

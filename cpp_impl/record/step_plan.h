@@ -9,6 +9,7 @@
 
 #include "base/mode.h"
 #include "base/result.h"
+#include "config/collection.h"
 #include "config/collection_set.h"
 #include "config/reduction_config.h"
 #include "config/save_config.h"
@@ -22,7 +23,7 @@ struct SavedParts {
   bool shape = false;
   std::vector<tensor::Reduction> reductions;  // in the order they are written
   // For TensorBoard: the collection that names its histogram, and whether it is a scalar.
-  const config::Collection *histogram = nullptr;
+  config::CollectionPtr histogram;
   bool scalar = false;
 
   bool IsNothing() const { return !raw && !shape && reductions.empty(); }

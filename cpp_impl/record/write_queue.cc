@@ -23,6 +23,8 @@ Status WriteQueue::Seal(const std::shared_ptr<Step> &step, Batch rest) {
   return core_->Push(step, {.kind = Item::Kind::kSeal, .batch = std::move(rest)});
 }
 
+void WriteQueue::Hold(const std::shared_ptr<Step> &step) { core_->Hold(step); }
+
 void WriteQueue::Drop(Step &step) { core_->Drop(step); }
 
 void WriteQueue::Discard(Step &step) { core_->Discard(step); }
@@ -50,6 +52,8 @@ Status WriteQueue::Flush(Deadline deadline) { return core_->Flush(deadline); }
 Status WriteQueue::Stop(Deadline deadline) { return core_->Stop(deadline); }
 
 Status WriteQueue::TakeError() { return core_->TakeError(); }
+
+void WriteQueue::Report(const Status &error) { core_->Report(error); }
 
 QueueCounts WriteQueue::Counts() const { return core_->Counts(); }
 

@@ -18,7 +18,7 @@ namespace smdebug::record {
 class QueueCore;
 
 // Thread safety: any thread, but the calls for one step come in order, and steps come one after the
-// other.  Writer threads start when there is work, up to the number that the store can use.
+// other, except those behind a held one.  Writer threads start when there is work, up to the number that the store can use.
 //
 // Log lines and releases of borrowed memory happen with no lock of the queue held: see
 // base/deferral.h.
@@ -35,6 +35,8 @@ class WriteQueue {
   Status Push(const std::shared_ptr<Step> &step, Batch batch);
   // Adds the step's last batch; its files may then be committed.
   Status Seal(const std::shared_ptr<Step> &step, Batch rest);
+  // Keeps the step's place in the order while later steps are pushed.  It is sealed before them.
+  void Hold(const std::shared_ptr<Step> &step);
   // Drops the step because of an error, including the part already written.  Needs no memory.
   void Drop(Step &step);
   // Drops a step at the request of the caller, without counting it.
@@ -58,6 +60,8 @@ class WriteQueue {
 
   // Returns the first error since the last call, or success.
   Status TakeError();
+  // Logs an error, and keeps it for TakeError() if it is the first one.
+  void Report(const Status &error);
   QueueCounts Counts() const;
 
  private:

@@ -103,10 +103,14 @@ const std::string *Evaluation::RuleThatReads() const {
 
 // ---- one step ------------------------------------------------------------------------------
 
+bool Evaluation::Selects(const StepPlace &place) const {
+  const std::optional<config::SaveConfigMode> &settings = set_->saves_.Of(place.mode);
+  return !settings || settings->Wants(place.mode_step);
+}
+
 bool Evaluation::BeginStep(const StepPlace &place) {
   set_->last_step_ = place.step;
-  const std::optional<config::SaveConfigMode> &settings = set_->saves_.Of(place.mode);
-  if (settings && !settings->Wants(place.mode_step)) return false;
+  if (!Selects(place)) return false;
   set_->last_place_ = place;
   open_.clear();
   open_.resize(set_->entries_.size(), Findings(place));

@@ -49,6 +49,8 @@ class Evaluation {
   Status Run(Source &source, const Range &range, const Report &report,
              Clock &clock = Clock::System());
 
+  // Returns true if the set's save config selects the step.
+  bool Selects(const StepPlace &place) const;
   // Returns false if the set's save config excludes the step.  The caller then makes no further
   // call for the step.
   bool BeginStep(const StepPlace &place);

@@ -1,33 +1,8 @@
 /* DLPack tensors in both directions: no copy, and each deleter runs exactly once. */
+#include "dlpack_structs.h"
 #include "expect.h"
 
-/* As dlpack.h 1.x has them. */
-typedef struct {
-  void *data;
-  struct {
-    int32_t type, id;
-  } device;
-  int32_t ndim;
-  struct {
-    uint8_t code, bits;
-    uint16_t lanes;
-  } dtype;
-  int64_t *shape;
-  int64_t *strides;
-  uint64_t byte_offset;
-} dl_tensor;
-
-struct DLManagedTensorVersioned {
-  struct {
-    uint32_t major, minor;
-  } version;
-  void *manager_ctx;
-  void (*deleter)(struct DLManagedTensorVersioned *);
-  uint64_t flags;
-  dl_tensor tensor;
-};
-
-enum { CPU = 1, CUDA = 2, DL_FLOAT = 2, LARGE = 1 << 16 };
+enum { LARGE = 1 << 16 };
 
 static int deleted = 0;
 static float numbers[LARGE];

@@ -73,6 +73,11 @@ static void hook(void) {
   REFUSED(smd_hook_save_owned(NULL, NULL, NULL, NULL, NULL));
   REFUSED(smd_hook_save_dlpack(NULL, NULL, NULL));
   REFUSED(smd_hook_save_statistics(NULL, NULL, NULL));
+  REFUSED(smd_hook_expect(NULL, NULL, NULL));
+  REFUSED(smd_hook_save_late(NULL, NULL, 0, NULL));
+  REFUSED(smd_hook_save_late_dlpack(NULL, NULL, 0, NULL));
+  REFUSED(smd_hook_save_late_statistics(NULL, NULL, 0, NULL));
+  REFUSED(smd_hook_forgo(NULL, NULL, 0));
   REFUSED(smd_hook_save_custom(NULL, NULL, NULL, NULL));
   REFUSED(smd_hook_save_scalar(NULL, NULL, NULL, 0));
   REFUSED(smd_hook_collection(NULL, NULL, NULL));

@@ -27,15 +27,17 @@ SMD_BEGIN_DECLS
 SMD_FALLIBLE smd_hook_new(const smd_hook_options *options, smd_hook **out) SMD_NOEXCEPT;
 
 /* Waits at most `timeout_ms` milliseconds until every ended step is written, and
- * durable with durability "step".  A negative timeout waits without limit.
+ * durable with durability "step".  A negative timeout waits without limit.  Steps that wait
+ * for late tensors (smdebug/late.h) are not waited for.
  *
  * Fails: INVALID_ARGUMENT, WRONG_STATE (closed), TIMEOUT, AFTER_FORK, or the first
  * unreported error of the writer threads.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_flush(smd_hook *hook, int32_t timeout_ms) SMD_NOEXCEPT;
 
-/* Ends an open step, then writes all queued steps, the collections file and the end
- * marker.  A second call does nothing.
+/* Ends an open step, completes those that wait for late tensors (smdebug/late.h), then
+ * writes all queued steps, the collections file and the end marker.  A second call does
+ * nothing.
  *
  * Fails: INVALID_ARGUMENT, TIMEOUT (close_seconds; the other steps are dropped),
  * AFTER_FORK, or the first unreported error of the writer threads.
@@ -69,7 +71,8 @@ SMD_API smd_mode smd_hook_mode(const smd_hook *hook) SMD_NOEXCEPT;
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_begin_step(smd_hook *hook, int64_t *global_step_out) SMD_NOEXCEPT;
 
-/* Ends the step.  Soon after, readers see all of its tensors at once.
+/* Ends the step.  Soon after, or when its late tensors have come (smdebug/late.h), readers
+ * see all of its tensors at once.
  *
  * Fails: INVALID_ARGUMENT, WRONG_STATE (no step open), AFTER_FORK, or the first
  * unreported error of the writer threads.  After any of these but the first two, the
@@ -221,8 +224,8 @@ SMD_API int64_t smd_hook_count(const smd_hook *hook, const char *name) SMD_NOEXC
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_hook_attach(smd_hook *hook, smd_rule_set *set) SMD_NOEXCEPT;
 
-/* Returns the most severe action that the findings of the last step recommend; CONTINUE without
- * findings.
+/* Returns the most severe action that the findings of the last evaluated step recommend; CONTINUE
+ * without findings.  A step is evaluated as it ends, or later if it expects late tensors.
  * Thread: any.   Since: 1.0 */
 SMD_API smd_action smd_hook_action(const smd_hook *hook) SMD_NOEXCEPT;
 

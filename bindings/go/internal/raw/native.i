@@ -4,6 +4,9 @@
 %rename("$ignore", %$isenumitem) "";
 %ignore SMD_ABI_LEVEL;
 %ignore smd_hook_save;
+%ignore smd_hook_expect;
+%ignore smd_hook_save_late;
+%rename("$ignore", regextarget=1) "^SMD_(HAS|WANTS)_";
 %ignore smd_hook_save_custom;
 %ignore smd_hook_save_scalar;
 %ignore smd_step_file_add_tensor;

@@ -35,6 +35,10 @@ import (
 type lent struct {
 	shape, strides [MaxRank]C.int64_t
 	name           [256]C.char
+	figures        [FigureCount]C.double
+	counts         [3]C.int64_t
+	step           C.int64_t
+	parts          C.uint32_t
 }
 
 var pool = sync.Pool{New: func() any { return new(lent) }}

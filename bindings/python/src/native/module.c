@@ -2,10 +2,6 @@
  * objects.  No other file calls this one. */
 #include "native.h"
 
-/* A save of more bytes than this releases the interpreter lock, because the copy would make
- * other threads wait.  For fewer bytes, releasing the lock costs more than the save. */
-static const Py_ssize_t kReleaseBytes = 64 * 1024;
-
 /* ---- errors and lists -------------------------------------------------------- */
 
 /* check(error): raises the error, if there is one, and frees it */
@@ -96,7 +92,7 @@ static PyObject *Save(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssi
   lent = SmdLoanBegin(&loan, args[2], SMD_DTYPE_INVALID);
   if (lent < 0) return NULL;
   if (lent == 0) Py_RETURN_FALSE;
-  if (loan.buffer.obj != NULL && loan.buffer.len >= kReleaseBytes) {
+  if (loan.buffer.obj != NULL && loan.buffer.len >= SMD_NATIVE_RELEASE_BYTES) {
     Py_BEGIN_ALLOW_THREADS
     error = smd_hook_save(hook, name, &loan.view);
     Py_END_ALLOW_THREADS
@@ -136,11 +132,7 @@ typedef struct {
 
 /* Parses (tensor, step, mode, worker).  Returns -1 with an exception set. */
 static int ParsePlace(PyObject *const *args, Place *place) {
-  PyObject *step = PyNumber_Index(args[1]);
-  if (step == NULL) return -1;
-  place->step = PyLong_AsLongLong(step);
-  Py_DECREF(step);
-  if (place->step == -1 && PyErr_Occurred()) return -1;
+  if (SmdNativeStep(args[1], &place->step) < 0) return -1;
   place->mode = SmdNativeMode(args[2]);
   if (place->mode < 0) return -1;
   place->worker = args[3] == Py_None ? NULL : SmdNativeName(args[3]);
@@ -211,6 +203,11 @@ static PyMethodDef functions[] = {
     {"save", SMD_NATIVE_FAST(Save), NULL},
     {"save_dlpack", SMD_NATIVE_FAST(SaveDlpack), NULL},
     {"save_statistics", SmdSaveStatistics, METH_VARARGS, NULL},
+    {"expect", SMD_NATIVE_FAST(SmdExpect), NULL},
+    {"save_late", SMD_NATIVE_FAST(SmdSaveLate), NULL},
+    {"save_late_dlpack", SMD_NATIVE_FAST(SmdSaveLateDlpack), NULL},
+    {"save_late_statistics", SmdSaveLateStatistics, METH_VARARGS, NULL},
+    {"forgo", SMD_NATIVE_FAST(SmdForgo), NULL},
     {"saver", SmdSaver, METH_VARARGS, NULL},
     {"take_number", SMD_NATIVE_FAST(SmdTakeNumber), NULL},
     {"modules_hold", SMD_NATIVE_FAST(SmdModulesHold), NULL},

@@ -65,6 +65,9 @@ PyObject *SmdNativeDtype(smd_dtype dtype);
 /* Returns the UTF-8 of a str without NULs, borrowed from it; NULL with an exception set. */
 const char *SmdNativeName(PyObject *text);
 
+/* Reads the number of a step.  Returns -1 with an exception set. */
+int SmdNativeStep(PyObject *number, int64_t *step);
+
 /* Returns true if a call has the expected number of arguments; sets TypeError otherwise. */
 int SmdNativeHasCount(const char *function, Py_ssize_t count, Py_ssize_t expected);
 
@@ -99,9 +102,21 @@ int SmdLoanBegin(SmdLoan *loan, PyObject *object, smd_dtype dtype);
 
 void SmdLoanEnd(SmdLoan *loan);
 
+/* A save of more bytes than this releases the interpreter lock, because the copy would make
+ * other threads wait.  For fewer bytes, releasing the lock costs more than the save. */
+enum { SMD_NATIVE_RELEASE_BYTES = 64 * 1024 };
+
 /* ---- statistics.c ---------------------------------------------------------- */
 
 PyObject *SmdSaveStatistics(PyObject *module, PyObject *args);
+PyObject *SmdSaveLateStatistics(PyObject *module, PyObject *args);
+
+/* ---- late.c: late tensors --------------------------------------------------- */
+
+PyObject *SmdExpect(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *SmdSaveLate(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *SmdSaveLateDlpack(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *SmdForgo(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* ---- view.c: borrowed buffers as Python objects ---------------------------- */
 

@@ -104,6 +104,14 @@ const char *SmdNativeName(PyObject *text) {
   return NULL;
 }
 
+int SmdNativeStep(PyObject *number, int64_t *step) {
+  PyObject *index = PyNumber_Index(number);
+  if (index == NULL) return -1;
+  *step = PyLong_AsLongLong(index);
+  Py_DECREF(index);
+  return *step == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
 int SmdNativeHasCount(const char *function, Py_ssize_t count, Py_ssize_t expected) {
   if (count == expected) return 1;
   PyErr_Format(PyExc_TypeError, "%s() takes %zd arguments, got %zd", function, expected, count);

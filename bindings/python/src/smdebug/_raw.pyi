@@ -85,6 +85,22 @@ def save_statistics(
     /,
 ) -> None: ...
 def save_dlpack(hook: Handle, name: str, capsule: object, /) -> None: ...
+def expect(hook: Handle, name: str, /) -> int: ...
+def save_late(hook: Handle, name: str, step: int, value: object, /) -> bool: ...
+def save_late_dlpack(hook: Handle, name: str, step: int, capsule: object, /) -> None: ...
+def save_late_statistics(
+    step: int,
+    hook: Handle,
+    name: str,
+    shape: Tuple[int, ...],
+    dtype: int,
+    given: int,
+    figures: Tuple[float, ...],
+    counts: Tuple[int, ...],
+    sample: Optional[View],
+    /,
+) -> None: ...
+def forgo(hook: Handle, name: str, step: int, /) -> None: ...
 def saver(
     hook: Handle,
     types: Tuple[type, ...],
@@ -117,6 +133,9 @@ SMD_EVALUATE_INCOMPLETE: int
 SMD_EVALUATE_STOP_AT_FINDING: int
 SMD_MODE_ANY: int
 SMD_MODE_GLOBAL: int
+SMD_WANTS_VALUE: int
+SMD_WANTS_STATISTICS: int
+SMD_WANTS_SHAPE: int
 SMD_BFLOAT16: int
 SMD_FLOAT8_E5M2: int
 SMD_FLOAT8_E4M3FN: int

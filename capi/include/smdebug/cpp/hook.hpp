@@ -16,6 +16,7 @@
 #include "smdebug/cpp/step_guard.hpp"
 #include "smdebug/cpp/view.hpp"
 #include "smdebug/hook.h"
+#include "smdebug/late.h"
 
 namespace smdebug {
 
@@ -145,6 +146,35 @@ class Hook {
   void SaveStatistics(const CString &tensor, const Statistics &statistics) {
     const smd_statistics c_statistics = statistics.ToC();
     detail::Check(smd_hook_save_statistics(Get(), tensor.Get(), &c_statistics));
+  }
+
+  // Expects a tensor of the open step to come late.  Returns 0 if it must not be sent, else bits
+  // SMD_WANTS_... and SMD_HAS_...  smd_hook_expect().
+  uint32_t Expect(const CString &tensor) {
+    uint32_t parts = 0;
+    detail::Check(smd_hook_expect(Get(), tensor.Get(), &parts));
+    return parts;
+  }
+
+  // Save an expected tensor of a step that may have ended.  smd_hook_save_late(),
+  // smd_hook_save_late_dlpack(), smd_hook_save_late_statistics().
+  void SaveLate(const CString &tensor, int64_t global_step, const View &view) {
+    const smd_tensor_view c_view = view.ToC();
+    detail::Check(smd_hook_save_late(Get(), tensor.Get(), global_step, &c_view));
+  }
+  void SaveLateDlpack(const CString &tensor, int64_t global_step,
+                      DLManagedTensorVersioned *dlpack) {
+    detail::Check(smd_hook_save_late_dlpack(Get(), tensor.Get(), global_step, dlpack));
+  }
+  void SaveLateStatistics(const CString &tensor, int64_t global_step,
+                          const Statistics &statistics) {
+    const smd_statistics c_statistics = statistics.ToC();
+    detail::Check(smd_hook_save_late_statistics(Get(), tensor.Get(), global_step, &c_statistics));
+  }
+
+  // Gives up an expected tensor.  smd_hook_forgo().
+  void Forgo(const CString &tensor, int64_t global_step) {
+    detail::Check(smd_hook_forgo(Get(), tensor.Get(), global_step));
   }
 
   // Saves into the named collections; none: "default".  smd_hook_save_custom().

@@ -33,6 +33,9 @@
 %typemap(argout) int64_t *global_step_out, int64_t *out "$result = (jlong)*$1;"
 %typemap(in, numinputs=0) int64_t *out (int64_t number = 0) "$1 = &number;"
 
+%typemap(in, numinputs=0) uint32_t *parts_out (uint32_t parts = 0) "$1 = &parts;"
+%typemap(argout) uint32_t *parts_out "$result = (jlong)*$1;"
+
 %typemap(in, numinputs=0) smd_step_state *out (smd_step_state state = 0) "$1 = &state;"
 %typemap(argout) smd_step_state *out "$result = (jlong)*$1;"
 

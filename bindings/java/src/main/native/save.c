@@ -8,12 +8,13 @@
 enum { kOwnedBytes = 16 * 1024, kShortName = 256 };
 
 /* The target of a tensor; org.smdebug.TensorSink has the same numbers. */
-enum { kIntoStep = 0, kIntoCollections = 1, kAsScalar = 2 };
+enum { kIntoStep = 0, kIntoCollections = 1, kAsScalar = 2, kIntoLateStep = 3 };
 
 typedef struct {
   smd_hook *hook;
   int target;
   const smd_strings *collections;
+  int64_t step; /* of a late tensor */
   const char *name;
   smd_tensor_view view;
   int64_t shape[SMD_MAX_RANK];
@@ -28,7 +29,8 @@ static int Begin(Saving *saving, JNIEnv *env, jlong hook, jint target, jlong col
   const jsize name_size = (*env)->GetArrayLength(env, name);
   saving->hook = (smd_hook *)(intptr_t)hook;
   saving->target = target;
-  saving->collections = (const smd_strings *)(intptr_t)collections;
+  saving->collections = target == kIntoLateStep ? NULL : (const smd_strings *)(intptr_t)collections;
+  saving->step = collections;
   saving->view = empty;
   saving->view.dtype = dtype;
   saving->view.ndim = (*env)->GetArrayLength(env, shape);
@@ -55,6 +57,8 @@ static smd_error *Save(const Saving *saving) {
   switch (saving->target) {
     case kIntoCollections:
       return smd_hook_save_custom(saving->hook, saving->name, &saving->view, saving->collections);
+    case kIntoLateStep:
+      return smd_hook_save_late(saving->hook, saving->name, saving->step, &saving->view);
     case kAsScalar: return smd_hook_save_scalar(saving->hook, saving->name, &saving->view, 0);
     default: return smd_hook_save(saving->hook, saving->name, &saving->view);
   }

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Sequence
+from typing import Any, Mapping, Sequence, Tuple
 
-from smdebug import _raw
 from smdebug._arrays import dtype_number, view_of
 from smdebug._handles import HookHandle
 from smdebug.exceptions import SMDebugValueError
 
-__all__ = ["save_given"]
+__all__ = ["FIGURES", "given_arguments"]
 
 # In the order of their bits in the C library.
-_FIGURES = (
+FIGURES = (
     "min",
     "max",
     "median",
@@ -31,28 +30,28 @@ _FIGURES = (
 _COUNTS = ("nan_count", "inf_count", "zero_count")
 
 
-def save_given(
+def given_arguments(
     hook: HookHandle,
     name: str,
     shape: Sequence[int],
     dtype: object,
     statistics: Mapping[str, float],
     sample: Any,
-) -> None:
-    """Saves the statistics; see `BaseHook.save_statistics`."""
-    unknown = sorted(set(statistics) - {*_FIGURES, *_COUNTS})
+) -> Tuple[Any, ...]:
+    """Returns the arguments of `_raw.save_statistics`; see `Hook.save_statistics`."""
+    unknown = sorted(set(statistics) - {*FIGURES, *_COUNTS})
     if unknown:
         raise SMDebugValueError(f"there is no statistic {unknown[0]!r}")
     if 0 < sum(each in statistics for each in _COUNTS) < len(_COUNTS):
         raise SMDebugValueError(f"give all of {', '.join(_COUNTS)}, or none")
-    known = (*_FIGURES, _COUNTS[0])
-    _raw.save_statistics(
+    known = (*FIGURES, _COUNTS[0])
+    return (
         hook,
         name,
         tuple(shape),
         dtype_number(dtype),
         sum(1 << i for i, each in enumerate(known) if each in statistics),
-        tuple(float(statistics.get(each, 0)) for each in _FIGURES),
+        tuple(float(statistics.get(each, 0)) for each in FIGURES),
         tuple(int(statistics.get(each, 0)) for each in _COUNTS),
         None if sample is None else view_of(sample),
     )

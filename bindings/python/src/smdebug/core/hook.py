@@ -30,7 +30,7 @@ from smdebug._handles import (
 from smdebug.core.attach import Attachable
 from smdebug.core.collection import Collection, CollectionKeys, push_all
 from smdebug.core.config_constants import DEFAULT_WORKER_NAME
-from smdebug.core.given_statistics import save_given
+from smdebug.core.late_tensors import LateTensors
 from smdebug.core.hook_arguments import (
     collection_names,
     collections_in,
@@ -73,7 +73,7 @@ _NOT_IN_EVALUATION = (CollectionKeys.GRADIENTS, CollectionKeys.OPTIMIZER_VARIABL
 _SLICE_SECONDS = 0.2
 
 
-class Hook(Attachable, HookCollections):
+class Hook(Attachable, HookCollections, LateTensors):
     """Records the tensors of a job, whatever its framework.
 
     A job sets the mode, begins a step, saves tensors by name and ends the step.
@@ -236,7 +236,7 @@ class Hook(Attachable, HookCollections):
     # ---- life -------------------------------------------------------------------
 
     def flush(self, timeout: Optional[float] = None) -> None:
-        """Waits until every ended step is written.
+        """Waits until every ended step is written, except those that wait for late tensors.
 
         Parameters
         ----------
@@ -410,47 +410,6 @@ class Hook(Attachable, HookCollections):
         if self._step_is_open and not self.wants(name):
             return
         check(_raw.smd_hook_save(self._handle, name, view_of(value)))
-
-    def save_statistics(
-        self,
-        name: str,
-        shape: Sequence[int],
-        dtype: object,
-        statistics: Mapping[str, float],
-        sample: Any = None,
-    ) -> None:
-        """Saves the selected reductions of a tensor from figures that the caller computed.
-
-        For a tensor of an accelerator, which then need not be copied.  Attached rules get
-        the figures too, and statistics of the elements if the three counts, "variance",
-        "sum", "l1", "l2", "min" and "max" are given.
-
-        Parameters
-        ----------
-        name : str
-            The tensor's name.
-        shape : sequence of int
-            The tensor's shape.
-        dtype
-            The tensor's element type: a name such as "float32", or a dtype of numpy or of
-            the framework.
-        statistics : mapping of str to float
-            Of the elements: "min", "max", "median", "mean", "variance" (ddof 0), "sum",
-            "prod", "l1", "l2"; of their absolute values: "abs_min", "abs_max", "abs_median",
-            "abs_mean", "abs_variance"; all three of "nan_count", "inf_count", "zero_count".
-            The standard deviation and the other reductions follow from these.
-        sample
-            Elements of the tensor in one dimension, spread evenly, for rules that compare
-            elements; in host memory.
-
-        Raises
-        ------
-        SMDebugValueError
-            If a figure is unknown, or one that a collection selects is missing.
-        SMDebugNotImplementedError
-            If a collection selects the tensor's raw value.
-        """
-        save_given(self._handle, name, shape, dtype, statistics, sample)
 
     def save_tensor(
         self,

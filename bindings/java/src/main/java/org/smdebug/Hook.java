@@ -385,6 +385,45 @@ public final class Hook extends TensorSink implements AutoCloseable {
   }
 
   /**
+   * Saves the selected reductions and the shape of a tensor in the open step from figures that the
+   * caller computed. Attached rules get the figures too, and statistics of the elements if the
+   * counts, VARIANCE, SUM, L1, L2, MIN and MAX are given.
+   *
+   * @param name its name
+   * @param statistics the figures
+   * @throws IllegalArgumentException if a selected reduction is not given
+   * @throws SmdebugException with UNSUPPORTED if a collection selects the raw value
+   * @throws IllegalStateException if no step is open
+   */
+  public void saveStatistics(String name, Statistics statistics) {
+    saveStatistics(name, statistics, false, 0);
+  }
+
+  /**
+   * Expects a tensor of the open step to come late, for example from an accelerator; see {@link
+   * #late}. {@link #endStep} returns at once. The step is written, and evaluated by attached rules,
+   * when all its expected tensors have come; later steps wait for it. At most 16 ended steps wait:
+   * then the oldest is completed without what is missing, which the next call reports.
+   *
+   * @param name its name
+   * @return what the step saves of it; if nothing, the tensor is not expected
+   * @throws IllegalStateException if no step is open
+   */
+  public ExpectedParts expect(String name) {
+    return new ExpectedParts((int) handle.number(hook -> Raw.smd_hook_expect(hook, name)));
+  }
+
+  /**
+   * Returns a sink for the expected tensors of a step, which may have ended.
+   *
+   * @param globalStep the step
+   * @return the sink
+   */
+  public LateStep late(long globalStep) {
+    return new LateStep(this, globalStep);
+  }
+
+  /**
    * Saves one number as the tensor "scalar/&lt;name&gt;" with the next step that saves anything.
    *
    * @param name its name

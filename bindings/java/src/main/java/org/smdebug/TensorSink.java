@@ -10,14 +10,16 @@ import org.smdebug.raw.RawConstants;
 import org.smdebug.raw.Text;
 
 /**
- * Saves tensors into a hook's open step, or into collections ({@link Hook#into}). Saving copies the
- * data during the call; afterwards the caller may change it. If a name is saved again within a
- * step, the last tensor wins. Safe for use by several threads.
+ * Saves tensors into a hook's open step, into collections ({@link Hook#into}), or into a step that
+ * expects them ({@link Hook#late}). Saving copies the data during the call; afterwards the caller
+ * may change it. If a name is saved again within a step, the last tensor wins. Safe for use by
+ * several threads.
  */
-public abstract sealed class TensorSink permits Hook, CollectionSink {
+public abstract sealed class TensorSink permits Hook, CollectionSink, LateStep {
   static final int INTO_STEP = 0;
   static final int INTO_COLLECTIONS = 1;
   static final int AS_SCALAR = 2;
+  static final int INTO_LATE_STEP = 3;
 
   private static final long[] SCALAR = {};
 
@@ -32,6 +34,11 @@ public abstract sealed class TensorSink permits Hook, CollectionSink {
 
   /** Returns the collections to save into; null for those that include the tensor by its name. */
   abstract List<String> collections();
+
+  /** Returns what the native function gets instead of collections. */
+  long context() {
+    return 0;
+  }
 
   /**
    * Saves a tensor of FLOAT32.
@@ -298,6 +305,26 @@ public abstract sealed class TensorSink permits Hook, CollectionSink {
     record((hook, names) -> Native.saveStrings(hook, target, names, utf8, shape, elements, total));
   }
 
+  final void saveStatistics(String name, Statistics of, boolean isLate, long step) {
+    byte[] utf8 = nameOf(name);
+    byte[] sample = of.sample;
+    long count = sample == null ? 0 : sample.length / of.dtype.size();
+    record(
+        (hook, unused) ->
+            Native.saveStatistics(
+                hook,
+                isLate,
+                step,
+                utf8,
+                of.dtype.number(),
+                of.shape,
+                of.given,
+                of.figures,
+                of.counts,
+                sample,
+                count));
+  }
+
   private static byte[] nameOf(String name) {
     return Text.utf8(Objects.requireNonNull(name, "the tensor's name is null"));
   }
@@ -312,7 +339,7 @@ public abstract sealed class TensorSink permits Hook, CollectionSink {
     try {
       List<String> names = collections();
       if (names == null) {
-        save.into(address, 0);
+        save.into(address, context());
       } else {
         Lists.with(
             names,

@@ -28,6 +28,7 @@ public final class Native {
   /**
    * Saves `count` elements of a Java array, from `first` on.
    *
+   * @param collections an smd_strings, or the number of a late step
    * @param kind the JNI type letter of the array's elements, such as F for float
    * @param isStepOpen true if an unselected tensor may be skipped immediately
    */
@@ -64,6 +65,27 @@ public final class Native {
       long[] shape,
       byte[][] elements,
       long totalBytes);
+
+  /**
+   * Saves statistics.
+   *
+   * @param step the step of the tensor, if it is late
+   * @param figures all, in the order of their bits in `given`
+   * @param counts of NaN, infinite and zero elements
+   * @param sample the bytes of `sampleCount` elements, or null
+   */
+  public static native void saveStatistics(
+      long hook,
+      boolean isLate,
+      long step,
+      byte[] name,
+      int dtype,
+      long[] shape,
+      int given,
+      double[] figures,
+      long[] counts,
+      byte[] sample,
+      long sampleCount);
 
   /** Receives log lines, on any thread, in UTF-8. Must not throw. */
   public interface LogReceiver {
