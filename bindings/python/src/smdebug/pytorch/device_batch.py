@@ -39,12 +39,14 @@ for _name in ("float8_e5m2", "float8_e4m3fn"):
         _REDUCIBLE.add(getattr(torch, _name))
 
 
-def takes_statistics(tensor: Any) -> bool:
-    """Returns True if statistics of the tensor represent it.
+def takes_statistics(tensor: Any, figures: int) -> bool:
+    """Returns True if figures in float64, as bits of SMD_HAS_..., represent the tensor.
 
-    A double cannot hold all 64-bit integers, nor complex numbers.
+    They hold neither all 64-bit integers, nor products of integers, nor complex numbers.
     """
-    return tensor.dtype in _REDUCIBLE and tensor.numel() > 0
+    if tensor.numel() == 0 or tensor.dtype not in _REDUCIBLE:
+        return False
+    return bool(tensor.is_floating_point() or not figures & device_statistics.HAS_PROD)
 
 
 class Wanted(NamedTuple):

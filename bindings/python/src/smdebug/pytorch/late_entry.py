@@ -69,9 +69,8 @@ class Entry:
         # The stream that computed it, unless it is reduced at once.
         self.stream: Any = None
         self.is_small = count <= _FEW
-        self.is_raw = (
-            self.is_small or bool(parts & _raw.SMD_WANTS_VALUE) or not takes_statistics(tensor)
-        )
+        is_wanted = bool(parts & _raw.SMD_WANTS_VALUE)
+        self.is_raw = self.is_small or is_wanted or not takes_statistics(tensor, parts)
         # If the tensor is not reduced at once: as it is to be.
         self.version: Optional[int] = None
         # If metrics are logged: the mode, and its step.
