@@ -91,10 +91,12 @@ class LateTensors:
         is_made : bool
             Whether the hook made the tensor, which lives as long as it is held here.
         """
-        entry = self._expected(name, plain)
-        if entry is None:
+        if self._is_elsewhere():
             return
         with self._lock:
+            entry = self._expected(name, plain)
+            if entry is None:
+                return
             if self._is_batching:
                 self._held += entry.size if is_made else 0
             elif entry.is_small:
@@ -112,10 +114,12 @@ class LateTensors:
 
     def add_gradient(self, name: str, plain: Any) -> None:
         """Records a gradient in a backward pass, at whose end it is reduced."""
-        entry = self._expected(name, plain)
-        if entry is None:
+        if self._is_elsewhere():
             return
         with self._lock:
+            entry = self._expected(name, plain)
+            if entry is None:
+                return
             self._hold(entry)
             if self._held > _MOST_HELD:
                 self.launch()
@@ -136,27 +140,24 @@ class LateTensors:
         self._held += entry.size
 
     def _expected(self, name: str, plain: Any) -> Optional[Entry]:
-        if self._is_elsewhere():
+        before = self._known.get(name)
+        parts = self._hook.expect(name) if before is None else before.parts
+        if not parts:
             return None
-        with self._lock:
-            before = self._known.get(name)
-            parts = self._hook.expect(name) if before is None else before.parts
-            if not parts:
-                return None
-            try:
-                entry = Entry(name, plain, parts, self._guard)
-                if self._hook._metrics is not None:
-                    mode = self._hook.mode
-                    entry.metric = (mode, self._hook.mode_steps[mode])
-            except Exception:
-                if before is None:
-                    self._hook.forgo(name, int(self._hook.step))
-                raise
-            if before is not None:
-                before.is_void = True
-            self._known[name] = entry
-            self._waiting.append(entry)
-            return entry
+        try:
+            entry = Entry(name, plain, parts, self._guard)
+            if self._hook._metrics is not None:
+                mode = self._hook.mode
+                entry.metric = (mode, self._hook.mode_steps[mode])
+        except Exception:
+            if before is None:
+                self._hook.forgo(name, int(self._hook.step))
+            raise
+        if before is not None:
+            before.is_void = True
+        self._known[name] = entry
+        self._waiting.append(entry)
+        return entry
 
     @contextlib.contextmanager
     def batch(self) -> Iterator[None]:
