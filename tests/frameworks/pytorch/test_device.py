@@ -68,7 +68,7 @@ def assert_alike(expected: smd.Trial, found: smd.Trial, figures: bool) -> None:
 
 
 def assert_same_figures(theirs: Any, ours: Any, step: int, mode: Any) -> None:
-    magnitude = theirs.reduction_value(step, "l1", mode=mode)
+    magnitude = np.ravel(theirs.reduction_value(step, "l1", mode=mode))[0]
     for kind, is_absolute in NUMBERS:
         expected = theirs.reduction_value(step, kind, mode=mode, abs=is_absolute)
         found = ours.reduction_value(step, kind, mode=mode, abs=is_absolute)
@@ -78,7 +78,7 @@ def assert_same_figures(theirs: Any, ours: Any, step: int, mode: Any) -> None:
             np.testing.assert_array_equal(found, expected, about)
         else:
             # Sums of both signs may be near 0.
-            most = 1e-6 * float(magnitude) if np.isfinite(magnitude) else 0.0
+            most = 1e-6 * magnitude if np.isfinite(magnitude) else 0.0
             np.testing.assert_allclose(found, expected, 1e-5, most, err_msg=about)
 
 
