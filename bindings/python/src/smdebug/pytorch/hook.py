@@ -16,6 +16,9 @@ from smdebug import _raw
 from smdebug._arrays import view_of
 from smdebug.core.collection import CollectionKeys
 from smdebug.core.error_policy import guarded
+from smdebug.core.hook import Regexes
+from smdebug.core.reduction_config import ReductionConfig
+from smdebug.core.save_config import SaveSettings
 from smdebug.core.utils import import_framework, match_inc
 from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 from smdebug.pytorch.callbacks import (
@@ -103,6 +106,9 @@ class Hook(StepHook):
     out_dir, export_tensorboard, tensorboard_dir, dry_run, reduction_config, save_config, \
 include_regex, include_collections, save_all, include_workers, raise_errors, options
         As `smdebug.core.framework_hook.FrameworkHook` takes them.
+    sync : bool
+        Whether a step ends only when the devices have computed what it records, so that rules
+        evaluate it at once.  Default: results are taken at the following steps.
 
     Attributes
     ----------
@@ -113,6 +119,39 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
     _builtin_collections: ClassVar[Mapping[str, Sequence[str]]] = BUILTIN_COLLECTIONS
     _collection_class: ClassVar[Type[Collection]] = Collection
+
+    def __init__(
+        self,
+        out_dir: Any = None,
+        export_tensorboard: bool = False,
+        tensorboard_dir: Optional[str] = None,
+        dry_run: bool = False,
+        reduction_config: Optional[ReductionConfig] = None,
+        save_config: SaveSettings = None,
+        include_regex: Regexes = None,
+        include_collections: Optional[List[Any]] = None,
+        save_all: bool = False,
+        include_workers: str = "one",
+        *,
+        raise_errors: Optional[bool] = None,
+        sync: bool = False,
+        options: Optional[Mapping[str, str]] = None,
+    ) -> None:
+        super().__init__(
+            out_dir=out_dir,
+            export_tensorboard=export_tensorboard,
+            tensorboard_dir=tensorboard_dir,
+            dry_run=dry_run,
+            reduction_config=reduction_config,
+            save_config=save_config,
+            include_regex=include_regex,
+            include_collections=include_collections,
+            save_all=save_all,
+            include_workers=include_workers,
+            raise_errors=raise_errors,
+            options=options,
+        )
+        self._waits = sync
 
     # ---- registration ---------------------------------------------------------------
 
@@ -139,7 +178,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
     def _saver(self) -> _raw.Saver:
         """Saves most tensors, each in one call.  Leaves others to `_save_left`."""
         # Metrics are logged too: if there may be some, the saver leaves all tensors.
-        types = _PLAIN if self._metrics is None else ()
+        types = _PLAIN if self._metrics is None and not self._late.takes_all else ()
         return _raw.saver(self._handle, types, _DTYPES, self._saved_counts)
 
     def register_module(self, module: Any, name: Optional[str] = None) -> None:
@@ -331,6 +370,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         Warns if a module was registered, and no step, loss or gradient of it was recorded.
         """
         try:
+            self._finish_late()
             warn_of_emptiness(self)
             self._detach()
         finally:
@@ -376,7 +416,9 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         """Saves a tensor of a model, for `tap`."""
         self._on_loss(name)
         if self._is_saving:
-            self._save_numbered(f"{name}_output_", tensor.detach())
+            # A graph may use its memory again, and does not count that as a change.
+            with self._late.batch():
+                self._save_numbered(f"{name}_output_", tensor.detach())
 
     def _save(self, name: str, value: Any) -> None:
         left = self._saver.save(name, value)
@@ -395,10 +437,18 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             super()._save_numbered(name, _parts_of(value))
             return
         for tensor_name, tensor, error in left:
-            if error is None:
-                super()._save(tensor_name, tensor)
-            else:
+            if error is not None:
                 self._note_failure(f"saving {tensor_name}", error)
+            elif self._late.takes(tensor):
+                self._save_later(tensor_name, tensor)
+            else:
+                super()._save(tensor_name, tensor)
+
+    def _save_later(self, name: str, tensor: Any, is_made: bool = False) -> None:
+        try:
+            self._late.add(name, tensor, self._plain(tensor), is_made)
+        except Exception as error:
+            self._note_failure(f"saving {name}", error)
 
     @guarded
     def _save_keywords(self, prefix: str, keywords: Mapping[str, Any]) -> None:
@@ -426,13 +476,16 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
     def _as_saveable(self, value: Any) -> Any:
         if not isinstance(value, torch.Tensor):
             return value
+        value = self._plain(value)
+        return value if value.device == _HOST else value.cpu()
+
+    def _plain(self, value: Any) -> Any:
+        """Returns the elements of a tensor on its device: strided, and without a graph."""
         if type(value) not in _PLAIN and hasattr(value, "to_local"):
             value = value.to_local()  # this process's part of a distributed tensor
         value = value.detach()
         if value.layout is not torch.strided:
             value = value.to_dense()
-        if value.device != _HOST:
-            value = value.cpu()
         if value.is_floating_point() and value.dtype not in _DTYPES:
             value = value.float()  # another 8-bit float
         if value.is_conj() or value.is_neg():

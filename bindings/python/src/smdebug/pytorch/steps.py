@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Dict, List, Set, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
 
 from smdebug import _raw
 from smdebug.core.collection import CollectionKeys
@@ -14,6 +14,7 @@ from smdebug.core.modes import ModeKeys
 from smdebug.core.placement import Placement
 from smdebug.core.utils import import_framework, match_inc
 from smdebug.pytorch.callbacks import OnGradient
+from smdebug.pytorch.late_tensors import LateTensors
 from smdebug.pytorch.models import RegisteredModel
 from smdebug.pytorch.optimizers import WatchedOptimizer
 from smdebug.pytorch.scalers import inverse_scale, is_skipping
@@ -57,6 +58,13 @@ class StepHook(FrameworkHook):
 
     #: The number of steps that a GradScaler has skipped, because a gradient was not finite.
     skipped_steps = 0
+
+    # Whether a step ends when the results of devices are there.
+    _waits = False
+
+    @cached_property
+    def _late(self) -> LateTensors:
+        return LateTensors(self)
 
     @cached_property
     def _models(self) -> List[RegisteredModel]:
@@ -126,9 +134,33 @@ class StepHook(FrameworkHook):
         that does not call this ends a step when the next one begins.
         """
         if self._step_is_open:
-            super().end_step()
+            try:
+                self._late.end_step(self._waits)
+            finally:
+                super().end_step()
             self._hear_rules()
         self._is_saving = False
+
+    def discard_step(self) -> None:
+        super().discard_step()
+        self._late.discard()
+        self._is_saving = False
+
+    def flush(self, timeout: Optional[float] = None) -> None:
+        self._late.wait()
+        self._hear_rules()
+        super().flush(timeout)
+
+    @guarded(even_if_disabled=True)
+    def _finish_late(self) -> None:
+        """Waits for what devices still compute for the hook."""
+        self._late.end_step(waits=True)
+
+    @guarded
+    def _collect_late(self) -> None:
+        """Takes what devices have computed for earlier steps."""
+        self._late.collect()
+        self._hear_rules()
 
     @property
     def has_updated(self) -> bool:
@@ -194,7 +226,13 @@ class StepHook(FrameworkHook):
     def _on_return(self, model: RegisteredModel, outputs: Any) -> None:
         """Records the loss that a model returns by name, and ends what `generate` switched off."""
         self._is_saving = self._saves_step and not self._is_interrupted
-        if not self._is_saving or in_backward() or not hasattr(outputs, "get"):
+        if not self._is_saving or in_backward():
+            return
+        self._save_returned_loss(model, outputs)
+        self._late.on_return()
+
+    def _save_returned_loss(self, model: RegisteredModel, outputs: Any) -> None:
+        if not hasattr(outputs, "get"):
             return
         if not torch.is_grad_enabled() and is_generating():
             return
@@ -266,10 +304,11 @@ class StepHook(FrameworkHook):
             model.forget_parameters()
             return
         applied = self._updated_parameters()
-        for name, parameter in model.named():
-            self._tell_part(name, parameter)
-            if not self._is_training or id(parameter) not in applied:
-                self._save(name, parameter)
+        with self._late.batch():
+            for name, parameter in model.named():
+                self._tell_part(name, parameter)
+                if not self._is_training or id(parameter) not in applied:
+                    self._save(name, parameter)
         model.watch_gradients(self._on_gradient_of, applied)
 
     def _tell_part(self, name: str, parameter: Any) -> None:
@@ -331,7 +370,10 @@ class StepHook(FrameworkHook):
         else:
             # Until the next backward pass the parameter holds this one, if it holds no other.
             self._sums[name] = None if held is None else gradient.detach().clone()
-        self._save(name, gradient)
+        if self._late.takes(gradient):
+            self._late.add_gradient(name, self._plain(gradient))
+        else:
+            self._save(name, gradient)
 
     def _tell_frozen(self) -> None:
         """Puts the parameters that need no gradient into the collection "frozen", for rules."""
@@ -358,24 +400,48 @@ class StepHook(FrameworkHook):
         watched.forget()
         if not self._is_saving:
             return
-        if is_skipping(optimizer):
+        self._collect_late()
+        found = getattr(optimizer, "found_inf", None)
+        if found is not None and self._late.takes(found):
+            # Whether it skips this update is known on the device.
+            self._late.begin_guard(found, lambda: self._note_skipped(watched))
+        elif is_skipping(optimizer):
             self._note_skipped(watched)
             return
         self._saw_gradient = True
         self._save_settings(watched, optimizer)
-        scale = inverse_scale(optimizer)
         watched.named = self._named_of(optimizer)
         self._look_at_collections()
+        with self._late.batch():
+            self._save_parameters(watched, inverse_scale(optimizer))
+
+    def _save_parameters(self, watched: WatchedOptimizer, scale: Any) -> None:
         for name, parameter in watched.named:
             self._tell_part(name, parameter)
             self._save(name, parameter)
             gradient = parameter.grad
             if gradient is not None:
                 if scale is not None and self.wants(f"gradient/{name}"):
-                    gradient = gradient.detach() * scale
-                self._save(f"gradient/{name}", gradient)
+                    self._save_made(f"gradient/{name}", gradient.detach() * scale)
+                else:
+                    self._save(f"gradient/{name}", gradient)
             if self.wants(f"update/{name}") and self._is_collected(f"update/{name}"):
                 watched.before[name] = parameter.detach().clone()
+
+    def _plain(self, value: Any) -> Any:
+        """Returns the elements of a tensor on its device: strided, and without a graph."""
+        raise NotImplementedError
+
+    def _save_later(self, name: str, tensor: Any, is_made: bool = False) -> None:
+        """Saves a tensor of a device, if it is wanted."""
+        raise NotImplementedError
+
+    def _save_made(self, name: str, tensor: Any) -> None:
+        """Saves a tensor that the hook has made."""
+        if self._late.takes(tensor):
+            self._save_later(name, tensor, is_made=True)
+        else:
+            self._save(name, tensor)
 
     def _begin_update(self, watched: WatchedOptimizer) -> None:
         """Begins a step, if none of a training is open that the optimizer can end."""
@@ -422,15 +488,22 @@ class StepHook(FrameworkHook):
         """Saves what an update has changed."""
         named, before = watched.named, watched.before
         watched.forget()
-        for name, parameter in named:
-            if name in before:
-                self._save(f"update/{name}", parameter.detach() - before.pop(name))
-            state = optimizer.state.get(parameter, {})
-            for key, value in state.items():
-                full_name = f"optimizer_state/{name}/{key}"
-                if key != "step" and self._is_tensor(value) and self._is_collected(full_name):
-                    self._tell_state_part(name, key, value)
-                    self._save(full_name, value)
+        try:
+            with self._late.batch():
+                for name, parameter in named:
+                    if name in before:
+                        update = parameter.detach() - before.pop(name)
+                        self._save_made(f"update/{name}", update)
+                    self._save_state(name, optimizer.state.get(parameter, {}))
+        finally:
+            self._late.end_guard()
+
+    def _save_state(self, name: str, state: Mapping[str, Any]) -> None:
+        for key, value in state.items():
+            full_name = f"optimizer_state/{name}/{key}"
+            if key != "step" and self._is_tensor(value) and self._is_collected(full_name):
+                self._tell_state_part(name, key, value)
+                self._save(full_name, value)
 
     # What `_is_collected` has answered for the collections' regular expressions and names.
     _asked: Any = None

@@ -1,0 +1,336 @@
+"""The tensors of devices that a hook records: what is wanted of them arrives later.
+
+Nothing here waits for a device, unless results are more than four steps behind, or it is asked to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import weakref
+from collections import deque
+from typing import Any, Callable, Deque, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
+
+from smdebug import _raw
+from smdebug.core.error_policy import is_switched_on
+from smdebug.core.utils import import_framework
+from smdebug.exceptions import SMDebugRuntimeError
+from smdebug.pytorch.device_batch import DeviceBatch, Wanted
+from smdebug.pytorch.host_copies import device_guard, is_capturing, join_streams
+from smdebug.pytorch.late_entry import Entry, Guard, send, version_of
+
+__all__ = ["LateTensors"]
+
+torch = import_framework("torch", "torch", "smdebug.pytorch")
+
+# How much memory that the training may have given back is held before it is reduced.
+_MOST_HELD = 64 << 20
+_MOST_STEPS_BEHIND = 4
+
+
+class _Launched(NamedTuple):
+    """Tensors of a step whose results are under way."""
+
+    step: int
+    entries: List[Entry]
+    batch: DeviceBatch
+
+
+class LateTensors:
+    """Reduces tensors of devices in batches, and sends the results to the hook when they are there.
+
+    Failures are noted in the hook; the tensors are missing then.
+
+    Parameters
+    ----------
+    hook : smdebug.pytorch.Hook
+        The hook.
+    """
+
+    def __init__(self, hook: Any) -> None:
+        self._hook = hook
+        self._process = os.getpid()
+        self._lock = threading.RLock()
+        self._takes_all = is_switched_on("SMDEBUG_TEST_DEVICE_PATH")
+        # Of the open step: tensors that are not reduced yet, and the last one of each name.
+        self._waiting: List[Entry] = []
+        self._known: Dict[str, Entry] = {}
+        self._held = 0  # bytes
+        self._is_batching = False
+        self._runs_after_backward = False
+        self._guard: Optional[Guard] = None
+        self._launched: Deque[_Launched] = deque()
+        # Names of tensors that nothing changes, or something changes, before the model returns.
+        self._steady: Set[str] = set()
+        self._changing: Set[str] = set()
+        self._watched: List[Tuple[str, Any, Optional[int]]] = []
+
+    def takes(self, tensor: Any) -> bool:
+        """Returns True if a tensor is recorded here: it is on a device."""
+        return self._takes_all or tensor.device.type not in ("cpu", "meta")
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether those of the CPU are recorded here too, for a test."""
+        return self._takes_all
+
+    # ---- tensors of the open step ----------------------------------------------------------
+
+    def add(self, name: str, tensor: Any, plain: Any, is_made: bool = False) -> None:
+        """Records a tensor of the open step, if somebody wants it.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        tensor : torch.Tensor
+            The tensor that the training has.
+        plain : torch.Tensor
+            Its elements, strided and without a graph.
+        is_made : bool
+            Whether the hook made the tensor, which lives as long as it is held here.
+        """
+        if self._is_elsewhere():
+            return
+        with self._lock:
+            entry = self._expected(name, plain)
+            if entry is None:
+                return
+            if self._is_batching:
+                self._held += entry.size if is_made else 0
+            elif entry.is_small:
+                # Cheaper than to find out whether something changes it.
+                entry.tensor = plain.clone()
+                entry.note_stream()
+            elif name in self._steady and tensor.requires_grad and torch.is_grad_enabled():
+                self._hold(entry)
+            else:
+                if name not in self._changing:
+                    self._watched.append((name, weakref.ref(tensor), version_of(tensor)))
+                self.launch()
+            if self._held > _MOST_HELD:
+                self.launch()
+
+    def add_gradient(self, name: str, plain: Any) -> None:
+        """Records a gradient in a backward pass, at whose end it is reduced."""
+        if self._is_elsewhere():
+            return
+        with self._lock:
+            entry = self._expected(name, plain)
+            if entry is None:
+                return
+            self._hold(entry)
+            if self._held > _MOST_HELD:
+                self.launch()
+            if self._waiting and not self._runs_after_backward:
+                self._runs_after_backward = self._run_after_backward()
+
+    def _run_after_backward(self) -> bool:
+        try:
+            torch.autograd.Variable._execution_engine.queue_callback(self.launch)
+        except RuntimeError:  # A script has called the gradient's callback itself.
+            self.launch()
+            return False
+        return True
+
+    def _hold(self, entry: Entry) -> None:
+        entry.version = version_of(entry.tensor)
+        entry.note_stream()
+        self._held += entry.size
+
+    def _expected(self, name: str, plain: Any) -> Optional[Entry]:
+        before = self._known.get(name)
+        parts = self._hook.expect(name) if before is None else before.parts
+        if not parts:
+            return None
+        try:
+            entry = Entry(name, plain, parts, self._guard)
+            if self._hook._metrics is not None:
+                mode = self._hook.mode
+                entry.metric = (mode, self._hook.mode_steps[mode])
+        except Exception:
+            if before is None:
+                self._hook.forgo(name, int(self._hook.step))
+            raise
+        if before is not None:
+            before.is_void = True
+        self._known[name] = entry
+        self._waiting.append(entry)
+        return entry
+
+    @contextlib.contextmanager
+    def batch(self) -> Iterator[None]:
+        """Reduces together what is added in the block, before the training goes on."""
+        self._is_batching = True
+        try:
+            yield
+        finally:
+            self._is_batching = False
+            self.launch()
+
+    def begin_guard(self, number: Any, tell: Callable[[], None]) -> None:
+        """Makes what is added until `end_guard` void if a number is not zero, and calls `tell`."""
+        if self._is_elsewhere():
+            return
+        self._guard = Guard(number, tell)
+        self._waiting.append(self._guard)
+
+    def end_guard(self) -> None:
+        self._guard = None
+
+    def on_return(self) -> None:
+        """Reduces what a model has computed, since the training may change it now."""
+        with self._lock:
+            for name, reference, version in self._watched:
+                tensor = reference()
+                if tensor is not None and version is not None:
+                    is_same = version_of(tensor) == version
+                    (self._steady if is_same else self._changing).add(name)
+            self._watched.clear()
+            if self._held > 0:
+                self.launch()
+
+    # ---- reducing --------------------------------------------------------------------------
+
+    def launch(self) -> None:
+        """Begins to reduce what waits."""
+        if self._is_elsewhere():
+            return
+        with self._lock:
+            entries = [entry for entry in self._waiting if not entry.is_void]
+            self._waiting = []
+            self._held = 0
+            self._runs_after_backward = False
+            devices: Dict[Any, List[Entry]] = {}
+            for entry in entries:
+                devices.setdefault(entry.device, []).append(entry)
+            for device, some in devices.items():
+                try:
+                    self._launch_on(device, some)
+                except Exception as error:
+                    self._lose(int(self._hook.step), some, error)
+
+    def _launch_on(self, device: Any, entries: List[Entry]) -> None:
+        if is_capturing(device):
+            raise SMDebugRuntimeError(
+                "tensors cannot be recorded while a CUDA graph is captured; capture it before the "
+                "hook's first step, or at a step that saves nothing"
+            )
+        with device_guard(device):
+            join_streams(device, [(entry.tensor, entry.stream) for entry in entries])
+            unchanged = [entry for entry in entries if not entry.has_changed()]
+            if len(unchanged) < len(entries):
+                self._lose_changed([entry for entry in entries if entry.has_changed()])
+            wanted = [
+                Wanted(each.tensor, each.is_raw, each.parts, each.wants_sample)
+                for each in unchanged
+            ]
+            batch = DeviceBatch(wanted, device)
+        for entry in unchanged:
+            entry.tensor = None
+        self._launched.append(_Launched(int(self._hook.step), unchanged, batch))
+
+    def _lose_changed(self, entries: List[Entry]) -> None:
+        for entry in entries:
+            self._steady.discard(entry.name)
+            self._changing.add(entry.name)
+        error = SMDebugRuntimeError(
+            "it was changed in place before it was reduced; from now on it is reduced before that"
+        )
+        self._lose(int(self._hook.step), entries, error)
+
+    # ---- results ---------------------------------------------------------------------------
+
+    def collect(self) -> None:
+        """Sends results of ended steps that are there."""
+        self._collect(self._last_ended())
+
+    def end_step(self, waits: bool) -> None:
+        """Reduces what is left of the open step, and sends results that are there, or all."""
+        self.launch()
+        self._collect(int(self._hook.step), waits)
+        self._forget_step()
+
+    def wait(self) -> None:
+        """Waits for the results of ended steps."""
+        self._collect(self._last_ended(), waits=True)
+
+    def _last_ended(self) -> int:
+        return int(self._hook.step) - bool(self._hook._step_is_open)
+
+    def discard(self) -> None:
+        """Forgets the open step, which the hook has discarded."""
+        with self._lock:
+            step = int(self._hook.step)
+            self._waiting = []
+            self._held = 0
+            kept = [each for each in self._launched if each.step != step]
+            self._launched = deque(kept)
+            self._forget_step()
+
+    def _forget_step(self) -> None:
+        self._known.clear()
+        self._watched.clear()
+        self._guard = None
+
+    def _collect(self, last: int, waits: bool = False) -> None:
+        if not self._launched or self._is_elsewhere():
+            return
+        with self._lock:
+            while self._launched and self._launched[0].step <= last:
+                oldest = self._launched[0]
+                if not waits and not self._is_far_behind() and not self._is_done(oldest):
+                    return
+                self._launched.popleft()
+                self._send(oldest)
+
+    def _is_far_behind(self) -> bool:
+        return len({each.step for each in self._launched}) > _MOST_STEPS_BEHIND
+
+    def _is_done(self, launched: _Launched) -> bool:
+        try:
+            if is_capturing(launched.entries[0].device):
+                return False  # Asking would end the capture.
+            return launched.batch.is_done(launched.step < int(self._hook.step))
+        except RuntimeError:
+            return True  # The device has failed: taking the results tells how.
+
+    def _send(self, launched: _Launched) -> None:
+        try:
+            launched.batch.wait()
+            figures = launched.batch.statistics()
+        except Exception as error:
+            self._lose(launched.step, launched.entries, error)
+            return
+        for number, entry in enumerate(launched.entries):
+            if entry.is_void:
+                continue
+            try:
+                if isinstance(entry, Guard):
+                    entry.settle(launched.batch.elements(number))
+                elif entry.guard is not None and not entry.guard.lets_pass:
+                    self._hook.forgo(entry.name, launched.step)
+                else:
+                    send(self._hook, launched.step, entry, figures.get(number), launched.batch, number)
+            except Exception as error:
+                self._lose(launched.step, [entry], error)
+
+    def _lose(self, step: int, entries: List[Entry], error: Exception) -> None:
+        """Notes that tensors are not recorded.  Their step is complete without them."""
+        lost = [entry for entry in entries if not entry.is_void and not isinstance(entry, Guard)]
+        for entry in lost:
+            entry.is_void = True
+            entry.tensor = None
+            if self._known.get(entry.name) is entry:
+                del self._known[entry.name]
+            with contextlib.suppress(Exception):
+                self._hook.forgo(entry.name, step)
+        names = [entry.name for entry in lost]
+        for name in names[:1]:
+            others = f" and {len(names) - 1} others" if len(names) > 1 else ""
+            self._hook._note_failure(f"recording {name}{others}", error)
+
+    def _is_elsewhere(self) -> bool:
+        """Returns True in a forked process, which must not use the devices of its parent."""
+        return os.getpid() != self._process

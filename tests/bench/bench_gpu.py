@@ -1,0 +1,194 @@
+"""Measures what the PyTorch hook costs on a GPU: statistics of all weights and gradients each step.
+
+The model has the shape of GPT-2 with 124 million parameters, in bfloat16, on random tokens.  Steps
+with the hook and without take turns.  A first pass runs with
+`torch.cuda.set_sync_debug_mode("error")`, which raises where anything waits for the GPU.  Without
+a GPU, a tiny model is recorded on the CPU by the same path, and nothing is measured.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, List, NamedTuple, Tuple
+
+import smdebug.pytorch as smd
+import torch
+from torch import nn
+from torch.nn import functional
+
+WARM_UP = 10
+ROUNDS = int(os.environ.get("SMDEBUG_BENCH_ROUNDS", "20"))
+STEPS = 10  # in a turn
+GOAL = 0.01
+
+
+class Shape(NamedTuple):
+    words: int
+    length: int
+    width: int
+    layers: int
+    heads: int
+    batch: int
+
+
+GPT2 = Shape(50257, 1024, 768, 12, 12, 8)
+TINY = Shape(64, 16, 32, 2, 2, 2)
+
+
+class Layer(nn.Module):
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        width = shape.width
+        self.heads = shape.heads
+        self.norm_1, self.norm_2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attention, self.projection = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.wide, self.narrow = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        parts = self.attention(self.norm_1(x)).chunk(3, dim=-1)
+        query, key, value = (
+            part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in parts
+        )
+        mixed = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+        x = x + self.projection(mixed.transpose(1, 2).flatten(2))
+        return x + self.narrow(functional.gelu(self.wide(self.norm_2(x))))
+
+
+class Model(nn.Module):
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.words = nn.Embedding(shape.words, shape.width)
+        self.places = nn.Embedding(shape.length, shape.width)
+        self.layers = nn.Sequential(*(Layer(shape) for _ in range(shape.layers)))
+        self.norm = nn.LayerNorm(shape.width)
+        self.register_buffer("numbers", torch.arange(shape.length))
+
+    def forward(self, words: torch.Tensor) -> torch.Tensor:
+        x = self.layers(self.words(words) + self.places(self.numbers))
+        return functional.linear(self.norm(x), self.words.weight)
+
+
+class Training:
+    """A model that learns random words."""
+
+    def __init__(self, shape: Shape, device: torch.device) -> None:
+        torch.manual_seed(1)
+        self.model = Model(shape).to(device, torch.bfloat16)
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, **fused(device))
+        self.words = torch.randint(shape.words, (shape.batch, shape.length), device=device)
+
+    def step(self) -> None:
+        self.optimizer.zero_grad()
+        logits = self.model(self.words)
+        functional.cross_entropy(logits.flatten(0, 1), self.words.flatten()).backward()
+        self.optimizer.step()
+
+    def parameters(self) -> int:
+        return sum(each.numel() for each in self.model.parameters())
+
+
+def fused(device: torch.device) -> Any:
+    return {"fused": True} if device.type == "cuda" else {}
+
+
+def hook_for(folder: Path) -> smd.Hook:
+    return smd.Hook(
+        str(folder),
+        include_collections=["weights", "biases", "gradients"],
+        save_config=smd.SaveConfig(save_interval=1),
+        reduction_config=smd.ReductionConfig(["min", "max", "mean", "std"], norms=["l1", "l2"]),
+        raise_errors=True,
+    )
+
+
+def seconds(training: Training, steps: int) -> float:
+    """Returns the time of a step."""
+    torch.cuda.synchronize()
+    begin = time.perf_counter()
+    for _ in range(steps):
+        training.step()
+    torch.cuda.synchronize()
+    return (time.perf_counter() - begin) / steps
+
+
+def check_that_nothing_waits(training: Training) -> None:
+    torch.cuda.synchronize()
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        for _ in range(STEPS):
+            training.step()
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+
+
+def measure(folder: Path) -> Tuple[List[float], List[float], float]:
+    """Returns times of steps without and with the hook, and the share of additional memory."""
+    device = torch.device("cuda")
+    alone, recorded = Training(GPT2, device), Training(GPT2, device)
+    with hook_for(folder) as hook:
+        hook.register_module(recorded.model)
+        hook.register_optimizer(recorded.optimizer)
+        peaks = []
+        for training in (alone, recorded):
+            seconds(training, WARM_UP)
+            torch.cuda.reset_peak_memory_stats()
+            seconds(training, WARM_UP)
+            peaks.append(torch.cuda.max_memory_allocated())
+        check_that_nothing_waits(recorded)
+        without, with_hook = [], []
+        for _ in range(ROUNDS):
+            without.append(seconds(alone, STEPS))
+            with_hook.append(seconds(recorded, STEPS))
+        assert hook.failures == 0
+    return without, with_hook, peaks[1] / peaks[0] - 1
+
+
+def report(folder: Path) -> bool:
+    """Prints the figures.  Returns True if the goal is reached."""
+    without, with_hook, memory = measure(folder)
+    share = statistics.median(b / a - 1 for a, b in zip(without, with_hook))
+    name, alone = torch.cuda.get_device_name(), statistics.median(without) * 1e3
+    count = Training(GPT2, torch.device("cpu")).parameters() / 1e6
+    print(f"{name}, PyTorch {torch.__version__}, {count:.0f} M parameters in bfloat16")
+    print("statistics of all weights and gradients, each step; nothing waited for the GPU")
+    print(f"a step without the hook: {alone:.2f} ms; the hook's share: {share:.2%}")
+    print(f"memory at the peak: {memory:+.2%}; to reach: <= {GOAL:.0%} of a step")
+    return share <= GOAL
+
+
+def try_on_the_host(folder: Path) -> None:
+    """Records a tiny model by the path of devices."""
+    os.environ["SMDEBUG_TEST_DEVICE_PATH"] = "1"
+    training = Training(TINY, torch.device("cpu"))
+    with hook_for(folder) as hook:
+        hook.register_module(training.model)
+        hook.register_optimizer(training.optimizer)
+        for _ in range(3):
+            training.step()
+        assert hook.failures == 0
+    trial = smd.create_trial(str(folder))
+    names = trial.tensor_names(collection="gradients")
+    assert len(names) == len(list(training.model.parameters())), names
+    assert all(trial.tensor(name).steps() == [0, 1, 2] for name in names)
+    print("no GPU: nothing was measured; the path of devices has recorded a tiny model on the CPU")
+
+
+def main() -> int:
+    folder = Path(tempfile.mkdtemp(prefix="smdebug-bench-"))
+    try:
+        if torch.cuda.is_available():
+            return 0 if report(folder / "trial") else 1
+        try_on_the_host(folder / "trial")
+        return 0
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

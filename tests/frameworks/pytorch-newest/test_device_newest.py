@@ -1,0 +1,118 @@
+"""What only newer releases of PyTorch have on devices: GradScaler, 8-bit floats, Triton."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import smdebug.pytorch as smd
+import torch
+from helpers import EVERY_STEP
+from smdebug.pytorch import device_batch
+from test_device import FIGURES, assert_alike, batches, model_of_two, on_a_device
+
+KERNEL = Path(__file__).with_name("device_kernel.py")
+
+
+@pytest.mark.parametrize("is_fused", [False, True])
+def test_skipped_steps(tmp_path, is_fused):
+    def train(out_dir: str) -> None:
+        model = model_of_two()
+        optimizer = torch.optim.Adam(model.parameters(), fused=is_fused)
+        scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+        included = ["weights", "gradients", "updates", "optimizer_state"]
+        with smd.Hook(
+            out_dir,
+            include_collections=included,
+            save_config=EVERY_STEP,
+            reduction_config=FIGURES,
+        ) as hook:
+            hook.register_module(model)
+            hook.register_optimizer(optimizer)
+            for number, x in enumerate(batches(4)):
+                optimizer.zero_grad()
+                loss = model(x).square().mean()
+                scaler.scale(loss * float("inf") if number == 1 else loss).backward()
+                scaler.step(optimizer)
+                scaler.update()
+            hook.end_step()
+            hook.flush()
+            assert hook.skipped_steps == 1
+
+    host, there = str(tmp_path / "host"), str(tmp_path / "device")
+    train(host)
+    with on_a_device():
+        train(there)
+    expected, found = smd.create_trial(host), smd.create_trial(there)
+    if is_fused:
+        # The scalar that counts skipped steps comes when the device has told of it.
+        name = "scalar/Adam_skipped_steps"
+        steps = [each.tensor(name).steps()[0] for each in (expected, found)]
+        assert steps[0] == 1 and steps[1] > 1
+        for trial in (expected, found):
+            gradient = trial.tensor("gradient/Sequential_0.weight")
+            assert gradient.steps() == [0, 2, 3]
+            assert trial.tensor("update/Sequential_0.weight").steps() == [0, 2, 3]
+    else:
+        assert_alike(expected, found, True)
+
+
+def test_small_floats(tmp_path):
+    def record(out_dir: str) -> None:
+        torch.manual_seed(1)
+        settings: Any = {"include_regex": ["."], "save_config": EVERY_STEP}
+        with smd.Hook(out_dir, reduction_config=FIGURES, **settings) as hook:
+            hook.set_mode(smd.modes.TRAIN)
+            hook.begin_step()
+            for dtype in (torch.float8_e5m2, torch.float8_e4m3fn):
+                for size in (1, 100, 5000):
+                    hook._save(f"{dtype}_{size}", torch.randn(size).to(dtype))
+
+    host, there = str(tmp_path / "host"), str(tmp_path / "device")
+    record(host)
+    with on_a_device():
+        record(there)
+    assert_alike(smd.create_trial(host), smd.create_trial(there), True)
+
+
+def run_kernel(what: str, **environment: str) -> None:
+    subprocess.run(
+        [sys.executable, "-W", "ignore", str(KERNEL), what],
+        env={**os.environ, **environment},
+        check=True,
+        timeout=110,
+    )
+
+
+def test_the_kernel_computes_what_plain_operations_compute():
+    run_kernel("compute", TRITON_INTERPRET="1")
+
+
+def test_the_kernel_compiles_for_gpus():
+    run_kernel("compile")
+
+
+def test_a_kernel_that_fails_is_replaced(tmp_path, monkeypatch, caplog):
+    class Failing:
+        @staticmethod
+        def takes(dtype: Any) -> bool:
+            return True
+
+        @staticmethod
+        def reduce(*arguments: Any) -> None:
+            raise RuntimeError("PTX is of a newer version")
+
+    monkeypatch.setattr(device_batch, "_kernel", lambda: Failing)
+    monkeypatch.setattr(device_batch, "_has_failed", False)
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    model = model_of_two()
+    with on_a_device(), smd.Hook(str(tmp_path / "run"), save_all=True, save_config=EVERY_STEP,
+                                 reduction_config=FIGURES) as hook:  # fmt: skip
+        hook.register_module(model)
+        model(batches(1)[0])
+        assert device_batch._has_failed and hook.failures == 0
+    assert smd.create_trial(str(tmp_path / "run")).tensor("Sequential_0.weight").steps() == [0]
