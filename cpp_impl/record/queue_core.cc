@@ -107,7 +107,10 @@ Status QueueCore::DropForRoom(Step &step) {
 
 void QueueCore::Hold(const std::shared_ptr<Step> &step) {
   const DeferringLock lock(mutex_);
-  if (!step->is_dropped) lanes_.Hold(step);
+  if (step->is_dropped) return;
+  // A thread removes the lane if the step is dropped.
+  if (!HasWriter()) return CountFailed(*step);
+  lanes_.Hold(step);
 }
 
 void QueueCore::Drop(Step &step) {
@@ -265,7 +268,10 @@ void QueueCore::Abandon() {
   {
     Lanes dropped;  // destroyed without the lock
     const DeferringLock lock(mutex_);
-    dropped = DropLanes();
+    try {
+      dropped = DropLanes();
+    } catch (const std::bad_alloc &) {  // they are dropped with the lanes
+    }
   }
   const Status stopped = Stop(Deadline::After(clock_, kAbandonTime));
   (void)stopped;  // there is no caller to report it to

@@ -7,9 +7,9 @@
 
 /* From a tensor that is copied together with others, to one of several disk pages that is
  * written from its own memory. */
-static const int64_t kSizes[] = {3, 300, 12000, 1000};
+enum { TENSORS = 4, LATE = 3, LATE_SIZE = 1000 }; /* the last one comes after its step */
+static const int64_t kSizes[TENSORS] = {3, 300, 12000, LATE_SIZE};
 static const char *const kNames[] = {"bias", "layer/kernel", "embedding", "gradient/kernel"};
-enum { TENSORS = 4, LATE = 3 }; /* the last one comes after the end of its step */
 
 static int32_t element(int32_t run, int64_t step, int tensor, int64_t index) {
   if (index == 0) return run;
@@ -62,13 +62,10 @@ smd_error *make_hook(const char *folder, char *const *settings, smd_hook **out) 
   return error;
 }
 
-/* The caller frees the view's data. */
-static smd_tensor_view make_tensor(int32_t run, int64_t step, int tensor, int32_t **elements) {
+static smd_tensor_view make_tensor(int32_t run, int64_t step, int tensor, int32_t *elements) {
   smd_tensor_view view = SMD_TENSOR_VIEW_INIT;
-  *elements = malloc((size_t)kSizes[tensor] * sizeof **elements);
-  if (*elements == NULL) abort();
-  for (int64_t i = 0; i < kSizes[tensor]; ++i) (*elements)[i] = element(run, step, tensor, i);
-  view.data = *elements;
+  for (int64_t i = 0; i < kSizes[tensor]; ++i) elements[i] = element(run, step, tensor, i);
+  view.data = elements;
   view.shape = &kSizes[tensor];
   view.ndim = 1;
   view.dtype = SMD_INT32;
@@ -76,16 +73,17 @@ static smd_tensor_view make_tensor(int32_t run, int64_t step, int tensor, int32_
 }
 
 static smd_error *save_tensor(smd_hook *hook, int32_t run, int64_t step, int tensor) {
-  int32_t *elements;
-  const smd_tensor_view view = make_tensor(run, step, tensor, &elements);
+  int32_t *elements = malloc((size_t)kSizes[tensor] * sizeof *elements);
+  if (elements == NULL) abort();
+  const smd_tensor_view view = make_tensor(run, step, tensor, elements);
   return smd_hook_save_owned(hook, kNames[tensor], &view, free, elements);
 }
 
+/* Also after memory has run out: it allocates nothing. */
 static smd_error *save_late_tensor(smd_hook *hook, int32_t run, int64_t step) {
-  int32_t *elements;
-  const smd_tensor_view view = make_tensor(run, step, LATE, &elements);
+  int32_t elements[LATE_SIZE];
+  const smd_tensor_view view = make_tensor(run, step, LATE, elements);
   smd_error *error = smd_hook_save_late(hook, kNames[LATE], step, &view);
-  free(elements);
   /* After some errors it is still expected. */
   if (error != NULL) smd_error_free(smd_hook_forgo(hook, kNames[LATE], step));
   return error;

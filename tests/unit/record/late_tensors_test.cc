@@ -181,6 +181,7 @@ TEST_F(LateTensorsTest, LargeTensorsInTimeGoThroughTheQueueOfALateStep) {
   const auto trial = [&](bool is_late) {
     Renew();
     options_.queue.capacity = 2 << 20;  // less than two steps
+    options_.queue.block_time = std::chrono::hours(24);
     for (int64_t step = 0; step < 10; ++step) {
       Begin();
       Save("large", large);

@@ -548,14 +548,19 @@ public final class Hook extends TensorSink implements AutoCloseable {
    *
    * @throws SmdebugException the first background error that was not yet thrown; the hook is closed
    *     even then
+   * @throws IllegalStateException if that error is a missing late tensor
    */
   @Override
   public void close() {
     isStepOpen = false;
     try {
       handle.run(Raw::smd_hook_close);
-    } catch (IllegalStateException isClosed) {
-      return;
+    } catch (IllegalStateException failure) {
+      // An error of the library, such as a missing late tensor, has a cause; a closed handle has
+      // none.
+      if (failure.getCause() != null) {
+        throw failure;
+      }
     } finally {
       handle.close();
     }
