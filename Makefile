@@ -143,9 +143,10 @@ bench: environment original servers test-java
 	@$(PYTHON) tests/bench/bench_growth.py
 	@$(PYTHON) tests/bench/bench_s3.py
 	@$(PYTHON) tests/bench/bench_bindings.py
-	@tools/framework_environments.sh $(CACHE) pytorch
+	@tools/framework_environments.sh $(CACHE) pytorch pytorch-newest
 	@SMDEBUG_PYTORCH_ORIGINAL_PYTHON=$(CACHE)/frameworks/pytorch-original/bin/python \
 	  $(CACHE)/frameworks/pytorch/bin/python tests/bench/bench_pytorch.py
+	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/bench/bench_pytorch.py gpt compiled memory
 	@$(CACHE)/frameworks/pytorch/bin/python tests/bench/bench_rules.py
 
 # Measures the PyTorch hook on a GPU.  Without one, only tries that path on the CPU.
