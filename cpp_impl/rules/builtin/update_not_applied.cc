@@ -68,6 +68,8 @@ struct Parameter {
   std::string gradient_name;
   bool is_frozen = false;
   bool ever_had_gradient = false;
+  bool has_changed = false;
+  std::optional<Fingerprint> first_weight;
   int64_t without_gradient = 0;  // steps at which other weights had a gradient
 
   std::optional<Fingerprint> weight;  // at the previous step
@@ -111,6 +113,8 @@ class UpdateNotApplied final : public Rule {
       parameter.weight_name = name;
       parameter.is_frozen = role == kFrozen;
       parameter.weight_now = FingerprintOf(sample);
+      if (!parameter.first_weight) parameter.first_weight = parameter.weight_now;
+      parameter.has_changed |= parameter.weight_now != parameter.first_weight;
       parameter.weight_elements_now = sample.SomeNumbers(kKeptElements);
       parameter.is_updated = parameter.gradient_norm_now.has_value();
     }
@@ -143,6 +147,18 @@ class UpdateNotApplied final : public Rule {
 
   // The name of a gradient has no output number, but the name of its weight may have one.
   static std::string KeyOf(std::string_view weight) { return std::string(WithoutOutput(weight)); }
+
+  // Returns "weight" for "net.fc1.weight".
+  static std::string_view KindOf(std::string_view weight) {
+    return weight.substr(weight.find_last_of("./_") + 1);
+  }
+
+  // Reports whether a weight never had a gradient and never changed.  One that changes is trained,
+  // and its gradient not recorded, or is an average of others.
+  static bool IsLeftOut(const Parameter &parameter) {
+    return parameter.weight_now && !parameter.ever_had_gradient && !parameter.is_frozen &&
+           !parameter.has_changed;
+  }
 
   bool Matters(const Parameter &parameter) const {
     const double norm = *parameter.gradient_norm_now;
@@ -187,15 +203,18 @@ class UpdateNotApplied final : public Rule {
     last_step = findings.Place().mode_step;
     const Parameter *culprit = nullptr;
     int64_t count = 0;
+    int64_t judged = 0;
     for (auto &[key, parameter] : parameters) {
       if (is_gap) parameter.sums.Clear();
       if (!parameter.weight_now || !parameter.gradient_norm_now) continue;
       parameter.sums.Add(std::exchange(parameter.weight_elements_now, {}), parameter.gradient_now,
                          parameter.is_updated);
+      if (parameter.sums.IsJudged()) ++judged;
       if (parameter.sums.StepsOfSums() < limits_.patience_sums) continue;
       if (count++ == 0) culprit = &parameter;
     }
-    if (culprit == nullptr) return;
+    // What is never reset for one weight is never reset for any.
+    if (culprit == nullptr || 2 * count < judged) return;
     const int64_t steps = culprit->sums.StepsOfSums();
     Add(worker, culprit->gradient_name, "accumulating", static_cast<double>(steps),
         static_cast<double>(limits_.patience_sums),
@@ -235,14 +254,26 @@ class UpdateNotApplied final : public Rule {
   void EvaluateMissing(const std::string &worker, Parameters &parameters, Findings &findings) {
     const Parameter *culprit = nullptr;
     int64_t count = 0;
+    int64_t without = 0;
+    std::map<std::string_view, int64_t> with;  // by kind
     for (auto &[key, parameter] : parameters) {
       parameter.ever_had_gradient |= parameter.gradient_norm_now.has_value();
-      if (!parameter.weight_now || parameter.ever_had_gradient || parameter.is_frozen) continue;
+      if (parameter.ever_had_gradient) ++with[KindOf(key)];
+    }
+    for (auto &[key, parameter] : parameters) {
+      if (!IsLeftOut(parameter)) continue;
+      // Of some kinds, as biases, the job may record no gradients.
+      if (with.find(KindOf(key)) == with.end()) continue;
+      ++without;
       if (++parameter.without_gradient != limits_.patience_gradient) continue;
       if (count++ == 0) culprit = &parameter;
     }
     if (culprit == nullptr) return;
     NoteEvaluated();
+    int64_t all_with = 0;
+    for (const auto &[kind, number] : with) all_with += number;
+    // Who freezes most of a model, as for adapters, means it.
+    if (without > all_with) return;
     Add(worker, culprit->weight_name, "no_gradient", static_cast<double>(culprit->without_gradient),
         static_cast<double>(limits_.patience_gradient),
         StrCat("'", culprit->weight_name, "' had no gradient at ", culprit->without_gradient,
@@ -270,7 +301,7 @@ class UpdateNotApplied final : public Rule {
 };
 
 constexpr ParameterSpec kParameters[] = {
-    {"patience", "3", "3",
+    {"patience", "3", "10",
      "number of steps without a change of a weight, while others change, before a finding"},
     {"patience_all", "3", "10", "number of steps without a change of any weight before a finding"},
     {"patience_gradient", "1", "3",

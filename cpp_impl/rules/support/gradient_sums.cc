@@ -1,6 +1,7 @@
 #include "rules/support/gradient_sums.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <iterator>
 #include <numeric>
@@ -13,6 +14,11 @@ namespace {
 // leave unexplained.
 constexpr double kOfChange = 0.05;
 constexpr double kOfOther = 0.2;
+// Gradients must leave at least this much of the update unexplained.  Otherwise both explain it, as
+// where gradients hardly change from step to step.
+constexpr double kLeastUnexplained = 0.002;
+// A change must exceed this multiple of the rounding of weights.
+constexpr double kOverNoise = 4;
 // The largest momentum that the fit accepts.  With a momentum of 1, gradients would be sums
 // themselves.
 constexpr double kMostMomentum = 0.99;
@@ -60,6 +66,25 @@ double DistanceOf(const std::vector<double> &y, const std::vector<double> &last,
     squares += rest * rest;
   }
   return std::sqrt(squares);
+}
+
+// Returns the number of leading binary digits that the elements use: 24 of float32, 8 of bfloat16,
+// whatever type holds them.
+int DigitsOf(const std::vector<double> &elements) {
+  int digits = 1;
+  for (const double element : elements) {
+    int exponent = 0;
+    const double fraction = std::fabs(std::frexp(element, &exponent));
+    if (!(fraction > 0) || !std::isfinite(fraction)) continue;
+    const auto bits = static_cast<uint64_t>(std::ldexp(fraction, 53));
+    digits = std::max(digits, 53 - std::countr_zero(bits));
+  }
+  return digits;
+}
+
+// Returns the norm of the change of a weight that rounding its elements may cause.
+double RoundingOf(const std::vector<double> &weight) {
+  return std::ldexp(std::sqrt(Product(weight, weight)), -DigitsOf(weight));
 }
 
 double Part(double distance, double norm) { return norm > 0 ? distance / norm : 1; }
@@ -114,7 +139,7 @@ void GradientSums::Add(std::vector<double> weight, std::vector<double> gradient,
   if (!weight_.empty() && size != weight_.size()) Clear();
   if (!weight_.empty()) {
     Subtract(weight, weight_, &plain_.Next());
-    Evaluate(is_updated ? gradient : gradient_);
+    Evaluate(is_updated ? gradient : gradient_, RoundingOf(weight));
   }
   weight_ = std::move(weight);
   gradient_ = std::move(gradient);
@@ -130,7 +155,7 @@ double GradientSums::UnexplainedByGradient(const std::vector<double> &gradient) 
                   PartByGradient(now, last, gradient));
 }
 
-void GradientSums::Evaluate(const std::vector<double> &gradient) {
+void GradientSums::Evaluate(const std::vector<double> &gradient, double noise) {
   ++steps_;
   sum_.resize(gradient.size());
   for (size_t i = 0; i < gradient.size(); ++i) sum_[i] += gradient[i];
@@ -142,10 +167,18 @@ void GradientSums::Evaluate(const std::vector<double> &gradient) {
   const Updates::Unexplained of_plain = plain_.UnexplainedBySum(gradient);
   const Updates::Unexplained of_sum = by_sum_.UnexplainedBySum(gradient);
   const Updates::Unexplained &best = of_plain.of_change < of_sum.of_change ? of_plain : of_sum;
-  // In a healthy training, sums hardly ever explain the change.  The second condition is then not
+  const double size = std::sqrt(Product(plain_.now, plain_.now));
+  const double change =
+      plain_.change.empty() ? 0 : std::sqrt(Product(plain_.change, plain_.change));
+  is_judged_ = change > kOverNoise * noise;
+  // In a healthy training, sums hardly ever explain the change.  The other conditions are then not
   // computed.
-  const bool is_sum =
-      best.of_change < kOfChange && best.of_update < kOfOther * UnexplainedByGradient(gradient);
+  bool is_sum = is_judged_ && best.of_change < kOfChange;
+  if (is_sum) {
+    const double unexplained = UnexplainedByGradient(gradient);
+    is_sum = best.of_update < kOfOther * unexplained && unexplained > kLeastUnexplained &&
+             unexplained * size > kOverNoise * noise;
+  }
   steps_of_sums_ = is_sum ? steps_of_sums_ + 1 : 0;
 }
 

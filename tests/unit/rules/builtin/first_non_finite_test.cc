@@ -106,6 +106,17 @@ TEST(FirstNonFiniteTest, ScaledGradientsMayOverflow) {
   EXPECT_THAT(evaluated.findings[0].message, HasSubstr("'w' followed at step 3"));
 }
 
+TEST(FirstNonFiniteTest, GradientsThatOverflowForLongAreNoLossScaling) {
+  FakeSource source;
+  for (int64_t step = 0; step < 12; ++step) {
+    source.Step(step).Save("w", {1}).Save("gradient/w", {step == 0 ? 1 : INFINITY});
+  }
+  const Evaluated evaluated = Evaluate(kRule, {}, source, Profile::kCalibrated);
+  ASSERT_THAT(evaluated.Steps(), ElementsAre(10));
+  EXPECT_EQ(evaluated.findings[0].tensor, "gradient/w");
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("for 10 steps in a row"));
+}
+
 TEST(FirstNonFiniteTest, TensorsCanBeNamed) {
   FakeSource source;
   source.Step(0).Save("mask", {-INFINITY}).Save("loss", {1});
