@@ -77,17 +77,27 @@ class Run:
 # ---- running -----------------------------------------------------------------------------
 
 
-def plant(seed: int, drawn: Drawn, training: Training, only: str) -> Tuple[str, Any, List[str]]:
-    """Makes the training faulty or varies it, by chance.  Returns what was chosen."""
+def plant(
+    seed: int, drawn: Drawn, training: Training, only: str, is_fault: Optional[bool]
+) -> Optional[Tuple[str, Any, List[str]]]:
+    """Makes the training faulty or varies it, by chance.
+
+    Returns what was chosen, or None if nothing that `only` matches fits the training.
+    """
     chance = random.Random(f"plant {seed}")
-    if chance.random() < 0.5:
+    wants_fault = chance.random() < 0.5 if is_fault is None else is_fault
+    if wants_fault:
         fitting = [each for each in GRADED if each.fits(drawn) and re.search(only, each.name)]
-        if fitting:
-            fault = chance.choice(fitting)
-            begins = chance.randint(20, 60) if fault.begins_late else 0
-            planted = Planted(training, drawn, chance.random(), begins, chance)
-            return fault.name, (fault, planted), fault.inject(planted)
-    ways = [each for each in BENIGN if re.search(only, each)] or ["plain"]
+        if not fitting:
+            return None
+        fault = chance.choice(fitting)
+        begins = chance.randint(20, 60) if fault.begins_late else 0
+        severity = chance.random() if is_fault is None else 1.0
+        planted = Planted(training, drawn, severity, begins, chance)
+        return fault.name, (fault, planted), fault.inject(planted)
+    ways = [each for each in BENIGN if re.search(only, each)]
+    if not ways:
+        return None
     way = chance.choice(ways)
     BENIGN[way](training, drawn, chance)
     return way, None, []
@@ -101,10 +111,19 @@ def first_step_of(planted: Planted) -> int:
     return planted.begins * calls + passes * training.batches_of_evaluation
 
 
-def run(seed: int, folder: Path, only: str = "") -> Run:
+def run(
+    seed: int, folder: Path, only: str = "", is_fault: Optional[bool] = None
+) -> Optional[Run]:
+    """Trains and evaluates, or returns None if nothing that `only` matches fits the training.
+
+    `is_fault` decides what the seed decides otherwise; faults are then as severe as can be.
+    """
     began = time.perf_counter()
     drawn, training = draw(seed)
-    kind, fault, culprits = plant(seed, drawn, training, only)
+    planted = plant(seed, drawn, training, only, is_fault)
+    if planted is None:
+        return None
+    kind, fault, culprits = planted
     severity = fault[1].severity if fault else None
     begins = first_step_of(fault[1]) if fault else 0
     trial_dir = folder / str(seed)
@@ -244,7 +263,10 @@ def run_all(seeds: Iterable[int], only: str) -> List[Run]:
     runs: List[Run] = []
     try:
         for seed in seeds:
-            runs.append(run(seed, folder, only))
+            drawn = run(seed, folder, only)
+            if drawn is None:
+                continue
+            runs.append(drawn)
             print(f"\r{len(runs)} {runs[-1].kind:30}", end="", file=sys.stderr, flush=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

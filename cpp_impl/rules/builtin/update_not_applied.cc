@@ -69,6 +69,8 @@ struct Parameter {
   bool is_frozen = false;
   bool ever_had_gradient = false;
   bool has_changed = false;
+  bool is_told = false;
+  int64_t records = 0;
   std::optional<Fingerprint> first_weight;
   int64_t without_gradient = 0;  // steps at which other weights had a gradient
 
@@ -113,6 +115,7 @@ class UpdateNotApplied final : public Rule {
       parameter.weight_name = name;
       parameter.is_frozen = role == kFrozen;
       parameter.weight_now = FingerprintOf(sample);
+      ++parameter.records;
       if (!parameter.first_weight) parameter.first_weight = parameter.weight_now;
       parameter.has_changed |= parameter.weight_now != parameter.first_weight;
       parameter.weight_elements_now = sample.SomeNumbers(kKeptElements);
@@ -265,7 +268,10 @@ class UpdateNotApplied final : public Rule {
       // Of some kinds, as biases, the job may record no gradients.
       if (with.find(KindOf(key)) == with.end()) continue;
       ++without;
-      if (++parameter.without_gradient != limits_.patience_gradient) continue;
+      ++parameter.without_gradient;
+      const bool is_due = parameter.without_gradient >= limits_.patience_gradient;
+      // At the first step, no weight has changed yet.
+      if (!is_due || parameter.records < 2 || std::exchange(parameter.is_told, true)) continue;
       if (count++ == 0) culprit = &parameter;
     }
     if (culprit == nullptr) return;

@@ -16,7 +16,7 @@ constexpr double kOfChange = 0.05;
 constexpr double kOfOther = 0.2;
 // Gradients must leave at least this much of the update unexplained.  Otherwise both explain it, as
 // where gradients hardly change from step to step.
-constexpr double kLeastUnexplained = 0.002;
+constexpr double kLeastUnexplained = 1e-4;
 // A change must exceed this multiple of the rounding of weights.
 constexpr double kOverNoise = 4;
 // The largest momentum that the fit accepts.  With a momentum of 1, gradients would be sums

@@ -85,7 +85,10 @@ Change Change::Between(const Snapshot &before, const Snapshot &now) {
 double Jump::Size() const { return std::fabs(now - before); }
 
 bool Jump::IsByPowerOfTwo() const {
-  if (before == 0 || now == 0 || !std::isfinite(now)) return false;
+  // Every small number is near some power.
+  constexpr double kLeastSize = 10;
+  const bool is_large = std::fabs(now) > kLeastSize * next && before != 0;
+  if (!is_large || !std::isfinite(now)) return false;
   const double power = std::round(std::log2(std::fabs(now / before)));
   return power != 0 &&
          std::fabs(std::fabs(now) - std::fabs(before) * std::exp2(power)) <= 2 * next;
