@@ -207,6 +207,7 @@ def repeated_batches(planted: Planted) -> List[str]:
 def shuffled_labels(planted: Planted) -> List[str]:
     """A part of the labels, from 70 % to all, belongs to other samples."""
     training = planted.training
+    training.steps = 160
     next_batch = training.next_batch
     share = 0.7 + 0.3 * planted.severity
 

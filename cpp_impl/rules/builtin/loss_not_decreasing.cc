@@ -34,6 +34,9 @@ struct Limits {
 constexpr double kPartOfChance = 0.7;
 // A fall of the mean counts if it exceeds its standard error by this factor.
 constexpr double kSignificance = 2;
+// A rise of a few losses has to exceed more.
+constexpr double kSignificanceOfRise = 4;
+constexpr double kSmallPartOfChance = 0.1;
 
 // Selects the steps that are compared with each other.
 enum class Choice { kAny, kTraining, kEval, kTrain, kGlobal };
@@ -45,6 +48,7 @@ struct Comparison {
   double first;
   bool is_late;     // enough steps after the first one, which was the first of the job
   bool has_fallen;  // since the first steps, by more than chance
+  double error;     // the standard error of the difference
 };
 
 // The mean and the spread of some losses.
@@ -111,11 +115,23 @@ class Curve {
                       points_[before_ - 1].first, first_.value_or(0),
                       first_step_ <= limits.num_steps &&
                           step - first_step_ >= limits.start_steps,
-                      HasFallen()};
+                      HasFallen(), ErrorOf(points_.end() - limits.window, before, limits)};
   }
 
  private:
   int64_t Count() const { return static_cast<int64_t>(points_.size()); }
+
+  using Point = std::deque<std::pair<int64_t, double>>::const_iterator;
+
+  double ErrorOf(Point now, int64_t before, const Limits &limits) const {
+    Spread of_now;
+    Spread of_before;
+    for (int64_t i = 0; i < limits.window; ++i) {
+      of_now.Add((now + i)->second);
+      of_before.Add((points_.begin() + (before - limits.window) + i)->second);
+    }
+    return std::sqrt(of_now.SquaredError() + of_before.SquaredError());
+  }
 
   bool HasFallen() const {
     Spread last;
@@ -214,6 +230,7 @@ class LossNotDecreasing final : public Rule {
     const double of_first =
         limits_.learned_percent && losses.first != 0 ? 100 / std::abs(losses.first) : of_before;
     if (-fall * of_first > limits_.rise_percent) {
+      if (limits_.learned_percent && IsSmallOrNoise(sample, losses)) return;
       const double rise = -fall * of_first;
       culprits_.Offer(sample, {rise, rise, limits_.rise_percent, "increasing"}, [&] {
         return StrCat(Description(sample, losses), ": a rise of ", Shortest(rise),
@@ -235,6 +252,15 @@ class LossNotDecreasing final : public Rule {
     const auto level =
         loss.empty() ? std::nullopt : levels_.Of(sample.Worker(), loss).Get();
     return level && losses.now < kPartOfChance * *level;
+  }
+
+  // A loss that is nearly 0 doubles easily, and so does one of few and noisy samples.
+  bool IsSmallOrNoise(const Sample &sample, const Comparison &losses) {
+    const std::string_view loss = LossOfOutput(sample.Tensor());
+    const auto level =
+        loss.empty() ? std::nullopt : levels_.Of(sample.Worker(), loss).Get();
+    return (level && losses.now < kSmallPartOfChance * *level) ||
+           losses.now - losses.before < kSignificanceOfRise * losses.error;
   }
 
   // Trainings may take a while to get going, and losses besides the one that falls may stay.
@@ -280,7 +306,7 @@ constexpr ParameterSpec kParameters[] = {
     {"learned_percent", "None", "10",
      "a loss that fell by this percentage since the start may stay constant, and so may others "
      "beside it, and one far below that of a model without knowledge"},
-    {"start_steps", "0", "75",
+    {"start_steps", "0", "100",
      "with learned_percent, number of steps that a training may take to get going"},
     {"skip_validation", "False", "True", "if mode is None, true checks only losses of training"},
     {"legacy_2019", "False", "False",

@@ -7,6 +7,8 @@
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/gradient_sums.h"
+#include "rules/support/precision.h"
+#include "rules/support/recorded_sums.h"
 #include "rules/support/roles.h"
 #include "rules/support/tensor_names.h"
 #include "rules/support/words.h"
@@ -48,20 +50,6 @@ std::optional<Fingerprint> FingerprintOf(const Sample &sample) {
   return has_any ? std::optional(fingerprint) : std::nullopt;
 }
 
-double CosineOf(const std::vector<double> &a, const std::vector<double> &b) {
-  if (a.size() != b.size() || a.empty()) return 0;
-  double product = 0;
-  double of_a = 0;
-  double of_b = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    product += a[i] * b[i];
-    of_a += a[i] * a[i];
-    of_b += b[i] * b[i];
-  }
-  const double norms = std::sqrt(of_a) * std::sqrt(of_b);
-  return norms > 0 ? product / norms : 0;
-}
-
 // Holds the state of a weight and its gradient.
 struct Parameter {
   std::string weight_name;
@@ -82,6 +70,7 @@ struct Parameter {
   std::vector<double> gradient;
   int64_t growing = 0;  // consecutive steps
   GradientSums sums;
+  RecordedSums recorded;
 
   // The fields below describe the current step.
   std::optional<Fingerprint> weight_now;
@@ -115,7 +104,10 @@ class UpdateNotApplied final : public Rule {
       parameter.weight_name = name;
       parameter.is_frozen = role == kFrozen;
       parameter.weight_now = FingerprintOf(sample);
-      ++parameter.records;
+      if (parameter.records++ == 0) {
+        int &digits = digits_[std::string(sample.Worker())];
+        digits = std::max(digits, DigitsOf(parameter.weight_elements_now));
+      }
       if (!parameter.first_weight) parameter.first_weight = parameter.weight_now;
       parameter.has_changed |= parameter.weight_now != parameter.first_weight;
       parameter.weight_elements_now = sample.SomeNumbers(kKeptElements);
@@ -131,6 +123,7 @@ class UpdateNotApplied final : public Rule {
       if (has_gradients) {
         EvaluateUpdates(worker, parameters, findings);
         EvaluateSums(worker, parameters, findings);
+        EvaluateRecorded(worker, parameters, findings);
         EvaluateGrowth(worker, parameters, findings);
         EvaluateMissing(worker, parameters, findings);
       }
@@ -179,7 +172,8 @@ class UpdateNotApplied final : public Rule {
         if (*parameter.weight != *parameter.weight_now) {
           parameter.unchanged = 0;
           ++changed;
-        } else if (matters && parameter.had_gradient && !parameter.is_frozen) {
+        } else if (matters && parameter.had_gradient && !parameter.is_frozen &&
+                   !MayRoundAway(parameter.weight_elements_now.size(), digits_[worker])) {
           // One update lies between two records of a weight, whether it is recorded before or after
           // the update.
           ++parameter.unchanged;
@@ -224,6 +218,27 @@ class UpdateNotApplied final : public Rule {
         StrCat("'", culprit->weight_name, "' is updated by the sum of all its gradients '",
                culprit->gradient_name, "', for ", steps, " steps by now, and ", count - 1,
                " other weights by theirs: gradients are never reset to zero"),
+        findings);
+  }
+
+  void EvaluateRecorded(const std::string &worker, Parameters &parameters, Findings &findings) {
+    const Parameter *culprit = nullptr;
+    int64_t count = 0;
+    int64_t judged = 0;
+    for (auto &[key, parameter] : parameters) {
+      if (!parameter.gradient_norm_now) continue;
+      parameter.recorded.Add(parameter.gradient_now);
+      if (parameter.recorded.IsJudged()) ++judged;
+      if (parameter.recorded.Steps() < limits_.patience_sums) continue;
+      if (count++ == 0) culprit = &parameter;
+    }
+    if (culprit == nullptr || 2 * count < judged) return;
+    const int64_t steps = culprit->recorded.Steps();
+    Add(worker, culprit->gradient_name, "accumulating", static_cast<double>(steps),
+        static_cast<double>(limits_.patience_sums),
+        StrCat("the gradient '", culprit->gradient_name, "' has been the previous one plus another "
+               "for ", steps, " steps, and ", count - 1,
+               " others with it: gradients are not reset to zero"),
         findings);
   }
 
@@ -303,6 +318,7 @@ class UpdateNotApplied final : public Rule {
   mutable Roles roles_;
   const Limits limits_;
   std::map<std::string, Parameters> workers_;
+  std::map<std::string, int> digits_;          // by worker, of all its weights
   std::map<std::string, int64_t> last_steps_;  // by worker, in the worker's mode
 };
 

@@ -1,10 +1,12 @@
 // Finds weights whose updates are too large or too small relative to the weights.
 #include <algorithm>
+#include <cmath>
 #include <deque>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/culprits.h"
+#include "rules/support/precision.h"
 #include "rules/support/roles.h"
 #include "rules/support/snapshot.h"
 #include "rules/support/tensor_names.h"
@@ -80,7 +82,8 @@ class WeightUpdateRatio final : public Rule {
   void ObserveGradient(const Sample &sample) {
     const std::string_view weight = WeightOfGradient(sample.Tensor());
     const std::optional<double> mean = sample.Reduce(kMeanOfAbsolute);
-    states_.Of(sample.Worker(), weight).learns = !mean || *mean != 0;
+    states_.Of(sample.Worker(), weight).learns =
+        !mean || (*mean != 0 && std::isfinite(*mean));
   }
 
   void ObserveWeight(const Sample &sample) {
@@ -88,6 +91,10 @@ class WeightUpdateRatio final : public Rule {
     if (elements == nullptr || elements->ElementCount() == 0) return;
     State &state = states_.Of(sample.Worker(), WithoutOutput(sample.Tensor()));
     Kept now{sample.Place().mode_step, Snapshot(*elements, options_.sample)};
+    if (options_.ignores_frozen && state.kept.empty()) {
+      int &digits = digits_.Of(sample.Worker(), "");
+      digits = std::max(digits, DigitsOf(sample.SomeNumbers(kFewElements)));
+    }
     if (!state.kept.empty() && !now.value.IsLike(state.kept.back().value)) state.kept.clear();
     if (const Kept *before = FarEnough(state.kept, now.step))
       Evaluate(sample, *before, now, &state);
@@ -112,7 +119,10 @@ class WeightUpdateRatio final : public Rule {
     if (options_.is_per_step) ratio /= static_cast<double>(now.step - before.step);
     if (options_.element) EvaluateElement(sample, before, now, change);
     const bool is_new = options_.ignores_frozen && change.before == 0;
-    const bool is_frozen = options_.ignores_frozen && change.difference == 0 && !state->learns;
+    const bool is_frozen =
+        options_.ignores_frozen && change.difference == 0 &&
+        (!state->learns || MayRoundAway(static_cast<size_t>(sample.RealElements()->ElementCount()),
+                                         digits_.Of(sample.Worker(), "")));
     const bool is_large = ratio > options_.large && !is_new;
     const bool is_small = ratio < options_.small && !is_frozen;
     state->large_steps = is_large ? state->large_steps + 1 : 0;
@@ -155,6 +165,7 @@ class WeightUpdateRatio final : public Rule {
   const Options options_;
   bool has_trained_ = false;
   TensorStates<State> states_;  // by weight name
+  TensorStates<int> digits_;    // by worker: of all its weights
   Culprits culprits_;
 };
 

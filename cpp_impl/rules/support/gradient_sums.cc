@@ -1,11 +1,12 @@
 #include "rules/support/gradient_sums.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <iterator>
 #include <numeric>
 #include <utility>
+
+#include "rules/support/precision.h"
 
 namespace smdebug::rules {
 namespace {
@@ -66,25 +67,6 @@ double DistanceOf(const std::vector<double> &y, const std::vector<double> &last,
     squares += rest * rest;
   }
   return std::sqrt(squares);
-}
-
-// Returns the number of leading binary digits that the elements use: 24 of float32, 8 of bfloat16,
-// whatever type holds them.
-int DigitsOf(const std::vector<double> &elements) {
-  int digits = 1;
-  for (const double element : elements) {
-    int exponent = 0;
-    const double fraction = std::fabs(std::frexp(element, &exponent));
-    if (!(fraction > 0) || !std::isfinite(fraction)) continue;
-    const auto bits = static_cast<uint64_t>(std::ldexp(fraction, 53));
-    digits = std::max(digits, 53 - std::countr_zero(bits));
-  }
-  return digits;
-}
-
-// Returns the norm of the change of a weight that rounding its elements may cause.
-double RoundingOf(const std::vector<double> &weight) {
-  return std::ldexp(std::sqrt(Product(weight, weight)), -DigitsOf(weight));
 }
 
 double Part(double distance, double norm) { return norm > 0 ? distance / norm : 1; }

@@ -222,7 +222,7 @@ TEST_F(Calibrated, OneBatchIsNoJudge) {
 }
 
 TEST_F(Calibrated, NothingLearnedIsFound) {
-  EXPECT_THAT(Of(std::vector<double>(90, 2.3)).Steps(), ElementsAre(84));
+  EXPECT_THAT(Of(std::vector<double>(110, 2.3)).Steps(), ElementsAre(104));
   const std::vector<double> losses(30, 2.3);
   EXPECT_THAT(Of(losses).findings, IsEmpty()) << "a training may take a while to get going";
   EXPECT_THAT(Of(losses, {{"start_steps", "0"}}).Checks(),
