@@ -105,14 +105,16 @@ def bit_flip(planted: Planted) -> List[str]:
     training = planted.training
     parameters = [each for each in training.model.parameters() if each.dim() > 1]
     chosen = planted.chance.choice(parameters)
-    place = planted.chance.randrange(chosen.numel())
+    # Not one of zeros, as of padding, which stay zeros.
+    large = (chosen.detach().abs().view(-1) > 1e-3).nonzero().view(-1).tolist()
+    place = planted.chance.choice(large or [0])
     factor = 2.0 ** round(planted.log(3, 60))
 
     def flip(step: int) -> None:
         if step == planted.begins:
             with torch.no_grad():
                 flat = chosen.view(-1)
-                flat[place] = (flat[place] + 1e-3) * factor
+                flat[place] *= factor
 
     training.before_step.append(flip)
     return [exactly(training.name_of(chosen)), *ANY]

@@ -8,6 +8,7 @@
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/gradient_sums.h"
 #include "rules/support/precision.h"
+#include "rules/support/products.h"
 #include "rules/support/recorded_sums.h"
 #include "rules/support/roles.h"
 #include "rules/support/tensor_names.h"
@@ -104,13 +105,13 @@ class UpdateNotApplied final : public Rule {
       parameter.weight_name = name;
       parameter.is_frozen = role == kFrozen;
       parameter.weight_now = FingerprintOf(sample);
+      if (!parameter.first_weight) parameter.first_weight = parameter.weight_now;
+      parameter.has_changed |= parameter.weight_now != parameter.first_weight;
+      parameter.weight_elements_now = sample.SomeNumbers(kKeptElements);
       if (parameter.records++ == 0) {
         int &digits = digits_[std::string(sample.Worker())];
         digits = std::max(digits, DigitsOf(parameter.weight_elements_now));
       }
-      if (!parameter.first_weight) parameter.first_weight = parameter.weight_now;
-      parameter.has_changed |= parameter.weight_now != parameter.first_weight;
-      parameter.weight_elements_now = sample.SomeNumbers(kKeptElements);
       parameter.is_updated = parameter.gradient_norm_now.has_value();
     }
   }

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
-#include <numeric>
 #include <utility>
 
 #include "rules/support/precision.h"
+#include "rules/support/products.h"
 
 namespace smdebug::rules {
 namespace {
@@ -26,18 +25,7 @@ constexpr double kMostMomentum = 0.99;
 // Two factors fit any small set of numbers.
 constexpr size_t kLeastElements = 12;
 constexpr double kDecayOfSquares = 0.999;
-
-// Keeps several independent sums, so that no addition waits for the previous one.
-double Product(const std::vector<double> &a, const std::vector<double> &b) {
-  constexpr size_t kLanes = 8;
-  double products[kLanes] = {};
-  size_t i = 0;
-  for (; i + kLanes <= a.size(); i += kLanes) {
-    for (size_t lane = 0; lane < kLanes; ++lane) products[lane] += a[i + lane] * b[i + lane];
-  }
-  for (; i < a.size(); ++i) products[0] += a[i] * b[i];
-  return std::accumulate(std::begin(products), std::end(products), 0.0);
-}
+constexpr int64_t kStepsOfDigits = 3;
 
 void Subtract(const std::vector<double> &a, const std::vector<double> &b,
               std::vector<double> *difference) {
@@ -121,7 +109,12 @@ void GradientSums::Add(std::vector<double> weight, std::vector<double> gradient,
   if (!weight_.empty() && size != weight_.size()) Clear();
   if (!weight_.empty()) {
     Subtract(weight, weight_, &plain_.Next());
-    Evaluate(is_updated ? gradient : gradient_, RoundingOf(weight));
+    // Weights that begin as ones show their digits only later.
+    if (steps_ < kStepsOfDigits) digits_ = std::max(digits_, DigitsOf(weight));
+    const double noise = std::ldexp(std::sqrt(Product(weight, weight)), -digits_);
+    Evaluate(is_updated ? gradient : gradient_, noise);
+  } else {
+    digits_ = DigitsOf(weight);
   }
   weight_ = std::move(weight);
   gradient_ = std::move(gradient);

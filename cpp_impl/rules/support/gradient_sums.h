@@ -67,6 +67,7 @@ class GradientSums {
   int64_t steps_ = 0;
   int64_t steps_of_sums_ = 0;
   bool is_judged_ = false;
+  int digits_ = 0;  // of the weight's elements, see DigitsOf()
 };
 
 }  // namespace smdebug::rules

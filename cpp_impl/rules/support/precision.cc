@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <numeric>
 
 namespace smdebug::rules {
 namespace {
@@ -24,12 +23,6 @@ int DigitsOf(const std::vector<double> &elements) {
     digits = std::max(digits, 53 - std::countr_zero(bits));
   }
   return digits;
-}
-
-double RoundingOf(const std::vector<double> &weight) {
-  const double squares =
-      std::inner_product(weight.begin(), weight.end(), weight.begin(), 0.0);
-  return std::ldexp(std::sqrt(squares), -DigitsOf(weight));
 }
 
 bool MayRoundAway(size_t elements, int digits) {

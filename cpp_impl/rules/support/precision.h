@@ -13,9 +13,6 @@ inline constexpr size_t kFewElements = 100;
 // bfloat16, whatever type holds them.
 int DigitsOf(const std::vector<double> &elements);
 
-// Returns the norm of the change of a weight that rounding its elements may cause.
-double RoundingOf(const std::vector<double> &weight);
-
 // Reports whether updates of a weight may vanish by rounding, at random, in a healthy training: it
 // has few elements, and the weights of its model have at most `digits`, few ones.
 bool MayRoundAway(size_t elements, int digits);

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include "rules/support/products.h"
+
 namespace smdebug::rules {
 namespace {
 
@@ -14,20 +16,6 @@ constexpr size_t kLeastElements = 12;
 
 }  // namespace
 
-double CosineOf(const std::vector<double> &a, const std::vector<double> &b) {
-  if (a.size() != b.size() || a.empty()) return 0;
-  double product = 0;
-  double of_a = 0;
-  double of_b = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    product += a[i] * b[i];
-    of_a += a[i] * a[i];
-    of_b += b[i] * b[i];
-  }
-  const double norms = std::sqrt(of_a) * std::sqrt(of_b);
-  return norms > 0 ? product / norms : 0;
-}
-
 void RecordedSums::Restart(const std::vector<double> &gradient) {
   last_ = gradient;
   increment_.clear();
@@ -36,8 +24,7 @@ void RecordedSums::Restart(const std::vector<double> &gradient) {
 }
 
 void RecordedSums::Add(const std::vector<double> &gradient) {
-  double squares = 0;
-  for (const double each : gradient) squares += each * each;
+  const double squares = Product(gradient, gradient);
   norm_ = gradient.size() < kLeastElements || !std::isfinite(squares) ? 0 : std::sqrt(squares);
   if (!(CosineOf(gradient, last_) > kLeastCosine)) return Restart(gradient);
   std::vector<double> increment(gradient.size());

@@ -32,7 +32,4 @@ class RecordedSums {
   int64_t steps_ = 0;
 };
 
-// Returns 0 if a vector is zero, or if they differ in size.
-double CosineOf(const std::vector<double> &a, const std::vector<double> &b);
-
 }  // namespace smdebug::rules
