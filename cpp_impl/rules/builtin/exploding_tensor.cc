@@ -82,7 +82,7 @@ class ExplodingTensor final : public Rule {
   void EndStep(Findings &findings) override {
     for (Finding &each : broken_) findings.Add(std::move(each));
     broken_.clear();
-    for (Finding &each : overflows_.EndStep(findings.Place().step)) findings.Add(std::move(each));
+    for (Finding &each : overflows_.EndStep(findings.Place())) findings.Add(std::move(each));
     culprits_.Report(findings);
     broken_worker_.reset();
   }

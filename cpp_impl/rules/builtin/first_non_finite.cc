@@ -79,7 +79,7 @@ class FirstNonFinite final : public Rule {
   }
 
   void EndStep(Findings &findings) override {
-    for (Finding &each : overflows_.EndStep(findings.Place().step)) {
+    for (Finding &each : overflows_.EndStep(findings.Place())) {
       Report(std::move(each), findings);
     }
   }

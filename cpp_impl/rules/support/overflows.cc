@@ -29,10 +29,11 @@ std::optional<Finding> Overflows::Note(const Sample &sample, Finding finding) {
   return cause;
 }
 
-std::vector<Finding> Overflows::EndStep(int64_t step) {
+std::vector<Finding> Overflows::EndStep(const StepPlace &place) {
   std::vector<Finding> released;
+  if (!IsTraining(place.mode)) return released;
   for (auto &[name, worker] : workers_) {
-    const bool is_now = worker.last_step == step;
+    const bool is_now = worker.last_step == place.step;
     worker.steps = is_now ? worker.steps + 1 : 0;
     if (!is_now) worker.suspect.reset();
     if (!worker.suspect || worker.steps < kMostSkipped) continue;

@@ -30,8 +30,9 @@ class Overflows {
 
   // Notes the finding of a tensor that is not finite.  Returns what to report now, or nothing.
   std::optional<Finding> Note(const Sample &sample, Finding finding);
-  // Ends a step.  Returns the findings that it releases.
-  std::vector<Finding> EndStep(int64_t step);
+  // Ends a step.  Returns the findings that it releases.  Steps of evaluation, which have no
+  // gradients, neither release nor clear any.
+  std::vector<Finding> EndStep(const StepPlace &place);
 
  private:
   struct Worker {
