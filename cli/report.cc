@@ -24,7 +24,7 @@ class Report final : public Command {
   }
   const char *Examples() const override {
     return "smdebug report run\n"
-           "smdebug report run -o page.html --profile calibrated\n"
+           "smdebug report run -o page.html\n"
            "smdebug report run --rule VanishingGradient,threshold=1e-6 --rule Overfit\n"
            "smdebug report s3://my-bucket/run -o run.html\n";
   }
@@ -40,9 +40,9 @@ class Report final : public Command {
         &rules_);
     arguments.Choice(
         "--profile",
-        "select the defaults of parameters: those that the training service documents, or "
-        "calibrated ones, which rarely report anything on a healthy run (default: aws)",
-        {"aws", "calibrated"}, &profile_);
+        "select the defaults of parameters: calibrated ones, which rarely report anything on a "
+        "healthy run, or those that the training service documents (default: calibrated)",
+        {"calibrated", "aws"}, &profile_);
     trial_.DeclareOptions(arguments);
   }
 
@@ -76,7 +76,7 @@ class Report final : public Command {
   TrialArguments trial_;
   std::string output_ = "report.html";
   std::vector<std::string> rules_;
-  std::string profile_ = "aws";
+  std::string profile_ = "calibrated";
 };
 
 }  // namespace

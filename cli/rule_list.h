@@ -23,6 +23,11 @@ struct RuleRequest {
 // Fails: UsageError.
 RuleRequest ParseRule(const std::string &text);
 
+// Said wherever the profile "aws" decides.
+inline constexpr const char *kAboutAws =
+    "Limits are those that the training service documents (--profile aws): they report most "
+    "healthy runs, too.";
+
 // A rule whose required parameters are missing.
 struct SkippedRule {
   std::string name;

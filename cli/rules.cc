@@ -85,12 +85,11 @@ std::string ToJson(const std::vector<RuleInfo> &rules) {
   return json.EndArray().Take();
 }
 
-// Returns, for example, " = 1e-7 (calibrated: 1e-10)", or "" if there is no default.
+// Returns, for example, " = 1e-10 (aws: 1e-7)", or "" if there is no default.
 std::string DefaultsOf(const RuleParameter &parameter) {
-  std::string text = parameter.aws.empty() ? "" : " = " + parameter.aws;
+  const std::string text = parameter.calibrated.empty() ? "" : " = " + parameter.calibrated;
   if (parameter.aws == parameter.calibrated) return text;
-  return text + " (calibrated: " + (parameter.calibrated.empty() ? "none" : parameter.calibrated) +
-         ")";
+  return text + " (aws: " + (parameter.aws.empty() ? "none" : parameter.aws) + ")";
 }
 
 void PrintIndented(const std::string &text, size_t indent, size_t width) {
@@ -110,7 +109,7 @@ class Rules final : public Command {
            "cannot be read are skipped and listed.";
   }
   const char *Examples() const override {
-    return "smdebug rules run --profile calibrated\n"
+    return "smdebug rules run\n"
            "smdebug rules run --rule VanishingGradient,threshold=1e-6\n"
            "smdebug rules run --rule VanishingGradient --json\n"
            "smdebug rules run --follow\n"
@@ -123,9 +122,9 @@ class Rules final : public Command {
                     "evaluate this rule; may be given several times", &rules_);
     arguments.Choice(
         "--profile",
-        "select the defaults of parameters: those that the training service documents, or "
-        "calibrated ones, which rarely report anything on a healthy run (default: aws)",
-        {"aws", "calibrated"}, &profile_);
+        "select the defaults of parameters: calibrated ones, which rarely report anything on a "
+        "healthy run, or those that the training service documents (default: calibrated)",
+        {"calibrated", "aws"}, &profile_);
     arguments.Flag("-f,--follow", "continue until the job ends, and print each finding as it comes",
                    &follows_);
     arguments.Flag("--all", "print every finding, not only the first five of each rule", &all_);
@@ -250,6 +249,7 @@ class Rules final : public Command {
     table.Print();
     for (const std::string &why : skipped_) Print("skipped: " + Printable(why) + "\n");
     Print("\n" + Count(results.size(), "rule") + " evaluated over " + Count(steps_, "step") + "\n");
+    if (profile_ == "aws") Print(std::string(kAboutAws) + "\n");
   }
 
   void ConcludeInJson(const std::vector<RuleResult> &results) const {
@@ -295,7 +295,7 @@ class Rules final : public Command {
   TrialArguments options_;
   std::string path_;
   std::vector<std::string> rules_;
-  std::string profile_ = "aws";
+  std::string profile_ = "calibrated";
   bool follows_ = false;
   bool all_ = false;
   bool lists_ = false;

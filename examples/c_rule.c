@@ -43,7 +43,7 @@ int main(int argc, char **argv) {
   smd_rule_ops ops = SMD_RULE_OPS_INIT;
   ops.invoke = check_loss;
   check(smd_trial_open(argv[1], NULL, &trial));
-  check(smd_rule_set_new("aws", &set));
+  check(smd_rule_set_new(NULL, &set));
   check(smd_rule_set_add(set, "VanishingGradient", "{\"threshold\": \"1e-3\"}", SMD_ACTION_WARN));
   check(smd_rule_set_add_function(set, "LossFalls", &ops, &state, SMD_ACTION_WARN));
   check(smd_rule_set_evaluate(set, trial, 0, -1, SMD_EVALUATE_FOLLOW, &findings));

@@ -41,7 +41,7 @@ def record(trial, folder):
 def report(trial, folder):
     """Writes the page about a trial."""
     page = folder / f"{trial}.html"
-    command = [ROOT / "build/bin/smdebug", "report", trial, "--profile", "calibrated", "-o", page]
+    command = [ROOT / "build/bin/smdebug", "report", trial, "-o", page]
     done = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
     if done.returncode not in (0, 10):
         sys.exit(done.stderr)

@@ -15,11 +15,11 @@ constexpr uint32_t kAllFlags =
     SMD_EVALUATE_FOLLOW | SMD_EVALUATE_STOP_AT_FINDING | SMD_EVALUATE_INCOMPLETE;
 
 Result<rules::Profile> ProfileFromC(const char *name) {
-  if (name == nullptr || *name == '\0') return rules::Profile::kAws;
+  if (name == nullptr || *name == '\0') return rules::kDefaultProfile;
   const auto profile = rules::ProfileFromName(name);
   if (profile) return *profile;
   return InvalidArgument(StrCat("unknown profile '", std::string_view(name).substr(0, 64),
-                                "'; use 'aws' or 'calibrated'"));
+                                "'; use 'calibrated' or 'aws'"));
 }
 
 // A trial, with the handle that the caller's functions receive.  They must not keep it.

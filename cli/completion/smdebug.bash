@@ -9,7 +9,7 @@ _smdebug() {
   fi
   case $previous in
     --mode) COMPREPLY=($(compgen -W "train eval predict global" -- "$current")); return ;;
-    --profile) COMPREPLY=($(compgen -W "aws calibrated" -- "$current")); return ;;
+    --profile) COMPREPLY=($(compgen -W "calibrated aws" -- "$current")); return ;;
     --reduction)
       COMPREPLY=($(compgen -W "min max median mean std variance sum prod l1 l2 abs_min abs_max
         abs_median abs_mean abs_std abs_variance abs_sum abs_prod abs_l1 abs_l2" -- "$current"))

@@ -38,7 +38,7 @@ complete -c smdebug -n '__smdebug_command show rules diff' -l all -d 'show every
 complete -c smdebug -n '__smdebug_command doctor' -l config -r -d 'also check this configuration file of a hook'
 complete -c smdebug -n '__smdebug_command report' -s o -l output -r -d 'write the page to this file'
 complete -c smdebug -n '__smdebug_command rules report' -s r -l rule -x -a '(__smdebug_rules)' -d 'evaluate this rule'
-complete -c smdebug -n '__smdebug_command rules report' -l profile -x -a 'aws calibrated' -d 'select the defaults of parameters'
+complete -c smdebug -n '__smdebug_command rules report' -l profile -x -a 'calibrated aws' -d 'select the defaults of parameters'
 complete -c smdebug -n '__smdebug_command rules' -s f -l follow -d 'continue until the job ends'
 complete -c smdebug -n '__smdebug_command rules' -l list -d 'list the rules'
 complete -c smdebug -n '__smdebug_command diff' -l atol -x -d 'allow this absolute difference'

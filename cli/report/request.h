@@ -14,7 +14,7 @@ namespace smdebug::cli::report {
 struct ReportRequest {
   const Trial &trial;
   std::vector<RuleRequest> rules;  // the requests for AddRules()
-  std::string profile;             // "aws" or "calibrated"
+  std::string profile;             // "calibrated" or "aws"
   Damage &damage;                  // of the trial, so far
 };
 

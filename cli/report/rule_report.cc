@@ -99,7 +99,8 @@ size_t RuleReport::CountFindings() const {
 RuleReport EvaluateRules(const ReportRequest &request, Problems *problems) {
   RuleReport report;
   for (const RuleInfo &rule : BuiltinRules()) report.summaries[rule.name] = rule.summary;
-  RuleSet set(request.profile == "calibrated" ? Profile::kCalibrated : Profile::kAws);
+  report.is_aws = request.profile == "aws";
+  RuleSet set(report.is_aws ? Profile::kAws : Profile::kCalibrated);
   report.skipped = AddRules(request.rules, &set);
   for (const Finding &finding : EvaluateAll(request.trial, &set, problems)) {
     Add(finding, &report);

@@ -146,7 +146,8 @@ std::string ResultsHtml(const RuleReport &report) {
 }  // namespace
 
 std::string HeadlineHtml(const RuleReport &report) {
-  const std::string counts = CountsText(report);
+  const std::string counts =
+      CountsText(report) + (report.is_aws ? std::string(". ") + kAboutAws : "");
   if (!report.found.empty()) {
     const Finding &culprit = report.found.front().findings.front();
     const std::string where =

@@ -58,7 +58,7 @@ static int run(smd_trial *trial, script own, smd_code expected, size_t expected_
   const int before = destroyed;
   ops.invoke = evaluate;
   ops.destroy = destroy;
-  EXPECT_OK(smd_rule_set_new(NULL, &own.set));
+  EXPECT_OK(smd_rule_set_new("aws", &own.set));
   EXPECT_OK(smd_rule_set_add_function(own.set, "Own", &ops, &own, SMD_ACTION_STOP));
   error = smd_rule_set_evaluate(own.set, trial, 0, -1, SMD_EVALUATE_FOLLOW, &found);
   if (own.code != SMD_OK && own.code == expected) {
@@ -145,7 +145,7 @@ static void one_job(const char *path) {
   EXPECT_CODE(SMD_WRONG_STATE, smd_rule_set_set_save_config(set, NULL));
   smd_rule_set_free(set);
   /* A function reads a trial. */
-  EXPECT_OK(smd_rule_set_new(NULL, &set));
+  EXPECT_OK(smd_rule_set_new("aws", &set));
   EXPECT_OK(smd_rule_set_add_function(set, "Own", &ops, NULL, SMD_ACTION_WARN));
   EXPECT_CODE(SMD_INVALID_ARGUMENT, smd_hook_attach(hook, set));
   smd_rule_set_free(set);

@@ -36,7 +36,7 @@ int main(void) {
   EXPECT_CODE(SMD_INVALID_ARGUMENT, smd_hook_save(hook, "huge", &view));
   ops.invoke = invoke;
   ops.destroy = destroy;
-  EXPECT_OK(smd_rule_set_new(NULL, &set));
+  EXPECT_OK(smd_rule_set_new("aws", &set));
   EXPECT_CODE(SMD_INVALID_ARGUMENT,
               smd_rule_set_add_function(set, "", &ops, &destroyed, SMD_ACTION_WARN));
   EXPECT(destroyed == 1);

@@ -209,7 +209,7 @@ static process_handles make_handles(const char *path, const char *other) {
   EXPECT_OK(smd_collection_add_tensor(made.smd_collection, "w"));
   made.smd_trial = open_trial(path);
   EXPECT_OK(smd_trial_tensor(made.smd_trial, "w", &made.smd_tensor));
-  EXPECT_OK(smd_rule_set_new(NULL, &made.smd_rule_set));
+  EXPECT_OK(smd_rule_set_new("aws", &made.smd_rule_set));
   EXPECT_OK(smd_bucket_open("bucket", NULL, &made.smd_bucket));
   EXPECT_OK(smd_step_file_open(other, 0, "worker_0", &file));
   EXPECT_OK(smd_step_file_add_tensor(file, "w", &view, -1, SMD_MODE_GLOBAL, 0));

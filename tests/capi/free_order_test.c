@@ -10,7 +10,7 @@ static void free_rule_sets_first(void) {
   smd_rule_set *set = NULL;
   smd_findings *found = NULL;
   smd_rule_results *results = NULL;
-  EXPECT_OK(smd_rule_set_new(NULL, &set));
+  EXPECT_OK(smd_rule_set_new("aws", &set));
   EXPECT_OK(smd_rule_set_add(set, "VanishingGradient", NULL, SMD_ACTION_STOP));
   EXPECT_OK(smd_hook_attach(hook, set));
   smd_rule_set_free(set);
@@ -21,7 +21,7 @@ static void free_rule_sets_first(void) {
   EXPECT_OK(smd_hook_end_step(hook));
   EXPECT(smd_hook_action(hook) == SMD_ACTION_STOP);
   EXPECT_OK(smd_hook_take_findings(hook, &found));
-  EXPECT_OK(smd_rule_set_new(NULL, &set));
+  EXPECT_OK(smd_rule_set_new("aws", &set));
   EXPECT_OK(smd_hook_attach(hook, set));
   EXPECT_OK(smd_hook_close(hook));
   smd_hook_free(hook);

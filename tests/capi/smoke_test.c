@@ -63,7 +63,7 @@ static void evaluate(const char *path) {
   smd_trial *trial = open_trial(path);
   smd_rule_set *set = NULL;
   smd_findings *found = NULL;
-  EXPECT_OK(smd_rule_set_new(NULL, &set));
+  EXPECT_OK(smd_rule_set_new("aws", &set));
   EXPECT_CODE(SMD_INVALID_ARGUMENT,
               smd_rule_set_add(set, "VanishingGradients", NULL, SMD_ACTION_WARN));
   EXPECT_CODE(SMD_INVALID_CONFIG,

@@ -16,7 +16,7 @@ class RuleTest : public ::testing::Test {
   RuleTest() { RecordSteps(folder_ / "run", 4); }
   // Evaluates a set with this function alone; returns the steps with findings.
   std::vector<int64_t> Run(RuleFunction function, int64_t first = 0, int64_t end = -1) {
-    RuleSet set;
+    RuleSet set(Profile::kAws);
     set.AddFunction("Own", std::move(function));
     std::vector<int64_t> steps;
     for (const Finding &finding : set.Evaluate(trial_, first, end)) steps.push_back(finding.step);
@@ -38,7 +38,7 @@ TEST_F(RuleTest, ReportsFindings) {
 }
 
 TEST_F(RuleTest, MixesWithBuiltInRules) {
-  RuleSet set;
+  RuleSet set(Profile::kAws);
   set.Add("VanishingGradient", R"({"threshold": "1e-3"})");
   set.AddFunction(
       "Own",
@@ -69,7 +69,7 @@ TEST_F(RuleTest, MayFinish) {
     step.Finish();
   };
   EXPECT_THAT(Run(once), ElementsAre(0));
-  RuleSet set;
+  RuleSet set(Profile::kAws);
   set.AddFunction("Ends", once);
   try {
     set.Require(trial_, 2);
@@ -104,7 +104,7 @@ TEST_F(RuleTest, StepsWhoseDataIsMissingAreSkipped) {
 }
 
 TEST_F(RuleTest, AFailureKeepsWhatWasFoundBefore) {
-  RuleSet set;
+  RuleSet set(Profile::kAws);
   set.AddFunction("Own", [](RuleStep &step) {
     step.Report("found");
     if (step.Step() == 1) throw Unheard();
@@ -121,7 +121,7 @@ TEST_F(RuleTest, ARefusedEvaluationChangesNothing) {
   RecordSteps(folder / "other", 1);
   const Trial other(folder / "other");
   for (int i = 0; i < 50; ++i) {
-    RuleSet set;
+    RuleSet set(Profile::kAws);
     std::atomic<bool> has_begun{false};
     std::atomic<bool> has_ended{false};
     std::atomic<int> refusals{0};
@@ -146,7 +146,7 @@ TEST_F(RuleTest, ARefusedEvaluationChangesNothing) {
 }
 
 TEST_F(RuleTest, StoppingAtAFindingKeepsWhatIsThrownAfterIt) {
-  RuleSet set;
+  RuleSet set(Profile::kAws);
   set.AddFunction("Own", [](RuleStep &step) {
     if (step.Step() < 2) return;
     step.Report("found");
@@ -162,9 +162,9 @@ TEST_F(RuleTest, StoppingAtAFindingKeepsWhatIsThrownAfterIt) {
 }
 
 TEST_F(RuleTest, AConditionThatAFunctionThrowsIsNotTheSetsOwn) {
-  RuleSet set;
+  RuleSet set(Profile::kAws);
   set.AddFunction("Outer", [this](RuleStep &) {
-    RuleSet inner;
+    RuleSet inner(Profile::kAws);
     inner.AddFunction("Inner", [](RuleStep &step) { step.Report("found"); }).Require(trial_);
   });
   try {
@@ -177,7 +177,7 @@ TEST_F(RuleTest, AConditionThatAFunctionThrowsIsNotTheSetsOwn) {
 }
 
 TEST_F(RuleTest, CMayEvaluateTheSet) {
-  RuleSet set;
+  RuleSet set(Profile::kAws);
   set.AddFunction("Own", [this](RuleStep &step) {
     EXPECT_EQ(step.GetTrial().Path(), trial_.Path());
     if (step.Step() == 1) throw Unheard();
@@ -211,7 +211,7 @@ TEST_F(RuleTest, AnOldThrowIsNotMistakenForTheEndOfAnEvaluation) {
   }
   hook.Flush();
   const Trial live = Trial::Open(folder / "run");
-  RuleSet set;
+  RuleSet set(Profile::kAws);
   set.AddFunction("Cancels", [](RuleStep &step) {
     step.GetTrial().Cancel();
     throw TensorUnavailable(SMD_TENSOR_UNAVAILABLE, "skipped");
@@ -222,7 +222,7 @@ TEST_F(RuleTest, AnOldThrowIsNotMistakenForTheEndOfAnEvaluation) {
 TEST_F(RuleTest, IsMovedWithItsState) {
   const auto counted = std::make_shared<int>(0);
   {
-    RuleSet set;
+    RuleSet set(Profile::kAws);
     set.AddFunction("Counts", [counted](RuleStep &) { ++*counted; });
     RuleSet moved = std::move(set);
     moved.Evaluate(trial_);
@@ -231,7 +231,7 @@ TEST_F(RuleTest, IsMovedWithItsState) {
     EXPECT_EQ(counted.use_count(), 1);
     EXPECT_TRUE(moved.Evaluate(trial_).empty());
   }
-  RuleSet set;
+  RuleSet set(Profile::kAws);
   EXPECT_EQ(CodeOf([&] { set.AddFunction("None", nullptr); }), SMD_INVALID_ARGUMENT);
   EXPECT_EQ(CodeOf([&] { set.AddFunction("", [counted](RuleStep &) {}); }), SMD_INVALID_ARGUMENT);
   EXPECT_EQ(counted.use_count(), 1);

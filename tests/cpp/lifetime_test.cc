@@ -27,7 +27,7 @@ TEST(Lifetime, WhatWasMovedFromAnswersWithAnError) {
   Hook hook(EveryStep(folder / "other"));
   Collection collection("mine");
   SaveConfig config;
-  RuleSet set;
+  RuleSet set(Profile::kAws);
   const Trial new_trial = std::move(trial);
   const Tensor new_tensor = std::move(tensor);
   const Value new_value = std::move(value);

@@ -25,7 +25,7 @@ void MakeOneOfEach(const std::string &path, const std::string &out_dir) {
   const Trial trial(path);
   const Tensor tensor = trial.Tensor("w");
   const Value mean = tensor.Value(0).Reduce("mean");
-  RuleSet set;
+  RuleSet set(Profile::kAws);
   set.Add("VanishingGradient").Evaluate(trial);
   set.Reset();
   hook.Attach(set);
@@ -35,7 +35,7 @@ void MakeOneOfEach(const std::string &path, const std::string &out_dir) {
 }
 
 void ThrowOutOfARule(const Trial &trial) {
-  RuleSet set;
+  RuleSet set(Profile::kAws);
   set.AddFunction("Throws", [](RuleStep &) { throw std::runtime_error("x"); });
   EXPECT_THROW(set.Evaluate(trial, 0, 1), std::runtime_error);
 }

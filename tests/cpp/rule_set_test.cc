@@ -41,7 +41,7 @@ TEST(RuleSetTest, EvaluatesAStoredTrial) {
   const Folder folder;
   RecordGradients(folder / "run", 10);
   const Trial trial(folder / "run");
-  RuleSet set;
+  RuleSet set(Profile::kAws);
   set.Add("VanishingGradient", kOneMillionth, Action::kStop).Add("VanishingGradient");
   const std::vector<Finding> found = set.Evaluate(trial);
   EXPECT_THAT(StepsOf(found), ElementsAre(7, 8, 8, 9, 9));
@@ -73,12 +73,12 @@ TEST(RuleSetTest, EvaluatesTheStepsThatItsConfigSelects) {
   const Trial trial(folder / "run");
   SaveConfig every_third;
   every_third.Set(Mode::kTrain, 3);
-  RuleSet some;
+  RuleSet some(Profile::kAws);
   some.SetSaveConfig(every_third).Add("VanishingGradient", kOneMillionth);
   EXPECT_THAT(StepsOf(some.Evaluate(trial)), ElementsAre(7, 9));  // of EVAL; TRAIN's are 0 and 6
   EXPECT_EQ(CodeOf([&] { some.SetSaveConfig(every_third); }), SMD_WRONG_STATE);
 
-  RuleSet all;
+  RuleSet all(Profile::kAws);
   all.SetSaveConfig(every_third).Add("VanishingGradient", kOneMillionth);
   EXPECT_EQ(smd_rule_set_set_save_config(all.Get(), nullptr), nullptr);
   EXPECT_THAT(StepsOf(all.Evaluate(trial)), ElementsAre(7, 8, 9));
@@ -87,7 +87,7 @@ TEST(RuleSetTest, EvaluatesTheStepsThatItsConfigSelects) {
 TEST(RuleSetTest, StopsAtAFindingAndKeepsIt) {
   const Folder folder;
   RecordGradients(folder / "run", 10);
-  RuleSet set;
+  RuleSet set(Profile::kAws);
   set.Add("VanishingGradient", kOneMillionth);
   EvaluateOptions options;
   options.first = 2;
@@ -112,7 +112,7 @@ TEST(RuleSetTest, EvaluatesIncompleteStepsIfAsked) {
   ahead.Flush();
   behind.Flush();
   const Trial trial = Trial::Open(folder / "run");
-  RuleSet set;
+  RuleSet set(Profile::kAws);
   set.AddFunction("Own", [](RuleStep &step) { step.Report("found"); });
   std::vector<Finding> found;
   EvaluateOptions options;
@@ -140,7 +140,7 @@ TEST(RuleSetTest, EvaluatesARange) {
   const Folder folder;
   RecordGradients(folder / "run", 12);
   const Trial trial(folder / "run");
-  RuleSet set;
+  RuleSet set(Profile::kAws);
   set.Add("VanishingGradient", kOneMillionth);
   EXPECT_THAT(StepsOf(set.Evaluate(trial, 8, 10)), ElementsAre(8, 9));
   EXPECT_THAT(StepsOf(set.Follow(trial)), ElementsAre(10, 11));
@@ -152,7 +152,7 @@ TEST(RuleSetTest, ObservesTheStepsBeforeTheOneItWaitsFor) {
   SaveGradient(hook, 7);
   hook.Flush();
   const Trial trial = Trial::Open(folder / "run");
-  RuleSet set;
+  RuleSet set(Profile::kAws);
   set.Add("VanishingGradient", R"({"threshold": "1e-6", "patience": "4"})");
   std::thread training([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -168,7 +168,7 @@ TEST(RuleSetTest, RefusesBadArguments) {
   const Folder folder;
   RecordSteps(folder / "run", 1);
   const Trial trial(folder / "run");
-  RuleSet set;
+  RuleSet set(Profile::kAws);
   EXPECT_EQ(CodeOf([&] { set.Add("VanishingGradients"); }), SMD_INVALID_ARGUMENT);
   EXPECT_EQ(CodeOf([&] { set.Add("VanishingGradient", R"({"limit": "1"})"); }), SMD_INVALID_CONFIG);
   EXPECT_EQ(CodeOf([&] { set.Add("VanishingGradient", nullptr, static_cast<Action>(7)); }),
@@ -187,7 +187,7 @@ TEST(RuleSetTest, BelongsToOneTrial) {
   RecordGradients(folder / "ill", 10);
   const Trial healthy(folder / "healthy");
   const Trial ill(folder / "ill");
-  RuleSet set;
+  RuleSet set(Profile::kAws);
   set.Add("VanishingGradient", kOneMillionth);
   set.Evaluate(healthy);
   EXPECT_EQ(CodeOf([&] { set.Evaluate(ill); }), SMD_WRONG_STATE);
@@ -201,7 +201,7 @@ TEST(RuleSetTest, CancellingTheTrialEndsAWait) {
   SaveGradient(hook, 0);
   hook.Flush();
   const Trial trial = Trial::Open(folder / "run");
-  RuleSet set;
+  RuleSet set(Profile::kAws);
   set.Add("VanishingGradient");
   std::thread canceller([&] { trial.Cancel(); });
   EXPECT_EQ(CodeOf([&] { set.Follow(trial); }), SMD_CANCELLED);
@@ -214,7 +214,7 @@ TEST(Attached, EvaluatesEachStepWhateverIsSaved) {
   options.Set("out_dir", folder / "run").SetSaveConfig(SaveConfig::Every(100));
   Hook hook(options);
   {
-    RuleSet set;
+    RuleSet set(Profile::kAws);
     set.Add("VanishingGradient", kOneMillionth, Action::kStop);
     hook.Attach(set);
   }
@@ -233,14 +233,14 @@ TEST(Attached, EvaluatesEachStepWhateverIsSaved) {
 
 TEST(Attached, AgreesWithTheStoredTrial) {
   const Folder folder;
-  RuleSet live;
+  RuleSet live(Profile::kAws);
   live.Add("VanishingGradient", kOneMillionth);
   Hook hook(Gradients(folder / "run"));
   hook.Attach(live);
   for (int step = 0; step < 10; ++step) SaveGradient(hook, step);
   const std::vector<Finding> attached = hook.TakeFindings();
   hook.Close();
-  RuleSet later;
+  RuleSet later(Profile::kAws);
   later.Add("VanishingGradient", kOneMillionth);
   const std::vector<Finding> stored = later.Evaluate(Trial(folder / "run"));
   ASSERT_EQ(attached.size(), stored.size());
@@ -255,7 +255,7 @@ TEST(Attached, AgreesWithTheStoredTrial) {
 TEST(Attached, CannotBeChanged) {
   const Folder folder;
   Hook hook(Gradients(folder / "run"));
-  RuleSet set;
+  RuleSet set(Profile::kAws);
   set.Add("VanishingGradient");
   hook.Attach(set);
   try {
@@ -271,7 +271,7 @@ TEST(Attached, CannotBeChanged) {
 TEST(Attached, WaitsForTheNextStep) {
   const Folder folder;
   Hook hook(Gradients(folder / "run"));
-  const RuleSet set;
+  const RuleSet set(Profile::kAws);
   const StepGuard step = hook.Step();
   EXPECT_EQ(CodeOf([&] { hook.Attach(set); }), SMD_WRONG_STATE);
 }

@@ -69,6 +69,7 @@ def save_step(hook: Hook, random: np.random.Generator, step: int, is_eval: bool)
     hook.save("CrossEntropyLoss_input_1", labels)
     hook.save("loss", np.float32(1 + step / 4 if is_eval else 1 / (1 + 0.2 * min(step, 20))))
     hook.save("stuck_loss", np.float32(2))
+    hook.save("rising_loss", np.float32(1 + step))
     hook.save("feature_importance/weight", np.array([9, 9, 9] + [0.1] * 9, "float32"))
     hook.save("trees/ID", np.array(["0-0", "0-1", f"{step}-40000"]))
     if is_eval:
@@ -80,7 +81,7 @@ def save_step(hook: Hook, random: np.random.Generator, step: int, is_eval: bool)
     hook.save("fixed.weight", np.full((6, 6), 0.5, "float32"))
     hook.save("zeros.weight", np.zeros((6, 6), "float32"))
     hook.save("gradient/fixed.bias", np.full(6, np.nan if step > 50 else 1.5**step, "float32"))
-    hook.save("fixed.bias", normal(6))
+    hook.save("fixed.bias", normal(6) if step < 52 else np.full(6, np.nan, "float32"))
 
 
 def record(

@@ -250,7 +250,7 @@ def test_a_daemon_thread_in_a_rule_does_not_keep_python_from_exiting(recorder):
         began.set()
         while True:
             time.sleep(0.001)
-    rules = RuleSet().add(rule)
+    rules = RuleSet("aws").add(rule)
     trial = create_trial(sys.argv[1])
     threading.Thread(target=lambda: list(rules.evaluate(trial)), daemon=True).start()
     began.wait()

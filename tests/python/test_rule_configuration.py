@@ -58,7 +58,10 @@ def rules_of(tmp_path: Path, trial_dir: str, *configurations: dict) -> RuleSet:
 VANISHING = {
     "RuleConfigurationName": "VanishingGradient",
     "RuleEvaluatorImage": "503895931360.dkr.ecr.us-east-1.amazonaws.com/sagemaker-debugger-rules",
-    "RuleParameters": {"rule_to_invoke": "VanishingGradient", "threshold": "0.5"},
+    "RuleParameters": {
+        "rule_to_invoke": "VanishingGradient", "threshold": "0.5", "patience": "1",
+        "layers_only": "false",
+    },
 }
 TOO_LARGE = {
     "RuleConfigurationName": "my rule",
@@ -84,6 +87,28 @@ def test_the_services_envelope_is_taken(tmp_path, trial_dir):
     (tmp_path / "rules.json").write_text(json.dumps({"DebugRuleConfigurations": [VANISHING]}))
     rules = ConfiguredRules.from_file(str(tmp_path / "rules.json"), create_trial(trial_dir))
     assert [finding.step for finding in rules.run(wait=False)] == [2]
+
+
+def test_parameters_that_are_not_given_have_defaults_of_the_profile(tmp_path, trial_dir):
+    given = {"rule_to_invoke": "VanishingGradient", "threshold": "0.5"}
+    (tmp_path / "rules.json").write_text(json.dumps([{"RuleParameters": given}]))
+
+    def steps(*profile):
+        trial = create_trial(trial_dir)
+        rules = ConfiguredRules.from_file(str(tmp_path / "rules.json"), trial, *profile)
+        return [finding.step for finding in rules.run(wait=False)]
+
+    assert steps() == []
+    assert steps("aws") == [2]
+
+
+def test_the_command_says_when_the_documented_limits_decide(tmp_path, trial_dir):
+    rules_of(tmp_path, trial_dir, VANISHING)
+    line = "Limits are those that the training service documents (--profile aws)"
+    assert line in command(tmp_path, trial_dir, "--profile", "aws").stdout
+    assert "aws" not in command(tmp_path, trial_dir).stdout
+    *_, end = command(tmp_path, trial_dir, "--json").stdout.splitlines()
+    assert json.loads(end)["profile"] == "calibrated"
 
 
 def test_other_trials_are_paths(tmp_path, trial_dir):

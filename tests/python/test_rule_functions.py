@@ -29,7 +29,7 @@ def trained(out_dir, gradients):
 
 def test_an_evaluation_refused_inside_a_function_changes_nothing(out_dir, tmp_path):
     trial, other = trained(out_dir, [1, 1]), trained(str(tmp_path / "other"), [1])
-    rules, seen = RuleSet(), []
+    rules, seen = RuleSet("aws"), []
 
     def asks(trial, step):
         seen.append(trial)
@@ -42,7 +42,7 @@ def test_an_evaluation_refused_inside_a_function_changes_nothing(out_dir, tmp_pa
 
 def test_an_evaluation_refused_on_another_thread_changes_nothing(out_dir, tmp_path):
     trial, other = trained(out_dir, [1, 1]), trained(str(tmp_path / "other"), [1])
-    rules, seen = RuleSet(), []
+    rules, seen = RuleSet("aws"), []
 
     def refused():
         with pytest.raises(SMDebugRuntimeError, match="being evaluated"):
@@ -66,7 +66,7 @@ def test_stopping_at_a_finding_keeps_what_is_raised_after_it(out_dir):
     def fails(trial, step):
         raise KeyError("as told")
 
-    rules, found = RuleSet().add("VanishingGradient").add(fails), []
+    rules, found = RuleSet("aws").add("VanishingGradient").add(fails), []
     stopping = rules._evaluate(trial, 0, 0, _raw.SMD_EVALUATE_STOP_AT_FINDING)
     with pytest.raises(RuleEvaluationConditionMet) as met:
         found.extend(stopping)
@@ -93,7 +93,7 @@ def test_a_function_reports_findings(out_dir):
             mode=modes.PREDICT,
         )
 
-    first, second = RuleSet().add(reports, name="Mean").evaluate(trial)
+    first, second = RuleSet("aws").add(reports, name="Mean").evaluate(trial)
     assert first == Finding(
         rule="Mean",
         check="mean",
@@ -114,7 +114,7 @@ def test_a_function_reports_findings(out_dir):
 def test_a_function_reports_several_findings(out_dir, kind):
     trial = trained(out_dir, [1])
     mixed = ["one", Finding(message="two", tensor="w", action="stop")]
-    found = list(RuleSet().add(lambda trial, step: kind(mixed)).evaluate(trial))
+    found = list(RuleSet("aws").add(lambda trial, step: kind(mixed)).evaluate(trial))
     assert [(each.message, each.tensor) for each in found] == [("one", ""), ("two", "w")]
     assert [each.action for each in found] == [Action.WARN, Action.STOP]
     assert [(each.value, each.limit) for each in found] == [(None, None)] * 2
@@ -123,7 +123,7 @@ def test_a_function_reports_several_findings(out_dir, kind):
 @pytest.mark.parametrize("answer", [None, False, np.bool_(False), "", [], iter(())], ids=repr)
 def test_a_function_may_find_nothing(out_dir, answer):
     trial = trained(out_dir, [1])
-    rules = RuleSet().add(lambda trial, step: answer)
+    rules = RuleSet("aws").add(lambda trial, step: answer)
     assert list(rules.evaluate(trial)) == []
     assert rules.results()[0].status is RuleStatus.PASSED
 
@@ -131,7 +131,7 @@ def test_a_function_may_find_nothing(out_dir, answer):
 @pytest.mark.parametrize("answer", [True, np.bool_(True)], ids=repr)
 def test_a_condition_that_holds_is_a_finding(out_dir, answer):
     trial = trained(out_dir, [1])
-    (finding,) = RuleSet().add(lambda trial, step: answer).evaluate(trial)
+    (finding,) = RuleSet("aws").add(lambda trial, step: answer).evaluate(trial)
     assert finding.message == "the condition holds"
 
 
@@ -145,7 +145,7 @@ def test_a_generator_keeps_what_it_found_before_it_failed(out_dir):
         if step == 1:
             raise KeyError("as told")
 
-    rules, found = RuleSet().add(finds), []
+    rules, found = RuleSet("aws").add(finds), []
     with pytest.raises(KeyError, match="as told"):
         for finding in rules.evaluate(trial):
             found.append(finding.message)
@@ -162,7 +162,7 @@ def test_a_generator_that_reports_nonsense_is_closed(out_dir):
             closed.append(step)
 
     with pytest.raises(SMDebugTypeError) as error:
-        list(RuleSet().add(finds).evaluate(trial))
+        list(RuleSet("aws").add(finds).evaluate(trial))
     assert closed == [0] and error.value.__context__ is None
 
 
@@ -176,7 +176,7 @@ def test_a_function_may_finish(out_dir, is_alone):
             return None
         return RuleSet.FINISHED if is_alone else [RuleSet.FINISHED, "last"]
 
-    rules = RuleSet().add(ends)
+    rules = RuleSet("aws").add(ends)
     found = [(each.step, each.message) for each in rules.evaluate(trial)]
     assert found == ([] if is_alone else [(1, "last")])
     assert seen == [0, 1]
@@ -218,6 +218,6 @@ def endless():
 )
 def test_what_a_function_reports_is_checked(out_dir, answer, kind, message):
     trial = trained(out_dir, [1])
-    rules = RuleSet().add(lambda trial, step: answer, name="Own")
+    rules = RuleSet("aws").add(lambda trial, step: answer, name="Own")
     with pytest.raises(kind, match=re.escape(message)):
         list(rules.evaluate(trial))

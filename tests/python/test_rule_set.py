@@ -44,7 +44,7 @@ def recorded(out_dir: str, gradients: list[float], **settings: object) -> Hook:
 
 def test_a_stored_trial_is_evaluated(out_dir):
     recorded(out_dir, [1, 1e-9, 1, 1e-10]).close()
-    rule_set = RuleSet().add("VanishingGradient")
+    rule_set = RuleSet("aws").add("VanishingGradient")
     first, second = rule_set.evaluate(create_trial(out_dir))
     assert first == Finding(
         rule="VanishingGradient",
@@ -70,7 +70,7 @@ def test_a_stored_trial_is_evaluated(out_dir):
 def test_a_save_config_counts_each_mode_by_itself(out_dir):
     saves = SaveConfig({modes.TRAIN: SaveConfigMode(3, save_steps=[1])})
     with Hook(out_dir, save_all=True, save_config=SaveConfig(save_interval=1)) as hook:
-        hook.attach(RuleSet(save_config=saves).add("VanishingGradient"))
+        hook.attach(RuleSet("aws", save_config=saves).add("VanishingGradient"))
         for step in range(14):
             with hook.step(modes.TRAIN if step % 2 == 0 else modes.EVAL):
                 hook.save("gradient/w", np.zeros(3, "float32"))
@@ -78,18 +78,18 @@ def test_a_save_config_counts_each_mode_by_itself(out_dir):
     found = {mode: [each.mode_step for each in live if each.mode == mode] for mode in modes}
     assert found[modes.TRAIN] == [0, 1, 3, 6]
     assert found[modes.EVAL] == list(range(7))
-    rule_set = RuleSet(save_config=saves).add("VanishingGradient")
+    rule_set = RuleSet("aws", save_config=saves).add("VanishingGradient")
     assert list(map(repr, rule_set.evaluate(create_trial(out_dir)))) == list(map(repr, live))
 
 
 def test_a_save_config_must_be_one():
     with pytest.raises(SMDebugTypeError, match="5 does not stand for a SaveConfig"):
-        RuleSet(save_config=5)
+        RuleSet("aws", save_config=5)
 
 
 def test_steps_before_the_first_are_not_reported(out_dir):
     recorded(out_dir, [1e-9] * 4).close()
-    rule_set = RuleSet().add("VanishingGradient")
+    rule_set = RuleSet("aws").add("VanishingGradient")
     trial = create_trial(out_dir)
     assert [finding.step for finding in rule_set.evaluate(trial, start_step=1, end_step=3)] == [1, 2]
     assert [finding.step for finding in rule_set.evaluate(trial)] == [3]
@@ -100,7 +100,7 @@ def test_a_running_job_is_followed(out_dir):
     hook.flush()
     job = threading.Thread(target=lambda: (record(hook, [1e-9, 1, 1e-9]), hook.close()))
     found = []
-    for finding in RuleSet().add("VanishingGradient").evaluate(_following(out_dir, job)):
+    for finding in RuleSet("aws").add("VanishingGradient").evaluate(_following(out_dir, job)):
         found.append(finding.step)
     job.join()
     assert found == [1, 3]
@@ -112,7 +112,7 @@ def test_a_running_job_is_followed_to_an_end_that_it_does_not_save(recorder, end
     for step in (0, 10, 20):
         recorder.step(step)
     seen = []
-    rules = RuleSet().add(lambda trial, step: seen.append(step))
+    rules = RuleSet("aws").add(lambda trial, step: seen.append(step))
     assert list(rules.evaluate(recorder.open(), end_step=end_step)) == []
     assert seen == steps
 
@@ -120,7 +120,7 @@ def test_a_running_job_is_followed_to_an_end_that_it_does_not_save(recorder, end
 @pytest.mark.timeout(20)
 def test_following_waits_for_the_step_that_passes_the_end(recorder):
     trial = recorder.step(0).open()
-    rules, seen = RuleSet(), []
+    rules, seen = RuleSet("aws"), []
 
     def sees(trial, step):
         seen.append(step)
@@ -139,7 +139,7 @@ def _following(out_dir, job):
 def test_without_waiting_what_is_there_is_evaluated(out_dir):
     hook = recorded(out_dir, [1e-9])
     hook.flush()
-    rule_set, trial = RuleSet().add("VanishingGradient"), create_trial(out_dir)
+    rule_set, trial = RuleSet("aws").add("VanishingGradient"), create_trial(out_dir)
     assert len(list(rule_set.evaluate(trial, wait=False))) == 1
     assert len(list(rule_set.evaluate(trial, wait=False))) == 0
     record(hook, [1e-9])
@@ -149,7 +149,7 @@ def test_without_waiting_what_is_there_is_evaluated(out_dir):
 
 def test_results_without_findings(out_dir):
     recorded(out_dir, [1]).close()
-    rule_set = RuleSet().add("VanishingGradient")
+    rule_set = RuleSet("aws").add("VanishingGradient")
     assert rule_set.results()[0].status is RuleStatus.NO_TENSORS
     assert list(rule_set.evaluate(create_trial(out_dir))) == []
     (result,) = rule_set.results()
@@ -166,11 +166,11 @@ def test_parameters_are_those_of_the_rule(out_dir):
 @pytest.mark.parametrize(
     "make, message",
     [
-        (lambda: RuleSet("default"), "'aws' or 'calibrated'"),
-        (lambda: RuleSet().add("VanishingGradients"), "did you mean 'VanishingGradient'?"),
-        (lambda: RuleSet().add("VanishingGradient", {"treshold": 1}), "did you mean 'threshold'?"),
-        (lambda: RuleSet().add("VanishingGradient", {"threshold": -1}), "a number above 0"),
-        (lambda: RuleSet().add("VanishingGradient", action="halt"), "'continue', 'warn' or 'stop'"),
+        (lambda: RuleSet("default"), "'calibrated' or 'aws'"),
+        (lambda: RuleSet("aws").add("VanishingGradients"), "did you mean 'VanishingGradient'?"),
+        (lambda: RuleSet("aws").add("VanishingGradient", {"treshold": 1}), "did you mean 'threshold'?"),
+        (lambda: RuleSet("aws").add("VanishingGradient", {"threshold": -1}), "a number above 0"),
+        (lambda: RuleSet("aws").add("VanishingGradient", action="halt"), "'continue', 'warn' or 'stop'"),
     ],
 )
 def test_what_is_wrong_is_named(make, message):
@@ -180,7 +180,7 @@ def test_what_is_wrong_is_named(make, message):
 
 def test_a_rule_set_that_has_evaluated_takes_no_more_rules(out_dir):
     recorded(out_dir, [1]).close()
-    rule_set = RuleSet().add("VanishingGradient")
+    rule_set = RuleSet("aws").add("VanishingGradient")
     list(rule_set.evaluate(create_trial(out_dir)))
     with pytest.raises(SMDebugRuntimeError):
         rule_set.add("VanishingGradient")
@@ -201,7 +201,7 @@ def test_a_rule_set_belongs_to_one_trial(out_dir, tmp_path):
     recorded(out_dir, [1, 1]).close()
     ill = str(tmp_path / "ill")
     recorded(ill, [1, 0]).close()
-    rules = RuleSet().add("VanishingGradient")
+    rules = RuleSet("aws").add("VanishingGradient")
     assert list(rules.evaluate(create_trial(out_dir))) == []
     with pytest.raises(SMDebugRuntimeError, match="another trial or hook"):
         list(rules.evaluate(create_trial(ill)))
@@ -224,7 +224,7 @@ class Falls(Rule):
 def test_rules_written_in_python_mix_with_built_in_ones(out_dir):
     recorded(out_dir, [1, 1, 0]).close()
     trial = create_trial(out_dir)
-    rules = RuleSet().add("VanishingGradient").add(Falls(trial), action="stop")
+    rules = RuleSet("aws").add("VanishingGradient").add(Falls(trial), action="stop")
     rules.add(lambda trial, step: f"step {step}" if step == 0 else None, name="Zero")
     found = [(each.rule, each.step, each.action) for each in rules.evaluate(trial)]
     assert found == [
@@ -235,7 +235,7 @@ def test_rules_written_in_python_mix_with_built_in_ones(out_dir):
     assert [each.status for each in rules.results()] == [RuleStatus.HAS_FINDINGS] * 3
     assert rules.results()[2].first.message == "step 0"
     with pytest.raises(SMDebugValueError, match="'Falls' is a function"):
-        Hook(out_dir + "-other").attach(RuleSet().add(Falls(trial)))
+        Hook(out_dir + "-other").attach(RuleSet("aws").add(Falls(trial)))
 
 
 def test_what_a_function_raises_comes_out_after_the_findings(out_dir):
@@ -248,7 +248,7 @@ def test_what_a_function_raises_comes_out_after_the_findings(out_dir):
 
     found = []
     with pytest.raises(KeyError, match="as told"):
-        for finding in RuleSet().add("VanishingGradient").add(fails).evaluate(trial):
+        for finding in RuleSet("aws").add("VanishingGradient").add(fails).evaluate(trial):
             found.append(finding.step)
     assert found == [0, 1]
 
@@ -262,7 +262,7 @@ def test_steps_after_one_that_failed_are_evaluated_by_the_next_call(out_dir):
         if step == 1:
             raise KeyError("as told")
 
-    rules = RuleSet().add(fails_once)
+    rules = RuleSet("aws").add(fails_once)
     with pytest.raises(KeyError):
         list(rules.evaluate(trial))
     assert list(rules.evaluate(trial)) == []
@@ -277,7 +277,7 @@ def test_an_exception_survives_another_evaluation_between_the_findings(out_dir):
         if step == 1:
             raise KeyError("as told")
 
-    rules = RuleSet().add("VanishingGradient").add(fails)
+    rules = RuleSet("aws").add("VanishingGradient").add(fails)
     with pytest.raises(KeyError, match="as told"):
         for finding in rules.evaluate(trial):
             if finding.step == 0:
@@ -338,7 +338,7 @@ def test_a_reset_forgets_what_was_not_taken(out_dir, tmp_path):
 def test_an_abandoned_evaluation_releases_its_trial(out_dir):
     recorded(out_dir, [0, 0]).close()
     trial = create_trial(out_dir)
-    rules = RuleSet().add("VanishingGradient").add(lambda trial, step: False)
+    rules = RuleSet("aws").add("VanishingGradient").add(lambda trial, step: False)
     next(rules.evaluate(trial))
     gone = weakref.ref(trial)
     del trial
@@ -349,7 +349,7 @@ def test_an_abandoned_evaluation_releases_its_trial(out_dir):
 def test_a_function_may_ask_the_rule_set(out_dir):
     recorded(out_dir, [1]).close()
     trial = create_trial(out_dir)
-    rules = RuleSet()
+    rules = RuleSet("aws")
 
     def asks(trial, step):
         with pytest.raises(SMDebugRuntimeError, match="being evaluated"):
@@ -373,7 +373,7 @@ def test_functions_and_built_in_rules_read_a_step_once(out_dir):
         values.append(value.tolist())
         value[:] = 7  # a caller's own copy
 
-    rules = RuleSet().add("VanishingGradient").add(empties_the_files).add(reads).add(reads)
+    rules = RuleSet("aws").add("VanishingGradient").add(empties_the_files).add(reads).add(reads)
     assert list(rules.evaluate(trial, end_step=1)) == []
     assert values == [[1, 1, 1]] * 2
 
@@ -383,7 +383,7 @@ def test_functions_and_built_in_rules_read_a_step_once(out_dir):
 
 def test_a_hook_with_rules_evaluates_whatever_it_saves(out_dir):
     hook = Hook(out_dir)
-    hook.attach(RuleSet().add("VanishingGradient", action="stop"))
+    hook.attach(RuleSet("aws").add("VanishingGradient", action="stop"))
     record(hook, [1])
     assert hook.action is Action.CONTINUE
     with hook.step(modes.TRAIN):
@@ -391,7 +391,7 @@ def test_a_hook_with_rules_evaluates_whatever_it_saves(out_dir):
         assert not hook.wants("weight")
         hook.save("gradient/w", np.zeros(2))
         with pytest.raises(SMDebugRuntimeError, match="a step is open"):
-            hook.attach(RuleSet())
+            hook.attach(RuleSet("aws"))
     assert hook.action is Action.STOP
     (finding,) = hook.take_findings()
     assert (finding.step, finding.mode, finding.value) == (1, modes.TRAIN, 0.0)
@@ -407,10 +407,10 @@ def test_only_a_rule_set_is_attached(out_dir):
 
 def test_live_and_stored_findings_are_the_same(out_dir):
     hook = Hook(out_dir, save_config=SaveConfig(save_interval=1), include_collections=["gradients"])
-    hook.attach(RuleSet().add("VanishingGradient"))
+    hook.attach(RuleSet("aws").add("VanishingGradient"))
     record(hook, [1, 1e-8, 0, 1, float("nan")])
     hook.close()
-    stored = list(RuleSet().add("VanishingGradient").evaluate(create_trial(out_dir)))
+    stored = list(RuleSet("aws").add("VanishingGradient").evaluate(create_trial(out_dir)))
     assert hook.take_findings() == stored
     assert len(stored) == 2
 
@@ -426,7 +426,7 @@ class CountingHook(FrameworkHook):
 def test_a_frameworks_hook_stops_before_the_next_step(out_dir, caplog):
     hook = CountingHook(out_dir)
     del_hook()
-    hook.attach(RuleSet().add("VanishingGradient", action="stop"))
+    hook.attach(RuleSet("aws").add("VanishingGradient", action="stop"))
     hook.train(1.0)
     hook.train(0.0)
     with pytest.raises(TrainingStopped, match="the training is to stop: VanishingGradient") as stop:
@@ -442,7 +442,7 @@ def test_a_frameworks_hook_stops_before_the_next_step(out_dir, caplog):
 def test_a_warning_stops_nothing(out_dir, caplog):
     hook = CountingHook(out_dir)
     del_hook()
-    hook.attach(RuleSet().add("VanishingGradient"))
+    hook.attach(RuleSet("aws").add("VanishingGradient"))
     for gradient in (0.0, 1.0, 1.0):
         hook.train(gradient)
     hook.close()

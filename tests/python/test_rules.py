@@ -233,7 +233,7 @@ def test_the_vanishing_gradient_of_the_documentation(out_dir):
 def test_a_rule_of_the_library_runs_like_any_other(out_dir):
     gradients = [{"gradient/w": np.full(3, 10.0**-step)} for step in range(12)]
     trial = record(out_dir, gradients, include_collections=["gradients"])
-    rule = BuiltinRule(trial, "VanishingGradient", {"threshold": "1e-9"})
+    rule = BuiltinRule(trial, "VanishingGradient", {"threshold": "1e-9"}, "aws")
     assert rule.rule_name == "VanishingGradient"
     assert rule.last_finding == ""
     invoke_rule(rule, end_step=9, raise_eval_cond=True)
@@ -249,5 +249,7 @@ def test_what_a_rule_of_the_library_does_not_know(trial):
         BuiltinRule(trial, "NoSuchRule")
     with pytest.raises(SMDebugValueError, match="treshold"):
         BuiltinRule(trial, "VanishingGradient", {"treshold": "1e-9"})
+    with pytest.raises(SMDebugValueError, match="unknown profile 'default'"):
+        BuiltinRule(trial, "VanishingGradient", profile="default")
     with pytest.raises(SMDebugTypeError):
         BuiltinRule("path/of/a/trial", "VanishingGradient")

@@ -6,7 +6,7 @@ import multiprocessing
 import shutil
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 import smdebug.pytorch as smd
 import torch
@@ -42,6 +42,20 @@ class Training:
         Called with the step number before each training step.
     after_backward : list of callable
         Called with the step number between the backward pass and the optimiser's step.
+    scale : float
+        A factor of the loss, after its module, as of loss scaling.
+    steps_before : int
+        The number of steps before anything is recorded.
+    hides : str
+        An expression for names that are not recorded; "" for none.
+    saves : bool
+        False to save nothing, so that only an attached rule set sees tensors.
+    losses : list of float
+        The losses of training so far.
+    registers_optimizer : bool
+        True if the hook knows the optimiser.
+    scalars, tensors : dict
+        What else is recorded at each step, by name.
     """
 
     def __init__(self, architecture: Architecture, seed: int) -> None:
@@ -66,6 +80,14 @@ class Training:
         self.before_step: List[Callable[[int], None]] = []
         self.after_backward: List[Callable[[int], None]] = []
         self.frozen: List[str] = []
+        self.scale = 1.0
+        self.steps_before = 0
+        self.hides = ""
+        self.saves = True
+        self.losses: List[float] = []
+        self.registers_optimizer = False
+        self.scalars: Dict[str, Callable[[int], float]] = {}
+        self.tensors: Dict[str, Tensor] = {}
         self.workers = 1
         self.rank = 0
 
@@ -104,10 +126,14 @@ class Training:
             parameter.grad /= self.workers
 
     def _run(self, out_dir: Path, rule_set: Optional[RuleSet]) -> List[Finding]:
+        optimizer = self._optimizer()
+        for step in range(self.steps_before):
+            self._update(optimizer, step)
         hook = smd.Hook(
             str(out_dir),
-            save_all=True,
-            save_config=smd.SaveConfig(save_interval=1),
+            save_all=self.saves and not self.hides,
+            include_regex=[f"^(?!{self.hides})"] if self.hides else None,
+            save_config=smd.SaveConfig(save_interval=1 if self.saves else 1_000_000),
             include_workers="all" if self.workers > 1 else "one",
         )
         if self.frozen:
@@ -116,7 +142,8 @@ class Training:
         hook.register_loss(self.loss_module)
         if rule_set is not None:
             hook.attach(rule_set)
-        optimizer = self._optimizer()
+        if self.registers_optimizer:
+            hook.register_optimizer(optimizer)
         for step in range(self.steps):
             self._train(hook, optimizer, step)
             if step % self.evaluates_every == self.evaluates_every - 1:
@@ -137,10 +164,19 @@ class Training:
             group["lr"] = self.learning_rate * self.factor(step)
         for call in self.before_step:
             call(step)
+        for name, scalar in self.scalars.items():
+            hook.record_tensor_value(name, torch.tensor(scalar(step)))
+        for name, tensor in self.tensors.items():
+            hook.record_tensor_value(name, tensor)
+        self._update(optimizer, step)
+
+    def _update(self, optimizer: torch.optim.Optimizer, step: int) -> None:
         if self.resets_gradients:
             optimizer.zero_grad()
         for _ in range(self.batches_of_step):
-            self.loss_of(*self.next_batch()).backward()
+            loss = self.loss_of(*self.next_batch())
+            self.losses.append(loss.item())
+            (loss * self.scale).backward()
         for call in self.after_backward:
             call(step)
         optimizer.step()

@@ -17,9 +17,10 @@ type BuiltinRule struct {
 // NewBuiltinRule returns the built-in rule with that name.  [BuiltinRules] lists the rules
 // and their parameters.  For example, "VanishingGradient" with the parameter "threshold"
 // ("1e-7") reports a tensor of the collection "gradients" if the mean of its absolute
-// values is below the threshold.
+// values is below the threshold.  Other parameters have the defaults of [ProfileCalibrated];
+// for those of [ProfileAWS], use a [RuleSet].
 func NewBuiltinRule(name string, parameters map[string]string) (*BuiltinRule, error) {
-	rules, err := NewRuleSet(ProfileAWS)
+	rules, err := NewRuleSet(ProfileCalibrated)
 	if err != nil {
 		return nil, err
 	}

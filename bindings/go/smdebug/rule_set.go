@@ -16,8 +16,8 @@ type Profile string
 
 // The profiles.
 const (
-	ProfileAWS        Profile = "aws"        // as the training service documents them; also ""
-	ProfileCalibrated Profile = "calibrated" // ours, which rarely report anything on a healthy run
+	ProfileCalibrated Profile = "calibrated" // ours, which rarely report anything on a healthy run; also ""
+	ProfileAWS        Profile = "aws"        // as the training service documents them
 )
 
 // RuleSet is several rules that evaluate a job together: a trial, or a running job by

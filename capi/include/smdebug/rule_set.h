@@ -157,9 +157,9 @@ typedef struct smd_rule_ops {
 #define SMD_RULE_OPS_INIT \
   { sizeof(smd_rule_ops), NULL, NULL }
 
-/* Makes an empty rule set.  `profile` selects the defaults of parameters: "aws" or NULL for those
- * that the training service documents; "calibrated" for ours, which rarely report anything on a
- * healthy run.
+/* Makes an empty rule set.  `profile` selects the defaults of parameters: "calibrated" or NULL for
+ * ours, which rarely report anything on a healthy run; "aws" for those that the training service
+ * documents.
  *
  * Fails: INVALID_ARGUMENT.
  * Thread: any.   Since: 1.0 */

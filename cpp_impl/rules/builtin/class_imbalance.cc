@@ -163,7 +163,7 @@ class ClassImbalance final : public Rule {
 
 constexpr ParameterSpec kParameters[] = {
     {"threshold_imbalance", "10", "10", "maximum ratio of the most frequent class to the rarest"},
-    {"threshold_misprediction", "0.7", "0.7",
+    {"threshold_misprediction", "0.7", "0.9",
      "maximum fraction of a class that may be predicted as another"},
     {"samples", "500", "500", "number of labels to count before an evaluation"},
     {"argmax", "False", "False",

@@ -204,7 +204,7 @@ constexpr ParameterSpec kParameters[] = {
      "expression found in the names of predictions"},
     {"labels_collection", "labels", "labels", "collection of the labels"},
     {"predictions_collection", "predictions", "predictions", "collection of the predictions"},
-    {"min_diag", "0.9", "0.3", "minimum fraction of each class that must be right"},
+    {"min_diag", "0.9", "0.1", "minimum fraction of each class that must be right"},
     {"max_off_diag", "0.1", "0.5",
      "maximum fraction of the predictions of a class that may belong to one other class"},
     {"window", "None", "10", "number of steps whose labels are counted; None: all steps"},

@@ -7,6 +7,7 @@
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/culprits.h"
 #include "rules/support/named_tensors.h"
+#include "rules/support/overflows.h"
 #include "rules/support/tensor_states.h"
 #include "rules/support/words.h"
 
@@ -18,6 +19,7 @@ struct Limits {
   std::optional<double> max_abs;
   std::optional<double> growth;
   double growth_floor;
+  bool loss_scaling;
 };
 
 // A norm that grew above the usual must also exceed the record of earlier norms by this factor.  A
@@ -60,7 +62,10 @@ class Norms {
 class ExplodingTensor final : public Rule {
  public:
   ExplodingTensor(Selector selector, const Limits &limits)
-      : Rule("ExplodingTensor"), selector_(std::move(selector)), limits_(limits) {}
+      : Rule("ExplodingTensor"),
+        selector_(std::move(selector)),
+        limits_(limits),
+        overflows_(limits.loss_scaling) {}
 
   bool Wants(std::string_view tensor, const Membership &membership) const override {
     return IsAmong(selector_, tensor, membership);
@@ -75,6 +80,9 @@ class ExplodingTensor final : public Rule {
   }
 
   void EndStep(Findings &findings) override {
+    for (Finding &each : broken_) findings.Add(std::move(each));
+    broken_.clear();
+    for (Finding &each : overflows_.EndStep(findings.Place())) findings.Add(std::move(each));
     culprits_.Report(findings);
     broken_worker_.reset();
   }
@@ -130,8 +138,17 @@ class ExplodingTensor final : public Rule {
   template <class Say>
   void OfferBroken(const Sample &sample, int64_t nans, double value, Say say) {
     if (broken_worker_ == sample.Worker()) return;
+    Finding finding;
+    finding.worker = sample.Worker();
+    finding.tensor = sample.Tensor();
+    finding.check = nans > 0 ? "nan" : "inf";
+    finding.value = value;
+    finding.limit = 0;
+    finding.message = say();
+    std::optional<Finding> known = overflows_.Note(sample, std::move(finding));
+    if (!known) return;
     broken_worker_ = sample.Worker();
-    culprits_.Offer(sample, {0, value, 0, nans > 0 ? "nan" : "inf"}, say);
+    broken_.push_back(*std::move(known));
   }
 
   void ObserveSize(const Sample &sample, double size) {
@@ -162,6 +179,8 @@ class ExplodingTensor final : public Rule {
   const Limits limits_;
   TensorStates<Norms> norms_;
   Culprits culprits_;
+  Overflows overflows_;
+  std::vector<Finding> broken_;  // of this step
   // The worker whose first broken tensor of this step is known.
   std::optional<std::string> broken_worker_;
 };
@@ -175,6 +194,7 @@ constexpr ParameterSpec kParameters[] = {
     {"max_abs", "", "", "maximum absolute value of an element"},
     {"growth", "", "100", "maximum ratio of a tensor's norm to its running median"},
     {"growth_floor", "1", "1", "tensors may grow while all absolute values are smaller than this"},
+    kLossScaling,
     kSample,
 };
 
@@ -184,6 +204,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(limits.max_abs, parameters.OptionalNumber("max_abs"));
   SMD_ASSIGN_OR_RETURN(limits.growth, parameters.OptionalNumber("growth"));
   SMD_ASSIGN_OR_RETURN(limits.growth_floor, parameters.Number("growth_floor", 0, 1e300));
+  SMD_ASSIGN_OR_RETURN(limits.loss_scaling, parameters.Switch("loss_scaling"));
   if (limits.max_abs && *limits.max_abs < 0) return parameters.Refuse("max_abs is negative");
   if (limits.growth && !(*limits.growth > 1)) {
     return parameters.Refuse("growth must be above 1, or None");

@@ -1,13 +1,13 @@
 // Finds the first tensor that holds NaN or infinity.
 #include <cmath>
 #include <deque>
-#include <map>
+#include <set>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/named_tensors.h"
+#include "rules/support/overflows.h"
 #include "rules/support/selector.h"
-#include "rules/support/tensor_names.h"
 #include "rules/support/tensor_states.h"
 #include "rules/support/words.h"
 
@@ -61,7 +61,7 @@ class FirstNonFinite final : public Rule {
       : Rule("FirstNonFinite"),
         selector_(std::move(selector)),
         window_(static_cast<size_t>(window)),
-        loss_scaling_(loss_scaling) {}
+        overflows_(loss_scaling) {}
 
   bool Wants(std::string_view tensor, const Membership &membership) const override {
     return IsAmong(selector_, tensor, membership);
@@ -71,28 +71,20 @@ class FirstNonFinite final : public Rule {
     const std::optional<NonFinite> found = Count(sample);
     if (!found) return;
     NoteEvaluated();
-    Worker &worker = workers_[std::string(sample.Worker())];
     if (found->Total() == 0) {
       Remember(sample);
-    } else if (!worker.is_reported) {
-      Found(sample, *found, &worker, findings);
+    } else if (reported_.find(sample.Worker()) == reported_.end()) {
+      Report(overflows_.Note(sample, FindingOn(sample, *found)), findings);
     }
   }
 
   void EndStep(Findings &findings) override {
-    // If scaled gradients overflow, the optimiser skips the step: the overflow has no effect.
-    for (auto &[name, worker] : workers_) {
-      if (worker.suspect && worker.suspect->place.step < findings.Place().step) {
-        worker.suspect.reset();
-      }
+    for (Finding &each : overflows_.EndStep(findings.Place())) {
+      Report(std::move(each), findings);
     }
   }
 
  private:
-  struct Worker {
-    bool is_reported = false;
-    std::optional<Finding> suspect;  // a gradient of this step or the previous one
-  };
 
   // If the elements were not saved, the non-finite reductions count as one element.
   static std::optional<NonFinite> Count(const Sample &sample) {
@@ -121,20 +113,9 @@ class FirstNonFinite final : public Rule {
     if (norms.size() > window_) norms.pop_front();
   }
 
-  void Found(const Sample &sample, const NonFinite &found, Worker *worker, Findings &findings) {
-    const bool is_gradient = WeightOfGradient(sample.Tensor()) != sample.Tensor();
-    if (loss_scaling_ && is_gradient) {
-      if (!worker->suspect) worker->suspect = FindingOn(sample, found);
-      return;
-    }
-    worker->is_reported = true;
-    if (!worker->suspect) {
-      findings.Add(FindingOn(sample, found));
-      return;
-    }
-    worker->suspect->message +=
-        StrCat("; '", sample.Tensor(), "' followed at step ", sample.Place().step);
-    findings.Add(*std::exchange(worker->suspect, std::nullopt));
+  void Report(std::optional<Finding> finding, Findings &findings) {
+    if (!finding || !reported_.insert(finding->worker).second) return;
+    findings.Add(*std::move(finding));
   }
 
   Finding FindingOn(const Sample &sample, const NonFinite &found) {
@@ -156,8 +137,8 @@ class FirstNonFinite final : public Rule {
 
   const Selector selector_;
   const size_t window_;
-  const bool loss_scaling_;
-  std::map<std::string, Worker> workers_;
+  Overflows overflows_;
+  std::set<std::string, std::less<>> reported_;  // workers
   TensorStates<Norms> norms_;
 };
 
@@ -165,9 +146,7 @@ constexpr ParameterSpec kParameters[] = {
     {"collection_names", "None", "None", kCollectionNamesMeaning},
     {"tensor_regex", "None", "None", kTensorRegexMeaning},
     {"window", "8", "8", "number of steps whose norms are kept for each tensor"},
-    {"loss_scaling", "False", "False",
-     "true allows gradients to overflow, unless another tensor is non-finite at that step or the "
-     "next"},
+    kLossScaling,
     kSample,
 };
 

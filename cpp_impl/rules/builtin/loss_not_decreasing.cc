@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
+#include "rules/support/chance_level.h"
 #include "rules/support/culprits.h"
 #include "rules/support/loss_names.h"
 #include "rules/support/selector.h"
@@ -24,8 +25,18 @@ struct Limits {
   std::optional<double> floor;
   // A loss that fell by this percentage since the start may stay constant.
   std::optional<double> learned_percent;
+  // A loss that never fell is found only so many steps after the first one.
+  int64_t start_steps;
   bool is_of_2019;
 };
+
+// A loss below this part of what a model without knowledge has was learned.
+constexpr double kPartOfChance = 0.7;
+// A fall of the mean counts if it exceeds its standard error by this factor.
+constexpr double kSignificance = 2;
+// A rise of a few losses has to exceed more.
+constexpr double kSignificanceOfRise = 4;
+constexpr double kSmallPartOfChance = 0.1;
 
 // Selects the steps that are compared with each other.
 enum class Choice { kAny, kTraining, kEval, kTrain, kGlobal };
@@ -35,6 +46,32 @@ struct Comparison {
   double before;
   int64_t step_before;
   double first;
+  bool is_late;     // enough steps after the first one, which was the first of the job
+  bool has_fallen;  // since the first steps, by more than chance
+  double error;     // the standard error of the difference
+};
+
+// The mean and the spread of some losses.
+class Spread {
+ public:
+  static constexpr int64_t kMost = 20;
+
+  void Add(double value) {
+    sum_ += value;
+    squares_ += value * value;
+    ++count_;
+  }
+  bool IsFull() const { return count_ >= kMost; }
+  double Mean() const { return sum_ / static_cast<double>(count_); }
+  double SquaredError() const {
+    const auto count = static_cast<double>(count_);
+    return std::max(0.0, squares_ / count - Mean() * Mean()) / count;
+  }
+
+ private:
+  double sum_ = 0;
+  double squares_ = 0;
+  int64_t count_ = 0;
 };
 
 double MedianOf(const std::deque<std::pair<int64_t, double>>::const_iterator &begin,
@@ -54,6 +91,10 @@ class Curve {
 
   void Add(int64_t step, double value, const Limits &limits) {
     points_.emplace_back(step, value);
+    if (first_step_ < 0) first_step_ = step;
+    if (!first_losses_.IsFull()) first_losses_.Add(value);
+    last_losses_.push_back(value);
+    if (last_losses_.size() > Spread::kMost) last_losses_.pop_front();
     // `before_` is one past the newest point that is far enough back.
     while (points_[before_].first <= step - limits.num_steps) ++before_;
     if (!first_ && Count() == limits.window) first_ = MedianOf(points_.begin(), limits.window);
@@ -71,16 +112,41 @@ class Curve {
     next_ = step + limits.num_steps;
     return Comparison{MedianOf(points_.end() - limits.window, limits.window),
                       MedianOf(points_.begin() + (before - limits.window), limits.window),
-                      points_[before_ - 1].first, first_.value_or(0)};
+                      points_[before_ - 1].first, first_.value_or(0),
+                      first_step_ <= limits.num_steps &&
+                          step - first_step_ >= limits.start_steps,
+                      HasFallen(), ErrorOf(points_.end() - limits.window, before, limits)};
   }
 
  private:
   int64_t Count() const { return static_cast<int64_t>(points_.size()); }
 
+  using Point = std::deque<std::pair<int64_t, double>>::const_iterator;
+
+  double ErrorOf(Point now, int64_t before, const Limits &limits) const {
+    Spread of_now;
+    Spread of_before;
+    for (int64_t i = 0; i < limits.window; ++i) {
+      of_now.Add((now + i)->second);
+      of_before.Add((points_.begin() + (before - limits.window) + i)->second);
+    }
+    return std::sqrt(of_now.SquaredError() + of_before.SquaredError());
+  }
+
+  bool HasFallen() const {
+    Spread last;
+    for (const double loss : last_losses_) last.Add(loss);
+    const double error = std::sqrt(first_losses_.SquaredError() + last.SquaredError());
+    return first_losses_.Mean() - last.Mean() > kSignificance * error;
+  }
+
   std::deque<std::pair<int64_t, double>> points_;  // by step
   size_t before_ = 0;
   int64_t next_ = std::numeric_limits<int64_t>::min();
   std::optional<double> first_;
+  int64_t first_step_ = -1;
+  Spread first_losses_;
+  std::deque<double> last_losses_;
 };
 
 class LossNotDecreasing final : public Rule {
@@ -92,10 +158,15 @@ class LossNotDecreasing final : public Rule {
         choice_(choice) {}
 
   bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return selector_.Matches(tensor, membership);
+    return selector_.Matches(tensor, membership) ||
+           (limits_.learned_percent && !LossOfTarget(tensor).empty());
   }
 
   void Observe(const Sample &sample, Findings &) override {
+    if (const std::string_view loss = LossOfTarget(sample.Tensor()); !loss.empty()) {
+      if (limits_.learned_percent) levels_.Of(sample.Worker(), loss).Add(sample);
+      return;
+    }
     const std::optional<double> loss = LossOf(sample);
     if (!loss || std::isnan(*loss)) return;
     if (choice_ == Choice::kTraining &&
@@ -159,19 +230,43 @@ class LossNotDecreasing final : public Rule {
     const double of_first =
         limits_.learned_percent && losses.first != 0 ? 100 / std::abs(losses.first) : of_before;
     if (-fall * of_first > limits_.rise_percent) {
+      if (limits_.learned_percent && IsSmallOrNoise(sample, losses)) return;
       const double rise = -fall * of_first;
       culprits_.Offer(sample, {rise, rise, limits_.rise_percent, "increasing"}, [&] {
         return StrCat(Description(sample, losses), ": a rise of ", Shortest(rise),
                       " %, above the limit of ", Shortest(limits_.rise_percent), " %");
       });
-    } else if (fall * of_before < limits_.fall_percent && !HasLearned(losses)) {
+    } else if (limits_.learned_percent && HasLearned(sample, losses)) {
+      learned_.Of(sample.Worker(), "") = true;
+    } else if (fall * of_before < limits_.fall_percent && IsToBlame(sample, losses)) {
       Offer(sample, losses, fall * of_before);
     }
   }
 
-  bool HasLearned(const Comparison &losses) const {
-    return limits_.learned_percent &&
-           (losses.first - losses.now) * 100 >= std::abs(losses.first) * *limits_.learned_percent;
+  bool HasLearned(const Sample &sample, const Comparison &losses) {
+    if ((losses.first - losses.now) * 100 >= std::abs(losses.first) * *limits_.learned_percent) {
+      return true;
+    }
+    // A job that resumes a training may have nothing left to learn.
+    const std::string_view loss = LossOfOutput(sample.Tensor());
+    const auto level =
+        loss.empty() ? std::nullopt : levels_.Of(sample.Worker(), loss).Get();
+    return level && losses.now < kPartOfChance * *level;
+  }
+
+  // A loss that is nearly 0 doubles easily, and so does one of few and noisy samples.
+  bool IsSmallOrNoise(const Sample &sample, const Comparison &losses) {
+    const std::string_view loss = LossOfOutput(sample.Tensor());
+    const auto level =
+        loss.empty() ? std::nullopt : levels_.Of(sample.Worker(), loss).Get();
+    return (level && losses.now < kSmallPartOfChance * *level) ||
+           losses.now - losses.before < kSignificanceOfRise * losses.error;
+  }
+
+  // Trainings may take a while to get going, and losses besides the one that falls may stay.
+  bool IsToBlame(const Sample &sample, const Comparison &losses) {
+    if (!limits_.learned_percent) return true;
+    return losses.is_late && !losses.has_fallen && !learned_.Of(sample.Worker(), "");
   }
 
   void Offer(const Sample &sample, const Comparison &losses, double fall) {
@@ -190,6 +285,8 @@ class LossNotDecreasing final : public Rule {
   const Limits limits_;
   const Choice choice_;
   TensorStates<Curves> curves_;
+  TensorStates<ChanceLevel> levels_;  // by loss
+  TensorStates<bool> learned_;        // by worker: some loss fell
   Culprits culprits_;
 };
 
@@ -207,7 +304,10 @@ constexpr ParameterSpec kParameters[] = {
     {"window", "1", "5", "number of losses whose median is compared"},
     {"floor", "None", "1e-4", "a loss below this value is low enough"},
     {"learned_percent", "None", "10",
-     "a loss that fell by this percentage since the start may stay constant"},
+     "a loss that fell by this percentage since the start may stay constant, and so may others "
+     "beside it, and one far below that of a model without knowledge"},
+    {"start_steps", "0", "100",
+     "with learned_percent, number of steps that a training may take to get going"},
     {"skip_validation", "False", "True", "if mode is None, true checks only losses of training"},
     {"legacy_2019", "False", "False",
      "true treats diff_percent as the rise to find, as an early version of the service did"},
@@ -250,6 +350,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(limits.window, parameters.Whole("window", 1, 10'000));
   SMD_ASSIGN_OR_RETURN(limits.floor, parameters.OptionalNumber("floor"));
   SMD_ASSIGN_OR_RETURN(limits.learned_percent, parameters.OptionalNumber("learned_percent"));
+  SMD_ASSIGN_OR_RETURN(limits.start_steps, parameters.Whole("start_steps", 0, 1'000'000));
   SMD_ASSIGN_OR_RETURN(limits.is_of_2019, parameters.Switch("legacy_2019"));
   if (limits.is_of_2019 && !parameters.IsGiven("diff_percent")) limits.fall_percent = 0;
   SMD_ASSIGN_OR_RETURN(const Choice choice, ReadChoice(parameters));

@@ -7,6 +7,9 @@
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/gradient_sums.h"
+#include "rules/support/precision.h"
+#include "rules/support/products.h"
+#include "rules/support/recorded_sums.h"
 #include "rules/support/roles.h"
 #include "rules/support/tensor_names.h"
 #include "rules/support/words.h"
@@ -48,26 +51,16 @@ std::optional<Fingerprint> FingerprintOf(const Sample &sample) {
   return has_any ? std::optional(fingerprint) : std::nullopt;
 }
 
-double CosineOf(const std::vector<double> &a, const std::vector<double> &b) {
-  if (a.size() != b.size() || a.empty()) return 0;
-  double product = 0;
-  double of_a = 0;
-  double of_b = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    product += a[i] * b[i];
-    of_a += a[i] * a[i];
-    of_b += b[i] * b[i];
-  }
-  const double norms = std::sqrt(of_a) * std::sqrt(of_b);
-  return norms > 0 ? product / norms : 0;
-}
-
 // Holds the state of a weight and its gradient.
 struct Parameter {
   std::string weight_name;
   std::string gradient_name;
   bool is_frozen = false;
   bool ever_had_gradient = false;
+  bool has_changed = false;
+  bool is_told = false;
+  int64_t records = 0;
+  std::optional<Fingerprint> first_weight;
   int64_t without_gradient = 0;  // steps at which other weights had a gradient
 
   std::optional<Fingerprint> weight;  // at the previous step
@@ -78,6 +71,7 @@ struct Parameter {
   std::vector<double> gradient;
   int64_t growing = 0;  // consecutive steps
   GradientSums sums;
+  RecordedSums recorded;
 
   // The fields below describe the current step.
   std::optional<Fingerprint> weight_now;
@@ -111,7 +105,13 @@ class UpdateNotApplied final : public Rule {
       parameter.weight_name = name;
       parameter.is_frozen = role == kFrozen;
       parameter.weight_now = FingerprintOf(sample);
+      if (!parameter.first_weight) parameter.first_weight = parameter.weight_now;
+      parameter.has_changed |= parameter.weight_now != parameter.first_weight;
       parameter.weight_elements_now = sample.SomeNumbers(kKeptElements);
+      if (parameter.records++ == 0) {
+        int &digits = digits_[std::string(sample.Worker())];
+        digits = std::max(digits, DigitsOf(parameter.weight_elements_now));
+      }
       parameter.is_updated = parameter.gradient_norm_now.has_value();
     }
   }
@@ -124,6 +124,7 @@ class UpdateNotApplied final : public Rule {
       if (has_gradients) {
         EvaluateUpdates(worker, parameters, findings);
         EvaluateSums(worker, parameters, findings);
+        EvaluateRecorded(worker, parameters, findings);
         EvaluateGrowth(worker, parameters, findings);
         EvaluateMissing(worker, parameters, findings);
       }
@@ -144,6 +145,18 @@ class UpdateNotApplied final : public Rule {
   // The name of a gradient has no output number, but the name of its weight may have one.
   static std::string KeyOf(std::string_view weight) { return std::string(WithoutOutput(weight)); }
 
+  // Returns "weight" for "net.fc1.weight".
+  static std::string_view KindOf(std::string_view weight) {
+    return weight.substr(weight.find_last_of("./_") + 1);
+  }
+
+  // Reports whether a weight never had a gradient and never changed.  One that changes is trained,
+  // and its gradient not recorded, or is an average of others.
+  static bool IsLeftOut(const Parameter &parameter) {
+    return parameter.weight_now && !parameter.ever_had_gradient && !parameter.is_frozen &&
+           !parameter.has_changed;
+  }
+
   bool Matters(const Parameter &parameter) const {
     const double norm = *parameter.gradient_norm_now;
     return norm > 0 && norm >= limits_.relevance * (*parameter.weight_now)[2];
@@ -160,7 +173,8 @@ class UpdateNotApplied final : public Rule {
         if (*parameter.weight != *parameter.weight_now) {
           parameter.unchanged = 0;
           ++changed;
-        } else if (matters && parameter.had_gradient && !parameter.is_frozen) {
+        } else if (matters && parameter.had_gradient && !parameter.is_frozen &&
+                   !MayRoundAway(parameter.weight_elements_now.size(), digits_[worker])) {
           // One update lies between two records of a weight, whether it is recorded before or after
           // the update.
           ++parameter.unchanged;
@@ -187,21 +201,45 @@ class UpdateNotApplied final : public Rule {
     last_step = findings.Place().mode_step;
     const Parameter *culprit = nullptr;
     int64_t count = 0;
+    int64_t judged = 0;
     for (auto &[key, parameter] : parameters) {
       if (is_gap) parameter.sums.Clear();
       if (!parameter.weight_now || !parameter.gradient_norm_now) continue;
       parameter.sums.Add(std::exchange(parameter.weight_elements_now, {}), parameter.gradient_now,
                          parameter.is_updated);
+      if (parameter.sums.IsJudged()) ++judged;
       if (parameter.sums.StepsOfSums() < limits_.patience_sums) continue;
       if (count++ == 0) culprit = &parameter;
     }
-    if (culprit == nullptr) return;
+    // What is never reset for one weight is never reset for any.
+    if (culprit == nullptr || 2 * count < judged) return;
     const int64_t steps = culprit->sums.StepsOfSums();
     Add(worker, culprit->gradient_name, "accumulating", static_cast<double>(steps),
         static_cast<double>(limits_.patience_sums),
         StrCat("'", culprit->weight_name, "' is updated by the sum of all its gradients '",
                culprit->gradient_name, "', for ", steps, " steps by now, and ", count - 1,
                " other weights by theirs: gradients are never reset to zero"),
+        findings);
+  }
+
+  void EvaluateRecorded(const std::string &worker, Parameters &parameters, Findings &findings) {
+    const Parameter *culprit = nullptr;
+    int64_t count = 0;
+    int64_t judged = 0;
+    for (auto &[key, parameter] : parameters) {
+      if (!parameter.gradient_norm_now) continue;
+      parameter.recorded.Add(parameter.gradient_now);
+      if (parameter.recorded.IsJudged()) ++judged;
+      if (parameter.recorded.Steps() < limits_.patience_sums) continue;
+      if (count++ == 0) culprit = &parameter;
+    }
+    if (culprit == nullptr || 2 * count < judged) return;
+    const int64_t steps = culprit->recorded.Steps();
+    Add(worker, culprit->gradient_name, "accumulating", static_cast<double>(steps),
+        static_cast<double>(limits_.patience_sums),
+        StrCat("the gradient '", culprit->gradient_name, "' has been the previous one plus another "
+               "for ", steps, " steps, and ", count - 1,
+               " others with it: gradients are not reset to zero"),
         findings);
   }
 
@@ -235,14 +273,29 @@ class UpdateNotApplied final : public Rule {
   void EvaluateMissing(const std::string &worker, Parameters &parameters, Findings &findings) {
     const Parameter *culprit = nullptr;
     int64_t count = 0;
+    int64_t without = 0;
+    std::map<std::string_view, int64_t> with;  // by kind
     for (auto &[key, parameter] : parameters) {
       parameter.ever_had_gradient |= parameter.gradient_norm_now.has_value();
-      if (!parameter.weight_now || parameter.ever_had_gradient || parameter.is_frozen) continue;
-      if (++parameter.without_gradient != limits_.patience_gradient) continue;
+      if (parameter.ever_had_gradient) ++with[KindOf(key)];
+    }
+    for (auto &[key, parameter] : parameters) {
+      if (!IsLeftOut(parameter)) continue;
+      // Of some kinds, as biases, the job may record no gradients.
+      if (with.find(KindOf(key)) == with.end()) continue;
+      ++without;
+      ++parameter.without_gradient;
+      const bool is_due = parameter.without_gradient >= limits_.patience_gradient;
+      // At the first step, no weight has changed yet.
+      if (!is_due || parameter.records < 2 || std::exchange(parameter.is_told, true)) continue;
       if (count++ == 0) culprit = &parameter;
     }
     if (culprit == nullptr) return;
     NoteEvaluated();
+    int64_t all_with = 0;
+    for (const auto &[kind, number] : with) all_with += number;
+    // Who freezes most of a model, as for adapters, means it.
+    if (without > all_with) return;
     Add(worker, culprit->weight_name, "no_gradient", static_cast<double>(culprit->without_gradient),
         static_cast<double>(limits_.patience_gradient),
         StrCat("'", culprit->weight_name, "' had no gradient at ", culprit->without_gradient,
@@ -266,11 +319,12 @@ class UpdateNotApplied final : public Rule {
   mutable Roles roles_;
   const Limits limits_;
   std::map<std::string, Parameters> workers_;
+  std::map<std::string, int> digits_;          // by worker, of all its weights
   std::map<std::string, int64_t> last_steps_;  // by worker, in the worker's mode
 };
 
 constexpr ParameterSpec kParameters[] = {
-    {"patience", "3", "3",
+    {"patience", "3", "10",
      "number of steps without a change of a weight, while others change, before a finding"},
     {"patience_all", "3", "10", "number of steps without a change of any weight before a finding"},
     {"patience_gradient", "1", "3",

@@ -1,10 +1,12 @@
 // Finds weights whose updates are too large or too small relative to the weights.
 #include <algorithm>
+#include <cmath>
 #include <deque>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/culprits.h"
+#include "rules/support/precision.h"
 #include "rules/support/roles.h"
 #include "rules/support/snapshot.h"
 #include "rules/support/tensor_names.h"
@@ -29,9 +31,13 @@ struct Options {
   double epsilon;
   bool is_per_step;
   bool ignores_frozen;
+  std::optional<double> element;
   int64_t patience;
   int64_t sample;
 };
+
+// With fewer elements that change, one may well change more than all others.
+constexpr int64_t kLeastChanged = 16;
 
 class WeightUpdateRatio final : public Rule {
  public:
@@ -76,7 +82,8 @@ class WeightUpdateRatio final : public Rule {
   void ObserveGradient(const Sample &sample) {
     const std::string_view weight = WeightOfGradient(sample.Tensor());
     const std::optional<double> mean = sample.Reduce(kMeanOfAbsolute);
-    states_.Of(sample.Worker(), weight).learns = !mean || *mean != 0;
+    states_.Of(sample.Worker(), weight).learns =
+        !mean || (*mean != 0 && std::isfinite(*mean));
   }
 
   void ObserveWeight(const Sample &sample) {
@@ -84,6 +91,10 @@ class WeightUpdateRatio final : public Rule {
     if (elements == nullptr || elements->ElementCount() == 0) return;
     State &state = states_.Of(sample.Worker(), WithoutOutput(sample.Tensor()));
     Kept now{sample.Place().mode_step, Snapshot(*elements, options_.sample)};
+    if (options_.ignores_frozen && state.kept.empty()) {
+      int &digits = digits_.Of(sample.Worker(), "");
+      digits = std::max(digits, DigitsOf(sample.SomeNumbers(kFewElements)));
+    }
     if (!state.kept.empty() && !now.value.IsLike(state.kept.back().value)) state.kept.clear();
     if (const Kept *before = FarEnough(state.kept, now.step))
       Evaluate(sample, *before, now, &state);
@@ -106,8 +117,12 @@ class WeightUpdateRatio final : public Rule {
     const Change change = Change::Between(before.value, now.value);
     double ratio = change.difference / (change.before + options_.epsilon);
     if (options_.is_per_step) ratio /= static_cast<double>(now.step - before.step);
+    if (options_.element) EvaluateElement(sample, before, now, change);
     const bool is_new = options_.ignores_frozen && change.before == 0;
-    const bool is_frozen = options_.ignores_frozen && change.difference == 0 && !state->learns;
+    const bool is_frozen =
+        options_.ignores_frozen && change.difference == 0 &&
+        (!state->learns || MayRoundAway(static_cast<size_t>(sample.RealElements()->ElementCount()),
+                                         digits_.Of(sample.Worker(), "")));
     const bool is_large = ratio > options_.large && !is_new;
     const bool is_small = ratio < options_.small && !is_frozen;
     state->large_steps = is_large ? state->large_steps + 1 : 0;
@@ -118,6 +133,24 @@ class WeightUpdateRatio final : public Rule {
     if (is_small && state->small_steps >= options_.patience) {
       Offer(sample, {-ratio, ratio, options_.small, "small"}, "less");
     }
+  }
+
+  void EvaluateElement(const Sample &sample, const Kept &before, const Kept &now,
+                       const Change &change) {
+    const auto others = static_cast<double>(change.count - 1);
+    // Cheaper than to search for the second largest change, and nearly always false.
+    const double mean = (change.difference - change.largest) / others;
+    if (!(change.largest > *options_.element * mean) || mean == 0) return;
+    const Jump jump = Jump::Between(before.value, now.value);
+    const double factor = jump.Size() / jump.next;
+    if (jump.changed < kLeastChanged || !(factor > *options_.element)) return;
+    if (!jump.IsByPowerOfTwo()) return;
+    culprits_.Offer(sample, {factor, factor, *options_.element, "element"}, [&] {
+      return StrCat("one element of the weight '", sample.Tensor(), "' went from ",
+                    Shortest(jump.before), " to ", Shortest(jump.now),
+                    ", a power of two of itself and ", Shortest(factor),
+                    " times as far as any other: a bit may have flipped");
+    });
   }
 
   void Offer(const Sample &sample, const Offence &offence, std::string_view than) {
@@ -132,6 +165,7 @@ class WeightUpdateRatio final : public Rule {
   const Options options_;
   bool has_trained_ = false;
   TensorStates<State> states_;  // by weight name
+  TensorStates<int> digits_;    // by worker: of all its weights
   Culprits culprits_;
 };
 
@@ -145,6 +179,9 @@ constexpr ParameterSpec kParameters[] = {
     {"per_step", "False", "True", "true divides a change over several steps by their number"},
     {"ignore_frozen", "False", "True",
      "true allows weights without a gradient to stay constant, and weights of zeros to grow"},
+    {"element", "None", "30",
+     "maximum change of an element that goes to a power of two of itself, relative to the largest "
+     "change of the others"},
     {"patience", "1", "5", "number of consecutive values before a finding"},
     {"sample", "0", "4096",
      "maximum number of elements of a weight to compare, spread evenly; 0 for all"},
@@ -158,6 +195,10 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(options.epsilon, parameters.Number("epsilon", 0, 1));
   SMD_ASSIGN_OR_RETURN(options.is_per_step, parameters.Switch("per_step"));
   SMD_ASSIGN_OR_RETURN(options.ignores_frozen, parameters.Switch("ignore_frozen"));
+  SMD_ASSIGN_OR_RETURN(options.element, parameters.OptionalNumber("element"));
+  if (options.element && !(*options.element > 1)) {
+    return parameters.Refuse("element must be above 1, or None");
+  }
   SMD_ASSIGN_OR_RETURN(options.patience, parameters.Whole("patience", 1, 1'000'000));
   SMD_ASSIGN_OR_RETURN(options.sample, parameters.Whole("sample", 0, int64_t{1} << 40));
   std::vector<Selector> selectors(options.ignores_frozen ? kRoles : 1);

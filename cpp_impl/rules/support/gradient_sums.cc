@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
-#include <numeric>
 #include <utility>
+
+#include "rules/support/precision.h"
+#include "rules/support/products.h"
 
 namespace smdebug::rules {
 namespace {
@@ -13,24 +14,18 @@ namespace {
 // leave unexplained.
 constexpr double kOfChange = 0.05;
 constexpr double kOfOther = 0.2;
+// Gradients must leave at least this much of the update unexplained.  Otherwise both explain it, as
+// where gradients hardly change from step to step.
+constexpr double kLeastUnexplained = 1e-4;
+// A change must exceed this multiple of the rounding of weights.
+constexpr double kOverNoise = 4;
 // The largest momentum that the fit accepts.  With a momentum of 1, gradients would be sums
 // themselves.
 constexpr double kMostMomentum = 0.99;
 // Two factors fit any small set of numbers.
 constexpr size_t kLeastElements = 12;
 constexpr double kDecayOfSquares = 0.999;
-
-// Keeps several independent sums, so that no addition waits for the previous one.
-double Product(const std::vector<double> &a, const std::vector<double> &b) {
-  constexpr size_t kLanes = 8;
-  double products[kLanes] = {};
-  size_t i = 0;
-  for (; i + kLanes <= a.size(); i += kLanes) {
-    for (size_t lane = 0; lane < kLanes; ++lane) products[lane] += a[i + lane] * b[i + lane];
-  }
-  for (; i < a.size(); ++i) products[0] += a[i] * b[i];
-  return std::accumulate(std::begin(products), std::end(products), 0.0);
-}
+constexpr int64_t kStepsOfDigits = 3;
 
 void Subtract(const std::vector<double> &a, const std::vector<double> &b,
               std::vector<double> *difference) {
@@ -114,7 +109,12 @@ void GradientSums::Add(std::vector<double> weight, std::vector<double> gradient,
   if (!weight_.empty() && size != weight_.size()) Clear();
   if (!weight_.empty()) {
     Subtract(weight, weight_, &plain_.Next());
-    Evaluate(is_updated ? gradient : gradient_);
+    // Weights that begin as ones show their digits only later.
+    if (steps_ < kStepsOfDigits) digits_ = std::max(digits_, DigitsOf(weight));
+    const double noise = std::ldexp(std::sqrt(Product(weight, weight)), -digits_);
+    Evaluate(is_updated ? gradient : gradient_, noise);
+  } else {
+    digits_ = DigitsOf(weight);
   }
   weight_ = std::move(weight);
   gradient_ = std::move(gradient);
@@ -130,7 +130,7 @@ double GradientSums::UnexplainedByGradient(const std::vector<double> &gradient) 
                   PartByGradient(now, last, gradient));
 }
 
-void GradientSums::Evaluate(const std::vector<double> &gradient) {
+void GradientSums::Evaluate(const std::vector<double> &gradient, double noise) {
   ++steps_;
   sum_.resize(gradient.size());
   for (size_t i = 0; i < gradient.size(); ++i) sum_[i] += gradient[i];
@@ -142,10 +142,18 @@ void GradientSums::Evaluate(const std::vector<double> &gradient) {
   const Updates::Unexplained of_plain = plain_.UnexplainedBySum(gradient);
   const Updates::Unexplained of_sum = by_sum_.UnexplainedBySum(gradient);
   const Updates::Unexplained &best = of_plain.of_change < of_sum.of_change ? of_plain : of_sum;
-  // In a healthy training, sums hardly ever explain the change.  The second condition is then not
+  const double size = std::sqrt(Product(plain_.now, plain_.now));
+  const double change =
+      plain_.change.empty() ? 0 : std::sqrt(Product(plain_.change, plain_.change));
+  is_judged_ = change > kOverNoise * noise;
+  // In a healthy training, sums hardly ever explain the change.  The other conditions are then not
   // computed.
-  const bool is_sum =
-      best.of_change < kOfChange && best.of_update < kOfOther * UnexplainedByGradient(gradient);
+  bool is_sum = is_judged_ && best.of_change < kOfChange;
+  if (is_sum) {
+    const double unexplained = UnexplainedByGradient(gradient);
+    is_sum = best.of_update < kOfOther * unexplained && unexplained > kLeastUnexplained &&
+             unexplained * size > kOverNoise * noise;
+  }
   steps_of_sums_ = is_sum ? steps_of_sums_ + 1 : 0;
 }
 

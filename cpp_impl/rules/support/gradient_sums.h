@@ -20,6 +20,9 @@ class GradientSums {
 
   // Returns how many of the last updates, in a row, follow from sums and not from the gradients.
   int64_t StepsOfSums() const { return steps_of_sums_; }
+  // Reports whether the last update was large enough, compared with the rounding of the weight, to
+  // tell sums from gradients.
+  bool IsJudged() const { return is_judged_; }
 
  private:
   // Holds updates and their changes from step to step.
@@ -48,7 +51,8 @@ class GradientSums {
     void Add(const std::vector<double> &divided);
   };
 
-  void Evaluate(const std::vector<double> &gradient);
+  // `noise` is the norm of an update that rounding alone may cause.
+  void Evaluate(const std::vector<double> &gradient, double noise);
   // Returns the fraction of the update that the gradient, plus momentum times the previous update,
   // does not explain.  Tries gradient descent and Adam, and returns the smaller fraction.
   double UnexplainedByGradient(const std::vector<double> &gradient) const;
@@ -62,6 +66,8 @@ class GradientSums {
   Updates by_sum_;  // with Adam's division by the sums' squares undone
   int64_t steps_ = 0;
   int64_t steps_of_sums_ = 0;
+  bool is_judged_ = false;
+  int digits_ = 0;  // of the weight's elements, see DigitsOf()
 };
 
 }  // namespace smdebug::rules

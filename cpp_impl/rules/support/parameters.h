@@ -15,6 +15,7 @@ namespace smdebug::rules {
 // Selects the defaults: those that the service documents, or those of this library.  The latter
 // find real faults and rarely report anything on a healthy run.
 enum class Profile { kAws, kCalibrated };
+inline constexpr Profile kDefaultProfile = Profile::kCalibrated;
 
 std::string_view ProfileName(Profile profile);
 std::optional<Profile> ProfileFromName(std::string_view name);

@@ -183,7 +183,8 @@ std::vector<double> Sample::SomeNumbers(int64_t most) const {
 }
 
 bool IsOfLayer(const Sample &sample) {
-  if (const tensor::View *form = sample.Form()) return form->shape.size() > 1;
+  const tensor::View *form = sample.Form();
+  if (form != nullptr && form->ElementCount() != 1) return form->shape.size() > 1;
   return sample.Tensor().find("bias") == std::string_view::npos;
 }
 

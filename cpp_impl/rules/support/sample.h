@@ -103,7 +103,7 @@ class Sample {
 };
 
 // Reports whether the tensor belongs to a weight that a layer multiplies with: biases and the like
-// have fewer axes.  If the shape is not known, the name decides.
+// have fewer axes.  Of a single number, or if the shape is not known, the name decides.
 bool IsOfLayer(const Sample &sample);
 
 }  // namespace smdebug::rules

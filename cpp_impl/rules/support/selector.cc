@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "rules/support/tensor_names.h"
+
 namespace smdebug::rules {
 
 Result<Selector> Selector::Make(std::vector<std::string> collections,
@@ -17,7 +19,9 @@ Result<Selector> Selector::Make(std::vector<std::string> collections,
 
 bool Selector::Matches(std::string_view tensor, const Membership &membership) const {
   return std::any_of(collections_.begin(), collections_.end(),
-                     [&](const std::string &each) { return membership.IsIn(each, tensor); }) ||
+                     [&](const std::string &each) {
+                       return membership.IsIn(each, tensor) && IsMeantBy(each, tensor);
+                     }) ||
          std::any_of(regexes_.begin(), regexes_.end(), [&](const Regex &each) {
            // A search that exceeds its limits counts as no match.
            const auto found = each.IsFoundIn(tensor);

@@ -1,5 +1,6 @@
 #include "rules/support/snapshot.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <iterator>
@@ -39,19 +40,26 @@ void AddChange(const T *before, const T *now, size_t count, Change *change) {
   constexpr size_t kLanes = 8;
   double differences[kLanes] = {};
   double befores[kLanes] = {};
+  double largest[kLanes] = {};
   size_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
     for (size_t lane = 0; lane < kLanes; ++lane) {
       const auto old = static_cast<double>(before[i + lane]);
-      differences[lane] += std::fabs(static_cast<double>(now[i + lane]) - old);
+      const double difference = std::fabs(static_cast<double>(now[i + lane]) - old);
+      differences[lane] += difference;
       befores[lane] += std::fabs(old);
+      largest[lane] = difference > largest[lane] ? difference : largest[lane];
     }
   }
   for (; i < count; ++i) {
     const auto old = static_cast<double>(before[i]);
-    differences[0] += std::fabs(static_cast<double>(now[i]) - old);
+    const double difference = std::fabs(static_cast<double>(now[i]) - old);
+    differences[0] += difference;
     befores[0] += std::fabs(old);
+    largest[0] = std::max(largest[0], difference);
   }
+  change->count += static_cast<int64_t>(count);
+  change->largest = std::max(change->largest, *std::max_element(largest, largest + kLanes));
   change->difference += std::accumulate(std::begin(differences), std::end(differences), 0.0);
   change->before += std::accumulate(std::begin(befores), std::end(befores), 0.0);
 }
@@ -72,6 +80,38 @@ Change Change::Between(const Snapshot &before, const Snapshot &now) {
                return true;
              });
   return change;
+}
+
+double Jump::Size() const { return std::fabs(now - before); }
+
+bool Jump::IsByPowerOfTwo() const {
+  // Every small number is near some power.
+  constexpr double kLeastSize = 10;
+  const bool is_large = std::fabs(now) > kLeastSize * next && before != 0;
+  if (!is_large || !std::isfinite(now)) return false;
+  const double power = std::round(std::log2(std::fabs(now / before)));
+  return power != 0 &&
+         std::fabs(std::fabs(now) - std::fabs(before) * std::exp2(power)) <= 2 * next;
+}
+
+Jump Jump::Between(const Snapshot &before, const Snapshot &now) {
+  Jump jump;
+  VisitPairs(before.elements_.AsView(), now.elements_.AsView(),
+             [&](const auto *a, const auto *b, size_t count) {
+               for (size_t i = 0; i < count; ++i) {
+                 const double difference = std::fabs(static_cast<double>(b[i] - a[i]));
+                 if (difference > 0) ++jump.changed;
+                 if (difference > jump.Size()) {
+                   jump.next = jump.Size();
+                   jump.before = static_cast<double>(a[i]);
+                   jump.now = static_cast<double>(b[i]);
+                 } else if (difference > jump.next) {
+                   jump.next = difference;
+                 }
+               }
+               return true;
+             });
+  return jump;
 }
 
 bool Closeness::AreClose(double before, double now) const {

@@ -26,6 +26,7 @@ class Snapshot {
 
  private:
   friend struct Change;
+  friend struct Jump;
   friend class Closeness;
 
   std::vector<int64_t> shape_;
@@ -36,9 +37,27 @@ class Snapshot {
 struct Change {
   double difference = 0;
   double before = 0;
+  double largest = 0;  // of one element
+  int64_t count = 0;   // elements
 
   // Requires that the snapshots are like each other.
   static Change Between(const Snapshot &before, const Snapshot &now);
+};
+
+// Describes the element that changed most.
+struct Jump {
+  double before = 0;
+  double now = 0;
+  double next = 0;      // the largest change of another element
+  int64_t changed = 0;  // elements that changed
+
+  double Size() const;
+  // Reports whether the element was multiplied by a power of two, as by a flipped bit of its
+  // exponent, apart from an update as large as those of other elements.
+  bool IsByPowerOfTwo() const;
+
+  // Requires that the snapshots are like each other.
+  static Jump Between(const Snapshot &before, const Snapshot &now);
 };
 
 // Decides whether two numbers count as equal, as numpy.isclose does.

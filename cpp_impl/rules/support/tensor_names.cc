@@ -1,6 +1,42 @@
 #include "rules/support/tensor_names.h"
 
+#include <algorithm>
+#include <array>
+
 namespace smdebug::rules {
+namespace {
+
+// Parts of names, between "/" and ".", under which frameworks keep the state of an optimiser.
+constexpr std::array<std::string_view, 11> kOptimizerStates = {
+    "optimizer_state", "optimizer",  "opt_state",  "exp_avg",   "exp_avg_sq", "max_exp_avg_sq",
+    "exp_inf",         "square_avg", "acc_delta",  "grad_avg",  "momentum_buffer"};
+// Parts of names of numbers about a loss that are no loss.
+constexpr std::array<std::string_view, 3> kAboutLosses = {"loss_scal", "LossScal", "loss_weight"};
+
+bool HasPart(std::string_view name, std::string_view part) {
+  for (size_t at = name.find(part); at != std::string_view::npos; at = name.find(part, at + 1)) {
+    const size_t end = at + part.size();
+    const bool begins = at == 0 || name[at - 1] == '/' || name[at - 1] == '.';
+    const bool ends = end == name.size() || name[end] == '/' || name[end] == '.';
+    if (begins && ends) return true;
+  }
+  return false;
+}
+
+bool IsParameter(std::string_view tensor) {
+  return !tensor.starts_with("scalar/") &&
+         std::none_of(kOptimizerStates.begin(), kOptimizerStates.end(),
+                      [&](std::string_view part) { return HasPart(tensor, part); });
+}
+
+bool IsLoss(std::string_view tensor) {
+  return !tensor.starts_with("gradient") &&
+         std::none_of(kAboutLosses.begin(), kAboutLosses.end(), [&](std::string_view part) {
+           return tensor.find(part) != std::string_view::npos;
+         });
+}
+
+}  // namespace
 
 std::string_view WeightOfGradient(std::string_view gradient) {
   constexpr std::string_view kOfTorch = "gradient/";
@@ -17,6 +53,11 @@ std::string_view WithoutOutput(std::string_view tensor) {
   const size_t end = tensor.find_last_not_of("0123456789");
   const bool has_output = end != std::string_view::npos && end + 1 < tensor.size();
   return has_output && tensor[end] == ':' ? tensor.substr(0, end) : tensor;
+}
+
+bool IsMeantBy(std::string_view collection, std::string_view tensor) {
+  if (collection == "weights" || collection == "biases") return IsParameter(tensor);
+  return collection != "losses" || IsLoss(tensor);
 }
 
 }  // namespace smdebug::rules

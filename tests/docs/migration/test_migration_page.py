@@ -56,9 +56,9 @@ def test_built_in_rules_can_be_created(resnet):
     for name in built_in:
         assert BuiltinRule(trial, name, NEEDED.get(name)).rule_name == name
     for name in NEEDED:
-        assert f"`{name}`" in PAGE.split("Three rules have to be told")[1].split("|")[0]
+        assert f"`{name}`" in PAGE.split("three rules have to be told")[1].split("|")[0]
         with pytest.raises(SMDebugValueError, match=f"^{name}: give "):
-            BuiltinRule(trial, name)
+            BuiltinRule(trial, name, profile="aws")
 
 
 def test_removed_modules_do_not_exist():

@@ -16,8 +16,8 @@
 
 namespace smdebug {
 
-// Which defaults the parameters of built-in rules have: those that the training service documents,
-// or ours, which rarely report anything on a healthy run.
+// Which defaults the parameters of built-in rules have: ours (kCalibrated), which rarely report
+// anything on a healthy run, or those that the training service documents.
 enum class Profile { kAws, kCalibrated };
 
 // Selects the steps that RuleSet::Evaluate() evaluates.
@@ -38,7 +38,7 @@ class RuleSet {
   using Owner = detail::Handle<smd_rule_set, smd_rule_set_free>;
 
   // Makes an empty set.  smd_rule_set_new().
-  explicit RuleSet(Profile profile = Profile::kAws)
+  explicit RuleSet(Profile profile = Profile::kCalibrated)
       : handle_(detail::Make<Owner>(smd_rule_set_new,
                                     profile == Profile::kAws ? "aws" : "calibrated")) {}
   // Takes ownership of `set`.

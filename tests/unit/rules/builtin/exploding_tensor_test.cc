@@ -40,6 +40,21 @@ TEST(ExplodingTensorTest, EmptyCellsOfTreesAreNoFault) {
               ElementsAre("trees/Split"));
 }
 
+TEST(ExplodingTensorTest, GradientsMayOverflowIfTheStepIsSkipped) {
+  FakeSource source;
+  source.Step(0).Save("w", {1}).Save("gradient/w", {kInf});
+  source.Step(1).Save("w", {1}).Save("gradient/w", {kNan});
+  source.Step(2).Save("w", {1}).Save("gradient/w", {1});
+  source.Step(3).Save("w", {2}).Save("gradient/w", {kNan});
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
+  EXPECT_THAT(Evaluate(kRule, {}, source).Steps(), ElementsAre(0, 1, 3));
+  source.Step(4).Save("w", {kNan}).Save("gradient/w", {kNan});
+  const Evaluated evaluated = Evaluate(kRule, {}, source, Profile::kCalibrated);
+  ASSERT_THAT(evaluated.Steps(), ElementsAre(4));
+  EXPECT_EQ(evaluated.findings[0].tensor, "gradient/w");
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("'w' followed at step 4"));
+}
+
 TEST(ExplodingTensorTest, EachWorkerHasAFirstOne) {
   FakeSource source;
   source.Step(0).By("a").Save("x", {1}).Save("y", {kInf});

@@ -222,8 +222,50 @@ TEST_F(Calibrated, OneBatchIsNoJudge) {
 }
 
 TEST_F(Calibrated, NothingLearnedIsFound) {
-  EXPECT_THAT(Of(std::vector<double>(30, 2.3)).Checks(),
+  EXPECT_THAT(Of(std::vector<double>(110, 2.3)).Steps(), ElementsAre(104));
+  const std::vector<double> losses(30, 2.3);
+  EXPECT_THAT(Of(losses).findings, IsEmpty()) << "a training may take a while to get going";
+  EXPECT_THAT(Of(losses, {{"start_steps", "0"}}).Checks(),
               ElementsAre("not_decreasing", "not_decreasing"));
+}
+
+TEST_F(Calibrated, AFallThatNoiseHidesCounts) {
+  std::vector<double> losses;
+  for (int i = 0; i < 120; ++i) losses.push_back(2.3 - 0.001 * i + (i * 7 % 5) * 0.01);
+  EXPECT_THAT(Of(losses).findings, IsEmpty());
+}
+
+TEST_F(Calibrated, LossesBesideTheOneThatFallsMayStay) {
+  FakeSource source;
+  for (int64_t step = 0; step < 120; ++step) {
+    source.Step(step, Mode::kTrain, step).Save("aux_loss", {1});
+    source.Save("loss", {2.0 / static_cast<double>(1 + step)});
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
+}
+
+// A classifier that tells four classes with that loss from the first step on.
+Evaluated OfClassifier(double loss) {
+  FakeSource source;
+  for (int64_t step = 0; step < 120; ++step) {
+    source.Step(step, Mode::kTrain, step).Save("CrossEntropyLoss_output_0", {loss});
+    source.Save("CrossEntropyLoss_input_1", tensor::TensorOf<int64_t>(
+        tensor::DType::kInt64, {0, 1, 2, 3}));
+  }
+  return Evaluate(kRule, {}, source, Profile::kCalibrated);
+}
+
+TEST_F(Calibrated, AResumedTrainingMayHaveNothingLeftToLearn) {
+  EXPECT_THAT(OfClassifier(0.2).findings, IsEmpty());
+  EXPECT_THAT(OfClassifier(std::log(4)).Checks(), testing::Contains("not_decreasing"));
+}
+
+TEST_F(Calibrated, AJobWhoseBeginningIsNotThereIsNotJudged) {
+  FakeSource source;
+  for (int64_t step = 500; step < 620; ++step) {
+    source.Step(step, Mode::kTrain, step).Save("loss", {1});
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
 }
 
 TEST_F(Calibrated, WhatHasLearnedMayStandStill) {

@@ -185,6 +185,22 @@ TEST(UpdateNotAppliedTest, AWeightWithoutAnyGradient) {
   EXPECT_EQ(evaluated.findings[0].tensor, "b.weight");
 }
 
+TEST(UpdateNotAppliedTest, GradientsThatAreNotRecordedAreNotMissing) {
+  FakeSource biases = Of({{"a.weight", Falling, Alternating}, {"a.bias", Falling, nullptr}});
+  EXPECT_THAT(Evaluate(kRule, {}, biases).findings, IsEmpty()) << "it changes";
+  FakeSource constant = Of({{"a.weight", Falling, Alternating}, {"a.bias", Same, nullptr}});
+  EXPECT_THAT(Evaluate(kRule, {}, constant).findings, IsEmpty()) << "no bias has a gradient";
+  FakeSource average = Of({{"a.weight", Falling, Alternating}, {"ema/a.weight", Falling, nullptr}});
+  EXPECT_THAT(Evaluate(kRule, {}, average).findings, IsEmpty());
+}
+
+TEST(UpdateNotAppliedTest, WhoFreezesMostOfAModelMeansIt) {
+  FakeSource source = Of({{"a.weight", Same, nullptr},
+                          {"b.weight", Same, nullptr},
+                          {"lora_b.weight", Falling, Alternating}});
+  EXPECT_THAT(Evaluate(kRule, {}, source).findings, IsEmpty());
+}
+
 TEST(UpdateNotAppliedTest, FrozenWeightsMayStay) {
   FakeSource source = Of({{"a.weight", Falling, Alternating},
                           {"b.weight", Same, nullptr},

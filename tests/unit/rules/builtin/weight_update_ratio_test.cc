@@ -225,5 +225,40 @@ TEST(WeightUpdateRatioTest, WithoutWeightsNothingIsJudged) {
   EXPECT_EQ(Evaluate(kRule, {}, source).result.status, RuleStatus::kNoTensors);
 }
 
+// A weight of small updates; at step 4, one element is multiplied.
+FakeSource WithAJump(double factor, size_t size = 40) {
+  FakeSource source;
+  std::vector<double> weight(size);
+  for (size_t i = 0; i < size; ++i) weight[i] = 0.1 + 0.01 * static_cast<double>(i);
+  for (int64_t step = 0; step < 7; ++step) {
+    if (step == 4) weight[7] *= factor;
+    for (size_t i = 0; i < size; ++i) weight[i] -= 1e-4 * static_cast<double>(1 + i % 3);
+    source.Step(step, Mode::kTrain, step).Save("a.weight", weight);
+  }
+  return source;
+}
+
+TEST(WeightUpdateRatioTest, AnElementWhoseBitFlipped) {
+  for (const double factor : {0.25, 2.0, -4.0, 65536.0}) {
+    FakeSource source = WithAJump(factor);
+    const Evaluated evaluated = Evaluate(kRule, {}, source, Profile::kCalibrated);
+    ASSERT_THAT(evaluated.Checks(), ElementsAre("element")) << factor;
+    EXPECT_THAT(evaluated.Steps(), ElementsAre(4));
+    EXPECT_EQ(evaluated.findings[0].tensor, "a.weight");
+    EXPECT_THAT(evaluated.findings[0].message, HasSubstr("a bit may have flipped"));
+    EXPECT_THAT(Evaluate(kRule, {{"element", "None"}}, source, Profile::kCalibrated).findings,
+                IsEmpty());
+  }
+}
+
+TEST(WeightUpdateRatioTest, OtherJumpsAreUpdates) {
+  for (const double factor : {1.0, 1.5, 3.0, 0.0}) {
+    FakeSource source = WithAJump(factor);
+    EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty()) << factor;
+  }
+  FakeSource few = WithAJump(4, 8);
+  EXPECT_THAT(Evaluate(kRule, {}, few, Profile::kCalibrated).findings, IsEmpty());
+}
+
 }  // namespace
 }  // namespace smdebug::rules::weight_update_ratio_test

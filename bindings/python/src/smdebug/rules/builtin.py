@@ -24,19 +24,25 @@ class BuiltinRule(Rule):
         The rule's name, such as "VanishingGradient"; `builtin_rules` lists them.
     parameters : mapping of str to str, optional
         Its parameters, such as {"threshold": "1e-7"}.  The others have their defaults.
+    profile : str
+        Which defaults: "calibrated" or "aws", as `RuleSet` explains.
 
     Raises
     ------
     SMDebugValueError
-        If there is no such rule, or the rule has no such parameter.
+        If there is no such rule or profile, or the rule has no such parameter.
     """
 
     def __init__(
-        self, base_trial: Trial, name: str, parameters: Optional[Mapping[str, str]] = None
+        self,
+        base_trial: Trial,
+        name: str,
+        parameters: Optional[Mapping[str, str]] = None,
+        profile: str = "calibrated",
     ) -> None:
         super().__init__(base_trial)
         self.rule_name = text(name, "rule's name")
-        self._rules = RuleSet().add(name, parameters)
+        self._rules = RuleSet(profile).add(name, parameters)
         self._last = -1
         self._last_finding = ""
 

@@ -54,7 +54,7 @@ class ConfiguredRules:
     """
 
     trial: Trial
-    profile: str = "aws"
+    profile: str = "calibrated"
     _rules: RuleSet = field(init=False)
     _actions: Dict[str, List[Act]] = field(default_factory=dict)
     _pages: List[str] = field(default_factory=list)
@@ -63,7 +63,7 @@ class ConfiguredRules:
         self._rules = RuleSet(self.profile)
 
     @classmethod
-    def from_file(cls, path: str, trial: Trial, profile: str = "aws") -> ConfiguredRules:
+    def from_file(cls, path: str, trial: Trial, profile: str = "calibrated") -> ConfiguredRules:
         """Reads the rules of a file: a list of configurations in the training service's format.
 
         Each is {"RuleConfigurationName", "RuleParameters": {"rule_to_invoke", ...},

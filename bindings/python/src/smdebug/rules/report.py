@@ -13,7 +13,7 @@ __all__ = ["write_report"]
 _WRITTEN = (0, 10)
 
 
-def write_report(trial_path: str, page: str, profile: str = "aws") -> None:
+def write_report(trial_path: str, page: str, profile: str = "calibrated") -> None:
     """Writes one HTML file about a trial, as `smdebug report` does.
 
     Raises

@@ -73,8 +73,8 @@ class RuleSet:
     Parameters
     ----------
     profile : str
-        Which defaults parameters have: "aws", as the training service documents them, or
-        "calibrated", which rarely report anything on a healthy run.
+        Which defaults parameters have: "calibrated", which rarely report anything on a healthy
+        run, or "aws", as the training service documents them.
     save_config : SaveConfig, SaveConfigMode or dict, optional
         Which steps are evaluated, as if the job had saved no others.  Without it, or for a
         mode that a dict leaves out, every step.  Other steps cost a job next to nothing.
@@ -86,7 +86,7 @@ class RuleSet:
 
     Examples
     --------
-    >>> rules = RuleSet("calibrated").add("VanishingGradient").add("ExplodingTensor")
+    >>> rules = RuleSet().add("VanishingGradient").add("ExplodingTensor")
     >>> for finding in rules.evaluate(trial):
     ...     print(finding)
     """
@@ -95,7 +95,7 @@ class RuleSet:
     #: evaluate: it is not called again until `reset`.
     FINISHED: ClassVar[Finished] = Finished.FINISHED
 
-    def __init__(self, profile: str = "aws", save_config: SaveSettings = None) -> None:
+    def __init__(self, profile: str = "calibrated", save_config: SaveSettings = None) -> None:
         self._handle = RuleSetHandle(
             out("rule_set", _raw.smd_rule_set_new, text(profile, "profile"))
         )

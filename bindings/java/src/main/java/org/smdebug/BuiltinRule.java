@@ -32,7 +32,19 @@ public final class BuiltinRule implements Rule, AutoCloseable {
    * @throws InvalidConfigException if a parameter is unknown or its value is invalid
    */
   public BuiltinRule(String name, Map<String, String> parameters) {
-    rules = new RuleSet();
+    this(name, parameters, RuleSet.Profile.CALIBRATED);
+  }
+
+  /**
+   * Creates a rule.
+   *
+   * @param name its name
+   * @param parameters values by name
+   * @param profile which defaults the other parameters have
+   * @throws InvalidConfigException if a parameter is unknown or its value is invalid
+   */
+  public BuiltinRule(String name, Map<String, String> parameters, RuleSet.Profile profile) {
+    rules = new RuleSet(profile);
     try {
       rules.add(name, parameters, Action.WARN);
     } catch (RuntimeException error) {

@@ -29,10 +29,10 @@ public final class RuleSet implements AutoCloseable {
 
   /** Which defaults the parameters of rules have. */
   public enum Profile {
-    /** As the training service documents them. */
-    AWS("aws"),
     /** Ours, which rarely report anything on a healthy run. */
-    CALIBRATED("calibrated");
+    CALIBRATED("calibrated"),
+    /** As the training service documents them. */
+    AWS("aws");
 
     private final String key;
 
@@ -41,9 +41,9 @@ public final class RuleSet implements AutoCloseable {
     }
   }
 
-  /** Makes an empty rule set, whose parameters have the defaults of the training service. */
+  /** Makes an empty rule set of the profile {@link Profile#CALIBRATED}. */
   public RuleSet() {
-    this(Profile.AWS);
+    this(Profile.CALIBRATED);
   }
 
   /**

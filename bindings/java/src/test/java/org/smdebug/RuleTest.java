@@ -92,12 +92,17 @@ class RuleTest {
   @Test
   void theBuiltInRule() {
     try (Trial trial = Runs.finished(folder, 10);
-        BuiltinRule rule = new BuiltinRule("VanishingGradient", Map.of("threshold", "1.5e-6"))) {
+        BuiltinRule rule =
+            new BuiltinRule(
+                "VanishingGradient", Map.of("threshold", "1.5e-6"), RuleSet.Profile.AWS)) {
       assertEquals("", rule.lastFinding());
       assertArrayEquals(new long[] {6, 7, 8, 9}, trial.findings(rule).toArray());
       assertTrue(rule.lastFinding().contains("gradient/w"), rule.lastFinding());
-      try (BuiltinRule defaults = new BuiltinRule("VanishingGradient")) {
+      try (BuiltinRule defaults =
+              new BuiltinRule("VanishingGradient", Map.of(), RuleSet.Profile.AWS);
+          BuiltinRule calibrated = new BuiltinRule("VanishingGradient")) {
         assertEquals(OptionalLong.of(8), trial.findings(defaults).findFirst());
+        assertEquals(OptionalLong.empty(), trial.findings(calibrated).findFirst());
       }
     }
     assertThrows(IllegalArgumentException.class, () -> new BuiltinRule("Nothing"));

@@ -1,0 +1,57 @@
+#include "rules/support/chance_level.h"
+
+#include <cmath>
+
+#include "tensor/dtype.h"
+
+namespace smdebug::rules {
+namespace {
+
+constexpr int64_t kMostTargets = 1024;  // of a step
+constexpr double kLeastTargets = 30;
+constexpr size_t kMostClasses = 100'000;
+
+std::string_view Without(std::string_view tensor, std::string_view end) {
+  if (!tensor.ends_with(end)) return {};
+  tensor.remove_suffix(end.size());
+  for (const std::string_view known : {"CrossEntropyLoss", "NLLLoss", "MSELoss"}) {
+    if (tensor.find(known) != std::string_view::npos) return tensor;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view LossOfTarget(std::string_view tensor) { return Without(tensor, "_input_1"); }
+std::string_view LossOfOutput(std::string_view tensor) { return Without(tensor, "_output_0"); }
+
+void ChanceLevel::Add(const Sample &targets) {
+  const tensor::View *form = targets.Form();
+  if (form == nullptr) return;
+  const bool is_squared = targets.Tensor().find("MSELoss") != std::string_view::npos;
+  // Probabilities as the targets of a cross entropy have a level of their own.
+  if (is_squared != tensor::IsFloat(form->dtype)) return;
+  for (const double target : targets.SomeNumbers(kMostTargets)) {
+    if (!std::isfinite(target) || (!is_squared && target < 0)) continue;
+    ++count_;
+    if (is_squared) {
+      sum_ += target;
+      squares_ += target * target;
+    } else if (classes_.size() < kMostClasses) {
+      ++classes_[static_cast<int64_t>(target)];
+    }
+  }
+}
+
+std::optional<double> ChanceLevel::Get() const {
+  if (count_ < kLeastTargets) return std::nullopt;
+  if (classes_.empty()) return squares_ / count_ - (sum_ / count_) * (sum_ / count_);
+  double entropy = 0;
+  for (const auto &[name, number] : classes_) {
+    const double part = static_cast<double>(number) / count_;
+    entropy -= part * std::log(part);
+  }
+  return entropy;
+}
+
+}  // namespace smdebug::rules

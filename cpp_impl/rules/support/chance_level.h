@@ -1,0 +1,34 @@
+// Tells how large a loss is of a model that knows nothing but how frequent each target is.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "rules/support/sample.h"
+
+namespace smdebug::rules {
+
+// Returns "CrossEntropyLoss" for the target of that loss, "CrossEntropyLoss_input_1", and for its
+// output, or "" for any other tensor and for losses whose level is not known.
+std::string_view LossOfTarget(std::string_view tensor);
+std::string_view LossOfOutput(std::string_view tensor);
+
+// Collects targets of one loss: classes of a cross entropy, or numbers of a squared error.
+class ChanceLevel {
+ public:
+  void Add(const Sample &targets);
+  // Returns the entropy of the classes or the variance of the numbers, or nothing if there were too
+  // few targets.
+  std::optional<double> Get() const;
+
+ private:
+  std::map<int64_t, int64_t> classes_;
+  double count_ = 0;
+  double sum_ = 0;
+  double squares_ = 0;
+};
+
+}  // namespace smdebug::rules

@@ -1,0 +1,60 @@
+"""Rules spare healthy ways to train, and find gross faults, in trainings drawn at random.
+
+A small part of tests/rules/generator.py, with tuning seeds: `make measure-rules` runs it whole.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "rules"))
+
+import torch  # noqa: E402
+from benign import BENIGN  # noqa: E402
+from generator import Run, run, seeds_of  # noqa: E402
+from severities import GRADED  # noqa: E402
+
+EACH = 2
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def runs_of(name: str, folder: Path, is_fault: bool) -> Iterator[Run]:
+    """Yields the first runs of that kind which count."""
+    count = 0
+    for seed in seeds_of("tuning", 0, 400):
+        drawn = run(seed, folder, f"^{name}$", is_fault=is_fault)
+        if drawn is None or not (is_fault or drawn.learns or name == "resumed"):
+            continue
+        yield drawn
+        count += 1
+        if count == EACH:
+            return
+
+
+@pytest.mark.parametrize("way", BENIGN)
+def test_healthy_ways_are_spared(way: str, tmp_path: Path) -> None:
+    for each in runs_of(way, tmp_path, is_fault=False):
+        assert [(one.rule, one.check, one.message) for one in each.found] == [], each.drawn
+        assert each.live_is_stored is not False
+
+
+@pytest.mark.parametrize("fault", [each.name for each in GRADED])
+def test_gross_faults_are_found(fault: str, tmp_path: Path) -> None:
+    found = [
+        any(one.is_expected for one in each.found)
+        for each in runs_of(fault, tmp_path, is_fault=True)
+    ]
+    assert any(found), fault

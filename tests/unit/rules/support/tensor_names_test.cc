@@ -1,0 +1,38 @@
+#include "rules/support/tensor_names.h"
+
+#include <gtest/gtest.h>
+
+namespace smdebug::rules::tensor_names_test {
+namespace {
+
+TEST(TensorNamesTest, TheStateOfAnOptimiserIsNoWeight) {
+  for (const char *name :
+       {"exp_avg/fc.weight", "exp_avg_sq/fc.weight", "optimizer_state/Net_fc.weight/exp_avg",
+        "opt_state.0.mu.dense.weight", "Net_fc.weight/momentum_buffer",
+        "scalar/AdamW_weight_decay"}) {
+    EXPECT_FALSE(IsMeantBy("weights", name)) << name;
+  }
+  for (const char *name : {"Net_fc.weight", "fc.weight", "optimizer_net.fc.weight",
+                           "exp_avg_pool.weight", "Net_mu.weight", "conv0_weight"}) {
+    EXPECT_TRUE(IsMeantBy("weights", name)) << name;
+  }
+  EXPECT_FALSE(IsMeantBy("biases", "exp_avg/fc.bias"));
+}
+
+TEST(TensorNamesTest, AFactorOfALossIsNoLoss) {
+  for (const char *name : {"loss_scale", "scalar/loss_scaler", "LossScaleOptimizer", "loss_weight",
+                           "gradient/MyLoss_proxies"}) {
+    EXPECT_FALSE(IsMeantBy("losses", name)) << name;
+  }
+  for (const char *name : {"loss", "val_loss", "CrossEntropyLoss_output_0", "scalar/train_loss"}) {
+    EXPECT_TRUE(IsMeantBy("losses", name)) << name;
+  }
+}
+
+TEST(TensorNamesTest, OtherCollectionsAreTakenAsTheyAre) {
+  EXPECT_TRUE(IsMeantBy("moments", "exp_avg/fc.weight"));
+  EXPECT_TRUE(IsMeantBy("gradients", "gradient/MyLoss_proxies"));
+}
+
+}  // namespace
+}  // namespace smdebug::rules::tensor_names_test
