@@ -344,7 +344,7 @@ class StepHook(FrameworkHook):
             # Until the next backward pass the parameter holds this one, if it holds no other.
             self._sums[name] = None if held is None else gradient.detach().clone()
         if self._late.takes(gradient):
-            self._late.add_gradient(name, self._plain(gradient))
+            self._late.add_gradient(name, gradient)
         else:
             self._save(name, gradient)
 
@@ -399,10 +399,6 @@ class StepHook(FrameworkHook):
                     self._save(f"gradient/{name}", gradient)
             if self.wants(f"update/{name}"):
                 watched.before[name] = parameter.detach().clone()
-
-    def _plain(self, value: Any) -> Any:
-        """Returns the elements of a tensor on its device: strided, and without a graph."""
-        raise NotImplementedError
 
     def _save_later(self, name: str, tensor: Any, is_made: bool = False) -> None:
         """Saves a tensor of a device, if it is wanted."""
