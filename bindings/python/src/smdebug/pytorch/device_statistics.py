@@ -247,7 +247,8 @@ def stream_of(device: Any) -> int:
 
 def upload(numbers: Sequence[float], dtype: Any, device: Any) -> Any:
     """Returns numbers as a tensor of the device, and does not wait for the copy."""
-    tensor = torch.tensor(numbers, dtype=dtype)
+    # The training may have another default device.
+    tensor = torch.tensor(numbers, dtype=dtype, device="cpu")
     if device.type == "cpu":
         return tensor
     if device.type == "cuda":

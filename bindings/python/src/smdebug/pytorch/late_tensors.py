@@ -220,6 +220,8 @@ class LateTensors:
             unchanged = [entry for entry in entries if not entry.has_changed()]
             if len(unchanged) < len(entries):
                 self._lose_changed([entry for entry in entries if entry.has_changed()])
+            if not unchanged:
+                return
             wanted = [
                 Wanted(each.tensor, each.is_raw, each.parts, each.wants_sample)
                 for each in unchanged

@@ -448,7 +448,8 @@ class StepHook(FrameworkHook):
             for key, collection in (("lr", "learning_rate"), ("weight_decay", "weight_decay")):
                 value = group.get(key)
                 if value is not None:
-                    value = value if self._is_tensor(value) else torch.tensor(float(value))
+                    if not self._is_tensor(value):
+                        value = torch.tensor(float(value), device="cpu")
                     self._save(f"{collection}/{watched.name}_{number}", value)
 
     @guarded
