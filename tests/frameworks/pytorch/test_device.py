@@ -17,6 +17,7 @@ import pytest
 import smdebug.pytorch as smd
 import torch
 from helpers import EVERY_STEP, recorded
+from smdebug.integrations import recording
 from smdebug.pytorch import device_batch, host_copies, late_tensors
 from smdebug.rules import RuleSet
 from torch import nn
@@ -299,6 +300,20 @@ def test_rules_act_one_step_late(tmp_path):
     with on_a_device():
         assert broken_at(1, str(tmp_path / "device")) == [2, 3]
         assert broken_at(1, str(tmp_path / "sync"), sync=True) == [1, 2, 3]
+
+
+def test_integrations_pass_sync_on(out_dir, device):
+    model = model_of_two()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    with recording(
+        out_dir, model, optimizer, include_collections=["gradients"], save_config=EVERY_STEP,
+        sync=True,
+    ) as hook:  # fmt: skip
+        model(batches(1)[0]).square().mean().backward()
+        optimizer.step()
+        assert hook._late._launched
+        hook.end_step()
+        assert not hook._late._launched
 
 
 def test_rules_find_the_same(tmp_path):

@@ -12,7 +12,6 @@ import weakref
 from collections import deque
 from typing import Any, Callable, Deque, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
 
-from smdebug import _raw
 from smdebug.core.error_policy import is_switched_on
 from smdebug.core.utils import import_framework
 from smdebug.exceptions import SMDebugRuntimeError
@@ -312,7 +311,8 @@ class LateTensors:
                 elif entry.guard is not None and not entry.guard.lets_pass:
                     self._hook.forgo(entry.name, launched.step)
                 else:
-                    send(self._hook, launched.step, entry, figures.get(number), launched.batch, number)
+                    statistics = figures.get(number)
+                    send(self._hook, launched.step, entry, statistics, launched.batch, number)
             except Exception as error:
                 self._lose(launched.step, [entry], error)
 
