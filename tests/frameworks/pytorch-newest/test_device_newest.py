@@ -79,6 +79,32 @@ def test_small_floats(tmp_path):
     assert_alike(smd.create_trial(host), smd.create_trial(there), True)
 
 
+def test_a_default_device_of_the_training_changes_nothing(tmp_path):
+    def train(out_dir: str, device: str) -> None:
+        model = model_of_two()
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        included = ["weights", "gradients", "updates", "learning_rate"]
+        with smd.Hook(
+            out_dir,
+            include_collections=included,
+            save_config=EVERY_STEP,
+            reduction_config=FIGURES,
+        ) as hook:
+            hook.register_module(model)
+            hook.register_optimizer(optimizer)
+            for x in batches(3):
+                with torch.device(device):
+                    model(x).square().mean().backward()
+                    optimizer.step()
+                    optimizer.zero_grad()
+
+    host, there = str(tmp_path / "host"), str(tmp_path / "device")
+    train(host, "cpu")
+    with on_a_device():
+        train(there, "meta")
+    assert_alike(smd.create_trial(host), smd.create_trial(there), True)
+
+
 def run_kernel(what: str, **environment: str) -> None:
     subprocess.run(
         [sys.executable, "-W", "ignore", str(KERNEL), what],

@@ -17,6 +17,7 @@ import pytest
 import smdebug.pytorch as smd
 import torch
 from helpers import EVERY_STEP, recorded
+from smdebug.integrations import recording
 from smdebug.pytorch import device_batch, host_copies, late_tensors
 from smdebug.rules import RuleSet
 from torch import nn
@@ -301,6 +302,20 @@ def test_rules_act_one_step_late(tmp_path):
         assert broken_at(1, str(tmp_path / "sync"), sync=True) == [1, 2, 3]
 
 
+def test_integrations_pass_sync_on(out_dir, device):
+    model = model_of_two()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    with recording(
+        out_dir, model, optimizer, include_collections=["gradients"], save_config=EVERY_STEP,
+        sync=True,
+    ) as hook:  # fmt: skip
+        model(batches(1)[0]).square().mean().backward()
+        optimizer.step()
+        assert hook._late._launched
+        hook.end_step()
+        assert not hook._late._launched
+
+
 def test_rules_find_the_same(tmp_path):
     rules = ["VanishingGradient", "ExplodingTensor", "WeightUpdateRatio",
              "UpdateNotApplied", "DeadRelu", "LossNotDecreasing"]  # fmt: skip
@@ -371,7 +386,7 @@ def test_nothing_waits_for_the_device(out_dir, device, monkeypatch):
     def watched(name: str, method: Any) -> Any:
         def call(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
             caller = traceback.extract_stack()[-2]
-            if not collecting and "smdebug" in caller.filename:
+            if not collecting and "smdebug/pytorch/" in caller.filename:
                 waited.append(f"{name} at {caller}")
             return method(self, *args, **kwargs)
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
 from smdebug.core.utils import import_framework
 from smdebug.pytorch.spread import RUN, sampled_runs
 
-__all__ = ["COLUMNS", "Reduced", "Statistics", "reduce_tensors", "statistics_of"]
+__all__ = ["Reduced", "Statistics", "reduce_tensors", "statistics_of"]
 
 torch = import_framework("torch", "torch", "smdebug.pytorch")
 
@@ -30,7 +30,6 @@ _MIN, _ABS_MIN, _MAX, _SCALE = range(9, 13)
 TABLE = 13
 # What a table adds for each tensor if it was asked for.
 _EXTRAS = ("median", "abs_median", "prod", "prod_exponent")
-COLUMNS = TABLE + len(_EXTRAS)
 
 _ROW = 1024
 _BLOCK_ROWS = 2048  # rows that are reduced at once, at most 64 MiB with all that is computed
@@ -53,7 +52,7 @@ class Statistics(NamedTuple):
 class Reduced(NamedTuple):
     """The figures of a group of tensors, on their device."""
 
-    table: Any  # of shape (tensors, TABLE), or COLUMNS columns if some have extras
+    table: Any  # of shape (tensors, TABLE), or more columns if some have extras
     samples: Any  # the samples of all tensors, one after the other, or None
     sample_counts: List[int]
 
@@ -247,7 +246,8 @@ def stream_of(device: Any) -> int:
 
 def upload(numbers: Sequence[float], dtype: Any, device: Any) -> Any:
     """Returns numbers as a tensor of the device, and does not wait for the copy."""
-    tensor = torch.tensor(numbers, dtype=dtype)
+    # The training may have another default device.
+    tensor = torch.tensor(numbers, dtype=dtype, device="cpu")
     if device.type == "cpu":
         return tensor
     if device.type == "cuda":
@@ -264,7 +264,7 @@ def _elements_of(block: _Block, flat: Sequence[Any]) -> Any:
     parts = []
     for piece in block.pieces:
         part = flat[piece.tensor]
-        parts.append(part if piece.end - piece.begin == len(part) else part[piece.begin : piece.end])
+        parts.append(part[piece.begin : piece.end])
         rest = (piece.begin - piece.end) % _ROW
         if rest:
             parts.append(zeros[:rest])

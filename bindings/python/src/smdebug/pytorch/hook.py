@@ -421,6 +421,9 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
                 self._save_numbered(f"{name}_output_", tensor.detach())
 
     def _save(self, name: str, value: Any) -> None:
+        if not value.is_cpu and self._late.takes(value):
+            self._save_later(name, value)
+            return
         left = self._saver.save(name, value)
         if left is not None:
             self._save_left(name, value, left)
@@ -445,8 +448,10 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
                 super()._save(tensor_name, tensor)
 
     def _save_later(self, name: str, tensor: Any, is_made: bool = False) -> None:
+        if not self._step_is_open:
+            return
         try:
-            self._late.add(name, tensor, self._plain(tensor), is_made)
+            self._late.add(name, tensor, is_made)
         except Exception as error:
             self._note_failure(f"saving {name}", error)
 

@@ -136,4 +136,4 @@ def _side_stream(streams: Any, device: Any) -> Any:
 
 
 def _pinned(tensor: Any) -> Any:
-    return torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+    return torch.empty(tensor.shape, dtype=tensor.dtype, device="cpu", pin_memory=True)

@@ -12,7 +12,6 @@ import weakref
 from collections import deque
 from typing import Any, Callable, Deque, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
 
-from smdebug import _raw
 from smdebug.core.error_policy import is_switched_on
 from smdebug.core.utils import import_framework
 from smdebug.exceptions import SMDebugRuntimeError
@@ -77,7 +76,7 @@ class LateTensors:
 
     # ---- tensors of the open step ----------------------------------------------------------
 
-    def add(self, name: str, tensor: Any, plain: Any, is_made: bool = False) -> None:
+    def add(self, name: str, tensor: Any, is_made: bool = False) -> None:
         """Records a tensor of the open step, if somebody wants it.
 
         Parameters
@@ -86,22 +85,20 @@ class LateTensors:
             Its name.
         tensor : torch.Tensor
             The tensor that the training has.
-        plain : torch.Tensor
-            Its elements, strided and without a graph.
         is_made : bool
             Whether the hook made the tensor, which lives as long as it is held here.
         """
         if self._is_elsewhere():
             return
         with self._lock:
-            entry = self._expected(name, plain)
+            entry = self._expected(name, tensor)
             if entry is None:
                 return
             if self._is_batching:
                 self._held += entry.size if is_made else 0
             elif entry.is_small:
                 # Cheaper than to find out whether something changes it.
-                entry.tensor = plain.clone()
+                entry.tensor = entry.tensor.clone()
                 entry.note_stream()
             elif name in self._steady and tensor.requires_grad and torch.is_grad_enabled():
                 self._hold(entry)
@@ -112,12 +109,12 @@ class LateTensors:
             if self._held > _MOST_HELD:
                 self.launch()
 
-    def add_gradient(self, name: str, plain: Any) -> None:
+    def add_gradient(self, name: str, gradient: Any) -> None:
         """Records a gradient in a backward pass, at whose end it is reduced."""
         if self._is_elsewhere():
             return
         with self._lock:
-            entry = self._expected(name, plain)
+            entry = self._expected(name, gradient)
             if entry is None:
                 return
             self._hold(entry)
@@ -139,13 +136,13 @@ class LateTensors:
         entry.note_stream()
         self._held += entry.size
 
-    def _expected(self, name: str, plain: Any) -> Optional[Entry]:
+    def _expected(self, name: str, tensor: Any) -> Optional[Entry]:
         before = self._known.get(name)
         parts = self._hook.expect(name) if before is None else before.parts
         if not parts:
             return None
         try:
-            entry = Entry(name, plain, parts, self._guard)
+            entry = Entry(name, self._hook._plain(tensor), parts, self._guard)
             if self._hook._metrics is not None:
                 mode = self._hook.mode
                 entry.metric = (mode, self._hook.mode_steps[mode])
@@ -222,6 +219,8 @@ class LateTensors:
             unchanged = [entry for entry in entries if not entry.has_changed()]
             if len(unchanged) < len(entries):
                 self._lose_changed([entry for entry in entries if entry.has_changed()])
+            if not unchanged:
+                return
             wanted = [
                 Wanted(each.tensor, each.is_raw, each.parts, each.wants_sample)
                 for each in unchanged
@@ -312,7 +311,8 @@ class LateTensors:
                 elif entry.guard is not None and not entry.guard.lets_pass:
                     self._hook.forgo(entry.name, launched.step)
                 else:
-                    send(self._hook, launched.step, entry, figures.get(number), launched.batch, number)
+                    statistics = figures.get(number)
+                    send(self._hook, launched.step, entry, statistics, launched.batch, number)
             except Exception as error:
                 self._lose(launched.step, [entry], error)
 

@@ -371,7 +371,7 @@ class StepHook(FrameworkHook):
             # Until the next backward pass the parameter holds this one, if it holds no other.
             self._sums[name] = None if held is None else gradient.detach().clone()
         if self._late.takes(gradient):
-            self._late.add_gradient(name, self._plain(gradient))
+            self._late.add_gradient(name, gradient)
         else:
             self._save(name, gradient)
 
@@ -428,10 +428,6 @@ class StepHook(FrameworkHook):
             if self.wants(f"update/{name}") and self._is_collected(f"update/{name}"):
                 watched.before[name] = parameter.detach().clone()
 
-    def _plain(self, value: Any) -> Any:
-        """Returns the elements of a tensor on its device: strided, and without a graph."""
-        raise NotImplementedError
-
     def _save_later(self, name: str, tensor: Any, is_made: bool = False) -> None:
         """Saves a tensor of a device, if it is wanted."""
         raise NotImplementedError
@@ -480,7 +476,8 @@ class StepHook(FrameworkHook):
             for key, collection in (("lr", "learning_rate"), ("weight_decay", "weight_decay")):
                 value = group.get(key)
                 if value is not None:
-                    value = value if self._is_tensor(value) else torch.tensor(float(value))
+                    if not self._is_tensor(value):
+                        value = torch.tensor(float(value), device="cpu")
                     self._save(f"{collection}/{watched.name}_{number}", value)
 
     @guarded
