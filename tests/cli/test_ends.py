@@ -34,7 +34,7 @@ import smdebug as smd
         ("show run loss --mode test", 2, "'test' is none of train, eval, predict, global"),
         ("show run loss --reduction average", 2, "unknown reduction 'average'; use min,"),
         ("rules", 2, "TRIAL is required"),
-        ("rules run --profile best", 2, "'best' is none of aws, calibrated"),
+        ("rules run --profile best", 2, "'best' is none of calibrated, aws"),
         ("ls run --set s3_regoin=x", 2, "s3_region"),
         ("ls run --set s3_region", 2, "--set needs NAME=VALUE, not 's3_region'"),
         ("ls gs://bucket/run", 8, "gs://"),

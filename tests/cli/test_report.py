@@ -31,7 +31,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def page(folder):
-    return report(folder, "training")
+    return report(folder, "training", "--profile aws")
 
 
 # ---- the file ----
@@ -58,7 +58,7 @@ def test_the_culprit_comes_first(page):
 
 
 def test_every_rule_has_its_result(folder, page):
-    lines = Program(folder).run("rules training --json").stdout.splitlines()
+    lines = Program(folder).run("rules training --profile aws --json").stdout.splitlines()
     *findings, last = [json.loads(line) for line in lines]
     found = {finding["rule"] for finding in findings if finding["status"] == "finding"}
     assert {rule["rule"] for rule in page.data["rules"]} == found
@@ -74,14 +74,19 @@ def test_every_rule_has_its_result(folder, page):
         assert f"skipped {rule} {why}" in said
 
 
+def test_the_page_says_when_the_documented_limits_decide(page):
+    assert "Limits are those that the training service documents (--profile aws)" in page.words()
+
+
 def test_no_findings_and_no_evaluated_rule(folder):
-    assert "No findings" in report(folder, "training", "-r VanishingGradient,threshold=1e-30").words()
+    assert "No findings" in report(folder, "training", "--profile aws -r VanishingGradient,threshold=1e-30").words()
     assert "No rule could be evaluated" in report(folder, "booster", "-r VanishingGradient").words()
 
 
 def test_parameters_and_facts_are_shown(folder):
     said = report(folder, "training", "--rule VanishingGradient,threshold=1e-3 --profile calibrated").words()
     assert "VanishingGradient threshold 1e-3" in said and "the profile calibrated" in said
+    assert "--profile aws" not in said
     assert "Steps 60 (0 to 59) Modes TRAIN 54, EVAL 6" in said
     assert "gradients 12" in said and "^gradient" in said and "every step" in said
     said = report(folder, "training", """--rule 'VanishingGradient,{"threshold": "1e-3"}'""").words()
@@ -108,7 +113,7 @@ def test_save_configs_of_collections(tmp_path):
 def test_exit_codes_and_output(folder, tmp_path):
     program = Program(folder)
     assert program("report training -o page.html", 10).startswith("wrote page.html: ")
-    assert program("report training -r VanishingGradient,threshold=1e-30 -o -").startswith("<!DOCTYPE html>")
+    assert program("report training --profile aws -r VanishingGradient,threshold=1e-30 -o -").startswith("<!DOCTYPE html>")
     assert "folder does not exist" in program.complaint("report nowhere", 3)
     assert "cannot write the page" in program.complaint("report training -o nowhere/page.html", 5)
     assert "did you mean" in program.complaint("report training -r VanishingGradients", 2)

@@ -12,7 +12,7 @@ from cli_program import Program
 import smdebug as smd
 
 KEYS = {"rule", "status", "step", "mode", "worker", "tensor", "value", "limit", "message"}
-RULE = "--rule VanishingGradient"
+RULE = "--profile aws --rule VanishingGradient"
 
 
 def test_json_has_an_object_for_each_finding_and_a_summary(smdebug):
@@ -31,7 +31,7 @@ def test_json_has_an_object_for_each_finding_and_a_summary(smdebug):
 def test_parameters(smdebug):
     findings = smdebug.objects(f"rules run {RULE},threshold=1e-3 --json", 10)
     assert findings[0]["step"] == 10
-    as_json = smdebug.objects("rules run --rule 'VanishingGradient,{\"threshold\": \"1e-3\"}' --json", 10)
+    as_json = smdebug.objects("rules run --profile aws --rule 'VanishingGradient,{\"threshold\": \"1e-3\"}' --json", 10)
     assert as_json == findings
 
 

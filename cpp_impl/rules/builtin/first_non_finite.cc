@@ -85,7 +85,6 @@ class FirstNonFinite final : public Rule {
   }
 
  private:
-
   // If the elements were not saved, the non-finite reductions count as one element.
   static std::optional<NonFinite> Count(const Sample &sample) {
     if (const tensor::Statistics *statistics = sample.GetStatistics()) {

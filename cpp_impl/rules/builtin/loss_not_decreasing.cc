@@ -112,10 +112,11 @@ class Curve {
     next_ = step + limits.num_steps;
     return Comparison{MedianOf(points_.end() - limits.window, limits.window),
                       MedianOf(points_.begin() + (before - limits.window), limits.window),
-                      points_[before_ - 1].first, first_.value_or(0),
-                      first_step_ <= limits.num_steps &&
-                          step - first_step_ >= limits.start_steps,
-                      HasFallen(), ErrorOf(points_.end() - limits.window, before, limits)};
+                      points_[before_ - 1].first,
+                      first_.value_or(0),
+                      first_step_ <= limits.num_steps && step - first_step_ >= limits.start_steps,
+                      HasFallen(),
+                      ErrorOf(points_.end() - limits.window, before, limits)};
   }
 
  private:
@@ -249,16 +250,14 @@ class LossNotDecreasing final : public Rule {
     }
     // A job that resumes a training may have nothing left to learn.
     const std::string_view loss = LossOfOutput(sample.Tensor());
-    const auto level =
-        loss.empty() ? std::nullopt : levels_.Of(sample.Worker(), loss).Get();
+    const auto level = loss.empty() ? std::nullopt : levels_.Of(sample.Worker(), loss).Get();
     return level && losses.now < kPartOfChance * *level;
   }
 
   // A loss that is nearly 0 doubles easily, and so does one of few and noisy samples.
   bool IsSmallOrNoise(const Sample &sample, const Comparison &losses) {
     const std::string_view loss = LossOfOutput(sample.Tensor());
-    const auto level =
-        loss.empty() ? std::nullopt : levels_.Of(sample.Worker(), loss).Get();
+    const auto level = loss.empty() ? std::nullopt : levels_.Of(sample.Worker(), loss).Get();
     return (level && losses.now < kSmallPartOfChance * *level) ||
            losses.now - losses.before < kSignificanceOfRise * losses.error;
   }

@@ -237,8 +237,10 @@ class UpdateNotApplied final : public Rule {
     const int64_t steps = culprit->recorded.Steps();
     Add(worker, culprit->gradient_name, "accumulating", static_cast<double>(steps),
         static_cast<double>(limits_.patience_sums),
-        StrCat("the gradient '", culprit->gradient_name, "' has been the previous one plus another "
-               "for ", steps, " steps, and ", count - 1,
+        StrCat("the gradient '", culprit->gradient_name,
+               "' has been the previous one plus another "
+               "for ",
+               steps, " steps, and ", count - 1,
                " others with it: gradients are not reset to zero"),
         findings);
   }

@@ -82,8 +82,7 @@ class WeightUpdateRatio final : public Rule {
   void ObserveGradient(const Sample &sample) {
     const std::string_view weight = WeightOfGradient(sample.Tensor());
     const std::optional<double> mean = sample.Reduce(kMeanOfAbsolute);
-    states_.Of(sample.Worker(), weight).learns =
-        !mean || (*mean != 0 && std::isfinite(*mean));
+    states_.Of(sample.Worker(), weight).learns = !mean || (*mean != 0 && std::isfinite(*mean));
   }
 
   void ObserveWeight(const Sample &sample) {
@@ -122,7 +121,7 @@ class WeightUpdateRatio final : public Rule {
     const bool is_frozen =
         options_.ignores_frozen && change.difference == 0 &&
         (!state->learns || MayRoundAway(static_cast<size_t>(sample.RealElements()->ElementCount()),
-                                         digits_.Of(sample.Worker(), "")));
+                                        digits_.Of(sample.Worker(), "")));
     const bool is_large = ratio > options_.large && !is_new;
     const bool is_small = ratio < options_.small && !is_frozen;
     state->large_steps = is_large ? state->large_steps + 1 : 0;

@@ -15,7 +15,8 @@ namespace smdebug::rules {
 
 // Matches names of losses that no collection holds: "loss", "scalar/val_loss",
 // "CrossEntropyLoss_output_0", "softmaxcrossentropyloss0_output_0".
-inline constexpr std::string_view kLossNames = R"((^|/)(\w+_)?loss$|[Ll]oss\d*_(?!input|scal|weight).*output)";
+inline constexpr std::string_view kLossNames =
+    R"((^|/)(\w+_)?loss$|[Ll]oss\d*_(?!input|scal|weight).*output)";
 
 // Identifies a loss and the data that it was computed on.
 struct LossName {

@@ -90,8 +90,7 @@ bool Jump::IsByPowerOfTwo() const {
   const bool is_large = std::fabs(now) > kLeastSize * next && before != 0;
   if (!is_large || !std::isfinite(now)) return false;
   const double power = std::round(std::log2(std::fabs(now / before)));
-  return power != 0 &&
-         std::fabs(std::fabs(now) - std::fabs(before) * std::exp2(power)) <= 2 * next;
+  return power != 0 && std::fabs(std::fabs(now) - std::fabs(before) * std::exp2(power)) <= 2 * next;
 }
 
 Jump Jump::Between(const Snapshot &before, const Snapshot &now) {

@@ -8,8 +8,8 @@ namespace {
 
 // Parts of names, between "/" and ".", under which frameworks keep the state of an optimiser.
 constexpr std::array<std::string_view, 11> kOptimizerStates = {
-    "optimizer_state", "optimizer",  "opt_state",  "exp_avg",   "exp_avg_sq", "max_exp_avg_sq",
-    "exp_inf",         "square_avg", "acc_delta",  "grad_avg",  "momentum_buffer"};
+    "optimizer_state", "optimizer",  "opt_state", "exp_avg",  "exp_avg_sq",     "max_exp_avg_sq",
+    "exp_inf",         "square_avg", "acc_delta", "grad_avg", "momentum_buffer"};
 // Parts of names of numbers about a loss that are no loss.
 constexpr std::array<std::string_view, 3> kAboutLosses = {"loss_scal", "LossScal", "loss_weight"};
 

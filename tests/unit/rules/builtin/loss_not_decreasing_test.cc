@@ -249,8 +249,8 @@ Evaluated OfClassifier(double loss) {
   FakeSource source;
   for (int64_t step = 0; step < 120; ++step) {
     source.Step(step, Mode::kTrain, step).Save("CrossEntropyLoss_output_0", {loss});
-    source.Save("CrossEntropyLoss_input_1", tensor::TensorOf<int64_t>(
-        tensor::DType::kInt64, {0, 1, 2, 3}));
+    source.Save("CrossEntropyLoss_input_1",
+                tensor::TensorOf<int64_t>(tensor::DType::kInt64, {0, 1, 2, 3}));
   }
   return Evaluate(kRule, {}, source, Profile::kCalibrated);
 }

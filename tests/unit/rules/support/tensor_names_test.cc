@@ -6,10 +6,9 @@ namespace smdebug::rules::tensor_names_test {
 namespace {
 
 TEST(TensorNamesTest, TheStateOfAnOptimiserIsNoWeight) {
-  for (const char *name :
-       {"exp_avg/fc.weight", "exp_avg_sq/fc.weight", "optimizer_state/Net_fc.weight/exp_avg",
-        "opt_state.0.mu.dense.weight", "Net_fc.weight/momentum_buffer",
-        "scalar/AdamW_weight_decay"}) {
+  for (const char *name : {"exp_avg/fc.weight", "exp_avg_sq/fc.weight",
+                           "optimizer_state/Net_fc.weight/exp_avg", "opt_state.0.mu.dense.weight",
+                           "Net_fc.weight/momentum_buffer", "scalar/AdamW_weight_decay"}) {
     EXPECT_FALSE(IsMeantBy("weights", name)) << name;
   }
   for (const char *name : {"Net_fc.weight", "fc.weight", "optimizer_net.fc.weight",
