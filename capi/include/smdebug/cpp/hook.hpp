@@ -45,9 +45,8 @@ class Hook {
   void SetMode(Mode mode) { detail::Check(smd_hook_set_mode(Get(), static_cast<smd_mode>(mode))); }
   Mode GetMode() const noexcept { return static_cast<Mode>(smd_hook_mode(Get())); }
 
-  // Begins the next step, of `mode` if it is given.  The step ends with the scope of the returned
-  // guard; an exception that leaves the scope discards it.  smd_hook_set_mode(),
-  // smd_hook_begin_step().
+  // Begins the next step, of `mode` if it is given; it ends with the scope of the returned guard.
+  // An exception that leaves the scope discards it.  smd_hook_set_mode(), smd_hook_begin_step().
   StepGuard Step() { return StepGuard(state_); }
   StepGuard Step(Mode mode) {
     SetMode(mode);
@@ -192,8 +191,7 @@ class Hook {
     detail::Check(smd_hook_save_custom(Get(), tensor.Get(), &c_view, list.get()));
   }
 
-  // Saves one number as "scalar/<name>"; `timestamp` in seconds since 1970, 0: now.
-  // smd_hook_save_scalar().
+  // Saves a number as "scalar/<name>"; seconds since 1970, 0: now.  smd_hook_save_scalar().
   void SaveScalar(const CString &name, const View &number, double timestamp = 0) {
     const smd_tensor_view c_view = number.ToC();
     detail::Check(smd_hook_save_scalar(Get(), name.Get(), &c_view, timestamp));
@@ -217,12 +215,10 @@ class Hook {
   }
   void ExportCollections() { detail::Check(smd_hook_export_collections(Get())); }
 
-  // Attaches a rule set: from the next step on, its rules evaluate every step as it ends.
-  // smd_hook_attach().
+  // Lets the rules evaluate every step from the next one on, as it ends.  smd_hook_attach().
   void Attach(const RuleSet &set) { detail::Check(smd_hook_attach(Get(), set.Get())); }
 
-  // Returns the most severe action that the findings of the last step recommend.
-  // smd_hook_action().
+  // Returns the most severe action of the last step's findings.  smd_hook_action().
   Action LastAction() const noexcept { return static_cast<Action>(smd_hook_action(Get())); }
 
   // Returns the findings since the last call.  smd_hook_take_findings().
