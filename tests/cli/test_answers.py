@@ -27,8 +27,8 @@ HELD = {
     "diff_same": ("diff run other_run --atol 0.25", 0),
     "verify": ("verify run", 0),
     "verify_json": ("verify workers --json", 0),
-    "rules": ("rules run --rule VanishingGradient", 10),
-    "rules_none": ("rules workers --rule VanishingGradient", 0),
+    "rules": ("rules run --profile aws --rule VanishingGradient", 10),
+    "rules_none": ("rules workers --profile aws --rule VanishingGradient", 0),
 }
 
 
@@ -68,7 +68,7 @@ def test_a_modes_steps_have_its_own_numbers(smdebug):
 
 
 def test_nothing_is_shortened_in_a_pipe(smdebug):
-    assert "…" not in smdebug("rules run --rule VanishingGradient --all", 10)
+    assert "…" not in smdebug("rules run --profile aws --rule VanishingGradient --all", 10)
     assert "…" not in smdebug("ls run") + smdebug("rules --list")
 
 

@@ -214,7 +214,7 @@ def test_rules_are_readable_without_scripts(browser, pages):
         browser.open(pages["training"])
         browser.command("Emulation.setScriptExecutionDisabled", value=False)
         said = browser.find("body").text
-        assert "VanishingGradient in gradient/layer1.weight, step 23" in said
+        assert "VanishingGradient in gradient/layer1.weight, step 22" in said
         assert "Charts need scripts, which are switched off." in said and "Collections" in said
     finally:
         browser.command("Emulation.setScriptExecutionDisabled", value=False)

@@ -18,7 +18,7 @@ def stored(server):
         ("ls {}", 0),
         ("show {} gradient/fc1.weight --last 0", 0),
         ("show {} fc1.weight --step 3", 0),
-        ("rules {} --rule VanishingGradient --all", 10),
+        ("rules {} --profile aws --rule VanishingGradient --all", 10),
         ("diff {} other_run", 10),
     ],
 )

@@ -39,7 +39,7 @@ def test_pictures_fit_the_width(smdebug):
 
 
 def test_colours(smdebug):
-    command = "rules run --rule VanishingGradient"
+    command = "rules run --profile aws --rule VanishingGradient"
     assert "\x1b[31mfinding\x1b[0m" in smdebug.on_terminal(command)
     for variables in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
         assert "\x1b" not in smdebug.on_terminal(command, **variables)

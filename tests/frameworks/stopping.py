@@ -11,7 +11,7 @@ from smdebug.rules import RuleSet
 def stopping() -> RuleSet:
     """Returns rules that stop a training whose loss does not fall by 99 % in each step."""
     settings = {"num_steps": 1, "diff_percent": 99}
-    return RuleSet().add("LossNotDecreasing", settings, action="stop")
+    return RuleSet("aws").add("LossNotDecreasing", settings, action="stop")
 
 
 def imported_by(program: str, *modules: str) -> str:

@@ -30,7 +30,7 @@ WEIGHT = np.array([[1, -2, 0], [4, 0.5, -8]], "float32")
 
 
 def vanishing_gradients() -> RuleSet:
-    rules = RuleSet()
+    rules = RuleSet("aws")
     rules.add("VanishingGradient")
     return rules
 

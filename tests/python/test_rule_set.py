@@ -287,7 +287,7 @@ def test_an_exception_survives_another_evaluation_between_the_findings(out_dir):
 def test_what_an_abandoned_loop_did_not_take_comes_first_next_time(out_dir):
     hook = recorded(out_dir, [0] * 4)
     trial = create_trial(out_dir)
-    rules = RuleSet().add("VanishingGradient")
+    rules = RuleSet("aws").add("VanishingGradient")
     taken = []
     for _ in range(2):
         for finding in rules.evaluate(trial, wait=False):
@@ -312,7 +312,7 @@ def test_a_failure_after_an_abandoned_loop_is_raised_next_time(out_dir):
         if step == 1:
             raise KeyError("as told")
 
-    rules = RuleSet().add("VanishingGradient").add(fails)
+    rules = RuleSet("aws").add("VanishingGradient").add(fails)
     next(rules.evaluate(trial))
     rest = rules.evaluate(trial)
     assert next(rest).step == 1
@@ -325,7 +325,7 @@ def test_a_reset_forgets_what_was_not_taken(out_dir, tmp_path):
     recorded(out_dir, [0, 0]).close()
     other = str(tmp_path / "other")
     recorded(other, [0]).close()
-    rules = RuleSet().add("VanishingGradient")
+    rules = RuleSet("aws").add("VanishingGradient")
     loop = rules.evaluate(create_trial(out_dir))
     next(loop)
     with pytest.raises(SMDebugRuntimeError):

@@ -329,7 +329,7 @@ def test_a_function_outlives_its_hook(hook, read):
 @pytest.mark.parametrize("wrap", [jax.jit, lambda function: function], ids=["jit", "plain"])
 def test_rules_that_watch_stop_the_training(out_dir, wrap):
     hook = smd.Hook(out_dir)
-    hook.attach(RuleSet().add("VanishingGradient", action="stop"))
+    hook.attach(RuleSet("aws").add("VanishingGradient", action="stop"))
     save = wrap(lambda gradient: hook.save("gradient/w", gradient))
     steps = 0
     with pytest.raises(TrainingStopped) as caught:

@@ -10,7 +10,7 @@ def watched(out_dir, action):
     model = network()
     hook = smd.KerasHook(out_dir)
     hook.wrap_optimizer(model.optimizer)
-    rule_set = RuleSet().add("VanishingGradient", {"threshold": 1e9}, action=action)
+    rule_set = RuleSet("aws").add("VanishingGradient", {"threshold": 1e9}, action=action)
     hook.attach(rule_set)
     history = model.fit(X, Y, batch_size=4, epochs=3, callbacks=[hook], verbose=0)
     hook.close()

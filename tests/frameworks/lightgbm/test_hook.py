@@ -157,7 +157,7 @@ def test_early_stopping_of_a_cross_validation(out_dir):
 def test_early_stopping_with_rules_is_logged(out_dir, caplog):
     caplog.set_level("INFO", "smdebug")
     with smd.Hook(out_dir, save_config=EVERY_ROUND) as hook:
-        hook.attach(RuleSet().add("LossNotDecreasing"))
+        hook.attach(RuleSet("aws").add("LossNotDecreasing"))
         model = train(hook, 200, early_stopping=2)
     trial = smd.create_trial(out_dir)
     assert trial.steps() == list(range(model.best_iteration + 2))

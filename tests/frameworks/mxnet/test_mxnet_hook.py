@@ -342,7 +342,7 @@ def test_a_failure_of_the_hook_does_not_stop_the_training(make, read, caplog, mo
 
 def test_rules_that_watch_stop_the_training(make, read):
     hook, net = make(save_config=None), mlp()
-    hook.attach(RuleSet().add("VanishingGradient", {"threshold": "1e3"}, action="stop"))
+    hook.attach(RuleSet("aws").add("VanishingGradient", {"threshold": "1e3"}, action="stop"))
     hook.register_block(net)
     with pytest.raises(TrainingStopped):
         steps_of(net, 5)

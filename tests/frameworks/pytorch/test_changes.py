@@ -98,7 +98,7 @@ def test_rules_know_which_parameters_are_frozen(out_dir):
         optimizer = torch.optim.SGD([*model.down.parameters(), *model.up.parameters()], lr=0.1)
         hook = recorded(f"{out_dir}_{tells}", model)
         hook.register_optimizer(optimizer)
-        hook.attach(RuleSet().add("UpdateNotApplied"))
+        hook.attach(RuleSet("aws").add("UpdateNotApplied"))
         if not tells:
             hook._tell_frozen = lambda: None
         for _ in range(6):

@@ -366,7 +366,7 @@ def test_a_step_may_be_ended_by_hand(out_dir):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     with recorded(out_dir, model) as hook:
         hook.register_optimizer(optimizer)
-        hook.attach(RuleSet().add("VanishingGradient", {"threshold": 1e9}, action="stop"))
+        hook.attach(RuleSet("aws").add("VanishingGradient", {"threshold": 1e9}, action="stop"))
         steps = 0
         for x in batches(3):
             plain(model, optimizer, x)
@@ -403,7 +403,7 @@ def test_rules_alone_ask_for_no_updates_and_states(out_dir, included):
     model = model_of_two()
     optimizer = torch.optim.Adam(model.parameters())
     with smd.Hook(out_dir, save_config=EVERY_STEP, include_collections=included) as hook:
-        hook.attach(RuleSet().add("FirstNonFinite"))
+        hook.attach(RuleSet("aws").add("FirstNonFinite"))
         hook.register_module(model)
         hook.register_optimizer(optimizer)
         seen = []

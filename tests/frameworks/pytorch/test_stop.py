@@ -28,7 +28,7 @@ def test_a_finding_stops_the_training_before_the_next_step(out_dir: str) -> None
     model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1))
     hook = smd.Hook(out_dir)
     hook.register_module(model)
-    hook.attach(RuleSet().add("VanishingGradient", {"threshold": 1e9}, action="stop"))
+    hook.attach(RuleSet("aws").add("VanishingGradient", {"threshold": 1e9}, action="stop"))
     assert train(model, 5) == 1
     assert hook.stop_finding is not None and hook.stop_finding.step == 0
     assert hook.stop_finding.tensor.startswith("gradient/Sequential_")
@@ -41,7 +41,7 @@ def test_rules_know_rectified_units_that_have_no_name(out_dir: str) -> None:
     torch.nn.init.constant_(model[0].bias, -1e6)
     hook = smd.Hook(out_dir)
     hook.register_module(model)
-    hook.attach(RuleSet().add("DeadRelu", action="stop"))
+    hook.attach(RuleSet("aws").add("DeadRelu", action="stop"))
     assert train(model, 5) == 1
     hook.close()
     assert hook.stop_finding is not None and hook.stop_finding.tensor == "1_output_0"
@@ -54,7 +54,7 @@ def test_a_healthy_training_goes_on(out_dir: str) -> None:
     model = torch.nn.Linear(3, 1)
     hook = smd.Hook(out_dir)
     hook.register_module(model)
-    hook.attach(RuleSet().add("VanishingGradient", action="stop"))
+    hook.attach(RuleSet("aws").add("VanishingGradient", action="stop"))
     assert train(model, 5) == 5
     hook.close()
     assert hook.take_findings() == [] and hook.failures == 0
@@ -64,7 +64,7 @@ def test_who_does_not_catch_it_gets_a_sentence(out_dir: str) -> None:
     model = torch.nn.Linear(3, 1)
     hook = smd.Hook(out_dir)
     hook.register_module(model)
-    hook.attach(RuleSet().add("VanishingGradient", {"threshold": 1e9}, action="stop"))
+    hook.attach(RuleSet("aws").add("VanishingGradient", {"threshold": 1e9}, action="stop"))
     model(torch.ones(1, 3)).sum().backward()
     with pytest.raises(TrainingStopped, match="the training is to stop: VanishingGradient at"):
         model(torch.ones(1, 3))

@@ -13,7 +13,7 @@ def test_a_finding_ends_the_training(out_dir):
     hook = smd.Hook(out_dir)
     # The rule evaluates means; the mean of this "gradient" is the metric itself.
     hook.get_collection("gradients").include("^train-")
-    hook.attach(RuleSet().add("VanishingGradient", {"threshold": 1e9}, action="stop"))
+    hook.attach(RuleSet("aws").add("VanishingGradient", {"threshold": 1e9}, action="stop"))
     model = xgb.train(
         {"objective": "binary:logistic"}, data, 10, evals=[(data, "train")], callbacks=[hook]
     )

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
+import java.util.Map;
 import java.util.OptionalLong;
 import java.util.stream.LongStream;
 import org.smdebug.BuiltinRule;
@@ -40,7 +41,7 @@ public final class Main {
     System.out.printf(
         Locale.ROOT, "%n%s network: tells %.0f %% of the flowers%n", name, 100 * accuracy);
     try (Trial trial = Trial.open(folder.toString());
-        BuiltinRule vanishing = new BuiltinRule("VanishingGradient")) {
+        BuiltinRule vanishing = new BuiltinRule("VanishingGradient", Map.of("patience", "1"))) {
       System.out.println("  loss              " + curve(trial));
       System.out.println("  LearnsNothing     " + finding(trial.findings(LEARNS_NOTHING)));
       System.out.println("  VanishingGradient " + finding(trial.findings(vanishing)));
