@@ -26,7 +26,7 @@ ALWAYS_STOPS = ("VanishingGradient", {"threshold": 1e9})
 
 
 def stopping() -> RuleSet:
-    return RuleSet().add(*ALWAYS_STOPS, action="stop")
+    return RuleSet("aws").add(*ALWAYS_STOPS, action="stop")
 
 
 # ---- transformers -------------------------------------------------------------------------

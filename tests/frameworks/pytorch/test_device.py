@@ -280,7 +280,7 @@ def broken_at(number: int, out_dir: str, **settings: Any) -> List[int]:
     with hook_for(out_dir, **settings) as hook:
         hook.register_module(model)
         hook.register_optimizer(optimizer)
-        hook.attach(RuleSet().add("FirstNonFinite", action="stop"))
+        hook.attach(RuleSet("aws").add("FirstNonFinite", action="stop"))
         hook._stops_gracefully = True
         for step, x in enumerate(batches(4)):
             if step == number:
@@ -326,7 +326,7 @@ def test_rules_find_the_same(tmp_path):
         nn.init.constant_(model[0].bias, -1e6)
         # The optimizer has only one of the layers.
         optimizer = torch.optim.SGD(model[2].parameters(), 0.1)
-        rule_set = RuleSet()
+        rule_set = RuleSet("aws")
         for rule in rules:
             rule_set.add(rule)
         with hook_for(out_dir) as hook:

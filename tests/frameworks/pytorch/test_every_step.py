@@ -192,7 +192,7 @@ def test_a_search_that_runs_away_costs_one_tensor(out_dir, caplog):
     model.add_module("quick", nn.Identity())
     settings = {"save_all": False, "include_regex": ["quick_output", r"^(a+)+_"]}
     with recorded(out_dir, model, raise_errors=False, **settings) as hook:
-        hook.attach(RuleSet().add("FirstNonFinite"))
+        hook.attach(RuleSet("aws").add("FirstNonFinite"))
         model(X)
         assert hook.failures == 2
     assert f"saving {slow}_input_0 failed" in caplog.text
