@@ -27,7 +27,7 @@ def run(folder: Path, workers: int) -> None:
     running = [
         subprocess.Popen(
             [sys.executable, SCRIPT, folder, str(rank), str(workers)],
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            env={**os.environ, "OMP_NUM_THREADS": "1", "SMDEBUG_LOG_LEVEL": "info"},
             stderr=subprocess.PIPE,
             text=True,
         )
