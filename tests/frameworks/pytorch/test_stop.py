@@ -75,7 +75,7 @@ def test_rules_look_at_the_steps_that_their_config_saves(out_dir: str) -> None:
     model = torch.nn.Linear(3, 1)
     hook = smd.Hook(out_dir)
     hook.register_module(model)
-    rule_set = RuleSet(save_config=SaveConfig(save_interval=3))
+    rule_set = RuleSet("aws", SaveConfig(save_interval=3))
     hook.attach(rule_set.add("VanishingGradient", {"threshold": 1e9}))
     assert train(model, 8) == 8
     hook.close()
