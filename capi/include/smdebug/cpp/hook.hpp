@@ -148,8 +148,7 @@ class Hook {
     detail::Check(smd_hook_save_statistics(Get(), tensor.Get(), &c_statistics));
   }
 
-  // Expects a tensor of the open step to come late.  Returns 0 if it must not be sent, else bits
-  // SMD_WANTS_... and SMD_HAS_...  smd_hook_expect().
+  // Expects a late tensor.  Returns SMD_WANTS_... and SMD_HAS_..., or 0.  smd_hook_expect().
   uint32_t Expect(const CString &tensor) {
     uint32_t parts = 0;
     detail::Check(smd_hook_expect(Get(), tensor.Get(), &parts));
