@@ -39,9 +39,9 @@ ProviderPtr MakeConfigFileProvider(const ProviderContext &context);
 ProviderPtr MakeProcessProvider(const ProviderContext &context, const ProcessLimits &limits = {});
 
 // Requests credentials for sso_account_id and sso_role_name of the selected profile from IAM
-// Identity Center, with the token that `aws sso login` left in ~/.aws/sso/cache.  Renews the token
-// of an sso_session shortly before it expires.  Writes the new token to the cache: the old refresh
-// token may be invalid then, and the AWS command line needs the new one.
+// Identity Center, with the token that `aws sso login` left in ~/.aws/sso/cache.  If the
+// profile names an sso_session, renews the token shortly before it expires, and writes the new one
+// to the cache.  The AWS command line needs it there: renewing may invalidate the old one.
 ProviderPtr MakeSsoProvider(const ProviderContext &context);
 
 // Never finds credentials.  Fails with CREDENTIALS if the selected profile has incomplete settings

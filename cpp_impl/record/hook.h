@@ -78,7 +78,7 @@ class Hook {
   // Drops the open step, as if a tensor could not be saved.
   void DropStep();
 
-  // What is selected of a tensor.
+  // The parts of a tensor that the open step saves, and whether rules evaluate it.
   struct Selection {
     const SavedParts *parts = nullptr;  // valid during Describe
     bool is_evaluated = false;          // attached rules want it

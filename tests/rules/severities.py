@@ -172,7 +172,8 @@ def dead_units(planted: Planted) -> List[str]:
     return [r"\d+_output_0$"]
 
 
-@graded({"PoorWeightInitialization", "SaturatedActivation", "ExplodingTensor", "LossNotDecreasing"},
+@graded({"TensorVariance", "PoorWeightInitialization", "SaturatedActivation", "ExplodingTensor",
+         "LossNotDecreasing"},
         UNSTABLE, fits=lambda drawn: has_layers(drawn) and drawn.normalisation == "none")  # fmt: skip
 def weights_too_large(planted: Planted) -> List[str]:
     """All weights begin 5 to 100 times too large."""

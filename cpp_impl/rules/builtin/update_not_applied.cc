@@ -211,7 +211,8 @@ class UpdateNotApplied final : public Rule {
       if (parameter.sums.StepsOfSums() < limits_.patience_sums) continue;
       if (count++ == 0) culprit = &parameter;
     }
-    // What is never reset for one weight is never reset for any.
+    // A script resets all gradients or none: if most weights have none that add up, neither has
+    // this one.
     if (culprit == nullptr || 2 * count < judged) return;
     const int64_t steps = culprit->sums.StepsOfSums();
     Add(worker, culprit->gradient_name, "accumulating", static_cast<double>(steps),

@@ -7,7 +7,10 @@
 namespace smdebug::rules {
 namespace {
 
-constexpr int64_t kMostTargets = 1024;  // of a step
+// Of one step.
+constexpr int64_t kMostTargets = 1024;
+// Larger labels are no classes, and do not fit int64_t.
+constexpr double kLargestClass = 1e15;
 constexpr double kLeastTargets = 30;
 constexpr size_t kMostClasses = 100'000;
 
@@ -32,7 +35,8 @@ void ChanceLevel::Add(const Sample &targets) {
   // Probabilities as the targets of a cross entropy have a level of their own.
   if (is_squared != tensor::IsFloat(form->dtype)) return;
   for (const double target : targets.SomeNumbers(kMostTargets)) {
-    if (!std::isfinite(target) || (!is_squared && target < 0)) continue;
+    if (!std::isfinite(target)) continue;
+    if (!is_squared && (target < 0 || target > kLargestClass)) continue;
     ++count_;
     if (is_squared) {
       sum_ += target;

@@ -32,9 +32,10 @@ std::string_view WeightOfGradient(std::string_view gradient);
 // Returns "w" for "w:0", TensorFlow's name for the first output of an operation.
 std::string_view WithoutOutput(std::string_view tensor);
 
-// Reports whether a tensor of a default collection is what the collection means.  The expressions
-// of default collections are the original's and take in more: `weights` also the optimiser's state
-// of a weight, `losses` also the factor of loss scaling.  Returns true for other collections.
+// Reports whether a tensor of a default collection is one of those the collection is named after.
+// The stored expressions are the original's and also match others: those of `weights` match
+// optimiser states such as `exp_avg/fc.weight`, those of `losses` match `loss_scale`.  Returns true
+// for every other collection.
 bool IsMeantBy(std::string_view collection, std::string_view tensor);
 
 // Reports whether the model learns at a step of that mode.

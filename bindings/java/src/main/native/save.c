@@ -14,7 +14,7 @@ typedef struct {
   smd_hook *hook;
   int target;
   const smd_strings *collections;
-  int64_t step; /* of a late tensor */
+  int64_t step; /* for kIntoLateStep: the step that expects the tensor */
   const char *name;
   smd_tensor_view view;
   int64_t shape[SMD_MAX_RANK];
