@@ -14,20 +14,21 @@ GPT of ten million parameters (gpt.py), "compiled" the same under torch.compile,
 compiled model without a hook; "memory" compares the largest memory of trainings of it.  These are
 measured one after the other.  The goal of "gpt" and "compiled" is for the processor time of the
 training thread.  The excess of the same model before the hook was registered is subtracted: the
-addresses of its tensors cause it.
+addresses of its tensors cause it.  Their tables give 95 % intervals, of resampled steps.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Dict, List, NamedTuple, Optional, Tuple
+from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
 
 ROOT = Path(__file__).resolve().parents[2]
 TRAINING = Path(__file__).with_name("pytorch_training.py")
@@ -36,8 +37,9 @@ ROUNDS = int(os.environ.get("SMDEBUG_BENCH_ROUNDS", "20"))
 STEPS = 10  # in a turn
 WARM_UP = 20
 LESS_THAN_ORIGINAL = 5
-GPT_TURNS = int(os.environ.get("SMDEBUG_BENCH_ROUNDS", "6"))
+GPT_TURNS = int(os.environ.get("SMDEBUG_BENCH_ROUNDS", "10"))
 MEMORY_STEPS = 10
+RESAMPLED = 1000
 
 
 class Case(NamedTuple):
@@ -164,12 +166,31 @@ def report(steps: Dict[Case, Pairs]) -> None:
 # ---- the GPT -------------------------------------------------------------------------------
 
 
-def evaluated_share(pairs: Pairs) -> Seconds:
-    """Returns the share of rules over a whole training, from evaluated and other steps."""
-    evaluated = share_of(pairs[::INTERVAL])
-    others = share_of([pair for number, pair in enumerate(pairs) if number % INTERVAL])
+def others(pairs: Pairs) -> Pairs:
+    """Returns the steps that a rule set with an interval does not evaluate."""
+    return [pair for number, pair in enumerate(pairs) if number % INTERVAL]
+
+
+def share_of_parts(before: Pairs, evaluated: Pairs, rest: Optional[Pairs] = None) -> Seconds:
+    """Returns the share of a whole training, given its steps before the hook was registered.
+
+    `rest` are the steps that are not evaluated, if some are not.
+    """
+    alone, share = share_of(before), share_of(evaluated)
     part = (FIRST + (WHOLE - FIRST) / INTERVAL) / WHOLE
-    return Seconds(*(part * a + (1 - part) * b for a, b in zip(evaluated, others)))
+    if rest:
+        share = Seconds(*(part * a + (1 - part) * b for a, b in zip(share, share_of(rest))))
+    return Seconds(*(after - before for after, before in zip(share, alone)))
+
+
+def interval(*measured: Pairs, share: Callable[..., Seconds]) -> Tuple[float, float]:
+    """Returns where 95 % of the shares of resampled steps lie, by the time of the thread."""
+    draw = random.Random(1)
+    shares = sorted(
+        share(*(draw.choices(pairs, k=len(pairs)) for pairs in measured)).thread
+        for _ in range(RESAMPLED)
+    )
+    return shares[RESAMPLED // 40], shares[-1 - RESAMPLED // 40]
 
 
 def measure_gpt(folder: Path, model: str) -> Dict[str, Seconds]:
@@ -183,19 +204,20 @@ def measure_gpt(folder: Path, model: str) -> Dict[str, Seconds]:
     for each in SHARES:
         trainings = Trainings(Case("ours", each.configuration), folder, model)
         trainings.turn(STEPS)
-        before = share_of(trainings.turn(2 * STEPS))
+        before = [pair for _ in range(GPT_TURNS) for pair in trainings.turn(STEPS)]
         trainings.register()
         trainings.turn(STEPS)
-        pairs = [pair for _ in range(GPT_TURNS) for pair in trainings.turn(STEPS)]
+        after = [pair for _ in range(GPT_TURNS) for pair in trainings.turn(STEPS)]
         trainings.end()
         is_whole = each.configuration != f"rules{INTERVAL}"
-        share = share_of(pairs) if is_whole else evaluated_share(pairs)
-        share = Seconds(*(after - alone for after, alone in zip(share, before)))
-        alone = statistics.median(without.thread for without, _ in pairs) * 1e3
+        parts = (after,) if is_whole else (after[::INTERVAL], others(after))
+        share = share_of_parts(before, *parts)
+        low, high = interval(before, *parts, share=share_of_parts)
+        alone = statistics.median(without.thread for without, _ in after) * 1e3
         print(
-            f"| {each.meaning} | {alone:.0f} | {share.thread:.2%} | <= {each.goal:.0%} "
-            f"| {'yes' if share.thread <= each.goal else 'NO'} | {share.clock:.2%} "
-            f"| {share.threads:.2%} |",
+            f"| {each.meaning} | {alone:.0f} | {share.thread:.1%} ({low:.1%} to {high:.1%}) "
+            f"| <= {each.goal:.0%} | {'yes' if share.thread <= each.goal else 'NO'} "
+            f"| {share.clock:.1%} | {share.threads:.1%} |",
             flush=True,
         )
         shares[f"{model} {each.configuration}"] = share
