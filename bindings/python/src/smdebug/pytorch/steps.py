@@ -104,6 +104,11 @@ class StepHook(FrameworkHook):
         """For each gradient in the open step its sum; None while the parameter holds it."""
         return {}
 
+    @cached_property
+    def _unsaved_states(self) -> Dict[str, Tuple[str, ...]]:
+        """For parameters of whose optimizer's state nothing is collected, what it has."""
+        return {}
+
     # ---- modes -----------------------------------------------------------------------
 
     def set_mode(self, mode: ModeKeys) -> None:
@@ -425,7 +430,7 @@ class StepHook(FrameworkHook):
                     self._save_made(f"gradient/{name}", gradient.detach() * scale)
                 else:
                     self._save(f"gradient/{name}", gradient)
-            if self.wants(f"update/{name}") and self._is_collected(f"update/{name}"):
+            if self._is_collected(f"update/{name}") and self.wants(f"update/{name}"):
                 watched.before[name] = parameter.detach().clone()
 
     def _save_later(self, name: str, tensor: Any, is_made: bool = False) -> None:
@@ -496,11 +501,18 @@ class StepHook(FrameworkHook):
             self._late.end_guard()
 
     def _save_state(self, name: str, state: Mapping[str, Any]) -> None:
+        keys = tuple(state)
+        if self._is_selective() and self._unsaved_states.get(name) == keys:
+            return
+        is_saved = False
         for key, value in state.items():
             full_name = f"optimizer_state/{name}/{key}"
             if key != "step" and self._is_tensor(value) and self._is_collected(full_name):
                 self._tell_state_part(name, key, value)
                 self._save(full_name, value)
+                is_saved = True
+        if not is_saved:
+            self._unsaved_states[name] = keys
 
     # What `_is_collected` has answered for the collections' regular expressions and names.
     _asked: Any = None
@@ -515,6 +527,12 @@ class StepHook(FrameworkHook):
         asked = [(each.include_regex, each.tensor_names) for each in known]
         if asked != self._asked:
             self._asked, self._collected = asked, {}
+            self._unsaved_states.clear()
+
+    def _is_selective(self) -> bool:
+        """Returns True if collections, and not only rules, decide about tensors of optimizers."""
+        is_all = self.save_all or CollectionKeys.ALL in self.include_collections
+        return self._has_rules and not is_all
 
     def _is_collected(self, name: str) -> bool:
         """Returns False if only rules would want a tensor of an optimizer.
@@ -522,7 +540,7 @@ class StepHook(FrameworkHook):
         Rules that evaluate all tensors would triple what each step reads, and what
         `optimizer.step()` holds; gradients and parameters tell them the same.
         """
-        if not self._has_rules or self.save_all or CollectionKeys.ALL in self.include_collections:
+        if not self._is_selective():
             return True
         if name not in self._collected:
             self._collected[name] = any(
