@@ -17,6 +17,26 @@ PartedRecord PartedFrom(Locations::const_iterator first, Locations::const_iterat
   return record;
 }
 
+// Returns the first entry of a step, or of a later one.  Most jobs save at equal intervals, so that
+// its index can be guessed, which costs fewer cache misses than a search.
+std::vector<Entry>::const_iterator FirstOf(const std::vector<Entry> &entries, int64_t step) {
+  const auto is_before = [](const Entry &a, int64_t b) { return a.step < b; };
+  auto begin = entries.begin();
+  auto end = entries.end();
+  if (entries.empty() || step <= begin->step) return begin;
+  if (step > entries.back().step) return end;
+  const double length = static_cast<double>(entries.back().step) - static_cast<double>(begin->step);
+  const double part = (static_cast<double>(step) - static_cast<double>(begin->step)) / length;
+  const auto last = static_cast<std::ptrdiff_t>(entries.size()) - 1;
+  const auto guess = std::min(last, static_cast<std::ptrdiff_t>(part * static_cast<double>(last)));
+  constexpr std::ptrdiff_t kAround = 16;
+  const auto low = begin + std::max<std::ptrdiff_t>(guess - kAround, 0);
+  const auto high = begin + std::min(guess + kAround, last);
+  if (low->step < step) begin = low;
+  if (high->step >= step) end = high;
+  return std::lower_bound(begin, end, step, is_before);
+}
+
 }  // namespace
 
 void TensorEntries::AddShape(Mode mode, Entry entry, const format::SavedShape &shape) {
@@ -34,8 +54,7 @@ void TensorEntries::AddParted(Mode mode, Entry entry, PartedRecord record) {
 
 std::span<const Entry> TensorEntries::At(Mode mode, int64_t step) const {
   const std::vector<Entry> &entries = Of(mode);
-  const auto begin = std::lower_bound(entries.begin(), entries.end(), step,
-                                      [](const Entry &a, int64_t b) { return a.step < b; });
+  const auto begin = FirstOf(entries, step);
   // Usually there are only a few.
   constexpr std::ptrdiff_t kFew = 8;
   auto end = begin;

@@ -130,7 +130,11 @@ const std::vector<size_t> &Evaluation::EntriesFor(std::string_view tensor,
 }
 
 bool Evaluation::Wants(std::string_view tensor, const Membership &membership) {
-  return !EntriesFor(tensor, membership).empty();
+  const std::vector<size_t> &wanting = EntriesFor(tensor, membership);
+  return std::any_of(wanting.begin(), wanting.end(), [this](size_t i) {
+    const RuleSet::Entry &entry = set_->entries_[i];
+    return !entry.has_ended || !entry.has_seen_tensor;
+  });
 }
 
 void Evaluation::Observe(const Sample &sample, const Membership &membership) {

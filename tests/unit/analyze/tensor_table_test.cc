@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <random>
+#include <set>
+
 namespace smdebug::analyze::tensor_table_test {
 namespace {
 
@@ -131,6 +135,27 @@ TEST_F(TensorTableTest, WhatWasFoundStaysWhereItIs) {
     table_.Add(i, 0, Index(Mode::kTrain, i, {At(std::to_string(i), 1)}));
   }
   EXPECT_EQ(table_.Find("w"), found);
+}
+
+TEST_F(TensorTableTest, FindsStepsAtAnyDistance) {
+  std::mt19937 random(1);
+  std::set<int64_t> steps = {0, 1, 2, 3, 500, 1'000'000, std::numeric_limits<int64_t>::max()};
+  for (int i = 0; i < 300; ++i) steps.insert(static_cast<int64_t>(random() % 2000));
+  for (const int64_t step : steps) {
+    for (uint16_t worker = 0; worker < 1 + step % 40; ++worker) {
+      table_.Add(step, worker, Index(Mode::kTrain, step, {At("w", 5)}));
+    }
+  }
+  for (int64_t step = -2; step < 2100; ++step) {
+    const size_t saved = steps.count(step) == 0 ? 0 : static_cast<size_t>(1 + step % 40);
+    EXPECT_THAT(Entries("w", Mode::kTrain, step), SizeIs(saved)) << step;
+  }
+  for (const int64_t step : steps) {
+    const auto entries = Entries("w", Mode::kTrain, step);
+    ASSERT_THAT(entries, SizeIs(1 + step % 40));
+    EXPECT_EQ(entries.front().step, step);
+    EXPECT_EQ(entries.back().step, step);
+  }
 }
 
 }  // namespace

@@ -67,6 +67,21 @@ TEST_F(EvaluationTest, WhatIsNotReportedDoesNotCount) {
   EXPECT_EQ(TheResult().message, "1 finding: it is negative");
 }
 
+TEST_F(EvaluationTest, WantsNothingForARuleThatHasFinished) {
+  class Nothing final : public Membership {
+    bool IsIn(std::string_view, std::string_view) const override { return false; }
+  };
+  const Nothing nothing;
+  source_.Step(0).Save("w", {-1});
+  source_.Step(1).Save("w", {-500});
+  Evaluation evaluation = *Evaluation::Begin(set_, {});
+  const auto ignore = [](const Finding &) {};
+  EXPECT_TRUE(evaluation.Run(source_, {.first = 0, .end = 1}, ignore).IsOk());
+  EXPECT_TRUE(evaluation.Wants("w", nothing));
+  EXPECT_TRUE(evaluation.Run(source_, {.first = 1, .end = {}}, ignore).IsOk());
+  EXPECT_FALSE(evaluation.Wants("w", nothing));
+}
+
 TEST_F(EvaluationTest, LooksAtTheStepsThatItsConfigSaves) {
   for (const int64_t step : {0, 1, 2, 3, 4, 5, 6}) source_.Step(step).Save("w", {-1});
   config::SaveConfig saves;
