@@ -12,7 +12,7 @@ constexpr std::array<CauseText, kCauses> kTexts = {{
      "docs/diagnosis.md#rate_too_high"},
     {"rate_too_low", "the learning rate is too low",
      "Multiply the learning rate by 10 until the loss falls, and print what the schedule makes of "
-     "it. Look for a rate of 0 and for a factor that is applied twice.",
+     "it. Look for a factor that is applied twice.",
      "docs/diagnosis.md#rate_too_low"},
     {"initialisation", "the weights begin too large, too small or alike",
      "Use the framework's default initialisation, or one that divides by the root of a layer's "
@@ -50,6 +50,11 @@ constexpr std::array<CauseText, kCauses> kTexts = {{
      "Check what the loss expects: cross entropy takes outputs before a softmax. Remove an "
      "activation after the last layer that cuts off or squeezes its outputs.",
      "docs/diagnosis.md#loss_of_wrong_output"},
+    {"nothing_updated", "no weight is updated",
+     "Print the learning rate of a step: it may be 0. Make the optimizer from the parameters of "
+     "the "
+     "model that is trained, not of one that it was copied from, and call its step().",
+     "docs/diagnosis.md#nothing_updated"},
     {"optimizer_incomplete", "the optimizer does not have these parameters",
      "Make the optimizer after the model, from the parameters of the model that is trained. "
      "Check groups of parameters for layers that were added or replaced later.",

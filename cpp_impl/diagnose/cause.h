@@ -20,6 +20,7 @@ enum class Cause : uint8_t {
   kBatchesRepeated,
   kBatchCorrupt,
   kLossOfWrongOutput,
+  kNothingUpdated,
   kOptimizerIncomplete,
   kGradientsNotReset,
   kGradientCut,
@@ -29,7 +30,7 @@ enum class Cause : uint8_t {
   kReplicasApart,
   kOverfit,
 };
-inline constexpr size_t kCauses = 19;
+inline constexpr size_t kCauses = 20;
 
 // What users read about a cause.
 struct CauseText {

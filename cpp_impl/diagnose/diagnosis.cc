@@ -50,12 +50,14 @@ std::vector<Group> EvidenceFor(size_t cause, const Findings &findings, const Cha
     for (const Row &row : TheTable().rows) {
       if (Applies(row, group)) support += SupportOf(row, cause, chances);
     }
-    if (support >= kLeastSupport) ranked.emplace_back(support, &group);
+    ranked.emplace_back(support, &group);
   }
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const auto &a, const auto &b) { return a.first > b.first; });
   std::vector<Group> evidence;
-  for (const auto &[support, group] : ranked) evidence.push_back(*group);
+  for (const auto &[support, group] : ranked) {
+    if (evidence.empty() || support >= kLeastSupport) evidence.push_back(*group);
+  }
   return evidence;
 }
 

@@ -82,6 +82,7 @@ int main(void) {
   smd_rule_set_free(NULL);
   smd_findings_free(NULL);
   smd_rule_results_free(NULL);
+  smd_diagnosis_free(NULL);
   remove_folder(path);
   return 0;
 }

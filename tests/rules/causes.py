@@ -18,7 +18,7 @@ from severities import GRADED, Graded, Planted, has_layers, learns_classes
 from torch import nn
 from trainer import Training
 
-__all__ = ["CAUSES", "NONE", "Chosen", "choose"]
+__all__ = ["CAUSES", "NONE", "Chosen", "cause_of", "choose"]
 
 NONE = "none"  # of the causes below
 HEALTHY_SHARE = 0.25  # of the runs
@@ -26,7 +26,7 @@ HEALTHY_SHARE = 0.25  # of the runs
 # The causes, in the order of the table, and the names of faults in faults.py and severities.py.
 CAUSES: Dict[str, Tuple[str, ...]] = {
     "rate_too_high": ("rate_too_high", "rate_grows", "learning_rate_too_high"),
-    "rate_too_low": ("rate_too_low", "learning_rate_of_zero"),
+    "rate_too_low": ("rate_too_low",),
     "initialisation": (
         "weights_too_large", "weights_too_small", "weights_of_zeros", "weights_all_alike",
     ),
@@ -38,17 +38,19 @@ CAUSES: Dict[str, Tuple[str, ...]] = {
     "batches_repeated": ("repeated_batches", "constant_batches"),
     "batch_corrupt": ("not_a_number", "huge_sample"),
     "loss_of_wrong_output": ("softmax_twice", "relu_before_loss"),
-    "optimizer_incomplete": (
-        "without_a_layer", "optimizer_without_a_layer", "optimizer_of_another_model",
-    ),
+    "nothing_updated": ("learning_rate_of_zero", "optimizer_of_another_model"),
+    "optimizer_incomplete": ("without_a_layer", "optimizer_without_a_layer"),
     "gradients_not_reset": ("never_reset", "gradients_never_reset"),
     "gradient_cut": ("detached", "detached_features", "layer_frozen_by_mistake"),
-    "precision": ("lost_updates", "overflow_of_half"),
-    "undefined_operation": ("log_of_zero",),
+    "precision": ("lost_updates",),
+    "undefined_operation": ("log_of_zero", "overflow_of_half"),
     "memory_corrupt": ("bit_flip",),
     "replicas_apart": ("replica_diverges",),
     "overfit": ("overfit", "overtraining"),
 }  # fmt: skip
+# These fit few of the drawn models, and are drawn more often where they do.
+RARELY_FIT = ("initialisation", "dead_units", "optimizer_incomplete", "overfit")
+RARE = 4
 # Faults that are planted too, and that no cause explains.
 UNKNOWN = ("mostly_padding", "noisy_gradients", "wrong_axis")
 
@@ -162,6 +164,11 @@ def wrong_axis(planted: Planted) -> None:
     training.next_batch = mixed
 
 
+def cause_of(kind: str) -> str:
+    """Returns the cause of a fault, or NONE."""
+    return next((cause for cause, kinds in CAUSES.items() if kind in kinds), NONE)
+
+
 def choose(training: Training, drawn: Drawn) -> Chosen:
     """Makes the training faulty or varies it, as its seed decides."""
     chance = random.Random(f"cause {drawn.seed}")
@@ -171,7 +178,9 @@ def choose(training: Training, drawn: Drawn) -> Chosen:
         return Chosen(way, NONE, None, 0)
     of_cause = {cause: _fitting(names, drawn) for cause, names in CAUSES.items()}
     of_cause[NONE] = _fitting(UNKNOWN, drawn)
-    cause = chance.choice([each for each, names in of_cause.items() if names])
+    fitting = [each for each, names in of_cause.items() if names]
+    weights = [RARE if each in RARELY_FIT else 1 for each in fitting]
+    [cause] = chance.choices(fitting, weights)
     kind = chance.choice(of_cause[cause])
     severity = chance.random()
     begins = chance.randint(20, 60)

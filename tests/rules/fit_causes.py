@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import torch
-from causes import CAUSES, NONE
+from causes import CAUSES, NONE, cause_of
 from generator import share
 from torch import Tensor
 from traits import TRAITS, Trait, traits_of
@@ -44,6 +44,8 @@ def read(paths: Sequence[Path]) -> List[Row]:
     # A healthy run whose loss did not fall is perhaps not healthy.
     kept = [each for each in rows if each["severity"] is not None or is_healthy(each)]
     for row in kept:
+        # Causes may have been divided anew since the run; healthy ways share names with faults.
+        row["cause"] = NONE if row["severity"] is None else cause_of(row["kind"])
         row["traits"] = traits_of(row["findings"])
     return kept
 
