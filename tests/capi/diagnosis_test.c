@@ -104,6 +104,8 @@ int main(void) {
   smd_rule_set_free(stored);
   smd_rule_set_free(aws);
   smd_hook_free(hook);
+  EXPECT(smd_diagnosis_count(NULL) == 0 && smd_diagnosis_get(NULL, 0) == NULL);
+  smd_diagnosis_free(NULL);
   remove_folder(path);
   return 0;
 }

@@ -82,7 +82,6 @@ int main(void) {
   smd_rule_set_free(NULL);
   smd_findings_free(NULL);
   smd_rule_results_free(NULL);
-  smd_diagnosis_free(NULL);
   remove_folder(path);
   return 0;
 }

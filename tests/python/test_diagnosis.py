@@ -112,6 +112,7 @@ def test_the_json_of_the_command_names_the_cause(trial_dir):
 
 def test_the_page_has_a_section_for_each_cause():
     page = (ROOT / "docs/diagnosis.md").read_text()
-    links = re.findall(r'"docs/diagnosis.md#(\w+)"', (ROOT / "cpp_impl/diagnose/cause.cc").read_text())
+    source = (ROOT / "cpp_impl/diagnose/cause.cc").read_text()
+    links = re.findall(r'"docs/diagnosis.md#(\w+)"', source)
     assert len(links) > 10
     assert re.findall(r"^### (\w+)$", page, re.MULTILINE) == links

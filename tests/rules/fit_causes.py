@@ -105,7 +105,8 @@ def fit(rows: Sequence[Row], penalty: float = PENALTY) -> Table:
 
     def loss() -> Tensor:
         misfit = torch.nn.functional.cross_entropy(x @ weights + bias, y, reduction="sum")
-        return misfit + 0.5 * penalty * len(rows) ** 0.5 * (weights.square().sum() + bias.square().sum())
+        squares = weights.square().sum() + bias.square().sum()
+        return misfit + 0.5 * penalty * len(rows) ** 0.5 * squares
 
     minimise(loss, [weights, bias])
     table.weights = (weights.detach() * SCALE).round() / SCALE
@@ -145,8 +146,10 @@ def measure(table: Table, rows: Sequence[Row]) -> None:
         ("faulty runs of gross severity", [e for e in known if e[0]["severity"] >= 2 / 3]),
         ("faulty runs with findings", [e for e in known if e[0]["findings"]]),
     ):
-        print(f"| first cause right, of {title} | {share([r['cause'] in a[:1] for r, a in chosen])} |")
-        print(f"| among three right, of {title} | {share([r['cause'] in a for r, a in chosen])} |")
+        first = [row["cause"] in answer[:1] for row, answer in chosen]
+        among = [row["cause"] in answer for row, answer in chosen]
+        print(f"| first cause right, of {title} | {share(first)} |")
+        print(f"| among three right, of {title} | {share(among)} |")
     first = [row["cause"] in names(answer[:1]) for row, answer in both if answer]
     print(f"| first cause right, where one is named | {share(first)} |")
     healthy = [not answer for row, answer in both if is_healthy(row)]
@@ -171,7 +174,8 @@ def print_reliability(both: Sequence[Tuple[Row, List[Tuple[str, float]]]]) -> No
 
 
 def print_causes(known: Sequence[Tuple[Row, List[str]]]) -> None:
-    print("\n| cause | runs | with findings | first | among three | instead |\n|---|---|---|---|---|---|")
+    print("\n| cause | runs | with findings | first | among three | instead |")
+    print("|---|---|---|---|---|---|")
     for cause in CAUSES:
         of = [each for each in known if each[0]["cause"] == cause]
         found = [each for each in of if each[0]["findings"]]
@@ -216,10 +220,10 @@ def table_source(table: Table, rows: Mapping[str, Sequence[Row]]) -> str:
     lines = [
         "// Written by `make diagnosis-table` (tests/rules/fit_causes.py); do not edit.",
         "//",
-        f"// Weights: fitted to {counts['table']} runs, {found['table']} of them with findings, of the",
-        '// seeds "diagnosis-table" in tests/rules/seeds.json.',
-        f"// Temperature: fitted to {counts['confidence']} runs, {found['confidence']} with findings, of",
-        '// "diagnosis-confidence".',
+        f"// Weights: fitted to {counts['table']} runs, {found['table']} of them with findings, of",
+        '// the seeds "diagnosis-table" in tests/rules/seeds.json.',
+        f"// Temperature: fitted to {counts['confidence']} runs, {found['confidence']} of them with",
+        '// findings, of the seeds "diagnosis-confidence".',
         '#include "diagnose/table.h"', "", "namespace smdebug::diagnose {", "namespace {", "",
         "using enum Trait;", "",
         "// The weights are hundredths; their order is that of Cause.",

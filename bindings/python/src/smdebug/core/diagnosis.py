@@ -65,11 +65,20 @@ class Cause:
 
 def diagnosis(handle: Any) -> List[Cause]:
     """The likely causes of what the rule set with this handle has found."""
-    return [
-        Cause(
-            *texts,
-            tuple(Evidence(finding_of(first), *counts) for first, *counts in evidence),
-            tuple(missing),
-        )
-        for *texts, evidence, missing in _raw.diagnose(handle)
-    ]
+    return [_cause_of(raw) for raw in _raw.diagnose(handle)]
+
+
+def _cause_of(raw: Any) -> Cause:
+    """The cause of a tuple that the native module returns."""
+    id, title, confidence, advice, link, evidence, missing = raw
+    return Cause(
+        id=id,
+        title=title,
+        confidence=confidence,
+        advice=advice,
+        link=link,
+        evidence=tuple(
+            Evidence(finding_of(first), findings, tensors) for first, findings, tensors in evidence
+        ),
+        missing=tuple(missing),
+    )
