@@ -76,10 +76,9 @@ static PyObject *EvidenceOf(const smd_cause *cause) {
   for (size_t i = 0; list != NULL && i < cause->evidence_count; ++i) {
     const smd_evidence *each = &cause->evidence[i];
     PyObject *first = FindingToTuple(each->first);
-    PyObject *tuple = first == NULL
-                          ? NULL
-                          : Py_BuildValue("(NLL)", first, (long long)each->finding_count,
-                                          (long long)each->tensor_count);
+    PyObject *tuple = first == NULL ? NULL
+                                    : Py_BuildValue("(NLL)", first, (long long)each->finding_count,
+                                                    (long long)each->tensor_count);
     if (tuple == NULL || PyList_SetItem(list, (Py_ssize_t)i, tuple) < 0) Py_CLEAR(list);
   }
   return list;
