@@ -20,7 +20,7 @@ export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 
 .PHONY: all python demo test test-cpp test-go test-java test-python test-docs test-packages test-frameworks test-large framework-environments update-frameworks test-s3-minio build-asan \
-        build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu measure-rules lint format abi install uninstall wheel deb clean environment original servers
+        build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu measure-rules diagnosis-table lint format abi install uninstall wheel deb clean environment original servers
 
 all: build/build.ninja
 	@cmake --build build -j $(JOBS)
@@ -160,6 +160,14 @@ RUNS ?= 1000
 measure-rules: python
 	@tools/framework_environments.sh $(CACHE) pytorch-newest
 	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/rules/generator.py --set $(SET) --runs $(RUNS)
+
+# Makes the table of the diagnosis again, from RUNS trainings, and prints its errors.  Needed when
+# rules have changed: build/causes.jsonl keeps what they found.
+diagnosis-table: python
+	@tools/framework_environments.sh $(CACHE) pytorch-newest
+	@rm -f build/causes.jsonl
+	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/rules/collect_causes.py --runs $(RUNS) --out build/causes.jsonl
+	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/rules/fit_causes.py build/causes.jsonl --write
 
 # Checks that nothing has become 25 % slower than docs/performance.md states.
 bench-check: environment original

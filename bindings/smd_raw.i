@@ -71,6 +71,8 @@ struct T {};
 %ignore smd_finding;
 %ignore smd_findings_add;
 %ignore smd_rule_result;
+%ignore smd_cause;
+%ignore smd_evidence;
 %ignore smd_rule_parameter;
 %ignore smd_rule_info;
 %ignore SMD_FINDING_INIT;
@@ -110,6 +112,7 @@ HANDLE(smd_event_file)
 HANDLE(smd_store_report)
 HANDLE(smd_findings)
 HANDLE(smd_rule_results)
+HANDLE(smd_diagnosis)
 HANDLE(smd_bucket)
 %nodefaultctor smd_error;
 %nodefaultdtor smd_error;
@@ -131,6 +134,7 @@ struct smd_error {};
 %include "smdebug/log.h"
 %include "smdebug/hook_options.h"
 %include "smdebug/rule_set.h"
+%include "smdebug/diagnosis.h"
 %include "smdebug/hook.h"
 %include "smdebug/statistics.h"
 %include "smdebug/late.h"
@@ -195,6 +199,25 @@ static const char *raw_result_message(const smd_rule_result *result) { return re
 static int32_t raw_result_status(const smd_rule_result *result) { return result->status; }
 static int64_t raw_result_count(const smd_rule_result *result) { return result->finding_count; }
 static const smd_finding *raw_result_first(const smd_rule_result *result) { return result->first; }
+
+static const char *raw_cause_text(const smd_cause *cause, int32_t field) {
+  const char *const texts[] = {cause->id, cause->title, cause->advice, cause->link};
+  return texts[field];
+}
+static double raw_cause_confidence(const smd_cause *cause) { return cause->confidence; }
+static size_t raw_cause_evidence_count(const smd_cause *cause) { return cause->evidence_count; }
+static size_t raw_cause_missing_count(const smd_cause *cause) { return cause->missing_count; }
+static const char *raw_cause_missing(const smd_cause *cause, size_t index) {
+  return cause->missing[index];
+}
+static const smd_finding *raw_evidence_first(const smd_cause *cause, size_t index) {
+  return cause->evidence[index].first;
+}
+static int64_t raw_evidence_count(const smd_cause *cause, size_t index, int32_t field) {
+  const int64_t counts[] = {cause->evidence[index].finding_count,
+                            cause->evidence[index].tensor_count};
+  return counts[field];
+}
 
 static const char *raw_rule_name(size_t rule) { return smd_builtin_rule(rule)->name; }
 static const char *raw_rule_summary(size_t rule) { return smd_builtin_rule(rule)->summary; }

@@ -5,6 +5,7 @@
 #include <map>
 #include <thread>
 
+#include "diagnosis_text.h"
 #include "json_writer.h"
 #include "progress.h"
 #include "rule_list.h"
@@ -147,7 +148,7 @@ class Rules final : public Command {
     } else {
       Evaluate(&set);
     }
-    return options_.Conclude(Conclude(set.Results()));
+    return options_.Conclude(Conclude(set.Results(), set.Diagnose()));
   }
 
  private:
@@ -222,8 +223,14 @@ class Rules final : public Command {
           Printable(finding.message) + "\n");
   }
 
-  ExitCode Conclude(const std::vector<RuleResult> &results) const {
-    as_json_ ? ConcludeInJson(results) : ConcludeInText(results);
+  ExitCode Conclude(const std::vector<RuleResult> &results,
+                    const std::vector<Cause> &causes) const {
+    if (as_json_) {
+      ConcludeInJson(results, causes);
+    } else {
+      ConcludeInText(results);
+      PrintDiagnosis(causes);
+    }
     return findings_.empty() ? ExitCode::kNoFindings : ExitCode::kFindings;
   }
 
@@ -252,7 +259,8 @@ class Rules final : public Command {
     if (profile_ == "aws") Print(std::string(kAboutAws) + "\n");
   }
 
-  void ConcludeInJson(const std::vector<RuleResult> &results) const {
+  void ConcludeInJson(const std::vector<RuleResult> &results,
+                      const std::vector<Cause> &causes) const {
     std::map<RuleStatus, int64_t> by_status;
     int64_t findings = 0;
     for (const auto &[rule, count] : findings_) findings += static_cast<int64_t>(count);
@@ -270,7 +278,8 @@ class Rules final : public Command {
                                     RuleStatus::kNoTensors, RuleStatus::kNotEnoughData}) {
       json.Key(smdebug::Name(status)).Whole(by_status[status]);
     }
-    Print(json.EndObject().EndObject().EndObject().Take() + "\n");
+    cli::ToJson(causes, &json.EndObject().Key("diagnosis"));
+    Print(json.EndObject().EndObject().Take() + "\n");
   }
 
   ExitCode List() const {

@@ -18,6 +18,7 @@ ALLOWED = {
     "storage": {"base", "net", "aws"},
     "config": {"base", "tensor"},
     "rules": {"base", "tensor", "config"},
+    "diagnose": {"base", "tensor", "config", "rules"},
     "record": {"base", "tensor", "format", "storage", "config", "rules"},
     "analyze": {"base", "tensor", "format", "storage", "config", "rules"},
 }

@@ -32,6 +32,7 @@
 
 #include "smdebug/collection.h"
 #include "smdebug/config.h"
+#include "smdebug/diagnosis.h"
 #include "smdebug/error.h"
 #include "smdebug/export.h"
 #include "smdebug/hook.h"

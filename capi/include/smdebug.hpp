@@ -14,6 +14,7 @@
 
 #include "smdebug/cpp/collection.hpp"
 #include "smdebug/cpp/config.hpp"
+#include "smdebug/cpp/diagnosis.hpp"
 #include "smdebug/cpp/error.hpp"
 #include "smdebug/cpp/finding.hpp"
 #include "smdebug/cpp/handle.hpp"

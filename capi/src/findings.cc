@@ -1,12 +1,11 @@
+#include "finding_view.h"
 #include "guard.h"
 #include "smdebug/rule_set.h"
 
 using namespace smdebug;
 using namespace smdebug::capi;
 
-namespace {
-
-smd_finding ViewOf(const rules::Finding &finding) {
+smd_finding capi::ViewOf(const rules::Finding &finding) {
   smd_finding view = SMD_FINDING_INIT;
   view.rule = finding.rule.c_str();
   view.check = finding.check.c_str();
@@ -21,6 +20,8 @@ smd_finding ViewOf(const rules::Finding &finding) {
   view.limit = finding.limit;
   return view;
 }
+
+namespace {
 
 Result<rules::Finding> FindingFromC(const smd_finding &finding) {
   rules::Finding copy;

@@ -106,6 +106,7 @@ RuleReport EvaluateRules(const ReportRequest &request, Problems *problems) {
     Add(finding, &report);
   }
   std::stable_sort(report.found.begin(), report.found.end(), ComesFirst);
+  report.causes = set.Diagnose();
   for (RuleResult &result : set.Results()) {
     if (result.status != RuleStatus::kHasFindings) report.others.push_back(std::move(result));
   }

@@ -25,6 +25,7 @@ struct RuleReport {
   std::vector<RuleFindings> found;
   std::vector<RuleResult> others;  // rules without findings, in the order of the request
   std::vector<SkippedRule> skipped;
+  std::vector<Cause> causes;                     // the likely ones, the likeliest first
   bool is_aws = false;                           // the profile "aws" decided
   std::map<std::string, std::string> summaries;  // for all built-in rules
 

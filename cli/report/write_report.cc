@@ -5,6 +5,7 @@
 #include "booster.h"
 #include "configuration_html.h"
 #include "curves.h"
+#include "diagnosis_html.h"
 #include "histograms.h"
 #include "html.h"
 #include "limits.h"
@@ -163,17 +164,18 @@ ReportSummary WriteReport(const ReportRequest &request, std::ostream &out) {
   links += LinkHtml("configuration", "Configuration");
   sections += SectionHtml("configuration", "Configuration", configuration);
 
-  out << FillIn(kPage, {{"title", Html(TitleText(contents.rules) + " · " + request.trial.Name())},
-                        {"style", std::string(kStyle)},
-                        {"name", Html(request.trial.Name())},
-                        {"headline", HeadlineHtml(contents.rules)},
-                        {"problems", ProblemsHtml(problems)},
-                        {"facts", TrialFactsHtml(request.trial, contents.inventory)},
-                        {"links", links},
-                        {"sections", sections},
-                        {"made", "smdebug " + Version() + ", " + TimeText()},
-                        {"data", JsonInHtml(DataJson(contents))},
-                        {"script", std::string(kScript)}});
+  out << FillIn(kPage,
+                {{"title", Html(TitleText(contents.rules) + " · " + request.trial.Name())},
+                 {"style", std::string(kStyle)},
+                 {"name", Html(request.trial.Name())},
+                 {"headline", HeadlineHtml(contents.rules) + DiagnosisHtml(contents.rules.causes)},
+                 {"problems", ProblemsHtml(problems)},
+                 {"facts", TrialFactsHtml(request.trial, contents.inventory)},
+                 {"links", links},
+                 {"sections", sections},
+                 {"made", "smdebug " + Version() + ", " + TimeText()},
+                 {"data", JsonInHtml(DataJson(contents))},
+                 {"script", std::string(kScript)}});
   return {contents.rules.CountFindings(), contents.rules.found.size()};
 }
 

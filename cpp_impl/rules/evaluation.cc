@@ -192,6 +192,7 @@ void Evaluation::Note(size_t index, Findings &findings, std::vector<Finding> *fo
     finding.rule = entry.rule->Name();
     finding.action = std::max(finding.action, entry.action);
     if (summary.findings++ == 0) summary.first = finding;
+    set_->evidence_.Note(finding);
     found->push_back(std::move(finding));
   }
 }

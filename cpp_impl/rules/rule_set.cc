@@ -50,6 +50,7 @@ Status RuleSet::Reset() {
   }
   entries_ = std::move(entries);
   summaries_ = std::move(summaries);
+  evidence_ = EvidenceLog();
   names_.clear();
   job_.reset();
   last_step_ = -1;
@@ -85,6 +86,11 @@ std::vector<RuleResult> RuleSet::Results() const {
   results.reserve(summaries_.size());
   for (const Summary &summary : summaries_) results.push_back(ResultOf(summary));
   return results;
+}
+
+std::vector<Evidence> RuleSet::FoldedFindings() const {
+  const MutexLock lock(mutex_);
+  return evidence_.All();
 }
 
 }  // namespace smdebug::rules

@@ -12,6 +12,7 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "config/save_config.h"
+#include "rules/evidence.h"
 #include "rules/finding.h"
 #include "rules/rule.h"
 
@@ -41,6 +42,8 @@ class RuleSet {
 
   // Returns the summary of each rule, in the order in which the rules were added.
   std::vector<RuleResult> Results() const;
+  // Returns what all rules have found so far, folded.
+  std::vector<Evidence> FoldedFindings() const;
 
  private:
   friend class Evaluation;
@@ -72,6 +75,7 @@ class RuleSet {
 
   mutable Mutex mutex_;
   std::vector<Summary> summaries_ SMD_GUARDED_BY(mutex_);
+  EvidenceLog evidence_ SMD_GUARDED_BY(mutex_);
   std::weak_ptr<const void> job_ SMD_GUARDED_BY(mutex_);
   bool is_in_use_ SMD_GUARDED_BY(mutex_) = false;
 

@@ -18,9 +18,11 @@ static int child(smd_rule_set *set, smd_hook *hook, smd_trial *trial, smd_findin
   smd_rule_ops ops = SMD_RULE_OPS_INIT;
   smd_rule_results *more_results = NULL;
   smd_findings *more_findings = NULL;
+  smd_diagnosis *diagnosis = NULL;
   smd_rule_set *own = NULL;
   ops.invoke = find_nothing;
   EXPECT_CODE(SMD_AFTER_FORK, smd_rule_set_results(set, &more_results));
+  EXPECT_CODE(SMD_AFTER_FORK, smd_rule_set_diagnose(set, &diagnosis));
   EXPECT_CODE(SMD_AFTER_FORK, smd_rule_set_evaluate(set, trial, 0, -1, 0, &more_findings));
   EXPECT_CODE(SMD_AFTER_FORK, smd_rule_set_add(set, "DeadRelu", NULL, SMD_ACTION_WARN));
   EXPECT_CODE(SMD_AFTER_FORK, smd_rule_set_add_function(set, "Own", &ops, NULL, SMD_ACTION_WARN));

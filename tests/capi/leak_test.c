@@ -96,6 +96,7 @@ static void cycle_rule_sets(void) {
   smd_rule_set *set = NULL;
   smd_rule_results *results = NULL;
   smd_findings *found = NULL;
+  smd_diagnosis *diagnosis = NULL;
   smd_rule_ops ops = SMD_RULE_OPS_INIT;
   smd_trial *trial = open_trial(trial_path);
   ops.invoke = find_always;
@@ -107,6 +108,8 @@ static void cycle_rule_sets(void) {
               smd_rule_set_add(set, "VanishingGradient", "{\"a\": \"b\"}", SMD_ACTION_STOP));
   EXPECT_OK(smd_rule_set_evaluate(set, trial, 0, -1, 0, &found));
   EXPECT_OK(smd_rule_set_results(set, &results));
+  EXPECT_OK(smd_rule_set_diagnose(set, &diagnosis));
+  smd_diagnosis_free(diagnosis);
   EXPECT_OK(smd_rule_set_reset(set));
   smd_trial_free(trial);
   smd_rule_set_free(set);

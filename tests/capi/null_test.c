@@ -45,6 +45,7 @@ static void hook(void) {
   REFUSED(smd_rule_set_add(NULL, NULL, NULL, SMD_ACTION_WARN));
   REFUSED(smd_rule_set_evaluate(NULL, NULL, 0, -1, 0, NULL));
   REFUSED(smd_rule_set_results(NULL, NULL));
+  REFUSED(smd_rule_set_diagnose(NULL, NULL));
   REFUSED(smd_rule_set_reset(NULL));
   REFUSED(smd_hook_attach(NULL, NULL));
   REFUSED(smd_hook_take_findings(NULL, NULL));

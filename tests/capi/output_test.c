@@ -195,6 +195,7 @@ static void files_and_rules(const char *path) {
   CLEARED(smd_rule_set, smd_rule_set_new("x", &out));
   CLEARED(smd_findings, smd_rule_set_evaluate(NULL, NULL, 0, -1, 0, &out));
   CLEARED(smd_rule_results, smd_rule_set_results(NULL, &out));
+  CLEARED(smd_diagnosis, smd_rule_set_diagnose(NULL, &out));
   CLEARED(smd_findings, smd_hook_take_findings(NULL, &out));
 }
 

@@ -72,9 +72,10 @@ func (o *opened) uses() map[string]func() error {
 		"Attach":       func() error { return o.hook.Attach(o.rules) },
 		"TakeFindings": func() error { return two(o.hook.TakeFindings()) },
 
-		"Add":     func() error { return o.rules.Add("VanishingGradient", nil, smdebug.ActionWarn) },
-		"Results": func() error { return two(o.rules.Results()) },
-		"Run":     func() error { return two(o.rules.Evaluate(ctx, o.trial, smdebug.StepRange{})) },
+		"Add":      func() error { return o.rules.Add("VanishingGradient", nil, smdebug.ActionWarn) },
+		"Results":  func() error { return two(o.rules.Results()) },
+		"Diagnose": func() error { return two(o.rules.Diagnose()) },
+		"Run":      func() error { return two(o.rules.Evaluate(ctx, o.trial, smdebug.StepRange{})) },
 		"p.Follow": func() (err error) {
 			for _, err = range o.rules.Follow(ctx, o.trial, smdebug.StepRange{}) {
 			}

@@ -294,6 +294,28 @@ func (r *RuleSet) Results() ([]RuleResult, error) {
 	return results, nil
 }
 
+// Diagnose returns the likely causes of what was found so far: at most three, the likeliest first.
+// There are none if nothing was found, if it speaks for no known cause, or with [ProfileAWS].  It
+// may be called while the rule set is attached to a hook.
+func (r *RuleSet) Diagnose() ([]Cause, error) {
+	handle, err := r.handle.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer r.handle.release()
+	list, err := diagnosisSlot.out(func(out raw.Smd_diagnosis) raw.Smd_error {
+		return raw.Smd_rule_set_diagnose(handle, out)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var causes []Cause
+	for _, from := range raw.TakeDiagnosis(list) {
+		causes = append(causes, toCause(from))
+	}
+	return causes, nil
+}
+
 // Reset forgets the trial and all results, and keeps the rules; functions of the caller are not
 // told.  It fails with [ErrWrongState] while the rule set is attached to a hook or being
 // evaluated.

@@ -15,6 +15,7 @@ var (
 	hookSlot            = slot[raw.Smd_hook]{raw.New_smd_hook_slot, raw.Smd_hook_slot_value, raw.Delete_smd_hook_slot}
 	reductionConfigSlot = slot[raw.Smd_reduction_config]{raw.New_smd_reduction_config_slot, raw.Smd_reduction_config_slot_value, raw.Delete_smd_reduction_config_slot}
 	findingsSlot        = slot[raw.Smd_findings]{raw.New_smd_findings_slot, raw.Smd_findings_slot_value, raw.Delete_smd_findings_slot}
+	diagnosisSlot       = slot[raw.Smd_diagnosis]{raw.New_smd_diagnosis_slot, raw.Smd_diagnosis_slot_value, raw.Delete_smd_diagnosis_slot}
 	ruleResultsSlot     = slot[raw.Smd_rule_results]{raw.New_smd_rule_results_slot, raw.Smd_rule_results_slot_value, raw.Delete_smd_rule_results_slot}
 	ruleSetSlot         = slot[raw.Smd_rule_set]{raw.New_smd_rule_set_slot, raw.Smd_rule_set_slot_value, raw.Delete_smd_rule_set_slot}
 	saveConfigSlot      = slot[raw.Smd_save_config]{raw.New_smd_save_config_slot, raw.Smd_save_config_slot_value, raw.Delete_smd_save_config_slot}

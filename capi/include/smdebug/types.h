@@ -59,6 +59,7 @@ typedef struct smd_value smd_value;               /* one tensor's elements at on
 typedef struct smd_rule_set smd_rule_set;         /* rules that evaluate one job together */
 typedef struct smd_findings smd_findings;         /* a list of what rules found */
 typedef struct smd_rule_results smd_rule_results; /* a list with a summary of each rule */
+typedef struct smd_diagnosis smd_diagnosis;       /* a list of likely causes */
 
 /* Called when the library no longer needs borrowed memory or user data. */
 typedef void (*smd_release_fn)(void *user_data);

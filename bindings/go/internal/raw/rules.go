@@ -11,6 +11,9 @@ static const smd_finding *findings_get(uintptr_t list, size_t index) {
 static const smd_rule_result *results_get(uintptr_t list, size_t index) {
   return smd_rule_results_get((const smd_rule_results *)list, index);
 }
+static const smd_cause *diagnosis_get(uintptr_t list, size_t index) {
+  return smd_diagnosis_get((const smd_diagnosis *)list, index);
+}
 */
 import "C"
 
@@ -30,6 +33,20 @@ type Result struct {
 	Status        int32
 	Count         int64
 	First         *Finding
+}
+
+// Evidence is smd_evidence.
+type Evidence struct {
+	First             Finding
+	Findings, Tensors int64
+}
+
+// Cause is smd_cause.
+type Cause struct {
+	ID, Title, Advice, Link string
+	Confidence              float64
+	Evidence                []Evidence
+	Missing                 []string
 }
 
 // Parameter is smd_rule_parameter.
@@ -87,6 +104,37 @@ func TakeResults(list Smd_rule_results) []Result {
 		}
 	}
 	return taken
+}
+
+// TakeDiagnosis returns the causes of a list, and frees it.
+func TakeDiagnosis(list Smd_diagnosis) []Cause {
+	defer Smd_diagnosis_free(list)
+	taken := make([]Cause, Smd_diagnosis_count(list))
+	for i := range taken {
+		taken[i] = toCause(C.diagnosis_get(C.uintptr_t(list.Swigcptr()), C.size_t(i)))
+	}
+	return taken
+}
+
+func toCause(from *C.smd_cause) Cause {
+	cause := Cause{
+		ID:         C.GoString(from.id),
+		Title:      C.GoString(from.title),
+		Advice:     C.GoString(from.advice),
+		Link:       C.GoString(from.link),
+		Confidence: float64(from.confidence),
+	}
+	for _, each := range unsafe.Slice(from.evidence, int(from.evidence_count)) {
+		cause.Evidence = append(cause.Evidence, Evidence{
+			First:    toFinding(each.first),
+			Findings: int64(each.finding_count),
+			Tensors:  int64(each.tensor_count),
+		})
+	}
+	for _, each := range unsafe.Slice(from.missing, int(from.missing_count)) {
+		cause.Missing = append(cause.Missing, C.GoString(each))
+	}
+	return cause
 }
 
 // BuiltinRules returns all built-in rules.

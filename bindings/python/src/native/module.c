@@ -215,6 +215,7 @@ static PyMethodDef functions[] = {
     {"modules_hold", SMD_NATIVE_FAST(SmdModulesHold), NULL},
     {"take_findings", SmdTakeFindings, METH_O, NULL},
     {"rule_results", SmdRuleResults, METH_O, NULL},
+    {"diagnose", SmdDiagnose, METH_O, NULL},
     {"builtin_rules", SmdBuiltinRules, METH_NOARGS, NULL},
     {"evaluate", SmdEvaluate, METH_VARARGS, NULL},
     {"add_function", SmdAddFunction, METH_VARARGS, NULL},

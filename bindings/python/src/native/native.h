@@ -141,6 +141,7 @@ PyObject *SmdModulesHold(PyObject *module, PyObject *const *args, Py_ssize_t cou
 
 PyObject *SmdTakeFindings(PyObject *module, PyObject *hook);
 PyObject *SmdRuleResults(PyObject *module, PyObject *set);
+PyObject *SmdDiagnose(PyObject *module, PyObject *set);
 PyObject *SmdBuiltinRules(PyObject *module, PyObject *unused);
 PyObject *SmdEvaluate(PyObject *module, PyObject *args);
 PyObject *SmdAddFunction(PyObject *module, PyObject *args);

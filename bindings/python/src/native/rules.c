@@ -70,6 +70,55 @@ PyObject *SmdRuleResults(PyObject *Py_UNUSED(module), PyObject *handle) {
   return list;
 }
 
+/* Returns a list of (first, number of findings, number of tensors). */
+static PyObject *EvidenceOf(const smd_cause *cause) {
+  PyObject *list = PyList_New((Py_ssize_t)cause->evidence_count);
+  for (size_t i = 0; list != NULL && i < cause->evidence_count; ++i) {
+    const smd_evidence *each = &cause->evidence[i];
+    PyObject *first = FindingToTuple(each->first);
+    PyObject *tuple = first == NULL ? NULL
+                                    : Py_BuildValue("(NLL)", first, (long long)each->finding_count,
+                                                    (long long)each->tensor_count);
+    if (tuple == NULL || PyList_SetItem(list, (Py_ssize_t)i, tuple) < 0) Py_CLEAR(list);
+  }
+  return list;
+}
+
+/* Returns the fields in the order of smdebug.core.diagnosis.Cause. */
+static PyObject *CauseToTuple(const smd_cause *cause) {
+  PyObject *evidence = EvidenceOf(cause);
+  PyObject *missing = PyList_New((Py_ssize_t)cause->missing_count);
+  for (size_t i = 0; missing != NULL && i < cause->missing_count; ++i) {
+    PyObject *rule = Text(cause->missing[i]);
+    if (rule == NULL || PyList_SetItem(missing, (Py_ssize_t)i, rule) < 0) Py_CLEAR(missing);
+  }
+  if (evidence == NULL || missing == NULL) {
+    Py_XDECREF(evidence);
+    Py_XDECREF(missing);
+    return NULL;
+  }
+  return Py_BuildValue("(ssdssNN)", cause->id, cause->title, cause->confidence, cause->advice,
+                       cause->link, evidence, missing);
+}
+
+/* diagnose(set) -> list of tuples */
+PyObject *SmdDiagnose(PyObject *Py_UNUSED(module), PyObject *handle) {
+  smd_rule_set *set = SmdNativePointer(handle, SMD_NATIVE_RULE_SET);
+  smd_diagnosis *diagnosis = NULL;
+  PyObject *list;
+  smd_error *error;
+  if (set == NULL) return NULL;
+  error = smd_rule_set_diagnose(set, &diagnosis);
+  if (error != NULL) return SmdNativeRaise(error);
+  list = PyList_New((Py_ssize_t)smd_diagnosis_count(diagnosis));
+  for (size_t i = 0; list != NULL && i < smd_diagnosis_count(diagnosis); ++i) {
+    PyObject *tuple = CauseToTuple(smd_diagnosis_get(diagnosis, i));
+    if (tuple == NULL || PyList_SetItem(list, (Py_ssize_t)i, tuple) < 0) Py_CLEAR(list);
+  }
+  smd_diagnosis_free(diagnosis);
+  return list;
+}
+
 static PyObject *ParametersOf(const smd_rule_info *info) {
   PyObject *list = PyList_New((Py_ssize_t)info->parameter_count);
   for (size_t i = 0; list != NULL && i < info->parameter_count; ++i) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "smdebug/cpp/diagnosis.hpp"
 #include "smdebug/cpp/finding.hpp"
 #include "smdebug/cpp/handle.hpp"
 #include "smdebug/cpp/rule.hpp"
@@ -30,9 +31,9 @@ struct EvaluateOptions {
   bool incomplete = false;  // SMD_EVALUATE_INCOMPLETE: also steps that a worker may write to
 };
 
-// Results() and Evaluate() may be called from any thread, the others by one at a time.  While a
-// call evaluates, another fails with WRONG_STATE.  A hook that the set is attached to keeps its
-// rules.
+// Results(), Diagnose() and Evaluate() may be called from any thread, the others by one at a time.
+// While a call evaluates, another fails with WRONG_STATE.  A hook that the set is attached to keeps
+// its rules.
 class RuleSet {
  public:
   using Owner = detail::Handle<smd_rule_set, smd_rule_set_free>;
@@ -102,6 +103,12 @@ class RuleSet {
   // smd_rule_set_results().
   std::vector<RuleResult> Results() const {
     return detail::MakeVector<detail::RuleResultList>(smd_rule_set_results, Get());
+  }
+
+  // Returns the likely causes of what was found so far, at most three, the likeliest first.
+  // smd_rule_set_diagnose().
+  std::vector<Cause> Diagnose() const {
+    return detail::MakeVector<detail::DiagnosisList>(smd_rule_set_diagnose, Get());
   }
 
   // Forgets the trial and the results, keeps the rules.  smd_rule_set_reset().

@@ -1,5 +1,6 @@
 """Rules: conditions that are checked at one step of a trial after another."""
 
+from smdebug.core.diagnosis import Cause, Evidence
 from smdebug.core.finding import Action, Finding, RuleResult, RuleStatus
 from smdebug.rules.builtin import BuiltinRule
 from smdebug.rules.req_tensors import RequiredTensors, RequiredTensorsForTrial
@@ -10,6 +11,8 @@ from smdebug.rules.rule_set import RuleInfo, RuleParameter, RuleSet, builtin_rul
 __all__ = [
     "Action",
     "BuiltinRule",
+    "Cause",
+    "Evidence",
     "Finding",
     "RequiredTensors",
     "RequiredTensorsForTrial",

@@ -9,6 +9,7 @@ from typing import ClassVar, Deque, Iterator, List, Mapping, Optional, Tuple, Un
 
 from smdebug import _raw
 from smdebug._handles import RuleSetHandle, check, out, text
+from smdebug.core.diagnosis import Cause, diagnosis
 from smdebug.core.finding import (
     Action,
     Finding,
@@ -242,6 +243,25 @@ class RuleSet:
     def results(self) -> List[RuleResult]:
         """Returns the summary of each rule, in the order in which they were added."""
         return rule_results(self._handle)
+
+    def diagnose(self) -> List[Cause]:
+        """Returns the likely causes of what was found so far.
+
+        May be called while the rule set is attached to a hook.
+
+        Returns
+        -------
+        list of Cause
+            At most three, the likeliest first.  None if nothing was found, if it speaks for no
+            known cause, or if the rule set has the profile "aws".
+
+        Examples
+        --------
+        >>> list(rules.evaluate(trial, wait=False))
+        >>> for cause in rules.diagnose():
+        ...     print(cause.title, cause.confidence, cause.advice)
+        """
+        return diagnosis(self._handle)
 
     def reset(self) -> None:
         """Forgets the trial and all results; keeps the rules.

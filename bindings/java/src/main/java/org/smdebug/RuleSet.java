@@ -299,6 +299,17 @@ public final class RuleSet implements AutoCloseable {
   }
 
   /**
+   * The likely causes of what was found so far. May be called while the rule set is attached to a
+   * hook.
+   *
+   * @return at most three, the likeliest first; none if nothing was found, if it speaks for no
+   *     known cause, or with {@link Profile#AWS}
+   */
+  public List<Cause> diagnose() {
+    return handle.get(set -> Cause.take(Raw.smd_rule_set_diagnose(set)));
+  }
+
+  /**
    * Forgets the trial and all results, and keeps the rules; functions are not told.
    *
    * @throws IllegalStateException while the rule set is attached to a hook or being evaluated

@@ -1,0 +1,82 @@
+#include "diagnosis_text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "output.h"
+#include "text.h"
+
+namespace smdebug::cli {
+namespace {
+
+constexpr size_t kWidthInPipes = 80;
+constexpr size_t kIndent = 2;
+constexpr size_t kMostEvidence = 3;  // of a cause, in the text
+
+void PrintWrapped(const std::string &text) {
+  const size_t width = std::max(Stdout().width == 0 ? kWidthInPipes : Stdout().width, kIndent * 4);
+  bool is_first = true;
+  for (const std::string &line : Wrap(text, width - 2 * kIndent)) {
+    Print(std::string(is_first ? kIndent : 2 * kIndent, ' ') + line + "\n");
+    is_first = false;
+  }
+}
+
+void PrintCause(const Cause &cause, bool is_first) {
+  Print((is_first ? "likely cause" : "or") + std::string(" (") + ConfidenceText(cause.confidence) +
+        "): " + Styled(cause.title, Style::kHeading) + "\n");
+  // The first cause comes with what to do; the others have it behind the link.
+  const size_t shown = is_first ? kMostEvidence : 1;
+  for (size_t i = 0; i < std::min(shown, cause.evidence.size()); ++i) {
+    PrintWrapped("because: " + Printable(EvidenceText(cause.evidence[i])));
+  }
+  if (is_first) PrintWrapped("to do: " + cause.advice);
+  PrintWrapped("see " + cause.link);
+  if (is_first && !cause.missing.empty()) {
+    PrintWrapped("surer with tensors for " + Join(cause.missing, ", "));
+  }
+}
+
+}  // namespace
+
+std::string EvidenceText(const Evidence &evidence) {
+  const Finding &first = evidence.first;
+  std::string text = first.rule + (first.check.empty() ? "" : "/" + first.check);
+  text += evidence.finding_count == 1 ? " at step " : " from step ";
+  text += std::to_string(first.step);
+  if (!first.tensor.empty()) text += ", " + first.tensor;
+  if (evidence.tensor_count > 1) {
+    text += " and " + Count(static_cast<size_t>(evidence.tensor_count - 1), "tensor") + " more";
+  }
+  return text;
+}
+
+std::string ConfidenceText(double confidence) {
+  // No cause is certain.
+  const auto percent = std::clamp(static_cast<int>(std::lround(100 * confidence)), 1, 99);
+  return std::to_string(percent) + " %";
+}
+
+void PrintDiagnosis(const std::vector<Cause> &causes) {
+  if (!causes.empty()) Print("\n");
+  for (const Cause &cause : causes) PrintCause(cause, &cause == &causes.front());
+}
+
+void ToJson(const std::vector<Cause> &causes, JsonWriter *json) {
+  json->BeginArray();
+  for (const Cause &cause : causes) {
+    json->BeginObject().Key("cause").Text(cause.id).Key("title").Text(cause.title);
+    json->Key("confidence").Number(cause.confidence).Key("evidence").BeginArray();
+    for (const Evidence &each : cause.evidence) {
+      json->BeginObject().Key("rule").Text(each.first.rule).Key("check").Text(each.first.check);
+      json->Key("tensor").Text(each.first.tensor).Key("step").Whole(each.first.step);
+      json->Key("findings").Whole(each.finding_count).Key("tensors").Whole(each.tensor_count);
+      json->Key("message").Text(each.first.message).EndObject();
+    }
+    json->EndArray().Key("advice").Text(cause.advice).Key("link").Text(cause.link);
+    json->Key("missing").Texts(cause.missing).EndObject();
+  }
+  json->EndArray();
+}
+
+}  // namespace smdebug::cli

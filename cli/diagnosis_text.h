@@ -1,0 +1,24 @@
+// Prints the likely causes of what rules have found.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "json_writer.h"
+#include "saved.h"
+
+namespace smdebug::cli {
+
+// Returns, for example, "UpdateNotApplied/not_updated from step 12, fc1.weight and 2 tensors more".
+std::string EvidenceText(const Evidence &evidence);
+
+// Returns "87 %".
+std::string ConfidenceText(double confidence);
+
+// Prints the causes as the last lines of an output; nothing if there are none.
+void PrintDiagnosis(const std::vector<Cause> &causes);
+
+// Writes the causes as an array.
+void ToJson(const std::vector<Cause> &causes, JsonWriter *json);
+
+}  // namespace smdebug::cli

@@ -1,0 +1,96 @@
+#include "diagnose/cause.h"
+
+#include <array>
+
+namespace smdebug::diagnose {
+namespace {
+
+constexpr std::array<CauseText, kCauses> kTexts = {{
+    {"rate_too_high", "the learning rate is too high",
+     "Divide the learning rate by 10, and print what the schedule makes of it. If the first steps "
+     "are the unstable ones, add a warm-up or clip the gradients.",
+     "docs/diagnosis.md#rate_too_high"},
+    {"rate_too_low", "the learning rate is too low",
+     "Multiply the learning rate by 10 until the loss falls, and print what the schedule makes of "
+     "it. Look for a factor that is applied twice.",
+     "docs/diagnosis.md#rate_too_low"},
+    {"initialisation", "the weights begin too large, too small or alike",
+     "Use the framework's default initialisation, or one that divides by the root of a layer's "
+     "inputs. Check what overwrites weights after the model was made.",
+     "docs/diagnosis.md#initialisation"},
+    {"dead_units", "units are dead: their outputs are zero for every sample",
+     "Begin with biases of 0, or use an activation that has a slope below 0, such as leaky ReLU. "
+     "If the units died during the training, lower the learning rate.",
+     "docs/diagnosis.md#dead_units"},
+    {"inputs_not_normalised", "the inputs are not normalised",
+     "Subtract the mean of each feature or channel, and divide by its standard deviation. Do the "
+     "same in training and in evaluation.",
+     "docs/diagnosis.md#inputs_not_normalised"},
+    {"inputs_empty", "the inputs are zeros",
+     "Look at a batch as the model gets it. Check what the loader returns for a sample that it "
+     "cannot read, and masks that are applied to the inputs.",
+     "docs/diagnosis.md#inputs_empty"},
+    {"labels_wrong", "labels belong to other samples",
+     "Print ten samples with their labels as the loss gets them. Check that samples and labels "
+     "are shuffled together and joined by the same key.",
+     "docs/diagnosis.md#labels_wrong"},
+    {"classes_imbalanced", "some classes are rare",
+     "Give the loss weights for classes, or sample classes evenly. Judge the model by figures for "
+     "each class.",
+     "docs/diagnosis.md#classes_imbalanced"},
+    {"batches_repeated", "batches repeat",
+     "Check that each step takes a new batch from the loader, and that each worker and epoch has a "
+     "seed of its own. Compare the inputs of the steps that are named.",
+     "docs/diagnosis.md#batches_repeated"},
+    {"batch_corrupt", "a batch has values that are not finite or huge",
+     "Look at the samples of the step that is named. Check the source for missing values, and "
+     "refuse or clip what is out of range in the loader.",
+     "docs/diagnosis.md#batch_corrupt"},
+    {"loss_of_wrong_output", "the loss gets the wrong output",
+     "Check what the loss expects: cross entropy takes outputs before a softmax. Remove an "
+     "activation after the last layer that cuts off or squeezes its outputs.",
+     "docs/diagnosis.md#loss_of_wrong_output"},
+    {"nothing_updated", "no weight is updated",
+     "Print the learning rate of a step: it may be 0. Make the optimizer from the parameters of "
+     "the "
+     "model that is trained, not of one that it was copied from, and call its step().",
+     "docs/diagnosis.md#nothing_updated"},
+    {"optimizer_incomplete", "the optimizer does not have these parameters",
+     "Make the optimizer after the model, from the parameters of the model that is trained. "
+     "Check groups of parameters for layers that were added or replaced later.",
+     "docs/diagnosis.md#optimizer_incomplete"},
+    {"gradients_not_reset", "gradients are not reset",
+     "Call the optimizer's zero_grad() before each backward pass. With accumulation, call it once "
+     "for each step of the optimizer.",
+     "docs/diagnosis.md#gradients_not_reset"},
+    {"gradient_cut", "layers get no gradient: they are detached or frozen",
+     "Look for detach(), no_grad() and requires_grad = False between these layers and the loss. "
+     "If they are frozen on purpose, declare them in the collection 'frozen'.",
+     "docs/diagnosis.md#gradient_cut"},
+    {"precision", "numbers are lost to low precision",
+     "Keep the optimizer's weights in 32 bits, and scale the loss if gradients have 16. Compare a "
+     "few steps with a run in 32 bits.",
+     "docs/diagnosis.md#precision"},
+    {"undefined_operation", "an operation has no finite result",
+     "Check the operation whose output is named: logarithm or division of 0, root of a negative "
+     "number, overflow of exp. Add a small number to its argument, or use a stable form.",
+     "docs/diagnosis.md#undefined_operation"},
+    {"memory_corrupt", "a weight has changed by itself",
+     "Go back to a checkpoint from before the step that is named, and repeat the steps. If they "
+     "come out differently, test the memory of that device.",
+     "docs/diagnosis.md#memory_corrupt"},
+    {"replicas_apart", "replicas have different weights",
+     "Check that gradients are averaged over all workers at each step, and that all begin with the "
+     "same weights. Broadcast the weights again from one worker.",
+     "docs/diagnosis.md#replicas_apart"},
+    {"overfit", "the model has learned the samples by heart",
+     "Stop at the step with the lowest validation loss. Add data, augmentation, dropout or weight "
+     "decay, or use a smaller model.",
+     "docs/diagnosis.md#overfit"},
+}};
+
+}  // namespace
+
+const CauseText &TextOf(Cause cause) { return kTexts[static_cast<size_t>(cause)]; }
+
+}  // namespace smdebug::diagnose

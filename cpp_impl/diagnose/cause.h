@@ -1,0 +1,45 @@
+// The causes that a diagnosis can name.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace smdebug::diagnose {
+
+// In the order of tests/rules/causes.py, from which the table is made.
+enum class Cause : uint8_t {
+  kRateTooHigh,
+  kRateTooLow,
+  kInitialisation,
+  kDeadUnits,
+  kInputsNotNormalised,
+  kInputsEmpty,
+  kLabelsWrong,
+  kClassesImbalanced,
+  kBatchesRepeated,
+  kBatchCorrupt,
+  kLossOfWrongOutput,
+  kNothingUpdated,
+  kOptimizerIncomplete,
+  kGradientsNotReset,
+  kGradientCut,
+  kPrecision,
+  kUndefinedOperation,
+  kMemoryCorrupt,
+  kReplicasApart,
+  kOverfit,
+};
+inline constexpr size_t kCauses = 20;
+
+// What users read about a cause.
+struct CauseText {
+  std::string_view id;      // in JSON, in the anchor of docs/diagnosis.md, and in causes.py
+  std::string_view title;   // a few words
+  std::string_view advice;  // two sentences that say what to do
+  std::string_view link;    // the section of docs/diagnosis.md
+};
+
+const CauseText &TextOf(Cause cause);
+
+}  // namespace smdebug::diagnose

@@ -1,0 +1,34 @@
+// Ranks the likely causes of what a rule set has found.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "diagnose/cause.h"
+#include "diagnose/traits.h"
+#include "rules/evidence.h"
+#include "rules/finding.h"
+
+namespace smdebug::diagnose {
+
+// A cause, why it is likely, and what would make it more or less so.
+struct LikelyCause {
+  Cause cause;
+  double confidence = 0;        // the chance that it is the cause; calibrated
+  std::vector<Group> evidence;  // what speaks for it, the strongest first
+  // Rules that saw no tensors, or too few, and whose findings would speak for or against it.
+  std::vector<std::string> missing;
+};
+
+// The chance of each Cause, and last that of "none of these".
+using Chances = std::array<double, kCauses + 1>;
+
+Chances ChancesOf(const Findings &findings);
+
+// Returns at most three causes, the likeliest first; none if nothing was found, or if what was
+// found speaks for none of them.
+std::vector<LikelyCause> Diagnose(const std::vector<rules::Evidence> &evidence,
+                                  const std::vector<rules::RuleResult> &results);
+
+}  // namespace smdebug::diagnose

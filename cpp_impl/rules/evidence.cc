@@ -1,0 +1,30 @@
+#include "rules/evidence.h"
+
+#include "base/strings.h"
+
+namespace smdebug::rules {
+namespace {
+
+// Limits the memory of a job whose tensors have a new name at every step.
+constexpr size_t kMostEntries = 4096;
+
+std::string KeyOf(const Finding &finding) {
+  // Names come from callers and may contain anything, hence the lengths.
+  return StrCat(finding.rule.size(), ":", finding.rule, finding.check.size(), ":", finding.check,
+                finding.tensor);
+}
+
+}  // namespace
+
+void EvidenceLog::Note(const Finding &finding) {
+  std::string key = KeyOf(finding);
+  if (const auto known = places_.find(key); known != places_.end()) {
+    ++all_[known->second].count;
+    return;
+  }
+  if (all_.size() >= kMostEntries) return;
+  all_.push_back({finding, 1});
+  places_.emplace(std::move(key), all_.size() - 1);
+}
+
+}  // namespace smdebug::rules

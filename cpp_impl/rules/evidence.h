@@ -1,0 +1,31 @@
+// Folds the findings of a rule set: one entry for each rule, check and tensor.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "rules/finding.h"
+
+namespace smdebug::rules {
+
+// The findings of one check of a rule in one tensor.
+struct Evidence {
+  Finding first;
+  int64_t count = 0;
+};
+
+// Keeps the first findings, in the order in which they came.  For one thread.
+class EvidenceLog {
+ public:
+  void Note(const Finding &finding);
+  const std::vector<Evidence> &All() const { return all_; }
+
+ private:
+  std::vector<Evidence> all_;
+  std::unordered_map<std::string, size_t> places_;  // keyed by rule, check and tensor
+};
+
+}  // namespace smdebug::rules

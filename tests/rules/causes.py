@@ -1,0 +1,216 @@
+"""The causes that a diagnosis names, and the planted faults that have them.
+
+Faults without a cause here, and healthy runs, belong to no cause: they teach a diagnosis to
+doubt.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Callable, Dict, List, Optional, Tuple
+
+import torch
+from benign import BENIGN
+from drawing import Drawn
+from faults import FAULTS, Around, Fault
+from severities import GRADED, Graded, Planted, has_layers, learns_classes
+from torch import nn
+from trainer import Training
+
+__all__ = ["CAUSES", "NONE", "Chosen", "cause_of", "choose"]
+
+NONE = "none"  # of the causes below
+HEALTHY_SHARE = 0.25  # of the runs
+
+# The causes, in the order of the table, and the names of faults in faults.py and severities.py.
+CAUSES: Dict[str, Tuple[str, ...]] = {
+    "rate_too_high": ("rate_too_high", "rate_grows", "learning_rate_too_high"),
+    "rate_too_low": ("rate_too_low",),
+    "initialisation": (
+        "weights_too_large", "weights_too_small", "weights_of_zeros", "weights_all_alike",
+    ),
+    "dead_units": ("dead_units", "dead_relu"),
+    "inputs_not_normalised": ("images_not_normalised", "inputs_too_large"),
+    "inputs_empty": ("inputs_of_zeros",),
+    "labels_wrong": ("shuffled_labels",),
+    "classes_imbalanced": ("imbalanced_classes", "class_imbalance"),
+    "batches_repeated": ("repeated_batches", "constant_batches"),
+    "batch_corrupt": ("not_a_number", "huge_sample"),
+    "loss_of_wrong_output": ("softmax_twice", "relu_before_loss"),
+    "nothing_updated": ("learning_rate_of_zero", "optimizer_of_another_model"),
+    "optimizer_incomplete": ("without_a_layer", "optimizer_without_a_layer"),
+    "gradients_not_reset": ("never_reset", "gradients_never_reset"),
+    "gradient_cut": ("detached", "detached_features", "layer_frozen_by_mistake"),
+    "precision": ("lost_updates",),
+    "undefined_operation": ("log_of_zero", "overflow_of_half"),
+    "memory_corrupt": ("bit_flip",),
+    "replicas_apart": ("replica_diverges",),
+    "overfit": ("overfit", "overtraining"),
+}  # fmt: skip
+# These fit few of the drawn models, and are drawn more often where they do.
+RARELY_FIT = ("initialisation", "dead_units", "optimizer_incomplete", "overfit")
+RARE = 4
+# Faults that are planted too, and that no cause explains.
+UNKNOWN = ("mostly_padding", "noisy_gradients", "wrong_axis")
+
+
+@dataclass
+class Chosen:
+    """What is wrong with a training.  `cause` is NONE if nothing is, or nothing that is known."""
+
+    kind: str
+    cause: str
+    severity: Optional[float]  # None: healthy
+    begins: int
+
+
+Inject = Callable[[Planted], None]
+MORE: Dict[str, Tuple[Inject, Callable[[Drawn], bool]]] = {}
+
+
+def more(fits: Callable[[Drawn], bool]) -> Callable[[Inject], Inject]:
+    def add(inject: Inject) -> Inject:
+        MORE[inject.__name__] = inject, fits
+        return inject
+
+    return add
+
+
+@more(lambda drawn: drawn.family in ("perceptron", "autoencoder", "regression", "convolution"))
+def inputs_too_large(planted: Planted) -> None:
+    """Inputs from 0 to 255, or in units that make them as large."""
+    training = planted.training
+    next_batch, factor = training.next_batch, planted.log(8, 100)
+
+    def large() -> Tuple[torch.Tensor, torch.Tensor]:
+        x, y = next_batch()
+        return x * factor + 2 * factor, y
+
+    training.next_batch = training.next_evaluation = large
+
+
+@more(lambda drawn: drawn.family in ("perceptron", "autoencoder", "regression", "convolution"))
+def huge_sample(planted: Planted) -> None:
+    """From some step on, one value of each batch is not readable and becomes huge."""
+    training, count, next_batch = planted.training, [0], planted.training.next_batch
+    begins, size = planted.chance.randint(20, 60), planted.log(1e3, 1e12)
+
+    def spoiled() -> Tuple[torch.Tensor, torch.Tensor]:
+        x, y = next_batch()
+        count[0] += 1
+        if count[0] > begins * training.batches_of_step:
+            x = x.clone()
+            x.view(-1)[planted.chance.randrange(x.numel())] = size
+        return x, y
+
+    training.next_batch = spoiled
+
+
+class Before(Around):
+    """Applies a function to a model's outputs before the loss."""
+
+    def __init__(self, body: nn.Module, last: nn.Module) -> None:
+        super().__init__(body)
+        self.last = last
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.last(self.body(x))
+
+
+def _end_with(training: Training, last: nn.Module) -> None:
+    training.model = Before(training.model, last)
+    training.trained = list(training.model.parameters())
+
+
+@more(learns_classes)
+def softmax_twice(planted: Planted) -> None:
+    """Cross entropy of outputs that passed a softmax already."""
+    _end_with(planted.training, nn.Softmax(-1))
+
+
+@more(lambda drawn: drawn.family != "transformer")
+def relu_before_loss(planted: Planted) -> None:
+    """An activation after the last layer, which no output should have."""
+    _end_with(planted.training, nn.ReLU())
+
+
+@more(lambda drawn: True)
+def noisy_gradients(planted: Planted) -> None:
+    """Gradients with noise that hides them."""
+    training, size = planted.training, planted.log(1, 100)
+
+    def disturb(step: int) -> None:
+        for each in training.model.parameters():
+            if each.grad is not None:
+                each.grad += size * each.grad.std(unbiased=False) * torch.randn_like(each.grad)
+
+    training.after_backward.append(disturb)
+
+
+@more(lambda drawn: drawn.family in ("perceptron", "autoencoder"))
+def wrong_axis(planted: Planted) -> None:
+    """Inputs of different samples are mixed up, feature by feature."""
+    training, next_batch = planted.training, planted.training.next_batch
+
+    def mixed() -> Tuple[torch.Tensor, torch.Tensor]:
+        x, y = next_batch()
+        shifts = range(round(planted.severity * x.shape[1]))
+        x = x.clone()
+        for i in shifts:
+            x[:, i] = x[:, i].roll(i + 1)
+        return x, y
+
+    training.next_batch = mixed
+
+
+def cause_of(kind: str) -> str:
+    """Returns the cause of a fault, or NONE."""
+    return next((cause for cause, kinds in CAUSES.items() if kind in kinds), NONE)
+
+
+def choose(training: Training, drawn: Drawn) -> Chosen:
+    """Makes the training faulty or varies it, as its seed decides."""
+    chance = random.Random(f"cause {drawn.seed}")
+    if chance.random() < HEALTHY_SHARE:
+        way = chance.choice(list(BENIGN))
+        BENIGN[way](training, drawn, chance)
+        return Chosen(way, NONE, None, 0)
+    of_cause = {cause: _fitting(names, drawn) for cause, names in CAUSES.items()}
+    of_cause[NONE] = _fitting(UNKNOWN, drawn)
+    fitting = [each for each, names in of_cause.items() if names]
+    weights = [RARE if each in RARELY_FIT else 1 for each in fitting]
+    [cause] = chance.choices(fitting, weights)
+    kind = chance.choice(of_cause[cause])
+    severity = chance.random()
+    begins = chance.randint(20, 60)
+    planted = Planted(training, drawn, severity, begins, chance)
+    if kind in MORE:
+        MORE[kind][0](planted)
+    elif isinstance(kind_of(kind), Graded):
+        graded = kind_of(kind)
+        planted.begins = begins if graded.begins_late else 0
+        graded.inject(planted)
+        return Chosen(kind, cause, severity, planted.begins)
+    else:
+        kind_of(kind).inject(training)
+        return Chosen(kind, cause, 1.0, kind_of(kind).begins)
+    return Chosen(kind, cause, severity, 0)
+
+
+def kind_of(name: str) -> "Graded | Fault":
+    return {**{each.name: each for each in FAULTS}, **{each.name: each for each in GRADED}}[name]
+
+
+def _fitting(names: Tuple[str, ...], drawn: Drawn) -> List[str]:
+    return [name for name in names if _fits(name, drawn)]
+
+
+def _fits(name: str, drawn: Drawn) -> bool:
+    if name in MORE:
+        return MORE[name][1](drawn)
+    fault = kind_of(name)
+    if isinstance(fault, Graded):
+        return fault.fits(drawn)
+    # Suite faults name parts of fixed architectures; "dense" stands for two layers or more.
+    return fault.needs in ("", *drawn.parts()) and (fault.needs != "dense" or has_layers(drawn))

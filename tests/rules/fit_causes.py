@@ -1,0 +1,287 @@
+"""Fits the table of cpp_impl/diagnose/ to runs of collect_causes.py, and measures it.
+
+A log-linear model: each cause has a weight for each trait of the findings; the sum of the
+weights of a run's traits, divided by a temperature, is the logarithm of the cause's odds.
+Weights are fitted to the runs of the set "table", the temperature to those of "confidence".
+Only runs with findings take part.  "measure" is for the figures of docs/diagnosis.md.
+
+    python tests/rules/fit_causes.py build/causes*.jsonl --write
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+import torch
+from causes import CAUSES, NONE, cause_of
+from generator import share
+from torch import Tensor
+from traits import TRAITS, Trait, traits_of
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLE = ROOT / "cpp_impl/diagnose/table.cc"
+EXAMPLES = ROOT / "tests/unit/diagnose/examples.h"
+
+NAMES = [*CAUSES, NONE]
+LEAST_RUNS = 3  # that have a trait, for it to be in the table
+PENALTY = 0.03  # of squared weights; a weight needs this much evidence
+SCALE = 100  # of weights in the table, which are whole numbers
+LEAST_SHOWN = 0.1  # confidence of a cause
+MOST_SHOWN = 3
+
+Row = Dict[str, Any]
+
+
+def read(paths: Sequence[Path]) -> List[Row]:
+    rows = [json.loads(line) for path in paths for line in path.read_text().splitlines()]
+    # A healthy run whose loss did not fall is perhaps not healthy.
+    kept = [each for each in rows if each["severity"] is not None or is_healthy(each)]
+    for row in kept:
+        # Causes may have been divided anew since the run; healthy ways share names with faults.
+        row["cause"] = NONE if row["severity"] is None else cause_of(row["kind"])
+        row["traits"] = traits_of(row["findings"])
+    return kept
+
+
+def is_healthy(row: Row) -> bool:
+    return row["severity"] is None and (row["learns"] or row["kind"] == "resumed")
+
+
+class Table:
+    """Weights of traits for causes."""
+
+    def __init__(self, traits: List[Trait]) -> None:
+        self.traits = traits
+        self.places = {trait: i for i, trait in enumerate(traits)}
+        self.weights = torch.zeros(len(traits), len(NAMES), dtype=torch.float64)
+        self.bias = torch.zeros(len(NAMES), dtype=torch.float64)
+        self.temperature = 1.0
+
+    def inputs(self, rows: Sequence[Row]) -> Tensor:
+        x = torch.zeros(len(rows), len(self.traits), dtype=torch.float64)
+        for i, row in enumerate(rows):
+            for trait in row["traits"]:
+                if trait in self.places:
+                    x[i, self.places[trait]] = 1
+        return x
+
+    def logits(self, rows: Sequence[Row]) -> Tensor:
+        return self.inputs(rows) @ self.weights + self.bias
+
+    def chances(self, rows: Sequence[Row]) -> Tensor:
+        return (self.logits(rows) / self.temperature).softmax(1)
+
+
+def truth(rows: Sequence[Row]) -> Tensor:
+    return torch.tensor([NAMES.index(each["cause"]) for each in rows])
+
+
+def minimise(loss_of: Any, parameters: List[Tensor]) -> None:
+    optimizer = torch.optim.LBFGS(parameters, max_iter=300, line_search_fn="strong_wolfe")
+
+    def closure() -> Tensor:
+        optimizer.zero_grad()
+        loss = loss_of()
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+
+
+def fit(rows: Sequence[Row], penalty: float = PENALTY) -> Table:
+    counts = Counter(trait for row in rows for trait in row["traits"])
+    order = {name: i for i, name in enumerate(TRAITS)}
+    kept = [trait for trait, count in counts.items() if count >= LEAST_RUNS]
+    table = Table(sorted(kept, key=lambda each: (each[0], each[1], order[each[2]])))
+    x, y = table.inputs(rows), truth(rows)
+    weights, bias = table.weights.requires_grad_(), table.bias.requires_grad_()
+
+    def loss() -> Tensor:
+        misfit = torch.nn.functional.cross_entropy(x @ weights + bias, y, reduction="sum")
+        squares = weights.square().sum() + bias.square().sum()
+        return misfit + 0.5 * penalty * len(rows) ** 0.5 * squares
+
+    minimise(loss, [weights, bias])
+    table.weights = (weights.detach() * SCALE).round() / SCALE
+    table.bias = (bias.detach() * SCALE).round() / SCALE
+    return table
+
+
+def fit_temperature(table: Table, rows: Sequence[Row]) -> None:
+    logits, y = table.logits(rows), truth(rows)
+    size = torch.zeros(1, dtype=torch.float64, requires_grad=True)
+    minimise(lambda: torch.nn.functional.cross_entropy(logits / size.exp(), y), [size])
+    table.temperature = round(max(0.5, float(size.detach().exp())), 2)
+
+
+def said(chances: Sequence[float]) -> List[Tuple[str, float]]:
+    """Returns the causes that are shown, with their confidence; none if nothing is likely."""
+    ranked = sorted(zip(NAMES, chances), key=lambda each: -each[1])
+    if dict(ranked)[NONE] >= 0.5:
+        return []
+    shown = [each for each in ranked if each[0] != NONE and each[1] >= LEAST_SHOWN]
+    return shown[:MOST_SHOWN]
+
+
+# ---- figures -----------------------------------------------------------------------------
+
+
+def measure(table: Table, rows: Sequence[Row]) -> None:
+    answers = [
+        said(row_chances) if row["findings"] else []
+        for row, row_chances in zip(rows, table.chances(rows).tolist())
+    ]
+    both = list(zip(rows, answers))
+    known = [(row, names(answer)) for row, answer in both if row["cause"] != NONE]
+    print("| figure | share, 95 % interval |\n|---|---|")
+    for title, chosen in (
+        ("faulty runs", known),
+        ("faulty runs of gross severity", [e for e in known if e[0]["severity"] >= 2 / 3]),
+        ("faulty runs with findings", [e for e in known if e[0]["findings"]]),
+    ):
+        first = [row["cause"] in answer[:1] for row, answer in chosen]
+        among = [row["cause"] in answer for row, answer in chosen]
+        print(f"| first cause right, of {title} | {share(first)} |")
+        print(f"| among three right, of {title} | {share(among)} |")
+    first = [row["cause"] in names(answer[:1]) for row, answer in both if answer]
+    print(f"| first cause right, where one is named | {share(first)} |")
+    healthy = [not answer for row, answer in both if is_healthy(row)]
+    print(f"| healthy runs without a diagnosis | {share(healthy)} |")
+    unknown = [not answer for row, answer in both if row["cause"] == NONE and not is_healthy(row)]
+    print(f"| unknown faults without a diagnosis | {share(unknown)} |")
+    print_reliability(both)
+    print_causes(known)
+
+
+def names(answer: Sequence[Tuple[str, float]]) -> List[str]:
+    return [name for name, _ in answer]
+
+
+def print_reliability(both: Sequence[Tuple[Row, List[Tuple[str, float]]]]) -> None:
+    every = [(chance, row["cause"] == name) for row, answer in both for name, chance in answer]
+    print("\n| confidence | on average | right |\n|---|---|---|")
+    for low, high in ((0.1, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 0.97), (0.97, 1.01)):
+        of = [each for each in every if low <= each[0] < high]
+        mean = sum(chance for chance, _ in of) / max(1, len(of))
+        print(f"| {low:.0%} to {min(high, 1):.0%} | {mean:.0%} | {share([r for _, r in of])} |")
+
+
+def print_causes(known: Sequence[Tuple[Row, List[str]]]) -> None:
+    print("\n| cause | runs | with findings | first | among three | instead |")
+    print("|---|---|---|---|---|---|")
+    for cause in CAUSES:
+        of = [each for each in known if each[0]["cause"] == cause]
+        found = [each for each in of if each[0]["findings"]]
+        wrong = Counter(a[0] if a else "nothing" for _, a in found if a[:1] != [cause])
+        first = sum(a[:1] == [cause] for _, a in found)
+        among = sum(cause in a for _, a in found)
+        instead = ", ".join(f"{name} {count}" for name, count in wrong.most_common(4))
+        print(f"| {cause} | {len(of)} | {len(found)} | {first} | {among} | {instead} |")
+
+
+def try_penalties(rows: Sequence[Row]) -> None:
+    """Prints how well tables fit runs that they were not fitted to, over five parts."""
+    for penalty in (0.003, 0.01, 0.03, 0.06, 0.1, 0.2):
+        losses, right = 0.0, 0
+        for part in range(5):
+            inside = [row for i, row in enumerate(rows) if i % 5 != part]
+            outside = [row for i, row in enumerate(rows) if i % 5 == part]
+            logits, y = fit(inside, penalty).logits(outside), truth(outside)
+            losses += float(torch.nn.functional.cross_entropy(logits, y, reduction="sum"))
+            right += int((logits.argmax(1) == y).sum())
+        print(f"penalty {penalty}: loss {losses / len(rows):.3f}, right {right / len(rows):.1%}")
+
+
+# ---- C++ ---------------------------------------------------------------------------------
+
+
+def quoted(text: str) -> str:
+    return json.dumps(text)
+
+
+def camel(name: str) -> str:
+    return "k" + "".join(part.capitalize() for part in name.split("_"))
+
+
+def whole(weights: Tensor) -> str:
+    return ", ".join(str(round(float(each) * SCALE)) for each in weights)
+
+
+def table_source(table: Table, rows: Mapping[str, Sequence[Row]]) -> str:
+    counts = {name: len(each) for name, each in rows.items()}
+    found = {name: sum(bool(row["findings"]) for row in each) for name, each in rows.items()}
+    lines = [
+        "// Written by `make diagnosis-table` (tests/rules/fit_causes.py); do not edit.",
+        "//",
+        f"// Weights: fitted to {counts['table']} runs, {found['table']} of them with findings, of",
+        '// the seeds "diagnosis-table" in tests/rules/seeds.json.',
+        f"// Temperature: fitted to {counts['confidence']} runs, {found['confidence']} of them with",
+        '// findings, of the seeds "diagnosis-confidence".',
+        '#include "diagnose/table.h"', "", "namespace smdebug::diagnose {", "namespace {", "",
+        "using enum Trait;", "",
+        "// The weights are hundredths; their order is that of Cause.",
+        "// clang-format off", "constexpr Row kRows[] = {",
+    ]  # fmt: skip
+    for (rule, check, trait), weights in zip(table.traits, table.weights):
+        row = f"{quoted(rule)}, {quoted(check)}, {camel(trait)}, {{{whole(weights)}}}"
+        lines.append(f"    {{{row}}},")
+    lines += ["};", "", "constexpr Table kTable = {", f"    {{{whole(table.bias)}}},"]
+    lines += [f"    {table.temperature:.2f},", "    kRows,", "};", "// clang-format on", ""]
+    lines += ["}  // namespace", "", "const Table &TheTable() { return kTable; }", ""]
+    return "\n".join([*lines, "}  // namespace smdebug::diagnose", ""])
+
+
+def examples_source(table: Table, rows: Sequence[Row]) -> str:
+    """Returns runs and what the table says about them, for a test of the C++ code."""
+    kept = [each for each in rows if 0 < len(each["findings"]) <= 12][:24]
+    lines = [
+        "// Written by `make diagnosis-table` (tests/rules/fit_causes.py); do not edit.",
+        "// Findings of real trainings, and the chances that fit_causes.py computes for them.",
+        "#pragma once", "", "// clang-format off", "const Example kExamples[] = {",
+    ]  # fmt: skip
+    for row, chances in zip(kept, table.chances(kept).tolist()):
+        found = ", ".join(
+            f"{{{quoted(e['rule'])}, {quoted(e['check'])}, {quoted(e['tensor'])}, {e['step']}, "
+            f"{e['count']}}}"
+            for e in row["findings"]
+        )
+        lines.append(f"    {{{{{found}}},")
+        lines.append("     {" + ", ".join(f"{each:.4f}" for each in chances) + "}},")
+    return "\n".join([*lines, "};", "// clang-format on", ""])
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("runs", type=Path, nargs="+", help="files of collect_causes.py")
+    parser.add_argument("--write", action="store_true", help="write the C++ table")
+    parser.add_argument("--penalties", action="store_true", help="compare penalties")
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    every = read(options.runs)
+    sets = {
+        name: [row for row in every if row["set"] == name]
+        for name in ("table", "confidence", "measure")
+    }
+    found = {name: [row for row in rows if row["findings"]] for name, rows in sets.items()}
+    if options.penalties:
+        try_penalties(found["table"])
+    table = fit(found["table"])
+    fit_temperature(table, found["confidence"])
+    print(f"{len(table.traits)} traits, temperature {table.temperature}")
+    print({name: len(rows) for name, rows in sets.items()}, "runs")
+    measure(table, sets["measure"])
+    if options.write:
+        TABLE.write_text(table_source(table, sets))
+        EXAMPLES.write_text(examples_source(table, found["measure"]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
