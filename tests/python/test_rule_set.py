@@ -286,6 +286,7 @@ def test_an_exception_survives_another_evaluation_between_the_findings(out_dir):
 
 def test_what_an_abandoned_loop_did_not_take_comes_first_next_time(out_dir):
     hook = recorded(out_dir, [0] * 4)
+    hook.flush()
     trial = create_trial(out_dir)
     rules = RuleSet("aws").add("VanishingGradient")
     taken = []
