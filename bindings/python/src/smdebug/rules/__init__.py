@@ -1,6 +1,6 @@
 """Rules: conditions that are checked at one step of a trial after another."""
 
-from smdebug.core.finding import Action, Finding, RuleResult, RuleStatus
+from smdebug.core.finding import Action, Finding, Level, RuleResult, RuleStatus
 from smdebug.rules.builtin import BuiltinRule
 from smdebug.rules.req_tensors import RequiredTensors, RequiredTensorsForTrial
 from smdebug.rules.rule import Rule
@@ -11,6 +11,7 @@ __all__ = [
     "Action",
     "BuiltinRule",
     "Finding",
+    "Level",
     "RequiredTensors",
     "RequiredTensorsForTrial",
     "Rule",
