@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kBetweenPolls{500};
 constexpr size_t kWidthInPipes = 80;
-constexpr size_t kIndent = 8;     // for the description of a parameter
+constexpr size_t kIndent = 8;  // for the description of a parameter
 
 void NumberOrNull(double number, JsonWriter *json) {
   std::isnan(number) ? json->Null() : json->Number(number);
@@ -91,7 +91,8 @@ class Rules final : public Command {
   const char *Details() const override {
     return "Without --rule, evaluates all rules that need no parameter. A parameter's value may "
            "contain commas: text after a comma without '=' belongs to the value before it. A rule "
-           "without matching tensors or enough steps reports that; it is not a finding. What is worth "
+           "without matching tensors or enough steps reports that; it is not a finding. What is "
+           "worth "
            "a look is printed, and does not change the exit code. Steps that cannot be read are "
            "skipped and listed.";
   }
@@ -112,9 +113,13 @@ class Rules final : public Command {
         "select the defaults of parameters: calibrated ones, which rarely report anything on a "
         "healthy run, or those that the training service documents (default: calibrated)",
         {"calibrated", "aws"}, &profile_);
-    arguments.Flag("-f,--follow", "continue until the job ends; print each finding as it comes, and then its count",
-                   &follows_);
-    arguments.Flag("--all", "print every finding, also those that repeat, not only the first five of each rule", &all_);
+    arguments.Flag(
+        "-f,--follow",
+        "continue until the job ends; print each finding as it comes, and then its count",
+        &follows_);
+    arguments.Flag(
+        "--all",
+        "print every finding, also those that repeat, not only the first five of each rule", &all_);
     arguments.Flag("--list", "list the rules and their parameters", &lists_);
     arguments.Flag(
         "--json",
@@ -207,7 +212,8 @@ class Rules final : public Command {
 
   FindingPrinter &Printer() {
     using Amount = FindingPrinter::Amount;
-    if (!printer_) printer_.emplace(all_ ? Amount::kAll : follows_ ? Amount::kFollow : Amount::kSome);
+    if (!printer_)
+      printer_.emplace(all_ ? Amount::kAll : follows_ ? Amount::kFollow : Amount::kSome);
     return *printer_;
   }
 

@@ -10,7 +10,7 @@
 namespace smdebug::cli {
 namespace {
 
-constexpr size_t kMostShown = 5;      // the most different findings of a rule, unless all are asked for
+constexpr size_t kMostShown = 5;  // the most different findings of a rule, unless all are asked for
 constexpr size_t kMostKeys = 10'000;  // limits the memory of a job that invents names
 constexpr size_t kIndent = 2;
 
@@ -77,9 +77,8 @@ void PrintRulesWith(RuleStatus status, const std::vector<RuleResult> &results) {
   const std::string word = WordsOf(status);
   const std::string text = word + ": " + Join(names, ", ");
   const size_t width = Stdout().width;
-  const auto lines = width <= kIndent + 1 || WidthOf(text) <= width
-                         ? std::vector<std::string>{text}
-                         : Wrap(text, width - kIndent);
+  const auto lines = width <= kIndent + 1 || WidthOf(text) <= width ? std::vector<std::string>{text}
+                                                                    : Wrap(text, width - kIndent);
   for (size_t i = 0; i < lines.size(); ++i) {
     const bool has_word = i == 0 && lines[i].starts_with(word);
     Print(has_word ? Styled(word, StyleOf(status)) + lines[i].substr(word.size())
@@ -97,10 +96,12 @@ void PrintReasons(const std::vector<RuleResult> &results) {
   }
 }
 
-void PrintTable(Level level, const std::vector<RuleResult> &results) {
+// Prints a row for each rule whose first finding has that level, after an empty line if there is
+// something `above`.  Returns false if there is none.
+bool PrintTable(Level level, const std::vector<RuleResult> &results, bool above) {
   const bool is_finding = level == Level::kFinding;
   Table table({{is_finding ? "FINDINGS OF" : "WORTH A LOOK", Table::Kind::kWord},
-               {"FIRST", Table::Kind::kNumber},
+               {"STEP", Table::Kind::kNumber},
                {"COUNT", Table::Kind::kNumber},
                {"TENSOR", Table::Kind::kText}});
   for (const RuleResult &result : results) {
@@ -110,7 +111,10 @@ void PrintTable(Level level, const std::vector<RuleResult> &results) {
                result.first->tensor.empty() ? "-" : result.first->tensor},
               StyleOf(level));
   }
-  if (!table.IsEmpty()) table.Print();
+  if (table.IsEmpty()) return false;
+  if (above) Print("\n");
+  table.Print();
+  return true;
 }
 
 }  // namespace
@@ -149,8 +153,11 @@ void FindingPrinter::PrintHidden() const {
 }
 
 void PrintResults(const std::vector<RuleResult> &results, bool reasons) {
-  PrintTable(Level::kFinding, results);
-  PrintTable(Level::kWorthALook, results);
+  const bool has_findings = PrintTable(Level::kFinding, results, false);
+  const bool has_looks = PrintTable(Level::kWorthALook, results, has_findings);
+  const bool has_others = std::any_of(results.begin(), results.end(),
+                                      [](const RuleResult &each) { return !each.first; });
+  if ((has_findings || has_looks) && has_others) Print("\n");
   if (reasons) return PrintReasons(results);
   for (const RuleStatus status :
        {RuleStatus::kPassed, RuleStatus::kNotEnoughData, RuleStatus::kNoTensors}) {
@@ -174,10 +181,10 @@ void PrintVerdict(const std::vector<RuleResult> &results, size_t steps) {
     if (result.status == RuleStatus::kWorthALook) looks += 1;
     was_evaluated = was_evaluated || result.first || result.status == RuleStatus::kPassed;
   }
-  const std::string words = findings > 0 ? Count(static_cast<size_t>(findings), "finding")
-                            : looks > 0  ? "no findings, but worth a look"
+  const std::string words = findings > 0    ? Count(static_cast<size_t>(findings), "finding")
+                            : looks > 0     ? "no findings, but worth a look"
                             : was_evaluated ? "no findings"
-                                            : "no rule could be evaluated";
+                                            : "no results";
   const Style style = findings > 0                  ? Style::kBad
                       : looks > 0 || !was_evaluated ? Style::kWarning
                                                     : Style::kGood;

@@ -64,7 +64,8 @@ bool FindsSymptoms(const std::string &rule) {
 // others, since it names the first of several tensors.
 bool ComesFirst(const RuleFindings &a, const RuleFindings &b) {
   const auto order = [](const RuleFindings &each) {
-    return std::tuple(each.GetLevel(), FindsSymptoms(each.rule), each.steps.front(), each.rule != "FirstNonFinite");
+    return std::tuple(each.GetLevel(), FindsSymptoms(each.rule), each.steps.front(),
+                      each.rule != "FirstNonFinite");
   };
   return order(a) < order(b);
 }

@@ -23,7 +23,8 @@ struct RuleFindings {
 
 struct RuleReport {
   // Findings precede what is worth a look, causes precede symptoms (such as a loss that does not
-  // fall), and all are sorted by their first steps.  The culprit is the first finding of the first rule.
+  // fall), and all are sorted by their first steps.  The culprit is the first finding of the first
+  // rule.
   std::vector<RuleFindings> found;
   std::vector<RuleResult> others;  // rules without findings, in the order of the request
   std::vector<SkippedRule> skipped;

@@ -111,9 +111,9 @@ std::string RuleHtml(const RuleFindings &rule, size_t number) {
   const std::string count = is_finding ? Count(rule.steps.size(), "finding")
                                        : "worth a look, " + Count(rule.steps.size(), "time");
   return std::string("<article class=\"card finding") + (is_finding ? "" : " look") +
-         "\" id=\"finding-" + id + "\"><h3><span class=\"badge\">" +
-         id + "</span> " + Html(rule.rule) + " <span class=\"count\">" +
-         count + "</span></h3>\n<div class=\"sides\"><div><p class=\"message\">" + Html(first.message) +
+         "\" id=\"finding-" + id + "\"><h3><span class=\"badge\">" + id + "</span> " +
+         Html(rule.rule) + " <span class=\"count\">" + count +
+         "</span></h3>\n<div class=\"sides\"><div><p class=\"message\">" + Html(first.message) +
          "</p>\n" + FactsOf(first) + "<p class=\"note\">The rule: " + Html(rule.summary) +
          ".</p>\n" + "</div><div class=\"culprit-curve\" data-rule=\"" +
          std::to_string(number - 1) + "\"></div></div>\n" +
@@ -193,7 +193,10 @@ void ToJson(const RuleReport &report, JsonWriter *json) {
   json->BeginArray();
   for (const RuleFindings &rule : report.found) {
     json->BeginObject().Key("rule").Text(rule.rule);
-    json->Key("level").Text(Name(rule.GetLevel())).Key("count").Whole(static_cast<int64_t>(rule.steps.size()));
+    json->Key("level")
+        .Text(Name(rule.GetLevel()))
+        .Key("count")
+        .Whole(static_cast<int64_t>(rule.steps.size()));
     std::vector<int64_t> steps;
     for (const size_t place : EvenPlaces(rule.steps.size(), kMostPoints))
       steps.push_back(rule.steps[place]);

@@ -79,10 +79,9 @@ RuleResult RuleSet::ResultOf(const Summary &summary) {
   } else if (summary.looks > 0) {
     result.status = RuleStatus::kWorthALook;
     result.first = summary.first;
-    result.message =
-        summary.looks == 1
-            ? StrCat("worth a look: ", summary.first.message)
-            : StrCat("worth a look ", summary.looks, " times, first: ", summary.first.message);
+    result.message = summary.looks == 1 ? StrCat("worth a look: ", summary.first.message)
+                                        : StrCat("worth a look ", summary.looks,
+                                                 " times, first: ", summary.first.message);
   } else if (!summary.has_seen_tensor && summary.needs_tensors) {
     result.status = RuleStatus::kNoTensors;
     result.message = "no matching tensors";

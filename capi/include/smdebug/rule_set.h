@@ -15,9 +15,9 @@ enum { SMD_ACTION_CONTINUE = 0, SMD_ACTION_WARN = 1, SMD_ACTION_STOP = 2 };
 /* A rule's result over all steps that it has evaluated. */
 typedef int32_t smd_rule_status;
 enum {
-  SMD_RULE_PASSED = 0,         /* evaluated, without a finding */
-  SMD_RULE_HAS_FINDINGS = 1,   /* found something at one step or more */
-  SMD_RULE_NO_TENSORS = 2,     /* no matching tensors */
+  SMD_RULE_PASSED = 0,          /* evaluated, without a finding */
+  SMD_RULE_HAS_FINDINGS = 1,    /* found something at one step or more */
+  SMD_RULE_NO_TENSORS = 2,      /* no matching tensors */
   SMD_RULE_NOT_ENOUGH_DATA = 3, /* matching tensors, but the rule needs more of them */
   SMD_RULE_WORTH_A_LOOK = 4     /* nothing but findings worth a look */
 };
@@ -96,10 +96,11 @@ typedef struct smd_rule_result {
   size_t struct_size; /* sizeof(smd_rule_result) */
   const char *rule;
   smd_rule_status status;
-  int64_t finding_count;    /* of SMD_LEVEL_FINDING */
-  const char *message;      /* the first finding, or why there is none */
-  const smd_finding *first; /* the first finding; if there is none, the first worth a look; or NULL */
-  int64_t look_count;       /* of SMD_LEVEL_WORTH_A_LOOK */
+  int64_t finding_count; /* of SMD_LEVEL_FINDING */
+  const char *message;   /* the first finding, or why there is none */
+  const smd_finding
+      *first;         /* the first finding; if there is none, the first worth a look; or NULL */
+  int64_t look_count; /* of SMD_LEVEL_WORTH_A_LOOK */
 } smd_rule_result;
 
 /* Returns the number of results; 0 for NULL.
@@ -212,9 +213,10 @@ SMD_FALLIBLE smd_rule_set_set_save_config(smd_rule_set *set,
 
 /* Flags of smd_rule_set_evaluate(). */
 enum {
-  SMD_EVALUATE_FOLLOW = 1,          /* wait for each step until the job ends */
-  SMD_EVALUATE_STOP_AT_FINDING = 2, /* fail with RULE_CONDITION_MET at the first SMD_LEVEL_FINDING */
-  SMD_EVALUATE_INCOMPLETE = 4       /* also steps that a worker may still write to */
+  SMD_EVALUATE_FOLLOW = 1, /* wait for each step until the job ends */
+  SMD_EVALUATE_STOP_AT_FINDING =
+      2,                      /* fail with RULE_CONDITION_MET at the first SMD_LEVEL_FINDING */
+  SMD_EVALUATE_INCOMPLETE = 4 /* also steps that a worker may still write to */
 };
 
 /* Evaluates the global steps first <= s < end (end -1: all) of `trial` that the set has not

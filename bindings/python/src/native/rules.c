@@ -134,8 +134,8 @@ PyObject *SmdEvaluate(PyObject *Py_UNUSED(module), PyObject *args) {
  * rules/function_calls.py. */
 enum { kSkipped = -2, kFailed = -1 };
 
-/* Adds (check, tensor, worker, message, action, value, limit, level) to the findings.  Returns -1 with an
- * exception set. */
+/* Adds (check, tensor, worker, message, action, value, limit, level) to the findings.  Returns -1
+ * with an exception set. */
 static int AddFinding(smd_findings *findings, PyObject *item) {
   smd_finding finding = SMD_FINDING_INIT;
   int action;

@@ -194,9 +194,9 @@ TEST(OverfitTest, AGapIsNotWorthALookWhileValidationImproves) {
 
 TEST(OverfitTest, AGapIsWorthALookOnRequestOnly) {
   Training training = Plateau(.9);
-  EXPECT_THAT(Evaluate(kRule, {{"look_ratio", "None"}}, training.Source(), Profile::kCalibrated)
-                  .findings,
-              IsEmpty());
+  EXPECT_THAT(
+      Evaluate(kRule, {{"look_ratio", "None"}}, training.Source(), Profile::kCalibrated).findings,
+      IsEmpty());
   for (const Finding &each : Evaluate(kRule, {}, training.Source()).findings) {
     EXPECT_EQ(each.level, Level::kFinding);
   }
