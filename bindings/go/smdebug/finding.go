@@ -35,8 +35,8 @@ func (f Finding) String() string {
 type RuleResult struct {
 	Rule         string
 	Status       RuleStatus
-	FindingCount int64 // without those worth a look
-	LookCount    int64 // the findings worth a look
+	FindingCount int64    // without those worth a look
+	LookCount    int64    // the findings worth a look
 	Message      string   // the first finding, or why there is none
 	First        *Finding // the first finding; if there is none, the first worth a look; or nil
 }

@@ -831,7 +831,7 @@ static int64_t raw_value_address(const smd_value *value) {
 extern "C" {
 #endif
 
-void _wrap_Swig_free_raw_98f96b4fc7fd3803(void *_swig_go_0) {
+void _wrap_Swig_free_raw_8223c4d01a8637b4(void *_swig_go_0) {
   void *arg1 = 0 ;
   
   arg1 = *(void **)&_swig_go_0; 
@@ -841,7 +841,7 @@ void _wrap_Swig_free_raw_98f96b4fc7fd3803(void *_swig_go_0) {
 }
 
 
-void *_wrap_Swig_malloc_raw_98f96b4fc7fd3803(intgo _swig_go_0) {
+void *_wrap_Swig_malloc_raw_8223c4d01a8637b4(intgo _swig_go_0) {
   int arg1 ;
   void *result = 0 ;
   void *_swig_go_result;
@@ -854,7 +854,7 @@ void *_wrap_Swig_malloc_raw_98f96b4fc7fd3803(intgo _swig_go_0) {
 }
 
 
-struct smd_text **_wrap_new_smd_text_slot_raw_98f96b4fc7fd3803() {
+struct smd_text **_wrap_new_smd_text_slot_raw_8223c4d01a8637b4() {
   smd_text **result = 0 ;
   struct smd_text **_swig_go_result;
   
@@ -865,7 +865,7 @@ struct smd_text **_wrap_new_smd_text_slot_raw_98f96b4fc7fd3803() {
 }
 
 
-struct smd_text **_wrap_copy_smd_text_slot_raw_98f96b4fc7fd3803(struct smd_text *_swig_go_0) {
+struct smd_text **_wrap_copy_smd_text_slot_raw_8223c4d01a8637b4(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   smd_text **result = 0 ;
   struct smd_text **_swig_go_result;
@@ -878,7 +878,7 @@ struct smd_text **_wrap_copy_smd_text_slot_raw_98f96b4fc7fd3803(struct smd_text 
 }
 
 
-void _wrap_delete_smd_text_slot_raw_98f96b4fc7fd3803(struct smd_text **_swig_go_0) {
+void _wrap_delete_smd_text_slot_raw_8223c4d01a8637b4(struct smd_text **_swig_go_0) {
   smd_text **arg1 = 0 ;
   
   arg1 = *(smd_text ***)&_swig_go_0; 
@@ -888,7 +888,7 @@ void _wrap_delete_smd_text_slot_raw_98f96b4fc7fd3803(struct smd_text **_swig_go_
 }
 
 
-void _wrap_smd_text_slot_assign_raw_98f96b4fc7fd3803(struct smd_text **_swig_go_0, struct smd_text *_swig_go_1) {
+void _wrap_smd_text_slot_assign_raw_8223c4d01a8637b4(struct smd_text **_swig_go_0, struct smd_text *_swig_go_1) {
   smd_text **arg1 = 0 ;
   smd_text *arg2 = 0 ;
   
@@ -900,7 +900,7 @@ void _wrap_smd_text_slot_assign_raw_98f96b4fc7fd3803(struct smd_text **_swig_go_
 }
 
 
-struct smd_text *_wrap_smd_text_slot_value_raw_98f96b4fc7fd3803(struct smd_text **_swig_go_0) {
+struct smd_text *_wrap_smd_text_slot_value_raw_8223c4d01a8637b4(struct smd_text **_swig_go_0) {
   smd_text **arg1 = 0 ;
   smd_text *result = 0 ;
   struct smd_text *_swig_go_result;
@@ -913,7 +913,7 @@ struct smd_text *_wrap_smd_text_slot_value_raw_98f96b4fc7fd3803(struct smd_text 
 }
 
 
-struct smd_strings **_wrap_new_smd_strings_slot_raw_98f96b4fc7fd3803() {
+struct smd_strings **_wrap_new_smd_strings_slot_raw_8223c4d01a8637b4() {
   smd_strings **result = 0 ;
   struct smd_strings **_swig_go_result;
   
@@ -924,7 +924,7 @@ struct smd_strings **_wrap_new_smd_strings_slot_raw_98f96b4fc7fd3803() {
 }
 
 
-struct smd_strings **_wrap_copy_smd_strings_slot_raw_98f96b4fc7fd3803(struct smd_strings *_swig_go_0) {
+struct smd_strings **_wrap_copy_smd_strings_slot_raw_8223c4d01a8637b4(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   smd_strings **result = 0 ;
   struct smd_strings **_swig_go_result;
@@ -937,7 +937,7 @@ struct smd_strings **_wrap_copy_smd_strings_slot_raw_98f96b4fc7fd3803(struct smd
 }
 
 
-void _wrap_delete_smd_strings_slot_raw_98f96b4fc7fd3803(struct smd_strings **_swig_go_0) {
+void _wrap_delete_smd_strings_slot_raw_8223c4d01a8637b4(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   
   arg1 = *(smd_strings ***)&_swig_go_0; 
@@ -947,7 +947,7 @@ void _wrap_delete_smd_strings_slot_raw_98f96b4fc7fd3803(struct smd_strings **_sw
 }
 
 
-void _wrap_smd_strings_slot_assign_raw_98f96b4fc7fd3803(struct smd_strings **_swig_go_0, struct smd_strings *_swig_go_1) {
+void _wrap_smd_strings_slot_assign_raw_8223c4d01a8637b4(struct smd_strings **_swig_go_0, struct smd_strings *_swig_go_1) {
   smd_strings **arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   
@@ -959,7 +959,7 @@ void _wrap_smd_strings_slot_assign_raw_98f96b4fc7fd3803(struct smd_strings **_sw
 }
 
 
-struct smd_strings *_wrap_smd_strings_slot_value_raw_98f96b4fc7fd3803(struct smd_strings **_swig_go_0) {
+struct smd_strings *_wrap_smd_strings_slot_value_raw_8223c4d01a8637b4(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   smd_strings *result = 0 ;
   struct smd_strings *_swig_go_result;
@@ -972,7 +972,7 @@ struct smd_strings *_wrap_smd_strings_slot_value_raw_98f96b4fc7fd3803(struct smd
 }
 
 
-struct smd_integers **_wrap_new_smd_integers_slot_raw_98f96b4fc7fd3803() {
+struct smd_integers **_wrap_new_smd_integers_slot_raw_8223c4d01a8637b4() {
   smd_integers **result = 0 ;
   struct smd_integers **_swig_go_result;
   
@@ -983,7 +983,7 @@ struct smd_integers **_wrap_new_smd_integers_slot_raw_98f96b4fc7fd3803() {
 }
 
 
-struct smd_integers **_wrap_copy_smd_integers_slot_raw_98f96b4fc7fd3803(struct smd_integers *_swig_go_0) {
+struct smd_integers **_wrap_copy_smd_integers_slot_raw_8223c4d01a8637b4(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   smd_integers **result = 0 ;
   struct smd_integers **_swig_go_result;
@@ -996,7 +996,7 @@ struct smd_integers **_wrap_copy_smd_integers_slot_raw_98f96b4fc7fd3803(struct s
 }
 
 
-void _wrap_delete_smd_integers_slot_raw_98f96b4fc7fd3803(struct smd_integers **_swig_go_0) {
+void _wrap_delete_smd_integers_slot_raw_8223c4d01a8637b4(struct smd_integers **_swig_go_0) {
   smd_integers **arg1 = 0 ;
   
   arg1 = *(smd_integers ***)&_swig_go_0; 
@@ -1006,7 +1006,7 @@ void _wrap_delete_smd_integers_slot_raw_98f96b4fc7fd3803(struct smd_integers **_
 }
 
 
-void _wrap_smd_integers_slot_assign_raw_98f96b4fc7fd3803(struct smd_integers **_swig_go_0, struct smd_integers *_swig_go_1) {
+void _wrap_smd_integers_slot_assign_raw_8223c4d01a8637b4(struct smd_integers **_swig_go_0, struct smd_integers *_swig_go_1) {
   smd_integers **arg1 = 0 ;
   smd_integers *arg2 = 0 ;
   
@@ -1018,7 +1018,7 @@ void _wrap_smd_integers_slot_assign_raw_98f96b4fc7fd3803(struct smd_integers **_
 }
 
 
-struct smd_integers *_wrap_smd_integers_slot_value_raw_98f96b4fc7fd3803(struct smd_integers **_swig_go_0) {
+struct smd_integers *_wrap_smd_integers_slot_value_raw_8223c4d01a8637b4(struct smd_integers **_swig_go_0) {
   smd_integers **arg1 = 0 ;
   smd_integers *result = 0 ;
   struct smd_integers *_swig_go_result;
@@ -1031,7 +1031,7 @@ struct smd_integers *_wrap_smd_integers_slot_value_raw_98f96b4fc7fd3803(struct s
 }
 
 
-struct smd_save_config **_wrap_new_smd_save_config_slot_raw_98f96b4fc7fd3803() {
+struct smd_save_config **_wrap_new_smd_save_config_slot_raw_8223c4d01a8637b4() {
   smd_save_config **result = 0 ;
   struct smd_save_config **_swig_go_result;
   
@@ -1042,7 +1042,7 @@ struct smd_save_config **_wrap_new_smd_save_config_slot_raw_98f96b4fc7fd3803() {
 }
 
 
-struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_98f96b4fc7fd3803(struct smd_save_config *_swig_go_0) {
+struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_8223c4d01a8637b4(struct smd_save_config *_swig_go_0) {
   smd_save_config *arg1 = 0 ;
   smd_save_config **result = 0 ;
   struct smd_save_config **_swig_go_result;
@@ -1055,7 +1055,7 @@ struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_98f96b4fc7fd3803(st
 }
 
 
-void _wrap_delete_smd_save_config_slot_raw_98f96b4fc7fd3803(struct smd_save_config **_swig_go_0) {
+void _wrap_delete_smd_save_config_slot_raw_8223c4d01a8637b4(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   
   arg1 = *(smd_save_config ***)&_swig_go_0; 
@@ -1065,7 +1065,7 @@ void _wrap_delete_smd_save_config_slot_raw_98f96b4fc7fd3803(struct smd_save_conf
 }
 
 
-void _wrap_smd_save_config_slot_assign_raw_98f96b4fc7fd3803(struct smd_save_config **_swig_go_0, struct smd_save_config *_swig_go_1) {
+void _wrap_smd_save_config_slot_assign_raw_8223c4d01a8637b4(struct smd_save_config **_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config **arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   
@@ -1077,7 +1077,7 @@ void _wrap_smd_save_config_slot_assign_raw_98f96b4fc7fd3803(struct smd_save_conf
 }
 
 
-struct smd_save_config *_wrap_smd_save_config_slot_value_raw_98f96b4fc7fd3803(struct smd_save_config **_swig_go_0) {
+struct smd_save_config *_wrap_smd_save_config_slot_value_raw_8223c4d01a8637b4(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   smd_save_config *result = 0 ;
   struct smd_save_config *_swig_go_result;
@@ -1090,7 +1090,7 @@ struct smd_save_config *_wrap_smd_save_config_slot_value_raw_98f96b4fc7fd3803(st
 }
 
 
-struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_98f96b4fc7fd3803() {
+struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_8223c4d01a8637b4() {
   smd_reduction_config **result = 0 ;
   struct smd_reduction_config **_swig_go_result;
   
@@ -1101,7 +1101,7 @@ struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_98f96b4fc7
 }
 
 
-struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_98f96b4fc7fd3803(struct smd_reduction_config *_swig_go_0) {
+struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_8223c4d01a8637b4(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   smd_reduction_config **result = 0 ;
   struct smd_reduction_config **_swig_go_result;
@@ -1114,7 +1114,7 @@ struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_98f96b4fc
 }
 
 
-void _wrap_delete_smd_reduction_config_slot_raw_98f96b4fc7fd3803(struct smd_reduction_config **_swig_go_0) {
+void _wrap_delete_smd_reduction_config_slot_raw_8223c4d01a8637b4(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   
   arg1 = *(smd_reduction_config ***)&_swig_go_0; 
@@ -1124,7 +1124,7 @@ void _wrap_delete_smd_reduction_config_slot_raw_98f96b4fc7fd3803(struct smd_redu
 }
 
 
-void _wrap_smd_reduction_config_slot_assign_raw_98f96b4fc7fd3803(struct smd_reduction_config **_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+void _wrap_smd_reduction_config_slot_assign_raw_8223c4d01a8637b4(struct smd_reduction_config **_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_reduction_config **arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   
@@ -1136,7 +1136,7 @@ void _wrap_smd_reduction_config_slot_assign_raw_98f96b4fc7fd3803(struct smd_redu
 }
 
 
-struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_98f96b4fc7fd3803(struct smd_reduction_config **_swig_go_0) {
+struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_8223c4d01a8637b4(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   smd_reduction_config *result = 0 ;
   struct smd_reduction_config *_swig_go_result;
@@ -1149,7 +1149,7 @@ struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_98f96b4fc
 }
 
 
-struct smd_collection **_wrap_new_smd_collection_slot_raw_98f96b4fc7fd3803() {
+struct smd_collection **_wrap_new_smd_collection_slot_raw_8223c4d01a8637b4() {
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
   
@@ -1160,7 +1160,7 @@ struct smd_collection **_wrap_new_smd_collection_slot_raw_98f96b4fc7fd3803() {
 }
 
 
-struct smd_collection **_wrap_copy_smd_collection_slot_raw_98f96b4fc7fd3803(struct smd_collection *_swig_go_0) {
+struct smd_collection **_wrap_copy_smd_collection_slot_raw_8223c4d01a8637b4(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
@@ -1173,7 +1173,7 @@ struct smd_collection **_wrap_copy_smd_collection_slot_raw_98f96b4fc7fd3803(stru
 }
 
 
-void _wrap_delete_smd_collection_slot_raw_98f96b4fc7fd3803(struct smd_collection **_swig_go_0) {
+void _wrap_delete_smd_collection_slot_raw_8223c4d01a8637b4(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   
   arg1 = *(smd_collection ***)&_swig_go_0; 
@@ -1183,7 +1183,7 @@ void _wrap_delete_smd_collection_slot_raw_98f96b4fc7fd3803(struct smd_collection
 }
 
 
-void _wrap_smd_collection_slot_assign_raw_98f96b4fc7fd3803(struct smd_collection **_swig_go_0, struct smd_collection *_swig_go_1) {
+void _wrap_smd_collection_slot_assign_raw_8223c4d01a8637b4(struct smd_collection **_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_collection **arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   
@@ -1195,7 +1195,7 @@ void _wrap_smd_collection_slot_assign_raw_98f96b4fc7fd3803(struct smd_collection
 }
 
 
-struct smd_collection *_wrap_smd_collection_slot_value_raw_98f96b4fc7fd3803(struct smd_collection **_swig_go_0) {
+struct smd_collection *_wrap_smd_collection_slot_value_raw_8223c4d01a8637b4(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   smd_collection *result = 0 ;
   struct smd_collection *_swig_go_result;
@@ -1208,7 +1208,7 @@ struct smd_collection *_wrap_smd_collection_slot_value_raw_98f96b4fc7fd3803(stru
 }
 
 
-struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_98f96b4fc7fd3803() {
+struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_8223c4d01a8637b4() {
   smd_hook_options **result = 0 ;
   struct smd_hook_options **_swig_go_result;
   
@@ -1219,7 +1219,7 @@ struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_98f96b4fc7fd3803()
 }
 
 
-struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_98f96b4fc7fd3803(struct smd_hook_options *_swig_go_0) {
+struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_8223c4d01a8637b4(struct smd_hook_options *_swig_go_0) {
   smd_hook_options *arg1 = 0 ;
   smd_hook_options **result = 0 ;
   struct smd_hook_options **_swig_go_result;
@@ -1232,7 +1232,7 @@ struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_98f96b4fc7fd3803(
 }
 
 
-void _wrap_delete_smd_hook_options_slot_raw_98f96b4fc7fd3803(struct smd_hook_options **_swig_go_0) {
+void _wrap_delete_smd_hook_options_slot_raw_8223c4d01a8637b4(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   
   arg1 = *(smd_hook_options ***)&_swig_go_0; 
@@ -1242,7 +1242,7 @@ void _wrap_delete_smd_hook_options_slot_raw_98f96b4fc7fd3803(struct smd_hook_opt
 }
 
 
-void _wrap_smd_hook_options_slot_assign_raw_98f96b4fc7fd3803(struct smd_hook_options **_swig_go_0, struct smd_hook_options *_swig_go_1) {
+void _wrap_smd_hook_options_slot_assign_raw_8223c4d01a8637b4(struct smd_hook_options **_swig_go_0, struct smd_hook_options *_swig_go_1) {
   smd_hook_options **arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   
@@ -1254,7 +1254,7 @@ void _wrap_smd_hook_options_slot_assign_raw_98f96b4fc7fd3803(struct smd_hook_opt
 }
 
 
-struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_98f96b4fc7fd3803(struct smd_hook_options **_swig_go_0) {
+struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_8223c4d01a8637b4(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   smd_hook_options *result = 0 ;
   struct smd_hook_options *_swig_go_result;
@@ -1267,7 +1267,7 @@ struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_98f96b4fc7fd3803(
 }
 
 
-struct smd_hook **_wrap_new_smd_hook_slot_raw_98f96b4fc7fd3803() {
+struct smd_hook **_wrap_new_smd_hook_slot_raw_8223c4d01a8637b4() {
   smd_hook **result = 0 ;
   struct smd_hook **_swig_go_result;
   
@@ -1278,7 +1278,7 @@ struct smd_hook **_wrap_new_smd_hook_slot_raw_98f96b4fc7fd3803() {
 }
 
 
-struct smd_hook **_wrap_copy_smd_hook_slot_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0) {
+struct smd_hook **_wrap_copy_smd_hook_slot_raw_8223c4d01a8637b4(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_hook **result = 0 ;
   struct smd_hook **_swig_go_result;
@@ -1291,7 +1291,7 @@ struct smd_hook **_wrap_copy_smd_hook_slot_raw_98f96b4fc7fd3803(struct smd_hook 
 }
 
 
-void _wrap_delete_smd_hook_slot_raw_98f96b4fc7fd3803(struct smd_hook **_swig_go_0) {
+void _wrap_delete_smd_hook_slot_raw_8223c4d01a8637b4(struct smd_hook **_swig_go_0) {
   smd_hook **arg1 = 0 ;
   
   arg1 = *(smd_hook ***)&_swig_go_0; 
@@ -1301,7 +1301,7 @@ void _wrap_delete_smd_hook_slot_raw_98f96b4fc7fd3803(struct smd_hook **_swig_go_
 }
 
 
-void _wrap_smd_hook_slot_assign_raw_98f96b4fc7fd3803(struct smd_hook **_swig_go_0, struct smd_hook *_swig_go_1) {
+void _wrap_smd_hook_slot_assign_raw_8223c4d01a8637b4(struct smd_hook **_swig_go_0, struct smd_hook *_swig_go_1) {
   smd_hook **arg1 = 0 ;
   smd_hook *arg2 = 0 ;
   
@@ -1313,7 +1313,7 @@ void _wrap_smd_hook_slot_assign_raw_98f96b4fc7fd3803(struct smd_hook **_swig_go_
 }
 
 
-struct smd_hook *_wrap_smd_hook_slot_value_raw_98f96b4fc7fd3803(struct smd_hook **_swig_go_0) {
+struct smd_hook *_wrap_smd_hook_slot_value_raw_8223c4d01a8637b4(struct smd_hook **_swig_go_0) {
   smd_hook **arg1 = 0 ;
   smd_hook *result = 0 ;
   struct smd_hook *_swig_go_result;
@@ -1326,7 +1326,7 @@ struct smd_hook *_wrap_smd_hook_slot_value_raw_98f96b4fc7fd3803(struct smd_hook 
 }
 
 
-struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_98f96b4fc7fd3803() {
+struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_8223c4d01a8637b4() {
   smd_trial_options **result = 0 ;
   struct smd_trial_options **_swig_go_result;
   
@@ -1337,7 +1337,7 @@ struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_98f96b4fc7fd3803
 }
 
 
-struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_98f96b4fc7fd3803(struct smd_trial_options *_swig_go_0) {
+struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_8223c4d01a8637b4(struct smd_trial_options *_swig_go_0) {
   smd_trial_options *arg1 = 0 ;
   smd_trial_options **result = 0 ;
   struct smd_trial_options **_swig_go_result;
@@ -1350,7 +1350,7 @@ struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_98f96b4fc7fd380
 }
 
 
-void _wrap_delete_smd_trial_options_slot_raw_98f96b4fc7fd3803(struct smd_trial_options **_swig_go_0) {
+void _wrap_delete_smd_trial_options_slot_raw_8223c4d01a8637b4(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   
   arg1 = *(smd_trial_options ***)&_swig_go_0; 
@@ -1360,7 +1360,7 @@ void _wrap_delete_smd_trial_options_slot_raw_98f96b4fc7fd3803(struct smd_trial_o
 }
 
 
-void _wrap_smd_trial_options_slot_assign_raw_98f96b4fc7fd3803(struct smd_trial_options **_swig_go_0, struct smd_trial_options *_swig_go_1) {
+void _wrap_smd_trial_options_slot_assign_raw_8223c4d01a8637b4(struct smd_trial_options **_swig_go_0, struct smd_trial_options *_swig_go_1) {
   smd_trial_options **arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   
@@ -1372,7 +1372,7 @@ void _wrap_smd_trial_options_slot_assign_raw_98f96b4fc7fd3803(struct smd_trial_o
 }
 
 
-struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_98f96b4fc7fd3803(struct smd_trial_options **_swig_go_0) {
+struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_8223c4d01a8637b4(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   smd_trial_options *result = 0 ;
   struct smd_trial_options *_swig_go_result;
@@ -1385,7 +1385,7 @@ struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_98f96b4fc7fd380
 }
 
 
-struct smd_trial **_wrap_new_smd_trial_slot_raw_98f96b4fc7fd3803() {
+struct smd_trial **_wrap_new_smd_trial_slot_raw_8223c4d01a8637b4() {
   smd_trial **result = 0 ;
   struct smd_trial **_swig_go_result;
   
@@ -1396,7 +1396,7 @@ struct smd_trial **_wrap_new_smd_trial_slot_raw_98f96b4fc7fd3803() {
 }
 
 
-struct smd_trial **_wrap_copy_smd_trial_slot_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_0) {
+struct smd_trial **_wrap_copy_smd_trial_slot_raw_8223c4d01a8637b4(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   smd_trial **result = 0 ;
   struct smd_trial **_swig_go_result;
@@ -1409,7 +1409,7 @@ struct smd_trial **_wrap_copy_smd_trial_slot_raw_98f96b4fc7fd3803(struct smd_tri
 }
 
 
-void _wrap_delete_smd_trial_slot_raw_98f96b4fc7fd3803(struct smd_trial **_swig_go_0) {
+void _wrap_delete_smd_trial_slot_raw_8223c4d01a8637b4(struct smd_trial **_swig_go_0) {
   smd_trial **arg1 = 0 ;
   
   arg1 = *(smd_trial ***)&_swig_go_0; 
@@ -1419,7 +1419,7 @@ void _wrap_delete_smd_trial_slot_raw_98f96b4fc7fd3803(struct smd_trial **_swig_g
 }
 
 
-void _wrap_smd_trial_slot_assign_raw_98f96b4fc7fd3803(struct smd_trial **_swig_go_0, struct smd_trial *_swig_go_1) {
+void _wrap_smd_trial_slot_assign_raw_8223c4d01a8637b4(struct smd_trial **_swig_go_0, struct smd_trial *_swig_go_1) {
   smd_trial **arg1 = 0 ;
   smd_trial *arg2 = 0 ;
   
@@ -1431,7 +1431,7 @@ void _wrap_smd_trial_slot_assign_raw_98f96b4fc7fd3803(struct smd_trial **_swig_g
 }
 
 
-struct smd_trial *_wrap_smd_trial_slot_value_raw_98f96b4fc7fd3803(struct smd_trial **_swig_go_0) {
+struct smd_trial *_wrap_smd_trial_slot_value_raw_8223c4d01a8637b4(struct smd_trial **_swig_go_0) {
   smd_trial **arg1 = 0 ;
   smd_trial *result = 0 ;
   struct smd_trial *_swig_go_result;
@@ -1444,7 +1444,7 @@ struct smd_trial *_wrap_smd_trial_slot_value_raw_98f96b4fc7fd3803(struct smd_tri
 }
 
 
-struct smd_tensor **_wrap_new_smd_tensor_slot_raw_98f96b4fc7fd3803() {
+struct smd_tensor **_wrap_new_smd_tensor_slot_raw_8223c4d01a8637b4() {
   smd_tensor **result = 0 ;
   struct smd_tensor **_swig_go_result;
   
@@ -1455,7 +1455,7 @@ struct smd_tensor **_wrap_new_smd_tensor_slot_raw_98f96b4fc7fd3803() {
 }
 
 
-struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_98f96b4fc7fd3803(struct smd_tensor *_swig_go_0) {
+struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_8223c4d01a8637b4(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   smd_tensor **result = 0 ;
   struct smd_tensor **_swig_go_result;
@@ -1468,7 +1468,7 @@ struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_98f96b4fc7fd3803(struct smd_t
 }
 
 
-void _wrap_delete_smd_tensor_slot_raw_98f96b4fc7fd3803(struct smd_tensor **_swig_go_0) {
+void _wrap_delete_smd_tensor_slot_raw_8223c4d01a8637b4(struct smd_tensor **_swig_go_0) {
   smd_tensor **arg1 = 0 ;
   
   arg1 = *(smd_tensor ***)&_swig_go_0; 
@@ -1478,7 +1478,7 @@ void _wrap_delete_smd_tensor_slot_raw_98f96b4fc7fd3803(struct smd_tensor **_swig
 }
 
 
-void _wrap_smd_tensor_slot_assign_raw_98f96b4fc7fd3803(struct smd_tensor **_swig_go_0, struct smd_tensor *_swig_go_1) {
+void _wrap_smd_tensor_slot_assign_raw_8223c4d01a8637b4(struct smd_tensor **_swig_go_0, struct smd_tensor *_swig_go_1) {
   smd_tensor **arg1 = 0 ;
   smd_tensor *arg2 = 0 ;
   
@@ -1490,7 +1490,7 @@ void _wrap_smd_tensor_slot_assign_raw_98f96b4fc7fd3803(struct smd_tensor **_swig
 }
 
 
-struct smd_tensor *_wrap_smd_tensor_slot_value_raw_98f96b4fc7fd3803(struct smd_tensor **_swig_go_0) {
+struct smd_tensor *_wrap_smd_tensor_slot_value_raw_8223c4d01a8637b4(struct smd_tensor **_swig_go_0) {
   smd_tensor **arg1 = 0 ;
   smd_tensor *result = 0 ;
   struct smd_tensor *_swig_go_result;
@@ -1503,7 +1503,7 @@ struct smd_tensor *_wrap_smd_tensor_slot_value_raw_98f96b4fc7fd3803(struct smd_t
 }
 
 
-struct smd_value **_wrap_new_smd_value_slot_raw_98f96b4fc7fd3803() {
+struct smd_value **_wrap_new_smd_value_slot_raw_8223c4d01a8637b4() {
   smd_value **result = 0 ;
   struct smd_value **_swig_go_result;
   
@@ -1514,7 +1514,7 @@ struct smd_value **_wrap_new_smd_value_slot_raw_98f96b4fc7fd3803() {
 }
 
 
-struct smd_value **_wrap_copy_smd_value_slot_raw_98f96b4fc7fd3803(struct smd_value *_swig_go_0) {
+struct smd_value **_wrap_copy_smd_value_slot_raw_8223c4d01a8637b4(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_value **result = 0 ;
   struct smd_value **_swig_go_result;
@@ -1527,7 +1527,7 @@ struct smd_value **_wrap_copy_smd_value_slot_raw_98f96b4fc7fd3803(struct smd_val
 }
 
 
-void _wrap_delete_smd_value_slot_raw_98f96b4fc7fd3803(struct smd_value **_swig_go_0) {
+void _wrap_delete_smd_value_slot_raw_8223c4d01a8637b4(struct smd_value **_swig_go_0) {
   smd_value **arg1 = 0 ;
   
   arg1 = *(smd_value ***)&_swig_go_0; 
@@ -1537,7 +1537,7 @@ void _wrap_delete_smd_value_slot_raw_98f96b4fc7fd3803(struct smd_value **_swig_g
 }
 
 
-void _wrap_smd_value_slot_assign_raw_98f96b4fc7fd3803(struct smd_value **_swig_go_0, struct smd_value *_swig_go_1) {
+void _wrap_smd_value_slot_assign_raw_8223c4d01a8637b4(struct smd_value **_swig_go_0, struct smd_value *_swig_go_1) {
   smd_value **arg1 = 0 ;
   smd_value *arg2 = 0 ;
   
@@ -1549,7 +1549,7 @@ void _wrap_smd_value_slot_assign_raw_98f96b4fc7fd3803(struct smd_value **_swig_g
 }
 
 
-struct smd_value *_wrap_smd_value_slot_value_raw_98f96b4fc7fd3803(struct smd_value **_swig_go_0) {
+struct smd_value *_wrap_smd_value_slot_value_raw_8223c4d01a8637b4(struct smd_value **_swig_go_0) {
   smd_value **arg1 = 0 ;
   smd_value *result = 0 ;
   struct smd_value *_swig_go_result;
@@ -1562,7 +1562,7 @@ struct smd_value *_wrap_smd_value_slot_value_raw_98f96b4fc7fd3803(struct smd_val
 }
 
 
-struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_98f96b4fc7fd3803() {
+struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_8223c4d01a8637b4() {
   smd_rule_set **result = 0 ;
   struct smd_rule_set **_swig_go_result;
   
@@ -1573,7 +1573,7 @@ struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_98f96b4fc7fd3803() {
 }
 
 
-struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_98f96b4fc7fd3803(struct smd_rule_set *_swig_go_0) {
+struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_8223c4d01a8637b4(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   smd_rule_set **result = 0 ;
   struct smd_rule_set **_swig_go_result;
@@ -1586,7 +1586,7 @@ struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_98f96b4fc7fd3803(struct s
 }
 
 
-void _wrap_delete_smd_rule_set_slot_raw_98f96b4fc7fd3803(struct smd_rule_set **_swig_go_0) {
+void _wrap_delete_smd_rule_set_slot_raw_8223c4d01a8637b4(struct smd_rule_set **_swig_go_0) {
   smd_rule_set **arg1 = 0 ;
   
   arg1 = *(smd_rule_set ***)&_swig_go_0; 
@@ -1596,7 +1596,7 @@ void _wrap_delete_smd_rule_set_slot_raw_98f96b4fc7fd3803(struct smd_rule_set **_
 }
 
 
-void _wrap_smd_rule_set_slot_assign_raw_98f96b4fc7fd3803(struct smd_rule_set **_swig_go_0, struct smd_rule_set *_swig_go_1) {
+void _wrap_smd_rule_set_slot_assign_raw_8223c4d01a8637b4(struct smd_rule_set **_swig_go_0, struct smd_rule_set *_swig_go_1) {
   smd_rule_set **arg1 = 0 ;
   smd_rule_set *arg2 = 0 ;
   
@@ -1608,7 +1608,7 @@ void _wrap_smd_rule_set_slot_assign_raw_98f96b4fc7fd3803(struct smd_rule_set **_
 }
 
 
-struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_98f96b4fc7fd3803(struct smd_rule_set **_swig_go_0) {
+struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_8223c4d01a8637b4(struct smd_rule_set **_swig_go_0) {
   smd_rule_set **arg1 = 0 ;
   smd_rule_set *result = 0 ;
   struct smd_rule_set *_swig_go_result;
@@ -1621,7 +1621,7 @@ struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_98f96b4fc7fd3803(struct s
 }
 
 
-struct smd_step_file **_wrap_new_smd_step_file_slot_raw_98f96b4fc7fd3803() {
+struct smd_step_file **_wrap_new_smd_step_file_slot_raw_8223c4d01a8637b4() {
   smd_step_file **result = 0 ;
   struct smd_step_file **_swig_go_result;
   
@@ -1632,7 +1632,7 @@ struct smd_step_file **_wrap_new_smd_step_file_slot_raw_98f96b4fc7fd3803() {
 }
 
 
-struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_98f96b4fc7fd3803(struct smd_step_file *_swig_go_0) {
+struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_8223c4d01a8637b4(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   smd_step_file **result = 0 ;
   struct smd_step_file **_swig_go_result;
@@ -1645,7 +1645,7 @@ struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_98f96b4fc7fd3803(struct
 }
 
 
-void _wrap_delete_smd_step_file_slot_raw_98f96b4fc7fd3803(struct smd_step_file **_swig_go_0) {
+void _wrap_delete_smd_step_file_slot_raw_8223c4d01a8637b4(struct smd_step_file **_swig_go_0) {
   smd_step_file **arg1 = 0 ;
   
   arg1 = *(smd_step_file ***)&_swig_go_0; 
@@ -1655,7 +1655,7 @@ void _wrap_delete_smd_step_file_slot_raw_98f96b4fc7fd3803(struct smd_step_file *
 }
 
 
-void _wrap_smd_step_file_slot_assign_raw_98f96b4fc7fd3803(struct smd_step_file **_swig_go_0, struct smd_step_file *_swig_go_1) {
+void _wrap_smd_step_file_slot_assign_raw_8223c4d01a8637b4(struct smd_step_file **_swig_go_0, struct smd_step_file *_swig_go_1) {
   smd_step_file **arg1 = 0 ;
   smd_step_file *arg2 = 0 ;
   
@@ -1667,7 +1667,7 @@ void _wrap_smd_step_file_slot_assign_raw_98f96b4fc7fd3803(struct smd_step_file *
 }
 
 
-struct smd_step_file *_wrap_smd_step_file_slot_value_raw_98f96b4fc7fd3803(struct smd_step_file **_swig_go_0) {
+struct smd_step_file *_wrap_smd_step_file_slot_value_raw_8223c4d01a8637b4(struct smd_step_file **_swig_go_0) {
   smd_step_file **arg1 = 0 ;
   smd_step_file *result = 0 ;
   struct smd_step_file *_swig_go_result;
@@ -1680,7 +1680,7 @@ struct smd_step_file *_wrap_smd_step_file_slot_value_raw_98f96b4fc7fd3803(struct
 }
 
 
-struct smd_event_file **_wrap_new_smd_event_file_slot_raw_98f96b4fc7fd3803() {
+struct smd_event_file **_wrap_new_smd_event_file_slot_raw_8223c4d01a8637b4() {
   smd_event_file **result = 0 ;
   struct smd_event_file **_swig_go_result;
   
@@ -1691,7 +1691,7 @@ struct smd_event_file **_wrap_new_smd_event_file_slot_raw_98f96b4fc7fd3803() {
 }
 
 
-struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_98f96b4fc7fd3803(struct smd_event_file *_swig_go_0) {
+struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_8223c4d01a8637b4(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   smd_event_file **result = 0 ;
   struct smd_event_file **_swig_go_result;
@@ -1704,7 +1704,7 @@ struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_98f96b4fc7fd3803(stru
 }
 
 
-void _wrap_delete_smd_event_file_slot_raw_98f96b4fc7fd3803(struct smd_event_file **_swig_go_0) {
+void _wrap_delete_smd_event_file_slot_raw_8223c4d01a8637b4(struct smd_event_file **_swig_go_0) {
   smd_event_file **arg1 = 0 ;
   
   arg1 = *(smd_event_file ***)&_swig_go_0; 
@@ -1714,7 +1714,7 @@ void _wrap_delete_smd_event_file_slot_raw_98f96b4fc7fd3803(struct smd_event_file
 }
 
 
-void _wrap_smd_event_file_slot_assign_raw_98f96b4fc7fd3803(struct smd_event_file **_swig_go_0, struct smd_event_file *_swig_go_1) {
+void _wrap_smd_event_file_slot_assign_raw_8223c4d01a8637b4(struct smd_event_file **_swig_go_0, struct smd_event_file *_swig_go_1) {
   smd_event_file **arg1 = 0 ;
   smd_event_file *arg2 = 0 ;
   
@@ -1726,7 +1726,7 @@ void _wrap_smd_event_file_slot_assign_raw_98f96b4fc7fd3803(struct smd_event_file
 }
 
 
-struct smd_event_file *_wrap_smd_event_file_slot_value_raw_98f96b4fc7fd3803(struct smd_event_file **_swig_go_0) {
+struct smd_event_file *_wrap_smd_event_file_slot_value_raw_8223c4d01a8637b4(struct smd_event_file **_swig_go_0) {
   smd_event_file **arg1 = 0 ;
   smd_event_file *result = 0 ;
   struct smd_event_file *_swig_go_result;
@@ -1739,7 +1739,7 @@ struct smd_event_file *_wrap_smd_event_file_slot_value_raw_98f96b4fc7fd3803(stru
 }
 
 
-struct smd_store_report **_wrap_new_smd_store_report_slot_raw_98f96b4fc7fd3803() {
+struct smd_store_report **_wrap_new_smd_store_report_slot_raw_8223c4d01a8637b4() {
   smd_store_report **result = 0 ;
   struct smd_store_report **_swig_go_result;
   
@@ -1750,7 +1750,7 @@ struct smd_store_report **_wrap_new_smd_store_report_slot_raw_98f96b4fc7fd3803()
 }
 
 
-struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_98f96b4fc7fd3803(struct smd_store_report *_swig_go_0) {
+struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_8223c4d01a8637b4(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   smd_store_report **result = 0 ;
   struct smd_store_report **_swig_go_result;
@@ -1763,7 +1763,7 @@ struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_98f96b4fc7fd3803(
 }
 
 
-void _wrap_delete_smd_store_report_slot_raw_98f96b4fc7fd3803(struct smd_store_report **_swig_go_0) {
+void _wrap_delete_smd_store_report_slot_raw_8223c4d01a8637b4(struct smd_store_report **_swig_go_0) {
   smd_store_report **arg1 = 0 ;
   
   arg1 = *(smd_store_report ***)&_swig_go_0; 
@@ -1773,7 +1773,7 @@ void _wrap_delete_smd_store_report_slot_raw_98f96b4fc7fd3803(struct smd_store_re
 }
 
 
-void _wrap_smd_store_report_slot_assign_raw_98f96b4fc7fd3803(struct smd_store_report **_swig_go_0, struct smd_store_report *_swig_go_1) {
+void _wrap_smd_store_report_slot_assign_raw_8223c4d01a8637b4(struct smd_store_report **_swig_go_0, struct smd_store_report *_swig_go_1) {
   smd_store_report **arg1 = 0 ;
   smd_store_report *arg2 = 0 ;
   
@@ -1785,7 +1785,7 @@ void _wrap_smd_store_report_slot_assign_raw_98f96b4fc7fd3803(struct smd_store_re
 }
 
 
-struct smd_store_report *_wrap_smd_store_report_slot_value_raw_98f96b4fc7fd3803(struct smd_store_report **_swig_go_0) {
+struct smd_store_report *_wrap_smd_store_report_slot_value_raw_8223c4d01a8637b4(struct smd_store_report **_swig_go_0) {
   smd_store_report **arg1 = 0 ;
   smd_store_report *result = 0 ;
   struct smd_store_report *_swig_go_result;
@@ -1798,7 +1798,7 @@ struct smd_store_report *_wrap_smd_store_report_slot_value_raw_98f96b4fc7fd3803(
 }
 
 
-struct smd_findings **_wrap_new_smd_findings_slot_raw_98f96b4fc7fd3803() {
+struct smd_findings **_wrap_new_smd_findings_slot_raw_8223c4d01a8637b4() {
   smd_findings **result = 0 ;
   struct smd_findings **_swig_go_result;
   
@@ -1809,7 +1809,7 @@ struct smd_findings **_wrap_new_smd_findings_slot_raw_98f96b4fc7fd3803() {
 }
 
 
-struct smd_findings **_wrap_copy_smd_findings_slot_raw_98f96b4fc7fd3803(struct smd_findings *_swig_go_0) {
+struct smd_findings **_wrap_copy_smd_findings_slot_raw_8223c4d01a8637b4(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   smd_findings **result = 0 ;
   struct smd_findings **_swig_go_result;
@@ -1822,7 +1822,7 @@ struct smd_findings **_wrap_copy_smd_findings_slot_raw_98f96b4fc7fd3803(struct s
 }
 
 
-void _wrap_delete_smd_findings_slot_raw_98f96b4fc7fd3803(struct smd_findings **_swig_go_0) {
+void _wrap_delete_smd_findings_slot_raw_8223c4d01a8637b4(struct smd_findings **_swig_go_0) {
   smd_findings **arg1 = 0 ;
   
   arg1 = *(smd_findings ***)&_swig_go_0; 
@@ -1832,7 +1832,7 @@ void _wrap_delete_smd_findings_slot_raw_98f96b4fc7fd3803(struct smd_findings **_
 }
 
 
-void _wrap_smd_findings_slot_assign_raw_98f96b4fc7fd3803(struct smd_findings **_swig_go_0, struct smd_findings *_swig_go_1) {
+void _wrap_smd_findings_slot_assign_raw_8223c4d01a8637b4(struct smd_findings **_swig_go_0, struct smd_findings *_swig_go_1) {
   smd_findings **arg1 = 0 ;
   smd_findings *arg2 = 0 ;
   
@@ -1844,7 +1844,7 @@ void _wrap_smd_findings_slot_assign_raw_98f96b4fc7fd3803(struct smd_findings **_
 }
 
 
-struct smd_findings *_wrap_smd_findings_slot_value_raw_98f96b4fc7fd3803(struct smd_findings **_swig_go_0) {
+struct smd_findings *_wrap_smd_findings_slot_value_raw_8223c4d01a8637b4(struct smd_findings **_swig_go_0) {
   smd_findings **arg1 = 0 ;
   smd_findings *result = 0 ;
   struct smd_findings *_swig_go_result;
@@ -1857,7 +1857,7 @@ struct smd_findings *_wrap_smd_findings_slot_value_raw_98f96b4fc7fd3803(struct s
 }
 
 
-struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_98f96b4fc7fd3803() {
+struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_8223c4d01a8637b4() {
   smd_rule_results **result = 0 ;
   struct smd_rule_results **_swig_go_result;
   
@@ -1868,7 +1868,7 @@ struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_98f96b4fc7fd3803()
 }
 
 
-struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_98f96b4fc7fd3803(struct smd_rule_results *_swig_go_0) {
+struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_8223c4d01a8637b4(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   smd_rule_results **result = 0 ;
   struct smd_rule_results **_swig_go_result;
@@ -1881,7 +1881,7 @@ struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_98f96b4fc7fd3803(
 }
 
 
-void _wrap_delete_smd_rule_results_slot_raw_98f96b4fc7fd3803(struct smd_rule_results **_swig_go_0) {
+void _wrap_delete_smd_rule_results_slot_raw_8223c4d01a8637b4(struct smd_rule_results **_swig_go_0) {
   smd_rule_results **arg1 = 0 ;
   
   arg1 = *(smd_rule_results ***)&_swig_go_0; 
@@ -1891,7 +1891,7 @@ void _wrap_delete_smd_rule_results_slot_raw_98f96b4fc7fd3803(struct smd_rule_res
 }
 
 
-void _wrap_smd_rule_results_slot_assign_raw_98f96b4fc7fd3803(struct smd_rule_results **_swig_go_0, struct smd_rule_results *_swig_go_1) {
+void _wrap_smd_rule_results_slot_assign_raw_8223c4d01a8637b4(struct smd_rule_results **_swig_go_0, struct smd_rule_results *_swig_go_1) {
   smd_rule_results **arg1 = 0 ;
   smd_rule_results *arg2 = 0 ;
   
@@ -1903,7 +1903,7 @@ void _wrap_smd_rule_results_slot_assign_raw_98f96b4fc7fd3803(struct smd_rule_res
 }
 
 
-struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_98f96b4fc7fd3803(struct smd_rule_results **_swig_go_0) {
+struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_8223c4d01a8637b4(struct smd_rule_results **_swig_go_0) {
   smd_rule_results **arg1 = 0 ;
   smd_rule_results *result = 0 ;
   struct smd_rule_results *_swig_go_result;
@@ -1916,7 +1916,7 @@ struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_98f96b4fc7fd3803(
 }
 
 
-struct smd_bucket **_wrap_new_smd_bucket_slot_raw_98f96b4fc7fd3803() {
+struct smd_bucket **_wrap_new_smd_bucket_slot_raw_8223c4d01a8637b4() {
   smd_bucket **result = 0 ;
   struct smd_bucket **_swig_go_result;
   
@@ -1927,7 +1927,7 @@ struct smd_bucket **_wrap_new_smd_bucket_slot_raw_98f96b4fc7fd3803() {
 }
 
 
-struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_98f96b4fc7fd3803(struct smd_bucket *_swig_go_0) {
+struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_8223c4d01a8637b4(struct smd_bucket *_swig_go_0) {
   smd_bucket *arg1 = 0 ;
   smd_bucket **result = 0 ;
   struct smd_bucket **_swig_go_result;
@@ -1940,7 +1940,7 @@ struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_98f96b4fc7fd3803(struct smd_b
 }
 
 
-void _wrap_delete_smd_bucket_slot_raw_98f96b4fc7fd3803(struct smd_bucket **_swig_go_0) {
+void _wrap_delete_smd_bucket_slot_raw_8223c4d01a8637b4(struct smd_bucket **_swig_go_0) {
   smd_bucket **arg1 = 0 ;
   
   arg1 = *(smd_bucket ***)&_swig_go_0; 
@@ -1950,7 +1950,7 @@ void _wrap_delete_smd_bucket_slot_raw_98f96b4fc7fd3803(struct smd_bucket **_swig
 }
 
 
-void _wrap_smd_bucket_slot_assign_raw_98f96b4fc7fd3803(struct smd_bucket **_swig_go_0, struct smd_bucket *_swig_go_1) {
+void _wrap_smd_bucket_slot_assign_raw_8223c4d01a8637b4(struct smd_bucket **_swig_go_0, struct smd_bucket *_swig_go_1) {
   smd_bucket **arg1 = 0 ;
   smd_bucket *arg2 = 0 ;
   
@@ -1962,7 +1962,7 @@ void _wrap_smd_bucket_slot_assign_raw_98f96b4fc7fd3803(struct smd_bucket **_swig
 }
 
 
-struct smd_bucket *_wrap_smd_bucket_slot_value_raw_98f96b4fc7fd3803(struct smd_bucket **_swig_go_0) {
+struct smd_bucket *_wrap_smd_bucket_slot_value_raw_8223c4d01a8637b4(struct smd_bucket **_swig_go_0) {
   smd_bucket **arg1 = 0 ;
   smd_bucket *result = 0 ;
   struct smd_bucket *_swig_go_result;
@@ -1975,7 +1975,7 @@ struct smd_bucket *_wrap_smd_bucket_slot_value_raw_98f96b4fc7fd3803(struct smd_b
 }
 
 
-intgo *_wrap_new_int32_slot_raw_98f96b4fc7fd3803() {
+intgo *_wrap_new_int32_slot_raw_8223c4d01a8637b4() {
   int32_t *result = 0 ;
   intgo *_swig_go_result;
   
@@ -1986,7 +1986,7 @@ intgo *_wrap_new_int32_slot_raw_98f96b4fc7fd3803() {
 }
 
 
-intgo *_wrap_copy_int32_slot_raw_98f96b4fc7fd3803(intgo _swig_go_0) {
+intgo *_wrap_copy_int32_slot_raw_8223c4d01a8637b4(intgo _swig_go_0) {
   int32_t arg1 ;
   int32_t *result = 0 ;
   intgo *_swig_go_result;
@@ -1999,7 +1999,7 @@ intgo *_wrap_copy_int32_slot_raw_98f96b4fc7fd3803(intgo _swig_go_0) {
 }
 
 
-void _wrap_delete_int32_slot_raw_98f96b4fc7fd3803(intgo *_swig_go_0) {
+void _wrap_delete_int32_slot_raw_8223c4d01a8637b4(intgo *_swig_go_0) {
   int32_t *arg1 = 0 ;
   
   arg1 = *(int32_t **)&_swig_go_0; 
@@ -2009,7 +2009,7 @@ void _wrap_delete_int32_slot_raw_98f96b4fc7fd3803(intgo *_swig_go_0) {
 }
 
 
-void _wrap_int32_slot_assign_raw_98f96b4fc7fd3803(intgo *_swig_go_0, intgo _swig_go_1) {
+void _wrap_int32_slot_assign_raw_8223c4d01a8637b4(intgo *_swig_go_0, intgo _swig_go_1) {
   int32_t *arg1 = 0 ;
   int32_t arg2 ;
   
@@ -2021,7 +2021,7 @@ void _wrap_int32_slot_assign_raw_98f96b4fc7fd3803(intgo *_swig_go_0, intgo _swig
 }
 
 
-intgo _wrap_int32_slot_value_raw_98f96b4fc7fd3803(intgo *_swig_go_0) {
+intgo _wrap_int32_slot_value_raw_8223c4d01a8637b4(intgo *_swig_go_0) {
   int32_t *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2034,7 +2034,7 @@ intgo _wrap_int32_slot_value_raw_98f96b4fc7fd3803(intgo *_swig_go_0) {
 }
 
 
-long long *_wrap_new_int64_slot_raw_98f96b4fc7fd3803() {
+long long *_wrap_new_int64_slot_raw_8223c4d01a8637b4() {
   int64_t *result = 0 ;
   long long *_swig_go_result;
   
@@ -2045,7 +2045,7 @@ long long *_wrap_new_int64_slot_raw_98f96b4fc7fd3803() {
 }
 
 
-long long *_wrap_copy_int64_slot_raw_98f96b4fc7fd3803(long long _swig_go_0) {
+long long *_wrap_copy_int64_slot_raw_8223c4d01a8637b4(long long _swig_go_0) {
   int64_t arg1 ;
   int64_t *result = 0 ;
   long long *_swig_go_result;
@@ -2058,7 +2058,7 @@ long long *_wrap_copy_int64_slot_raw_98f96b4fc7fd3803(long long _swig_go_0) {
 }
 
 
-void _wrap_delete_int64_slot_raw_98f96b4fc7fd3803(long long *_swig_go_0) {
+void _wrap_delete_int64_slot_raw_8223c4d01a8637b4(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   
   arg1 = *(int64_t **)&_swig_go_0; 
@@ -2068,7 +2068,7 @@ void _wrap_delete_int64_slot_raw_98f96b4fc7fd3803(long long *_swig_go_0) {
 }
 
 
-void _wrap_int64_slot_assign_raw_98f96b4fc7fd3803(long long *_swig_go_0, long long _swig_go_1) {
+void _wrap_int64_slot_assign_raw_8223c4d01a8637b4(long long *_swig_go_0, long long _swig_go_1) {
   int64_t *arg1 = 0 ;
   int64_t arg2 ;
   
@@ -2080,7 +2080,7 @@ void _wrap_int64_slot_assign_raw_98f96b4fc7fd3803(long long *_swig_go_0, long lo
 }
 
 
-long long _wrap_int64_slot_value_raw_98f96b4fc7fd3803(long long *_swig_go_0) {
+long long _wrap_int64_slot_value_raw_8223c4d01a8637b4(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -2093,7 +2093,7 @@ long long _wrap_int64_slot_value_raw_98f96b4fc7fd3803(long long *_swig_go_0) {
 }
 
 
-double *_wrap_new_double_slot_raw_98f96b4fc7fd3803() {
+double *_wrap_new_double_slot_raw_8223c4d01a8637b4() {
   double *result = 0 ;
   double *_swig_go_result;
   
@@ -2104,7 +2104,7 @@ double *_wrap_new_double_slot_raw_98f96b4fc7fd3803() {
 }
 
 
-double *_wrap_copy_double_slot_raw_98f96b4fc7fd3803(double _swig_go_0) {
+double *_wrap_copy_double_slot_raw_8223c4d01a8637b4(double _swig_go_0) {
   double arg1 ;
   double *result = 0 ;
   double *_swig_go_result;
@@ -2117,7 +2117,7 @@ double *_wrap_copy_double_slot_raw_98f96b4fc7fd3803(double _swig_go_0) {
 }
 
 
-void _wrap_delete_double_slot_raw_98f96b4fc7fd3803(double *_swig_go_0) {
+void _wrap_delete_double_slot_raw_8223c4d01a8637b4(double *_swig_go_0) {
   double *arg1 = 0 ;
   
   arg1 = *(double **)&_swig_go_0; 
@@ -2127,7 +2127,7 @@ void _wrap_delete_double_slot_raw_98f96b4fc7fd3803(double *_swig_go_0) {
 }
 
 
-void _wrap_double_slot_assign_raw_98f96b4fc7fd3803(double *_swig_go_0, double _swig_go_1) {
+void _wrap_double_slot_assign_raw_8223c4d01a8637b4(double *_swig_go_0, double _swig_go_1) {
   double *arg1 = 0 ;
   double arg2 ;
   
@@ -2139,7 +2139,7 @@ void _wrap_double_slot_assign_raw_98f96b4fc7fd3803(double *_swig_go_0, double _s
 }
 
 
-double _wrap_double_slot_value_raw_98f96b4fc7fd3803(double *_swig_go_0) {
+double _wrap_double_slot_value_raw_8223c4d01a8637b4(double *_swig_go_0) {
   double *arg1 = 0 ;
   double result;
   double _swig_go_result;
@@ -2152,7 +2152,7 @@ double _wrap_double_slot_value_raw_98f96b4fc7fd3803(double *_swig_go_0) {
 }
 
 
-long long *_wrap_new_int64_array_raw_98f96b4fc7fd3803(long long _swig_go_0) {
+long long *_wrap_new_int64_array_raw_8223c4d01a8637b4(long long _swig_go_0) {
   size_t arg1 ;
   int64_t *result = 0 ;
   long long *_swig_go_result;
@@ -2165,7 +2165,7 @@ long long *_wrap_new_int64_array_raw_98f96b4fc7fd3803(long long _swig_go_0) {
 }
 
 
-void _wrap_delete_int64_array_raw_98f96b4fc7fd3803(long long *_swig_go_0) {
+void _wrap_delete_int64_array_raw_8223c4d01a8637b4(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   
   arg1 = *(int64_t **)&_swig_go_0; 
@@ -2175,7 +2175,7 @@ void _wrap_delete_int64_array_raw_98f96b4fc7fd3803(long long *_swig_go_0) {
 }
 
 
-long long _wrap_int64_array_getitem_raw_98f96b4fc7fd3803(long long *_swig_go_0, long long _swig_go_1) {
+long long _wrap_int64_array_getitem_raw_8223c4d01a8637b4(long long *_swig_go_0, long long _swig_go_1) {
   int64_t *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -2190,7 +2190,7 @@ long long _wrap_int64_array_getitem_raw_98f96b4fc7fd3803(long long *_swig_go_0, 
 }
 
 
-void _wrap_int64_array_setitem_raw_98f96b4fc7fd3803(long long *_swig_go_0, long long _swig_go_1, long long _swig_go_2) {
+void _wrap_int64_array_setitem_raw_8223c4d01a8637b4(long long *_swig_go_0, long long _swig_go_1, long long _swig_go_2) {
   int64_t *arg1 = 0 ;
   size_t arg2 ;
   int64_t arg3 ;
@@ -2204,7 +2204,7 @@ void _wrap_int64_array_setitem_raw_98f96b4fc7fd3803(long long *_swig_go_0, long 
 }
 
 
-struct smd_collection **_wrap_new_smd_collection_array_raw_98f96b4fc7fd3803(long long _swig_go_0) {
+struct smd_collection **_wrap_new_smd_collection_array_raw_8223c4d01a8637b4(long long _swig_go_0) {
   size_t arg1 ;
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
@@ -2217,7 +2217,7 @@ struct smd_collection **_wrap_new_smd_collection_array_raw_98f96b4fc7fd3803(long
 }
 
 
-void _wrap_delete_smd_collection_array_raw_98f96b4fc7fd3803(struct smd_collection **_swig_go_0) {
+void _wrap_delete_smd_collection_array_raw_8223c4d01a8637b4(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   
   arg1 = *(smd_collection ***)&_swig_go_0; 
@@ -2227,7 +2227,7 @@ void _wrap_delete_smd_collection_array_raw_98f96b4fc7fd3803(struct smd_collectio
 }
 
 
-struct smd_collection *_wrap_smd_collection_array_getitem_raw_98f96b4fc7fd3803(struct smd_collection **_swig_go_0, long long _swig_go_1) {
+struct smd_collection *_wrap_smd_collection_array_getitem_raw_8223c4d01a8637b4(struct smd_collection **_swig_go_0, long long _swig_go_1) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   smd_collection *result = 0 ;
@@ -2242,7 +2242,7 @@ struct smd_collection *_wrap_smd_collection_array_getitem_raw_98f96b4fc7fd3803(s
 }
 
 
-void _wrap_smd_collection_array_setitem_raw_98f96b4fc7fd3803(struct smd_collection **_swig_go_0, long long _swig_go_1, struct smd_collection *_swig_go_2) {
+void _wrap_smd_collection_array_setitem_raw_8223c4d01a8637b4(struct smd_collection **_swig_go_0, long long _swig_go_1, struct smd_collection *_swig_go_2) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   smd_collection *arg3 = 0 ;
@@ -2256,7 +2256,7 @@ void _wrap_smd_collection_array_setitem_raw_98f96b4fc7fd3803(struct smd_collecti
 }
 
 
-_gostring_ _wrap_smd_mode_name_raw_98f96b4fc7fd3803(intgo _swig_go_0) {
+_gostring_ _wrap_smd_mode_name_raw_8223c4d01a8637b4(intgo _swig_go_0) {
   smd_mode arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2269,7 +2269,7 @@ _gostring_ _wrap_smd_mode_name_raw_98f96b4fc7fd3803(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_dtype_name_raw_98f96b4fc7fd3803(intgo _swig_go_0) {
+_gostring_ _wrap_smd_dtype_name_raw_8223c4d01a8637b4(intgo _swig_go_0) {
   smd_dtype arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2282,7 +2282,7 @@ _gostring_ _wrap_smd_dtype_name_raw_98f96b4fc7fd3803(intgo _swig_go_0) {
 }
 
 
-long long _wrap_smd_dtype_size_raw_98f96b4fc7fd3803(intgo _swig_go_0) {
+long long _wrap_smd_dtype_size_raw_8223c4d01a8637b4(intgo _swig_go_0) {
   smd_dtype arg1 ;
   size_t result;
   long long _swig_go_result;
@@ -2295,7 +2295,7 @@ long long _wrap_smd_dtype_size_raw_98f96b4fc7fd3803(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_text_data_raw_98f96b4fc7fd3803(struct smd_text *_swig_go_0) {
+_gostring_ _wrap_smd_text_data_raw_8223c4d01a8637b4(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2308,7 +2308,7 @@ _gostring_ _wrap_smd_text_data_raw_98f96b4fc7fd3803(struct smd_text *_swig_go_0)
 }
 
 
-long long _wrap_smd_text_size_raw_98f96b4fc7fd3803(struct smd_text *_swig_go_0) {
+long long _wrap_smd_text_size_raw_8223c4d01a8637b4(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2321,7 +2321,7 @@ long long _wrap_smd_text_size_raw_98f96b4fc7fd3803(struct smd_text *_swig_go_0) 
 }
 
 
-void _wrap_smd_text_free_raw_98f96b4fc7fd3803(struct smd_text *_swig_go_0) {
+void _wrap_smd_text_free_raw_8223c4d01a8637b4(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   
   arg1 = *(smd_text **)&_swig_go_0; 
@@ -2331,7 +2331,7 @@ void _wrap_smd_text_free_raw_98f96b4fc7fd3803(struct smd_text *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_strings_new_raw_98f96b4fc7fd3803(struct smd_strings **_swig_go_0) {
+struct smd_error *_wrap_smd_strings_new_raw_8223c4d01a8637b4(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2344,7 +2344,7 @@ struct smd_error *_wrap_smd_strings_new_raw_98f96b4fc7fd3803(struct smd_strings 
 }
 
 
-struct smd_error *_wrap_smd_strings_add_raw_98f96b4fc7fd3803(struct smd_strings *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_strings_add_raw_8223c4d01a8637b4(struct smd_strings *_swig_go_0, _gostring_ _swig_go_1) {
   smd_strings *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2366,7 +2366,7 @@ struct smd_error *_wrap_smd_strings_add_raw_98f96b4fc7fd3803(struct smd_strings 
 }
 
 
-long long _wrap_smd_strings_count_raw_98f96b4fc7fd3803(struct smd_strings *_swig_go_0) {
+long long _wrap_smd_strings_count_raw_8223c4d01a8637b4(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2379,7 +2379,7 @@ long long _wrap_smd_strings_count_raw_98f96b4fc7fd3803(struct smd_strings *_swig
 }
 
 
-_gostring_ _wrap_smd_strings_get_raw_98f96b4fc7fd3803(struct smd_strings *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_strings_get_raw_8223c4d01a8637b4(struct smd_strings *_swig_go_0, long long _swig_go_1) {
   smd_strings *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -2394,7 +2394,7 @@ _gostring_ _wrap_smd_strings_get_raw_98f96b4fc7fd3803(struct smd_strings *_swig_
 }
 
 
-long long _wrap_smd_strings_size_raw_98f96b4fc7fd3803(struct smd_strings *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_strings_size_raw_8223c4d01a8637b4(struct smd_strings *_swig_go_0, long long _swig_go_1) {
   smd_strings *arg1 = 0 ;
   size_t arg2 ;
   size_t result;
@@ -2409,7 +2409,7 @@ long long _wrap_smd_strings_size_raw_98f96b4fc7fd3803(struct smd_strings *_swig_
 }
 
 
-void _wrap_smd_strings_free_raw_98f96b4fc7fd3803(struct smd_strings *_swig_go_0) {
+void _wrap_smd_strings_free_raw_8223c4d01a8637b4(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   
   arg1 = *(smd_strings **)&_swig_go_0; 
@@ -2419,7 +2419,7 @@ void _wrap_smd_strings_free_raw_98f96b4fc7fd3803(struct smd_strings *_swig_go_0)
 }
 
 
-long long _wrap_smd_integers_count_raw_98f96b4fc7fd3803(struct smd_integers *_swig_go_0) {
+long long _wrap_smd_integers_count_raw_8223c4d01a8637b4(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2432,7 +2432,7 @@ long long _wrap_smd_integers_count_raw_98f96b4fc7fd3803(struct smd_integers *_sw
 }
 
 
-long long _wrap_smd_integers_get_raw_98f96b4fc7fd3803(struct smd_integers *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_integers_get_raw_8223c4d01a8637b4(struct smd_integers *_swig_go_0, long long _swig_go_1) {
   smd_integers *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -2447,7 +2447,7 @@ long long _wrap_smd_integers_get_raw_98f96b4fc7fd3803(struct smd_integers *_swig
 }
 
 
-void _wrap_smd_integers_free_raw_98f96b4fc7fd3803(struct smd_integers *_swig_go_0) {
+void _wrap_smd_integers_free_raw_8223c4d01a8637b4(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   
   arg1 = *(smd_integers **)&_swig_go_0; 
@@ -2457,7 +2457,7 @@ void _wrap_smd_integers_free_raw_98f96b4fc7fd3803(struct smd_integers *_swig_go_
 }
 
 
-intgo _wrap_smd_abi_level_raw_98f96b4fc7fd3803() {
+intgo _wrap_smd_abi_level_raw_8223c4d01a8637b4() {
   uint32_t result;
   intgo _swig_go_result;
   
@@ -2468,7 +2468,7 @@ intgo _wrap_smd_abi_level_raw_98f96b4fc7fd3803() {
 }
 
 
-_gostring_ _wrap_smd_version_string_raw_98f96b4fc7fd3803() {
+_gostring_ _wrap_smd_version_string_raw_8223c4d01a8637b4() {
   char *result = 0 ;
   _gostring_ _swig_go_result;
   
@@ -2479,7 +2479,7 @@ _gostring_ _wrap_smd_version_string_raw_98f96b4fc7fd3803() {
 }
 
 
-struct smd_error *_wrap_smd_require_abi_raw_98f96b4fc7fd3803(intgo _swig_go_0) {
+struct smd_error *_wrap_smd_require_abi_raw_8223c4d01a8637b4(intgo _swig_go_0) {
   uint32_t arg1 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2492,7 +2492,7 @@ struct smd_error *_wrap_smd_require_abi_raw_98f96b4fc7fd3803(intgo _swig_go_0) {
 }
 
 
-intgo _wrap_smd_has_feature_raw_98f96b4fc7fd3803(_gostring_ _swig_go_0) {
+intgo _wrap_smd_has_feature_raw_8223c4d01a8637b4(_gostring_ _swig_go_0) {
   char *arg1 = 0 ;
   char *temp1 ;
   int32_t result;
@@ -2512,7 +2512,7 @@ intgo _wrap_smd_has_feature_raw_98f96b4fc7fd3803(_gostring_ _swig_go_0) {
 }
 
 
-intgo _wrap_smd_error_code_raw_98f96b4fc7fd3803(struct smd_error *_swig_go_0) {
+intgo _wrap_smd_error_code_raw_8223c4d01a8637b4(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   smd_code result;
   intgo _swig_go_result;
@@ -2525,7 +2525,7 @@ intgo _wrap_smd_error_code_raw_98f96b4fc7fd3803(struct smd_error *_swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_error_message_raw_98f96b4fc7fd3803(struct smd_error *_swig_go_0) {
+_gostring_ _wrap_smd_error_message_raw_8223c4d01a8637b4(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2538,7 +2538,7 @@ _gostring_ _wrap_smd_error_message_raw_98f96b4fc7fd3803(struct smd_error *_swig_
 }
 
 
-_gostring_ _wrap_smd_error_detail_raw_98f96b4fc7fd3803(struct smd_error *_swig_go_0, _gostring_ _swig_go_1) {
+_gostring_ _wrap_smd_error_detail_raw_8223c4d01a8637b4(struct smd_error *_swig_go_0, _gostring_ _swig_go_1) {
   smd_error *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2560,7 +2560,7 @@ _gostring_ _wrap_smd_error_detail_raw_98f96b4fc7fd3803(struct smd_error *_swig_g
 }
 
 
-_gostring_ _wrap_smd_code_name_raw_98f96b4fc7fd3803(intgo _swig_go_0) {
+_gostring_ _wrap_smd_code_name_raw_8223c4d01a8637b4(intgo _swig_go_0) {
   smd_code arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2573,7 +2573,7 @@ _gostring_ _wrap_smd_code_name_raw_98f96b4fc7fd3803(intgo _swig_go_0) {
 }
 
 
-intgo _wrap_smd_error_is_retryable_raw_98f96b4fc7fd3803(struct smd_error *_swig_go_0) {
+intgo _wrap_smd_error_is_retryable_raw_8223c4d01a8637b4(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2586,7 +2586,7 @@ intgo _wrap_smd_error_is_retryable_raw_98f96b4fc7fd3803(struct smd_error *_swig_
 }
 
 
-struct smd_error *_wrap_smd_error_new_raw_98f96b4fc7fd3803(intgo _swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_error_new_raw_8223c4d01a8637b4(intgo _swig_go_0, _gostring_ _swig_go_1) {
   smd_code arg1 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2608,7 +2608,7 @@ struct smd_error *_wrap_smd_error_new_raw_98f96b4fc7fd3803(intgo _swig_go_0, _go
 }
 
 
-void _wrap_smd_error_free_raw_98f96b4fc7fd3803(struct smd_error *_swig_go_0) {
+void _wrap_smd_error_free_raw_8223c4d01a8637b4(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   
   arg1 = *(smd_error **)&_swig_go_0; 
@@ -2618,7 +2618,7 @@ void _wrap_smd_error_free_raw_98f96b4fc7fd3803(struct smd_error *_swig_go_0) {
 }
 
 
-intgo _wrap_smd_value_dtype_raw_98f96b4fc7fd3803(struct smd_value *_swig_go_0) {
+intgo _wrap_smd_value_dtype_raw_8223c4d01a8637b4(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_dtype result;
   intgo _swig_go_result;
@@ -2631,7 +2631,7 @@ intgo _wrap_smd_value_dtype_raw_98f96b4fc7fd3803(struct smd_value *_swig_go_0) {
 }
 
 
-intgo _wrap_smd_value_ndim_raw_98f96b4fc7fd3803(struct smd_value *_swig_go_0) {
+intgo _wrap_smd_value_ndim_raw_8223c4d01a8637b4(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2644,7 +2644,7 @@ intgo _wrap_smd_value_ndim_raw_98f96b4fc7fd3803(struct smd_value *_swig_go_0) {
 }
 
 
-long long _wrap_smd_value_nbytes_raw_98f96b4fc7fd3803(struct smd_value *_swig_go_0) {
+long long _wrap_smd_value_nbytes_raw_8223c4d01a8637b4(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2657,7 +2657,7 @@ long long _wrap_smd_value_nbytes_raw_98f96b4fc7fd3803(struct smd_value *_swig_go
 }
 
 
-struct smd_value *_wrap_smd_value_retain_raw_98f96b4fc7fd3803(struct smd_value *_swig_go_0) {
+struct smd_value *_wrap_smd_value_retain_raw_8223c4d01a8637b4(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_value *result = 0 ;
   struct smd_value *_swig_go_result;
@@ -2670,7 +2670,7 @@ struct smd_value *_wrap_smd_value_retain_raw_98f96b4fc7fd3803(struct smd_value *
 }
 
 
-void _wrap_smd_value_free_raw_98f96b4fc7fd3803(struct smd_value *_swig_go_0) {
+void _wrap_smd_value_free_raw_8223c4d01a8637b4(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   
   arg1 = *(smd_value **)&_swig_go_0; 
@@ -2680,7 +2680,7 @@ void _wrap_smd_value_free_raw_98f96b4fc7fd3803(struct smd_value *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_value_strings_raw_98f96b4fc7fd3803(struct smd_value *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_value_strings_raw_8223c4d01a8637b4(struct smd_value *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_value *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2695,7 +2695,7 @@ struct smd_error *_wrap_smd_value_strings_raw_98f96b4fc7fd3803(struct smd_value 
 }
 
 
-struct smd_error *_wrap_smd_value_reduce_raw_98f96b4fc7fd3803(struct smd_value *_swig_go_0, _gostring_ _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
+struct smd_error *_wrap_smd_value_reduce_raw_8223c4d01a8637b4(struct smd_value *_swig_go_0, _gostring_ _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
   smd_value *arg1 = 0 ;
   char *arg2 = 0 ;
   int32_t arg3 ;
@@ -2721,7 +2721,7 @@ struct smd_error *_wrap_smd_value_reduce_raw_98f96b4fc7fd3803(struct smd_value *
 }
 
 
-struct smd_error *_wrap_smd_value_to_double_raw_98f96b4fc7fd3803(struct smd_value *_swig_go_0, double *_swig_go_1) {
+struct smd_error *_wrap_smd_value_to_double_raw_8223c4d01a8637b4(struct smd_value *_swig_go_0, double *_swig_go_1) {
   smd_value *arg1 = 0 ;
   double *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2736,7 +2736,7 @@ struct smd_error *_wrap_smd_value_to_double_raw_98f96b4fc7fd3803(struct smd_valu
 }
 
 
-struct smd_error *_wrap_smd_save_config_new_raw_98f96b4fc7fd3803(struct smd_save_config **_swig_go_0) {
+struct smd_error *_wrap_smd_save_config_new_raw_8223c4d01a8637b4(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2749,7 +2749,7 @@ struct smd_error *_wrap_smd_save_config_new_raw_98f96b4fc7fd3803(struct smd_save
 }
 
 
-struct smd_error *_wrap_smd_save_config_set_raw_98f96b4fc7fd3803(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long _swig_go_2, long long _swig_go_3, long long _swig_go_4, long long *_swig_go_5, long long _swig_go_6) {
+struct smd_error *_wrap_smd_save_config_set_raw_8223c4d01a8637b4(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long _swig_go_2, long long _swig_go_3, long long _swig_go_4, long long *_swig_go_5, long long _swig_go_6) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t arg3 ;
@@ -2774,7 +2774,7 @@ struct smd_error *_wrap_smd_save_config_set_raw_98f96b4fc7fd3803(struct smd_save
 }
 
 
-intgo _wrap_smd_save_config_is_set_raw_98f96b4fc7fd3803(struct smd_save_config *_swig_go_0, intgo _swig_go_1) {
+intgo _wrap_smd_save_config_is_set_raw_8223c4d01a8637b4(struct smd_save_config *_swig_go_0, intgo _swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t result;
@@ -2789,7 +2789,7 @@ intgo _wrap_smd_save_config_is_set_raw_98f96b4fc7fd3803(struct smd_save_config *
 }
 
 
-struct smd_error *_wrap_smd_save_config_get_raw_98f96b4fc7fd3803(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long *_swig_go_2, long long *_swig_go_3, long long *_swig_go_4, struct smd_integers **_swig_go_5) {
+struct smd_error *_wrap_smd_save_config_get_raw_8223c4d01a8637b4(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long *_swig_go_2, long long *_swig_go_3, long long *_swig_go_4, struct smd_integers **_swig_go_5) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t *arg3 = 0 ;
@@ -2812,7 +2812,7 @@ struct smd_error *_wrap_smd_save_config_get_raw_98f96b4fc7fd3803(struct smd_save
 }
 
 
-intgo _wrap_smd_save_config_saves_raw_98f96b4fc7fd3803(struct smd_save_config *_swig_go_0, long long _swig_go_1, intgo _swig_go_2) {
+intgo _wrap_smd_save_config_saves_raw_8223c4d01a8637b4(struct smd_save_config *_swig_go_0, long long _swig_go_1, intgo _swig_go_2) {
   smd_save_config *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -2829,7 +2829,7 @@ intgo _wrap_smd_save_config_saves_raw_98f96b4fc7fd3803(struct smd_save_config *_
 }
 
 
-struct smd_error *_wrap_smd_save_config_merge_raw_98f96b4fc7fd3803(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_merge_raw_8223c4d01a8637b4(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2844,7 +2844,7 @@ struct smd_error *_wrap_smd_save_config_merge_raw_98f96b4fc7fd3803(struct smd_sa
 }
 
 
-intgo _wrap_smd_save_config_equal_raw_98f96b4fc7fd3803(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
+intgo _wrap_smd_save_config_equal_raw_8223c4d01a8637b4(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   int32_t result;
@@ -2859,7 +2859,7 @@ intgo _wrap_smd_save_config_equal_raw_98f96b4fc7fd3803(struct smd_save_config *_
 }
 
 
-struct smd_error *_wrap_smd_save_config_to_json_raw_98f96b4fc7fd3803(struct smd_save_config *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_to_json_raw_8223c4d01a8637b4(struct smd_save_config *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2874,7 +2874,7 @@ struct smd_error *_wrap_smd_save_config_to_json_raw_98f96b4fc7fd3803(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_save_config_from_json_raw_98f96b4fc7fd3803(_gostring_ _swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_from_json_raw_8223c4d01a8637b4(_gostring_ _swig_go_0, struct smd_save_config **_swig_go_1) {
   char *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   char *temp1 ;
@@ -2896,7 +2896,7 @@ struct smd_error *_wrap_smd_save_config_from_json_raw_98f96b4fc7fd3803(_gostring
 }
 
 
-void _wrap_smd_save_config_free_raw_98f96b4fc7fd3803(struct smd_save_config *_swig_go_0) {
+void _wrap_smd_save_config_free_raw_8223c4d01a8637b4(struct smd_save_config *_swig_go_0) {
   smd_save_config *arg1 = 0 ;
   
   arg1 = *(smd_save_config **)&_swig_go_0; 
@@ -2906,7 +2906,7 @@ void _wrap_smd_save_config_free_raw_98f96b4fc7fd3803(struct smd_save_config *_sw
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_new_raw_98f96b4fc7fd3803(struct smd_reduction_config **_swig_go_0) {
+struct smd_error *_wrap_smd_reduction_config_new_raw_8223c4d01a8637b4(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2919,7 +2919,7 @@ struct smd_error *_wrap_smd_reduction_config_new_raw_98f96b4fc7fd3803(struct smd
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_add_raw_98f96b4fc7fd3803(struct smd_reduction_config *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_add_raw_8223c4d01a8637b4(struct smd_reduction_config *_swig_go_0, _gostring_ _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2941,7 +2941,7 @@ struct smd_error *_wrap_smd_reduction_config_add_raw_98f96b4fc7fd3803(struct smd
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_set_raw_raw_98f96b4fc7fd3803(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_set_raw_raw_8223c4d01a8637b4(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -2956,7 +2956,7 @@ struct smd_error *_wrap_smd_reduction_config_set_raw_raw_98f96b4fc7fd3803(struct
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_set_shape_raw_98f96b4fc7fd3803(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_set_shape_raw_8223c4d01a8637b4(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -2971,7 +2971,7 @@ struct smd_error *_wrap_smd_reduction_config_set_shape_raw_98f96b4fc7fd3803(stru
 }
 
 
-intgo _wrap_smd_reduction_config_raw_raw_98f96b4fc7fd3803(struct smd_reduction_config *_swig_go_0) {
+intgo _wrap_smd_reduction_config_raw_raw_8223c4d01a8637b4(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2984,7 +2984,7 @@ intgo _wrap_smd_reduction_config_raw_raw_98f96b4fc7fd3803(struct smd_reduction_c
 }
 
 
-intgo _wrap_smd_reduction_config_shape_raw_98f96b4fc7fd3803(struct smd_reduction_config *_swig_go_0) {
+intgo _wrap_smd_reduction_config_shape_raw_8223c4d01a8637b4(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2997,7 +2997,7 @@ intgo _wrap_smd_reduction_config_shape_raw_98f96b4fc7fd3803(struct smd_reduction
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_reductions_raw_98f96b4fc7fd3803(struct smd_reduction_config *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_reductions_raw_8223c4d01a8637b4(struct smd_reduction_config *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3012,7 +3012,7 @@ struct smd_error *_wrap_smd_reduction_config_reductions_raw_98f96b4fc7fd3803(str
 }
 
 
-intgo _wrap_smd_reduction_config_equal_raw_98f96b4fc7fd3803(struct smd_reduction_config *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+intgo _wrap_smd_reduction_config_equal_raw_8223c4d01a8637b4(struct smd_reduction_config *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   int32_t result;
@@ -3027,7 +3027,7 @@ intgo _wrap_smd_reduction_config_equal_raw_98f96b4fc7fd3803(struct smd_reduction
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_to_json_raw_98f96b4fc7fd3803(struct smd_reduction_config *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_to_json_raw_8223c4d01a8637b4(struct smd_reduction_config *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3042,7 +3042,7 @@ struct smd_error *_wrap_smd_reduction_config_to_json_raw_98f96b4fc7fd3803(struct
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_from_json_raw_98f96b4fc7fd3803(_gostring_ _swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_from_json_raw_8223c4d01a8637b4(_gostring_ _swig_go_0, struct smd_reduction_config **_swig_go_1) {
   char *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   char *temp1 ;
@@ -3064,7 +3064,7 @@ struct smd_error *_wrap_smd_reduction_config_from_json_raw_98f96b4fc7fd3803(_gos
 }
 
 
-void _wrap_smd_reduction_config_free_raw_98f96b4fc7fd3803(struct smd_reduction_config *_swig_go_0) {
+void _wrap_smd_reduction_config_free_raw_8223c4d01a8637b4(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   
   arg1 = *(smd_reduction_config **)&_swig_go_0; 
@@ -3074,7 +3074,7 @@ void _wrap_smd_reduction_config_free_raw_98f96b4fc7fd3803(struct smd_reduction_c
 }
 
 
-struct smd_error *_wrap_smd_collection_new_raw_98f96b4fc7fd3803(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_new_raw_8223c4d01a8637b4(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
   char *arg1 = 0 ;
   smd_collection **arg2 = 0 ;
   char *temp1 ;
@@ -3096,7 +3096,7 @@ struct smd_error *_wrap_smd_collection_new_raw_98f96b4fc7fd3803(_gostring_ _swig
 }
 
 
-_gostring_ _wrap_smd_collection_name_raw_98f96b4fc7fd3803(struct smd_collection *_swig_go_0) {
+_gostring_ _wrap_smd_collection_name_raw_8223c4d01a8637b4(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3109,7 +3109,7 @@ _gostring_ _wrap_smd_collection_name_raw_98f96b4fc7fd3803(struct smd_collection 
 }
 
 
-struct smd_error *_wrap_smd_collection_include_regex_raw_98f96b4fc7fd3803(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_include_regex_raw_8223c4d01a8637b4(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3131,7 +3131,7 @@ struct smd_error *_wrap_smd_collection_include_regex_raw_98f96b4fc7fd3803(struct
 }
 
 
-struct smd_error *_wrap_smd_collection_add_tensor_raw_98f96b4fc7fd3803(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_add_tensor_raw_8223c4d01a8637b4(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3153,7 +3153,7 @@ struct smd_error *_wrap_smd_collection_add_tensor_raw_98f96b4fc7fd3803(struct sm
 }
 
 
-struct smd_error *_wrap_smd_collection_remove_tensor_raw_98f96b4fc7fd3803(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_remove_tensor_raw_8223c4d01a8637b4(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3175,7 +3175,7 @@ struct smd_error *_wrap_smd_collection_remove_tensor_raw_98f96b4fc7fd3803(struct
 }
 
 
-intgo _wrap_smd_collection_has_raw_98f96b4fc7fd3803(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+intgo _wrap_smd_collection_has_raw_8223c4d01a8637b4(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3197,7 +3197,7 @@ intgo _wrap_smd_collection_has_raw_98f96b4fc7fd3803(struct smd_collection *_swig
 }
 
 
-struct smd_error *_wrap_smd_collection_set_save_config_raw_98f96b4fc7fd3803(struct smd_collection *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_save_config_raw_8223c4d01a8637b4(struct smd_collection *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3212,7 +3212,7 @@ struct smd_error *_wrap_smd_collection_set_save_config_raw_98f96b4fc7fd3803(stru
 }
 
 
-struct smd_error *_wrap_smd_collection_set_reduction_config_raw_98f96b4fc7fd3803(struct smd_collection *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_reduction_config_raw_8223c4d01a8637b4(struct smd_collection *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3227,7 +3227,7 @@ struct smd_error *_wrap_smd_collection_set_reduction_config_raw_98f96b4fc7fd3803
 }
 
 
-struct smd_error *_wrap_smd_collection_set_save_histogram_raw_98f96b4fc7fd3803(struct smd_collection *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_save_histogram_raw_8223c4d01a8637b4(struct smd_collection *_swig_go_0, intgo _swig_go_1) {
   smd_collection *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3242,7 +3242,7 @@ struct smd_error *_wrap_smd_collection_set_save_histogram_raw_98f96b4fc7fd3803(s
 }
 
 
-intgo _wrap_smd_collection_save_histogram_raw_98f96b4fc7fd3803(struct smd_collection *_swig_go_0) {
+intgo _wrap_smd_collection_save_histogram_raw_8223c4d01a8637b4(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3255,7 +3255,7 @@ intgo _wrap_smd_collection_save_histogram_raw_98f96b4fc7fd3803(struct smd_collec
 }
 
 
-struct smd_error *_wrap_smd_collection_regexes_raw_98f96b4fc7fd3803(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_regexes_raw_8223c4d01a8637b4(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3270,7 +3270,7 @@ struct smd_error *_wrap_smd_collection_regexes_raw_98f96b4fc7fd3803(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_tensors_raw_98f96b4fc7fd3803(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_tensors_raw_8223c4d01a8637b4(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3285,7 +3285,7 @@ struct smd_error *_wrap_smd_collection_tensors_raw_98f96b4fc7fd3803(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_save_config_raw_98f96b4fc7fd3803(struct smd_collection *_swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_save_config_raw_8223c4d01a8637b4(struct smd_collection *_swig_go_0, struct smd_save_config **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3300,7 +3300,7 @@ struct smd_error *_wrap_smd_collection_save_config_raw_98f96b4fc7fd3803(struct s
 }
 
 
-struct smd_error *_wrap_smd_collection_reduction_config_raw_98f96b4fc7fd3803(struct smd_collection *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_reduction_config_raw_8223c4d01a8637b4(struct smd_collection *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3315,7 +3315,7 @@ struct smd_error *_wrap_smd_collection_reduction_config_raw_98f96b4fc7fd3803(str
 }
 
 
-struct smd_error *_wrap_smd_collection_to_json_raw_98f96b4fc7fd3803(struct smd_collection *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_to_json_raw_8223c4d01a8637b4(struct smd_collection *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3330,7 +3330,7 @@ struct smd_error *_wrap_smd_collection_to_json_raw_98f96b4fc7fd3803(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_from_json_raw_98f96b4fc7fd3803(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_from_json_raw_8223c4d01a8637b4(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
   char *arg1 = 0 ;
   smd_collection **arg2 = 0 ;
   char *temp1 ;
@@ -3352,7 +3352,7 @@ struct smd_error *_wrap_smd_collection_from_json_raw_98f96b4fc7fd3803(_gostring_
 }
 
 
-void _wrap_smd_collection_free_raw_98f96b4fc7fd3803(struct smd_collection *_swig_go_0) {
+void _wrap_smd_collection_free_raw_8223c4d01a8637b4(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   
   arg1 = *(smd_collection **)&_swig_go_0; 
@@ -3362,7 +3362,7 @@ void _wrap_smd_collection_free_raw_98f96b4fc7fd3803(struct smd_collection *_swig
 }
 
 
-struct smd_error *_wrap_smd_hook_options_new_raw_98f96b4fc7fd3803(struct smd_hook_options **_swig_go_0) {
+struct smd_error *_wrap_smd_hook_options_new_raw_8223c4d01a8637b4(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3375,7 +3375,7 @@ struct smd_error *_wrap_smd_hook_options_new_raw_98f96b4fc7fd3803(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_raw_98f96b4fc7fd3803(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_set_raw_8223c4d01a8637b4(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -3406,7 +3406,7 @@ struct smd_error *_wrap_smd_hook_options_set_raw_98f96b4fc7fd3803(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_load_raw_98f96b4fc7fd3803(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_load_raw_8223c4d01a8637b4(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3428,7 +3428,7 @@ struct smd_error *_wrap_smd_hook_options_load_raw_98f96b4fc7fd3803(struct smd_ho
 }
 
 
-struct smd_error *_wrap_smd_hook_options_get_raw_98f96b4fc7fd3803(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_get_raw_8223c4d01a8637b4(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_text **arg3 = 0 ;
@@ -3452,7 +3452,7 @@ struct smd_error *_wrap_smd_hook_options_get_raw_98f96b4fc7fd3803(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_regexes_raw_98f96b4fc7fd3803(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_regexes_raw_8223c4d01a8637b4(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3467,7 +3467,7 @@ struct smd_error *_wrap_smd_hook_options_regexes_raw_98f96b4fc7fd3803(struct smd
 }
 
 
-struct smd_error *_wrap_smd_hook_options_collections_raw_98f96b4fc7fd3803(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_collections_raw_8223c4d01a8637b4(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3482,7 +3482,7 @@ struct smd_error *_wrap_smd_hook_options_collections_raw_98f96b4fc7fd3803(struct
 }
 
 
-struct smd_error *_wrap_smd_hook_options_collection_raw_98f96b4fc7fd3803(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_collection_raw_8223c4d01a8637b4(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -3506,7 +3506,7 @@ struct smd_error *_wrap_smd_hook_options_collection_raw_98f96b4fc7fd3803(struct 
 }
 
 
-struct smd_error *_wrap_smd_hook_options_save_config_raw_98f96b4fc7fd3803(struct smd_hook_options *_swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_save_config_raw_8223c4d01a8637b4(struct smd_hook_options *_swig_go_0, struct smd_save_config **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3521,7 +3521,7 @@ struct smd_error *_wrap_smd_hook_options_save_config_raw_98f96b4fc7fd3803(struct
 }
 
 
-struct smd_error *_wrap_smd_hook_options_reduction_config_raw_98f96b4fc7fd3803(struct smd_hook_options *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_reduction_config_raw_8223c4d01a8637b4(struct smd_hook_options *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3536,7 +3536,7 @@ struct smd_error *_wrap_smd_hook_options_reduction_config_raw_98f96b4fc7fd3803(s
 }
 
 
-struct smd_error *_wrap_smd_hook_options_include_regex_raw_98f96b4fc7fd3803(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_include_regex_raw_8223c4d01a8637b4(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3558,7 +3558,7 @@ struct smd_error *_wrap_smd_hook_options_include_regex_raw_98f96b4fc7fd3803(stru
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_save_config_raw_98f96b4fc7fd3803(struct smd_hook_options *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_set_save_config_raw_8223c4d01a8637b4(struct smd_hook_options *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3573,7 +3573,7 @@ struct smd_error *_wrap_smd_hook_options_set_save_config_raw_98f96b4fc7fd3803(st
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_98f96b4fc7fd3803(struct smd_hook_options *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_8223c4d01a8637b4(struct smd_hook_options *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3588,7 +3588,7 @@ struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_98f96b4fc7fd38
 }
 
 
-struct smd_error *_wrap_smd_hook_options_add_collection_raw_98f96b4fc7fd3803(struct smd_hook_options *_swig_go_0, struct smd_collection *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_add_collection_raw_8223c4d01a8637b4(struct smd_hook_options *_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3603,7 +3603,7 @@ struct smd_error *_wrap_smd_hook_options_add_collection_raw_98f96b4fc7fd3803(str
 }
 
 
-void _wrap_smd_hook_options_free_raw_98f96b4fc7fd3803(struct smd_hook_options *_swig_go_0) {
+void _wrap_smd_hook_options_free_raw_8223c4d01a8637b4(struct smd_hook_options *_swig_go_0) {
   smd_hook_options *arg1 = 0 ;
   
   arg1 = *(smd_hook_options **)&_swig_go_0; 
@@ -3613,7 +3613,7 @@ void _wrap_smd_hook_options_free_raw_98f96b4fc7fd3803(struct smd_hook_options *_
 }
 
 
-_gostring_ _wrap_smd_action_name_raw_98f96b4fc7fd3803(intgo _swig_go_0) {
+_gostring_ _wrap_smd_action_name_raw_8223c4d01a8637b4(intgo _swig_go_0) {
   smd_action arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3626,7 +3626,20 @@ _gostring_ _wrap_smd_action_name_raw_98f96b4fc7fd3803(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_rule_status_name_raw_98f96b4fc7fd3803(intgo _swig_go_0) {
+_gostring_ _wrap_smd_level_name_raw_8223c4d01a8637b4(intgo _swig_go_0) {
+  smd_level arg1 ;
+  char *result = 0 ;
+  _gostring_ _swig_go_result;
+  
+  arg1 = (smd_level)_swig_go_0; 
+  
+  result = (char *)smd_level_name(arg1);
+  _swig_go_result = Swig_AllocateString((char*)result, result ? strlen((char*)result) : 0); 
+  return _swig_go_result;
+}
+
+
+_gostring_ _wrap_smd_rule_status_name_raw_8223c4d01a8637b4(intgo _swig_go_0) {
   smd_rule_status arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3639,7 +3652,7 @@ _gostring_ _wrap_smd_rule_status_name_raw_98f96b4fc7fd3803(intgo _swig_go_0) {
 }
 
 
-long long _wrap_smd_findings_count_raw_98f96b4fc7fd3803(struct smd_findings *_swig_go_0) {
+long long _wrap_smd_findings_count_raw_8223c4d01a8637b4(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -3652,7 +3665,7 @@ long long _wrap_smd_findings_count_raw_98f96b4fc7fd3803(struct smd_findings *_sw
 }
 
 
-struct smd_finding *_wrap_smd_findings_get_raw_98f96b4fc7fd3803(struct smd_findings *_swig_go_0, long long _swig_go_1) {
+struct smd_finding *_wrap_smd_findings_get_raw_8223c4d01a8637b4(struct smd_findings *_swig_go_0, long long _swig_go_1) {
   smd_findings *arg1 = 0 ;
   size_t arg2 ;
   smd_finding *result = 0 ;
@@ -3667,7 +3680,7 @@ struct smd_finding *_wrap_smd_findings_get_raw_98f96b4fc7fd3803(struct smd_findi
 }
 
 
-void _wrap_smd_findings_free_raw_98f96b4fc7fd3803(struct smd_findings *_swig_go_0) {
+void _wrap_smd_findings_free_raw_8223c4d01a8637b4(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   
   arg1 = *(smd_findings **)&_swig_go_0; 
@@ -3677,7 +3690,7 @@ void _wrap_smd_findings_free_raw_98f96b4fc7fd3803(struct smd_findings *_swig_go_
 }
 
 
-long long _wrap_smd_rule_results_count_raw_98f96b4fc7fd3803(struct smd_rule_results *_swig_go_0) {
+long long _wrap_smd_rule_results_count_raw_8223c4d01a8637b4(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -3690,7 +3703,7 @@ long long _wrap_smd_rule_results_count_raw_98f96b4fc7fd3803(struct smd_rule_resu
 }
 
 
-struct smd_rule_result *_wrap_smd_rule_results_get_raw_98f96b4fc7fd3803(struct smd_rule_results *_swig_go_0, long long _swig_go_1) {
+struct smd_rule_result *_wrap_smd_rule_results_get_raw_8223c4d01a8637b4(struct smd_rule_results *_swig_go_0, long long _swig_go_1) {
   smd_rule_results *arg1 = 0 ;
   size_t arg2 ;
   smd_rule_result *result = 0 ;
@@ -3705,7 +3718,7 @@ struct smd_rule_result *_wrap_smd_rule_results_get_raw_98f96b4fc7fd3803(struct s
 }
 
 
-void _wrap_smd_rule_results_free_raw_98f96b4fc7fd3803(struct smd_rule_results *_swig_go_0) {
+void _wrap_smd_rule_results_free_raw_8223c4d01a8637b4(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   
   arg1 = *(smd_rule_results **)&_swig_go_0; 
@@ -3715,7 +3728,7 @@ void _wrap_smd_rule_results_free_raw_98f96b4fc7fd3803(struct smd_rule_results *_
 }
 
 
-long long _wrap_smd_builtin_rule_count_raw_98f96b4fc7fd3803() {
+long long _wrap_smd_builtin_rule_count_raw_8223c4d01a8637b4() {
   size_t result;
   long long _swig_go_result;
   
@@ -3726,7 +3739,7 @@ long long _wrap_smd_builtin_rule_count_raw_98f96b4fc7fd3803() {
 }
 
 
-struct smd_rule_info *_wrap_smd_builtin_rule_raw_98f96b4fc7fd3803(long long _swig_go_0) {
+struct smd_rule_info *_wrap_smd_builtin_rule_raw_8223c4d01a8637b4(long long _swig_go_0) {
   size_t arg1 ;
   smd_rule_info *result = 0 ;
   struct smd_rule_info *_swig_go_result;
@@ -3739,7 +3752,7 @@ struct smd_rule_info *_wrap_smd_builtin_rule_raw_98f96b4fc7fd3803(long long _swi
 }
 
 
-struct smd_error *_wrap_smd_rule_set_new_raw_98f96b4fc7fd3803(_gostring_ _swig_go_0, struct smd_rule_set **_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_new_raw_8223c4d01a8637b4(_gostring_ _swig_go_0, struct smd_rule_set **_swig_go_1) {
   char *arg1 = 0 ;
   smd_rule_set **arg2 = 0 ;
   char *temp1 ;
@@ -3761,7 +3774,7 @@ struct smd_error *_wrap_smd_rule_set_new_raw_98f96b4fc7fd3803(_gostring_ _swig_g
 }
 
 
-struct smd_error *_wrap_smd_rule_set_add_raw_98f96b4fc7fd3803(struct smd_rule_set *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, intgo _swig_go_3) {
+struct smd_error *_wrap_smd_rule_set_add_raw_8223c4d01a8637b4(struct smd_rule_set *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, intgo _swig_go_3) {
   smd_rule_set *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -3794,7 +3807,7 @@ struct smd_error *_wrap_smd_rule_set_add_raw_98f96b4fc7fd3803(struct smd_rule_se
 }
 
 
-struct smd_error *_wrap_smd_rule_set_set_save_config_raw_98f96b4fc7fd3803(struct smd_rule_set *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_set_save_config_raw_8223c4d01a8637b4(struct smd_rule_set *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3809,7 +3822,7 @@ struct smd_error *_wrap_smd_rule_set_set_save_config_raw_98f96b4fc7fd3803(struct
 }
 
 
-struct smd_error *_wrap_smd_rule_set_evaluate_raw_98f96b4fc7fd3803(struct smd_rule_set *_swig_go_0, struct smd_trial *_swig_go_1, long long _swig_go_2, long long _swig_go_3, intgo _swig_go_4, struct smd_findings **_swig_go_5) {
+struct smd_error *_wrap_smd_rule_set_evaluate_raw_8223c4d01a8637b4(struct smd_rule_set *_swig_go_0, struct smd_trial *_swig_go_1, long long _swig_go_2, long long _swig_go_3, intgo _swig_go_4, struct smd_findings **_swig_go_5) {
   smd_rule_set *arg1 = 0 ;
   smd_trial *arg2 = 0 ;
   int64_t arg3 ;
@@ -3832,7 +3845,7 @@ struct smd_error *_wrap_smd_rule_set_evaluate_raw_98f96b4fc7fd3803(struct smd_ru
 }
 
 
-struct smd_error *_wrap_smd_rule_set_results_raw_98f96b4fc7fd3803(struct smd_rule_set *_swig_go_0, struct smd_rule_results **_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_results_raw_8223c4d01a8637b4(struct smd_rule_set *_swig_go_0, struct smd_rule_results **_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_rule_results **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3847,7 +3860,7 @@ struct smd_error *_wrap_smd_rule_set_results_raw_98f96b4fc7fd3803(struct smd_rul
 }
 
 
-struct smd_error *_wrap_smd_rule_set_reset_raw_98f96b4fc7fd3803(struct smd_rule_set *_swig_go_0) {
+struct smd_error *_wrap_smd_rule_set_reset_raw_8223c4d01a8637b4(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3860,7 +3873,7 @@ struct smd_error *_wrap_smd_rule_set_reset_raw_98f96b4fc7fd3803(struct smd_rule_
 }
 
 
-void _wrap_smd_rule_set_free_raw_98f96b4fc7fd3803(struct smd_rule_set *_swig_go_0) {
+void _wrap_smd_rule_set_free_raw_8223c4d01a8637b4(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   
   arg1 = *(smd_rule_set **)&_swig_go_0; 
@@ -3870,7 +3883,7 @@ void _wrap_smd_rule_set_free_raw_98f96b4fc7fd3803(struct smd_rule_set *_swig_go_
 }
 
 
-struct smd_error *_wrap_smd_hook_new_raw_98f96b4fc7fd3803(struct smd_hook_options *_swig_go_0, struct smd_hook **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_new_raw_8223c4d01a8637b4(struct smd_hook_options *_swig_go_0, struct smd_hook **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_hook **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3885,7 +3898,7 @@ struct smd_error *_wrap_smd_hook_new_raw_98f96b4fc7fd3803(struct smd_hook_option
 }
 
 
-struct smd_error *_wrap_smd_hook_flush_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_hook_flush_raw_8223c4d01a8637b4(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3900,7 +3913,7 @@ struct smd_error *_wrap_smd_hook_flush_raw_98f96b4fc7fd3803(struct smd_hook *_sw
 }
 
 
-struct smd_error *_wrap_smd_hook_close_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_close_raw_8223c4d01a8637b4(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3913,7 +3926,7 @@ struct smd_error *_wrap_smd_hook_close_raw_98f96b4fc7fd3803(struct smd_hook *_sw
 }
 
 
-void _wrap_smd_hook_free_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0) {
+void _wrap_smd_hook_free_raw_8223c4d01a8637b4(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   
   arg1 = *(smd_hook **)&_swig_go_0; 
@@ -3923,7 +3936,7 @@ void _wrap_smd_hook_free_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_set_mode_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_hook_set_mode_raw_8223c4d01a8637b4(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_mode arg2 ;
   struct smd_error *result = 0 ;
@@ -3938,7 +3951,7 @@ struct smd_error *_wrap_smd_hook_set_mode_raw_98f96b4fc7fd3803(struct smd_hook *
 }
 
 
-intgo _wrap_smd_hook_mode_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_mode_raw_8223c4d01a8637b4(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_mode result;
   intgo _swig_go_result;
@@ -3951,7 +3964,7 @@ intgo _wrap_smd_hook_mode_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_begin_step_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0, long long *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_begin_step_raw_8223c4d01a8637b4(struct smd_hook *_swig_go_0, long long *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   int64_t *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3966,7 +3979,7 @@ struct smd_error *_wrap_smd_hook_begin_step_raw_98f96b4fc7fd3803(struct smd_hook
 }
 
 
-struct smd_error *_wrap_smd_hook_end_step_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_end_step_raw_8223c4d01a8637b4(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3979,7 +3992,7 @@ struct smd_error *_wrap_smd_hook_end_step_raw_98f96b4fc7fd3803(struct smd_hook *
 }
 
 
-struct smd_error *_wrap_smd_hook_discard_step_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_discard_step_raw_8223c4d01a8637b4(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3992,7 +4005,7 @@ struct smd_error *_wrap_smd_hook_discard_step_raw_98f96b4fc7fd3803(struct smd_ho
 }
 
 
-struct smd_error *_wrap_smd_hook_add_to_step_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0, struct smd_strings *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_add_to_step_raw_8223c4d01a8637b4(struct smd_hook *_swig_go_0, struct smd_strings *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4007,7 +4020,7 @@ struct smd_error *_wrap_smd_hook_add_to_step_raw_98f96b4fc7fd3803(struct smd_hoo
 }
 
 
-long long _wrap_smd_hook_last_step_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+long long _wrap_smd_hook_last_step_raw_8223c4d01a8637b4(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t result;
@@ -4022,7 +4035,7 @@ long long _wrap_smd_hook_last_step_raw_98f96b4fc7fd3803(struct smd_hook *_swig_g
 }
 
 
-intgo _wrap_smd_hook_wants_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
+intgo _wrap_smd_hook_wants_raw_8223c4d01a8637b4(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -4044,7 +4057,7 @@ intgo _wrap_smd_hook_wants_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0, _go
 }
 
 
-intgo _wrap_smd_hook_saves_step_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_saves_step_raw_8223c4d01a8637b4(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -4057,7 +4070,7 @@ intgo _wrap_smd_hook_saves_step_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0
 }
 
 
-struct smd_error *_wrap_smd_hook_collection_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_collection_raw_8223c4d01a8637b4(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -4081,7 +4094,7 @@ struct smd_error *_wrap_smd_hook_collection_raw_98f96b4fc7fd3803(struct smd_hook
 }
 
 
-struct smd_error *_wrap_smd_hook_ensure_collection_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_ensure_collection_raw_8223c4d01a8637b4(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -4105,7 +4118,7 @@ struct smd_error *_wrap_smd_hook_ensure_collection_raw_98f96b4fc7fd3803(struct s
 }
 
 
-struct smd_error *_wrap_smd_hook_add_collection_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0, struct smd_collection *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_add_collection_raw_8223c4d01a8637b4(struct smd_hook *_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4120,7 +4133,7 @@ struct smd_error *_wrap_smd_hook_add_collection_raw_98f96b4fc7fd3803(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_hook_collections_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_collections_raw_8223c4d01a8637b4(struct smd_hook *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4135,7 +4148,7 @@ struct smd_error *_wrap_smd_hook_collections_raw_98f96b4fc7fd3803(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_export_collections_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_export_collections_raw_8223c4d01a8637b4(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4148,7 +4161,7 @@ struct smd_error *_wrap_smd_hook_export_collections_raw_98f96b4fc7fd3803(struct 
 }
 
 
-intgo _wrap_smd_hook_is_recording_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_is_recording_raw_8223c4d01a8637b4(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -4161,7 +4174,7 @@ intgo _wrap_smd_hook_is_recording_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go
 }
 
 
-long long _wrap_smd_hook_count_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
+long long _wrap_smd_hook_count_raw_8223c4d01a8637b4(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -4183,7 +4196,7 @@ long long _wrap_smd_hook_count_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0,
 }
 
 
-struct smd_error *_wrap_smd_hook_attach_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0, struct smd_rule_set *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_attach_raw_8223c4d01a8637b4(struct smd_hook *_swig_go_0, struct smd_rule_set *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_rule_set *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4198,7 +4211,7 @@ struct smd_error *_wrap_smd_hook_attach_raw_98f96b4fc7fd3803(struct smd_hook *_s
 }
 
 
-intgo _wrap_smd_hook_action_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_action_raw_8223c4d01a8637b4(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_action result;
   intgo _swig_go_result;
@@ -4211,7 +4224,7 @@ intgo _wrap_smd_hook_action_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_take_findings_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0, struct smd_findings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_take_findings_raw_8223c4d01a8637b4(struct smd_hook *_swig_go_0, struct smd_findings **_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_findings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4226,7 +4239,7 @@ struct smd_error *_wrap_smd_hook_take_findings_raw_98f96b4fc7fd3803(struct smd_h
 }
 
 
-struct smd_error *_wrap_smd_hook_forgo_raw_98f96b4fc7fd3803(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2) {
+struct smd_error *_wrap_smd_hook_forgo_raw_8223c4d01a8637b4(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t arg3 ;
@@ -4250,7 +4263,7 @@ struct smd_error *_wrap_smd_hook_forgo_raw_98f96b4fc7fd3803(struct smd_hook *_sw
 }
 
 
-struct smd_error *_wrap_smd_trial_options_new_raw_98f96b4fc7fd3803(struct smd_trial_options **_swig_go_0) {
+struct smd_error *_wrap_smd_trial_options_new_raw_8223c4d01a8637b4(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4263,7 +4276,7 @@ struct smd_error *_wrap_smd_trial_options_new_raw_98f96b4fc7fd3803(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_options_set_raw_98f96b4fc7fd3803(struct smd_trial_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_trial_options_set_raw_8223c4d01a8637b4(struct smd_trial_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_trial_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -4294,7 +4307,7 @@ struct smd_error *_wrap_smd_trial_options_set_raw_98f96b4fc7fd3803(struct smd_tr
 }
 
 
-void _wrap_smd_trial_options_free_raw_98f96b4fc7fd3803(struct smd_trial_options *_swig_go_0) {
+void _wrap_smd_trial_options_free_raw_8223c4d01a8637b4(struct smd_trial_options *_swig_go_0) {
   smd_trial_options *arg1 = 0 ;
   
   arg1 = *(smd_trial_options **)&_swig_go_0; 
@@ -4304,7 +4317,7 @@ void _wrap_smd_trial_options_free_raw_98f96b4fc7fd3803(struct smd_trial_options 
 }
 
 
-struct smd_error *_wrap_smd_trial_new_raw_98f96b4fc7fd3803(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_new_raw_8223c4d01a8637b4(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
   char *arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   smd_trial **arg3 = 0 ;
@@ -4328,7 +4341,7 @@ struct smd_error *_wrap_smd_trial_new_raw_98f96b4fc7fd3803(_gostring_ _swig_go_0
 }
 
 
-struct smd_error *_wrap_smd_trial_load_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_0) {
+struct smd_error *_wrap_smd_trial_load_raw_8223c4d01a8637b4(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4341,7 +4354,7 @@ struct smd_error *_wrap_smd_trial_load_raw_98f96b4fc7fd3803(struct smd_trial *_s
 }
 
 
-struct smd_error *_wrap_smd_trial_open_raw_98f96b4fc7fd3803(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_open_raw_8223c4d01a8637b4(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
   char *arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   smd_trial **arg3 = 0 ;
@@ -4365,7 +4378,7 @@ struct smd_error *_wrap_smd_trial_open_raw_98f96b4fc7fd3803(_gostring_ _swig_go_
 }
 
 
-void _wrap_smd_trial_cancel_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_0) {
+void _wrap_smd_trial_cancel_raw_8223c4d01a8637b4(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   
   arg1 = *(smd_trial **)&_swig_go_0; 
@@ -4375,7 +4388,7 @@ void _wrap_smd_trial_cancel_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_0) {
 }
 
 
-void _wrap_smd_trial_free_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_0) {
+void _wrap_smd_trial_free_raw_8223c4d01a8637b4(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   
   arg1 = *(smd_trial **)&_swig_go_0; 
@@ -4385,7 +4398,7 @@ void _wrap_smd_trial_free_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_trial_path_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_0) {
+_gostring_ _wrap_smd_trial_path_raw_8223c4d01a8637b4(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4398,7 +4411,7 @@ _gostring_ _wrap_smd_trial_path_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_
 }
 
 
-_gostring_ _wrap_smd_trial_name_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_0) {
+_gostring_ _wrap_smd_trial_name_raw_8223c4d01a8637b4(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4411,7 +4424,7 @@ _gostring_ _wrap_smd_trial_name_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_
 }
 
 
-struct smd_error *_wrap_smd_trial_refresh_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_0) {
+struct smd_error *_wrap_smd_trial_refresh_raw_8223c4d01a8637b4(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4424,7 +4437,7 @@ struct smd_error *_wrap_smd_trial_refresh_raw_98f96b4fc7fd3803(struct smd_trial 
 }
 
 
-intgo _wrap_smd_trial_set_auto_refresh_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_0, intgo _swig_go_1) {
+intgo _wrap_smd_trial_set_auto_refresh_raw_8223c4d01a8637b4(struct smd_trial *_swig_go_0, intgo _swig_go_1) {
   smd_trial *arg1 = 0 ;
   int32_t arg2 ;
   int32_t result;
@@ -4439,7 +4452,7 @@ intgo _wrap_smd_trial_set_auto_refresh_raw_98f96b4fc7fd3803(struct smd_trial *_s
 }
 
 
-intgo _wrap_smd_trial_has_ended_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_0) {
+intgo _wrap_smd_trial_has_ended_raw_8223c4d01a8637b4(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -4452,7 +4465,7 @@ intgo _wrap_smd_trial_has_ended_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_
 }
 
 
-long long _wrap_smd_trial_last_complete_step_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_0) {
+long long _wrap_smd_trial_last_complete_step_raw_8223c4d01a8637b4(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -4465,7 +4478,7 @@ long long _wrap_smd_trial_last_complete_step_raw_98f96b4fc7fd3803(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_steps_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_trial_steps_raw_8223c4d01a8637b4(struct smd_trial *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_trial *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t arg3 ;
@@ -4484,7 +4497,7 @@ struct smd_error *_wrap_smd_trial_steps_raw_98f96b4fc7fd3803(struct smd_trial *_
 }
 
 
-struct smd_error *_wrap_smd_trial_modes_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_0, struct smd_integers **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_modes_raw_8223c4d01a8637b4(struct smd_trial *_swig_go_0, struct smd_integers **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_integers **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4499,7 +4512,7 @@ struct smd_error *_wrap_smd_trial_modes_raw_98f96b4fc7fd3803(struct smd_trial *_
 }
 
 
-struct smd_error *_wrap_smd_trial_mode_step_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_0, long long _swig_go_1, long long *_swig_go_2, intgo *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_mode_step_raw_8223c4d01a8637b4(struct smd_trial *_swig_go_0, long long _swig_go_1, long long *_swig_go_2, intgo *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   int64_t *arg3 = 0 ;
@@ -4518,7 +4531,7 @@ struct smd_error *_wrap_smd_trial_mode_step_raw_98f96b4fc7fd3803(struct smd_tria
 }
 
 
-struct smd_error *_wrap_smd_trial_global_step_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_global_step_raw_8223c4d01a8637b4(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4537,7 +4550,7 @@ struct smd_error *_wrap_smd_trial_global_step_raw_98f96b4fc7fd3803(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_step_state_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_step_state_raw_8223c4d01a8637b4(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4556,7 +4569,7 @@ struct smd_error *_wrap_smd_trial_step_state_raw_98f96b4fc7fd3803(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_wait_for_step_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo _swig_go_3) {
+struct smd_error *_wrap_smd_trial_wait_for_step_raw_8223c4d01a8637b4(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo _swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4575,7 +4588,7 @@ struct smd_error *_wrap_smd_trial_wait_for_step_raw_98f96b4fc7fd3803(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_trial_workers_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_workers_raw_8223c4d01a8637b4(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4590,7 +4603,7 @@ struct smd_error *_wrap_smd_trial_workers_raw_98f96b4fc7fd3803(struct smd_trial 
 }
 
 
-struct smd_error *_wrap_smd_trial_collections_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_collections_raw_8223c4d01a8637b4(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4605,7 +4618,7 @@ struct smd_error *_wrap_smd_trial_collections_raw_98f96b4fc7fd3803(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_collection_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_collection_raw_8223c4d01a8637b4(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -4629,7 +4642,7 @@ struct smd_error *_wrap_smd_trial_collection_raw_98f96b4fc7fd3803(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_tensor_names_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings *_swig_go_3, struct smd_collection *_swig_go_4, struct smd_strings **_swig_go_5) {
+struct smd_error *_wrap_smd_trial_tensor_names_raw_8223c4d01a8637b4(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings *_swig_go_3, struct smd_collection *_swig_go_4, struct smd_strings **_swig_go_5) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4652,7 +4665,7 @@ struct smd_error *_wrap_smd_trial_tensor_names_raw_98f96b4fc7fd3803(struct smd_t
 }
 
 
-struct smd_error *_wrap_smd_trial_tensor_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_tensor **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_tensor_raw_8223c4d01a8637b4(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_tensor **_swig_go_2) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_tensor **arg3 = 0 ;
@@ -4676,7 +4689,7 @@ struct smd_error *_wrap_smd_trial_tensor_raw_98f96b4fc7fd3803(struct smd_trial *
 }
 
 
-struct smd_error *_wrap_smd_trial_prefetch_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_0, struct smd_strings *_swig_go_1, long long *_swig_go_2, long long _swig_go_3, intgo _swig_go_4) {
+struct smd_error *_wrap_smd_trial_prefetch_raw_8223c4d01a8637b4(struct smd_trial *_swig_go_0, struct smd_strings *_swig_go_1, long long *_swig_go_2, long long _swig_go_3, intgo _swig_go_4) {
   smd_trial *arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   int64_t *arg3 = 0 ;
@@ -4697,7 +4710,7 @@ struct smd_error *_wrap_smd_trial_prefetch_raw_98f96b4fc7fd3803(struct smd_trial
 }
 
 
-struct smd_error *_wrap_smd_trial_export_tensorboard_raw_98f96b4fc7fd3803(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_trial_export_tensorboard_raw_8223c4d01a8637b4(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -4719,7 +4732,7 @@ struct smd_error *_wrap_smd_trial_export_tensorboard_raw_98f96b4fc7fd3803(struct
 }
 
 
-_gostring_ _wrap_smd_tensor_name_raw_98f96b4fc7fd3803(struct smd_tensor *_swig_go_0) {
+_gostring_ _wrap_smd_tensor_name_raw_8223c4d01a8637b4(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4732,7 +4745,7 @@ _gostring_ _wrap_smd_tensor_name_raw_98f96b4fc7fd3803(struct smd_tensor *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_tensor_original_name_raw_98f96b4fc7fd3803(struct smd_tensor *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_tensor_original_name_raw_8223c4d01a8637b4(struct smd_tensor *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_tensor *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4747,7 +4760,7 @@ struct smd_error *_wrap_smd_tensor_original_name_raw_98f96b4fc7fd3803(struct smd
 }
 
 
-struct smd_error *_wrap_smd_tensor_steps_raw_98f96b4fc7fd3803(struct smd_tensor *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_steps_raw_8223c4d01a8637b4(struct smd_tensor *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t arg3 ;
@@ -4766,7 +4779,7 @@ struct smd_error *_wrap_smd_tensor_steps_raw_98f96b4fc7fd3803(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_prev_steps_raw_98f96b4fc7fd3803(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long _swig_go_3, struct smd_integers **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_prev_steps_raw_8223c4d01a8637b4(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long _swig_go_3, struct smd_integers **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4787,7 +4800,7 @@ struct smd_error *_wrap_smd_tensor_prev_steps_raw_98f96b4fc7fd3803(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_workers_raw_98f96b4fc7fd3803(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_workers_raw_8223c4d01a8637b4(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4806,7 +4819,7 @@ struct smd_error *_wrap_smd_tensor_workers_raw_98f96b4fc7fd3803(struct smd_tenso
 }
 
 
-struct smd_error *_wrap_smd_tensor_value_raw_98f96b4fc7fd3803(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_value **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_value_raw_8223c4d01a8637b4(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_value **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4834,7 +4847,7 @@ struct smd_error *_wrap_smd_tensor_value_raw_98f96b4fc7fd3803(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_shape_raw_98f96b4fc7fd3803(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_integers **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_shape_raw_8223c4d01a8637b4(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_integers **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4862,7 +4875,7 @@ struct smd_error *_wrap_smd_tensor_shape_raw_98f96b4fc7fd3803(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_reduction_raw_98f96b4fc7fd3803(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, _gostring_ _swig_go_4, intgo _swig_go_5, struct smd_value **_swig_go_6) {
+struct smd_error *_wrap_smd_tensor_reduction_raw_8223c4d01a8637b4(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, _gostring_ _swig_go_4, intgo _swig_go_5, struct smd_value **_swig_go_6) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4901,7 +4914,7 @@ struct smd_error *_wrap_smd_tensor_reduction_raw_98f96b4fc7fd3803(struct smd_ten
 }
 
 
-struct smd_error *_wrap_smd_tensor_reductions_raw_98f96b4fc7fd3803(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_reductions_raw_8223c4d01a8637b4(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4929,7 +4942,7 @@ struct smd_error *_wrap_smd_tensor_reductions_raw_98f96b4fc7fd3803(struct smd_te
 }
 
 
-void _wrap_smd_tensor_free_raw_98f96b4fc7fd3803(struct smd_tensor *_swig_go_0) {
+void _wrap_smd_tensor_free_raw_8223c4d01a8637b4(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   
   arg1 = *(smd_tensor **)&_swig_go_0; 
@@ -4939,7 +4952,7 @@ void _wrap_smd_tensor_free_raw_98f96b4fc7fd3803(struct smd_tensor *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_shape_raw_98f96b4fc7fd3803(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_full_shape_raw_8223c4d01a8637b4(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4958,7 +4971,7 @@ struct smd_error *_wrap_smd_tensor_full_shape_raw_98f96b4fc7fd3803(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_value_raw_98f96b4fc7fd3803(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_full_value_raw_8223c4d01a8637b4(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4977,7 +4990,7 @@ struct smd_error *_wrap_smd_tensor_full_value_raw_98f96b4fc7fd3803(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_reduction_raw_98f96b4fc7fd3803(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, intgo _swig_go_4, struct smd_value **_swig_go_5) {
+struct smd_error *_wrap_smd_tensor_full_reduction_raw_8223c4d01a8637b4(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, intgo _swig_go_4, struct smd_value **_swig_go_5) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5007,7 +5020,7 @@ struct smd_error *_wrap_smd_tensor_full_reduction_raw_98f96b4fc7fd3803(struct sm
 }
 
 
-struct smd_error *_wrap_smd_step_file_open_raw_98f96b4fc7fd3803(_gostring_ _swig_go_0, long long _swig_go_1, _gostring_ _swig_go_2, struct smd_step_file **_swig_go_3) {
+struct smd_error *_wrap_smd_step_file_open_raw_8223c4d01a8637b4(_gostring_ _swig_go_0, long long _swig_go_1, _gostring_ _swig_go_2, struct smd_step_file **_swig_go_3) {
   char *arg1 = 0 ;
   int64_t arg2 ;
   char *arg3 = 0 ;
@@ -5040,7 +5053,7 @@ struct smd_error *_wrap_smd_step_file_open_raw_98f96b4fc7fd3803(_gostring_ _swig
 }
 
 
-struct smd_error *_wrap_smd_step_file_add_shape_raw_98f96b4fc7fd3803(struct smd_step_file *_swig_go_0, _gostring_ _swig_go_1, long long *_swig_go_2, intgo _swig_go_3, long long _swig_go_4, intgo _swig_go_5, _gostring_ _swig_go_6) {
+struct smd_error *_wrap_smd_step_file_add_shape_raw_8223c4d01a8637b4(struct smd_step_file *_swig_go_0, _gostring_ _swig_go_1, long long *_swig_go_2, intgo _swig_go_3, long long _swig_go_4, intgo _swig_go_5, _gostring_ _swig_go_6) {
   smd_step_file *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t *arg3 = 0 ;
@@ -5079,7 +5092,7 @@ struct smd_error *_wrap_smd_step_file_add_shape_raw_98f96b4fc7fd3803(struct smd_
 }
 
 
-_gostring_ _wrap_smd_step_file_path_raw_98f96b4fc7fd3803(struct smd_step_file *_swig_go_0) {
+_gostring_ _wrap_smd_step_file_path_raw_8223c4d01a8637b4(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -5092,7 +5105,7 @@ _gostring_ _wrap_smd_step_file_path_raw_98f96b4fc7fd3803(struct smd_step_file *_
 }
 
 
-struct smd_error *_wrap_smd_step_file_close_raw_98f96b4fc7fd3803(struct smd_step_file *_swig_go_0) {
+struct smd_error *_wrap_smd_step_file_close_raw_8223c4d01a8637b4(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -5105,7 +5118,7 @@ struct smd_error *_wrap_smd_step_file_close_raw_98f96b4fc7fd3803(struct smd_step
 }
 
 
-void _wrap_smd_step_file_free_raw_98f96b4fc7fd3803(struct smd_step_file *_swig_go_0) {
+void _wrap_smd_step_file_free_raw_8223c4d01a8637b4(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   
   arg1 = *(smd_step_file **)&_swig_go_0; 
@@ -5115,7 +5128,7 @@ void _wrap_smd_step_file_free_raw_98f96b4fc7fd3803(struct smd_step_file *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_event_file_open_raw_98f96b4fc7fd3803(_gostring_ _swig_go_0, struct smd_event_file **_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_open_raw_8223c4d01a8637b4(_gostring_ _swig_go_0, struct smd_event_file **_swig_go_1) {
   char *arg1 = 0 ;
   smd_event_file **arg2 = 0 ;
   char *temp1 ;
@@ -5137,7 +5150,7 @@ struct smd_error *_wrap_smd_event_file_open_raw_98f96b4fc7fd3803(_gostring_ _swi
 }
 
 
-struct smd_error *_wrap_smd_event_file_next_raw_98f96b4fc7fd3803(struct smd_event_file *_swig_go_0, intgo *_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_next_raw_8223c4d01a8637b4(struct smd_event_file *_swig_go_0, intgo *_swig_go_1) {
   smd_event_file *arg1 = 0 ;
   int32_t *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5152,7 +5165,7 @@ struct smd_error *_wrap_smd_event_file_next_raw_98f96b4fc7fd3803(struct smd_even
 }
 
 
-_gostring_ _wrap_smd_event_file_tensor_raw_98f96b4fc7fd3803(struct smd_event_file *_swig_go_0) {
+_gostring_ _wrap_smd_event_file_tensor_raw_8223c4d01a8637b4(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -5165,7 +5178,7 @@ _gostring_ _wrap_smd_event_file_tensor_raw_98f96b4fc7fd3803(struct smd_event_fil
 }
 
 
-long long _wrap_smd_event_file_step_raw_98f96b4fc7fd3803(struct smd_event_file *_swig_go_0) {
+long long _wrap_smd_event_file_step_raw_8223c4d01a8637b4(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -5178,7 +5191,7 @@ long long _wrap_smd_event_file_step_raw_98f96b4fc7fd3803(struct smd_event_file *
 }
 
 
-intgo _wrap_smd_event_file_mode_raw_98f96b4fc7fd3803(struct smd_event_file *_swig_go_0) {
+intgo _wrap_smd_event_file_mode_raw_8223c4d01a8637b4(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   smd_mode result;
   intgo _swig_go_result;
@@ -5191,7 +5204,7 @@ intgo _wrap_smd_event_file_mode_raw_98f96b4fc7fd3803(struct smd_event_file *_swi
 }
 
 
-long long _wrap_smd_event_file_mode_step_raw_98f96b4fc7fd3803(struct smd_event_file *_swig_go_0) {
+long long _wrap_smd_event_file_mode_step_raw_8223c4d01a8637b4(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -5204,7 +5217,7 @@ long long _wrap_smd_event_file_mode_step_raw_98f96b4fc7fd3803(struct smd_event_f
 }
 
 
-double _wrap_smd_event_file_timestamp_raw_98f96b4fc7fd3803(struct smd_event_file *_swig_go_0) {
+double _wrap_smd_event_file_timestamp_raw_8223c4d01a8637b4(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   double result;
   double _swig_go_result;
@@ -5217,7 +5230,7 @@ double _wrap_smd_event_file_timestamp_raw_98f96b4fc7fd3803(struct smd_event_file
 }
 
 
-struct smd_error *_wrap_smd_event_file_value_raw_98f96b4fc7fd3803(struct smd_event_file *_swig_go_0, struct smd_value **_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_value_raw_8223c4d01a8637b4(struct smd_event_file *_swig_go_0, struct smd_value **_swig_go_1) {
   smd_event_file *arg1 = 0 ;
   smd_value **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5232,7 +5245,7 @@ struct smd_error *_wrap_smd_event_file_value_raw_98f96b4fc7fd3803(struct smd_eve
 }
 
 
-void _wrap_smd_event_file_free_raw_98f96b4fc7fd3803(struct smd_event_file *_swig_go_0) {
+void _wrap_smd_event_file_free_raw_8223c4d01a8637b4(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   
   arg1 = *(smd_event_file **)&_swig_go_0; 
@@ -5242,7 +5255,7 @@ void _wrap_smd_event_file_free_raw_98f96b4fc7fd3803(struct smd_event_file *_swig
 }
 
 
-struct smd_error *_wrap_smd_collections_to_json_raw_98f96b4fc7fd3803(smd_collection **_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_text **_swig_go_3) {
+struct smd_error *_wrap_smd_collections_to_json_raw_8223c4d01a8637b4(smd_collection **_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_text **_swig_go_3) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   int32_t arg3 ;
@@ -5261,7 +5274,7 @@ struct smd_error *_wrap_smd_collections_to_json_raw_98f96b4fc7fd3803(smd_collect
 }
 
 
-struct smd_error *_wrap_smd_store_check_raw_98f96b4fc7fd3803(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_store_report **_swig_go_2) {
+struct smd_error *_wrap_smd_store_check_raw_8223c4d01a8637b4(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_store_report **_swig_go_2) {
   char *arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   smd_store_report **arg3 = 0 ;
@@ -5285,7 +5298,7 @@ struct smd_error *_wrap_smd_store_check_raw_98f96b4fc7fd3803(_gostring_ _swig_go
 }
 
 
-long long _wrap_smd_store_report_count_raw_98f96b4fc7fd3803(struct smd_store_report *_swig_go_0) {
+long long _wrap_smd_store_report_count_raw_8223c4d01a8637b4(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -5298,7 +5311,7 @@ long long _wrap_smd_store_report_count_raw_98f96b4fc7fd3803(struct smd_store_rep
 }
 
 
-_gostring_ _wrap_smd_store_report_name_raw_98f96b4fc7fd3803(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_store_report_name_raw_8223c4d01a8637b4(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -5313,7 +5326,7 @@ _gostring_ _wrap_smd_store_report_name_raw_98f96b4fc7fd3803(struct smd_store_rep
 }
 
 
-intgo _wrap_smd_store_report_code_raw_98f96b4fc7fd3803(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+intgo _wrap_smd_store_report_code_raw_8223c4d01a8637b4(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   smd_code result;
@@ -5328,7 +5341,7 @@ intgo _wrap_smd_store_report_code_raw_98f96b4fc7fd3803(struct smd_store_report *
 }
 
 
-_gostring_ _wrap_smd_store_report_message_raw_98f96b4fc7fd3803(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_store_report_message_raw_8223c4d01a8637b4(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -5343,7 +5356,7 @@ _gostring_ _wrap_smd_store_report_message_raw_98f96b4fc7fd3803(struct smd_store_
 }
 
 
-void _wrap_smd_store_report_free_raw_98f96b4fc7fd3803(struct smd_store_report *_swig_go_0) {
+void _wrap_smd_store_report_free_raw_8223c4d01a8637b4(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   
   arg1 = *(smd_store_report **)&_swig_go_0; 
@@ -5353,7 +5366,7 @@ void _wrap_smd_store_report_free_raw_98f96b4fc7fd3803(struct smd_store_report *_
 }
 
 
-struct smd_error *_wrap_smd_bucket_open_raw_98f96b4fc7fd3803(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_bucket **_swig_go_2) {
+struct smd_error *_wrap_smd_bucket_open_raw_8223c4d01a8637b4(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_bucket **_swig_go_2) {
   char *arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   smd_bucket **arg3 = 0 ;
@@ -5377,7 +5390,7 @@ struct smd_error *_wrap_smd_bucket_open_raw_98f96b4fc7fd3803(_gostring_ _swig_go
 }
 
 
-struct smd_error *_wrap_smd_bucket_list_raw_98f96b4fc7fd3803(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
+struct smd_error *_wrap_smd_bucket_list_raw_8223c4d01a8637b4(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -5419,7 +5432,7 @@ struct smd_error *_wrap_smd_bucket_list_raw_98f96b4fc7fd3803(struct smd_bucket *
 }
 
 
-struct smd_error *_wrap_smd_bucket_read_raw_98f96b4fc7fd3803(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2, long long _swig_go_3, struct smd_text **_swig_go_4) {
+struct smd_error *_wrap_smd_bucket_read_raw_8223c4d01a8637b4(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2, long long _swig_go_3, struct smd_text **_swig_go_4) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t arg3 ;
@@ -5447,7 +5460,7 @@ struct smd_error *_wrap_smd_bucket_read_raw_98f96b4fc7fd3803(struct smd_bucket *
 }
 
 
-struct smd_error *_wrap_smd_bucket_write_raw_98f96b4fc7fd3803(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, void *_swig_go_2, long long _swig_go_3) {
+struct smd_error *_wrap_smd_bucket_write_raw_8223c4d01a8637b4(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, void *_swig_go_2, long long _swig_go_3) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   void *arg3 = 0 ;
@@ -5473,7 +5486,7 @@ struct smd_error *_wrap_smd_bucket_write_raw_98f96b4fc7fd3803(struct smd_bucket 
 }
 
 
-struct smd_error *_wrap_smd_bucket_remove_raw_98f96b4fc7fd3803(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_bucket_remove_raw_8223c4d01a8637b4(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -5495,7 +5508,7 @@ struct smd_error *_wrap_smd_bucket_remove_raw_98f96b4fc7fd3803(struct smd_bucket
 }
 
 
-void _wrap_smd_bucket_free_raw_98f96b4fc7fd3803(struct smd_bucket *_swig_go_0) {
+void _wrap_smd_bucket_free_raw_8223c4d01a8637b4(struct smd_bucket *_swig_go_0) {
   smd_bucket *arg1 = 0 ;
   
   arg1 = *(smd_bucket **)&_swig_go_0; 
