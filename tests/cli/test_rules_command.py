@@ -89,8 +89,8 @@ def test_findings_beyond_the_first_are_counted(tmp_path):
 def test_tensors_that_differ_are_printed_apart(tmp_path):
     with smd.Hook(str(tmp_path / "run"), save_config=smd.SaveConfig(save_interval=1),
                   include_collections=["gradients"]) as hook:  # fmt: skip
-        with hook.step(smd.modes.TRAIN):
-            for number in range(7):
+        for number in range(7):
+            with hook.step(smd.modes.TRAIN):
                 hook.save(f"gradient/w{number}", np.zeros(3))
     program = Program(tmp_path)
     some = program(f"rules run {RULE}", 10)
@@ -139,14 +139,15 @@ def test_the_culprit_and_the_step_stay_visible(columns, tmp_path):
         for step in range(3):
             with hook.step(smd.modes.TRAIN):
                 hook.save(name, np.full(3, float(step < 2)))
-    shown = Program(tmp_path).on_terminal("rules run --profile calibrated", columns)
+    shown = Program(tmp_path).on_terminal("rules run --profile aws", columns)
     lines = re.sub(r"\x1b\[[0-9;]*[mK]", "", shown).replace("\r\n", "\n").splitlines()
     [head] = [line for line in lines if line.startswith("finding  VanishingGradient  step 2")]
     assert len(head) <= columns and name in shown
-    [row] = [line for line in lines if re.match(r"VanishingGradient +2 +1  gradient/Tr.*ion.weight$", line)]
+    [row] = [line for line in lines if re.match(r"VanishingGradient +2 +1  gradient/\S+weight$", line)]
     assert len(row) <= columns
     # Rules without findings take a word each.
-    assert "passed: " in shown and "no matching tensors: " in shown
+    for word in ("passed: ", "no matching tensors: "):
+        assert sum(line.startswith(word) for line in lines) == 1
     assert not any(line.startswith(("passed  ", "no tensors  ")) for line in lines)
 
 
@@ -230,7 +231,7 @@ def test_a_damaged_step_is_skipped_and_listed(tmp_path):
     done = program.run(f"rules run {RULE}")
     assert done.returncode == 10
     assert "1 damaged part; to see all of it: smdebug verify run" in done.stderr
-    assert "has findings  VanishingGradient         2" in done.stdout
+    assert re.search(r"^VanishingGradient +0 +2 ", done.stdout, re.MULTILINE)
     # Without findings, the damage decides the exit code.
     done = program.run(f"rules run {RULE},threshold=1e-300 --rule DeadRelu --json")
     assert done.returncode == 10

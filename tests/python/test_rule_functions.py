@@ -124,8 +124,8 @@ def test_a_finding_worth_a_look_recommends_nothing_and_stops_nothing(out_dir):
     [result] = rules.results()
     assert (result.status, result.finding_count, result.look_count) == (RuleStatus.WORTH_A_LOOK, 0, 2)
     assert result.first == looks[0] and str(result) == "Own: worth a look 2 times, first: large"
-    with pytest.raises(RuleEvaluationConditionMet, match="at step 2: too large"):
-        rules.require(trial)
+    with pytest.raises(RuleEvaluationConditionMet, match="rule Own is met at step 2"):
+        list(rules._evaluate(trial, 0, 2, _raw.SMD_EVALUATE_STOP_AT_FINDING))
     [result] = rules.results()
     assert (result.status, result.finding_count, result.look_count) == (RuleStatus.HAS_FINDINGS, 1, 3)
     assert result.first.step == 2 and result.first.level is Level.FINDING

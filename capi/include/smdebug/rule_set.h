@@ -22,12 +22,9 @@ enum {
   SMD_RULE_WORTH_A_LOOK = 4     /* nothing but findings worth a look */
 };
 
-/* How sure a finding is. */
+/* How sure a finding is.  One worth a look may be wrong; its action is SMD_ACTION_CONTINUE. */
 typedef int32_t smd_level;
-enum {
-  SMD_LEVEL_FINDING = 0,     /* something is wrong */
-  SMD_LEVEL_WORTH_A_LOOK = 1 /* may be wrong; its action is always SMD_ACTION_CONTINUE */
-};
+enum { SMD_LEVEL_FINDING = 0, SMD_LEVEL_WORTH_A_LOOK = 1 };
 
 /* Returns "continue", "warn" or "stop"; "" for anything else.
  * Thread: any.   Since: 1.0 */
@@ -37,8 +34,7 @@ SMD_API const char *smd_action_name(smd_action action) SMD_NOEXCEPT;
  * Thread: any.   Since: 1.0 */
 SMD_API const char *smd_level_name(smd_level level) SMD_NOEXCEPT;
 
-/* Returns "passed", "has_findings", "no_tensors", "not_enough_data" or "worth_a_look"; "" for
- * anything else.
+/* Returns "passed", "has_findings", "no_tensors", ...; "" for anything else.
  * Thread: any.   Since: 1.0 */
 SMD_API const char *smd_rule_status_name(smd_rule_status status) SMD_NOEXCEPT;
 
@@ -77,9 +73,8 @@ SMD_API const smd_finding *smd_findings_get(const smd_findings *findings,
 
 /* Appends a copy of `finding`: for functions of smd_rule_ops, during the call that passed
  * `findings`.  The library fills in rule, step, mode and mode_step.  Of the finding's action and
- * that of the rule in its set, the more severe one holds; a finding worth a look has none.
- * NULL texts mean "".  If this fails,
- * nothing is added.  The function's list cannot be read: smd_findings_count() stays 0.
+ * that of the rule in its set, the more severe one holds, except of one worth a look.  NULL texts
+ * mean "".  If this fails, nothing is added.  The list cannot be read: smd_findings_count() is 0.
  *
  * Fails: INVALID_ARGUMENT, WRONG_STATE (the list is not one that a function was passed).
  * Thread: one.   Since: 1.0 */
@@ -96,11 +91,10 @@ typedef struct smd_rule_result {
   size_t struct_size; /* sizeof(smd_rule_result) */
   const char *rule;
   smd_rule_status status;
-  int64_t finding_count; /* of SMD_LEVEL_FINDING */
-  const char *message;   /* the first finding, or why there is none */
-  const smd_finding
-      *first;         /* the first finding; if there is none, the first worth a look; or NULL */
-  int64_t look_count; /* of SMD_LEVEL_WORTH_A_LOOK */
+  int64_t finding_count;    /* of SMD_LEVEL_FINDING */
+  const char *message;      /* the first finding, or why there is none */
+  const smd_finding *first; /* the first finding, else the first worth a look; or NULL */
+  int64_t look_count;       /* of SMD_LEVEL_WORTH_A_LOOK */
 } smd_rule_result;
 
 /* Returns the number of results; 0 for NULL.
@@ -175,8 +169,7 @@ typedef struct smd_rule_ops {
   { sizeof(smd_rule_ops), NULL, NULL }
 
 /* Makes an empty rule set.  `profile` selects the defaults of parameters: "calibrated" or NULL for
- * ours, which rarely report anything on a healthy run; "aws" for those that the training service
- * documents.
+ * ours, which spare healthy runs; "aws" for those that the training service documents.
  *
  * Fails: INVALID_ARGUMENT.
  * Thread: any.   Since: 1.0 */
@@ -213,10 +206,9 @@ SMD_FALLIBLE smd_rule_set_set_save_config(smd_rule_set *set,
 
 /* Flags of smd_rule_set_evaluate(). */
 enum {
-  SMD_EVALUATE_FOLLOW = 1, /* wait for each step until the job ends */
-  SMD_EVALUATE_STOP_AT_FINDING =
-      2,                      /* fail with RULE_CONDITION_MET at the first SMD_LEVEL_FINDING */
-  SMD_EVALUATE_INCOMPLETE = 4 /* also steps that a worker may still write to */
+  SMD_EVALUATE_FOLLOW = 1,          /* wait for each step until the job ends */
+  SMD_EVALUATE_STOP_AT_FINDING = 2, /* fail with RULE_CONDITION_MET at an SMD_LEVEL_FINDING */
+  SMD_EVALUATE_INCOMPLETE = 4       /* also steps that a worker may still write to */
 };
 
 /* Evaluates the global steps first <= s < end (end -1: all) of `trial` that the set has not
@@ -242,8 +234,7 @@ SMD_FALLIBLE smd_rule_set_evaluate(smd_rule_set *set, smd_trial *trial, int64_t 
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_rule_set_results(const smd_rule_set *set, smd_rule_results **out) SMD_NOEXCEPT;
 
-/* Forgets the trial, its steps and all results; keeps the rules.  The functions of a caller's
- * rules are not told.
+/* Forgets the trial, its steps and all results; keeps the rules, whose functions are not told.
  *
  * Fails: INVALID_ARGUMENT, WRONG_STATE (the set is being evaluated, or attached to a hook),
  * AFTER_FORK.
