@@ -188,7 +188,8 @@ static const char *raw_finding_text(const smd_finding *finding, int32_t field) {
   return texts[field];
 }
 static int64_t raw_finding_number(const smd_finding *finding, int32_t field) {
-  const int64_t numbers[] = {finding->step, finding->mode_step, finding->mode, finding->action};
+  const int64_t numbers[] = {finding->step, finding->mode_step, finding->mode, finding->action,
+                             finding->level};
   return numbers[field];
 }
 static double raw_finding_value(const smd_finding *finding) { return finding->value; }
@@ -198,6 +199,7 @@ static const char *raw_result_rule(const smd_rule_result *result) { return resul
 static const char *raw_result_message(const smd_rule_result *result) { return result->message; }
 static int32_t raw_result_status(const smd_rule_result *result) { return result->status; }
 static int64_t raw_result_count(const smd_rule_result *result) { return result->finding_count; }
+static int64_t raw_result_looks(const smd_rule_result *result) { return result->look_count; }
 static const smd_finding *raw_result_first(const smd_rule_result *result) { return result->first; }
 
 static const char *raw_cause_text(const smd_cause *cause, int32_t field) {

@@ -56,7 +56,11 @@ class Report final : public Command {
     Write(page.str());
     if (output_ != "-") {
       Print("wrote " + Printable(output_) + ": " + Count(summary.findings, "finding") + " of " +
-            Count(summary.rules_with_findings, "rule") + "\n");
+            Count(summary.rules_with_findings, "rule") +
+            (summary.rules_worth_a_look > 0
+                 ? ", " + Count(summary.rules_worth_a_look, "rule") + " with something worth a look"
+                 : "") +
+            "\n");
     }
     return trial_.Conclude(summary.findings == 0 ? ExitCode::kNoFindings : ExitCode::kFindings);
   }

@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <thread>
 
 #include "diagnosis_text.h"
 #include "json_writer.h"
+#include "output.h"
 #include "progress.h"
 #include "rule_list.h"
+#include "rules_text.h"
 #include "saved.h"
-#include "table.h"
 #include "text.h"
 #include "trial_arguments.h"
 
@@ -19,23 +21,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kBetweenPolls{500};
 constexpr size_t kWidthInPipes = 80;
-constexpr size_t kIndent = 8;     // for the description of a parameter
-constexpr size_t kMostShown = 5;  // the most findings of a rule that the text output shows
-
-Style StyleOf(RuleStatus status) {
-  switch (status) {
-    case RuleStatus::kHasFindings: return Style::kBad;
-    case RuleStatus::kPassed: return Style::kGood;
-    default: return Style::kWarning;
-  }
-}
-
-// Returns the status in words.
-std::string StatusText(RuleStatus status) {
-  std::string text = Name(status);
-  std::replace(text.begin(), text.end(), '_', ' ');
-  return text;
-}
+constexpr size_t kIndent = 8;  // for the description of a parameter
 
 void NumberOrNull(double number, JsonWriter *json) {
   std::isnan(number) ? json->Null() : json->Number(number);
@@ -47,7 +33,7 @@ void TextOrNull(const std::string &text, JsonWriter *json) {
 
 std::string ToJson(const Finding &finding) {
   JsonWriter json;
-  json.BeginObject().Key("rule").Text(finding.rule).Key("status").Text("finding");
+  json.BeginObject().Key("rule").Text(finding.rule).Key("status").Text(Name(finding.level));
   json.Key("step").Whole(finding.step).Key("mode").Text(ModeName(finding.mode));
   json.Key("mode_step").Whole(finding.mode_step);
   TextOrNull(finding.worker, &json.Key("worker"));
@@ -106,8 +92,10 @@ class Rules final : public Command {
   const char *Details() const override {
     return "Without --rule, evaluates all rules that need no parameter. A parameter's value may "
            "contain commas: text after a comma without '=' belongs to the value before it. A rule "
-           "without matching tensors or enough steps reports that; it is not a finding. Steps that "
-           "cannot be read are skipped and listed.";
+           "without matching tensors or enough steps reports that; it is not a finding. What is "
+           "worth "
+           "a look is printed, and does not change the exit code. Steps that cannot be read are "
+           "skipped and listed.";
   }
   const char *Examples() const override {
     return "smdebug rules run\n"
@@ -126,9 +114,13 @@ class Rules final : public Command {
         "select the defaults of parameters: calibrated ones, which rarely report anything on a "
         "healthy run, or those that the training service documents (default: calibrated)",
         {"calibrated", "aws"}, &profile_);
-    arguments.Flag("-f,--follow", "continue until the job ends, and print each finding as it comes",
-                   &follows_);
-    arguments.Flag("--all", "print every finding, not only the first five of each rule", &all_);
+    arguments.Flag(
+        "-f,--follow",
+        "continue until the job ends; print each finding as it comes, and then its count",
+        &follows_);
+    arguments.Flag(
+        "--all",
+        "print every finding, also those that repeat, not only the first five of each rule", &all_);
     arguments.Flag("--list", "list the rules and their parameters", &lists_);
     arguments.Flag(
         "--json",
@@ -214,68 +206,53 @@ class Rules final : public Command {
   }
 
   void Report(const Finding &finding) {
-    const size_t count = ++findings_[finding.rule];
+    ++(finding.level == Level::kFinding ? findings_ : looks_);
     if (as_json_) return Print(ToJson(finding) + "\n");
-    if (count > kMostShown && !follows_ && !all_) return;
-    Print(Styled("finding", Style::kBad) + "  " + Styled(finding.rule, Style::kHeading) + "  " +
-          "step " + StepText(finding.step, finding.mode, finding.mode_step) +
-          (finding.worker.empty() ? "" : "  " + Printable(finding.worker)) + "  " +
-          Printable(finding.message) + "\n");
+    Printer().Print(finding);
   }
 
-  ExitCode Conclude(const std::vector<RuleResult> &results,
-                    const std::vector<Cause> &causes) const {
+  FindingPrinter &Printer() {
+    using Amount = FindingPrinter::Amount;
+    if (!printer_)
+      printer_.emplace(all_ ? Amount::kAll : follows_ ? Amount::kFollow : Amount::kSome);
+    return *printer_;
+  }
+
+  ExitCode Conclude(const std::vector<RuleResult> &results, const std::vector<Cause> &causes) {
     if (as_json_) {
       ConcludeInJson(results, causes);
     } else {
       ConcludeInText(results);
       PrintDiagnosis(causes);
     }
-    return findings_.empty() ? ExitCode::kNoFindings : ExitCode::kFindings;
+    return findings_ == 0 ? ExitCode::kNoFindings : ExitCode::kFindings;
   }
 
-  void ConcludeInText(const std::vector<RuleResult> &results) const {
-    size_t hidden = 0;
-    for (const auto &[rule, count] : findings_) {
-      if (!follows_ && !all_ && count > kMostShown) hidden += count - kMostShown;
-    }
-    if (hidden > 0) Print("(" + Count(hidden, "further finding") + "; --all prints each)\n");
-    if (!findings_.empty()) Print("\n");
-    Table table({{"STATUS", Table::Kind::kWord},
-                 {"RULE", Table::Kind::kWord},
-                 {"FINDINGS", Table::Kind::kNumber},
-                 {"FIRST STEP", Table::Kind::kNumber},
-                 {"TENSOR OR REASON", Table::Kind::kText}});
-    for (const RuleResult &result : results) {
-      table.Add({StatusText(result.status), result.rule,
-                 result.first ? std::to_string(result.finding_count) : "-",
-                 result.first ? std::to_string(result.first->step) : "-",
-                 result.first ? result.first->tensor : result.message},
-                StyleOf(result.status));
-    }
-    table.Print();
-    for (const std::string &why : skipped_) Print("skipped: " + Printable(why) + "\n");
-    Print("\n" + Count(results.size(), "rule") + " evaluated over " + Count(steps_, "step") + "\n");
+  void ConcludeInText(const std::vector<RuleResult> &results) {
+    Printer().PrintHidden();
+    PrintResults(results, !rules_.empty());
+    PrintSkipped(skipped_);
+    PrintVerdict(results, steps_);
     if (profile_ == "aws") Print(std::string(kAboutAws) + "\n");
   }
 
   void ConcludeInJson(const std::vector<RuleResult> &results,
                       const std::vector<Cause> &causes) const {
     std::map<RuleStatus, int64_t> by_status;
-    int64_t findings = 0;
-    for (const auto &[rule, count] : findings_) findings += static_cast<int64_t>(count);
     for (const RuleResult &result : results) {
       ++by_status[result.status];
-      if (result.status != RuleStatus::kHasFindings) Print(ToJson(result) + "\n");
+      if (!result.first) Print(ToJson(result) + "\n");
     }
     JsonWriter json;
     json.BeginObject().Key("summary").BeginObject().Key("trial").Text(path_);
     json.Key("profile").Text(profile_).Key("steps").Whole(static_cast<int64_t>(steps_));
     json.Key("rules").Whole(static_cast<int64_t>(results.size()));
     json.Key("skipped").Texts(skipped_).Key("not_read").Texts(options_.TheDamage().Sentences());
-    json.Key("findings").Whole(findings).Key("rules_by_status").BeginObject();
-    for (const RuleStatus status : {RuleStatus::kHasFindings, RuleStatus::kPassed,
-                                    RuleStatus::kNoTensors, RuleStatus::kNotEnoughData}) {
+    json.Key("findings").Whole(findings_).Key("worth_a_look").Whole(looks_);
+    json.Key("rules_by_status").BeginObject();
+    for (const RuleStatus status :
+         {RuleStatus::kHasFindings, RuleStatus::kWorthALook, RuleStatus::kPassed,
+          RuleStatus::kNoTensors, RuleStatus::kNotEnoughData}) {
       json.Key(smdebug::Name(status)).Whole(by_status[status]);
     }
     cli::ToJson(causes, &json.EndObject().Key("diagnosis"));
@@ -311,7 +288,9 @@ class Rules final : public Command {
   bool as_json_ = false;
   std::vector<std::string> skipped_;  // rules, with the reason
   size_t steps_ = 0;
-  std::map<std::string, size_t> findings_;  // keyed by rule
+  int64_t findings_ = 0;
+  int64_t looks_ = 0;  // findings worth a look
+  std::optional<FindingPrinter> printer_;
 };
 
 }  // namespace

@@ -18,13 +18,26 @@ smd_finding capi::ViewOf(const rules::Finding &finding) {
   view.action = static_cast<smd_action>(finding.action);
   view.value = finding.value;
   view.limit = finding.limit;
+  view.level = static_cast<smd_level>(finding.level);
   return view;
 }
 
 namespace {
 
+// The members that every caller has.
+constexpr size_t kLeastFinding = offsetof(smd_finding, level);
+
+Result<rules::Level> LevelFromC(smd_level level) {
+  if (level == SMD_LEVEL_FINDING) return rules::Level::kFinding;
+  if (level == SMD_LEVEL_WORTH_A_LOOK) return rules::Level::kWorthALook;
+  return InvalidArgument(StrCat("unknown level ", level, " of a finding"));
+}
+
 Result<rules::Finding> FindingFromC(const smd_finding &finding) {
   rules::Finding copy;
+  if (finding.struct_size >= sizeof(smd_finding)) {
+    SMD_ASSIGN_OR_RETURN(copy.level, LevelFromC(finding.level));
+  }
   SMD_ASSIGN_OR_RETURN(copy.action, ActionFromC(finding.action));
   copy.check = OptionalText(finding.check);
   copy.tensor = OptionalText(finding.tensor);
@@ -46,15 +59,21 @@ smd_rule_results::smd_rule_results(std::vector<rules::RuleResult> list) : items(
   firsts.reserve(items.size());
   views.reserve(items.size());
   for (const rules::RuleResult &result : items) {
+    const bool has_first = result.finding_count > 0 || result.look_count > 0;
     firsts.push_back(ViewOf(result.first));
     views.push_back({sizeof(smd_rule_result), result.rule.c_str(),
                      static_cast<smd_rule_status>(result.status), result.finding_count,
-                     result.message.c_str(), result.finding_count > 0 ? &firsts.back() : nullptr});
+                     result.message.c_str(), has_first ? &firsts.back() : nullptr,
+                     result.look_count});
   }
 }
 
 const char *smd_action_name(smd_action action) noexcept {
   return rules::ActionName(static_cast<rules::Action>(action));
+}
+
+const char *smd_level_name(smd_level level) noexcept {
+  return rules::LevelName(static_cast<rules::Level>(level));
 }
 
 const char *smd_rule_status_name(smd_rule_status status) noexcept {
@@ -74,7 +93,7 @@ smd_error *smd_findings_add(smd_findings *findings, const smd_finding *finding) 
     SMD_RETURN_IF_ERROR(NotNull(findings, "findings"));
     SMD_RETURN_IF_ERROR(NotNull(finding, "finding"));
     const size_t size = finding->struct_size;
-    if (size < sizeof(smd_finding) || size > kLargestStruct) {
+    if (size < kLeastFinding || size > kLargestStruct) {
       return InvalidArgument("finding->struct_size is wrong; begin with SMD_FINDING_INIT");
     }
     if (findings->open == nullptr) {

@@ -21,6 +21,7 @@ struct ReportRequest {
 struct ReportSummary {
   size_t findings = 0;
   size_t rules_with_findings = 0;
+  size_t rules_worth_a_look = 0;  // without findings
 };
 
 // Writes one self-contained HTML file, which needs no network.  Omits what cannot be read, and

@@ -28,6 +28,17 @@ std::vector<Finding> EvaluateAll(const Trial &trial, RuleSet *set, Problems *pro
   return findings;
 }
 
+// What a rule with findings also found worth a look adds nothing.
+void DropLooksBesideFindings(std::vector<Finding> *findings) {
+  std::set<std::string> rules;
+  for (const Finding &finding : *findings) {
+    if (finding.level == Level::kFinding) rules.insert(finding.rule);
+  }
+  std::erase_if(*findings, [&](const Finding &finding) {
+    return finding.level != Level::kFinding && rules.count(finding.rule) > 0;
+  });
+}
+
 void Add(const Finding &finding, RuleReport *report) {
   auto &found = report->found;
   auto place = std::find_if(found.begin(), found.end(),
@@ -53,7 +64,8 @@ bool FindsSymptoms(const std::string &rule) {
 // others, since it names the first of several tensors.
 bool ComesFirst(const RuleFindings &a, const RuleFindings &b) {
   const auto order = [](const RuleFindings &each) {
-    return std::tuple(FindsSymptoms(each.rule), each.steps.front(), each.rule != "FirstNonFinite");
+    return std::tuple(each.GetLevel(), FindsSymptoms(each.rule), each.steps.front(),
+                      each.rule != "FirstNonFinite");
   };
   return order(a) < order(b);
 }
@@ -92,8 +104,15 @@ std::vector<int64_t> RuleReport::CulpritSteps() const {
 
 size_t RuleReport::CountFindings() const {
   size_t count = 0;
-  for (const RuleFindings &rule : found) count += rule.steps.size();
+  for (const RuleFindings &rule : found) {
+    if (rule.GetLevel() == Level::kFinding) count += rule.steps.size();
+  }
   return count;
+}
+
+size_t RuleReport::CountRules(Level level) const {
+  const auto has_level = [level](const RuleFindings &each) { return each.GetLevel() == level; };
+  return static_cast<size_t>(std::count_if(found.begin(), found.end(), has_level));
 }
 
 RuleReport EvaluateRules(const ReportRequest &request, Problems *problems) {
@@ -102,13 +121,13 @@ RuleReport EvaluateRules(const ReportRequest &request, Problems *problems) {
   report.is_aws = request.profile == "aws";
   RuleSet set(report.is_aws ? Profile::kAws : Profile::kCalibrated);
   report.skipped = AddRules(request.rules, &set);
-  for (const Finding &finding : EvaluateAll(request.trial, &set, problems)) {
-    Add(finding, &report);
-  }
+  std::vector<Finding> findings = EvaluateAll(request.trial, &set, problems);
+  DropLooksBesideFindings(&findings);
+  for (const Finding &finding : findings) Add(finding, &report);
   std::stable_sort(report.found.begin(), report.found.end(), ComesFirst);
   report.causes = set.Diagnose();
   for (RuleResult &result : set.Results()) {
-    if (result.status != RuleStatus::kHasFindings) report.others.push_back(std::move(result));
+    if (!result.first) report.others.push_back(std::move(result));
   }
   return report;
 }

@@ -11,17 +11,20 @@
 
 namespace smdebug::cli::report {
 
-// The findings of one rule.
+// The findings of one rule, or what it found worth a look if it has none.
 struct RuleFindings {
   std::string rule;
   std::string summary;            // describes when the rule finds something
   std::vector<int64_t> steps;     // the steps of all findings, ascending
   std::vector<Finding> findings;  // the first findings, by step
+
+  Level GetLevel() const { return findings.front().level; }
 };
 
 struct RuleReport {
-  // Causes precede symptoms (such as a loss that does not fall), and both are sorted by their first
-  // steps.  The culprit is the first finding of the first rule.
+  // Findings precede what is worth a look, causes precede symptoms (such as a loss that does not
+  // fall), and all are sorted by their first steps.  The culprit is the first finding of the first
+  // rule.
   std::vector<RuleFindings> found;
   std::vector<RuleResult> others;  // rules without findings, in the order of the request
   std::vector<SkippedRule> skipped;
@@ -38,6 +41,8 @@ struct RuleReport {
   std::vector<std::string> CulpritTensors() const;
   std::vector<int64_t> CulpritSteps() const;
   size_t CountFindings() const;
+  // Returns the number of rules that found something of that level.
+  size_t CountRules(Level level) const;
 };
 
 // Evaluates all readable steps.  Fails as RuleSet::Add() and Problems::Try().

@@ -1,5 +1,6 @@
 #include "rules_html.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "compact.h"
@@ -29,10 +30,15 @@ std::string CountsText(const RuleReport &report) {
     if (result.status == RuleStatus::kNoTensors) ++without_tensor;
     if (result.status == RuleStatus::kNotEnoughData) ++without_data;
   }
-  const size_t found = report.found.size();
+  const size_t found = report.CountRules(Level::kFinding);
+  const size_t looks = report.CountRules(Level::kWorthALook);
   std::vector<std::string> parts;
-  if (found > 0) parts.push_back(Count(found, "rule") + " with findings");
-  parts.push_back((found > 0 ? std::to_string(passed) : Count(passed, "rule")) + " passed");
+  const auto add = [&parts](size_t count, const char *what) {
+    parts.push_back((parts.empty() ? Count(count, "rule") : std::to_string(count)) + what);
+  };
+  if (found > 0) add(found, " with findings");
+  if (looks > 0) add(looks, " with something worth a look");
+  add(passed, " passed");
   if (without_tensor > 0) {
     parts.push_back(std::to_string(without_tensor) + " without matching tensors");
   }
@@ -63,10 +69,16 @@ std::string CodeHtml(const std::string &text) {
   return text.empty() ? "" : "<code>" + Html(text) + "</code>";
 }
 
+// Returns "not decreasing" for "not_decreasing".
+std::string PlainName(std::string check) {
+  std::replace(check.begin(), check.end(), '_', ' ');
+  return check;
+}
+
 std::string FactsOf(const Finding &finding) {
   return "<dl class=\"facts\">" + Fact("Tensor", CodeHtml(finding.tensor)) +
          Fact("Step", StepText(finding)) + Fact("Value", NumberHtml(finding.value)) +
-         Fact("Limit", NumberHtml(finding.limit)) + Fact("Check", Html(finding.check)) +
+         Fact("Limit", NumberHtml(finding.limit)) + Fact("Check", Html(PlainName(finding.check))) +
          Fact("Worker", CodeHtml(finding.worker)) + "</dl>";
 }
 
@@ -95,9 +107,12 @@ std::string FindingsTable(const RuleFindings &rule) {
 std::string RuleHtml(const RuleFindings &rule, size_t number) {
   const std::string id = std::to_string(number);
   const Finding &first = rule.findings.front();
-  return "<article class=\"card finding\" id=\"finding-" + id + "\"><h3><span class=\"badge\">" +
-         id + "</span> " + Html(rule.rule) + " <span class=\"count\">" +
-         Count(rule.steps.size(), "finding") +
+  const bool is_finding = rule.GetLevel() == Level::kFinding;
+  const std::string count = is_finding ? Count(rule.steps.size(), "finding")
+                                       : "worth a look, " + Count(rule.steps.size(), "time");
+  return std::string("<article class=\"card finding") + (is_finding ? "" : " look") +
+         "\" id=\"finding-" + id + "\"><h3><span class=\"badge\">" + id + "</span> " +
+         Html(rule.rule) + " <span class=\"count\">" + count +
          "</span></h3>\n<div class=\"sides\"><div><p class=\"message\">" + Html(first.message) +
          "</p>\n" + FactsOf(first) + "<p class=\"note\">The rule: " + Html(rule.summary) +
          ".</p>\n" + "</div><div class=\"culprit-curve\" data-rule=\"" +
@@ -152,7 +167,10 @@ std::string HeadlineHtml(const RuleReport &report) {
     const Finding &culprit = report.found.front().findings.front();
     const std::string where =
         culprit.tensor.empty() ? "" : " in <code>" + Html(culprit.tensor) + "</code>";
-    return Box("bad", "✕", Html(culprit.rule) + where + ", step " + std::to_string(culprit.step),
+    const bool is_finding = culprit.level == Level::kFinding;
+    return Box(is_finding ? "bad" : "look", is_finding ? "✕" : "!",
+               (is_finding ? "" : "Worth a look: ") + Html(culprit.rule) + where + ", step " +
+                   std::to_string(culprit.step),
                Html(culprit.message), counts);
   }
   if (WasEvaluated(report)) return Box("good", "✓", "No findings", "", counts);
@@ -161,7 +179,8 @@ std::string HeadlineHtml(const RuleReport &report) {
 
 std::string TitleText(const RuleReport &report) {
   if (report.found.empty()) return WasEvaluated(report) ? "✓" : "–";
-  return "✕ " + report.found.front().rule;
+  const bool is_finding = report.found.front().GetLevel() == Level::kFinding;
+  return (is_finding ? "✕ " : "! ") + report.found.front().rule;
 }
 
 std::string RulesHtml(const RuleReport &report) {
@@ -174,7 +193,10 @@ void ToJson(const RuleReport &report, JsonWriter *json) {
   json->BeginArray();
   for (const RuleFindings &rule : report.found) {
     json->BeginObject().Key("rule").Text(rule.rule);
-    json->Key("count").Whole(static_cast<int64_t>(rule.steps.size()));
+    json->Key("level")
+        .Text(Name(rule.GetLevel()))
+        .Key("count")
+        .Whole(static_cast<int64_t>(rule.steps.size()));
     std::vector<int64_t> steps;
     for (const size_t place : EvenPlaces(rule.steps.size(), kMostPoints))
       steps.push_back(rule.steps[place]);
@@ -182,7 +204,7 @@ void ToJson(const RuleReport &report, JsonWriter *json) {
     json->Key("findings").BeginArray();
     for (const Finding &finding : rule.findings) {
       json->BeginObject().Key("step").Whole(finding.step).Key("tensor").Text(Brief(finding.tensor));
-      json->Key("worker").Text(Brief(finding.worker));
+      json->Key("worker").Text(Brief(finding.worker)).Key("check").Text(PlainName(finding.check));
       const bool has_limit = !std::isnan(finding.limit);
       AddNumber(finding.value, &json->Key("value"));
       AddNumber(has_limit ? MaybeNumber(finding.limit) : std::nullopt, &json->Key("limit"));

@@ -176,7 +176,8 @@ ReportSummary WriteReport(const ReportRequest &request, std::ostream &out) {
                  {"made", "smdebug " + Version() + ", " + TimeText()},
                  {"data", JsonInHtml(DataJson(contents))},
                  {"script", std::string(kScript)}});
-  return {contents.rules.CountFindings(), contents.rules.found.size()};
+  return {contents.rules.CountFindings(), contents.rules.CountRules(Level::kFinding),
+          contents.rules.CountRules(Level::kWorthALook)};
 }
 
 }  // namespace smdebug::cli::report

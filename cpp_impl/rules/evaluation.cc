@@ -65,7 +65,7 @@ Status Tell(const std::vector<Finding> &found, const Range &range,
             const Evaluation::Report &report) {
   for (const Finding &finding : found) {
     report(finding);
-    if (range.stops_at_finding) return ConditionMet(finding);
+    if (range.stops_at_finding && finding.level == Level::kFinding) return ConditionMet(finding);
   }
   return Status::Ok();
 }
@@ -190,9 +190,10 @@ void Evaluation::Note(size_t index, Findings &findings, std::vector<Finding> *fo
   RuleSet::Summary &summary = set_->summaries_[index];
   for (Finding &finding : findings.All()) {
     finding.rule = entry.rule->Name();
-    finding.action = std::max(finding.action, entry.action);
-    if (summary.findings++ == 0) summary.first = finding;
-    set_->evidence_.Note(finding);
+    finding.action = finding.level == Level::kFinding ? std::max(finding.action, entry.action)
+                                                      : Action::kContinue;
+    summary.Count(finding);
+    if (finding.level == Level::kFinding) set_->evidence_.Note(finding);
     found->push_back(std::move(finding));
   }
 }

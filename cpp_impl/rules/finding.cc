@@ -8,6 +8,7 @@ const char *RuleStatusName(RuleStatus status) {
     case RuleStatus::kHasFindings: return "has_findings";
     case RuleStatus::kNoTensors: return "no_tensors";
     case RuleStatus::kNotEnoughData: return "not_enough_data";
+    case RuleStatus::kWorthALook: return "worth_a_look";
   }
   return "";
 }
@@ -17,6 +18,14 @@ const char *ActionName(Action action) {
     case Action::kContinue: return "continue";
     case Action::kWarn: return "warn";
     case Action::kStop: return "stop";
+  }
+  return "";
+}
+
+const char *LevelName(Level level) {
+  switch (level) {
+    case Level::kFinding: return "finding";
+    case Level::kWorthALook: return "worth_a_look";
   }
   return "";
 }

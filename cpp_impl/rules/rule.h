@@ -24,7 +24,7 @@ class Findings {
   // Sets the time at which the step was recorded.  Samples do not hold it.
   void NoteWallSeconds(double seconds) { place_.wall_seconds = seconds; }
   // Adds a finding and fills in its rule and place.  The more severe of the finding's and the
-  // rule's action applies.
+  // rule's action applies, unless the finding is worth a look.
   void Add(Finding finding) {
     finding.place = place_;
     findings_.push_back(std::move(finding));

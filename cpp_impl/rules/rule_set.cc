@@ -58,16 +58,31 @@ Status RuleSet::Reset() {
   return Status::Ok();
 }
 
+void RuleSet::Summary::Count(const Finding &finding) {
+  if (finding.level == Level::kFinding) {
+    if (findings++ == 0) first = finding;
+  } else if (looks++ == 0 && findings == 0) {
+    first = finding;
+  }
+}
+
 RuleResult RuleSet::ResultOf(const Summary &summary) {
   RuleResult result;
   result.rule = summary.rule;
   result.finding_count = summary.findings;
+  result.look_count = summary.looks;
   if (summary.findings > 0) {
     result.status = RuleStatus::kHasFindings;
     result.first = summary.first;
     result.message =
         StrCat(summary.findings,
                summary.findings == 1 ? " finding: " : " findings, first: ", summary.first.message);
+  } else if (summary.looks > 0) {
+    result.status = RuleStatus::kWorthALook;
+    result.first = summary.first;
+    result.message = summary.looks == 1 ? StrCat("worth a look: ", summary.first.message)
+                                        : StrCat("worth a look ", summary.looks,
+                                                 " times, first: ", summary.first.message);
   } else if (!summary.has_seen_tensor && summary.needs_tensors) {
     result.status = RuleStatus::kNoTensors;
     result.message = "no matching tensors";

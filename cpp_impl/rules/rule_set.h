@@ -62,7 +62,10 @@ class RuleSet {
     bool has_evaluated = false;
     std::string missing;
     int64_t findings = 0;
+    int64_t looks = 0;
     Finding first;
+
+    void Count(const Finding &finding);
   };
   struct Hash {
     using is_transparent = void;

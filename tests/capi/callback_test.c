@@ -1,5 +1,6 @@
 /* Functions of the caller: rules, log lines, errors made by hand. */
 #include <math.h>
+#include <stddef.h>
 
 #include "expect.h"
 
@@ -107,6 +108,60 @@ static void rules(const char *path) {
   /* An error with a result that is no failure is freed. */
   EXPECT(run(trial, (script){0, 1, SMD_RULE_CONTINUE, SMD_IO, 1, NULL}, SMD_OK, 1) == 4);
   EXPECT(run(trial, (script){0, 1, 77, SMD_OK, 0, NULL}, SMD_CALLBACK_FAILED, 0) == 2);
+  smd_trial_free(trial);
+}
+
+/* ---- levels ---- */
+
+/* Reports as a caller does that was built before levels, and in each level. */
+static int32_t find_levels(void *self, smd_trial *trial, int64_t step, smd_findings *findings,
+                           smd_error **error) {
+  smd_finding finding = SMD_FINDING_INIT;
+  (void)self, (void)trial, (void)error;
+  finding.action = SMD_ACTION_STOP;
+  finding.level = SMD_LEVEL_WORTH_A_LOOK;
+  EXPECT_OK(smd_findings_add(findings, &finding));
+  finding.level = 2;
+  EXPECT_CODE(SMD_INVALID_ARGUMENT, smd_findings_add(findings, &finding));
+  if (step < 2) return SMD_RULE_CONTINUE;
+  finding.struct_size = offsetof(smd_finding, level);
+  EXPECT_OK(smd_findings_add(findings, &finding));
+  return SMD_RULE_FINISHED;
+}
+
+static void levels(const char *path) {
+  smd_trial *trial = open_trial(path);
+  smd_rule_set *set = NULL;
+  smd_findings *found = NULL;
+  smd_rule_results *results = NULL;
+  smd_rule_ops ops = SMD_RULE_OPS_INIT;
+  ops.invoke = find_levels;
+  EXPECT_OK(smd_rule_set_new(NULL, &set));
+  EXPECT_OK(smd_rule_set_add_function(set, "Own", &ops, NULL, SMD_ACTION_STOP));
+  EXPECT_OK(smd_rule_set_evaluate(set, trial, 0, 2, SMD_EVALUATE_STOP_AT_FINDING, &found));
+  EXPECT(smd_findings_count(found) == 2);
+  EXPECT(smd_findings_get(found, 0)->level == SMD_LEVEL_WORTH_A_LOOK);
+  EXPECT(smd_findings_get(found, 0)->action == SMD_ACTION_CONTINUE);
+  smd_findings_free(found);
+  EXPECT_OK(smd_rule_set_results(set, &results));
+  EXPECT(smd_rule_results_get(results, 0)->status == SMD_RULE_WORTH_A_LOOK);
+  EXPECT(smd_rule_results_get(results, 0)->finding_count == 0);
+  EXPECT(smd_rule_results_get(results, 0)->look_count == 2);
+  EXPECT(smd_rule_results_get(results, 0)->first->step == 0);
+  smd_rule_results_free(results);
+  EXPECT_CODE(SMD_RULE_CONDITION_MET,
+              smd_rule_set_evaluate(set, trial, 0, -1, SMD_EVALUATE_STOP_AT_FINDING, &found));
+  EXPECT(smd_findings_count(found) == 2);
+  EXPECT(smd_findings_get(found, 1)->level == SMD_LEVEL_FINDING);
+  EXPECT(smd_findings_get(found, 1)->action == SMD_ACTION_STOP);
+  smd_findings_free(found);
+  EXPECT_OK(smd_rule_set_results(set, &results));
+  EXPECT(smd_rule_results_get(results, 0)->status == SMD_RULE_HAS_FINDINGS);
+  EXPECT(smd_rule_results_get(results, 0)->finding_count == 1);
+  EXPECT(smd_rule_results_get(results, 0)->look_count == 3);
+  EXPECT(smd_rule_results_get(results, 0)->first->step == 2);
+  smd_rule_results_free(results);
+  smd_rule_set_free(set);
   smd_trial_free(trial);
 }
 
@@ -246,6 +301,7 @@ static void errors(void) {
 int main(void) {
   const char *path = fresh_folder("callback");
   rules(path);
+  levels(path);
   one_job(path);
   builtin_rules();
   remove_folder(path);

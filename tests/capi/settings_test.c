@@ -187,7 +187,11 @@ static void names(void) {
   EXPECT(strcmp(smd_dtype_name(SMD_BFLOAT16), "bfloat16") == 0 && smd_dtype_name(7)[0] == '\0');
   EXPECT(strcmp(smd_rule_status_name(SMD_RULE_NO_TENSORS), "no_tensors") == 0);
   EXPECT(strcmp(smd_action_name(SMD_ACTION_STOP), "stop") == 0);
-  EXPECT(smd_rule_status_name(4)[0] == '\0' && smd_action_name(-1)[0] == '\0');
+  EXPECT(strcmp(smd_rule_status_name(SMD_RULE_WORTH_A_LOOK), "worth_a_look") == 0);
+  EXPECT(strcmp(smd_level_name(SMD_LEVEL_FINDING), "finding") == 0);
+  EXPECT(strcmp(smd_level_name(SMD_LEVEL_WORTH_A_LOOK), "worth_a_look") == 0);
+  EXPECT(smd_level_name(2)[0] == '\0' && smd_rule_status_name(5)[0] == '\0' &&
+         smd_action_name(-1)[0] == '\0');
   EXPECT(smd_dtype_size(SMD_COMPLEX128) == 16 && smd_dtype_size(SMD_STRING) == 0);
   EXPECT(smd_dtype_size(-1) == 0 && smd_dtype_size(1000) == 0);
   EXPECT(strcmp(smd_version_string(), "1.0.0") == 0 && smd_abi_level() == SMD_ABI_LEVEL);

@@ -6,7 +6,9 @@
 #include "c_runner.h"
 
 static const char *const kActions[] = {"CONTINUE", "WARN", "STOP"};
-static const char *const kStatuses[] = {"PASSED", "HAS_FINDINGS", "NO_TENSORS", "NOT_ENOUGH_DATA"};
+static const char *const kStatuses[] = {"PASSED", "HAS_FINDINGS", "NO_TENSORS", "NOT_ENOUGH_DATA",
+                                        "WORTH_A_LOOK"};
+static const char *const kLevels[] = {"FINDING", "WORTH_A_LOOK"};
 
 static smd_action action_named(const char *name) {
   for (smd_action action = SMD_ACTION_CONTINUE; action <= SMD_ACTION_STOP; ++action) {
@@ -21,6 +23,7 @@ cJSON *name_of_action(smd_action action) { return cJSON_CreateString(kActions[ac
 static smd_error *report_saved(const cJSON *rule, int64_t step, smd_findings *findings) {
   smd_finding saved = SMD_FINDING_INIT;
   smd_finding place = SMD_FINDING_INIT;
+  smd_finding look = SMD_FINDING_INIT;
   smd_error *error;
   saved.message = "it was saved";
   place.tensor = member_text(rule, "tensor");
@@ -30,8 +33,12 @@ static smd_error *report_saved(const cJSON *rule, int64_t step, smd_findings *fi
   place.action = SMD_ACTION_WARN;
   place.value = (double)step;
   place.limit = 0.5;
+  look.message = "it is large";
+  look.action = SMD_ACTION_STOP;
+  look.level = SMD_LEVEL_WORTH_A_LOOK;
   error = smd_findings_add(findings, &saved);
-  return error != NULL ? error : smd_findings_add(findings, &place);
+  if (error == NULL) error = smd_findings_add(findings, &place);
+  return error != NULL ? error : smd_findings_add(findings, &look);
 }
 
 /* A rule: finds the steps at which its tensor was saved. */
@@ -94,6 +101,7 @@ static cJSON *finding_of(const smd_finding *from) {
   cJSON_AddStringToObject(finding, "action", kActions[from->action]);
   add_number(finding, "value", from->value);
   add_number(finding, "limit", from->limit);
+  cJSON_AddStringToObject(finding, "level", kLevels[from->level]);
   return finding;
 }
 
@@ -102,6 +110,7 @@ static cJSON *result_of(const smd_rule_result *from) {
   cJSON_AddStringToObject(result, "rule", from->rule);
   cJSON_AddStringToObject(result, "status", kStatuses[from->status]);
   cJSON_AddNumberToObject(result, "finding_count", (double)from->finding_count);
+  cJSON_AddNumberToObject(result, "look_count", (double)from->look_count);
   cJSON_AddStringToObject(result, "message", from->message);
   cJSON_AddItemToObject(result, "first",
                         from->first == NULL ? cJSON_CreateNull() : finding_of(from->first));

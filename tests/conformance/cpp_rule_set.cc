@@ -25,6 +25,7 @@ const char *NameOfStatus(RuleStatus status) {
     case RuleStatus::kHasFindings: return "HAS_FINDINGS";
     case RuleStatus::kNoTensors: return "NO_TENSORS";
     case RuleStatus::kNotEnoughData: return "NOT_ENOUGH_DATA";
+    case RuleStatus::kWorthALook: return "WORTH_A_LOOK";
   }
   return "";
 }
@@ -53,6 +54,8 @@ Json Described(const Finding &finding) {
   Put(described, "action", Text(NameOf(finding.action)));
   Put(described, "value", NumberOrNull(finding.value));
   Put(described, "limit", NumberOrNull(finding.limit));
+  const bool is_finding = finding.level == smdebug::Level::kFinding;
+  Put(described, "level", Text(is_finding ? "FINDING" : "WORTH_A_LOOK"));
   return described;
 }
 
@@ -61,6 +64,7 @@ Json Described(const RuleResult &result) {
   Put(described, "rule", Text(result.rule));
   Put(described, "status", Text(NameOfStatus(result.status)));
   Put(described, "finding_count", Number(result.finding_count));
+  Put(described, "look_count", Number(result.look_count));
   Put(described, "message", Text(result.message));
   Put(described, "first", result.first ? Described(*result.first) : Json(cJSON_CreateNull()));
   return described;
@@ -82,6 +86,11 @@ smdebug::RuleFunction Saved(const cJSON *rule) {
     place.value = static_cast<double>(step.Step());
     place.limit = 0.5;
     step.Report(place);
+    Finding look;
+    look.message = "it is large";
+    look.action = Action::kStop;
+    look.level = smdebug::Level::kWorthALook;
+    step.Report(look);
     if (step.Step() == last) step.Finish();
   };
 }

@@ -13,7 +13,7 @@ import numpy as np
 import smdebug as smd
 from smdebug.core.modes import ModeKeys
 from smdebug.exceptions import SMDebugError
-from smdebug.rules import Action, BuiltinRule, Finding, RuleResult, RuleSet
+from smdebug.rules import Action, BuiltinRule, Finding, Level, RuleResult, RuleSet
 
 Query = Mapping[str, Any]
 
@@ -90,6 +90,7 @@ def saved(rule: Mapping[str, Any]) -> Callable[[smd.Trial, int], Any]:
             value=step,
             limit=0.5,
         )
+        yield Finding(message="it is large", action=Action.STOP, level=Level.WORTH_A_LOOK)
         if step == rule.get("until"):
             yield RuleSet.FINISHED
 
@@ -97,7 +98,8 @@ def saved(rule: Mapping[str, Any]) -> Callable[[smd.Trial, int], Any]:
 
 
 def described(finding: Finding) -> Dict[str, Any]:
-    return {**vars(finding), "action": finding.action.name, "mode": finding.mode.name}
+    names = {"action": finding.action.name, "mode": finding.mode.name, "level": finding.level.name}
+    return {**vars(finding), **names}
 
 
 def summarized(result: RuleResult) -> Dict[str, Any]:

@@ -126,15 +126,22 @@ def test_functions_are_rules(recorded):
     assert [(each["rule"], each["step"], each["action"], each["check"]) for each in own] == [
         ("Saved", 0, "STOP", ""),
         ("Saved", 0, "STOP", "place"),
+        ("Saved", 0, "CONTINUE", ""),
         ("Scalar", 0, "CONTINUE", ""),
         ("Scalar", 0, "WARN", "place"),
+        ("Scalar", 0, "CONTINUE", ""),
         ("Scalar", 1, "CONTINUE", ""),
         ("Scalar", 1, "WARN", "place"),
+        ("Scalar", 1, "CONTINUE", ""),
     ]
-    assert own[-2] == {**own[-1], **PLAIN}
-    assert own[-1].items() >= PLACE.items()
+    assert own[-3] == {**own[-2], **PLAIN}
+    assert own[-2].items() >= PLACE.items()
+    # A finding worth a look recommends nothing, though the function asks to stop.
+    assert own[-1] == {**own[-3], "message": "it is large", "level": "WORTH_A_LOOK"}
+    assert {each["level"] for each in own[:-1:3]} == {"FINDING"}
     summaries = results["results of functions"]["value"]
     assert [each["status"] for each in summaries] == ["HAS_FINDINGS", "NOT_ENOUGH_DATA"]
+    assert (summaries[0]["finding_count"], summaries[0]["look_count"]) == (2, 1)
 
 
 def test_errors_match_the_scenario(recorded):

@@ -63,6 +63,28 @@ TEST_F(RuleTest, MixesWithBuiltInRules) {
   EXPECT_EQ(set.Results().at(1).status, RuleStatus::kHasFindings);
 }
 
+TEST_F(RuleTest, MayFindSomethingWorthALook) {
+  RuleSet set;
+  set.AddFunction(
+      "Own",
+      [](RuleStep &step) {
+        Finding finding;
+        finding.level = smdebug::Level::kWorthALook;
+        step.Report(finding);
+      },
+      Action::kStop);
+  const std::vector<Finding> found = set.Evaluate(trial_, 0, 1);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].level, smdebug::Level::kWorthALook);
+  EXPECT_STREQ(Name(found[0].level), "worth_a_look");
+  EXPECT_EQ(found[0].action, Action::kContinue);
+  const smdebug::RuleResult result = set.Results().at(0);
+  EXPECT_EQ(result.status, RuleStatus::kWorthALook);
+  EXPECT_EQ(result.finding_count, 0);
+  EXPECT_EQ(result.look_count, 1);
+  EXPECT_EQ(result.first->step, 0);
+}
+
 TEST_F(RuleTest, MayFinish) {
   const auto once = [](RuleStep &step) {
     step.Report("found");

@@ -186,7 +186,7 @@ def test_a_command_is_given_the_finding(tmp_path, trial_dir):
     told = json.loads((tmp_path / "a file; with $odd name").read_text())
     assert set(told) == {
         "rule", "check", "tensor", "worker", "message", "step", "mode", "mode_step", "action",
-        "value", "limit",
+        "value", "limit", "level",
     }  # fmt: skip
     assert (told["rule"], told["action"], told["step"]) == ("VanishingGradient", "warn", 2)
 
@@ -347,7 +347,7 @@ def test_the_command_prints_findings_and_tells_by_its_code(tmp_path, trial_dir):
         ("my rule", 3),
     ]
     assert end["summary"] == {
-        "passed": 0, "has_findings": 2, "no_tensors": 0, "not_enough_data": 0,
+        "passed": 0, "has_findings": 2, "no_tensors": 0, "not_enough_data": 0, "worth_a_look": 0,
     }  # fmt: skip
     text = command(tmp_path, trial_dir)
     assert "VanishingGradient at step 2: the gradient 'gradient/w' has" in text.stdout

@@ -18,7 +18,7 @@ from smdebug.exceptions import (
     SMDebugTypeError,
     SMDebugValueError,
 )
-from smdebug.rules import Action, Finding, RuleSet, RuleStatus
+from smdebug.rules import Action, Finding, Level, RuleSet, RuleStatus
 
 
 def trained(out_dir, gradients):
@@ -108,6 +108,27 @@ def test_a_function_reports_findings(out_dir):
         limit=0.5,
     )
     assert second == replace(first, step=1, mode_step=1)
+
+
+def test_a_finding_worth_a_look_recommends_nothing_and_stops_nothing(out_dir):
+    trial = trained(out_dir, [1, 1, 1])
+
+    def reports(trial, step):
+        look = Finding(message="large", action=Action.STOP, level=Level.WORTH_A_LOOK)
+        return [look] if step < 2 else [look, "too large"]
+
+    rules = RuleSet("aws").add(reports, name="Own", action="stop")
+    looks = list(rules.evaluate(trial, end_step=2))
+    assert [(each.level, each.action) for each in looks] == [(Level.WORTH_A_LOOK, Action.CONTINUE)] * 2
+    assert str(looks[0]) == "worth a look: Own at step 0: large"
+    [result] = rules.results()
+    assert (result.status, result.finding_count, result.look_count) == (RuleStatus.WORTH_A_LOOK, 0, 2)
+    assert result.first == looks[0] and str(result) == "Own: worth a look 2 times, first: large"
+    with pytest.raises(RuleEvaluationConditionMet, match="rule Own is met at step 2"):
+        list(rules._evaluate(trial, 0, 2, _raw.SMD_EVALUATE_STOP_AT_FINDING))
+    [result] = rules.results()
+    assert (result.status, result.finding_count, result.look_count) == (RuleStatus.HAS_FINDINGS, 1, 3)
+    assert result.first.step == 2 and result.first.level is Level.FINDING
 
 
 @pytest.mark.parametrize("kind", [list, tuple, iter], ids=["list", "tuple", "iterator"])
@@ -211,6 +232,7 @@ def endless():
         (Finding(value=np.ones(2)), SMDebugTypeError, "the value must be a number, not array"),
         (Finding(value=10**400), SMDebugValueError, "the value is too large for a float"),
         (Finding(action="halt"), SMDebugValueError, "'halt' is not 'continue', 'warn' or 'stop'"),
+        (Finding(level=1), SMDebugTypeError, "the level is 1 (int); use smdebug.rules.Level"),
         (Finding(action=7), SMDebugValueError, "7 is not 'continue', 'warn' or 'stop'"),
         (endless(), SMDebugValueError, "more than 100000 findings at step 0"),
     ],

@@ -33,6 +33,7 @@ from severities import GRADED, Graded, Planted
 from suite import rule_set_of
 from trainer import Training
 
+from smdebug.rules import Level
 from smdebug.trials import create_trial
 
 SEEDS = Path(__file__).with_name("seeds.json")
@@ -67,6 +68,7 @@ class Run:
     seconds: float
     learns: bool
     found: List[Found] = field(default_factory=list)
+    looks: List[Found] = field(default_factory=list)  # worth a look
     live_is_stored: Optional[bool] = None
 
     @property
@@ -140,7 +142,10 @@ def run(
             result.live_is_stored = [repr(each) for each in findings] == [
                 repr(each) for each in stored
             ]
-    result.found = firsts(findings, fault[0] if fault else None, begins, culprits)
+    sure = [each for each in findings if each.level is Level.FINDING]
+    looks = [each for each in findings if each.level is Level.WORTH_A_LOOK]
+    result.found = firsts(sure, fault[0] if fault else None, begins, culprits)
+    result.looks = firsts(looks, fault[0] if fault else None, begins, culprits)
     shutil.rmtree(trial_dir)
     result.seconds = time.perf_counter() - began
     return result
@@ -206,11 +211,14 @@ def print_figures(runs: Sequence[Run]) -> None:
     print(f"{len(runs)} runs; {len(runs) - len(kept)} healthy ones left out, which did not learn")
     print("| figure | share, 95 % interval |\n|---|---|")
     print(f"| healthy runs silent | {share([not each.found for each in healthy])} |")
+    print(f"| healthy runs not worth a look | {share([not each.looks for each in healthy])} |")
     rights = [one.is_right for each in kept for one in each.found]
     print(f"| findings right | {share(rights)} |")
     for low, high, name in BANDS:
         of = [each for each in faulty if low <= (each.severity or 0) < high]
         print(f"| found, {name} | {share([any(o.is_expected for o in e.found) for e in of])} |")
+        seen = [any(o.is_expected for o in e.found + e.looks) for e in of]
+        print(f"| found or worth a look, {name} | {share(seen)} |")
     culprits = [one.names_culprit for each in faulty for one in each.found if one.is_expected]
     print(f"| culprit right | {share(culprits)} |")
     early = [any(one.step < each.begins for one in each.found) for each in faulty if each.begins]
@@ -234,14 +242,16 @@ def print_kinds(runs: Sequence[Run]) -> None:
             hits = sum(any(one.is_expected for one in each.found) for each in band)
             cells.append(f"{hits} / {len(band)}")
         print(f"| {kind} | {' | '.join(cells)} |")
-    print("\n| healthy | silent | blamed by |\n|---|---|---|")
+    print("\n| healthy | silent | blamed by | worth a look |\n|---|---|---|---|")
     for kind, of in sorted(kinds.items()):
         if of[0].is_fault:
             continue
         blamed = Counter(f"{one.rule}/{one.check}" for each in of for one in each.found)
         silent = sum(not each.found for each in of)
         names = ", ".join(f"{name} {count}" for name, count in blamed.most_common())
-        print(f"| {kind} | {silent} / {len(of)} | {names} |")
+        looks = Counter(f"{one.rule}/{one.check}" for each in of for one in each.looks)
+        seen = ", ".join(f"{name} {count}" for name, count in looks.most_common())
+        print(f"| {kind} | {silent} / {len(of)} | {names} | {seen} |")
 
 
 def print_mistakes(runs: Sequence[Run]) -> None:
@@ -251,6 +261,8 @@ def print_mistakes(runs: Sequence[Run]) -> None:
         for one in each.found:
             if not one.is_right:
                 print(f"false: {what}: step {one.step} {one.rule}/{one.check}: {one.message}")
+        for one in each.looks:
+            print(f"worth a look: {what}: step {one.step} {one.rule}/{one.check}: {one.message}")
         if each.is_fault and not any(one.is_expected for one in each.found):
             print(f"missed: {what}; found {[one.rule for one in each.found]}")
         if each.live_is_stored is False:
@@ -284,6 +296,7 @@ def read(path: Path) -> List[Run]:
     runs = [Run(**row) for row in json.loads(path.read_text())]
     for each in runs:
         each.found = [Found(**row) for row in each.found]
+        each.looks = [Found(**row) for row in each.looks]
     return runs
 
 

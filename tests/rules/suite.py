@@ -33,7 +33,7 @@ from trainer import Training
 
 from smdebug import SaveConfig
 from smdebug.exceptions import SMDebugValueError
-from smdebug.rules import Finding, RuleSet, builtin_rules
+from smdebug.rules import Finding, Level, RuleSet, builtin_rules
 from smdebug.trials import create_trial
 
 PROFILES = ("aws", "calibrated")
@@ -175,7 +175,7 @@ def evaluate_stored(
     begins = kind.begins + kind.begins // evaluates_every * batches if case.is_fault else 0
     seen = set()
     for finding in stored:
-        if finding.rule in seen:
+        if finding.rule in seen or finding.level is Level.WORTH_A_LOOK:
             continue
         seen.add(finding.rule)
         is_there = case.is_fault and finding.step >= begins

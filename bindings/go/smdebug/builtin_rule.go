@@ -41,7 +41,8 @@ func (r *BuiltinRule) Name() string { return r.name }
 
 // InvokeAtStep evaluates a global step, and waits for the step if necessary.  A step that
 // lacks data is not a finding.  The rule keeps the history of earlier steps; it starts
-// again if it evaluates an earlier step than the last one.
+// again if it evaluates an earlier step than the last one.  A finding worth a look does not
+// count.
 func (r *BuiltinRule) InvokeAtStep(ctx context.Context, trial *Trial, step int64) (bool, error) {
 	if err := trial.WaitForStep(ctx, step, Global); err != nil {
 		return false, err
@@ -55,10 +56,14 @@ func (r *BuiltinRule) InvokeAtStep(ctx context.Context, trial *Trial, step int64
 	}
 	found, err := r.rules.evaluate(ctx, trial, step, 0)
 	r.step = step
-	if len(found) > 0 {
-		r.last = found[len(found)-1].Message
+	hasFound := false
+	for _, finding := range found {
+		if finding.Level == LevelFinding {
+			hasFound = true
+			r.last = finding.Message
+		}
 	}
-	return len(found) > 0, err
+	return hasFound, err
 }
 
 // LastFinding returns a sentence about the last finding, or "" if there is none yet.

@@ -19,20 +19,26 @@ type Finding struct {
 	Action   Action  // what the finding recommends
 	Value    float64 // what was measured; NaN if nothing was
 	Limit    float64 // the limit that Value passed; NaN if there is none
+	Level    Level   // how sure it is
 }
 
 // String is the finding as a line of a log.
 func (f Finding) String() string {
-	return fmt.Sprintf("%s at step %d: %s", f.Rule, f.Step, f.Message)
+	look := ""
+	if f.Level == LevelWorthALook {
+		look = "worth a look: "
+	}
+	return fmt.Sprintf("%s%s at step %d: %s", look, f.Rule, f.Step, f.Message)
 }
 
 // RuleResult is the summary of one rule.
 type RuleResult struct {
 	Rule         string
 	Status       RuleStatus
-	FindingCount int64
+	FindingCount int64    // without those worth a look
+	LookCount    int64    // the findings worth a look
 	Message      string   // the first finding, or why there is none
-	First        *Finding // the first finding; nil if there is none
+	First        *Finding // the first finding; if there is none, the first worth a look; or nil
 }
 
 // String is the result as a line of a log.
@@ -47,6 +53,7 @@ const (
 	RuleHasFindings   RuleStatus = 1
 	RuleNoTensors     RuleStatus = 2 // no matching tensors
 	RuleNotEnoughData RuleStatus = 3 // matching tensors, but the rule needs more of them
+	RuleWorthALook    RuleStatus = 4 // nothing but findings worth a look
 )
 
 // String is the status's name, as "HAS_FINDINGS".
@@ -60,8 +67,30 @@ func (s RuleStatus) String() string {
 		return "NO_TENSORS"
 	case RuleNotEnoughData:
 		return "NOT_ENOUGH_DATA"
+	case RuleWorthALook:
+		return "WORTH_A_LOOK"
 	}
 	return nameOf("RuleStatus", "", int(s))
+}
+
+// Level is how sure a finding is.
+type Level int32
+
+// The levels.
+const (
+	LevelFinding    Level = 0 // something is wrong
+	LevelWorthALook Level = 1 // may be wrong; the Action is always ActionContinue
+)
+
+// String is the level's name, as "WORTH_A_LOOK".
+func (l Level) String() string {
+	switch l {
+	case LevelFinding:
+		return "FINDING"
+	case LevelWorthALook:
+		return "WORTH_A_LOOK"
+	}
+	return nameOf("Level", "", int(l))
 }
 
 // Action is what a finding recommends; the most severe is the greatest.
@@ -111,6 +140,7 @@ func toFinding(from raw.Finding) Finding {
 		Action:   Action(from.Action),
 		Value:    from.Value,
 		Limit:    from.Limit,
+		Level:    Level(from.Level),
 	}
 }
 
@@ -119,6 +149,7 @@ func toResult(from raw.Result) RuleResult {
 		Rule:         from.Rule,
 		Status:       RuleStatus(from.Status),
 		FindingCount: from.Count,
+		LookCount:    from.Looks,
 		Message:      from.Message,
 	}
 	if from.First != nil {

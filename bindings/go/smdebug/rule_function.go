@@ -41,7 +41,7 @@ func (s *RuleStep) Trial() *Trial { return s.trial }
 func (s *RuleStep) Step() int64 { return s.step }
 
 // Report adds a finding.  The rule set fills in its Rule, Step, Mode and ModeStep; of its Action
-// and that of the rule, the more severe one holds.  A Value or Limit that does not apply is NaN;
+// and that of the rule, the more severe one holds, unless its Level is LevelWorthALook.  A Value or Limit that does not apply is NaN;
 // see [RuleStep.Reportf].
 func (s *RuleStep) Report(finding Finding) error {
 	for _, text := range []string{finding.Check, finding.Tensor, finding.Worker, finding.Message} {
@@ -66,6 +66,7 @@ func (s *RuleStep) Report(finding Finding) error {
 		Action:  int32(finding.Action),
 		Value:   finding.Value,
 		Limit:   finding.Limit,
+		Level:   int32(finding.Level),
 	}))
 }
 

@@ -111,6 +111,25 @@ func TestAFunctionReportsWholeFindings(t *testing.T) {
 	}
 }
 
+func TestAFindingWorthALookRecommendsNothing(t *testing.T) {
+	trial := openTrial(t, recordVanishing(t, 2))
+	rules := ruleSetOf(t, func(_ context.Context, step *smdebug.RuleStep) error {
+		return step.Report(smdebug.Finding{
+			Message: "large", Action: smdebug.ActionStop, Level: smdebug.LevelWorthALook,
+		})
+	})
+	found := got(evaluated(rules, trial))(t)
+	if found[0].Level != smdebug.LevelWorthALook || found[0].Action != smdebug.ActionContinue ||
+		found[0].String() != "worth a look: Own0 at step 0: large" {
+		t.Errorf("%#v", found[0])
+	}
+	result := got(rules.Results())(t)[0]
+	if result.Status != smdebug.RuleWorthALook || result.FindingCount != 0 ||
+		result.LookCount != int64(len(found)) || *result.First != found[0] {
+		t.Errorf("%#v", result)
+	}
+}
+
 func TestAFunctionWithoutDataSkipsTheStep(t *testing.T) {
 	trial := openTrial(t, recordVanishing(t, 4))
 	missing := []error{

@@ -15,17 +15,26 @@ enum { SMD_ACTION_CONTINUE = 0, SMD_ACTION_WARN = 1, SMD_ACTION_STOP = 2 };
 /* A rule's result over all steps that it has evaluated. */
 typedef int32_t smd_rule_status;
 enum {
-  SMD_RULE_PASSED = 0,         /* evaluated, without a finding */
-  SMD_RULE_HAS_FINDINGS = 1,   /* found something at one step or more */
-  SMD_RULE_NO_TENSORS = 2,     /* no matching tensors */
-  SMD_RULE_NOT_ENOUGH_DATA = 3 /* matching tensors, but the rule needs more of them */
+  SMD_RULE_PASSED = 0,          /* evaluated, without a finding */
+  SMD_RULE_HAS_FINDINGS = 1,    /* found something at one step or more */
+  SMD_RULE_NO_TENSORS = 2,      /* no matching tensors */
+  SMD_RULE_NOT_ENOUGH_DATA = 3, /* matching tensors, but the rule needs more of them */
+  SMD_RULE_WORTH_A_LOOK = 4     /* nothing but findings worth a look */
 };
+
+/* How sure a finding is.  One worth a look may be wrong; its action is SMD_ACTION_CONTINUE. */
+typedef int32_t smd_level;
+enum { SMD_LEVEL_FINDING = 0, SMD_LEVEL_WORTH_A_LOOK = 1 };
 
 /* Returns "continue", "warn" or "stop"; "" for anything else.
  * Thread: any.   Since: 1.0 */
 SMD_API const char *smd_action_name(smd_action action) SMD_NOEXCEPT;
 
-/* Returns "passed", "has_findings", "no_tensors" or "not_enough_data"; "" for anything else.
+/* Returns "finding" or "worth_a_look"; "" for anything else.
+ * Thread: any.   Since: 1.0 */
+SMD_API const char *smd_level_name(smd_level level) SMD_NOEXCEPT;
+
+/* Returns "passed", "has_findings", "no_tensors", ...; "" for anything else.
  * Thread: any.   Since: 1.0 */
 SMD_API const char *smd_rule_status_name(smd_rule_status status) SMD_NOEXCEPT;
 
@@ -45,11 +54,12 @@ typedef struct smd_finding {
   smd_action action; /* what the finding recommends */
   double value;      /* what was measured, or NaN */
   double limit;      /* the limit that `value` passed, or NaN */
+  smd_level level;   /* SMD_LEVEL_FINDING if the caller's struct_size leaves it out */
 } smd_finding;
 #define SMD_FINDING_INIT                                                                \
   {                                                                                     \
     sizeof(smd_finding), NULL, NULL, NULL, NULL, NULL, -1, -1, 4 /* SMD_MODE_GLOBAL */, \
-        SMD_ACTION_CONTINUE, __builtin_nan(""), __builtin_nan("")                       \
+        SMD_ACTION_CONTINUE, __builtin_nan(""), __builtin_nan(""), SMD_LEVEL_FINDING    \
   }
 
 /* Returns the number of findings; 0 for NULL.
@@ -63,8 +73,8 @@ SMD_API const smd_finding *smd_findings_get(const smd_findings *findings,
 
 /* Appends a copy of `finding`: for functions of smd_rule_ops, during the call that passed
  * `findings`.  The library fills in rule, step, mode and mode_step.  Of the finding's action and
- * that of the rule in its set, the more severe one holds.  NULL texts mean "".  If this fails,
- * nothing is added.  The function's list cannot be read: smd_findings_count() stays 0.
+ * that of the rule in its set, the more severe one holds, except of one worth a look.  NULL texts
+ * mean "".  If this fails, nothing is added.  The list cannot be read: smd_findings_count() is 0.
  *
  * Fails: INVALID_ARGUMENT, WRONG_STATE (the list is not one that a function was passed).
  * Thread: one.   Since: 1.0 */
@@ -81,9 +91,10 @@ typedef struct smd_rule_result {
   size_t struct_size; /* sizeof(smd_rule_result) */
   const char *rule;
   smd_rule_status status;
-  int64_t finding_count;
+  int64_t finding_count;    /* of SMD_LEVEL_FINDING */
   const char *message;      /* the first finding, or why there is none */
-  const smd_finding *first; /* the first finding; NULL if there is none */
+  const smd_finding *first; /* the first finding, else the first worth a look; or NULL */
+  int64_t look_count;       /* of SMD_LEVEL_WORTH_A_LOOK */
 } smd_rule_result;
 
 /* Returns the number of results; 0 for NULL.
@@ -158,8 +169,7 @@ typedef struct smd_rule_ops {
   { sizeof(smd_rule_ops), NULL, NULL }
 
 /* Makes an empty rule set.  `profile` selects the defaults of parameters: "calibrated" or NULL for
- * ours, which rarely report anything on a healthy run; "aws" for those that the training service
- * documents.
+ * ours, which spare healthy runs; "aws" for those that the training service documents.
  *
  * Fails: INVALID_ARGUMENT.
  * Thread: any.   Since: 1.0 */
@@ -197,7 +207,7 @@ SMD_FALLIBLE smd_rule_set_set_save_config(smd_rule_set *set,
 /* Flags of smd_rule_set_evaluate(). */
 enum {
   SMD_EVALUATE_FOLLOW = 1,          /* wait for each step until the job ends */
-  SMD_EVALUATE_STOP_AT_FINDING = 2, /* fail with RULE_CONDITION_MET at the first finding */
+  SMD_EVALUATE_STOP_AT_FINDING = 2, /* fail with RULE_CONDITION_MET at an SMD_LEVEL_FINDING */
   SMD_EVALUATE_INCOMPLETE = 4       /* also steps that a worker may still write to */
 };
 
@@ -224,8 +234,7 @@ SMD_FALLIBLE smd_rule_set_evaluate(smd_rule_set *set, smd_trial *trial, int64_t 
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_rule_set_results(const smd_rule_set *set, smd_rule_results **out) SMD_NOEXCEPT;
 
-/* Forgets the trial, its steps and all results; keeps the rules.  The functions of a caller's
- * rules are not told.
+/* Forgets the trial, its steps and all results; keeps the rules, whose functions are not told.
  *
  * Fails: INVALID_ARGUMENT, WRONG_STATE (the set is being evaluated, or attached to a hook),
  * AFTER_FORK.

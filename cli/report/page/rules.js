@@ -6,14 +6,16 @@ function drawTimeline(place) {
   const share = (step) => (last > first ? (step - first) / (last - first) : 0.5) * 994;
   const lanes = make('div', { class: 'lanes' });
   report.rules.forEach((rule, number) => {
+    const isLook = rule.level === 'worth_a_look';
+    const what = isLook ? 'times worth a look' : 'findings';
     const lane = makeSvg('svg', {
-      class: 'lane', viewBox: '0 0 1000 18', preserveAspectRatio: 'none', role: 'img',
-      'aria-label': `${rule.rule}: ${rule.count} findings, the first at step ${rule.steps[0]}, the last at step ${rule.steps[rule.steps.length - 1]}`,
+      class: isLook ? 'lane look' : 'lane', viewBox: '0 0 1000 18', preserveAspectRatio: 'none', role: 'img',
+      'aria-label': `${rule.rule}: ${rule.count} ${what}, the first at step ${rule.steps[0]}, the last at step ${rule.steps[rule.steps.length - 1]}`,
     });
     for (const step of rule.steps) {
       lane.append(makeSvg('rect', { x: share(step), y: 0, width: 6, height: 18 }, makeSvg('title', {}, `step ${step}`)));
     }
-    lanes.append(make('a', { href: `#finding-${number + 1}` }, make('span', { class: 'badge' }, String(number + 1)), ` ${rule.rule}`), lane);
+    lanes.append(make('a', { href: `#finding-${number + 1}`, class: isLook ? 'look' : null }, make('span', { class: 'badge' }, String(number + 1)), ` ${rule.rule}`), lane);
   });
   lanes.append(make('div', { class: 'ends' }, make('span', {}, `step ${first}`), make('span', {}, `step ${last}`)));
   place.append(make('div', { class: 'card' }, make('h3', {}, 'Steps with findings'), lanes));
@@ -44,13 +46,24 @@ function isClose(a, b) {
   return Number.isFinite(a) && Number.isFinite(b) && Math.abs(a - b) <= 0.002 * Math.abs(b);
 }
 
+// Returns the values of a check at the steps where it fired, or null if it has no limit.
+function checkOf(rule) {
+  const [first] = rule.findings;
+  if (!Number.isFinite(first.value) || !Number.isFinite(first.limit)) return null;
+  const same = rule.findings.filter((each) => ['tensor', 'worker', 'check', 'limit'].every((key) => each[key] === first[key]));
+  const line = { label: 'value', colour: 1, dash: null, steps: same.map((each) => each.step), values: same.map((each) => each.value) };
+  return { title: `${rule.rule}${first.check ? `, ${first.check}` : ''}: value at each finding`, lines: [line], limit: first.limit };
+}
+
 function drawCulpritCurve(place) {
   const rule = report.rules[Number(place.dataset.rule)];
   const finding = rule.findings[0];
   const curve = finding.tensor ? curveOf(finding) : null;
+  const check = curve && curve.isEvaluated ? null : checkOf(rule);
+  const marks = [{ step: finding.step, label: '' }];
+  if (check) place.append(lineChart({ ...check, height: curve ? 150 : 190, canSwitch: false }));
   if (!curve) return;
-  const steps = rule.findings.filter((each) => each.tensor === finding.tensor).map((each) => ({ step: each.step, label: '' }));
   place.append(lineChart({
-    title: curve.what, lines: curve.lines, marks: steps.slice(0, 1), limit: curve.isEvaluated ? finding.limit : null, height: 190, canSwitch: false,
+    title: curve.what, lines: curve.lines, marks, limit: curve.isEvaluated ? finding.limit : null, height: check ? 150 : 190, canSwitch: false,
   }));
 }

@@ -1,5 +1,7 @@
 // Finds a loss that is higher on validation data than on training data.
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
@@ -14,6 +16,13 @@ namespace {
 // A training loss below this value is too small for a ratio.
 constexpr double kLeastLoss = 1e-8;
 
+// A gap is worth a look if the training loss has halved since the validation loss last improved by
+// this share.
+constexpr double kHalved = 2;
+constexpr double kLeastGain = 0.1;
+// Training losses that differ by less are one entry of a history.
+constexpr double kHistoryStep = 1.02;
+
 struct Limits {
   int64_t start_step;
   int64_t patience;
@@ -23,12 +32,39 @@ struct Limits {
   // The training loss must be below its first value, and below the validation loss, by this
   // percentage of its first value.
   double gap_percent;
+  // The ratio from which a growing gap is worth a look; nothing: never.
+  std::optional<double> look_ratio;
 };
 
 struct Mean {
   double sum = 0;
   int64_t count = 0;
   double Get() const { return sum / static_cast<double>(count); }
+};
+
+// Remembers how low the validation loss was when the training loss reached its lowest values.
+class History {
+ public:
+  void Note(double training, double best) {
+    if (!steps_.empty() && training * kHistoryStep > steps_.back().training) return;
+    if (steps_.size() < kMostSteps) steps_.push_back({training, best});
+  }
+  // Returns the best validation loss up to the last time at which the training loss was at least
+  // `training`, or nothing.
+  std::optional<double> BestAt(double training) const {
+    const auto after = std::find_if(steps_.begin(), steps_.end(),
+                                    [&](const Step &step) { return step.training < training; });
+    if (after == steps_.begin()) return {};
+    return std::prev(after)->best;
+  }
+
+ private:
+  static constexpr size_t kMostSteps = 10'000;
+  struct Step {
+    double training;
+    double best;
+  };
+  std::vector<Step> steps_;
 };
 
 // Tracks one validation loss over several evaluation passes, with training in between.
@@ -40,6 +76,8 @@ struct Evaluations {
   double first_loss = 0;       // training loss before the first pass
   double best = INFINITY;      // of the previous passes
   int64_t exceeding = 0;       // consecutive previous passes
+  int64_t widening = 0;        // consecutive previous passes with a gap that is worth a look
+  History history;             // of the previous passes
   bool is_reported = false;    // this pass was reported
 };
 
@@ -89,7 +127,9 @@ class Overfit final : public Rule {
 
   void Close(Evaluations *evaluations) const {
     evaluations->exceeding = Exceeds(*evaluations) ? evaluations->exceeding + 1 : 0;
+    evaluations->widening = Widens(*evaluations) ? evaluations->widening + 1 : 0;
     evaluations->best = std::min(evaluations->best, evaluations->pass.Get());
+    evaluations->history.Note(evaluations->training_loss, evaluations->best);
     evaluations->batches_before = evaluations->pass.count;
     evaluations->pass = {};
     evaluations->is_reported = false;
@@ -101,16 +141,30 @@ class Overfit final : public Rule {
   }
 
   bool Exceeds(const Evaluations &evaluations) const {
-    if (std::abs(evaluations.training_loss) < kLeastLoss) return false;
     const double rise = evaluations.pass.Get() - evaluations.best;
     const bool has_risen =
         !limits_.rise_percent || rise * 100 > *limits_.rise_percent * std::abs(evaluations.best);
+    return has_risen && HasGap(evaluations, limits_.ratio);
+  }
+
+  // Returns true if training improves and validation does not: the model learns its data by heart,
+  // even though the validation loss has not risen.
+  bool Widens(const Evaluations &evaluations) const {
+    if (!limits_.look_ratio || !HasGap(evaluations, *limits_.look_ratio)) return false;
+    if (evaluations.training_loss <= 0) return false;
+    const auto then = evaluations.history.BestAt(kHalved * evaluations.training_loss);
+    const double best = std::min(evaluations.best, evaluations.pass.Get());
+    return then && best > (1 - kLeastGain) * *then;
+  }
+
+  bool HasGap(const Evaluations &evaluations, double ratio) const {
+    if (std::abs(evaluations.training_loss) < kLeastLoss) return false;
     const double gap = evaluations.pass.Get() - evaluations.training_loss;
     const double least = limits_.gap_percent / 100 * std::abs(evaluations.first_loss);
     // A model that has not learned cannot have memorised its data.
     const bool has_learned = evaluations.first_loss - evaluations.training_loss >= least;
     const bool matters = limits_.gap_percent == 0 || (gap >= least && has_learned);
-    return has_risen && matters && RatioOf(evaluations) > limits_.ratio;
+    return matters && RatioOf(evaluations) > ratio;
   }
 
   // The data does not mark the last batch of a pass.  A pass as long as the previous one counts as
@@ -118,17 +172,29 @@ class Overfit final : public Rule {
   void Evaluate(const LossesOfStep::Item &loss, Evaluations &evaluations, Findings &findings) {
     if (evaluations.is_reported || evaluations.pass.count < evaluations.batches_before) return;
     NoteEvaluated();
-    if (!Exceeds(evaluations) || evaluations.exceeding + 1 < limits_.patience) return;
+    if (Exceeds(evaluations) && evaluations.exceeding + 1 >= limits_.patience) {
+      Report(loss, evaluations, Level::kFinding, findings);
+    } else if (Widens(evaluations) && evaluations.widening + 1 >= limits_.patience) {
+      Report(loss, evaluations, Level::kWorthALook, findings);
+    }
+  }
+
+  void Report(const LossesOfStep::Item &loss, Evaluations &evaluations, Level level,
+              Findings &findings) const {
+    const bool is_finding = level == Level::kFinding;
     evaluations.is_reported = true;
     Finding finding;
+    finding.level = level;
+    finding.check = is_finding ? "" : "gap";
     finding.worker = loss.worker;
     finding.tensor = loss.tensor;
     finding.value = RatioOf(evaluations);
-    finding.limit = limits_.ratio;
+    finding.limit = is_finding ? limits_.ratio : *limits_.look_ratio;
     finding.message =
         StrCat("the loss '", loss.tensor, "' is ", Shortest(evaluations.pass.Get()),
                " in validation and ", Shortest(evaluations.training_loss), " in training, a ratio ",
-               Shortest(finding.value), " above it; the limit is ", Shortest(limits_.ratio));
+               Shortest(finding.value), " above it; the limit is ", Shortest(finding.limit),
+               is_finding ? "" : "; training improves, and validation does not");
     findings.Add(std::move(finding));
   }
 
@@ -152,6 +218,9 @@ constexpr ParameterSpec kParameters[] = {
     {"rise_percent", "None", "10",
      "percentage by which the validation loss must have risen above its best value; None: no such "
      "condition"},
+    {"look_ratio", "None", "1",
+     "excess as of ratio_threshold that is worth a look if the training loss halves while the "
+     "validation loss improves by less than 10 %; None: never"},
 };
 
 Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
@@ -161,6 +230,7 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(limits.ratio, parameters.Number("ratio_threshold", 0, 1e300));
   SMD_ASSIGN_OR_RETURN(limits.gap_percent, parameters.Number("gap_percent", 0, 1e300));
   SMD_ASSIGN_OR_RETURN(limits.rise_percent, parameters.OptionalNumber("rise_percent"));
+  SMD_ASSIGN_OR_RETURN(limits.look_ratio, parameters.OptionalNumber("look_ratio"));
   SMD_ASSIGN_OR_RETURN(Selector selector, SelectLosses(parameters));
   return std::unique_ptr<Rule>(std::make_unique<Overfit>(std::move(selector), limits));
 }

@@ -15,6 +15,7 @@ import org.smdebug.Collection;
 import org.smdebug.DType;
 import org.smdebug.Finding;
 import org.smdebug.Hook;
+import org.smdebug.Level;
 import org.smdebug.Mode;
 import org.smdebug.Reduction;
 import org.smdebug.ReductionConfig;
@@ -122,6 +123,8 @@ final class Runner {
       step.trial().tensor(tensor).value(step.step()).close();
       step.report("it was saved");
       step.report(place(tensor, step.step()));
+      step.report(
+          Finding.of("it is large").withAction(Action.STOP).withLevel(Level.WORTH_A_LOOK));
       if (rule.containsKey("until") && (long) rule.get("until") == step.step()) {
         step.finish();
       }
@@ -140,7 +143,8 @@ final class Runner {
         -1,
         Action.WARN,
         OptionalDouble.of(step),
-        OptionalDouble.of(0.5));
+        OptionalDouble.of(0.5),
+        Level.FINDING);
   }
 
   private static void record(Map<String, Object> step, Hook hook, String worker) {
@@ -379,6 +383,7 @@ final class Runner {
     summarized.put("rule", result.rule());
     summarized.put("status", result.status().name());
     summarized.put("finding_count", result.findingCount());
+    summarized.put("look_count", result.lookCount());
     summarized.put("message", result.message());
     summarized.put("first", result.first().map(Runner::described).orElse(null));
     return summarized;
@@ -395,6 +400,7 @@ final class Runner {
     described.put("tensor", finding.tensor());
     described.put("value", numberOrNull(finding.value()));
     described.put("limit", numberOrNull(finding.limit()));
+    described.put("level", finding.level().name());
     described.put("check", finding.check());
     described.put("message", finding.message());
     return described;

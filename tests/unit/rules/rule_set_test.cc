@@ -103,5 +103,76 @@ TEST_F(OfOneJob, NothingChangesDuringAnEvaluationButResultsAreThere) {
   EXPECT_EQ(set_->Results().size(), 1U);
 }
 
+// Finds each tensor whose first element is not 0: worth a look if that is 1.
+class Levels final : public Rule {
+ public:
+  Levels() : Rule("Levels") {}
+  bool Wants(std::string_view, const Membership &) const override { return true; }
+  void Observe(const Sample &sample, Findings &findings) override {
+    NoteEvaluated();
+    if (sample.Numbers()[0] == 0) return;
+    Finding finding;
+    finding.level = sample.Numbers()[0] == 1 ? Level::kWorthALook : Level::kFinding;
+    finding.action = Action::kStop;
+    finding.message = "it is not 0";
+    findings.Add(std::move(finding));
+  }
+};
+
+class WorthALook : public testing::Test {
+ protected:
+  WorthALook() {
+    EXPECT_TRUE(set_->Add([] { return std::make_unique<Levels>(); }, Action::kStop).IsOk());
+  }
+  void Run(const std::vector<double> &elements, bool stops = false) {
+    FakeSource source;
+    for (size_t i = 0; i < elements.size(); ++i) {
+      source.Step(static_cast<int64_t>(i)).Save("t", {elements[i]});
+    }
+    Evaluation evaluation = *Evaluation::Begin(set_, {});
+    status_ = evaluation.Run(source, {.end = {}, .stops_at_finding = stops},
+                             [this](const Finding &finding) { found_.push_back(finding); });
+    result_ = set_->Results().front();
+  }
+
+  std::shared_ptr<RuleSet> set_ = std::make_shared<RuleSet>();
+  std::vector<Finding> found_;
+  RuleResult result_;
+  Status status_;
+};
+
+TEST_F(WorthALook, RecommendsNothingAndIsNotCountedAsAFinding) {
+  Run({0, 1, 1});
+  ASSERT_EQ(found_.size(), 2U);
+  EXPECT_EQ(found_[0].action, Action::kContinue);
+  EXPECT_EQ(result_.status, RuleStatus::kWorthALook);
+  EXPECT_EQ(result_.finding_count, 0);
+  EXPECT_EQ(result_.look_count, 2);
+  EXPECT_EQ(result_.first.place.step, 1);
+  EXPECT_EQ(result_.message, "worth a look 2 times, first: it is not 0");
+}
+
+TEST_F(WorthALook, AFindingComesBeforeIt) {
+  Run({1, 2, 1, 2});
+  EXPECT_EQ(found_[1].action, Action::kStop);
+  EXPECT_EQ(result_.status, RuleStatus::kHasFindings);
+  EXPECT_EQ(result_.finding_count, 2);
+  EXPECT_EQ(result_.look_count, 2);
+  EXPECT_EQ(result_.first.place.step, 1);
+  EXPECT_EQ(result_.first.level, Level::kFinding);
+}
+
+TEST_F(WorthALook, DoesNotStopAnEvaluation) {
+  Run({1, 1, 2, 2}, true);
+  EXPECT_EQ(status_.GetCode(), Code::kRuleConditionMet);
+  EXPECT_EQ(found_.size(), 3U);
+}
+
+TEST(LevelTest, HasANameForEachLevel) {
+  EXPECT_STREQ(LevelName(Level::kFinding), "finding");
+  EXPECT_STREQ(LevelName(Level::kWorthALook), "worth_a_look");
+  EXPECT_STREQ(LevelName(static_cast<Level>(7)), "");
+}
+
 }  // namespace
 }  // namespace smdebug::rules::rule_set_test

@@ -46,6 +46,12 @@ func saved(tensor string, until *int64) smdebug.RuleFunction {
 			Action:  smdebug.ActionWarn,
 			Value:   float64(step.Step()),
 			Limit:   0.5,
+		}), step.Report(smdebug.Finding{
+			Message: "it is large",
+			Action:  smdebug.ActionStop,
+			Level:   smdebug.LevelWorthALook,
+			Value:   math.NaN(),
+			Limit:   math.NaN(),
 		}))
 	}
 }
@@ -150,6 +156,7 @@ func describeResult(result smdebug.RuleResult) map[string]any {
 		"rule":          result.Rule,
 		"status":        result.Status.String(),
 		"finding_count": result.FindingCount,
+		"look_count":    result.LookCount,
 		"message":       result.Message,
 		"first":         first,
 	}
@@ -168,6 +175,7 @@ func describeFinding(finding smdebug.Finding) map[string]any {
 		"action":    finding.Action.String(),
 		"value":     numberOrNull(finding.Value),
 		"limit":     numberOrNull(finding.Limit),
+		"level":     finding.Level.String(),
 	}
 }
 

@@ -86,412 +86,414 @@ typedef _gostring_ swig_type_54;
 typedef _gostring_ swig_type_55;
 typedef _gostring_ swig_type_56;
 typedef _gostring_ swig_type_57;
-typedef long long swig_type_58;
+typedef _gostring_ swig_type_58;
 typedef long long swig_type_59;
 typedef long long swig_type_60;
 typedef long long swig_type_61;
 typedef long long swig_type_62;
 typedef long long swig_type_63;
-typedef _gostring_ swig_type_64;
+typedef long long swig_type_64;
 typedef _gostring_ swig_type_65;
 typedef _gostring_ swig_type_66;
-typedef long long swig_type_67;
+typedef _gostring_ swig_type_67;
 typedef long long swig_type_68;
 typedef long long swig_type_69;
 typedef long long swig_type_70;
 typedef long long swig_type_71;
-typedef _gostring_ swig_type_72;
+typedef long long swig_type_72;
 typedef _gostring_ swig_type_73;
 typedef _gostring_ swig_type_74;
-typedef long long swig_type_75;
-typedef _gostring_ swig_type_76;
+typedef _gostring_ swig_type_75;
+typedef long long swig_type_76;
 typedef _gostring_ swig_type_77;
-typedef long long swig_type_78;
-typedef _gostring_ swig_type_79;
+typedef _gostring_ swig_type_78;
+typedef long long swig_type_79;
 typedef _gostring_ swig_type_80;
 typedef _gostring_ swig_type_81;
 typedef _gostring_ swig_type_82;
 typedef _gostring_ swig_type_83;
 typedef _gostring_ swig_type_84;
-typedef long long swig_type_85;
+typedef _gostring_ swig_type_85;
 typedef long long swig_type_86;
 typedef long long swig_type_87;
 typedef long long swig_type_88;
 typedef long long swig_type_89;
-typedef _gostring_ swig_type_90;
-typedef long long swig_type_91;
-typedef _gostring_ swig_type_92;
-typedef long long swig_type_93;
-typedef _gostring_ swig_type_94;
+typedef long long swig_type_90;
+typedef _gostring_ swig_type_91;
+typedef long long swig_type_92;
+typedef _gostring_ swig_type_93;
+typedef long long swig_type_94;
 typedef _gostring_ swig_type_95;
-typedef long long swig_type_96;
+typedef _gostring_ swig_type_96;
 typedef long long swig_type_97;
 typedef long long swig_type_98;
 typedef long long swig_type_99;
-typedef _gostring_ swig_type_100;
-typedef long long swig_type_101;
-typedef _gostring_ swig_type_102;
-typedef long long swig_type_103;
-typedef _gostring_ swig_type_104;
+typedef long long swig_type_100;
+typedef _gostring_ swig_type_101;
+typedef long long swig_type_102;
+typedef _gostring_ swig_type_103;
+typedef long long swig_type_104;
 typedef _gostring_ swig_type_105;
-typedef long long swig_type_106;
-typedef _gostring_ swig_type_107;
-typedef long long swig_type_108;
+typedef _gostring_ swig_type_106;
+typedef long long swig_type_107;
+typedef _gostring_ swig_type_108;
 typedef long long swig_type_109;
 typedef long long swig_type_110;
-typedef _gostring_ swig_type_111;
+typedef long long swig_type_111;
 typedef _gostring_ swig_type_112;
-typedef long long swig_type_113;
-typedef _gostring_ swig_type_114;
+typedef _gostring_ swig_type_113;
+typedef long long swig_type_114;
 typedef _gostring_ swig_type_115;
-typedef long long swig_type_116;
-typedef _gostring_ swig_type_117;
+typedef _gostring_ swig_type_116;
+typedef long long swig_type_117;
 typedef _gostring_ swig_type_118;
 typedef _gostring_ swig_type_119;
 typedef _gostring_ swig_type_120;
-typedef long long swig_type_121;
+typedef _gostring_ swig_type_121;
 typedef long long swig_type_122;
 typedef long long swig_type_123;
-typedef _gostring_ swig_type_124;
-typedef long long swig_type_125;
-typedef _gostring_ swig_type_126;
-typedef long long swig_type_127;
+typedef long long swig_type_124;
+typedef _gostring_ swig_type_125;
+typedef long long swig_type_126;
+typedef _gostring_ swig_type_127;
 typedef long long swig_type_128;
-typedef _gostring_ swig_type_129;
-typedef long long swig_type_130;
-typedef _gostring_ swig_type_131;
+typedef long long swig_type_129;
+typedef _gostring_ swig_type_130;
+typedef long long swig_type_131;
 typedef _gostring_ swig_type_132;
 typedef _gostring_ swig_type_133;
 typedef _gostring_ swig_type_134;
 typedef _gostring_ swig_type_135;
-typedef long long swig_type_136;
+typedef _gostring_ swig_type_136;
 typedef long long swig_type_137;
-typedef _gostring_ swig_type_138;
-typedef long long swig_type_139;
-typedef _gostring_ swig_type_140;
-extern void _wrap_Swig_free_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_Swig_malloc_raw_b6de00fb8fe27086(swig_intgo arg1);
-extern uintptr_t _wrap_new_smd_text_slot_raw_b6de00fb8fe27086(void);
-extern uintptr_t _wrap_copy_smd_text_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_delete_smd_text_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_smd_text_slot_assign_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_text_slot_value_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_strings_slot_raw_b6de00fb8fe27086(void);
-extern uintptr_t _wrap_copy_smd_strings_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_delete_smd_strings_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_smd_strings_slot_assign_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_strings_slot_value_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_integers_slot_raw_b6de00fb8fe27086(void);
-extern uintptr_t _wrap_copy_smd_integers_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_delete_smd_integers_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_smd_integers_slot_assign_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_integers_slot_value_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_save_config_slot_raw_b6de00fb8fe27086(void);
-extern uintptr_t _wrap_copy_smd_save_config_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_delete_smd_save_config_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_smd_save_config_slot_assign_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_save_config_slot_value_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_reduction_config_slot_raw_b6de00fb8fe27086(void);
-extern uintptr_t _wrap_copy_smd_reduction_config_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_delete_smd_reduction_config_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_smd_reduction_config_slot_assign_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_reduction_config_slot_value_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_collection_slot_raw_b6de00fb8fe27086(void);
-extern uintptr_t _wrap_copy_smd_collection_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_delete_smd_collection_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_smd_collection_slot_assign_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_slot_value_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_hook_options_slot_raw_b6de00fb8fe27086(void);
-extern uintptr_t _wrap_copy_smd_hook_options_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_delete_smd_hook_options_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_smd_hook_options_slot_assign_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_slot_value_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_hook_slot_raw_b6de00fb8fe27086(void);
-extern uintptr_t _wrap_copy_smd_hook_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_delete_smd_hook_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_smd_hook_slot_assign_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_slot_value_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_trial_options_slot_raw_b6de00fb8fe27086(void);
-extern uintptr_t _wrap_copy_smd_trial_options_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_delete_smd_trial_options_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_smd_trial_options_slot_assign_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_options_slot_value_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_trial_slot_raw_b6de00fb8fe27086(void);
-extern uintptr_t _wrap_copy_smd_trial_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_delete_smd_trial_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_smd_trial_slot_assign_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_slot_value_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_tensor_slot_raw_b6de00fb8fe27086(void);
-extern uintptr_t _wrap_copy_smd_tensor_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_delete_smd_tensor_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_smd_tensor_slot_assign_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_tensor_slot_value_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_value_slot_raw_b6de00fb8fe27086(void);
-extern uintptr_t _wrap_copy_smd_value_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_delete_smd_value_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_smd_value_slot_assign_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_value_slot_value_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_rule_set_slot_raw_b6de00fb8fe27086(void);
-extern uintptr_t _wrap_copy_smd_rule_set_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_delete_smd_rule_set_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_smd_rule_set_slot_assign_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_rule_set_slot_value_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_step_file_slot_raw_b6de00fb8fe27086(void);
-extern uintptr_t _wrap_copy_smd_step_file_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_delete_smd_step_file_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_smd_step_file_slot_assign_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_step_file_slot_value_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_event_file_slot_raw_b6de00fb8fe27086(void);
-extern uintptr_t _wrap_copy_smd_event_file_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_delete_smd_event_file_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_smd_event_file_slot_assign_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_event_file_slot_value_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_store_report_slot_raw_b6de00fb8fe27086(void);
-extern uintptr_t _wrap_copy_smd_store_report_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_delete_smd_store_report_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_smd_store_report_slot_assign_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_store_report_slot_value_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_findings_slot_raw_b6de00fb8fe27086(void);
-extern uintptr_t _wrap_copy_smd_findings_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_delete_smd_findings_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_smd_findings_slot_assign_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_findings_slot_value_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_rule_results_slot_raw_b6de00fb8fe27086(void);
-extern uintptr_t _wrap_copy_smd_rule_results_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_delete_smd_rule_results_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_smd_rule_results_slot_assign_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_rule_results_slot_value_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_diagnosis_slot_raw_b6de00fb8fe27086(void);
-extern uintptr_t _wrap_copy_smd_diagnosis_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_delete_smd_diagnosis_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_smd_diagnosis_slot_assign_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_diagnosis_slot_value_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_bucket_slot_raw_b6de00fb8fe27086(void);
-extern uintptr_t _wrap_copy_smd_bucket_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_delete_smd_bucket_slot_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_smd_bucket_slot_assign_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_bucket_slot_value_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern swig_voidp _wrap_new_int32_slot_raw_b6de00fb8fe27086(void);
-extern swig_voidp _wrap_copy_int32_slot_raw_b6de00fb8fe27086(swig_intgo arg1);
-extern void _wrap_delete_int32_slot_raw_b6de00fb8fe27086(swig_voidp arg1);
-extern void _wrap_int32_slot_assign_raw_b6de00fb8fe27086(swig_voidp arg1, swig_intgo arg2);
-extern swig_intgo _wrap_int32_slot_value_raw_b6de00fb8fe27086(swig_voidp arg1);
-extern swig_voidp _wrap_new_int64_slot_raw_b6de00fb8fe27086(void);
-extern swig_voidp _wrap_copy_int64_slot_raw_b6de00fb8fe27086(swig_type_1 arg1);
-extern void _wrap_delete_int64_slot_raw_b6de00fb8fe27086(swig_voidp arg1);
-extern void _wrap_int64_slot_assign_raw_b6de00fb8fe27086(swig_voidp arg1, swig_type_2 arg2);
-extern swig_type_3 _wrap_int64_slot_value_raw_b6de00fb8fe27086(swig_voidp arg1);
-extern swig_voidp _wrap_new_double_slot_raw_b6de00fb8fe27086(void);
-extern swig_voidp _wrap_copy_double_slot_raw_b6de00fb8fe27086(double arg1);
-extern void _wrap_delete_double_slot_raw_b6de00fb8fe27086(swig_voidp arg1);
-extern void _wrap_double_slot_assign_raw_b6de00fb8fe27086(swig_voidp arg1, double arg2);
-extern double _wrap_double_slot_value_raw_b6de00fb8fe27086(swig_voidp arg1);
-extern swig_voidp _wrap_new_int64_array_raw_b6de00fb8fe27086(swig_type_4 arg1);
-extern void _wrap_delete_int64_array_raw_b6de00fb8fe27086(swig_voidp arg1);
-extern swig_type_5 _wrap_int64_array_getitem_raw_b6de00fb8fe27086(swig_voidp arg1, swig_type_6 arg2);
-extern void _wrap_int64_array_setitem_raw_b6de00fb8fe27086(swig_voidp arg1, swig_type_7 arg2, swig_type_8 arg3);
-extern uintptr_t _wrap_new_smd_collection_array_raw_b6de00fb8fe27086(swig_type_9 arg1);
-extern void _wrap_delete_smd_collection_array_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collection_array_getitem_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_10 arg2);
-extern void _wrap_smd_collection_array_setitem_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_11 arg2, uintptr_t arg3);
-extern swig_type_12 _wrap_smd_mode_name_raw_b6de00fb8fe27086(swig_intgo arg1);
-extern swig_type_13 _wrap_smd_dtype_name_raw_b6de00fb8fe27086(swig_intgo arg1);
-extern swig_type_14 _wrap_smd_dtype_size_raw_b6de00fb8fe27086(swig_intgo arg1);
-extern swig_type_15 _wrap_smd_text_data_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern swig_type_16 _wrap_smd_text_size_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_smd_text_free_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_strings_new_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_strings_add_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_17 arg2);
-extern swig_type_18 _wrap_smd_strings_count_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern swig_type_19 _wrap_smd_strings_get_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_20 arg2);
-extern swig_type_21 _wrap_smd_strings_size_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_22 arg2);
-extern void _wrap_smd_strings_free_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern swig_type_23 _wrap_smd_integers_count_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern swig_type_24 _wrap_smd_integers_get_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_25 arg2);
-extern void _wrap_smd_integers_free_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern swig_intgo _wrap_smd_abi_level_raw_b6de00fb8fe27086(void);
-extern swig_type_26 _wrap_smd_version_string_raw_b6de00fb8fe27086(void);
-extern uintptr_t _wrap_smd_require_abi_raw_b6de00fb8fe27086(swig_intgo arg1);
-extern swig_intgo _wrap_smd_has_feature_raw_b6de00fb8fe27086(swig_type_27 arg1);
-extern swig_intgo _wrap_smd_error_code_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern swig_type_28 _wrap_smd_error_message_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern swig_type_29 _wrap_smd_error_detail_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_30 arg2);
-extern swig_type_31 _wrap_smd_code_name_raw_b6de00fb8fe27086(swig_intgo arg1);
-extern swig_intgo _wrap_smd_error_is_retryable_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_error_new_raw_b6de00fb8fe27086(swig_intgo arg1, swig_type_32 arg2);
-extern void _wrap_smd_error_free_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern swig_intgo _wrap_smd_value_dtype_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern swig_intgo _wrap_smd_value_ndim_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern swig_type_33 _wrap_smd_value_nbytes_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_value_retain_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_smd_value_free_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_value_strings_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_value_reduce_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_34 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_value_to_double_raw_b6de00fb8fe27086(uintptr_t arg1, swig_voidp arg2);
-extern uintptr_t _wrap_smd_save_config_new_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_save_config_set_raw_b6de00fb8fe27086(uintptr_t arg1, swig_intgo arg2, swig_type_35 arg3, swig_type_36 arg4, swig_type_37 arg5, swig_voidp arg6, swig_type_38 arg7);
-extern swig_intgo _wrap_smd_save_config_is_set_raw_b6de00fb8fe27086(uintptr_t arg1, swig_intgo arg2);
-extern uintptr_t _wrap_smd_save_config_get_raw_b6de00fb8fe27086(uintptr_t arg1, swig_intgo arg2, swig_voidp arg3, swig_voidp arg4, swig_voidp arg5, uintptr_t arg6);
-extern swig_intgo _wrap_smd_save_config_saves_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_39 arg2, swig_intgo arg3);
-extern uintptr_t _wrap_smd_save_config_merge_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern swig_intgo _wrap_smd_save_config_equal_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_save_config_to_json_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_save_config_from_json_raw_b6de00fb8fe27086(swig_type_40 arg1, uintptr_t arg2);
-extern void _wrap_smd_save_config_free_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_reduction_config_new_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_reduction_config_add_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_41 arg2);
-extern uintptr_t _wrap_smd_reduction_config_set_raw_raw_b6de00fb8fe27086(uintptr_t arg1, swig_intgo arg2);
-extern uintptr_t _wrap_smd_reduction_config_set_shape_raw_b6de00fb8fe27086(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_reduction_config_raw_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern swig_intgo _wrap_smd_reduction_config_shape_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_reduction_config_reductions_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern swig_intgo _wrap_smd_reduction_config_equal_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_reduction_config_to_json_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_reduction_config_from_json_raw_b6de00fb8fe27086(swig_type_42 arg1, uintptr_t arg2);
-extern void _wrap_smd_reduction_config_free_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collection_new_raw_b6de00fb8fe27086(swig_type_43 arg1, uintptr_t arg2);
-extern swig_type_44 _wrap_smd_collection_name_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collection_include_regex_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_45 arg2);
-extern uintptr_t _wrap_smd_collection_add_tensor_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_46 arg2);
-extern uintptr_t _wrap_smd_collection_remove_tensor_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_47 arg2);
-extern swig_intgo _wrap_smd_collection_has_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_48 arg2);
-extern uintptr_t _wrap_smd_collection_set_save_config_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_set_reduction_config_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_set_save_histogram_raw_b6de00fb8fe27086(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_collection_save_histogram_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collection_regexes_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_tensors_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_save_config_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_reduction_config_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_to_json_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_from_json_raw_b6de00fb8fe27086(swig_type_49 arg1, uintptr_t arg2);
-extern void _wrap_smd_collection_free_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_options_new_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_options_set_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_50 arg2, swig_type_51 arg3);
-extern uintptr_t _wrap_smd_hook_options_load_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_52 arg2);
-extern uintptr_t _wrap_smd_hook_options_get_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_53 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_hook_options_regexes_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_collections_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_collection_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_54 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_hook_options_save_config_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_reduction_config_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_include_regex_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_55 arg2);
-extern uintptr_t _wrap_smd_hook_options_set_save_config_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_set_reduction_config_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_add_collection_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern void _wrap_smd_hook_options_free_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern swig_type_56 _wrap_smd_action_name_raw_b6de00fb8fe27086(swig_intgo arg1);
-extern swig_type_57 _wrap_smd_rule_status_name_raw_b6de00fb8fe27086(swig_intgo arg1);
-extern swig_type_58 _wrap_smd_findings_count_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_findings_get_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_59 arg2);
-extern void _wrap_smd_findings_free_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern swig_type_60 _wrap_smd_rule_results_count_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_rule_results_get_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_61 arg2);
-extern void _wrap_smd_rule_results_free_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern swig_type_62 _wrap_smd_builtin_rule_count_raw_b6de00fb8fe27086(void);
-extern uintptr_t _wrap_smd_builtin_rule_raw_b6de00fb8fe27086(swig_type_63 arg1);
-extern uintptr_t _wrap_smd_rule_set_new_raw_b6de00fb8fe27086(swig_type_64 arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_rule_set_add_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_65 arg2, swig_type_66 arg3, swig_intgo arg4);
-extern uintptr_t _wrap_smd_rule_set_set_save_config_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_rule_set_evaluate_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2, swig_type_67 arg3, swig_type_68 arg4, swig_intgo arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_rule_set_results_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_rule_set_reset_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_smd_rule_set_free_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_rule_set_diagnose_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern swig_type_69 _wrap_smd_diagnosis_count_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_diagnosis_get_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_70 arg2);
-extern void _wrap_smd_diagnosis_free_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_new_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_flush_raw_b6de00fb8fe27086(uintptr_t arg1, swig_intgo arg2);
-extern uintptr_t _wrap_smd_hook_close_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_smd_hook_free_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_set_mode_raw_b6de00fb8fe27086(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_hook_mode_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_begin_step_raw_b6de00fb8fe27086(uintptr_t arg1, swig_voidp arg2);
-extern uintptr_t _wrap_smd_hook_end_step_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_discard_step_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_add_to_step_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern swig_type_71 _wrap_smd_hook_last_step_raw_b6de00fb8fe27086(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_hook_wants_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_72 arg2);
-extern swig_intgo _wrap_smd_hook_saves_step_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_collection_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_73 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_hook_ensure_collection_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_74 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_hook_add_collection_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_collections_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_export_collections_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern swig_intgo _wrap_smd_hook_is_recording_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern swig_type_75 _wrap_smd_hook_count_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_76 arg2);
-extern uintptr_t _wrap_smd_hook_attach_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern swig_intgo _wrap_smd_hook_action_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_take_findings_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_forgo_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_77 arg2, swig_type_78 arg3);
-extern uintptr_t _wrap_smd_trial_options_new_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_options_set_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_79 arg2, swig_type_80 arg3);
-extern void _wrap_smd_trial_options_free_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_new_raw_b6de00fb8fe27086(swig_type_81 arg1, uintptr_t arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_trial_load_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_open_raw_b6de00fb8fe27086(swig_type_82 arg1, uintptr_t arg2, uintptr_t arg3);
-extern void _wrap_smd_trial_cancel_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_smd_trial_free_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern swig_type_83 _wrap_smd_trial_path_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern swig_type_84 _wrap_smd_trial_name_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_refresh_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern swig_intgo _wrap_smd_trial_set_auto_refresh_raw_b6de00fb8fe27086(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_trial_has_ended_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern swig_type_85 _wrap_smd_trial_last_complete_step_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_steps_raw_b6de00fb8fe27086(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_trial_modes_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_mode_step_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_86 arg2, swig_voidp arg3, swig_voidp arg4);
-extern uintptr_t _wrap_smd_trial_global_step_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_87 arg2, swig_intgo arg3, swig_voidp arg4);
-extern uintptr_t _wrap_smd_trial_step_state_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_88 arg2, swig_intgo arg3, swig_voidp arg4);
-extern uintptr_t _wrap_smd_trial_wait_for_step_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_89 arg2, swig_intgo arg3, swig_intgo arg4);
-extern uintptr_t _wrap_smd_trial_workers_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_collections_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_collection_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_90 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_trial_tensor_names_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_91 arg2, swig_intgo arg3, uintptr_t arg4, uintptr_t arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_trial_tensor_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_92 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_trial_prefetch_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2, swig_voidp arg3, swig_type_93 arg4, swig_intgo arg5);
-extern uintptr_t _wrap_smd_trial_export_tensorboard_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_94 arg2);
-extern swig_type_95 _wrap_smd_tensor_name_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_tensor_original_name_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_tensor_steps_raw_b6de00fb8fe27086(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_prev_steps_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_96 arg2, swig_intgo arg3, swig_type_97 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_workers_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_98 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_value_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_99 arg2, swig_intgo arg3, swig_type_100 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_shape_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_101 arg2, swig_intgo arg3, swig_type_102 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_reduction_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_103 arg2, swig_intgo arg3, swig_type_104 arg4, swig_type_105 arg5, swig_intgo arg6, uintptr_t arg7);
-extern uintptr_t _wrap_smd_tensor_reductions_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_106 arg2, swig_intgo arg3, swig_type_107 arg4, uintptr_t arg5);
-extern void _wrap_smd_tensor_free_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_tensor_full_shape_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_108 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_full_value_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_109 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_full_reduction_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_110 arg2, swig_intgo arg3, swig_type_111 arg4, swig_intgo arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_step_file_open_raw_b6de00fb8fe27086(swig_type_112 arg1, swig_type_113 arg2, swig_type_114 arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_step_file_add_shape_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_115 arg2, swig_voidp arg3, swig_intgo arg4, swig_type_116 arg5, swig_intgo arg6, swig_type_117 arg7);
-extern swig_type_118 _wrap_smd_step_file_path_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_step_file_close_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern void _wrap_smd_step_file_free_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_event_file_open_raw_b6de00fb8fe27086(swig_type_119 arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_event_file_next_raw_b6de00fb8fe27086(uintptr_t arg1, swig_voidp arg2);
-extern swig_type_120 _wrap_smd_event_file_tensor_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern swig_type_121 _wrap_smd_event_file_step_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern swig_intgo _wrap_smd_event_file_mode_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern swig_type_122 _wrap_smd_event_file_mode_step_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern double _wrap_smd_event_file_timestamp_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_event_file_value_raw_b6de00fb8fe27086(uintptr_t arg1, uintptr_t arg2);
-extern void _wrap_smd_event_file_free_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collections_to_json_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_123 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_store_check_raw_b6de00fb8fe27086(swig_type_124 arg1, uintptr_t arg2, uintptr_t arg3);
-extern swig_type_125 _wrap_smd_store_report_count_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern swig_type_126 _wrap_smd_store_report_name_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_127 arg2);
-extern swig_intgo _wrap_smd_store_report_code_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_128 arg2);
-extern swig_type_129 _wrap_smd_store_report_message_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_130 arg2);
-extern void _wrap_smd_store_report_free_raw_b6de00fb8fe27086(uintptr_t arg1);
-extern uintptr_t _wrap_smd_bucket_open_raw_b6de00fb8fe27086(swig_type_131 arg1, uintptr_t arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_bucket_list_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_132 arg2, swig_type_133 arg3, swig_type_134 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_bucket_read_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_135 arg2, swig_type_136 arg3, swig_type_137 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_bucket_write_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_138 arg2, uintptr_t arg3, swig_type_139 arg4);
-extern uintptr_t _wrap_smd_bucket_remove_raw_b6de00fb8fe27086(uintptr_t arg1, swig_type_140 arg2);
-extern void _wrap_smd_bucket_free_raw_b6de00fb8fe27086(uintptr_t arg1);
+typedef long long swig_type_138;
+typedef _gostring_ swig_type_139;
+typedef long long swig_type_140;
+typedef _gostring_ swig_type_141;
+extern void _wrap_Swig_free_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_Swig_malloc_raw_beb7aa3994399177(swig_intgo arg1);
+extern uintptr_t _wrap_new_smd_text_slot_raw_beb7aa3994399177(void);
+extern uintptr_t _wrap_copy_smd_text_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_delete_smd_text_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_smd_text_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_text_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_strings_slot_raw_beb7aa3994399177(void);
+extern uintptr_t _wrap_copy_smd_strings_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_delete_smd_strings_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_smd_strings_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_strings_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_integers_slot_raw_beb7aa3994399177(void);
+extern uintptr_t _wrap_copy_smd_integers_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_delete_smd_integers_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_smd_integers_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_integers_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_save_config_slot_raw_beb7aa3994399177(void);
+extern uintptr_t _wrap_copy_smd_save_config_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_delete_smd_save_config_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_smd_save_config_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_save_config_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_reduction_config_slot_raw_beb7aa3994399177(void);
+extern uintptr_t _wrap_copy_smd_reduction_config_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_delete_smd_reduction_config_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_smd_reduction_config_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_reduction_config_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_collection_slot_raw_beb7aa3994399177(void);
+extern uintptr_t _wrap_copy_smd_collection_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_delete_smd_collection_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_smd_collection_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_hook_options_slot_raw_beb7aa3994399177(void);
+extern uintptr_t _wrap_copy_smd_hook_options_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_delete_smd_hook_options_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_smd_hook_options_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_hook_slot_raw_beb7aa3994399177(void);
+extern uintptr_t _wrap_copy_smd_hook_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_delete_smd_hook_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_smd_hook_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_trial_options_slot_raw_beb7aa3994399177(void);
+extern uintptr_t _wrap_copy_smd_trial_options_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_delete_smd_trial_options_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_smd_trial_options_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_options_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_trial_slot_raw_beb7aa3994399177(void);
+extern uintptr_t _wrap_copy_smd_trial_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_delete_smd_trial_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_smd_trial_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_tensor_slot_raw_beb7aa3994399177(void);
+extern uintptr_t _wrap_copy_smd_tensor_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_delete_smd_tensor_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_smd_tensor_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_tensor_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_value_slot_raw_beb7aa3994399177(void);
+extern uintptr_t _wrap_copy_smd_value_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_delete_smd_value_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_smd_value_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_value_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_rule_set_slot_raw_beb7aa3994399177(void);
+extern uintptr_t _wrap_copy_smd_rule_set_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_delete_smd_rule_set_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_smd_rule_set_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_set_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_step_file_slot_raw_beb7aa3994399177(void);
+extern uintptr_t _wrap_copy_smd_step_file_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_delete_smd_step_file_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_smd_step_file_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_step_file_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_event_file_slot_raw_beb7aa3994399177(void);
+extern uintptr_t _wrap_copy_smd_event_file_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_delete_smd_event_file_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_smd_event_file_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_event_file_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_store_report_slot_raw_beb7aa3994399177(void);
+extern uintptr_t _wrap_copy_smd_store_report_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_delete_smd_store_report_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_smd_store_report_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_store_report_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_findings_slot_raw_beb7aa3994399177(void);
+extern uintptr_t _wrap_copy_smd_findings_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_delete_smd_findings_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_smd_findings_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_findings_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_rule_results_slot_raw_beb7aa3994399177(void);
+extern uintptr_t _wrap_copy_smd_rule_results_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_delete_smd_rule_results_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_smd_rule_results_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_results_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_diagnosis_slot_raw_beb7aa3994399177(void);
+extern uintptr_t _wrap_copy_smd_diagnosis_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_delete_smd_diagnosis_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_smd_diagnosis_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_diagnosis_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_bucket_slot_raw_beb7aa3994399177(void);
+extern uintptr_t _wrap_copy_smd_bucket_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_delete_smd_bucket_slot_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_smd_bucket_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_bucket_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_voidp _wrap_new_int32_slot_raw_beb7aa3994399177(void);
+extern swig_voidp _wrap_copy_int32_slot_raw_beb7aa3994399177(swig_intgo arg1);
+extern void _wrap_delete_int32_slot_raw_beb7aa3994399177(swig_voidp arg1);
+extern void _wrap_int32_slot_assign_raw_beb7aa3994399177(swig_voidp arg1, swig_intgo arg2);
+extern swig_intgo _wrap_int32_slot_value_raw_beb7aa3994399177(swig_voidp arg1);
+extern swig_voidp _wrap_new_int64_slot_raw_beb7aa3994399177(void);
+extern swig_voidp _wrap_copy_int64_slot_raw_beb7aa3994399177(swig_type_1 arg1);
+extern void _wrap_delete_int64_slot_raw_beb7aa3994399177(swig_voidp arg1);
+extern void _wrap_int64_slot_assign_raw_beb7aa3994399177(swig_voidp arg1, swig_type_2 arg2);
+extern swig_type_3 _wrap_int64_slot_value_raw_beb7aa3994399177(swig_voidp arg1);
+extern swig_voidp _wrap_new_double_slot_raw_beb7aa3994399177(void);
+extern swig_voidp _wrap_copy_double_slot_raw_beb7aa3994399177(double arg1);
+extern void _wrap_delete_double_slot_raw_beb7aa3994399177(swig_voidp arg1);
+extern void _wrap_double_slot_assign_raw_beb7aa3994399177(swig_voidp arg1, double arg2);
+extern double _wrap_double_slot_value_raw_beb7aa3994399177(swig_voidp arg1);
+extern swig_voidp _wrap_new_int64_array_raw_beb7aa3994399177(swig_type_4 arg1);
+extern void _wrap_delete_int64_array_raw_beb7aa3994399177(swig_voidp arg1);
+extern swig_type_5 _wrap_int64_array_getitem_raw_beb7aa3994399177(swig_voidp arg1, swig_type_6 arg2);
+extern void _wrap_int64_array_setitem_raw_beb7aa3994399177(swig_voidp arg1, swig_type_7 arg2, swig_type_8 arg3);
+extern uintptr_t _wrap_new_smd_collection_array_raw_beb7aa3994399177(swig_type_9 arg1);
+extern void _wrap_delete_smd_collection_array_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collection_array_getitem_raw_beb7aa3994399177(uintptr_t arg1, swig_type_10 arg2);
+extern void _wrap_smd_collection_array_setitem_raw_beb7aa3994399177(uintptr_t arg1, swig_type_11 arg2, uintptr_t arg3);
+extern swig_type_12 _wrap_smd_mode_name_raw_beb7aa3994399177(swig_intgo arg1);
+extern swig_type_13 _wrap_smd_dtype_name_raw_beb7aa3994399177(swig_intgo arg1);
+extern swig_type_14 _wrap_smd_dtype_size_raw_beb7aa3994399177(swig_intgo arg1);
+extern swig_type_15 _wrap_smd_text_data_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_type_16 _wrap_smd_text_size_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_smd_text_free_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_strings_new_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_strings_add_raw_beb7aa3994399177(uintptr_t arg1, swig_type_17 arg2);
+extern swig_type_18 _wrap_smd_strings_count_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_type_19 _wrap_smd_strings_get_raw_beb7aa3994399177(uintptr_t arg1, swig_type_20 arg2);
+extern swig_type_21 _wrap_smd_strings_size_raw_beb7aa3994399177(uintptr_t arg1, swig_type_22 arg2);
+extern void _wrap_smd_strings_free_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_type_23 _wrap_smd_integers_count_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_type_24 _wrap_smd_integers_get_raw_beb7aa3994399177(uintptr_t arg1, swig_type_25 arg2);
+extern void _wrap_smd_integers_free_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_intgo _wrap_smd_abi_level_raw_beb7aa3994399177(void);
+extern swig_type_26 _wrap_smd_version_string_raw_beb7aa3994399177(void);
+extern uintptr_t _wrap_smd_require_abi_raw_beb7aa3994399177(swig_intgo arg1);
+extern swig_intgo _wrap_smd_has_feature_raw_beb7aa3994399177(swig_type_27 arg1);
+extern swig_intgo _wrap_smd_error_code_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_type_28 _wrap_smd_error_message_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_type_29 _wrap_smd_error_detail_raw_beb7aa3994399177(uintptr_t arg1, swig_type_30 arg2);
+extern swig_type_31 _wrap_smd_code_name_raw_beb7aa3994399177(swig_intgo arg1);
+extern swig_intgo _wrap_smd_error_is_retryable_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_error_new_raw_beb7aa3994399177(swig_intgo arg1, swig_type_32 arg2);
+extern void _wrap_smd_error_free_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_intgo _wrap_smd_value_dtype_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_intgo _wrap_smd_value_ndim_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_type_33 _wrap_smd_value_nbytes_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_value_retain_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_smd_value_free_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_value_strings_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_value_reduce_raw_beb7aa3994399177(uintptr_t arg1, swig_type_34 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_value_to_double_raw_beb7aa3994399177(uintptr_t arg1, swig_voidp arg2);
+extern uintptr_t _wrap_smd_save_config_new_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_save_config_set_raw_beb7aa3994399177(uintptr_t arg1, swig_intgo arg2, swig_type_35 arg3, swig_type_36 arg4, swig_type_37 arg5, swig_voidp arg6, swig_type_38 arg7);
+extern swig_intgo _wrap_smd_save_config_is_set_raw_beb7aa3994399177(uintptr_t arg1, swig_intgo arg2);
+extern uintptr_t _wrap_smd_save_config_get_raw_beb7aa3994399177(uintptr_t arg1, swig_intgo arg2, swig_voidp arg3, swig_voidp arg4, swig_voidp arg5, uintptr_t arg6);
+extern swig_intgo _wrap_smd_save_config_saves_raw_beb7aa3994399177(uintptr_t arg1, swig_type_39 arg2, swig_intgo arg3);
+extern uintptr_t _wrap_smd_save_config_merge_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern swig_intgo _wrap_smd_save_config_equal_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_save_config_to_json_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_save_config_from_json_raw_beb7aa3994399177(swig_type_40 arg1, uintptr_t arg2);
+extern void _wrap_smd_save_config_free_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_reduction_config_new_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_reduction_config_add_raw_beb7aa3994399177(uintptr_t arg1, swig_type_41 arg2);
+extern uintptr_t _wrap_smd_reduction_config_set_raw_raw_beb7aa3994399177(uintptr_t arg1, swig_intgo arg2);
+extern uintptr_t _wrap_smd_reduction_config_set_shape_raw_beb7aa3994399177(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_reduction_config_raw_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_intgo _wrap_smd_reduction_config_shape_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_reduction_config_reductions_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern swig_intgo _wrap_smd_reduction_config_equal_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_reduction_config_to_json_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_reduction_config_from_json_raw_beb7aa3994399177(swig_type_42 arg1, uintptr_t arg2);
+extern void _wrap_smd_reduction_config_free_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collection_new_raw_beb7aa3994399177(swig_type_43 arg1, uintptr_t arg2);
+extern swig_type_44 _wrap_smd_collection_name_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collection_include_regex_raw_beb7aa3994399177(uintptr_t arg1, swig_type_45 arg2);
+extern uintptr_t _wrap_smd_collection_add_tensor_raw_beb7aa3994399177(uintptr_t arg1, swig_type_46 arg2);
+extern uintptr_t _wrap_smd_collection_remove_tensor_raw_beb7aa3994399177(uintptr_t arg1, swig_type_47 arg2);
+extern swig_intgo _wrap_smd_collection_has_raw_beb7aa3994399177(uintptr_t arg1, swig_type_48 arg2);
+extern uintptr_t _wrap_smd_collection_set_save_config_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_set_reduction_config_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_set_save_histogram_raw_beb7aa3994399177(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_collection_save_histogram_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collection_regexes_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_tensors_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_save_config_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_reduction_config_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_to_json_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_from_json_raw_beb7aa3994399177(swig_type_49 arg1, uintptr_t arg2);
+extern void _wrap_smd_collection_free_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_options_new_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_options_set_raw_beb7aa3994399177(uintptr_t arg1, swig_type_50 arg2, swig_type_51 arg3);
+extern uintptr_t _wrap_smd_hook_options_load_raw_beb7aa3994399177(uintptr_t arg1, swig_type_52 arg2);
+extern uintptr_t _wrap_smd_hook_options_get_raw_beb7aa3994399177(uintptr_t arg1, swig_type_53 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_options_regexes_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_collections_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_collection_raw_beb7aa3994399177(uintptr_t arg1, swig_type_54 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_options_save_config_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_reduction_config_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_include_regex_raw_beb7aa3994399177(uintptr_t arg1, swig_type_55 arg2);
+extern uintptr_t _wrap_smd_hook_options_set_save_config_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_set_reduction_config_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_add_collection_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern void _wrap_smd_hook_options_free_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_type_56 _wrap_smd_action_name_raw_beb7aa3994399177(swig_intgo arg1);
+extern swig_type_57 _wrap_smd_level_name_raw_beb7aa3994399177(swig_intgo arg1);
+extern swig_type_58 _wrap_smd_rule_status_name_raw_beb7aa3994399177(swig_intgo arg1);
+extern swig_type_59 _wrap_smd_findings_count_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_findings_get_raw_beb7aa3994399177(uintptr_t arg1, swig_type_60 arg2);
+extern void _wrap_smd_findings_free_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_type_61 _wrap_smd_rule_results_count_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_rule_results_get_raw_beb7aa3994399177(uintptr_t arg1, swig_type_62 arg2);
+extern void _wrap_smd_rule_results_free_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_type_63 _wrap_smd_builtin_rule_count_raw_beb7aa3994399177(void);
+extern uintptr_t _wrap_smd_builtin_rule_raw_beb7aa3994399177(swig_type_64 arg1);
+extern uintptr_t _wrap_smd_rule_set_new_raw_beb7aa3994399177(swig_type_65 arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_set_add_raw_beb7aa3994399177(uintptr_t arg1, swig_type_66 arg2, swig_type_67 arg3, swig_intgo arg4);
+extern uintptr_t _wrap_smd_rule_set_set_save_config_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_set_evaluate_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2, swig_type_68 arg3, swig_type_69 arg4, swig_intgo arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_rule_set_results_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_set_reset_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_smd_rule_set_free_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_rule_set_diagnose_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern swig_type_70 _wrap_smd_diagnosis_count_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_diagnosis_get_raw_beb7aa3994399177(uintptr_t arg1, swig_type_71 arg2);
+extern void _wrap_smd_diagnosis_free_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_new_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_flush_raw_beb7aa3994399177(uintptr_t arg1, swig_intgo arg2);
+extern uintptr_t _wrap_smd_hook_close_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_smd_hook_free_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_set_mode_raw_beb7aa3994399177(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_hook_mode_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_begin_step_raw_beb7aa3994399177(uintptr_t arg1, swig_voidp arg2);
+extern uintptr_t _wrap_smd_hook_end_step_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_discard_step_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_add_to_step_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern swig_type_72 _wrap_smd_hook_last_step_raw_beb7aa3994399177(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_hook_wants_raw_beb7aa3994399177(uintptr_t arg1, swig_type_73 arg2);
+extern swig_intgo _wrap_smd_hook_saves_step_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_collection_raw_beb7aa3994399177(uintptr_t arg1, swig_type_74 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_ensure_collection_raw_beb7aa3994399177(uintptr_t arg1, swig_type_75 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_add_collection_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_collections_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_export_collections_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_intgo _wrap_smd_hook_is_recording_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_type_76 _wrap_smd_hook_count_raw_beb7aa3994399177(uintptr_t arg1, swig_type_77 arg2);
+extern uintptr_t _wrap_smd_hook_attach_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern swig_intgo _wrap_smd_hook_action_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_take_findings_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_forgo_raw_beb7aa3994399177(uintptr_t arg1, swig_type_78 arg2, swig_type_79 arg3);
+extern uintptr_t _wrap_smd_trial_options_new_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_options_set_raw_beb7aa3994399177(uintptr_t arg1, swig_type_80 arg2, swig_type_81 arg3);
+extern void _wrap_smd_trial_options_free_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_new_raw_beb7aa3994399177(swig_type_82 arg1, uintptr_t arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_load_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_open_raw_beb7aa3994399177(swig_type_83 arg1, uintptr_t arg2, uintptr_t arg3);
+extern void _wrap_smd_trial_cancel_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_smd_trial_free_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_type_84 _wrap_smd_trial_path_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_type_85 _wrap_smd_trial_name_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_refresh_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_intgo _wrap_smd_trial_set_auto_refresh_raw_beb7aa3994399177(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_trial_has_ended_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_type_86 _wrap_smd_trial_last_complete_step_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_steps_raw_beb7aa3994399177(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_trial_modes_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_mode_step_raw_beb7aa3994399177(uintptr_t arg1, swig_type_87 arg2, swig_voidp arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_trial_global_step_raw_beb7aa3994399177(uintptr_t arg1, swig_type_88 arg2, swig_intgo arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_trial_step_state_raw_beb7aa3994399177(uintptr_t arg1, swig_type_89 arg2, swig_intgo arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_trial_wait_for_step_raw_beb7aa3994399177(uintptr_t arg1, swig_type_90 arg2, swig_intgo arg3, swig_intgo arg4);
+extern uintptr_t _wrap_smd_trial_workers_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_collections_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_collection_raw_beb7aa3994399177(uintptr_t arg1, swig_type_91 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_tensor_names_raw_beb7aa3994399177(uintptr_t arg1, swig_type_92 arg2, swig_intgo arg3, uintptr_t arg4, uintptr_t arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_trial_tensor_raw_beb7aa3994399177(uintptr_t arg1, swig_type_93 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_prefetch_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2, swig_voidp arg3, swig_type_94 arg4, swig_intgo arg5);
+extern uintptr_t _wrap_smd_trial_export_tensorboard_raw_beb7aa3994399177(uintptr_t arg1, swig_type_95 arg2);
+extern swig_type_96 _wrap_smd_tensor_name_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_tensor_original_name_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_tensor_steps_raw_beb7aa3994399177(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_prev_steps_raw_beb7aa3994399177(uintptr_t arg1, swig_type_97 arg2, swig_intgo arg3, swig_type_98 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_workers_raw_beb7aa3994399177(uintptr_t arg1, swig_type_99 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_value_raw_beb7aa3994399177(uintptr_t arg1, swig_type_100 arg2, swig_intgo arg3, swig_type_101 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_shape_raw_beb7aa3994399177(uintptr_t arg1, swig_type_102 arg2, swig_intgo arg3, swig_type_103 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_reduction_raw_beb7aa3994399177(uintptr_t arg1, swig_type_104 arg2, swig_intgo arg3, swig_type_105 arg4, swig_type_106 arg5, swig_intgo arg6, uintptr_t arg7);
+extern uintptr_t _wrap_smd_tensor_reductions_raw_beb7aa3994399177(uintptr_t arg1, swig_type_107 arg2, swig_intgo arg3, swig_type_108 arg4, uintptr_t arg5);
+extern void _wrap_smd_tensor_free_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_tensor_full_shape_raw_beb7aa3994399177(uintptr_t arg1, swig_type_109 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_full_value_raw_beb7aa3994399177(uintptr_t arg1, swig_type_110 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_full_reduction_raw_beb7aa3994399177(uintptr_t arg1, swig_type_111 arg2, swig_intgo arg3, swig_type_112 arg4, swig_intgo arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_step_file_open_raw_beb7aa3994399177(swig_type_113 arg1, swig_type_114 arg2, swig_type_115 arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_step_file_add_shape_raw_beb7aa3994399177(uintptr_t arg1, swig_type_116 arg2, swig_voidp arg3, swig_intgo arg4, swig_type_117 arg5, swig_intgo arg6, swig_type_118 arg7);
+extern swig_type_119 _wrap_smd_step_file_path_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_step_file_close_raw_beb7aa3994399177(uintptr_t arg1);
+extern void _wrap_smd_step_file_free_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_event_file_open_raw_beb7aa3994399177(swig_type_120 arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_event_file_next_raw_beb7aa3994399177(uintptr_t arg1, swig_voidp arg2);
+extern swig_type_121 _wrap_smd_event_file_tensor_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_type_122 _wrap_smd_event_file_step_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_intgo _wrap_smd_event_file_mode_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_type_123 _wrap_smd_event_file_mode_step_raw_beb7aa3994399177(uintptr_t arg1);
+extern double _wrap_smd_event_file_timestamp_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_event_file_value_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
+extern void _wrap_smd_event_file_free_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collections_to_json_raw_beb7aa3994399177(uintptr_t arg1, swig_type_124 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_store_check_raw_beb7aa3994399177(swig_type_125 arg1, uintptr_t arg2, uintptr_t arg3);
+extern swig_type_126 _wrap_smd_store_report_count_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_type_127 _wrap_smd_store_report_name_raw_beb7aa3994399177(uintptr_t arg1, swig_type_128 arg2);
+extern swig_intgo _wrap_smd_store_report_code_raw_beb7aa3994399177(uintptr_t arg1, swig_type_129 arg2);
+extern swig_type_130 _wrap_smd_store_report_message_raw_beb7aa3994399177(uintptr_t arg1, swig_type_131 arg2);
+extern void _wrap_smd_store_report_free_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_bucket_open_raw_beb7aa3994399177(swig_type_132 arg1, uintptr_t arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_bucket_list_raw_beb7aa3994399177(uintptr_t arg1, swig_type_133 arg2, swig_type_134 arg3, swig_type_135 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_bucket_read_raw_beb7aa3994399177(uintptr_t arg1, swig_type_136 arg2, swig_type_137 arg3, swig_type_138 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_bucket_write_raw_beb7aa3994399177(uintptr_t arg1, swig_type_139 arg2, uintptr_t arg3, swig_type_140 arg4);
+extern uintptr_t _wrap_smd_bucket_remove_raw_beb7aa3994399177(uintptr_t arg1, swig_type_141 arg2);
+extern void _wrap_smd_bucket_free_raw_beb7aa3994399177(uintptr_t arg1);
 #undef intgo
 */
 import "C"
@@ -534,13 +536,13 @@ func swigCopyString(s string) string {
 
 func Swig_free(arg1 uintptr) {
 	_swig_i_0 := arg1
-	C._wrap_Swig_free_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_Swig_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Swig_malloc(arg1 int) (_swig_ret uintptr) {
 	var swig_r uintptr
 	_swig_i_0 := arg1
-	swig_r = (uintptr)(C._wrap_Swig_malloc_raw_b6de00fb8fe27086(C.swig_intgo(_swig_i_0)))
+	swig_r = (uintptr)(C._wrap_Swig_malloc_raw_beb7aa3994399177(C.swig_intgo(_swig_i_0)))
 	return swig_r
 }
 
@@ -560,32 +562,32 @@ type Smd_text interface {
 
 func New_smd_text_slot() (_swig_ret Smd_text) {
 	var swig_r Smd_text
-	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_new_smd_text_slot_raw_b6de00fb8fe27086()))
+	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_new_smd_text_slot_raw_beb7aa3994399177()))
 	return swig_r
 }
 
 func Copy_smd_text_slot(arg1 Smd_text) (_swig_ret Smd_text) {
 	var swig_r Smd_text
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_copy_smd_text_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_copy_smd_text_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_text_slot(arg1 Smd_text) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_text_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_text_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_text_slot_assign(arg1 Smd_text, arg2 Smd_text) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_text_slot_assign_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_text_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_text_slot_value(arg1 Smd_text) (_swig_ret Smd_text) {
 	var swig_r Smd_text
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_smd_text_slot_value_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_smd_text_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -605,32 +607,32 @@ type Smd_strings interface {
 
 func New_smd_strings_slot() (_swig_ret Smd_strings) {
 	var swig_r Smd_strings
-	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_new_smd_strings_slot_raw_b6de00fb8fe27086()))
+	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_new_smd_strings_slot_raw_beb7aa3994399177()))
 	return swig_r
 }
 
 func Copy_smd_strings_slot(arg1 Smd_strings) (_swig_ret Smd_strings) {
 	var swig_r Smd_strings
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_copy_smd_strings_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_copy_smd_strings_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_strings_slot(arg1 Smd_strings) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_strings_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_strings_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_strings_slot_assign(arg1 Smd_strings, arg2 Smd_strings) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_strings_slot_assign_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_strings_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_strings_slot_value(arg1 Smd_strings) (_swig_ret Smd_strings) {
 	var swig_r Smd_strings
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_smd_strings_slot_value_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_smd_strings_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -650,32 +652,32 @@ type Smd_integers interface {
 
 func New_smd_integers_slot() (_swig_ret Smd_integers) {
 	var swig_r Smd_integers
-	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_new_smd_integers_slot_raw_b6de00fb8fe27086()))
+	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_new_smd_integers_slot_raw_beb7aa3994399177()))
 	return swig_r
 }
 
 func Copy_smd_integers_slot(arg1 Smd_integers) (_swig_ret Smd_integers) {
 	var swig_r Smd_integers
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_copy_smd_integers_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_copy_smd_integers_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_integers_slot(arg1 Smd_integers) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_integers_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_integers_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_integers_slot_assign(arg1 Smd_integers, arg2 Smd_integers) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_integers_slot_assign_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_integers_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_integers_slot_value(arg1 Smd_integers) (_swig_ret Smd_integers) {
 	var swig_r Smd_integers
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_smd_integers_slot_value_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_smd_integers_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -695,32 +697,32 @@ type Smd_save_config interface {
 
 func New_smd_save_config_slot() (_swig_ret Smd_save_config) {
 	var swig_r Smd_save_config
-	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_new_smd_save_config_slot_raw_b6de00fb8fe27086()))
+	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_new_smd_save_config_slot_raw_beb7aa3994399177()))
 	return swig_r
 }
 
 func Copy_smd_save_config_slot(arg1 Smd_save_config) (_swig_ret Smd_save_config) {
 	var swig_r Smd_save_config
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_copy_smd_save_config_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_copy_smd_save_config_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_save_config_slot(arg1 Smd_save_config) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_save_config_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_save_config_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_save_config_slot_assign(arg1 Smd_save_config, arg2 Smd_save_config) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_save_config_slot_assign_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_save_config_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_save_config_slot_value(arg1 Smd_save_config) (_swig_ret Smd_save_config) {
 	var swig_r Smd_save_config
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_smd_save_config_slot_value_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_smd_save_config_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -740,32 +742,32 @@ type Smd_reduction_config interface {
 
 func New_smd_reduction_config_slot() (_swig_ret Smd_reduction_config) {
 	var swig_r Smd_reduction_config
-	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_new_smd_reduction_config_slot_raw_b6de00fb8fe27086()))
+	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_new_smd_reduction_config_slot_raw_beb7aa3994399177()))
 	return swig_r
 }
 
 func Copy_smd_reduction_config_slot(arg1 Smd_reduction_config) (_swig_ret Smd_reduction_config) {
 	var swig_r Smd_reduction_config
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_copy_smd_reduction_config_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_copy_smd_reduction_config_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_reduction_config_slot(arg1 Smd_reduction_config) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_reduction_config_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_reduction_config_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_reduction_config_slot_assign(arg1 Smd_reduction_config, arg2 Smd_reduction_config) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_reduction_config_slot_assign_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_reduction_config_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_reduction_config_slot_value(arg1 Smd_reduction_config) (_swig_ret Smd_reduction_config) {
 	var swig_r Smd_reduction_config
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_smd_reduction_config_slot_value_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_smd_reduction_config_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -785,32 +787,32 @@ type Smd_collection interface {
 
 func New_smd_collection_slot() (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_new_smd_collection_slot_raw_b6de00fb8fe27086()))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_new_smd_collection_slot_raw_beb7aa3994399177()))
 	return swig_r
 }
 
 func Copy_smd_collection_slot(arg1 Smd_collection) (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_copy_smd_collection_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_copy_smd_collection_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_collection_slot(arg1 Smd_collection) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_collection_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_collection_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_collection_slot_assign(arg1 Smd_collection, arg2 Smd_collection) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_collection_slot_assign_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_collection_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_collection_slot_value(arg1 Smd_collection) (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_smd_collection_slot_value_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_smd_collection_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -830,32 +832,32 @@ type Smd_hook_options interface {
 
 func New_smd_hook_options_slot() (_swig_ret Smd_hook_options) {
 	var swig_r Smd_hook_options
-	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_new_smd_hook_options_slot_raw_b6de00fb8fe27086()))
+	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_new_smd_hook_options_slot_raw_beb7aa3994399177()))
 	return swig_r
 }
 
 func Copy_smd_hook_options_slot(arg1 Smd_hook_options) (_swig_ret Smd_hook_options) {
 	var swig_r Smd_hook_options
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_copy_smd_hook_options_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_copy_smd_hook_options_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_hook_options_slot(arg1 Smd_hook_options) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_hook_options_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_hook_options_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_options_slot_assign(arg1 Smd_hook_options, arg2 Smd_hook_options) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_hook_options_slot_assign_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_hook_options_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_hook_options_slot_value(arg1 Smd_hook_options) (_swig_ret Smd_hook_options) {
 	var swig_r Smd_hook_options
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_smd_hook_options_slot_value_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_smd_hook_options_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -875,32 +877,32 @@ type Smd_hook interface {
 
 func New_smd_hook_slot() (_swig_ret Smd_hook) {
 	var swig_r Smd_hook
-	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_new_smd_hook_slot_raw_b6de00fb8fe27086()))
+	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_new_smd_hook_slot_raw_beb7aa3994399177()))
 	return swig_r
 }
 
 func Copy_smd_hook_slot(arg1 Smd_hook) (_swig_ret Smd_hook) {
 	var swig_r Smd_hook
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_copy_smd_hook_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_copy_smd_hook_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_hook_slot(arg1 Smd_hook) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_hook_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_hook_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_slot_assign(arg1 Smd_hook, arg2 Smd_hook) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_hook_slot_assign_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_hook_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_hook_slot_value(arg1 Smd_hook) (_swig_ret Smd_hook) {
 	var swig_r Smd_hook
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_smd_hook_slot_value_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_smd_hook_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -920,32 +922,32 @@ type Smd_trial_options interface {
 
 func New_smd_trial_options_slot() (_swig_ret Smd_trial_options) {
 	var swig_r Smd_trial_options
-	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_new_smd_trial_options_slot_raw_b6de00fb8fe27086()))
+	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_new_smd_trial_options_slot_raw_beb7aa3994399177()))
 	return swig_r
 }
 
 func Copy_smd_trial_options_slot(arg1 Smd_trial_options) (_swig_ret Smd_trial_options) {
 	var swig_r Smd_trial_options
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_copy_smd_trial_options_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_copy_smd_trial_options_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_trial_options_slot(arg1 Smd_trial_options) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_trial_options_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_trial_options_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_options_slot_assign(arg1 Smd_trial_options, arg2 Smd_trial_options) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_trial_options_slot_assign_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_trial_options_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_trial_options_slot_value(arg1 Smd_trial_options) (_swig_ret Smd_trial_options) {
 	var swig_r Smd_trial_options
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_smd_trial_options_slot_value_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_smd_trial_options_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -965,32 +967,32 @@ type Smd_trial interface {
 
 func New_smd_trial_slot() (_swig_ret Smd_trial) {
 	var swig_r Smd_trial
-	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_new_smd_trial_slot_raw_b6de00fb8fe27086()))
+	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_new_smd_trial_slot_raw_beb7aa3994399177()))
 	return swig_r
 }
 
 func Copy_smd_trial_slot(arg1 Smd_trial) (_swig_ret Smd_trial) {
 	var swig_r Smd_trial
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_copy_smd_trial_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_copy_smd_trial_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_trial_slot(arg1 Smd_trial) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_trial_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_trial_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_slot_assign(arg1 Smd_trial, arg2 Smd_trial) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_trial_slot_assign_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_trial_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_trial_slot_value(arg1 Smd_trial) (_swig_ret Smd_trial) {
 	var swig_r Smd_trial
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_smd_trial_slot_value_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_smd_trial_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1010,32 +1012,32 @@ type Smd_tensor interface {
 
 func New_smd_tensor_slot() (_swig_ret Smd_tensor) {
 	var swig_r Smd_tensor
-	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_new_smd_tensor_slot_raw_b6de00fb8fe27086()))
+	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_new_smd_tensor_slot_raw_beb7aa3994399177()))
 	return swig_r
 }
 
 func Copy_smd_tensor_slot(arg1 Smd_tensor) (_swig_ret Smd_tensor) {
 	var swig_r Smd_tensor
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_copy_smd_tensor_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_copy_smd_tensor_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_tensor_slot(arg1 Smd_tensor) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_tensor_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_tensor_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_tensor_slot_assign(arg1 Smd_tensor, arg2 Smd_tensor) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_tensor_slot_assign_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_tensor_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_tensor_slot_value(arg1 Smd_tensor) (_swig_ret Smd_tensor) {
 	var swig_r Smd_tensor
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_smd_tensor_slot_value_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_smd_tensor_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1055,32 +1057,32 @@ type Smd_value interface {
 
 func New_smd_value_slot() (_swig_ret Smd_value) {
 	var swig_r Smd_value
-	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_new_smd_value_slot_raw_b6de00fb8fe27086()))
+	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_new_smd_value_slot_raw_beb7aa3994399177()))
 	return swig_r
 }
 
 func Copy_smd_value_slot(arg1 Smd_value) (_swig_ret Smd_value) {
 	var swig_r Smd_value
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_copy_smd_value_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_copy_smd_value_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_value_slot(arg1 Smd_value) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_value_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_value_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_value_slot_assign(arg1 Smd_value, arg2 Smd_value) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_value_slot_assign_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_value_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_value_slot_value(arg1 Smd_value) (_swig_ret Smd_value) {
 	var swig_r Smd_value
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_smd_value_slot_value_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_smd_value_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1100,32 +1102,32 @@ type Smd_rule_set interface {
 
 func New_smd_rule_set_slot() (_swig_ret Smd_rule_set) {
 	var swig_r Smd_rule_set
-	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_new_smd_rule_set_slot_raw_b6de00fb8fe27086()))
+	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_new_smd_rule_set_slot_raw_beb7aa3994399177()))
 	return swig_r
 }
 
 func Copy_smd_rule_set_slot(arg1 Smd_rule_set) (_swig_ret Smd_rule_set) {
 	var swig_r Smd_rule_set
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_copy_smd_rule_set_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_copy_smd_rule_set_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_rule_set_slot(arg1 Smd_rule_set) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_rule_set_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_rule_set_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_rule_set_slot_assign(arg1 Smd_rule_set, arg2 Smd_rule_set) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_rule_set_slot_assign_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_rule_set_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_rule_set_slot_value(arg1 Smd_rule_set) (_swig_ret Smd_rule_set) {
 	var swig_r Smd_rule_set
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_smd_rule_set_slot_value_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_smd_rule_set_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1145,32 +1147,32 @@ type Smd_step_file interface {
 
 func New_smd_step_file_slot() (_swig_ret Smd_step_file) {
 	var swig_r Smd_step_file
-	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_new_smd_step_file_slot_raw_b6de00fb8fe27086()))
+	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_new_smd_step_file_slot_raw_beb7aa3994399177()))
 	return swig_r
 }
 
 func Copy_smd_step_file_slot(arg1 Smd_step_file) (_swig_ret Smd_step_file) {
 	var swig_r Smd_step_file
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_copy_smd_step_file_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_copy_smd_step_file_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_step_file_slot(arg1 Smd_step_file) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_step_file_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_step_file_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_step_file_slot_assign(arg1 Smd_step_file, arg2 Smd_step_file) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_step_file_slot_assign_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_step_file_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_step_file_slot_value(arg1 Smd_step_file) (_swig_ret Smd_step_file) {
 	var swig_r Smd_step_file
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_smd_step_file_slot_value_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_smd_step_file_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1190,32 +1192,32 @@ type Smd_event_file interface {
 
 func New_smd_event_file_slot() (_swig_ret Smd_event_file) {
 	var swig_r Smd_event_file
-	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_new_smd_event_file_slot_raw_b6de00fb8fe27086()))
+	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_new_smd_event_file_slot_raw_beb7aa3994399177()))
 	return swig_r
 }
 
 func Copy_smd_event_file_slot(arg1 Smd_event_file) (_swig_ret Smd_event_file) {
 	var swig_r Smd_event_file
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_copy_smd_event_file_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_copy_smd_event_file_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_event_file_slot(arg1 Smd_event_file) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_event_file_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_event_file_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_event_file_slot_assign(arg1 Smd_event_file, arg2 Smd_event_file) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_event_file_slot_assign_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_event_file_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_event_file_slot_value(arg1 Smd_event_file) (_swig_ret Smd_event_file) {
 	var swig_r Smd_event_file
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_smd_event_file_slot_value_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_smd_event_file_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1235,32 +1237,32 @@ type Smd_store_report interface {
 
 func New_smd_store_report_slot() (_swig_ret Smd_store_report) {
 	var swig_r Smd_store_report
-	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_new_smd_store_report_slot_raw_b6de00fb8fe27086()))
+	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_new_smd_store_report_slot_raw_beb7aa3994399177()))
 	return swig_r
 }
 
 func Copy_smd_store_report_slot(arg1 Smd_store_report) (_swig_ret Smd_store_report) {
 	var swig_r Smd_store_report
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_copy_smd_store_report_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_copy_smd_store_report_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_store_report_slot(arg1 Smd_store_report) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_store_report_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_store_report_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_store_report_slot_assign(arg1 Smd_store_report, arg2 Smd_store_report) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_store_report_slot_assign_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_store_report_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_store_report_slot_value(arg1 Smd_store_report) (_swig_ret Smd_store_report) {
 	var swig_r Smd_store_report
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_smd_store_report_slot_value_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_smd_store_report_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1280,32 +1282,32 @@ type Smd_findings interface {
 
 func New_smd_findings_slot() (_swig_ret Smd_findings) {
 	var swig_r Smd_findings
-	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_new_smd_findings_slot_raw_b6de00fb8fe27086()))
+	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_new_smd_findings_slot_raw_beb7aa3994399177()))
 	return swig_r
 }
 
 func Copy_smd_findings_slot(arg1 Smd_findings) (_swig_ret Smd_findings) {
 	var swig_r Smd_findings
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_copy_smd_findings_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_copy_smd_findings_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_findings_slot(arg1 Smd_findings) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_findings_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_findings_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_findings_slot_assign(arg1 Smd_findings, arg2 Smd_findings) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_findings_slot_assign_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_findings_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_findings_slot_value(arg1 Smd_findings) (_swig_ret Smd_findings) {
 	var swig_r Smd_findings
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_smd_findings_slot_value_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_smd_findings_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1325,32 +1327,32 @@ type Smd_rule_results interface {
 
 func New_smd_rule_results_slot() (_swig_ret Smd_rule_results) {
 	var swig_r Smd_rule_results
-	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_new_smd_rule_results_slot_raw_b6de00fb8fe27086()))
+	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_new_smd_rule_results_slot_raw_beb7aa3994399177()))
 	return swig_r
 }
 
 func Copy_smd_rule_results_slot(arg1 Smd_rule_results) (_swig_ret Smd_rule_results) {
 	var swig_r Smd_rule_results
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_copy_smd_rule_results_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_copy_smd_rule_results_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_rule_results_slot(arg1 Smd_rule_results) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_rule_results_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_rule_results_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_rule_results_slot_assign(arg1 Smd_rule_results, arg2 Smd_rule_results) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_rule_results_slot_assign_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_rule_results_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_rule_results_slot_value(arg1 Smd_rule_results) (_swig_ret Smd_rule_results) {
 	var swig_r Smd_rule_results
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_smd_rule_results_slot_value_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_smd_rule_results_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1370,32 +1372,32 @@ type Smd_diagnosis interface {
 
 func New_smd_diagnosis_slot() (_swig_ret Smd_diagnosis) {
 	var swig_r Smd_diagnosis
-	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_new_smd_diagnosis_slot_raw_b6de00fb8fe27086()))
+	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_new_smd_diagnosis_slot_raw_beb7aa3994399177()))
 	return swig_r
 }
 
 func Copy_smd_diagnosis_slot(arg1 Smd_diagnosis) (_swig_ret Smd_diagnosis) {
 	var swig_r Smd_diagnosis
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_copy_smd_diagnosis_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_copy_smd_diagnosis_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_diagnosis_slot(arg1 Smd_diagnosis) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_diagnosis_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_diagnosis_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_diagnosis_slot_assign(arg1 Smd_diagnosis, arg2 Smd_diagnosis) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_diagnosis_slot_assign_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_diagnosis_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_diagnosis_slot_value(arg1 Smd_diagnosis) (_swig_ret Smd_diagnosis) {
 	var swig_r Smd_diagnosis
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_smd_diagnosis_slot_value_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_smd_diagnosis_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1415,32 +1417,32 @@ type Smd_bucket interface {
 
 func New_smd_bucket_slot() (_swig_ret Smd_bucket) {
 	var swig_r Smd_bucket
-	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_new_smd_bucket_slot_raw_b6de00fb8fe27086()))
+	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_new_smd_bucket_slot_raw_beb7aa3994399177()))
 	return swig_r
 }
 
 func Copy_smd_bucket_slot(arg1 Smd_bucket) (_swig_ret Smd_bucket) {
 	var swig_r Smd_bucket
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_copy_smd_bucket_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_copy_smd_bucket_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_bucket_slot(arg1 Smd_bucket) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_bucket_slot_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_bucket_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_bucket_slot_assign(arg1 Smd_bucket, arg2 Smd_bucket) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_bucket_slot_assign_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_bucket_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_bucket_slot_value(arg1 Smd_bucket) (_swig_ret Smd_bucket) {
 	var swig_r Smd_bucket
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_smd_bucket_slot_value_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_smd_bucket_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1460,114 +1462,114 @@ type Smd_error interface {
 
 func New_int32_slot() (_swig_ret *int) {
 	var swig_r *int
-	swig_r = (*int)(C._wrap_new_int32_slot_raw_b6de00fb8fe27086())
+	swig_r = (*int)(C._wrap_new_int32_slot_raw_beb7aa3994399177())
 	return swig_r
 }
 
 func Copy_int32_slot(arg1 int) (_swig_ret *int) {
 	var swig_r *int
 	_swig_i_0 := arg1
-	swig_r = (*int)(C._wrap_copy_int32_slot_raw_b6de00fb8fe27086(C.swig_intgo(_swig_i_0)))
+	swig_r = (*int)(C._wrap_copy_int32_slot_raw_beb7aa3994399177(C.swig_intgo(_swig_i_0)))
 	return swig_r
 }
 
 func Delete_int32_slot(arg1 *int) {
 	_swig_i_0 := arg1
-	C._wrap_delete_int32_slot_raw_b6de00fb8fe27086(C.swig_voidp(_swig_i_0))
+	C._wrap_delete_int32_slot_raw_beb7aa3994399177(C.swig_voidp(_swig_i_0))
 }
 
 func Int32_slot_assign(arg1 *int, arg2 int) {
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	C._wrap_int32_slot_assign_raw_b6de00fb8fe27086(C.swig_voidp(_swig_i_0), C.swig_intgo(_swig_i_1))
+	C._wrap_int32_slot_assign_raw_beb7aa3994399177(C.swig_voidp(_swig_i_0), C.swig_intgo(_swig_i_1))
 }
 
 func Int32_slot_value(arg1 *int) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := arg1
-	swig_r = (int)(C._wrap_int32_slot_value_raw_b6de00fb8fe27086(C.swig_voidp(_swig_i_0)))
+	swig_r = (int)(C._wrap_int32_slot_value_raw_beb7aa3994399177(C.swig_voidp(_swig_i_0)))
 	return swig_r
 }
 
 func New_int64_slot() (_swig_ret *int64) {
 	var swig_r *int64
-	swig_r = (*int64)(C._wrap_new_int64_slot_raw_b6de00fb8fe27086())
+	swig_r = (*int64)(C._wrap_new_int64_slot_raw_beb7aa3994399177())
 	return swig_r
 }
 
 func Copy_int64_slot(arg1 int64) (_swig_ret *int64) {
 	var swig_r *int64
 	_swig_i_0 := arg1
-	swig_r = (*int64)(C._wrap_copy_int64_slot_raw_b6de00fb8fe27086(C.swig_type_1(_swig_i_0)))
+	swig_r = (*int64)(C._wrap_copy_int64_slot_raw_beb7aa3994399177(C.swig_type_1(_swig_i_0)))
 	return swig_r
 }
 
 func Delete_int64_slot(arg1 *int64) {
 	_swig_i_0 := arg1
-	C._wrap_delete_int64_slot_raw_b6de00fb8fe27086(C.swig_voidp(_swig_i_0))
+	C._wrap_delete_int64_slot_raw_beb7aa3994399177(C.swig_voidp(_swig_i_0))
 }
 
 func Int64_slot_assign(arg1 *int64, arg2 int64) {
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	C._wrap_int64_slot_assign_raw_b6de00fb8fe27086(C.swig_voidp(_swig_i_0), C.swig_type_2(_swig_i_1))
+	C._wrap_int64_slot_assign_raw_beb7aa3994399177(C.swig_voidp(_swig_i_0), C.swig_type_2(_swig_i_1))
 }
 
 func Int64_slot_value(arg1 *int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := arg1
-	swig_r = (int64)(C._wrap_int64_slot_value_raw_b6de00fb8fe27086(C.swig_voidp(_swig_i_0)))
+	swig_r = (int64)(C._wrap_int64_slot_value_raw_beb7aa3994399177(C.swig_voidp(_swig_i_0)))
 	return swig_r
 }
 
 func New_double_slot() (_swig_ret *float64) {
 	var swig_r *float64
-	swig_r = (*float64)(C._wrap_new_double_slot_raw_b6de00fb8fe27086())
+	swig_r = (*float64)(C._wrap_new_double_slot_raw_beb7aa3994399177())
 	return swig_r
 }
 
 func Copy_double_slot(arg1 float64) (_swig_ret *float64) {
 	var swig_r *float64
 	_swig_i_0 := arg1
-	swig_r = (*float64)(C._wrap_copy_double_slot_raw_b6de00fb8fe27086(C.double(_swig_i_0)))
+	swig_r = (*float64)(C._wrap_copy_double_slot_raw_beb7aa3994399177(C.double(_swig_i_0)))
 	return swig_r
 }
 
 func Delete_double_slot(arg1 *float64) {
 	_swig_i_0 := arg1
-	C._wrap_delete_double_slot_raw_b6de00fb8fe27086(C.swig_voidp(_swig_i_0))
+	C._wrap_delete_double_slot_raw_beb7aa3994399177(C.swig_voidp(_swig_i_0))
 }
 
 func Double_slot_assign(arg1 *float64, arg2 float64) {
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	C._wrap_double_slot_assign_raw_b6de00fb8fe27086(C.swig_voidp(_swig_i_0), C.double(_swig_i_1))
+	C._wrap_double_slot_assign_raw_beb7aa3994399177(C.swig_voidp(_swig_i_0), C.double(_swig_i_1))
 }
 
 func Double_slot_value(arg1 *float64) (_swig_ret float64) {
 	var swig_r float64
 	_swig_i_0 := arg1
-	swig_r = (float64)(C._wrap_double_slot_value_raw_b6de00fb8fe27086(C.swig_voidp(_swig_i_0)))
+	swig_r = (float64)(C._wrap_double_slot_value_raw_beb7aa3994399177(C.swig_voidp(_swig_i_0)))
 	return swig_r
 }
 
 func New_int64_array(arg1 int64) (_swig_ret *int64) {
 	var swig_r *int64
 	_swig_i_0 := arg1
-	swig_r = (*int64)(C._wrap_new_int64_array_raw_b6de00fb8fe27086(C.swig_type_4(_swig_i_0)))
+	swig_r = (*int64)(C._wrap_new_int64_array_raw_beb7aa3994399177(C.swig_type_4(_swig_i_0)))
 	return swig_r
 }
 
 func Delete_int64_array(arg1 *int64) {
 	_swig_i_0 := arg1
-	C._wrap_delete_int64_array_raw_b6de00fb8fe27086(C.swig_voidp(_swig_i_0))
+	C._wrap_delete_int64_array_raw_beb7aa3994399177(C.swig_voidp(_swig_i_0))
 }
 
 func Int64_array_getitem(arg1 *int64, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_int64_array_getitem_raw_b6de00fb8fe27086(C.swig_voidp(_swig_i_0), C.swig_type_6(_swig_i_1)))
+	swig_r = (int64)(C._wrap_int64_array_getitem_raw_beb7aa3994399177(C.swig_voidp(_swig_i_0), C.swig_type_6(_swig_i_1)))
 	return swig_r
 }
 
@@ -1575,26 +1577,26 @@ func Int64_array_setitem(arg1 *int64, arg2 int64, arg3 int64) {
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	C._wrap_int64_array_setitem_raw_b6de00fb8fe27086(C.swig_voidp(_swig_i_0), C.swig_type_7(_swig_i_1), C.swig_type_8(_swig_i_2))
+	C._wrap_int64_array_setitem_raw_beb7aa3994399177(C.swig_voidp(_swig_i_0), C.swig_type_7(_swig_i_1), C.swig_type_8(_swig_i_2))
 }
 
 func New_smd_collection_array(arg1 int64) (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
 	_swig_i_0 := arg1
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_new_smd_collection_array_raw_b6de00fb8fe27086(C.swig_type_9(_swig_i_0))))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_new_smd_collection_array_raw_beb7aa3994399177(C.swig_type_9(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_collection_array(arg1 Smd_collection) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_collection_array_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_collection_array_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_collection_array_getitem(arg1 Smd_collection, arg2 int64) (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_smd_collection_array_getitem_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_10(_swig_i_1))))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_smd_collection_array_getitem_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_10(_swig_i_1))))
 	return swig_r
 }
 
@@ -1602,13 +1604,13 @@ func Smd_collection_array_setitem(arg1 Smd_collection, arg2 int64, arg3 Smd_coll
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	C._wrap_smd_collection_array_setitem_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_11(_swig_i_1), C.uintptr_t(_swig_i_2))
+	C._wrap_smd_collection_array_setitem_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_11(_swig_i_1), C.uintptr_t(_swig_i_2))
 }
 
 func Smd_mode_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_mode_name_raw_b6de00fb8fe27086(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_mode_name_raw_beb7aa3994399177(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1618,7 +1620,7 @@ func Smd_mode_name(arg1 int) (_swig_ret string) {
 func Smd_dtype_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_dtype_name_raw_b6de00fb8fe27086(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_dtype_name_raw_beb7aa3994399177(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1628,14 +1630,14 @@ func Smd_dtype_name(arg1 int) (_swig_ret string) {
 func Smd_dtype_size(arg1 int) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := arg1
-	swig_r = (int64)(C._wrap_smd_dtype_size_raw_b6de00fb8fe27086(C.swig_intgo(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_dtype_size_raw_beb7aa3994399177(C.swig_intgo(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_text_data(arg1 Smd_text) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_text_data_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_text_data_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1645,19 +1647,19 @@ func Smd_text_data(arg1 Smd_text) (_swig_ret string) {
 func Smd_text_size(arg1 Smd_text) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_text_size_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_text_size_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_text_free(arg1 Smd_text) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_text_free_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_text_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_strings_new(arg1 Smd_strings) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_strings_new_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_strings_new_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1665,7 +1667,7 @@ func Smd_strings_add(arg1 Smd_strings, arg2 string) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_strings_add_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_17)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_strings_add_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_17)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -1675,7 +1677,7 @@ func Smd_strings_add(arg1 Smd_strings, arg2 string) (_swig_ret Smd_error) {
 func Smd_strings_count(arg1 Smd_strings) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_strings_count_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_strings_count_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -1683,7 +1685,7 @@ func Smd_strings_get(arg1 Smd_strings, arg2 int64) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_strings_get_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_20(_swig_i_1))
+	swig_r_p := C._wrap_smd_strings_get_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_20(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1694,19 +1696,19 @@ func Smd_strings_size(arg1 Smd_strings, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_strings_size_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_22(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_strings_size_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_22(_swig_i_1)))
 	return swig_r
 }
 
 func Smd_strings_free(arg1 Smd_strings) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_strings_free_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_strings_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_integers_count(arg1 Smd_integers) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_integers_count_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_integers_count_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -1714,13 +1716,13 @@ func Smd_integers_get(arg1 Smd_integers, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_integers_get_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_25(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_integers_get_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_25(_swig_i_1)))
 	return swig_r
 }
 
 func Smd_integers_free(arg1 Smd_integers) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_integers_free_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_integers_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 const SMD_VERSION_MAJOR int = 1
@@ -1728,13 +1730,13 @@ const SMD_VERSION_MINOR int = 0
 const SMD_VERSION_PATCH int = 0
 func Smd_abi_level() (_swig_ret uint) {
 	var swig_r uint
-	swig_r = (uint)(C._wrap_smd_abi_level_raw_b6de00fb8fe27086())
+	swig_r = (uint)(C._wrap_smd_abi_level_raw_beb7aa3994399177())
 	return swig_r
 }
 
 func Smd_version_string() (_swig_ret string) {
 	var swig_r string
-	swig_r_p := C._wrap_smd_version_string_raw_b6de00fb8fe27086()
+	swig_r_p := C._wrap_smd_version_string_raw_beb7aa3994399177()
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1744,14 +1746,14 @@ func Smd_version_string() (_swig_ret string) {
 func Smd_require_abi(arg1 uint) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_require_abi_raw_b6de00fb8fe27086(C.swig_intgo(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_require_abi_raw_beb7aa3994399177(C.swig_intgo(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_has_feature(arg1 string) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := arg1
-	swig_r = (int)(C._wrap_smd_has_feature_raw_b6de00fb8fe27086(*(*C.swig_type_27)(unsafe.Pointer(&_swig_i_0))))
+	swig_r = (int)(C._wrap_smd_has_feature_raw_beb7aa3994399177(*(*C.swig_type_27)(unsafe.Pointer(&_swig_i_0))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -1761,14 +1763,14 @@ func Smd_has_feature(arg1 string) (_swig_ret int) {
 func Smd_error_code(arg1 Smd_error) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_error_code_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_error_code_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_error_message(arg1 Smd_error) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_error_message_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_error_message_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1779,7 +1781,7 @@ func Smd_error_detail(arg1 Smd_error, arg2 string) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_error_detail_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_30)(unsafe.Pointer(&_swig_i_1)))
+	swig_r_p := C._wrap_smd_error_detail_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_30)(unsafe.Pointer(&_swig_i_1)))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
@@ -1792,7 +1794,7 @@ func Smd_error_detail(arg1 Smd_error, arg2 string) (_swig_ret string) {
 func Smd_code_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_code_name_raw_b6de00fb8fe27086(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_code_name_raw_beb7aa3994399177(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1802,7 +1804,7 @@ func Smd_code_name(arg1 int) (_swig_ret string) {
 func Smd_error_is_retryable(arg1 Smd_error) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_error_is_retryable_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_error_is_retryable_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -1810,7 +1812,7 @@ func Smd_error_new(arg1 int, arg2 string) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_error_new_raw_b6de00fb8fe27086(C.swig_intgo(_swig_i_0), *(*C.swig_type_32)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_error_new_raw_beb7aa3994399177(C.swig_intgo(_swig_i_0), *(*C.swig_type_32)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -1819,48 +1821,48 @@ func Smd_error_new(arg1 int, arg2 string) (_swig_ret Smd_error) {
 
 func Smd_error_free(arg1 Smd_error) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_error_free_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_error_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 const SMD_MAX_RANK int = 32
 func Smd_value_dtype(arg1 Smd_value) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_value_dtype_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_value_dtype_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_value_ndim(arg1 Smd_value) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_value_ndim_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_value_ndim_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_value_nbytes(arg1 Smd_value) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_value_nbytes_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_value_nbytes_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_value_retain(arg1 Smd_value) (_swig_ret Smd_value) {
 	var swig_r Smd_value
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_smd_value_retain_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_smd_value_retain_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_value_free(arg1 Smd_value) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_value_free_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_value_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_value_strings(arg1 Smd_value, arg2 Smd_strings) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_strings_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_strings_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -1870,7 +1872,7 @@ func Smd_value_reduce(arg1 Smd_value, arg2 string, arg3 int, arg4 Smd_value) (_s
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_reduce_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_34)(unsafe.Pointer(&_swig_i_1)), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_reduce_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_34)(unsafe.Pointer(&_swig_i_1)), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -1881,14 +1883,14 @@ func Smd_value_to_double(arg1 Smd_value, arg2 *float64) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_to_double_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_to_double_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_save_config_new(arg1 Smd_save_config) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_new_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_new_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1901,7 +1903,7 @@ func Smd_save_config_set(arg1 Smd_save_config, arg2 int, arg3 int64, arg4 int64,
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := arg7
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_set_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_type_35(_swig_i_2), C.swig_type_36(_swig_i_3), C.swig_type_37(_swig_i_4), C.swig_voidp(_swig_i_5), C.swig_type_38(_swig_i_6))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_set_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_type_35(_swig_i_2), C.swig_type_36(_swig_i_3), C.swig_type_37(_swig_i_4), C.swig_voidp(_swig_i_5), C.swig_type_38(_swig_i_6))))
 	return swig_r
 }
 
@@ -1909,7 +1911,7 @@ func Smd_save_config_is_set(arg1 Smd_save_config, arg2 int) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_save_config_is_set_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_save_config_is_set_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
 	return swig_r
 }
 
@@ -1921,7 +1923,7 @@ func Smd_save_config_get(arg1 Smd_save_config, arg2 int, arg3 *int64, arg4 *int6
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_get_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_voidp(_swig_i_3), C.swig_voidp(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_get_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_voidp(_swig_i_3), C.swig_voidp(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	return swig_r
 }
 
@@ -1930,7 +1932,7 @@ func Smd_save_config_saves(arg1 Smd_save_config, arg2 int64, arg3 int) (_swig_re
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (int)(C._wrap_smd_save_config_saves_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_39(_swig_i_1), C.swig_intgo(_swig_i_2)))
+	swig_r = (int)(C._wrap_smd_save_config_saves_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_39(_swig_i_1), C.swig_intgo(_swig_i_2)))
 	return swig_r
 }
 
@@ -1938,7 +1940,7 @@ func Smd_save_config_merge(arg1 Smd_save_config, arg2 Smd_save_config) (_swig_re
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_merge_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_merge_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -1946,7 +1948,7 @@ func Smd_save_config_equal(arg1 Smd_save_config, arg2 Smd_save_config) (_swig_re
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (int)(C._wrap_smd_save_config_equal_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_save_config_equal_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
 	return swig_r
 }
 
@@ -1954,7 +1956,7 @@ func Smd_save_config_to_json(arg1 Smd_save_config, arg2 Smd_text) (_swig_ret Smd
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_to_json_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_to_json_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -1962,7 +1964,7 @@ func Smd_save_config_from_json(arg1 string, arg2 Smd_save_config) (_swig_ret Smd
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_from_json_raw_b6de00fb8fe27086(*(*C.swig_type_40)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_from_json_raw_beb7aa3994399177(*(*C.swig_type_40)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -1971,13 +1973,13 @@ func Smd_save_config_from_json(arg1 string, arg2 Smd_save_config) (_swig_ret Smd
 
 func Smd_save_config_free(arg1 Smd_save_config) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_save_config_free_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_save_config_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_reduction_config_new(arg1 Smd_reduction_config) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_new_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_new_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1985,7 +1987,7 @@ func Smd_reduction_config_add(arg1 Smd_reduction_config, arg2 string) (_swig_ret
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_add_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_41)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_add_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_41)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -1996,7 +1998,7 @@ func Smd_reduction_config_set_raw(arg1 Smd_reduction_config, arg2 int) (_swig_re
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_set_raw_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_set_raw_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
@@ -2004,21 +2006,21 @@ func Smd_reduction_config_set_shape(arg1 Smd_reduction_config, arg2 int) (_swig_
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_set_shape_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_set_shape_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_reduction_config_raw(arg1 Smd_reduction_config) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_reduction_config_raw_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_reduction_config_raw_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_reduction_config_shape(arg1 Smd_reduction_config) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_reduction_config_shape_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_reduction_config_shape_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2026,7 +2028,7 @@ func Smd_reduction_config_reductions(arg1 Smd_reduction_config, arg2 Smd_strings
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_reductions_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_reductions_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2034,7 +2036,7 @@ func Smd_reduction_config_equal(arg1 Smd_reduction_config, arg2 Smd_reduction_co
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (int)(C._wrap_smd_reduction_config_equal_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_reduction_config_equal_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
 	return swig_r
 }
 
@@ -2042,7 +2044,7 @@ func Smd_reduction_config_to_json(arg1 Smd_reduction_config, arg2 Smd_text) (_sw
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_to_json_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_to_json_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2050,7 +2052,7 @@ func Smd_reduction_config_from_json(arg1 string, arg2 Smd_reduction_config) (_sw
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_from_json_raw_b6de00fb8fe27086(*(*C.swig_type_42)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_from_json_raw_beb7aa3994399177(*(*C.swig_type_42)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2059,14 +2061,14 @@ func Smd_reduction_config_from_json(arg1 string, arg2 Smd_reduction_config) (_sw
 
 func Smd_reduction_config_free(arg1 Smd_reduction_config) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_reduction_config_free_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_reduction_config_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_collection_new(arg1 string, arg2 Smd_collection) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_new_raw_b6de00fb8fe27086(*(*C.swig_type_43)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_new_raw_beb7aa3994399177(*(*C.swig_type_43)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2076,7 +2078,7 @@ func Smd_collection_new(arg1 string, arg2 Smd_collection) (_swig_ret Smd_error) 
 func Smd_collection_name(arg1 Smd_collection) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_collection_name_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_collection_name_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2087,7 +2089,7 @@ func Smd_collection_include_regex(arg1 Smd_collection, arg2 string) (_swig_ret S
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_include_regex_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_45)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_include_regex_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_45)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2098,7 +2100,7 @@ func Smd_collection_add_tensor(arg1 Smd_collection, arg2 string) (_swig_ret Smd_
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_add_tensor_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_46)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_add_tensor_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_46)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2109,7 +2111,7 @@ func Smd_collection_remove_tensor(arg1 Smd_collection, arg2 string) (_swig_ret S
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_remove_tensor_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_47)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_remove_tensor_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_47)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2120,7 +2122,7 @@ func Smd_collection_has(arg1 Smd_collection, arg2 string) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_collection_has_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_48)(unsafe.Pointer(&_swig_i_1))))
+	swig_r = (int)(C._wrap_smd_collection_has_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_48)(unsafe.Pointer(&_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2131,7 +2133,7 @@ func Smd_collection_set_save_config(arg1 Smd_collection, arg2 Smd_save_config) (
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_save_config_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_save_config_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2139,7 +2141,7 @@ func Smd_collection_set_reduction_config(arg1 Smd_collection, arg2 Smd_reduction
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_reduction_config_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_reduction_config_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2147,14 +2149,14 @@ func Smd_collection_set_save_histogram(arg1 Smd_collection, arg2 int) (_swig_ret
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_save_histogram_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_save_histogram_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_collection_save_histogram(arg1 Smd_collection) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_collection_save_histogram_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_collection_save_histogram_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2162,7 +2164,7 @@ func Smd_collection_regexes(arg1 Smd_collection, arg2 Smd_strings) (_swig_ret Sm
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_regexes_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_regexes_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2170,7 +2172,7 @@ func Smd_collection_tensors(arg1 Smd_collection, arg2 Smd_strings) (_swig_ret Sm
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_tensors_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_tensors_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2178,7 +2180,7 @@ func Smd_collection_save_config(arg1 Smd_collection, arg2 Smd_save_config) (_swi
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_save_config_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_save_config_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2186,7 +2188,7 @@ func Smd_collection_reduction_config(arg1 Smd_collection, arg2 Smd_reduction_con
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_reduction_config_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_reduction_config_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2194,7 +2196,7 @@ func Smd_collection_to_json(arg1 Smd_collection, arg2 Smd_text) (_swig_ret Smd_e
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_to_json_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_to_json_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2202,7 +2204,7 @@ func Smd_collection_from_json(arg1 string, arg2 Smd_collection) (_swig_ret Smd_e
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_from_json_raw_b6de00fb8fe27086(*(*C.swig_type_49)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_from_json_raw_beb7aa3994399177(*(*C.swig_type_49)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2211,13 +2213,13 @@ func Smd_collection_from_json(arg1 string, arg2 Smd_collection) (_swig_ret Smd_e
 
 func Smd_collection_free(arg1 Smd_collection) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_collection_free_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_collection_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_options_new(arg1 Smd_hook_options) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_new_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_new_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2226,7 +2228,7 @@ func Smd_hook_options_set(arg1 Smd_hook_options, arg2 string, arg3 string) (_swi
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_50)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_51)(unsafe.Pointer(&_swig_i_2)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_50)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_51)(unsafe.Pointer(&_swig_i_2)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2240,7 +2242,7 @@ func Smd_hook_options_load(arg1 Smd_hook_options, arg2 string) (_swig_ret Smd_er
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_load_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_52)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_load_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_52)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2252,7 +2254,7 @@ func Smd_hook_options_get(arg1 Smd_hook_options, arg2 string, arg3 Smd_text) (_s
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_get_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_53)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_get_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_53)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2263,7 +2265,7 @@ func Smd_hook_options_regexes(arg1 Smd_hook_options, arg2 Smd_strings) (_swig_re
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_regexes_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_regexes_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2271,7 +2273,7 @@ func Smd_hook_options_collections(arg1 Smd_hook_options, arg2 Smd_strings) (_swi
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_collections_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_collections_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2280,7 +2282,7 @@ func Smd_hook_options_collection(arg1 Smd_hook_options, arg2 string, arg3 Smd_co
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_collection_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_54)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_collection_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_54)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2291,7 +2293,7 @@ func Smd_hook_options_save_config(arg1 Smd_hook_options, arg2 Smd_save_config) (
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_save_config_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_save_config_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2299,7 +2301,7 @@ func Smd_hook_options_reduction_config(arg1 Smd_hook_options, arg2 Smd_reduction
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_reduction_config_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_reduction_config_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2307,7 +2309,7 @@ func Smd_hook_options_include_regex(arg1 Smd_hook_options, arg2 string) (_swig_r
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_include_regex_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_55)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_include_regex_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_55)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2318,7 +2320,7 @@ func Smd_hook_options_set_save_config(arg1 Smd_hook_options, arg2 Smd_save_confi
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_save_config_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_save_config_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2326,7 +2328,7 @@ func Smd_hook_options_set_reduction_config(arg1 Smd_hook_options, arg2 Smd_reduc
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_reduction_config_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_reduction_config_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2334,19 +2336,29 @@ func Smd_hook_options_add_collection(arg1 Smd_hook_options, arg2 Smd_collection)
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_add_collection_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_add_collection_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_options_free(arg1 Smd_hook_options) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_hook_options_free_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_hook_options_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_action_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_action_name_raw_b6de00fb8fe27086(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_action_name_raw_beb7aa3994399177(C.swig_intgo(_swig_i_0))
+	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
+	var swig_r_1 string
+ swig_r_1 = swigCopyString(swig_r) 
+	return swig_r_1
+}
+
+func Smd_level_name(arg1 int) (_swig_ret string) {
+	var swig_r string
+	_swig_i_0 := arg1
+	swig_r_p := C._wrap_smd_level_name_raw_beb7aa3994399177(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2356,7 +2368,7 @@ func Smd_action_name(arg1 int) (_swig_ret string) {
 func Smd_rule_status_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_rule_status_name_raw_b6de00fb8fe27086(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_rule_status_name_raw_beb7aa3994399177(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2366,7 +2378,7 @@ func Smd_rule_status_name(arg1 int) (_swig_ret string) {
 func Smd_findings_count(arg1 Smd_findings) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_findings_count_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_findings_count_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2374,19 +2386,19 @@ func Smd_findings_get(arg1 Smd_findings, arg2 int64) (_swig_ret Struct_SS_smd_fi
 	var swig_r Struct_SS_smd_finding
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Struct_SS_smd_finding)(SwigcptrStruct_SS_smd_finding(C._wrap_smd_findings_get_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_59(_swig_i_1))))
+	swig_r = (Struct_SS_smd_finding)(SwigcptrStruct_SS_smd_finding(C._wrap_smd_findings_get_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_60(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_findings_free(arg1 Smd_findings) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_findings_free_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_findings_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_rule_results_count(arg1 Smd_rule_results) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_rule_results_count_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_rule_results_count_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2394,25 +2406,25 @@ func Smd_rule_results_get(arg1 Smd_rule_results, arg2 int64) (_swig_ret Struct_S
 	var swig_r Struct_SS_smd_rule_result
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Struct_SS_smd_rule_result)(SwigcptrStruct_SS_smd_rule_result(C._wrap_smd_rule_results_get_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_61(_swig_i_1))))
+	swig_r = (Struct_SS_smd_rule_result)(SwigcptrStruct_SS_smd_rule_result(C._wrap_smd_rule_results_get_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_62(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_rule_results_free(arg1 Smd_rule_results) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_rule_results_free_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_rule_results_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_builtin_rule_count() (_swig_ret int64) {
 	var swig_r int64
-	swig_r = (int64)(C._wrap_smd_builtin_rule_count_raw_b6de00fb8fe27086())
+	swig_r = (int64)(C._wrap_smd_builtin_rule_count_raw_beb7aa3994399177())
 	return swig_r
 }
 
 func Smd_builtin_rule(arg1 int64) (_swig_ret Struct_SS_smd_rule_info) {
 	var swig_r Struct_SS_smd_rule_info
 	_swig_i_0 := arg1
-	swig_r = (Struct_SS_smd_rule_info)(SwigcptrStruct_SS_smd_rule_info(C._wrap_smd_builtin_rule_raw_b6de00fb8fe27086(C.swig_type_63(_swig_i_0))))
+	swig_r = (Struct_SS_smd_rule_info)(SwigcptrStruct_SS_smd_rule_info(C._wrap_smd_builtin_rule_raw_beb7aa3994399177(C.swig_type_64(_swig_i_0))))
 	return swig_r
 }
 
@@ -2420,7 +2432,7 @@ func Smd_rule_set_new(arg1 string, arg2 Smd_rule_set) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_new_raw_b6de00fb8fe27086(*(*C.swig_type_64)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_new_raw_beb7aa3994399177(*(*C.swig_type_65)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2433,7 +2445,7 @@ func Smd_rule_set_add(arg1 Smd_rule_set, arg2 string, arg3 string, arg4 int) (_s
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_add_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_65)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_66)(unsafe.Pointer(&_swig_i_2)), C.swig_intgo(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_add_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_66)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_67)(unsafe.Pointer(&_swig_i_2)), C.swig_intgo(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2447,7 +2459,7 @@ func Smd_rule_set_set_save_config(arg1 Smd_rule_set, arg2 Smd_save_config) (_swi
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_set_save_config_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_set_save_config_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2459,7 +2471,7 @@ func Smd_rule_set_evaluate(arg1 Smd_rule_set, arg2 Smd_trial, arg3 int64, arg4 i
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_evaluate_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_67(_swig_i_2), C.swig_type_68(_swig_i_3), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_evaluate_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_68(_swig_i_2), C.swig_type_69(_swig_i_3), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	return swig_r
 }
 
@@ -2467,34 +2479,34 @@ func Smd_rule_set_results(arg1 Smd_rule_set, arg2 Smd_rule_results) (_swig_ret S
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_results_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_results_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_rule_set_reset(arg1 Smd_rule_set) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_reset_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_reset_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_rule_set_free(arg1 Smd_rule_set) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_rule_set_free_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_rule_set_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_rule_set_diagnose(arg1 Smd_rule_set, arg2 Smd_diagnosis) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_diagnose_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_diagnose_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_diagnosis_count(arg1 Smd_diagnosis) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_diagnosis_count_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_diagnosis_count_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2502,20 +2514,20 @@ func Smd_diagnosis_get(arg1 Smd_diagnosis, arg2 int64) (_swig_ret Struct_SS_smd_
 	var swig_r Struct_SS_smd_cause
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Struct_SS_smd_cause)(SwigcptrStruct_SS_smd_cause(C._wrap_smd_diagnosis_get_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_70(_swig_i_1))))
+	swig_r = (Struct_SS_smd_cause)(SwigcptrStruct_SS_smd_cause(C._wrap_smd_diagnosis_get_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_71(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_diagnosis_free(arg1 Smd_diagnosis) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_diagnosis_free_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_diagnosis_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_new(arg1 Smd_hook_options, arg2 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_new_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_new_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2523,34 +2535,34 @@ func Smd_hook_flush(arg1 Smd_hook, arg2 int) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_flush_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_flush_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_close(arg1 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_close_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_close_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_hook_free(arg1 Smd_hook) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_hook_free_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_hook_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_set_mode(arg1 Smd_hook, arg2 int) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_set_mode_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_set_mode_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_mode(arg1 Smd_hook) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_hook_mode_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_hook_mode_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2558,21 +2570,21 @@ func Smd_hook_begin_step(arg1 Smd_hook, arg2 *int64) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_begin_step_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_begin_step_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_end_step(arg1 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_end_step_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_end_step_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_hook_discard_step(arg1 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_discard_step_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_discard_step_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2580,7 +2592,7 @@ func Smd_hook_add_to_step(arg1 Smd_hook, arg2 Smd_strings) (_swig_ret Smd_error)
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_add_to_step_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_add_to_step_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2588,7 +2600,7 @@ func Smd_hook_last_step(arg1 Smd_hook, arg2 int) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_hook_last_step_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_hook_last_step_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
 	return swig_r
 }
 
@@ -2596,7 +2608,7 @@ func Smd_hook_wants(arg1 Smd_hook, arg2 string) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_hook_wants_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_72)(unsafe.Pointer(&_swig_i_1))))
+	swig_r = (int)(C._wrap_smd_hook_wants_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_73)(unsafe.Pointer(&_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2606,7 +2618,7 @@ func Smd_hook_wants(arg1 Smd_hook, arg2 string) (_swig_ret int) {
 func Smd_hook_saves_step(arg1 Smd_hook) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_hook_saves_step_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_hook_saves_step_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2615,7 +2627,7 @@ func Smd_hook_collection(arg1 Smd_hook, arg2 string, arg3 Smd_collection) (_swig
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collection_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_73)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collection_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_74)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2627,7 +2639,7 @@ func Smd_hook_ensure_collection(arg1 Smd_hook, arg2 string, arg3 Smd_collection)
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_ensure_collection_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_74)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_ensure_collection_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_75)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2638,7 +2650,7 @@ func Smd_hook_add_collection(arg1 Smd_hook, arg2 Smd_collection) (_swig_ret Smd_
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_add_collection_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_add_collection_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2646,21 +2658,21 @@ func Smd_hook_collections(arg1 Smd_hook, arg2 Smd_strings) (_swig_ret Smd_error)
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collections_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collections_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_export_collections(arg1 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_export_collections_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_export_collections_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_hook_is_recording(arg1 Smd_hook) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_hook_is_recording_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_hook_is_recording_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2668,7 +2680,7 @@ func Smd_hook_count(arg1 Smd_hook, arg2 string) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_hook_count_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_76)(unsafe.Pointer(&_swig_i_1))))
+	swig_r = (int64)(C._wrap_smd_hook_count_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_77)(unsafe.Pointer(&_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2679,14 +2691,14 @@ func Smd_hook_attach(arg1 Smd_hook, arg2 Smd_rule_set) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_attach_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_attach_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_action(arg1 Smd_hook) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_hook_action_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_hook_action_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2694,7 +2706,7 @@ func Smd_hook_take_findings(arg1 Smd_hook, arg2 Smd_findings) (_swig_ret Smd_err
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_take_findings_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_take_findings_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2703,7 +2715,7 @@ func Smd_hook_forgo(arg1 Smd_hook, arg2 string, arg3 int64) (_swig_ret Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_forgo_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_77)(unsafe.Pointer(&_swig_i_1)), C.swig_type_78(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_forgo_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_78)(unsafe.Pointer(&_swig_i_1)), C.swig_type_79(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2713,7 +2725,7 @@ func Smd_hook_forgo(arg1 Smd_hook, arg2 string, arg3 int64) (_swig_ret Smd_error
 func Smd_trial_options_new(arg1 Smd_trial_options) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_new_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_new_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2722,7 +2734,7 @@ func Smd_trial_options_set(arg1 Smd_trial_options, arg2 string, arg3 string) (_s
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_set_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_79)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_80)(unsafe.Pointer(&_swig_i_2)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_set_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_80)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_81)(unsafe.Pointer(&_swig_i_2)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2734,7 +2746,7 @@ func Smd_trial_options_set(arg1 Smd_trial_options, arg2 string, arg3 string) (_s
 
 func Smd_trial_options_free(arg1 Smd_trial_options) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_trial_options_free_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_trial_options_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_new(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_ret Smd_error) {
@@ -2742,7 +2754,7 @@ func Smd_trial_new(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_r
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_new_raw_b6de00fb8fe27086(*(*C.swig_type_81)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_new_raw_beb7aa3994399177(*(*C.swig_type_82)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2752,7 +2764,7 @@ func Smd_trial_new(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_r
 func Smd_trial_load(arg1 Smd_trial) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_load_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_load_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2761,7 +2773,7 @@ func Smd_trial_open(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_open_raw_b6de00fb8fe27086(*(*C.swig_type_82)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_open_raw_beb7aa3994399177(*(*C.swig_type_83)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2770,18 +2782,18 @@ func Smd_trial_open(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_
 
 func Smd_trial_cancel(arg1 Smd_trial) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_trial_cancel_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_trial_cancel_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_free(arg1 Smd_trial) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_trial_free_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_trial_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_path(arg1 Smd_trial) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_trial_path_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_trial_path_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2791,7 +2803,7 @@ func Smd_trial_path(arg1 Smd_trial) (_swig_ret string) {
 func Smd_trial_name(arg1 Smd_trial) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_trial_name_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_trial_name_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2801,7 +2813,7 @@ func Smd_trial_name(arg1 Smd_trial) (_swig_ret string) {
 func Smd_trial_refresh(arg1 Smd_trial) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_refresh_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_refresh_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2809,21 +2821,21 @@ func Smd_trial_set_auto_refresh(arg1 Smd_trial, arg2 int) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_trial_set_auto_refresh_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_trial_set_auto_refresh_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
 	return swig_r
 }
 
 func Smd_trial_has_ended(arg1 Smd_trial) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_trial_has_ended_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_trial_has_ended_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_trial_last_complete_step(arg1 Smd_trial) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_trial_last_complete_step_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_trial_last_complete_step_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2833,7 +2845,7 @@ func Smd_trial_steps(arg1 Smd_trial, arg2 int, arg3 int, arg4 Smd_integers) (_sw
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_steps_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_steps_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -2841,7 +2853,7 @@ func Smd_trial_modes(arg1 Smd_trial, arg2 Smd_integers) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_modes_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_modes_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2851,7 +2863,7 @@ func Smd_trial_mode_step(arg1 Smd_trial, arg2 int64, arg3 *int64, arg4 *int) (_s
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_mode_step_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_86(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_voidp(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_mode_step_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_87(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_voidp(_swig_i_3))))
 	return swig_r
 }
 
@@ -2861,7 +2873,7 @@ func Smd_trial_global_step(arg1 Smd_trial, arg2 int64, arg3 int, arg4 *int64) (_
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_global_step_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_87(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_global_step_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_88(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
 	return swig_r
 }
 
@@ -2871,7 +2883,7 @@ func Smd_trial_step_state(arg1 Smd_trial, arg2 int64, arg3 int, arg4 *int) (_swi
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_step_state_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_88(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_step_state_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_89(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
 	return swig_r
 }
 
@@ -2881,7 +2893,7 @@ func Smd_trial_wait_for_step(arg1 Smd_trial, arg2 int64, arg3 int, arg4 int) (_s
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_wait_for_step_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_89(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_intgo(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_wait_for_step_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_90(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_intgo(_swig_i_3))))
 	return swig_r
 }
 
@@ -2889,7 +2901,7 @@ func Smd_trial_workers(arg1 Smd_trial, arg2 Smd_strings) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_workers_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_workers_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2897,7 +2909,7 @@ func Smd_trial_collections(arg1 Smd_trial, arg2 Smd_strings) (_swig_ret Smd_erro
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collections_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collections_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2906,7 +2918,7 @@ func Smd_trial_collection(arg1 Smd_trial, arg2 string, arg3 Smd_collection) (_sw
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collection_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_90)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collection_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_91)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2921,7 +2933,7 @@ func Smd_trial_tensor_names(arg1 Smd_trial, arg2 int64, arg3 int, arg4 Smd_strin
 	_swig_i_3 := getSwigcptr(arg4)
 	_swig_i_4 := getSwigcptr(arg5)
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_names_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_91(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3), C.uintptr_t(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_names_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_92(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3), C.uintptr_t(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	return swig_r
 }
 
@@ -2930,7 +2942,7 @@ func Smd_trial_tensor(arg1 Smd_trial, arg2 string, arg3 Smd_tensor) (_swig_ret S
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_92)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_93)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2944,7 +2956,7 @@ func Smd_trial_prefetch(arg1 Smd_trial, arg2 Smd_strings, arg3 *int64, arg4 int6
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_prefetch_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_type_93(_swig_i_3), C.swig_intgo(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_prefetch_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_type_94(_swig_i_3), C.swig_intgo(_swig_i_4))))
 	return swig_r
 }
 
@@ -2952,7 +2964,7 @@ func Smd_trial_export_tensorboard(arg1 Smd_trial, arg2 string) (_swig_ret Smd_er
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_export_tensorboard_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_94)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_export_tensorboard_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_95)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2962,7 +2974,7 @@ func Smd_trial_export_tensorboard(arg1 Smd_trial, arg2 string) (_swig_ret Smd_er
 func Smd_tensor_name(arg1 Smd_tensor) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_tensor_name_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_tensor_name_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2973,7 +2985,7 @@ func Smd_tensor_original_name(arg1 Smd_tensor, arg2 Smd_text) (_swig_ret Smd_err
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_original_name_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_original_name_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2983,7 +2995,7 @@ func Smd_tensor_steps(arg1 Smd_tensor, arg2 int, arg3 int, arg4 Smd_integers) (_
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_steps_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_steps_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -2994,7 +3006,7 @@ func Smd_tensor_prev_steps(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 int64, ar
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_prev_steps_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_96(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_type_97(_swig_i_3), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_prev_steps_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_97(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_type_98(_swig_i_3), C.uintptr_t(_swig_i_4))))
 	return swig_r
 }
 
@@ -3004,7 +3016,7 @@ func Smd_tensor_workers(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_strings)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_workers_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_98(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_workers_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_99(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3015,7 +3027,7 @@ func Smd_tensor_value(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, arg5 S
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_value_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_99(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_100)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_100(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_101)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3029,7 +3041,7 @@ func Smd_tensor_shape(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, arg5 S
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_shape_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_101(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_102)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_shape_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_102(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_103)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3045,7 +3057,7 @@ func Smd_tensor_reduction(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, ar
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := getSwigcptr(arg7)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_103(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_104)(unsafe.Pointer(&_swig_i_3)), *(*C.swig_type_105)(unsafe.Pointer(&_swig_i_4)), C.swig_intgo(_swig_i_5), C.uintptr_t(_swig_i_6))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_104(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_105)(unsafe.Pointer(&_swig_i_3)), *(*C.swig_type_106)(unsafe.Pointer(&_swig_i_4)), C.swig_intgo(_swig_i_5), C.uintptr_t(_swig_i_6))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3062,7 +3074,7 @@ func Smd_tensor_reductions(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, a
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reductions_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_106(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_107)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reductions_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_107(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_108)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3071,7 +3083,7 @@ func Smd_tensor_reductions(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, a
 
 func Smd_tensor_free(arg1 Smd_tensor) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_tensor_free_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_tensor_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_tensor_full_shape(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_integers) (_swig_ret Smd_error) {
@@ -3080,7 +3092,7 @@ func Smd_tensor_full_shape(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_integ
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_shape_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_108(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_shape_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_109(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3090,7 +3102,7 @@ func Smd_tensor_full_value(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_value
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_value_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_109(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_110(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3102,7 +3114,7 @@ func Smd_tensor_full_reduction(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 strin
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_reduction_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_110(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_111)(unsafe.Pointer(&_swig_i_3)), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_reduction_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_111(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_112)(unsafe.Pointer(&_swig_i_3)), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3115,7 +3127,7 @@ func Smd_step_file_open(arg1 string, arg2 int64, arg3 string, arg4 Smd_step_file
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_open_raw_b6de00fb8fe27086(*(*C.swig_type_112)(unsafe.Pointer(&_swig_i_0)), C.swig_type_113(_swig_i_1), *(*C.swig_type_114)(unsafe.Pointer(&_swig_i_2)), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_open_raw_beb7aa3994399177(*(*C.swig_type_113)(unsafe.Pointer(&_swig_i_0)), C.swig_type_114(_swig_i_1), *(*C.swig_type_115)(unsafe.Pointer(&_swig_i_2)), C.uintptr_t(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3134,7 +3146,7 @@ func Smd_step_file_add_shape(arg1 Smd_step_file, arg2 string, arg3 *int64, arg4 
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := arg7
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_add_shape_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_115)(unsafe.Pointer(&_swig_i_1)), C.swig_voidp(_swig_i_2), C.swig_intgo(_swig_i_3), C.swig_type_116(_swig_i_4), C.swig_intgo(_swig_i_5), *(*C.swig_type_117)(unsafe.Pointer(&_swig_i_6)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_add_shape_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_116)(unsafe.Pointer(&_swig_i_1)), C.swig_voidp(_swig_i_2), C.swig_intgo(_swig_i_3), C.swig_type_117(_swig_i_4), C.swig_intgo(_swig_i_5), *(*C.swig_type_118)(unsafe.Pointer(&_swig_i_6)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3147,7 +3159,7 @@ func Smd_step_file_add_shape(arg1 Smd_step_file, arg2 string, arg3 *int64, arg4 
 func Smd_step_file_path(arg1 Smd_step_file) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_step_file_path_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_step_file_path_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3157,20 +3169,20 @@ func Smd_step_file_path(arg1 Smd_step_file) (_swig_ret string) {
 func Smd_step_file_close(arg1 Smd_step_file) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_close_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_close_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_step_file_free(arg1 Smd_step_file) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_step_file_free_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_step_file_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_event_file_open(arg1 string, arg2 Smd_event_file) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_open_raw_b6de00fb8fe27086(*(*C.swig_type_119)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_open_raw_beb7aa3994399177(*(*C.swig_type_120)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3181,14 +3193,14 @@ func Smd_event_file_next(arg1 Smd_event_file, arg2 *int) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_next_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_next_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_event_file_tensor(arg1 Smd_event_file) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_event_file_tensor_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_event_file_tensor_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3198,28 +3210,28 @@ func Smd_event_file_tensor(arg1 Smd_event_file) (_swig_ret string) {
 func Smd_event_file_step(arg1 Smd_event_file) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_event_file_step_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_event_file_step_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_event_file_mode(arg1 Smd_event_file) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_event_file_mode_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_event_file_mode_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_event_file_mode_step(arg1 Smd_event_file) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_event_file_mode_step_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_event_file_mode_step_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_event_file_timestamp(arg1 Smd_event_file) (_swig_ret float64) {
 	var swig_r float64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (float64)(C._wrap_smd_event_file_timestamp_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0)))
+	swig_r = (float64)(C._wrap_smd_event_file_timestamp_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -3227,13 +3239,13 @@ func Smd_event_file_value(arg1 Smd_event_file, arg2 Smd_value) (_swig_ret Smd_er
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_value_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_event_file_free(arg1 Smd_event_file) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_event_file_free_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_event_file_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_collections_to_json(arg1 uintptr, arg2 int64, arg3 int, arg4 Smd_text) (_swig_ret Smd_error) {
@@ -3242,7 +3254,7 @@ func Smd_collections_to_json(arg1 uintptr, arg2 int64, arg3 int, arg4 Smd_text) 
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collections_to_json_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_123(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collections_to_json_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_124(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3251,7 +3263,7 @@ func Smd_store_check(arg1 string, arg2 Smd_hook_options, arg3 Smd_store_report) 
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_store_check_raw_b6de00fb8fe27086(*(*C.swig_type_124)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_store_check_raw_beb7aa3994399177(*(*C.swig_type_125)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3261,7 +3273,7 @@ func Smd_store_check(arg1 string, arg2 Smd_hook_options, arg3 Smd_store_report) 
 func Smd_store_report_count(arg1 Smd_store_report) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_store_report_count_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_store_report_count_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -3269,7 +3281,7 @@ func Smd_store_report_name(arg1 Smd_store_report, arg2 int64) (_swig_ret string)
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_store_report_name_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_127(_swig_i_1))
+	swig_r_p := C._wrap_smd_store_report_name_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_128(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3280,7 +3292,7 @@ func Smd_store_report_code(arg1 Smd_store_report, arg2 int64) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_store_report_code_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_128(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_store_report_code_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_129(_swig_i_1)))
 	return swig_r
 }
 
@@ -3288,7 +3300,7 @@ func Smd_store_report_message(arg1 Smd_store_report, arg2 int64) (_swig_ret stri
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_store_report_message_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), C.swig_type_130(_swig_i_1))
+	swig_r_p := C._wrap_smd_store_report_message_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_131(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3297,7 +3309,7 @@ func Smd_store_report_message(arg1 Smd_store_report, arg2 int64) (_swig_ret stri
 
 func Smd_store_report_free(arg1 Smd_store_report) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_store_report_free_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_store_report_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_bucket_open(arg1 string, arg2 Smd_hook_options, arg3 Smd_bucket) (_swig_ret Smd_error) {
@@ -3305,7 +3317,7 @@ func Smd_bucket_open(arg1 string, arg2 Smd_hook_options, arg3 Smd_bucket) (_swig
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_open_raw_b6de00fb8fe27086(*(*C.swig_type_131)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_open_raw_beb7aa3994399177(*(*C.swig_type_132)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3319,7 +3331,7 @@ func Smd_bucket_list(arg1 Smd_bucket, arg2 string, arg3 string, arg4 string, arg
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_list_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_132)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_133)(unsafe.Pointer(&_swig_i_2)), *(*C.swig_type_134)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_list_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_133)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_134)(unsafe.Pointer(&_swig_i_2)), *(*C.swig_type_135)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3339,7 +3351,7 @@ func Smd_bucket_read(arg1 Smd_bucket, arg2 string, arg3 int64, arg4 int64, arg5 
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_read_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_135)(unsafe.Pointer(&_swig_i_1)), C.swig_type_136(_swig_i_2), C.swig_type_137(_swig_i_3), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_read_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_136)(unsafe.Pointer(&_swig_i_1)), C.swig_type_137(_swig_i_2), C.swig_type_138(_swig_i_3), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3352,7 +3364,7 @@ func Smd_bucket_write(arg1 Smd_bucket, arg2 string, arg3 uintptr, arg4 int64) (_
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_write_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_138)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2), C.swig_type_139(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_write_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_139)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2), C.swig_type_140(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3363,7 +3375,7 @@ func Smd_bucket_remove(arg1 Smd_bucket, arg2 string) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_remove_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0), *(*C.swig_type_140)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_remove_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_141)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3372,7 +3384,7 @@ func Smd_bucket_remove(arg1 Smd_bucket, arg2 string) (_swig_ret Smd_error) {
 
 func Smd_bucket_free(arg1 Smd_bucket) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_bucket_free_raw_b6de00fb8fe27086(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_bucket_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
 }
 
 

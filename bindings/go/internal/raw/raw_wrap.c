@@ -854,7 +854,7 @@ static int64_t raw_value_address(const smd_value *value) {
 extern "C" {
 #endif
 
-void _wrap_Swig_free_raw_b6de00fb8fe27086(void *_swig_go_0) {
+void _wrap_Swig_free_raw_beb7aa3994399177(void *_swig_go_0) {
   void *arg1 = 0 ;
   
   arg1 = *(void **)&_swig_go_0; 
@@ -864,7 +864,7 @@ void _wrap_Swig_free_raw_b6de00fb8fe27086(void *_swig_go_0) {
 }
 
 
-void *_wrap_Swig_malloc_raw_b6de00fb8fe27086(intgo _swig_go_0) {
+void *_wrap_Swig_malloc_raw_beb7aa3994399177(intgo _swig_go_0) {
   int arg1 ;
   void *result = 0 ;
   void *_swig_go_result;
@@ -877,7 +877,7 @@ void *_wrap_Swig_malloc_raw_b6de00fb8fe27086(intgo _swig_go_0) {
 }
 
 
-struct smd_text **_wrap_new_smd_text_slot_raw_b6de00fb8fe27086() {
+struct smd_text **_wrap_new_smd_text_slot_raw_beb7aa3994399177() {
   smd_text **result = 0 ;
   struct smd_text **_swig_go_result;
   
@@ -888,7 +888,7 @@ struct smd_text **_wrap_new_smd_text_slot_raw_b6de00fb8fe27086() {
 }
 
 
-struct smd_text **_wrap_copy_smd_text_slot_raw_b6de00fb8fe27086(struct smd_text *_swig_go_0) {
+struct smd_text **_wrap_copy_smd_text_slot_raw_beb7aa3994399177(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   smd_text **result = 0 ;
   struct smd_text **_swig_go_result;
@@ -901,7 +901,7 @@ struct smd_text **_wrap_copy_smd_text_slot_raw_b6de00fb8fe27086(struct smd_text 
 }
 
 
-void _wrap_delete_smd_text_slot_raw_b6de00fb8fe27086(struct smd_text **_swig_go_0) {
+void _wrap_delete_smd_text_slot_raw_beb7aa3994399177(struct smd_text **_swig_go_0) {
   smd_text **arg1 = 0 ;
   
   arg1 = *(smd_text ***)&_swig_go_0; 
@@ -911,7 +911,7 @@ void _wrap_delete_smd_text_slot_raw_b6de00fb8fe27086(struct smd_text **_swig_go_
 }
 
 
-void _wrap_smd_text_slot_assign_raw_b6de00fb8fe27086(struct smd_text **_swig_go_0, struct smd_text *_swig_go_1) {
+void _wrap_smd_text_slot_assign_raw_beb7aa3994399177(struct smd_text **_swig_go_0, struct smd_text *_swig_go_1) {
   smd_text **arg1 = 0 ;
   smd_text *arg2 = 0 ;
   
@@ -923,7 +923,7 @@ void _wrap_smd_text_slot_assign_raw_b6de00fb8fe27086(struct smd_text **_swig_go_
 }
 
 
-struct smd_text *_wrap_smd_text_slot_value_raw_b6de00fb8fe27086(struct smd_text **_swig_go_0) {
+struct smd_text *_wrap_smd_text_slot_value_raw_beb7aa3994399177(struct smd_text **_swig_go_0) {
   smd_text **arg1 = 0 ;
   smd_text *result = 0 ;
   struct smd_text *_swig_go_result;
@@ -936,7 +936,7 @@ struct smd_text *_wrap_smd_text_slot_value_raw_b6de00fb8fe27086(struct smd_text 
 }
 
 
-struct smd_strings **_wrap_new_smd_strings_slot_raw_b6de00fb8fe27086() {
+struct smd_strings **_wrap_new_smd_strings_slot_raw_beb7aa3994399177() {
   smd_strings **result = 0 ;
   struct smd_strings **_swig_go_result;
   
@@ -947,7 +947,7 @@ struct smd_strings **_wrap_new_smd_strings_slot_raw_b6de00fb8fe27086() {
 }
 
 
-struct smd_strings **_wrap_copy_smd_strings_slot_raw_b6de00fb8fe27086(struct smd_strings *_swig_go_0) {
+struct smd_strings **_wrap_copy_smd_strings_slot_raw_beb7aa3994399177(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   smd_strings **result = 0 ;
   struct smd_strings **_swig_go_result;
@@ -960,7 +960,7 @@ struct smd_strings **_wrap_copy_smd_strings_slot_raw_b6de00fb8fe27086(struct smd
 }
 
 
-void _wrap_delete_smd_strings_slot_raw_b6de00fb8fe27086(struct smd_strings **_swig_go_0) {
+void _wrap_delete_smd_strings_slot_raw_beb7aa3994399177(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   
   arg1 = *(smd_strings ***)&_swig_go_0; 
@@ -970,7 +970,7 @@ void _wrap_delete_smd_strings_slot_raw_b6de00fb8fe27086(struct smd_strings **_sw
 }
 
 
-void _wrap_smd_strings_slot_assign_raw_b6de00fb8fe27086(struct smd_strings **_swig_go_0, struct smd_strings *_swig_go_1) {
+void _wrap_smd_strings_slot_assign_raw_beb7aa3994399177(struct smd_strings **_swig_go_0, struct smd_strings *_swig_go_1) {
   smd_strings **arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   
@@ -982,7 +982,7 @@ void _wrap_smd_strings_slot_assign_raw_b6de00fb8fe27086(struct smd_strings **_sw
 }
 
 
-struct smd_strings *_wrap_smd_strings_slot_value_raw_b6de00fb8fe27086(struct smd_strings **_swig_go_0) {
+struct smd_strings *_wrap_smd_strings_slot_value_raw_beb7aa3994399177(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   smd_strings *result = 0 ;
   struct smd_strings *_swig_go_result;
@@ -995,7 +995,7 @@ struct smd_strings *_wrap_smd_strings_slot_value_raw_b6de00fb8fe27086(struct smd
 }
 
 
-struct smd_integers **_wrap_new_smd_integers_slot_raw_b6de00fb8fe27086() {
+struct smd_integers **_wrap_new_smd_integers_slot_raw_beb7aa3994399177() {
   smd_integers **result = 0 ;
   struct smd_integers **_swig_go_result;
   
@@ -1006,7 +1006,7 @@ struct smd_integers **_wrap_new_smd_integers_slot_raw_b6de00fb8fe27086() {
 }
 
 
-struct smd_integers **_wrap_copy_smd_integers_slot_raw_b6de00fb8fe27086(struct smd_integers *_swig_go_0) {
+struct smd_integers **_wrap_copy_smd_integers_slot_raw_beb7aa3994399177(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   smd_integers **result = 0 ;
   struct smd_integers **_swig_go_result;
@@ -1019,7 +1019,7 @@ struct smd_integers **_wrap_copy_smd_integers_slot_raw_b6de00fb8fe27086(struct s
 }
 
 
-void _wrap_delete_smd_integers_slot_raw_b6de00fb8fe27086(struct smd_integers **_swig_go_0) {
+void _wrap_delete_smd_integers_slot_raw_beb7aa3994399177(struct smd_integers **_swig_go_0) {
   smd_integers **arg1 = 0 ;
   
   arg1 = *(smd_integers ***)&_swig_go_0; 
@@ -1029,7 +1029,7 @@ void _wrap_delete_smd_integers_slot_raw_b6de00fb8fe27086(struct smd_integers **_
 }
 
 
-void _wrap_smd_integers_slot_assign_raw_b6de00fb8fe27086(struct smd_integers **_swig_go_0, struct smd_integers *_swig_go_1) {
+void _wrap_smd_integers_slot_assign_raw_beb7aa3994399177(struct smd_integers **_swig_go_0, struct smd_integers *_swig_go_1) {
   smd_integers **arg1 = 0 ;
   smd_integers *arg2 = 0 ;
   
@@ -1041,7 +1041,7 @@ void _wrap_smd_integers_slot_assign_raw_b6de00fb8fe27086(struct smd_integers **_
 }
 
 
-struct smd_integers *_wrap_smd_integers_slot_value_raw_b6de00fb8fe27086(struct smd_integers **_swig_go_0) {
+struct smd_integers *_wrap_smd_integers_slot_value_raw_beb7aa3994399177(struct smd_integers **_swig_go_0) {
   smd_integers **arg1 = 0 ;
   smd_integers *result = 0 ;
   struct smd_integers *_swig_go_result;
@@ -1054,7 +1054,7 @@ struct smd_integers *_wrap_smd_integers_slot_value_raw_b6de00fb8fe27086(struct s
 }
 
 
-struct smd_save_config **_wrap_new_smd_save_config_slot_raw_b6de00fb8fe27086() {
+struct smd_save_config **_wrap_new_smd_save_config_slot_raw_beb7aa3994399177() {
   smd_save_config **result = 0 ;
   struct smd_save_config **_swig_go_result;
   
@@ -1065,7 +1065,7 @@ struct smd_save_config **_wrap_new_smd_save_config_slot_raw_b6de00fb8fe27086() {
 }
 
 
-struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_b6de00fb8fe27086(struct smd_save_config *_swig_go_0) {
+struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0) {
   smd_save_config *arg1 = 0 ;
   smd_save_config **result = 0 ;
   struct smd_save_config **_swig_go_result;
@@ -1078,7 +1078,7 @@ struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_b6de00fb8fe27086(st
 }
 
 
-void _wrap_delete_smd_save_config_slot_raw_b6de00fb8fe27086(struct smd_save_config **_swig_go_0) {
+void _wrap_delete_smd_save_config_slot_raw_beb7aa3994399177(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   
   arg1 = *(smd_save_config ***)&_swig_go_0; 
@@ -1088,7 +1088,7 @@ void _wrap_delete_smd_save_config_slot_raw_b6de00fb8fe27086(struct smd_save_conf
 }
 
 
-void _wrap_smd_save_config_slot_assign_raw_b6de00fb8fe27086(struct smd_save_config **_swig_go_0, struct smd_save_config *_swig_go_1) {
+void _wrap_smd_save_config_slot_assign_raw_beb7aa3994399177(struct smd_save_config **_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config **arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   
@@ -1100,7 +1100,7 @@ void _wrap_smd_save_config_slot_assign_raw_b6de00fb8fe27086(struct smd_save_conf
 }
 
 
-struct smd_save_config *_wrap_smd_save_config_slot_value_raw_b6de00fb8fe27086(struct smd_save_config **_swig_go_0) {
+struct smd_save_config *_wrap_smd_save_config_slot_value_raw_beb7aa3994399177(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   smd_save_config *result = 0 ;
   struct smd_save_config *_swig_go_result;
@@ -1113,7 +1113,7 @@ struct smd_save_config *_wrap_smd_save_config_slot_value_raw_b6de00fb8fe27086(st
 }
 
 
-struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_b6de00fb8fe27086() {
+struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_beb7aa3994399177() {
   smd_reduction_config **result = 0 ;
   struct smd_reduction_config **_swig_go_result;
   
@@ -1124,7 +1124,7 @@ struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_b6de00fb8f
 }
 
 
-struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_b6de00fb8fe27086(struct smd_reduction_config *_swig_go_0) {
+struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   smd_reduction_config **result = 0 ;
   struct smd_reduction_config **_swig_go_result;
@@ -1137,7 +1137,7 @@ struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_b6de00fb8
 }
 
 
-void _wrap_delete_smd_reduction_config_slot_raw_b6de00fb8fe27086(struct smd_reduction_config **_swig_go_0) {
+void _wrap_delete_smd_reduction_config_slot_raw_beb7aa3994399177(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   
   arg1 = *(smd_reduction_config ***)&_swig_go_0; 
@@ -1147,7 +1147,7 @@ void _wrap_delete_smd_reduction_config_slot_raw_b6de00fb8fe27086(struct smd_redu
 }
 
 
-void _wrap_smd_reduction_config_slot_assign_raw_b6de00fb8fe27086(struct smd_reduction_config **_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+void _wrap_smd_reduction_config_slot_assign_raw_beb7aa3994399177(struct smd_reduction_config **_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_reduction_config **arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   
@@ -1159,7 +1159,7 @@ void _wrap_smd_reduction_config_slot_assign_raw_b6de00fb8fe27086(struct smd_redu
 }
 
 
-struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_b6de00fb8fe27086(struct smd_reduction_config **_swig_go_0) {
+struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_beb7aa3994399177(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   smd_reduction_config *result = 0 ;
   struct smd_reduction_config *_swig_go_result;
@@ -1172,7 +1172,7 @@ struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_b6de00fb8
 }
 
 
-struct smd_collection **_wrap_new_smd_collection_slot_raw_b6de00fb8fe27086() {
+struct smd_collection **_wrap_new_smd_collection_slot_raw_beb7aa3994399177() {
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
   
@@ -1183,7 +1183,7 @@ struct smd_collection **_wrap_new_smd_collection_slot_raw_b6de00fb8fe27086() {
 }
 
 
-struct smd_collection **_wrap_copy_smd_collection_slot_raw_b6de00fb8fe27086(struct smd_collection *_swig_go_0) {
+struct smd_collection **_wrap_copy_smd_collection_slot_raw_beb7aa3994399177(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
@@ -1196,7 +1196,7 @@ struct smd_collection **_wrap_copy_smd_collection_slot_raw_b6de00fb8fe27086(stru
 }
 
 
-void _wrap_delete_smd_collection_slot_raw_b6de00fb8fe27086(struct smd_collection **_swig_go_0) {
+void _wrap_delete_smd_collection_slot_raw_beb7aa3994399177(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   
   arg1 = *(smd_collection ***)&_swig_go_0; 
@@ -1206,7 +1206,7 @@ void _wrap_delete_smd_collection_slot_raw_b6de00fb8fe27086(struct smd_collection
 }
 
 
-void _wrap_smd_collection_slot_assign_raw_b6de00fb8fe27086(struct smd_collection **_swig_go_0, struct smd_collection *_swig_go_1) {
+void _wrap_smd_collection_slot_assign_raw_beb7aa3994399177(struct smd_collection **_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_collection **arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   
@@ -1218,7 +1218,7 @@ void _wrap_smd_collection_slot_assign_raw_b6de00fb8fe27086(struct smd_collection
 }
 
 
-struct smd_collection *_wrap_smd_collection_slot_value_raw_b6de00fb8fe27086(struct smd_collection **_swig_go_0) {
+struct smd_collection *_wrap_smd_collection_slot_value_raw_beb7aa3994399177(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   smd_collection *result = 0 ;
   struct smd_collection *_swig_go_result;
@@ -1231,7 +1231,7 @@ struct smd_collection *_wrap_smd_collection_slot_value_raw_b6de00fb8fe27086(stru
 }
 
 
-struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_b6de00fb8fe27086() {
+struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_beb7aa3994399177() {
   smd_hook_options **result = 0 ;
   struct smd_hook_options **_swig_go_result;
   
@@ -1242,7 +1242,7 @@ struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_b6de00fb8fe27086()
 }
 
 
-struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_b6de00fb8fe27086(struct smd_hook_options *_swig_go_0) {
+struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0) {
   smd_hook_options *arg1 = 0 ;
   smd_hook_options **result = 0 ;
   struct smd_hook_options **_swig_go_result;
@@ -1255,7 +1255,7 @@ struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_b6de00fb8fe27086(
 }
 
 
-void _wrap_delete_smd_hook_options_slot_raw_b6de00fb8fe27086(struct smd_hook_options **_swig_go_0) {
+void _wrap_delete_smd_hook_options_slot_raw_beb7aa3994399177(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   
   arg1 = *(smd_hook_options ***)&_swig_go_0; 
@@ -1265,7 +1265,7 @@ void _wrap_delete_smd_hook_options_slot_raw_b6de00fb8fe27086(struct smd_hook_opt
 }
 
 
-void _wrap_smd_hook_options_slot_assign_raw_b6de00fb8fe27086(struct smd_hook_options **_swig_go_0, struct smd_hook_options *_swig_go_1) {
+void _wrap_smd_hook_options_slot_assign_raw_beb7aa3994399177(struct smd_hook_options **_swig_go_0, struct smd_hook_options *_swig_go_1) {
   smd_hook_options **arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   
@@ -1277,7 +1277,7 @@ void _wrap_smd_hook_options_slot_assign_raw_b6de00fb8fe27086(struct smd_hook_opt
 }
 
 
-struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_b6de00fb8fe27086(struct smd_hook_options **_swig_go_0) {
+struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_beb7aa3994399177(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   smd_hook_options *result = 0 ;
   struct smd_hook_options *_swig_go_result;
@@ -1290,7 +1290,7 @@ struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_b6de00fb8fe27086(
 }
 
 
-struct smd_hook **_wrap_new_smd_hook_slot_raw_b6de00fb8fe27086() {
+struct smd_hook **_wrap_new_smd_hook_slot_raw_beb7aa3994399177() {
   smd_hook **result = 0 ;
   struct smd_hook **_swig_go_result;
   
@@ -1301,7 +1301,7 @@ struct smd_hook **_wrap_new_smd_hook_slot_raw_b6de00fb8fe27086() {
 }
 
 
-struct smd_hook **_wrap_copy_smd_hook_slot_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0) {
+struct smd_hook **_wrap_copy_smd_hook_slot_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_hook **result = 0 ;
   struct smd_hook **_swig_go_result;
@@ -1314,7 +1314,7 @@ struct smd_hook **_wrap_copy_smd_hook_slot_raw_b6de00fb8fe27086(struct smd_hook 
 }
 
 
-void _wrap_delete_smd_hook_slot_raw_b6de00fb8fe27086(struct smd_hook **_swig_go_0) {
+void _wrap_delete_smd_hook_slot_raw_beb7aa3994399177(struct smd_hook **_swig_go_0) {
   smd_hook **arg1 = 0 ;
   
   arg1 = *(smd_hook ***)&_swig_go_0; 
@@ -1324,7 +1324,7 @@ void _wrap_delete_smd_hook_slot_raw_b6de00fb8fe27086(struct smd_hook **_swig_go_
 }
 
 
-void _wrap_smd_hook_slot_assign_raw_b6de00fb8fe27086(struct smd_hook **_swig_go_0, struct smd_hook *_swig_go_1) {
+void _wrap_smd_hook_slot_assign_raw_beb7aa3994399177(struct smd_hook **_swig_go_0, struct smd_hook *_swig_go_1) {
   smd_hook **arg1 = 0 ;
   smd_hook *arg2 = 0 ;
   
@@ -1336,7 +1336,7 @@ void _wrap_smd_hook_slot_assign_raw_b6de00fb8fe27086(struct smd_hook **_swig_go_
 }
 
 
-struct smd_hook *_wrap_smd_hook_slot_value_raw_b6de00fb8fe27086(struct smd_hook **_swig_go_0) {
+struct smd_hook *_wrap_smd_hook_slot_value_raw_beb7aa3994399177(struct smd_hook **_swig_go_0) {
   smd_hook **arg1 = 0 ;
   smd_hook *result = 0 ;
   struct smd_hook *_swig_go_result;
@@ -1349,7 +1349,7 @@ struct smd_hook *_wrap_smd_hook_slot_value_raw_b6de00fb8fe27086(struct smd_hook 
 }
 
 
-struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_b6de00fb8fe27086() {
+struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_beb7aa3994399177() {
   smd_trial_options **result = 0 ;
   struct smd_trial_options **_swig_go_result;
   
@@ -1360,7 +1360,7 @@ struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_b6de00fb8fe27086
 }
 
 
-struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_b6de00fb8fe27086(struct smd_trial_options *_swig_go_0) {
+struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_beb7aa3994399177(struct smd_trial_options *_swig_go_0) {
   smd_trial_options *arg1 = 0 ;
   smd_trial_options **result = 0 ;
   struct smd_trial_options **_swig_go_result;
@@ -1373,7 +1373,7 @@ struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_b6de00fb8fe2708
 }
 
 
-void _wrap_delete_smd_trial_options_slot_raw_b6de00fb8fe27086(struct smd_trial_options **_swig_go_0) {
+void _wrap_delete_smd_trial_options_slot_raw_beb7aa3994399177(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   
   arg1 = *(smd_trial_options ***)&_swig_go_0; 
@@ -1383,7 +1383,7 @@ void _wrap_delete_smd_trial_options_slot_raw_b6de00fb8fe27086(struct smd_trial_o
 }
 
 
-void _wrap_smd_trial_options_slot_assign_raw_b6de00fb8fe27086(struct smd_trial_options **_swig_go_0, struct smd_trial_options *_swig_go_1) {
+void _wrap_smd_trial_options_slot_assign_raw_beb7aa3994399177(struct smd_trial_options **_swig_go_0, struct smd_trial_options *_swig_go_1) {
   smd_trial_options **arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   
@@ -1395,7 +1395,7 @@ void _wrap_smd_trial_options_slot_assign_raw_b6de00fb8fe27086(struct smd_trial_o
 }
 
 
-struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_b6de00fb8fe27086(struct smd_trial_options **_swig_go_0) {
+struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_beb7aa3994399177(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   smd_trial_options *result = 0 ;
   struct smd_trial_options *_swig_go_result;
@@ -1408,7 +1408,7 @@ struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_b6de00fb8fe2708
 }
 
 
-struct smd_trial **_wrap_new_smd_trial_slot_raw_b6de00fb8fe27086() {
+struct smd_trial **_wrap_new_smd_trial_slot_raw_beb7aa3994399177() {
   smd_trial **result = 0 ;
   struct smd_trial **_swig_go_result;
   
@@ -1419,7 +1419,7 @@ struct smd_trial **_wrap_new_smd_trial_slot_raw_b6de00fb8fe27086() {
 }
 
 
-struct smd_trial **_wrap_copy_smd_trial_slot_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_0) {
+struct smd_trial **_wrap_copy_smd_trial_slot_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   smd_trial **result = 0 ;
   struct smd_trial **_swig_go_result;
@@ -1432,7 +1432,7 @@ struct smd_trial **_wrap_copy_smd_trial_slot_raw_b6de00fb8fe27086(struct smd_tri
 }
 
 
-void _wrap_delete_smd_trial_slot_raw_b6de00fb8fe27086(struct smd_trial **_swig_go_0) {
+void _wrap_delete_smd_trial_slot_raw_beb7aa3994399177(struct smd_trial **_swig_go_0) {
   smd_trial **arg1 = 0 ;
   
   arg1 = *(smd_trial ***)&_swig_go_0; 
@@ -1442,7 +1442,7 @@ void _wrap_delete_smd_trial_slot_raw_b6de00fb8fe27086(struct smd_trial **_swig_g
 }
 
 
-void _wrap_smd_trial_slot_assign_raw_b6de00fb8fe27086(struct smd_trial **_swig_go_0, struct smd_trial *_swig_go_1) {
+void _wrap_smd_trial_slot_assign_raw_beb7aa3994399177(struct smd_trial **_swig_go_0, struct smd_trial *_swig_go_1) {
   smd_trial **arg1 = 0 ;
   smd_trial *arg2 = 0 ;
   
@@ -1454,7 +1454,7 @@ void _wrap_smd_trial_slot_assign_raw_b6de00fb8fe27086(struct smd_trial **_swig_g
 }
 
 
-struct smd_trial *_wrap_smd_trial_slot_value_raw_b6de00fb8fe27086(struct smd_trial **_swig_go_0) {
+struct smd_trial *_wrap_smd_trial_slot_value_raw_beb7aa3994399177(struct smd_trial **_swig_go_0) {
   smd_trial **arg1 = 0 ;
   smd_trial *result = 0 ;
   struct smd_trial *_swig_go_result;
@@ -1467,7 +1467,7 @@ struct smd_trial *_wrap_smd_trial_slot_value_raw_b6de00fb8fe27086(struct smd_tri
 }
 
 
-struct smd_tensor **_wrap_new_smd_tensor_slot_raw_b6de00fb8fe27086() {
+struct smd_tensor **_wrap_new_smd_tensor_slot_raw_beb7aa3994399177() {
   smd_tensor **result = 0 ;
   struct smd_tensor **_swig_go_result;
   
@@ -1478,7 +1478,7 @@ struct smd_tensor **_wrap_new_smd_tensor_slot_raw_b6de00fb8fe27086() {
 }
 
 
-struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_b6de00fb8fe27086(struct smd_tensor *_swig_go_0) {
+struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   smd_tensor **result = 0 ;
   struct smd_tensor **_swig_go_result;
@@ -1491,7 +1491,7 @@ struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_b6de00fb8fe27086(struct smd_t
 }
 
 
-void _wrap_delete_smd_tensor_slot_raw_b6de00fb8fe27086(struct smd_tensor **_swig_go_0) {
+void _wrap_delete_smd_tensor_slot_raw_beb7aa3994399177(struct smd_tensor **_swig_go_0) {
   smd_tensor **arg1 = 0 ;
   
   arg1 = *(smd_tensor ***)&_swig_go_0; 
@@ -1501,7 +1501,7 @@ void _wrap_delete_smd_tensor_slot_raw_b6de00fb8fe27086(struct smd_tensor **_swig
 }
 
 
-void _wrap_smd_tensor_slot_assign_raw_b6de00fb8fe27086(struct smd_tensor **_swig_go_0, struct smd_tensor *_swig_go_1) {
+void _wrap_smd_tensor_slot_assign_raw_beb7aa3994399177(struct smd_tensor **_swig_go_0, struct smd_tensor *_swig_go_1) {
   smd_tensor **arg1 = 0 ;
   smd_tensor *arg2 = 0 ;
   
@@ -1513,7 +1513,7 @@ void _wrap_smd_tensor_slot_assign_raw_b6de00fb8fe27086(struct smd_tensor **_swig
 }
 
 
-struct smd_tensor *_wrap_smd_tensor_slot_value_raw_b6de00fb8fe27086(struct smd_tensor **_swig_go_0) {
+struct smd_tensor *_wrap_smd_tensor_slot_value_raw_beb7aa3994399177(struct smd_tensor **_swig_go_0) {
   smd_tensor **arg1 = 0 ;
   smd_tensor *result = 0 ;
   struct smd_tensor *_swig_go_result;
@@ -1526,7 +1526,7 @@ struct smd_tensor *_wrap_smd_tensor_slot_value_raw_b6de00fb8fe27086(struct smd_t
 }
 
 
-struct smd_value **_wrap_new_smd_value_slot_raw_b6de00fb8fe27086() {
+struct smd_value **_wrap_new_smd_value_slot_raw_beb7aa3994399177() {
   smd_value **result = 0 ;
   struct smd_value **_swig_go_result;
   
@@ -1537,7 +1537,7 @@ struct smd_value **_wrap_new_smd_value_slot_raw_b6de00fb8fe27086() {
 }
 
 
-struct smd_value **_wrap_copy_smd_value_slot_raw_b6de00fb8fe27086(struct smd_value *_swig_go_0) {
+struct smd_value **_wrap_copy_smd_value_slot_raw_beb7aa3994399177(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_value **result = 0 ;
   struct smd_value **_swig_go_result;
@@ -1550,7 +1550,7 @@ struct smd_value **_wrap_copy_smd_value_slot_raw_b6de00fb8fe27086(struct smd_val
 }
 
 
-void _wrap_delete_smd_value_slot_raw_b6de00fb8fe27086(struct smd_value **_swig_go_0) {
+void _wrap_delete_smd_value_slot_raw_beb7aa3994399177(struct smd_value **_swig_go_0) {
   smd_value **arg1 = 0 ;
   
   arg1 = *(smd_value ***)&_swig_go_0; 
@@ -1560,7 +1560,7 @@ void _wrap_delete_smd_value_slot_raw_b6de00fb8fe27086(struct smd_value **_swig_g
 }
 
 
-void _wrap_smd_value_slot_assign_raw_b6de00fb8fe27086(struct smd_value **_swig_go_0, struct smd_value *_swig_go_1) {
+void _wrap_smd_value_slot_assign_raw_beb7aa3994399177(struct smd_value **_swig_go_0, struct smd_value *_swig_go_1) {
   smd_value **arg1 = 0 ;
   smd_value *arg2 = 0 ;
   
@@ -1572,7 +1572,7 @@ void _wrap_smd_value_slot_assign_raw_b6de00fb8fe27086(struct smd_value **_swig_g
 }
 
 
-struct smd_value *_wrap_smd_value_slot_value_raw_b6de00fb8fe27086(struct smd_value **_swig_go_0) {
+struct smd_value *_wrap_smd_value_slot_value_raw_beb7aa3994399177(struct smd_value **_swig_go_0) {
   smd_value **arg1 = 0 ;
   smd_value *result = 0 ;
   struct smd_value *_swig_go_result;
@@ -1585,7 +1585,7 @@ struct smd_value *_wrap_smd_value_slot_value_raw_b6de00fb8fe27086(struct smd_val
 }
 
 
-struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_b6de00fb8fe27086() {
+struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_beb7aa3994399177() {
   smd_rule_set **result = 0 ;
   struct smd_rule_set **_swig_go_result;
   
@@ -1596,7 +1596,7 @@ struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_b6de00fb8fe27086() {
 }
 
 
-struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_b6de00fb8fe27086(struct smd_rule_set *_swig_go_0) {
+struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_beb7aa3994399177(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   smd_rule_set **result = 0 ;
   struct smd_rule_set **_swig_go_result;
@@ -1609,7 +1609,7 @@ struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_b6de00fb8fe27086(struct s
 }
 
 
-void _wrap_delete_smd_rule_set_slot_raw_b6de00fb8fe27086(struct smd_rule_set **_swig_go_0) {
+void _wrap_delete_smd_rule_set_slot_raw_beb7aa3994399177(struct smd_rule_set **_swig_go_0) {
   smd_rule_set **arg1 = 0 ;
   
   arg1 = *(smd_rule_set ***)&_swig_go_0; 
@@ -1619,7 +1619,7 @@ void _wrap_delete_smd_rule_set_slot_raw_b6de00fb8fe27086(struct smd_rule_set **_
 }
 
 
-void _wrap_smd_rule_set_slot_assign_raw_b6de00fb8fe27086(struct smd_rule_set **_swig_go_0, struct smd_rule_set *_swig_go_1) {
+void _wrap_smd_rule_set_slot_assign_raw_beb7aa3994399177(struct smd_rule_set **_swig_go_0, struct smd_rule_set *_swig_go_1) {
   smd_rule_set **arg1 = 0 ;
   smd_rule_set *arg2 = 0 ;
   
@@ -1631,7 +1631,7 @@ void _wrap_smd_rule_set_slot_assign_raw_b6de00fb8fe27086(struct smd_rule_set **_
 }
 
 
-struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_b6de00fb8fe27086(struct smd_rule_set **_swig_go_0) {
+struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_beb7aa3994399177(struct smd_rule_set **_swig_go_0) {
   smd_rule_set **arg1 = 0 ;
   smd_rule_set *result = 0 ;
   struct smd_rule_set *_swig_go_result;
@@ -1644,7 +1644,7 @@ struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_b6de00fb8fe27086(struct s
 }
 
 
-struct smd_step_file **_wrap_new_smd_step_file_slot_raw_b6de00fb8fe27086() {
+struct smd_step_file **_wrap_new_smd_step_file_slot_raw_beb7aa3994399177() {
   smd_step_file **result = 0 ;
   struct smd_step_file **_swig_go_result;
   
@@ -1655,7 +1655,7 @@ struct smd_step_file **_wrap_new_smd_step_file_slot_raw_b6de00fb8fe27086() {
 }
 
 
-struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_b6de00fb8fe27086(struct smd_step_file *_swig_go_0) {
+struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_beb7aa3994399177(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   smd_step_file **result = 0 ;
   struct smd_step_file **_swig_go_result;
@@ -1668,7 +1668,7 @@ struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_b6de00fb8fe27086(struct
 }
 
 
-void _wrap_delete_smd_step_file_slot_raw_b6de00fb8fe27086(struct smd_step_file **_swig_go_0) {
+void _wrap_delete_smd_step_file_slot_raw_beb7aa3994399177(struct smd_step_file **_swig_go_0) {
   smd_step_file **arg1 = 0 ;
   
   arg1 = *(smd_step_file ***)&_swig_go_0; 
@@ -1678,7 +1678,7 @@ void _wrap_delete_smd_step_file_slot_raw_b6de00fb8fe27086(struct smd_step_file *
 }
 
 
-void _wrap_smd_step_file_slot_assign_raw_b6de00fb8fe27086(struct smd_step_file **_swig_go_0, struct smd_step_file *_swig_go_1) {
+void _wrap_smd_step_file_slot_assign_raw_beb7aa3994399177(struct smd_step_file **_swig_go_0, struct smd_step_file *_swig_go_1) {
   smd_step_file **arg1 = 0 ;
   smd_step_file *arg2 = 0 ;
   
@@ -1690,7 +1690,7 @@ void _wrap_smd_step_file_slot_assign_raw_b6de00fb8fe27086(struct smd_step_file *
 }
 
 
-struct smd_step_file *_wrap_smd_step_file_slot_value_raw_b6de00fb8fe27086(struct smd_step_file **_swig_go_0) {
+struct smd_step_file *_wrap_smd_step_file_slot_value_raw_beb7aa3994399177(struct smd_step_file **_swig_go_0) {
   smd_step_file **arg1 = 0 ;
   smd_step_file *result = 0 ;
   struct smd_step_file *_swig_go_result;
@@ -1703,7 +1703,7 @@ struct smd_step_file *_wrap_smd_step_file_slot_value_raw_b6de00fb8fe27086(struct
 }
 
 
-struct smd_event_file **_wrap_new_smd_event_file_slot_raw_b6de00fb8fe27086() {
+struct smd_event_file **_wrap_new_smd_event_file_slot_raw_beb7aa3994399177() {
   smd_event_file **result = 0 ;
   struct smd_event_file **_swig_go_result;
   
@@ -1714,7 +1714,7 @@ struct smd_event_file **_wrap_new_smd_event_file_slot_raw_b6de00fb8fe27086() {
 }
 
 
-struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_b6de00fb8fe27086(struct smd_event_file *_swig_go_0) {
+struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   smd_event_file **result = 0 ;
   struct smd_event_file **_swig_go_result;
@@ -1727,7 +1727,7 @@ struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_b6de00fb8fe27086(stru
 }
 
 
-void _wrap_delete_smd_event_file_slot_raw_b6de00fb8fe27086(struct smd_event_file **_swig_go_0) {
+void _wrap_delete_smd_event_file_slot_raw_beb7aa3994399177(struct smd_event_file **_swig_go_0) {
   smd_event_file **arg1 = 0 ;
   
   arg1 = *(smd_event_file ***)&_swig_go_0; 
@@ -1737,7 +1737,7 @@ void _wrap_delete_smd_event_file_slot_raw_b6de00fb8fe27086(struct smd_event_file
 }
 
 
-void _wrap_smd_event_file_slot_assign_raw_b6de00fb8fe27086(struct smd_event_file **_swig_go_0, struct smd_event_file *_swig_go_1) {
+void _wrap_smd_event_file_slot_assign_raw_beb7aa3994399177(struct smd_event_file **_swig_go_0, struct smd_event_file *_swig_go_1) {
   smd_event_file **arg1 = 0 ;
   smd_event_file *arg2 = 0 ;
   
@@ -1749,7 +1749,7 @@ void _wrap_smd_event_file_slot_assign_raw_b6de00fb8fe27086(struct smd_event_file
 }
 
 
-struct smd_event_file *_wrap_smd_event_file_slot_value_raw_b6de00fb8fe27086(struct smd_event_file **_swig_go_0) {
+struct smd_event_file *_wrap_smd_event_file_slot_value_raw_beb7aa3994399177(struct smd_event_file **_swig_go_0) {
   smd_event_file **arg1 = 0 ;
   smd_event_file *result = 0 ;
   struct smd_event_file *_swig_go_result;
@@ -1762,7 +1762,7 @@ struct smd_event_file *_wrap_smd_event_file_slot_value_raw_b6de00fb8fe27086(stru
 }
 
 
-struct smd_store_report **_wrap_new_smd_store_report_slot_raw_b6de00fb8fe27086() {
+struct smd_store_report **_wrap_new_smd_store_report_slot_raw_beb7aa3994399177() {
   smd_store_report **result = 0 ;
   struct smd_store_report **_swig_go_result;
   
@@ -1773,7 +1773,7 @@ struct smd_store_report **_wrap_new_smd_store_report_slot_raw_b6de00fb8fe27086()
 }
 
 
-struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_b6de00fb8fe27086(struct smd_store_report *_swig_go_0) {
+struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_beb7aa3994399177(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   smd_store_report **result = 0 ;
   struct smd_store_report **_swig_go_result;
@@ -1786,7 +1786,7 @@ struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_b6de00fb8fe27086(
 }
 
 
-void _wrap_delete_smd_store_report_slot_raw_b6de00fb8fe27086(struct smd_store_report **_swig_go_0) {
+void _wrap_delete_smd_store_report_slot_raw_beb7aa3994399177(struct smd_store_report **_swig_go_0) {
   smd_store_report **arg1 = 0 ;
   
   arg1 = *(smd_store_report ***)&_swig_go_0; 
@@ -1796,7 +1796,7 @@ void _wrap_delete_smd_store_report_slot_raw_b6de00fb8fe27086(struct smd_store_re
 }
 
 
-void _wrap_smd_store_report_slot_assign_raw_b6de00fb8fe27086(struct smd_store_report **_swig_go_0, struct smd_store_report *_swig_go_1) {
+void _wrap_smd_store_report_slot_assign_raw_beb7aa3994399177(struct smd_store_report **_swig_go_0, struct smd_store_report *_swig_go_1) {
   smd_store_report **arg1 = 0 ;
   smd_store_report *arg2 = 0 ;
   
@@ -1808,7 +1808,7 @@ void _wrap_smd_store_report_slot_assign_raw_b6de00fb8fe27086(struct smd_store_re
 }
 
 
-struct smd_store_report *_wrap_smd_store_report_slot_value_raw_b6de00fb8fe27086(struct smd_store_report **_swig_go_0) {
+struct smd_store_report *_wrap_smd_store_report_slot_value_raw_beb7aa3994399177(struct smd_store_report **_swig_go_0) {
   smd_store_report **arg1 = 0 ;
   smd_store_report *result = 0 ;
   struct smd_store_report *_swig_go_result;
@@ -1821,7 +1821,7 @@ struct smd_store_report *_wrap_smd_store_report_slot_value_raw_b6de00fb8fe27086(
 }
 
 
-struct smd_findings **_wrap_new_smd_findings_slot_raw_b6de00fb8fe27086() {
+struct smd_findings **_wrap_new_smd_findings_slot_raw_beb7aa3994399177() {
   smd_findings **result = 0 ;
   struct smd_findings **_swig_go_result;
   
@@ -1832,7 +1832,7 @@ struct smd_findings **_wrap_new_smd_findings_slot_raw_b6de00fb8fe27086() {
 }
 
 
-struct smd_findings **_wrap_copy_smd_findings_slot_raw_b6de00fb8fe27086(struct smd_findings *_swig_go_0) {
+struct smd_findings **_wrap_copy_smd_findings_slot_raw_beb7aa3994399177(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   smd_findings **result = 0 ;
   struct smd_findings **_swig_go_result;
@@ -1845,7 +1845,7 @@ struct smd_findings **_wrap_copy_smd_findings_slot_raw_b6de00fb8fe27086(struct s
 }
 
 
-void _wrap_delete_smd_findings_slot_raw_b6de00fb8fe27086(struct smd_findings **_swig_go_0) {
+void _wrap_delete_smd_findings_slot_raw_beb7aa3994399177(struct smd_findings **_swig_go_0) {
   smd_findings **arg1 = 0 ;
   
   arg1 = *(smd_findings ***)&_swig_go_0; 
@@ -1855,7 +1855,7 @@ void _wrap_delete_smd_findings_slot_raw_b6de00fb8fe27086(struct smd_findings **_
 }
 
 
-void _wrap_smd_findings_slot_assign_raw_b6de00fb8fe27086(struct smd_findings **_swig_go_0, struct smd_findings *_swig_go_1) {
+void _wrap_smd_findings_slot_assign_raw_beb7aa3994399177(struct smd_findings **_swig_go_0, struct smd_findings *_swig_go_1) {
   smd_findings **arg1 = 0 ;
   smd_findings *arg2 = 0 ;
   
@@ -1867,7 +1867,7 @@ void _wrap_smd_findings_slot_assign_raw_b6de00fb8fe27086(struct smd_findings **_
 }
 
 
-struct smd_findings *_wrap_smd_findings_slot_value_raw_b6de00fb8fe27086(struct smd_findings **_swig_go_0) {
+struct smd_findings *_wrap_smd_findings_slot_value_raw_beb7aa3994399177(struct smd_findings **_swig_go_0) {
   smd_findings **arg1 = 0 ;
   smd_findings *result = 0 ;
   struct smd_findings *_swig_go_result;
@@ -1880,7 +1880,7 @@ struct smd_findings *_wrap_smd_findings_slot_value_raw_b6de00fb8fe27086(struct s
 }
 
 
-struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_b6de00fb8fe27086() {
+struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_beb7aa3994399177() {
   smd_rule_results **result = 0 ;
   struct smd_rule_results **_swig_go_result;
   
@@ -1891,7 +1891,7 @@ struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_b6de00fb8fe27086()
 }
 
 
-struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_b6de00fb8fe27086(struct smd_rule_results *_swig_go_0) {
+struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_beb7aa3994399177(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   smd_rule_results **result = 0 ;
   struct smd_rule_results **_swig_go_result;
@@ -1904,7 +1904,7 @@ struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_b6de00fb8fe27086(
 }
 
 
-void _wrap_delete_smd_rule_results_slot_raw_b6de00fb8fe27086(struct smd_rule_results **_swig_go_0) {
+void _wrap_delete_smd_rule_results_slot_raw_beb7aa3994399177(struct smd_rule_results **_swig_go_0) {
   smd_rule_results **arg1 = 0 ;
   
   arg1 = *(smd_rule_results ***)&_swig_go_0; 
@@ -1914,7 +1914,7 @@ void _wrap_delete_smd_rule_results_slot_raw_b6de00fb8fe27086(struct smd_rule_res
 }
 
 
-void _wrap_smd_rule_results_slot_assign_raw_b6de00fb8fe27086(struct smd_rule_results **_swig_go_0, struct smd_rule_results *_swig_go_1) {
+void _wrap_smd_rule_results_slot_assign_raw_beb7aa3994399177(struct smd_rule_results **_swig_go_0, struct smd_rule_results *_swig_go_1) {
   smd_rule_results **arg1 = 0 ;
   smd_rule_results *arg2 = 0 ;
   
@@ -1926,7 +1926,7 @@ void _wrap_smd_rule_results_slot_assign_raw_b6de00fb8fe27086(struct smd_rule_res
 }
 
 
-struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_b6de00fb8fe27086(struct smd_rule_results **_swig_go_0) {
+struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_beb7aa3994399177(struct smd_rule_results **_swig_go_0) {
   smd_rule_results **arg1 = 0 ;
   smd_rule_results *result = 0 ;
   struct smd_rule_results *_swig_go_result;
@@ -1939,7 +1939,7 @@ struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_b6de00fb8fe27086(
 }
 
 
-struct smd_diagnosis **_wrap_new_smd_diagnosis_slot_raw_b6de00fb8fe27086() {
+struct smd_diagnosis **_wrap_new_smd_diagnosis_slot_raw_beb7aa3994399177() {
   smd_diagnosis **result = 0 ;
   struct smd_diagnosis **_swig_go_result;
   
@@ -1950,7 +1950,7 @@ struct smd_diagnosis **_wrap_new_smd_diagnosis_slot_raw_b6de00fb8fe27086() {
 }
 
 
-struct smd_diagnosis **_wrap_copy_smd_diagnosis_slot_raw_b6de00fb8fe27086(struct smd_diagnosis *_swig_go_0) {
+struct smd_diagnosis **_wrap_copy_smd_diagnosis_slot_raw_beb7aa3994399177(struct smd_diagnosis *_swig_go_0) {
   smd_diagnosis *arg1 = 0 ;
   smd_diagnosis **result = 0 ;
   struct smd_diagnosis **_swig_go_result;
@@ -1963,7 +1963,7 @@ struct smd_diagnosis **_wrap_copy_smd_diagnosis_slot_raw_b6de00fb8fe27086(struct
 }
 
 
-void _wrap_delete_smd_diagnosis_slot_raw_b6de00fb8fe27086(struct smd_diagnosis **_swig_go_0) {
+void _wrap_delete_smd_diagnosis_slot_raw_beb7aa3994399177(struct smd_diagnosis **_swig_go_0) {
   smd_diagnosis **arg1 = 0 ;
   
   arg1 = *(smd_diagnosis ***)&_swig_go_0; 
@@ -1973,7 +1973,7 @@ void _wrap_delete_smd_diagnosis_slot_raw_b6de00fb8fe27086(struct smd_diagnosis *
 }
 
 
-void _wrap_smd_diagnosis_slot_assign_raw_b6de00fb8fe27086(struct smd_diagnosis **_swig_go_0, struct smd_diagnosis *_swig_go_1) {
+void _wrap_smd_diagnosis_slot_assign_raw_beb7aa3994399177(struct smd_diagnosis **_swig_go_0, struct smd_diagnosis *_swig_go_1) {
   smd_diagnosis **arg1 = 0 ;
   smd_diagnosis *arg2 = 0 ;
   
@@ -1985,7 +1985,7 @@ void _wrap_smd_diagnosis_slot_assign_raw_b6de00fb8fe27086(struct smd_diagnosis *
 }
 
 
-struct smd_diagnosis *_wrap_smd_diagnosis_slot_value_raw_b6de00fb8fe27086(struct smd_diagnosis **_swig_go_0) {
+struct smd_diagnosis *_wrap_smd_diagnosis_slot_value_raw_beb7aa3994399177(struct smd_diagnosis **_swig_go_0) {
   smd_diagnosis **arg1 = 0 ;
   smd_diagnosis *result = 0 ;
   struct smd_diagnosis *_swig_go_result;
@@ -1998,7 +1998,7 @@ struct smd_diagnosis *_wrap_smd_diagnosis_slot_value_raw_b6de00fb8fe27086(struct
 }
 
 
-struct smd_bucket **_wrap_new_smd_bucket_slot_raw_b6de00fb8fe27086() {
+struct smd_bucket **_wrap_new_smd_bucket_slot_raw_beb7aa3994399177() {
   smd_bucket **result = 0 ;
   struct smd_bucket **_swig_go_result;
   
@@ -2009,7 +2009,7 @@ struct smd_bucket **_wrap_new_smd_bucket_slot_raw_b6de00fb8fe27086() {
 }
 
 
-struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_b6de00fb8fe27086(struct smd_bucket *_swig_go_0) {
+struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_beb7aa3994399177(struct smd_bucket *_swig_go_0) {
   smd_bucket *arg1 = 0 ;
   smd_bucket **result = 0 ;
   struct smd_bucket **_swig_go_result;
@@ -2022,7 +2022,7 @@ struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_b6de00fb8fe27086(struct smd_b
 }
 
 
-void _wrap_delete_smd_bucket_slot_raw_b6de00fb8fe27086(struct smd_bucket **_swig_go_0) {
+void _wrap_delete_smd_bucket_slot_raw_beb7aa3994399177(struct smd_bucket **_swig_go_0) {
   smd_bucket **arg1 = 0 ;
   
   arg1 = *(smd_bucket ***)&_swig_go_0; 
@@ -2032,7 +2032,7 @@ void _wrap_delete_smd_bucket_slot_raw_b6de00fb8fe27086(struct smd_bucket **_swig
 }
 
 
-void _wrap_smd_bucket_slot_assign_raw_b6de00fb8fe27086(struct smd_bucket **_swig_go_0, struct smd_bucket *_swig_go_1) {
+void _wrap_smd_bucket_slot_assign_raw_beb7aa3994399177(struct smd_bucket **_swig_go_0, struct smd_bucket *_swig_go_1) {
   smd_bucket **arg1 = 0 ;
   smd_bucket *arg2 = 0 ;
   
@@ -2044,7 +2044,7 @@ void _wrap_smd_bucket_slot_assign_raw_b6de00fb8fe27086(struct smd_bucket **_swig
 }
 
 
-struct smd_bucket *_wrap_smd_bucket_slot_value_raw_b6de00fb8fe27086(struct smd_bucket **_swig_go_0) {
+struct smd_bucket *_wrap_smd_bucket_slot_value_raw_beb7aa3994399177(struct smd_bucket **_swig_go_0) {
   smd_bucket **arg1 = 0 ;
   smd_bucket *result = 0 ;
   struct smd_bucket *_swig_go_result;
@@ -2057,7 +2057,7 @@ struct smd_bucket *_wrap_smd_bucket_slot_value_raw_b6de00fb8fe27086(struct smd_b
 }
 
 
-intgo *_wrap_new_int32_slot_raw_b6de00fb8fe27086() {
+intgo *_wrap_new_int32_slot_raw_beb7aa3994399177() {
   int32_t *result = 0 ;
   intgo *_swig_go_result;
   
@@ -2068,7 +2068,7 @@ intgo *_wrap_new_int32_slot_raw_b6de00fb8fe27086() {
 }
 
 
-intgo *_wrap_copy_int32_slot_raw_b6de00fb8fe27086(intgo _swig_go_0) {
+intgo *_wrap_copy_int32_slot_raw_beb7aa3994399177(intgo _swig_go_0) {
   int32_t arg1 ;
   int32_t *result = 0 ;
   intgo *_swig_go_result;
@@ -2081,7 +2081,7 @@ intgo *_wrap_copy_int32_slot_raw_b6de00fb8fe27086(intgo _swig_go_0) {
 }
 
 
-void _wrap_delete_int32_slot_raw_b6de00fb8fe27086(intgo *_swig_go_0) {
+void _wrap_delete_int32_slot_raw_beb7aa3994399177(intgo *_swig_go_0) {
   int32_t *arg1 = 0 ;
   
   arg1 = *(int32_t **)&_swig_go_0; 
@@ -2091,7 +2091,7 @@ void _wrap_delete_int32_slot_raw_b6de00fb8fe27086(intgo *_swig_go_0) {
 }
 
 
-void _wrap_int32_slot_assign_raw_b6de00fb8fe27086(intgo *_swig_go_0, intgo _swig_go_1) {
+void _wrap_int32_slot_assign_raw_beb7aa3994399177(intgo *_swig_go_0, intgo _swig_go_1) {
   int32_t *arg1 = 0 ;
   int32_t arg2 ;
   
@@ -2103,7 +2103,7 @@ void _wrap_int32_slot_assign_raw_b6de00fb8fe27086(intgo *_swig_go_0, intgo _swig
 }
 
 
-intgo _wrap_int32_slot_value_raw_b6de00fb8fe27086(intgo *_swig_go_0) {
+intgo _wrap_int32_slot_value_raw_beb7aa3994399177(intgo *_swig_go_0) {
   int32_t *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2116,7 +2116,7 @@ intgo _wrap_int32_slot_value_raw_b6de00fb8fe27086(intgo *_swig_go_0) {
 }
 
 
-long long *_wrap_new_int64_slot_raw_b6de00fb8fe27086() {
+long long *_wrap_new_int64_slot_raw_beb7aa3994399177() {
   int64_t *result = 0 ;
   long long *_swig_go_result;
   
@@ -2127,7 +2127,7 @@ long long *_wrap_new_int64_slot_raw_b6de00fb8fe27086() {
 }
 
 
-long long *_wrap_copy_int64_slot_raw_b6de00fb8fe27086(long long _swig_go_0) {
+long long *_wrap_copy_int64_slot_raw_beb7aa3994399177(long long _swig_go_0) {
   int64_t arg1 ;
   int64_t *result = 0 ;
   long long *_swig_go_result;
@@ -2140,7 +2140,7 @@ long long *_wrap_copy_int64_slot_raw_b6de00fb8fe27086(long long _swig_go_0) {
 }
 
 
-void _wrap_delete_int64_slot_raw_b6de00fb8fe27086(long long *_swig_go_0) {
+void _wrap_delete_int64_slot_raw_beb7aa3994399177(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   
   arg1 = *(int64_t **)&_swig_go_0; 
@@ -2150,7 +2150,7 @@ void _wrap_delete_int64_slot_raw_b6de00fb8fe27086(long long *_swig_go_0) {
 }
 
 
-void _wrap_int64_slot_assign_raw_b6de00fb8fe27086(long long *_swig_go_0, long long _swig_go_1) {
+void _wrap_int64_slot_assign_raw_beb7aa3994399177(long long *_swig_go_0, long long _swig_go_1) {
   int64_t *arg1 = 0 ;
   int64_t arg2 ;
   
@@ -2162,7 +2162,7 @@ void _wrap_int64_slot_assign_raw_b6de00fb8fe27086(long long *_swig_go_0, long lo
 }
 
 
-long long _wrap_int64_slot_value_raw_b6de00fb8fe27086(long long *_swig_go_0) {
+long long _wrap_int64_slot_value_raw_beb7aa3994399177(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -2175,7 +2175,7 @@ long long _wrap_int64_slot_value_raw_b6de00fb8fe27086(long long *_swig_go_0) {
 }
 
 
-double *_wrap_new_double_slot_raw_b6de00fb8fe27086() {
+double *_wrap_new_double_slot_raw_beb7aa3994399177() {
   double *result = 0 ;
   double *_swig_go_result;
   
@@ -2186,7 +2186,7 @@ double *_wrap_new_double_slot_raw_b6de00fb8fe27086() {
 }
 
 
-double *_wrap_copy_double_slot_raw_b6de00fb8fe27086(double _swig_go_0) {
+double *_wrap_copy_double_slot_raw_beb7aa3994399177(double _swig_go_0) {
   double arg1 ;
   double *result = 0 ;
   double *_swig_go_result;
@@ -2199,7 +2199,7 @@ double *_wrap_copy_double_slot_raw_b6de00fb8fe27086(double _swig_go_0) {
 }
 
 
-void _wrap_delete_double_slot_raw_b6de00fb8fe27086(double *_swig_go_0) {
+void _wrap_delete_double_slot_raw_beb7aa3994399177(double *_swig_go_0) {
   double *arg1 = 0 ;
   
   arg1 = *(double **)&_swig_go_0; 
@@ -2209,7 +2209,7 @@ void _wrap_delete_double_slot_raw_b6de00fb8fe27086(double *_swig_go_0) {
 }
 
 
-void _wrap_double_slot_assign_raw_b6de00fb8fe27086(double *_swig_go_0, double _swig_go_1) {
+void _wrap_double_slot_assign_raw_beb7aa3994399177(double *_swig_go_0, double _swig_go_1) {
   double *arg1 = 0 ;
   double arg2 ;
   
@@ -2221,7 +2221,7 @@ void _wrap_double_slot_assign_raw_b6de00fb8fe27086(double *_swig_go_0, double _s
 }
 
 
-double _wrap_double_slot_value_raw_b6de00fb8fe27086(double *_swig_go_0) {
+double _wrap_double_slot_value_raw_beb7aa3994399177(double *_swig_go_0) {
   double *arg1 = 0 ;
   double result;
   double _swig_go_result;
@@ -2234,7 +2234,7 @@ double _wrap_double_slot_value_raw_b6de00fb8fe27086(double *_swig_go_0) {
 }
 
 
-long long *_wrap_new_int64_array_raw_b6de00fb8fe27086(long long _swig_go_0) {
+long long *_wrap_new_int64_array_raw_beb7aa3994399177(long long _swig_go_0) {
   size_t arg1 ;
   int64_t *result = 0 ;
   long long *_swig_go_result;
@@ -2247,7 +2247,7 @@ long long *_wrap_new_int64_array_raw_b6de00fb8fe27086(long long _swig_go_0) {
 }
 
 
-void _wrap_delete_int64_array_raw_b6de00fb8fe27086(long long *_swig_go_0) {
+void _wrap_delete_int64_array_raw_beb7aa3994399177(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   
   arg1 = *(int64_t **)&_swig_go_0; 
@@ -2257,7 +2257,7 @@ void _wrap_delete_int64_array_raw_b6de00fb8fe27086(long long *_swig_go_0) {
 }
 
 
-long long _wrap_int64_array_getitem_raw_b6de00fb8fe27086(long long *_swig_go_0, long long _swig_go_1) {
+long long _wrap_int64_array_getitem_raw_beb7aa3994399177(long long *_swig_go_0, long long _swig_go_1) {
   int64_t *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -2272,7 +2272,7 @@ long long _wrap_int64_array_getitem_raw_b6de00fb8fe27086(long long *_swig_go_0, 
 }
 
 
-void _wrap_int64_array_setitem_raw_b6de00fb8fe27086(long long *_swig_go_0, long long _swig_go_1, long long _swig_go_2) {
+void _wrap_int64_array_setitem_raw_beb7aa3994399177(long long *_swig_go_0, long long _swig_go_1, long long _swig_go_2) {
   int64_t *arg1 = 0 ;
   size_t arg2 ;
   int64_t arg3 ;
@@ -2286,7 +2286,7 @@ void _wrap_int64_array_setitem_raw_b6de00fb8fe27086(long long *_swig_go_0, long 
 }
 
 
-struct smd_collection **_wrap_new_smd_collection_array_raw_b6de00fb8fe27086(long long _swig_go_0) {
+struct smd_collection **_wrap_new_smd_collection_array_raw_beb7aa3994399177(long long _swig_go_0) {
   size_t arg1 ;
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
@@ -2299,7 +2299,7 @@ struct smd_collection **_wrap_new_smd_collection_array_raw_b6de00fb8fe27086(long
 }
 
 
-void _wrap_delete_smd_collection_array_raw_b6de00fb8fe27086(struct smd_collection **_swig_go_0) {
+void _wrap_delete_smd_collection_array_raw_beb7aa3994399177(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   
   arg1 = *(smd_collection ***)&_swig_go_0; 
@@ -2309,7 +2309,7 @@ void _wrap_delete_smd_collection_array_raw_b6de00fb8fe27086(struct smd_collectio
 }
 
 
-struct smd_collection *_wrap_smd_collection_array_getitem_raw_b6de00fb8fe27086(struct smd_collection **_swig_go_0, long long _swig_go_1) {
+struct smd_collection *_wrap_smd_collection_array_getitem_raw_beb7aa3994399177(struct smd_collection **_swig_go_0, long long _swig_go_1) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   smd_collection *result = 0 ;
@@ -2324,7 +2324,7 @@ struct smd_collection *_wrap_smd_collection_array_getitem_raw_b6de00fb8fe27086(s
 }
 
 
-void _wrap_smd_collection_array_setitem_raw_b6de00fb8fe27086(struct smd_collection **_swig_go_0, long long _swig_go_1, struct smd_collection *_swig_go_2) {
+void _wrap_smd_collection_array_setitem_raw_beb7aa3994399177(struct smd_collection **_swig_go_0, long long _swig_go_1, struct smd_collection *_swig_go_2) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   smd_collection *arg3 = 0 ;
@@ -2338,7 +2338,7 @@ void _wrap_smd_collection_array_setitem_raw_b6de00fb8fe27086(struct smd_collecti
 }
 
 
-_gostring_ _wrap_smd_mode_name_raw_b6de00fb8fe27086(intgo _swig_go_0) {
+_gostring_ _wrap_smd_mode_name_raw_beb7aa3994399177(intgo _swig_go_0) {
   smd_mode arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2351,7 +2351,7 @@ _gostring_ _wrap_smd_mode_name_raw_b6de00fb8fe27086(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_dtype_name_raw_b6de00fb8fe27086(intgo _swig_go_0) {
+_gostring_ _wrap_smd_dtype_name_raw_beb7aa3994399177(intgo _swig_go_0) {
   smd_dtype arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2364,7 +2364,7 @@ _gostring_ _wrap_smd_dtype_name_raw_b6de00fb8fe27086(intgo _swig_go_0) {
 }
 
 
-long long _wrap_smd_dtype_size_raw_b6de00fb8fe27086(intgo _swig_go_0) {
+long long _wrap_smd_dtype_size_raw_beb7aa3994399177(intgo _swig_go_0) {
   smd_dtype arg1 ;
   size_t result;
   long long _swig_go_result;
@@ -2377,7 +2377,7 @@ long long _wrap_smd_dtype_size_raw_b6de00fb8fe27086(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_text_data_raw_b6de00fb8fe27086(struct smd_text *_swig_go_0) {
+_gostring_ _wrap_smd_text_data_raw_beb7aa3994399177(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2390,7 +2390,7 @@ _gostring_ _wrap_smd_text_data_raw_b6de00fb8fe27086(struct smd_text *_swig_go_0)
 }
 
 
-long long _wrap_smd_text_size_raw_b6de00fb8fe27086(struct smd_text *_swig_go_0) {
+long long _wrap_smd_text_size_raw_beb7aa3994399177(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2403,7 +2403,7 @@ long long _wrap_smd_text_size_raw_b6de00fb8fe27086(struct smd_text *_swig_go_0) 
 }
 
 
-void _wrap_smd_text_free_raw_b6de00fb8fe27086(struct smd_text *_swig_go_0) {
+void _wrap_smd_text_free_raw_beb7aa3994399177(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   
   arg1 = *(smd_text **)&_swig_go_0; 
@@ -2413,7 +2413,7 @@ void _wrap_smd_text_free_raw_b6de00fb8fe27086(struct smd_text *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_strings_new_raw_b6de00fb8fe27086(struct smd_strings **_swig_go_0) {
+struct smd_error *_wrap_smd_strings_new_raw_beb7aa3994399177(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2426,7 +2426,7 @@ struct smd_error *_wrap_smd_strings_new_raw_b6de00fb8fe27086(struct smd_strings 
 }
 
 
-struct smd_error *_wrap_smd_strings_add_raw_b6de00fb8fe27086(struct smd_strings *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_strings_add_raw_beb7aa3994399177(struct smd_strings *_swig_go_0, _gostring_ _swig_go_1) {
   smd_strings *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2448,7 +2448,7 @@ struct smd_error *_wrap_smd_strings_add_raw_b6de00fb8fe27086(struct smd_strings 
 }
 
 
-long long _wrap_smd_strings_count_raw_b6de00fb8fe27086(struct smd_strings *_swig_go_0) {
+long long _wrap_smd_strings_count_raw_beb7aa3994399177(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2461,7 +2461,7 @@ long long _wrap_smd_strings_count_raw_b6de00fb8fe27086(struct smd_strings *_swig
 }
 
 
-_gostring_ _wrap_smd_strings_get_raw_b6de00fb8fe27086(struct smd_strings *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_strings_get_raw_beb7aa3994399177(struct smd_strings *_swig_go_0, long long _swig_go_1) {
   smd_strings *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -2476,7 +2476,7 @@ _gostring_ _wrap_smd_strings_get_raw_b6de00fb8fe27086(struct smd_strings *_swig_
 }
 
 
-long long _wrap_smd_strings_size_raw_b6de00fb8fe27086(struct smd_strings *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_strings_size_raw_beb7aa3994399177(struct smd_strings *_swig_go_0, long long _swig_go_1) {
   smd_strings *arg1 = 0 ;
   size_t arg2 ;
   size_t result;
@@ -2491,7 +2491,7 @@ long long _wrap_smd_strings_size_raw_b6de00fb8fe27086(struct smd_strings *_swig_
 }
 
 
-void _wrap_smd_strings_free_raw_b6de00fb8fe27086(struct smd_strings *_swig_go_0) {
+void _wrap_smd_strings_free_raw_beb7aa3994399177(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   
   arg1 = *(smd_strings **)&_swig_go_0; 
@@ -2501,7 +2501,7 @@ void _wrap_smd_strings_free_raw_b6de00fb8fe27086(struct smd_strings *_swig_go_0)
 }
 
 
-long long _wrap_smd_integers_count_raw_b6de00fb8fe27086(struct smd_integers *_swig_go_0) {
+long long _wrap_smd_integers_count_raw_beb7aa3994399177(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2514,7 +2514,7 @@ long long _wrap_smd_integers_count_raw_b6de00fb8fe27086(struct smd_integers *_sw
 }
 
 
-long long _wrap_smd_integers_get_raw_b6de00fb8fe27086(struct smd_integers *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_integers_get_raw_beb7aa3994399177(struct smd_integers *_swig_go_0, long long _swig_go_1) {
   smd_integers *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -2529,7 +2529,7 @@ long long _wrap_smd_integers_get_raw_b6de00fb8fe27086(struct smd_integers *_swig
 }
 
 
-void _wrap_smd_integers_free_raw_b6de00fb8fe27086(struct smd_integers *_swig_go_0) {
+void _wrap_smd_integers_free_raw_beb7aa3994399177(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   
   arg1 = *(smd_integers **)&_swig_go_0; 
@@ -2539,7 +2539,7 @@ void _wrap_smd_integers_free_raw_b6de00fb8fe27086(struct smd_integers *_swig_go_
 }
 
 
-intgo _wrap_smd_abi_level_raw_b6de00fb8fe27086() {
+intgo _wrap_smd_abi_level_raw_beb7aa3994399177() {
   uint32_t result;
   intgo _swig_go_result;
   
@@ -2550,7 +2550,7 @@ intgo _wrap_smd_abi_level_raw_b6de00fb8fe27086() {
 }
 
 
-_gostring_ _wrap_smd_version_string_raw_b6de00fb8fe27086() {
+_gostring_ _wrap_smd_version_string_raw_beb7aa3994399177() {
   char *result = 0 ;
   _gostring_ _swig_go_result;
   
@@ -2561,7 +2561,7 @@ _gostring_ _wrap_smd_version_string_raw_b6de00fb8fe27086() {
 }
 
 
-struct smd_error *_wrap_smd_require_abi_raw_b6de00fb8fe27086(intgo _swig_go_0) {
+struct smd_error *_wrap_smd_require_abi_raw_beb7aa3994399177(intgo _swig_go_0) {
   uint32_t arg1 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2574,7 +2574,7 @@ struct smd_error *_wrap_smd_require_abi_raw_b6de00fb8fe27086(intgo _swig_go_0) {
 }
 
 
-intgo _wrap_smd_has_feature_raw_b6de00fb8fe27086(_gostring_ _swig_go_0) {
+intgo _wrap_smd_has_feature_raw_beb7aa3994399177(_gostring_ _swig_go_0) {
   char *arg1 = 0 ;
   char *temp1 ;
   int32_t result;
@@ -2594,7 +2594,7 @@ intgo _wrap_smd_has_feature_raw_b6de00fb8fe27086(_gostring_ _swig_go_0) {
 }
 
 
-intgo _wrap_smd_error_code_raw_b6de00fb8fe27086(struct smd_error *_swig_go_0) {
+intgo _wrap_smd_error_code_raw_beb7aa3994399177(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   smd_code result;
   intgo _swig_go_result;
@@ -2607,7 +2607,7 @@ intgo _wrap_smd_error_code_raw_b6de00fb8fe27086(struct smd_error *_swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_error_message_raw_b6de00fb8fe27086(struct smd_error *_swig_go_0) {
+_gostring_ _wrap_smd_error_message_raw_beb7aa3994399177(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2620,7 +2620,7 @@ _gostring_ _wrap_smd_error_message_raw_b6de00fb8fe27086(struct smd_error *_swig_
 }
 
 
-_gostring_ _wrap_smd_error_detail_raw_b6de00fb8fe27086(struct smd_error *_swig_go_0, _gostring_ _swig_go_1) {
+_gostring_ _wrap_smd_error_detail_raw_beb7aa3994399177(struct smd_error *_swig_go_0, _gostring_ _swig_go_1) {
   smd_error *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2642,7 +2642,7 @@ _gostring_ _wrap_smd_error_detail_raw_b6de00fb8fe27086(struct smd_error *_swig_g
 }
 
 
-_gostring_ _wrap_smd_code_name_raw_b6de00fb8fe27086(intgo _swig_go_0) {
+_gostring_ _wrap_smd_code_name_raw_beb7aa3994399177(intgo _swig_go_0) {
   smd_code arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2655,7 +2655,7 @@ _gostring_ _wrap_smd_code_name_raw_b6de00fb8fe27086(intgo _swig_go_0) {
 }
 
 
-intgo _wrap_smd_error_is_retryable_raw_b6de00fb8fe27086(struct smd_error *_swig_go_0) {
+intgo _wrap_smd_error_is_retryable_raw_beb7aa3994399177(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2668,7 +2668,7 @@ intgo _wrap_smd_error_is_retryable_raw_b6de00fb8fe27086(struct smd_error *_swig_
 }
 
 
-struct smd_error *_wrap_smd_error_new_raw_b6de00fb8fe27086(intgo _swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_error_new_raw_beb7aa3994399177(intgo _swig_go_0, _gostring_ _swig_go_1) {
   smd_code arg1 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2690,7 +2690,7 @@ struct smd_error *_wrap_smd_error_new_raw_b6de00fb8fe27086(intgo _swig_go_0, _go
 }
 
 
-void _wrap_smd_error_free_raw_b6de00fb8fe27086(struct smd_error *_swig_go_0) {
+void _wrap_smd_error_free_raw_beb7aa3994399177(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   
   arg1 = *(smd_error **)&_swig_go_0; 
@@ -2700,7 +2700,7 @@ void _wrap_smd_error_free_raw_b6de00fb8fe27086(struct smd_error *_swig_go_0) {
 }
 
 
-intgo _wrap_smd_value_dtype_raw_b6de00fb8fe27086(struct smd_value *_swig_go_0) {
+intgo _wrap_smd_value_dtype_raw_beb7aa3994399177(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_dtype result;
   intgo _swig_go_result;
@@ -2713,7 +2713,7 @@ intgo _wrap_smd_value_dtype_raw_b6de00fb8fe27086(struct smd_value *_swig_go_0) {
 }
 
 
-intgo _wrap_smd_value_ndim_raw_b6de00fb8fe27086(struct smd_value *_swig_go_0) {
+intgo _wrap_smd_value_ndim_raw_beb7aa3994399177(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2726,7 +2726,7 @@ intgo _wrap_smd_value_ndim_raw_b6de00fb8fe27086(struct smd_value *_swig_go_0) {
 }
 
 
-long long _wrap_smd_value_nbytes_raw_b6de00fb8fe27086(struct smd_value *_swig_go_0) {
+long long _wrap_smd_value_nbytes_raw_beb7aa3994399177(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2739,7 +2739,7 @@ long long _wrap_smd_value_nbytes_raw_b6de00fb8fe27086(struct smd_value *_swig_go
 }
 
 
-struct smd_value *_wrap_smd_value_retain_raw_b6de00fb8fe27086(struct smd_value *_swig_go_0) {
+struct smd_value *_wrap_smd_value_retain_raw_beb7aa3994399177(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_value *result = 0 ;
   struct smd_value *_swig_go_result;
@@ -2752,7 +2752,7 @@ struct smd_value *_wrap_smd_value_retain_raw_b6de00fb8fe27086(struct smd_value *
 }
 
 
-void _wrap_smd_value_free_raw_b6de00fb8fe27086(struct smd_value *_swig_go_0) {
+void _wrap_smd_value_free_raw_beb7aa3994399177(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   
   arg1 = *(smd_value **)&_swig_go_0; 
@@ -2762,7 +2762,7 @@ void _wrap_smd_value_free_raw_b6de00fb8fe27086(struct smd_value *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_value_strings_raw_b6de00fb8fe27086(struct smd_value *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_value_strings_raw_beb7aa3994399177(struct smd_value *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_value *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2777,7 +2777,7 @@ struct smd_error *_wrap_smd_value_strings_raw_b6de00fb8fe27086(struct smd_value 
 }
 
 
-struct smd_error *_wrap_smd_value_reduce_raw_b6de00fb8fe27086(struct smd_value *_swig_go_0, _gostring_ _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
+struct smd_error *_wrap_smd_value_reduce_raw_beb7aa3994399177(struct smd_value *_swig_go_0, _gostring_ _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
   smd_value *arg1 = 0 ;
   char *arg2 = 0 ;
   int32_t arg3 ;
@@ -2803,7 +2803,7 @@ struct smd_error *_wrap_smd_value_reduce_raw_b6de00fb8fe27086(struct smd_value *
 }
 
 
-struct smd_error *_wrap_smd_value_to_double_raw_b6de00fb8fe27086(struct smd_value *_swig_go_0, double *_swig_go_1) {
+struct smd_error *_wrap_smd_value_to_double_raw_beb7aa3994399177(struct smd_value *_swig_go_0, double *_swig_go_1) {
   smd_value *arg1 = 0 ;
   double *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2818,7 +2818,7 @@ struct smd_error *_wrap_smd_value_to_double_raw_b6de00fb8fe27086(struct smd_valu
 }
 
 
-struct smd_error *_wrap_smd_save_config_new_raw_b6de00fb8fe27086(struct smd_save_config **_swig_go_0) {
+struct smd_error *_wrap_smd_save_config_new_raw_beb7aa3994399177(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2831,7 +2831,7 @@ struct smd_error *_wrap_smd_save_config_new_raw_b6de00fb8fe27086(struct smd_save
 }
 
 
-struct smd_error *_wrap_smd_save_config_set_raw_b6de00fb8fe27086(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long _swig_go_2, long long _swig_go_3, long long _swig_go_4, long long *_swig_go_5, long long _swig_go_6) {
+struct smd_error *_wrap_smd_save_config_set_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long _swig_go_2, long long _swig_go_3, long long _swig_go_4, long long *_swig_go_5, long long _swig_go_6) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t arg3 ;
@@ -2856,7 +2856,7 @@ struct smd_error *_wrap_smd_save_config_set_raw_b6de00fb8fe27086(struct smd_save
 }
 
 
-intgo _wrap_smd_save_config_is_set_raw_b6de00fb8fe27086(struct smd_save_config *_swig_go_0, intgo _swig_go_1) {
+intgo _wrap_smd_save_config_is_set_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0, intgo _swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t result;
@@ -2871,7 +2871,7 @@ intgo _wrap_smd_save_config_is_set_raw_b6de00fb8fe27086(struct smd_save_config *
 }
 
 
-struct smd_error *_wrap_smd_save_config_get_raw_b6de00fb8fe27086(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long *_swig_go_2, long long *_swig_go_3, long long *_swig_go_4, struct smd_integers **_swig_go_5) {
+struct smd_error *_wrap_smd_save_config_get_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long *_swig_go_2, long long *_swig_go_3, long long *_swig_go_4, struct smd_integers **_swig_go_5) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t *arg3 = 0 ;
@@ -2894,7 +2894,7 @@ struct smd_error *_wrap_smd_save_config_get_raw_b6de00fb8fe27086(struct smd_save
 }
 
 
-intgo _wrap_smd_save_config_saves_raw_b6de00fb8fe27086(struct smd_save_config *_swig_go_0, long long _swig_go_1, intgo _swig_go_2) {
+intgo _wrap_smd_save_config_saves_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0, long long _swig_go_1, intgo _swig_go_2) {
   smd_save_config *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -2911,7 +2911,7 @@ intgo _wrap_smd_save_config_saves_raw_b6de00fb8fe27086(struct smd_save_config *_
 }
 
 
-struct smd_error *_wrap_smd_save_config_merge_raw_b6de00fb8fe27086(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_merge_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2926,7 +2926,7 @@ struct smd_error *_wrap_smd_save_config_merge_raw_b6de00fb8fe27086(struct smd_sa
 }
 
 
-intgo _wrap_smd_save_config_equal_raw_b6de00fb8fe27086(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
+intgo _wrap_smd_save_config_equal_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   int32_t result;
@@ -2941,7 +2941,7 @@ intgo _wrap_smd_save_config_equal_raw_b6de00fb8fe27086(struct smd_save_config *_
 }
 
 
-struct smd_error *_wrap_smd_save_config_to_json_raw_b6de00fb8fe27086(struct smd_save_config *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_to_json_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2956,7 +2956,7 @@ struct smd_error *_wrap_smd_save_config_to_json_raw_b6de00fb8fe27086(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_save_config_from_json_raw_b6de00fb8fe27086(_gostring_ _swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_from_json_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_save_config **_swig_go_1) {
   char *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   char *temp1 ;
@@ -2978,7 +2978,7 @@ struct smd_error *_wrap_smd_save_config_from_json_raw_b6de00fb8fe27086(_gostring
 }
 
 
-void _wrap_smd_save_config_free_raw_b6de00fb8fe27086(struct smd_save_config *_swig_go_0) {
+void _wrap_smd_save_config_free_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0) {
   smd_save_config *arg1 = 0 ;
   
   arg1 = *(smd_save_config **)&_swig_go_0; 
@@ -2988,7 +2988,7 @@ void _wrap_smd_save_config_free_raw_b6de00fb8fe27086(struct smd_save_config *_sw
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_new_raw_b6de00fb8fe27086(struct smd_reduction_config **_swig_go_0) {
+struct smd_error *_wrap_smd_reduction_config_new_raw_beb7aa3994399177(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3001,7 +3001,7 @@ struct smd_error *_wrap_smd_reduction_config_new_raw_b6de00fb8fe27086(struct smd
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_add_raw_b6de00fb8fe27086(struct smd_reduction_config *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_add_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0, _gostring_ _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3023,7 +3023,7 @@ struct smd_error *_wrap_smd_reduction_config_add_raw_b6de00fb8fe27086(struct smd
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_set_raw_raw_b6de00fb8fe27086(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_set_raw_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3038,7 +3038,7 @@ struct smd_error *_wrap_smd_reduction_config_set_raw_raw_b6de00fb8fe27086(struct
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_set_shape_raw_b6de00fb8fe27086(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_set_shape_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3053,7 +3053,7 @@ struct smd_error *_wrap_smd_reduction_config_set_shape_raw_b6de00fb8fe27086(stru
 }
 
 
-intgo _wrap_smd_reduction_config_raw_raw_b6de00fb8fe27086(struct smd_reduction_config *_swig_go_0) {
+intgo _wrap_smd_reduction_config_raw_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3066,7 +3066,7 @@ intgo _wrap_smd_reduction_config_raw_raw_b6de00fb8fe27086(struct smd_reduction_c
 }
 
 
-intgo _wrap_smd_reduction_config_shape_raw_b6de00fb8fe27086(struct smd_reduction_config *_swig_go_0) {
+intgo _wrap_smd_reduction_config_shape_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3079,7 +3079,7 @@ intgo _wrap_smd_reduction_config_shape_raw_b6de00fb8fe27086(struct smd_reduction
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_reductions_raw_b6de00fb8fe27086(struct smd_reduction_config *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_reductions_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3094,7 +3094,7 @@ struct smd_error *_wrap_smd_reduction_config_reductions_raw_b6de00fb8fe27086(str
 }
 
 
-intgo _wrap_smd_reduction_config_equal_raw_b6de00fb8fe27086(struct smd_reduction_config *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+intgo _wrap_smd_reduction_config_equal_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   int32_t result;
@@ -3109,7 +3109,7 @@ intgo _wrap_smd_reduction_config_equal_raw_b6de00fb8fe27086(struct smd_reduction
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_to_json_raw_b6de00fb8fe27086(struct smd_reduction_config *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_to_json_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3124,7 +3124,7 @@ struct smd_error *_wrap_smd_reduction_config_to_json_raw_b6de00fb8fe27086(struct
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_from_json_raw_b6de00fb8fe27086(_gostring_ _swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_from_json_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_reduction_config **_swig_go_1) {
   char *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   char *temp1 ;
@@ -3146,7 +3146,7 @@ struct smd_error *_wrap_smd_reduction_config_from_json_raw_b6de00fb8fe27086(_gos
 }
 
 
-void _wrap_smd_reduction_config_free_raw_b6de00fb8fe27086(struct smd_reduction_config *_swig_go_0) {
+void _wrap_smd_reduction_config_free_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   
   arg1 = *(smd_reduction_config **)&_swig_go_0; 
@@ -3156,7 +3156,7 @@ void _wrap_smd_reduction_config_free_raw_b6de00fb8fe27086(struct smd_reduction_c
 }
 
 
-struct smd_error *_wrap_smd_collection_new_raw_b6de00fb8fe27086(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_new_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
   char *arg1 = 0 ;
   smd_collection **arg2 = 0 ;
   char *temp1 ;
@@ -3178,7 +3178,7 @@ struct smd_error *_wrap_smd_collection_new_raw_b6de00fb8fe27086(_gostring_ _swig
 }
 
 
-_gostring_ _wrap_smd_collection_name_raw_b6de00fb8fe27086(struct smd_collection *_swig_go_0) {
+_gostring_ _wrap_smd_collection_name_raw_beb7aa3994399177(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3191,7 +3191,7 @@ _gostring_ _wrap_smd_collection_name_raw_b6de00fb8fe27086(struct smd_collection 
 }
 
 
-struct smd_error *_wrap_smd_collection_include_regex_raw_b6de00fb8fe27086(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_include_regex_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3213,7 +3213,7 @@ struct smd_error *_wrap_smd_collection_include_regex_raw_b6de00fb8fe27086(struct
 }
 
 
-struct smd_error *_wrap_smd_collection_add_tensor_raw_b6de00fb8fe27086(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_add_tensor_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3235,7 +3235,7 @@ struct smd_error *_wrap_smd_collection_add_tensor_raw_b6de00fb8fe27086(struct sm
 }
 
 
-struct smd_error *_wrap_smd_collection_remove_tensor_raw_b6de00fb8fe27086(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_remove_tensor_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3257,7 +3257,7 @@ struct smd_error *_wrap_smd_collection_remove_tensor_raw_b6de00fb8fe27086(struct
 }
 
 
-intgo _wrap_smd_collection_has_raw_b6de00fb8fe27086(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+intgo _wrap_smd_collection_has_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3279,7 +3279,7 @@ intgo _wrap_smd_collection_has_raw_b6de00fb8fe27086(struct smd_collection *_swig
 }
 
 
-struct smd_error *_wrap_smd_collection_set_save_config_raw_b6de00fb8fe27086(struct smd_collection *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_save_config_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3294,7 +3294,7 @@ struct smd_error *_wrap_smd_collection_set_save_config_raw_b6de00fb8fe27086(stru
 }
 
 
-struct smd_error *_wrap_smd_collection_set_reduction_config_raw_b6de00fb8fe27086(struct smd_collection *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_reduction_config_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3309,7 +3309,7 @@ struct smd_error *_wrap_smd_collection_set_reduction_config_raw_b6de00fb8fe27086
 }
 
 
-struct smd_error *_wrap_smd_collection_set_save_histogram_raw_b6de00fb8fe27086(struct smd_collection *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_save_histogram_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, intgo _swig_go_1) {
   smd_collection *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3324,7 +3324,7 @@ struct smd_error *_wrap_smd_collection_set_save_histogram_raw_b6de00fb8fe27086(s
 }
 
 
-intgo _wrap_smd_collection_save_histogram_raw_b6de00fb8fe27086(struct smd_collection *_swig_go_0) {
+intgo _wrap_smd_collection_save_histogram_raw_beb7aa3994399177(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3337,7 +3337,7 @@ intgo _wrap_smd_collection_save_histogram_raw_b6de00fb8fe27086(struct smd_collec
 }
 
 
-struct smd_error *_wrap_smd_collection_regexes_raw_b6de00fb8fe27086(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_regexes_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3352,7 +3352,7 @@ struct smd_error *_wrap_smd_collection_regexes_raw_b6de00fb8fe27086(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_tensors_raw_b6de00fb8fe27086(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_tensors_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3367,7 +3367,7 @@ struct smd_error *_wrap_smd_collection_tensors_raw_b6de00fb8fe27086(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_save_config_raw_b6de00fb8fe27086(struct smd_collection *_swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_save_config_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, struct smd_save_config **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3382,7 +3382,7 @@ struct smd_error *_wrap_smd_collection_save_config_raw_b6de00fb8fe27086(struct s
 }
 
 
-struct smd_error *_wrap_smd_collection_reduction_config_raw_b6de00fb8fe27086(struct smd_collection *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_reduction_config_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3397,7 +3397,7 @@ struct smd_error *_wrap_smd_collection_reduction_config_raw_b6de00fb8fe27086(str
 }
 
 
-struct smd_error *_wrap_smd_collection_to_json_raw_b6de00fb8fe27086(struct smd_collection *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_to_json_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3412,7 +3412,7 @@ struct smd_error *_wrap_smd_collection_to_json_raw_b6de00fb8fe27086(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_from_json_raw_b6de00fb8fe27086(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_from_json_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
   char *arg1 = 0 ;
   smd_collection **arg2 = 0 ;
   char *temp1 ;
@@ -3434,7 +3434,7 @@ struct smd_error *_wrap_smd_collection_from_json_raw_b6de00fb8fe27086(_gostring_
 }
 
 
-void _wrap_smd_collection_free_raw_b6de00fb8fe27086(struct smd_collection *_swig_go_0) {
+void _wrap_smd_collection_free_raw_beb7aa3994399177(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   
   arg1 = *(smd_collection **)&_swig_go_0; 
@@ -3444,7 +3444,7 @@ void _wrap_smd_collection_free_raw_b6de00fb8fe27086(struct smd_collection *_swig
 }
 
 
-struct smd_error *_wrap_smd_hook_options_new_raw_b6de00fb8fe27086(struct smd_hook_options **_swig_go_0) {
+struct smd_error *_wrap_smd_hook_options_new_raw_beb7aa3994399177(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3457,7 +3457,7 @@ struct smd_error *_wrap_smd_hook_options_new_raw_b6de00fb8fe27086(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_raw_b6de00fb8fe27086(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_set_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -3488,7 +3488,7 @@ struct smd_error *_wrap_smd_hook_options_set_raw_b6de00fb8fe27086(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_load_raw_b6de00fb8fe27086(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_load_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3510,7 +3510,7 @@ struct smd_error *_wrap_smd_hook_options_load_raw_b6de00fb8fe27086(struct smd_ho
 }
 
 
-struct smd_error *_wrap_smd_hook_options_get_raw_b6de00fb8fe27086(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_get_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_text **arg3 = 0 ;
@@ -3534,7 +3534,7 @@ struct smd_error *_wrap_smd_hook_options_get_raw_b6de00fb8fe27086(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_regexes_raw_b6de00fb8fe27086(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_regexes_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3549,7 +3549,7 @@ struct smd_error *_wrap_smd_hook_options_regexes_raw_b6de00fb8fe27086(struct smd
 }
 
 
-struct smd_error *_wrap_smd_hook_options_collections_raw_b6de00fb8fe27086(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_collections_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3564,7 +3564,7 @@ struct smd_error *_wrap_smd_hook_options_collections_raw_b6de00fb8fe27086(struct
 }
 
 
-struct smd_error *_wrap_smd_hook_options_collection_raw_b6de00fb8fe27086(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_collection_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -3588,7 +3588,7 @@ struct smd_error *_wrap_smd_hook_options_collection_raw_b6de00fb8fe27086(struct 
 }
 
 
-struct smd_error *_wrap_smd_hook_options_save_config_raw_b6de00fb8fe27086(struct smd_hook_options *_swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_save_config_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, struct smd_save_config **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3603,7 +3603,7 @@ struct smd_error *_wrap_smd_hook_options_save_config_raw_b6de00fb8fe27086(struct
 }
 
 
-struct smd_error *_wrap_smd_hook_options_reduction_config_raw_b6de00fb8fe27086(struct smd_hook_options *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_reduction_config_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3618,7 +3618,7 @@ struct smd_error *_wrap_smd_hook_options_reduction_config_raw_b6de00fb8fe27086(s
 }
 
 
-struct smd_error *_wrap_smd_hook_options_include_regex_raw_b6de00fb8fe27086(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_include_regex_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3640,7 +3640,7 @@ struct smd_error *_wrap_smd_hook_options_include_regex_raw_b6de00fb8fe27086(stru
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_save_config_raw_b6de00fb8fe27086(struct smd_hook_options *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_set_save_config_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3655,7 +3655,7 @@ struct smd_error *_wrap_smd_hook_options_set_save_config_raw_b6de00fb8fe27086(st
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_b6de00fb8fe27086(struct smd_hook_options *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3670,7 +3670,7 @@ struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_b6de00fb8fe270
 }
 
 
-struct smd_error *_wrap_smd_hook_options_add_collection_raw_b6de00fb8fe27086(struct smd_hook_options *_swig_go_0, struct smd_collection *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_add_collection_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3685,7 +3685,7 @@ struct smd_error *_wrap_smd_hook_options_add_collection_raw_b6de00fb8fe27086(str
 }
 
 
-void _wrap_smd_hook_options_free_raw_b6de00fb8fe27086(struct smd_hook_options *_swig_go_0) {
+void _wrap_smd_hook_options_free_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0) {
   smd_hook_options *arg1 = 0 ;
   
   arg1 = *(smd_hook_options **)&_swig_go_0; 
@@ -3695,7 +3695,7 @@ void _wrap_smd_hook_options_free_raw_b6de00fb8fe27086(struct smd_hook_options *_
 }
 
 
-_gostring_ _wrap_smd_action_name_raw_b6de00fb8fe27086(intgo _swig_go_0) {
+_gostring_ _wrap_smd_action_name_raw_beb7aa3994399177(intgo _swig_go_0) {
   smd_action arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3708,7 +3708,20 @@ _gostring_ _wrap_smd_action_name_raw_b6de00fb8fe27086(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_rule_status_name_raw_b6de00fb8fe27086(intgo _swig_go_0) {
+_gostring_ _wrap_smd_level_name_raw_beb7aa3994399177(intgo _swig_go_0) {
+  smd_level arg1 ;
+  char *result = 0 ;
+  _gostring_ _swig_go_result;
+  
+  arg1 = (smd_level)_swig_go_0; 
+  
+  result = (char *)smd_level_name(arg1);
+  _swig_go_result = Swig_AllocateString((char*)result, result ? strlen((char*)result) : 0); 
+  return _swig_go_result;
+}
+
+
+_gostring_ _wrap_smd_rule_status_name_raw_beb7aa3994399177(intgo _swig_go_0) {
   smd_rule_status arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3721,7 +3734,7 @@ _gostring_ _wrap_smd_rule_status_name_raw_b6de00fb8fe27086(intgo _swig_go_0) {
 }
 
 
-long long _wrap_smd_findings_count_raw_b6de00fb8fe27086(struct smd_findings *_swig_go_0) {
+long long _wrap_smd_findings_count_raw_beb7aa3994399177(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -3734,7 +3747,7 @@ long long _wrap_smd_findings_count_raw_b6de00fb8fe27086(struct smd_findings *_sw
 }
 
 
-struct smd_finding *_wrap_smd_findings_get_raw_b6de00fb8fe27086(struct smd_findings *_swig_go_0, long long _swig_go_1) {
+struct smd_finding *_wrap_smd_findings_get_raw_beb7aa3994399177(struct smd_findings *_swig_go_0, long long _swig_go_1) {
   smd_findings *arg1 = 0 ;
   size_t arg2 ;
   smd_finding *result = 0 ;
@@ -3749,7 +3762,7 @@ struct smd_finding *_wrap_smd_findings_get_raw_b6de00fb8fe27086(struct smd_findi
 }
 
 
-void _wrap_smd_findings_free_raw_b6de00fb8fe27086(struct smd_findings *_swig_go_0) {
+void _wrap_smd_findings_free_raw_beb7aa3994399177(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   
   arg1 = *(smd_findings **)&_swig_go_0; 
@@ -3759,7 +3772,7 @@ void _wrap_smd_findings_free_raw_b6de00fb8fe27086(struct smd_findings *_swig_go_
 }
 
 
-long long _wrap_smd_rule_results_count_raw_b6de00fb8fe27086(struct smd_rule_results *_swig_go_0) {
+long long _wrap_smd_rule_results_count_raw_beb7aa3994399177(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -3772,7 +3785,7 @@ long long _wrap_smd_rule_results_count_raw_b6de00fb8fe27086(struct smd_rule_resu
 }
 
 
-struct smd_rule_result *_wrap_smd_rule_results_get_raw_b6de00fb8fe27086(struct smd_rule_results *_swig_go_0, long long _swig_go_1) {
+struct smd_rule_result *_wrap_smd_rule_results_get_raw_beb7aa3994399177(struct smd_rule_results *_swig_go_0, long long _swig_go_1) {
   smd_rule_results *arg1 = 0 ;
   size_t arg2 ;
   smd_rule_result *result = 0 ;
@@ -3787,7 +3800,7 @@ struct smd_rule_result *_wrap_smd_rule_results_get_raw_b6de00fb8fe27086(struct s
 }
 
 
-void _wrap_smd_rule_results_free_raw_b6de00fb8fe27086(struct smd_rule_results *_swig_go_0) {
+void _wrap_smd_rule_results_free_raw_beb7aa3994399177(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   
   arg1 = *(smd_rule_results **)&_swig_go_0; 
@@ -3797,7 +3810,7 @@ void _wrap_smd_rule_results_free_raw_b6de00fb8fe27086(struct smd_rule_results *_
 }
 
 
-long long _wrap_smd_builtin_rule_count_raw_b6de00fb8fe27086() {
+long long _wrap_smd_builtin_rule_count_raw_beb7aa3994399177() {
   size_t result;
   long long _swig_go_result;
   
@@ -3808,7 +3821,7 @@ long long _wrap_smd_builtin_rule_count_raw_b6de00fb8fe27086() {
 }
 
 
-struct smd_rule_info *_wrap_smd_builtin_rule_raw_b6de00fb8fe27086(long long _swig_go_0) {
+struct smd_rule_info *_wrap_smd_builtin_rule_raw_beb7aa3994399177(long long _swig_go_0) {
   size_t arg1 ;
   smd_rule_info *result = 0 ;
   struct smd_rule_info *_swig_go_result;
@@ -3821,7 +3834,7 @@ struct smd_rule_info *_wrap_smd_builtin_rule_raw_b6de00fb8fe27086(long long _swi
 }
 
 
-struct smd_error *_wrap_smd_rule_set_new_raw_b6de00fb8fe27086(_gostring_ _swig_go_0, struct smd_rule_set **_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_new_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_rule_set **_swig_go_1) {
   char *arg1 = 0 ;
   smd_rule_set **arg2 = 0 ;
   char *temp1 ;
@@ -3843,7 +3856,7 @@ struct smd_error *_wrap_smd_rule_set_new_raw_b6de00fb8fe27086(_gostring_ _swig_g
 }
 
 
-struct smd_error *_wrap_smd_rule_set_add_raw_b6de00fb8fe27086(struct smd_rule_set *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, intgo _swig_go_3) {
+struct smd_error *_wrap_smd_rule_set_add_raw_beb7aa3994399177(struct smd_rule_set *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, intgo _swig_go_3) {
   smd_rule_set *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -3876,7 +3889,7 @@ struct smd_error *_wrap_smd_rule_set_add_raw_b6de00fb8fe27086(struct smd_rule_se
 }
 
 
-struct smd_error *_wrap_smd_rule_set_set_save_config_raw_b6de00fb8fe27086(struct smd_rule_set *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_set_save_config_raw_beb7aa3994399177(struct smd_rule_set *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3891,7 +3904,7 @@ struct smd_error *_wrap_smd_rule_set_set_save_config_raw_b6de00fb8fe27086(struct
 }
 
 
-struct smd_error *_wrap_smd_rule_set_evaluate_raw_b6de00fb8fe27086(struct smd_rule_set *_swig_go_0, struct smd_trial *_swig_go_1, long long _swig_go_2, long long _swig_go_3, intgo _swig_go_4, struct smd_findings **_swig_go_5) {
+struct smd_error *_wrap_smd_rule_set_evaluate_raw_beb7aa3994399177(struct smd_rule_set *_swig_go_0, struct smd_trial *_swig_go_1, long long _swig_go_2, long long _swig_go_3, intgo _swig_go_4, struct smd_findings **_swig_go_5) {
   smd_rule_set *arg1 = 0 ;
   smd_trial *arg2 = 0 ;
   int64_t arg3 ;
@@ -3914,7 +3927,7 @@ struct smd_error *_wrap_smd_rule_set_evaluate_raw_b6de00fb8fe27086(struct smd_ru
 }
 
 
-struct smd_error *_wrap_smd_rule_set_results_raw_b6de00fb8fe27086(struct smd_rule_set *_swig_go_0, struct smd_rule_results **_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_results_raw_beb7aa3994399177(struct smd_rule_set *_swig_go_0, struct smd_rule_results **_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_rule_results **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3929,7 +3942,7 @@ struct smd_error *_wrap_smd_rule_set_results_raw_b6de00fb8fe27086(struct smd_rul
 }
 
 
-struct smd_error *_wrap_smd_rule_set_reset_raw_b6de00fb8fe27086(struct smd_rule_set *_swig_go_0) {
+struct smd_error *_wrap_smd_rule_set_reset_raw_beb7aa3994399177(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3942,7 +3955,7 @@ struct smd_error *_wrap_smd_rule_set_reset_raw_b6de00fb8fe27086(struct smd_rule_
 }
 
 
-void _wrap_smd_rule_set_free_raw_b6de00fb8fe27086(struct smd_rule_set *_swig_go_0) {
+void _wrap_smd_rule_set_free_raw_beb7aa3994399177(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   
   arg1 = *(smd_rule_set **)&_swig_go_0; 
@@ -3952,7 +3965,7 @@ void _wrap_smd_rule_set_free_raw_b6de00fb8fe27086(struct smd_rule_set *_swig_go_
 }
 
 
-struct smd_error *_wrap_smd_rule_set_diagnose_raw_b6de00fb8fe27086(struct smd_rule_set *_swig_go_0, struct smd_diagnosis **_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_diagnose_raw_beb7aa3994399177(struct smd_rule_set *_swig_go_0, struct smd_diagnosis **_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_diagnosis **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3967,7 +3980,7 @@ struct smd_error *_wrap_smd_rule_set_diagnose_raw_b6de00fb8fe27086(struct smd_ru
 }
 
 
-long long _wrap_smd_diagnosis_count_raw_b6de00fb8fe27086(struct smd_diagnosis *_swig_go_0) {
+long long _wrap_smd_diagnosis_count_raw_beb7aa3994399177(struct smd_diagnosis *_swig_go_0) {
   smd_diagnosis *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -3980,7 +3993,7 @@ long long _wrap_smd_diagnosis_count_raw_b6de00fb8fe27086(struct smd_diagnosis *_
 }
 
 
-struct smd_cause *_wrap_smd_diagnosis_get_raw_b6de00fb8fe27086(struct smd_diagnosis *_swig_go_0, long long _swig_go_1) {
+struct smd_cause *_wrap_smd_diagnosis_get_raw_beb7aa3994399177(struct smd_diagnosis *_swig_go_0, long long _swig_go_1) {
   smd_diagnosis *arg1 = 0 ;
   size_t arg2 ;
   smd_cause *result = 0 ;
@@ -3995,7 +4008,7 @@ struct smd_cause *_wrap_smd_diagnosis_get_raw_b6de00fb8fe27086(struct smd_diagno
 }
 
 
-void _wrap_smd_diagnosis_free_raw_b6de00fb8fe27086(struct smd_diagnosis *_swig_go_0) {
+void _wrap_smd_diagnosis_free_raw_beb7aa3994399177(struct smd_diagnosis *_swig_go_0) {
   smd_diagnosis *arg1 = 0 ;
   
   arg1 = *(smd_diagnosis **)&_swig_go_0; 
@@ -4005,7 +4018,7 @@ void _wrap_smd_diagnosis_free_raw_b6de00fb8fe27086(struct smd_diagnosis *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_hook_new_raw_b6de00fb8fe27086(struct smd_hook_options *_swig_go_0, struct smd_hook **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_new_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, struct smd_hook **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_hook **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4020,7 +4033,7 @@ struct smd_error *_wrap_smd_hook_new_raw_b6de00fb8fe27086(struct smd_hook_option
 }
 
 
-struct smd_error *_wrap_smd_hook_flush_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_hook_flush_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -4035,7 +4048,7 @@ struct smd_error *_wrap_smd_hook_flush_raw_b6de00fb8fe27086(struct smd_hook *_sw
 }
 
 
-struct smd_error *_wrap_smd_hook_close_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_close_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4048,7 +4061,7 @@ struct smd_error *_wrap_smd_hook_close_raw_b6de00fb8fe27086(struct smd_hook *_sw
 }
 
 
-void _wrap_smd_hook_free_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0) {
+void _wrap_smd_hook_free_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   
   arg1 = *(smd_hook **)&_swig_go_0; 
@@ -4058,7 +4071,7 @@ void _wrap_smd_hook_free_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_set_mode_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_hook_set_mode_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_mode arg2 ;
   struct smd_error *result = 0 ;
@@ -4073,7 +4086,7 @@ struct smd_error *_wrap_smd_hook_set_mode_raw_b6de00fb8fe27086(struct smd_hook *
 }
 
 
-intgo _wrap_smd_hook_mode_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_mode_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_mode result;
   intgo _swig_go_result;
@@ -4086,7 +4099,7 @@ intgo _wrap_smd_hook_mode_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_begin_step_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0, long long *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_begin_step_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, long long *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   int64_t *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4101,7 +4114,7 @@ struct smd_error *_wrap_smd_hook_begin_step_raw_b6de00fb8fe27086(struct smd_hook
 }
 
 
-struct smd_error *_wrap_smd_hook_end_step_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_end_step_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4114,7 +4127,7 @@ struct smd_error *_wrap_smd_hook_end_step_raw_b6de00fb8fe27086(struct smd_hook *
 }
 
 
-struct smd_error *_wrap_smd_hook_discard_step_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_discard_step_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4127,7 +4140,7 @@ struct smd_error *_wrap_smd_hook_discard_step_raw_b6de00fb8fe27086(struct smd_ho
 }
 
 
-struct smd_error *_wrap_smd_hook_add_to_step_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0, struct smd_strings *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_add_to_step_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, struct smd_strings *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4142,7 +4155,7 @@ struct smd_error *_wrap_smd_hook_add_to_step_raw_b6de00fb8fe27086(struct smd_hoo
 }
 
 
-long long _wrap_smd_hook_last_step_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+long long _wrap_smd_hook_last_step_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t result;
@@ -4157,7 +4170,7 @@ long long _wrap_smd_hook_last_step_raw_b6de00fb8fe27086(struct smd_hook *_swig_g
 }
 
 
-intgo _wrap_smd_hook_wants_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
+intgo _wrap_smd_hook_wants_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -4179,7 +4192,7 @@ intgo _wrap_smd_hook_wants_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0, _go
 }
 
 
-intgo _wrap_smd_hook_saves_step_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_saves_step_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -4192,7 +4205,7 @@ intgo _wrap_smd_hook_saves_step_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0
 }
 
 
-struct smd_error *_wrap_smd_hook_collection_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_collection_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -4216,7 +4229,7 @@ struct smd_error *_wrap_smd_hook_collection_raw_b6de00fb8fe27086(struct smd_hook
 }
 
 
-struct smd_error *_wrap_smd_hook_ensure_collection_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_ensure_collection_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -4240,7 +4253,7 @@ struct smd_error *_wrap_smd_hook_ensure_collection_raw_b6de00fb8fe27086(struct s
 }
 
 
-struct smd_error *_wrap_smd_hook_add_collection_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0, struct smd_collection *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_add_collection_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4255,7 +4268,7 @@ struct smd_error *_wrap_smd_hook_add_collection_raw_b6de00fb8fe27086(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_hook_collections_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_collections_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4270,7 +4283,7 @@ struct smd_error *_wrap_smd_hook_collections_raw_b6de00fb8fe27086(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_export_collections_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_export_collections_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4283,7 +4296,7 @@ struct smd_error *_wrap_smd_hook_export_collections_raw_b6de00fb8fe27086(struct 
 }
 
 
-intgo _wrap_smd_hook_is_recording_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_is_recording_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -4296,7 +4309,7 @@ intgo _wrap_smd_hook_is_recording_raw_b6de00fb8fe27086(struct smd_hook *_swig_go
 }
 
 
-long long _wrap_smd_hook_count_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
+long long _wrap_smd_hook_count_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -4318,7 +4331,7 @@ long long _wrap_smd_hook_count_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0,
 }
 
 
-struct smd_error *_wrap_smd_hook_attach_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0, struct smd_rule_set *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_attach_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, struct smd_rule_set *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_rule_set *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4333,7 +4346,7 @@ struct smd_error *_wrap_smd_hook_attach_raw_b6de00fb8fe27086(struct smd_hook *_s
 }
 
 
-intgo _wrap_smd_hook_action_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_action_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_action result;
   intgo _swig_go_result;
@@ -4346,7 +4359,7 @@ intgo _wrap_smd_hook_action_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_take_findings_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0, struct smd_findings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_take_findings_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, struct smd_findings **_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_findings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4361,7 +4374,7 @@ struct smd_error *_wrap_smd_hook_take_findings_raw_b6de00fb8fe27086(struct smd_h
 }
 
 
-struct smd_error *_wrap_smd_hook_forgo_raw_b6de00fb8fe27086(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2) {
+struct smd_error *_wrap_smd_hook_forgo_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t arg3 ;
@@ -4385,7 +4398,7 @@ struct smd_error *_wrap_smd_hook_forgo_raw_b6de00fb8fe27086(struct smd_hook *_sw
 }
 
 
-struct smd_error *_wrap_smd_trial_options_new_raw_b6de00fb8fe27086(struct smd_trial_options **_swig_go_0) {
+struct smd_error *_wrap_smd_trial_options_new_raw_beb7aa3994399177(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4398,7 +4411,7 @@ struct smd_error *_wrap_smd_trial_options_new_raw_b6de00fb8fe27086(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_options_set_raw_b6de00fb8fe27086(struct smd_trial_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_trial_options_set_raw_beb7aa3994399177(struct smd_trial_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_trial_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -4429,7 +4442,7 @@ struct smd_error *_wrap_smd_trial_options_set_raw_b6de00fb8fe27086(struct smd_tr
 }
 
 
-void _wrap_smd_trial_options_free_raw_b6de00fb8fe27086(struct smd_trial_options *_swig_go_0) {
+void _wrap_smd_trial_options_free_raw_beb7aa3994399177(struct smd_trial_options *_swig_go_0) {
   smd_trial_options *arg1 = 0 ;
   
   arg1 = *(smd_trial_options **)&_swig_go_0; 
@@ -4439,7 +4452,7 @@ void _wrap_smd_trial_options_free_raw_b6de00fb8fe27086(struct smd_trial_options 
 }
 
 
-struct smd_error *_wrap_smd_trial_new_raw_b6de00fb8fe27086(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_new_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
   char *arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   smd_trial **arg3 = 0 ;
@@ -4463,7 +4476,7 @@ struct smd_error *_wrap_smd_trial_new_raw_b6de00fb8fe27086(_gostring_ _swig_go_0
 }
 
 
-struct smd_error *_wrap_smd_trial_load_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_0) {
+struct smd_error *_wrap_smd_trial_load_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4476,7 +4489,7 @@ struct smd_error *_wrap_smd_trial_load_raw_b6de00fb8fe27086(struct smd_trial *_s
 }
 
 
-struct smd_error *_wrap_smd_trial_open_raw_b6de00fb8fe27086(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_open_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
   char *arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   smd_trial **arg3 = 0 ;
@@ -4500,7 +4513,7 @@ struct smd_error *_wrap_smd_trial_open_raw_b6de00fb8fe27086(_gostring_ _swig_go_
 }
 
 
-void _wrap_smd_trial_cancel_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_0) {
+void _wrap_smd_trial_cancel_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   
   arg1 = *(smd_trial **)&_swig_go_0; 
@@ -4510,7 +4523,7 @@ void _wrap_smd_trial_cancel_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_0) {
 }
 
 
-void _wrap_smd_trial_free_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_0) {
+void _wrap_smd_trial_free_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   
   arg1 = *(smd_trial **)&_swig_go_0; 
@@ -4520,7 +4533,7 @@ void _wrap_smd_trial_free_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_trial_path_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_0) {
+_gostring_ _wrap_smd_trial_path_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4533,7 +4546,7 @@ _gostring_ _wrap_smd_trial_path_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_
 }
 
 
-_gostring_ _wrap_smd_trial_name_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_0) {
+_gostring_ _wrap_smd_trial_name_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4546,7 +4559,7 @@ _gostring_ _wrap_smd_trial_name_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_
 }
 
 
-struct smd_error *_wrap_smd_trial_refresh_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_0) {
+struct smd_error *_wrap_smd_trial_refresh_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4559,7 +4572,7 @@ struct smd_error *_wrap_smd_trial_refresh_raw_b6de00fb8fe27086(struct smd_trial 
 }
 
 
-intgo _wrap_smd_trial_set_auto_refresh_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_0, intgo _swig_go_1) {
+intgo _wrap_smd_trial_set_auto_refresh_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, intgo _swig_go_1) {
   smd_trial *arg1 = 0 ;
   int32_t arg2 ;
   int32_t result;
@@ -4574,7 +4587,7 @@ intgo _wrap_smd_trial_set_auto_refresh_raw_b6de00fb8fe27086(struct smd_trial *_s
 }
 
 
-intgo _wrap_smd_trial_has_ended_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_0) {
+intgo _wrap_smd_trial_has_ended_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -4587,7 +4600,7 @@ intgo _wrap_smd_trial_has_ended_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_
 }
 
 
-long long _wrap_smd_trial_last_complete_step_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_0) {
+long long _wrap_smd_trial_last_complete_step_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -4600,7 +4613,7 @@ long long _wrap_smd_trial_last_complete_step_raw_b6de00fb8fe27086(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_steps_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_trial_steps_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_trial *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t arg3 ;
@@ -4619,7 +4632,7 @@ struct smd_error *_wrap_smd_trial_steps_raw_b6de00fb8fe27086(struct smd_trial *_
 }
 
 
-struct smd_error *_wrap_smd_trial_modes_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_0, struct smd_integers **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_modes_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, struct smd_integers **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_integers **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4634,7 +4647,7 @@ struct smd_error *_wrap_smd_trial_modes_raw_b6de00fb8fe27086(struct smd_trial *_
 }
 
 
-struct smd_error *_wrap_smd_trial_mode_step_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_0, long long _swig_go_1, long long *_swig_go_2, intgo *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_mode_step_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, long long _swig_go_1, long long *_swig_go_2, intgo *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   int64_t *arg3 = 0 ;
@@ -4653,7 +4666,7 @@ struct smd_error *_wrap_smd_trial_mode_step_raw_b6de00fb8fe27086(struct smd_tria
 }
 
 
-struct smd_error *_wrap_smd_trial_global_step_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_global_step_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4672,7 +4685,7 @@ struct smd_error *_wrap_smd_trial_global_step_raw_b6de00fb8fe27086(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_step_state_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_step_state_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4691,7 +4704,7 @@ struct smd_error *_wrap_smd_trial_step_state_raw_b6de00fb8fe27086(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_wait_for_step_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo _swig_go_3) {
+struct smd_error *_wrap_smd_trial_wait_for_step_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo _swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4710,7 +4723,7 @@ struct smd_error *_wrap_smd_trial_wait_for_step_raw_b6de00fb8fe27086(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_trial_workers_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_workers_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4725,7 +4738,7 @@ struct smd_error *_wrap_smd_trial_workers_raw_b6de00fb8fe27086(struct smd_trial 
 }
 
 
-struct smd_error *_wrap_smd_trial_collections_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_collections_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4740,7 +4753,7 @@ struct smd_error *_wrap_smd_trial_collections_raw_b6de00fb8fe27086(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_collection_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_collection_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -4764,7 +4777,7 @@ struct smd_error *_wrap_smd_trial_collection_raw_b6de00fb8fe27086(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_tensor_names_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings *_swig_go_3, struct smd_collection *_swig_go_4, struct smd_strings **_swig_go_5) {
+struct smd_error *_wrap_smd_trial_tensor_names_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings *_swig_go_3, struct smd_collection *_swig_go_4, struct smd_strings **_swig_go_5) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4787,7 +4800,7 @@ struct smd_error *_wrap_smd_trial_tensor_names_raw_b6de00fb8fe27086(struct smd_t
 }
 
 
-struct smd_error *_wrap_smd_trial_tensor_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_tensor **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_tensor_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_tensor **_swig_go_2) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_tensor **arg3 = 0 ;
@@ -4811,7 +4824,7 @@ struct smd_error *_wrap_smd_trial_tensor_raw_b6de00fb8fe27086(struct smd_trial *
 }
 
 
-struct smd_error *_wrap_smd_trial_prefetch_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_0, struct smd_strings *_swig_go_1, long long *_swig_go_2, long long _swig_go_3, intgo _swig_go_4) {
+struct smd_error *_wrap_smd_trial_prefetch_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, struct smd_strings *_swig_go_1, long long *_swig_go_2, long long _swig_go_3, intgo _swig_go_4) {
   smd_trial *arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   int64_t *arg3 = 0 ;
@@ -4832,7 +4845,7 @@ struct smd_error *_wrap_smd_trial_prefetch_raw_b6de00fb8fe27086(struct smd_trial
 }
 
 
-struct smd_error *_wrap_smd_trial_export_tensorboard_raw_b6de00fb8fe27086(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_trial_export_tensorboard_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -4854,7 +4867,7 @@ struct smd_error *_wrap_smd_trial_export_tensorboard_raw_b6de00fb8fe27086(struct
 }
 
 
-_gostring_ _wrap_smd_tensor_name_raw_b6de00fb8fe27086(struct smd_tensor *_swig_go_0) {
+_gostring_ _wrap_smd_tensor_name_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4867,7 +4880,7 @@ _gostring_ _wrap_smd_tensor_name_raw_b6de00fb8fe27086(struct smd_tensor *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_tensor_original_name_raw_b6de00fb8fe27086(struct smd_tensor *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_tensor_original_name_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_tensor *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4882,7 +4895,7 @@ struct smd_error *_wrap_smd_tensor_original_name_raw_b6de00fb8fe27086(struct smd
 }
 
 
-struct smd_error *_wrap_smd_tensor_steps_raw_b6de00fb8fe27086(struct smd_tensor *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_steps_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t arg3 ;
@@ -4901,7 +4914,7 @@ struct smd_error *_wrap_smd_tensor_steps_raw_b6de00fb8fe27086(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_prev_steps_raw_b6de00fb8fe27086(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long _swig_go_3, struct smd_integers **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_prev_steps_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long _swig_go_3, struct smd_integers **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4922,7 +4935,7 @@ struct smd_error *_wrap_smd_tensor_prev_steps_raw_b6de00fb8fe27086(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_workers_raw_b6de00fb8fe27086(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_workers_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4941,7 +4954,7 @@ struct smd_error *_wrap_smd_tensor_workers_raw_b6de00fb8fe27086(struct smd_tenso
 }
 
 
-struct smd_error *_wrap_smd_tensor_value_raw_b6de00fb8fe27086(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_value **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_value_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_value **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4969,7 +4982,7 @@ struct smd_error *_wrap_smd_tensor_value_raw_b6de00fb8fe27086(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_shape_raw_b6de00fb8fe27086(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_integers **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_shape_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_integers **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4997,7 +5010,7 @@ struct smd_error *_wrap_smd_tensor_shape_raw_b6de00fb8fe27086(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_reduction_raw_b6de00fb8fe27086(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, _gostring_ _swig_go_4, intgo _swig_go_5, struct smd_value **_swig_go_6) {
+struct smd_error *_wrap_smd_tensor_reduction_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, _gostring_ _swig_go_4, intgo _swig_go_5, struct smd_value **_swig_go_6) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5036,7 +5049,7 @@ struct smd_error *_wrap_smd_tensor_reduction_raw_b6de00fb8fe27086(struct smd_ten
 }
 
 
-struct smd_error *_wrap_smd_tensor_reductions_raw_b6de00fb8fe27086(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_reductions_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5064,7 +5077,7 @@ struct smd_error *_wrap_smd_tensor_reductions_raw_b6de00fb8fe27086(struct smd_te
 }
 
 
-void _wrap_smd_tensor_free_raw_b6de00fb8fe27086(struct smd_tensor *_swig_go_0) {
+void _wrap_smd_tensor_free_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   
   arg1 = *(smd_tensor **)&_swig_go_0; 
@@ -5074,7 +5087,7 @@ void _wrap_smd_tensor_free_raw_b6de00fb8fe27086(struct smd_tensor *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_shape_raw_b6de00fb8fe27086(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_full_shape_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5093,7 +5106,7 @@ struct smd_error *_wrap_smd_tensor_full_shape_raw_b6de00fb8fe27086(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_value_raw_b6de00fb8fe27086(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_full_value_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5112,7 +5125,7 @@ struct smd_error *_wrap_smd_tensor_full_value_raw_b6de00fb8fe27086(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_reduction_raw_b6de00fb8fe27086(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, intgo _swig_go_4, struct smd_value **_swig_go_5) {
+struct smd_error *_wrap_smd_tensor_full_reduction_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, intgo _swig_go_4, struct smd_value **_swig_go_5) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5142,7 +5155,7 @@ struct smd_error *_wrap_smd_tensor_full_reduction_raw_b6de00fb8fe27086(struct sm
 }
 
 
-struct smd_error *_wrap_smd_step_file_open_raw_b6de00fb8fe27086(_gostring_ _swig_go_0, long long _swig_go_1, _gostring_ _swig_go_2, struct smd_step_file **_swig_go_3) {
+struct smd_error *_wrap_smd_step_file_open_raw_beb7aa3994399177(_gostring_ _swig_go_0, long long _swig_go_1, _gostring_ _swig_go_2, struct smd_step_file **_swig_go_3) {
   char *arg1 = 0 ;
   int64_t arg2 ;
   char *arg3 = 0 ;
@@ -5175,7 +5188,7 @@ struct smd_error *_wrap_smd_step_file_open_raw_b6de00fb8fe27086(_gostring_ _swig
 }
 
 
-struct smd_error *_wrap_smd_step_file_add_shape_raw_b6de00fb8fe27086(struct smd_step_file *_swig_go_0, _gostring_ _swig_go_1, long long *_swig_go_2, intgo _swig_go_3, long long _swig_go_4, intgo _swig_go_5, _gostring_ _swig_go_6) {
+struct smd_error *_wrap_smd_step_file_add_shape_raw_beb7aa3994399177(struct smd_step_file *_swig_go_0, _gostring_ _swig_go_1, long long *_swig_go_2, intgo _swig_go_3, long long _swig_go_4, intgo _swig_go_5, _gostring_ _swig_go_6) {
   smd_step_file *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t *arg3 = 0 ;
@@ -5214,7 +5227,7 @@ struct smd_error *_wrap_smd_step_file_add_shape_raw_b6de00fb8fe27086(struct smd_
 }
 
 
-_gostring_ _wrap_smd_step_file_path_raw_b6de00fb8fe27086(struct smd_step_file *_swig_go_0) {
+_gostring_ _wrap_smd_step_file_path_raw_beb7aa3994399177(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -5227,7 +5240,7 @@ _gostring_ _wrap_smd_step_file_path_raw_b6de00fb8fe27086(struct smd_step_file *_
 }
 
 
-struct smd_error *_wrap_smd_step_file_close_raw_b6de00fb8fe27086(struct smd_step_file *_swig_go_0) {
+struct smd_error *_wrap_smd_step_file_close_raw_beb7aa3994399177(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -5240,7 +5253,7 @@ struct smd_error *_wrap_smd_step_file_close_raw_b6de00fb8fe27086(struct smd_step
 }
 
 
-void _wrap_smd_step_file_free_raw_b6de00fb8fe27086(struct smd_step_file *_swig_go_0) {
+void _wrap_smd_step_file_free_raw_beb7aa3994399177(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   
   arg1 = *(smd_step_file **)&_swig_go_0; 
@@ -5250,7 +5263,7 @@ void _wrap_smd_step_file_free_raw_b6de00fb8fe27086(struct smd_step_file *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_event_file_open_raw_b6de00fb8fe27086(_gostring_ _swig_go_0, struct smd_event_file **_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_open_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_event_file **_swig_go_1) {
   char *arg1 = 0 ;
   smd_event_file **arg2 = 0 ;
   char *temp1 ;
@@ -5272,7 +5285,7 @@ struct smd_error *_wrap_smd_event_file_open_raw_b6de00fb8fe27086(_gostring_ _swi
 }
 
 
-struct smd_error *_wrap_smd_event_file_next_raw_b6de00fb8fe27086(struct smd_event_file *_swig_go_0, intgo *_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_next_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0, intgo *_swig_go_1) {
   smd_event_file *arg1 = 0 ;
   int32_t *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5287,7 +5300,7 @@ struct smd_error *_wrap_smd_event_file_next_raw_b6de00fb8fe27086(struct smd_even
 }
 
 
-_gostring_ _wrap_smd_event_file_tensor_raw_b6de00fb8fe27086(struct smd_event_file *_swig_go_0) {
+_gostring_ _wrap_smd_event_file_tensor_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -5300,7 +5313,7 @@ _gostring_ _wrap_smd_event_file_tensor_raw_b6de00fb8fe27086(struct smd_event_fil
 }
 
 
-long long _wrap_smd_event_file_step_raw_b6de00fb8fe27086(struct smd_event_file *_swig_go_0) {
+long long _wrap_smd_event_file_step_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -5313,7 +5326,7 @@ long long _wrap_smd_event_file_step_raw_b6de00fb8fe27086(struct smd_event_file *
 }
 
 
-intgo _wrap_smd_event_file_mode_raw_b6de00fb8fe27086(struct smd_event_file *_swig_go_0) {
+intgo _wrap_smd_event_file_mode_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   smd_mode result;
   intgo _swig_go_result;
@@ -5326,7 +5339,7 @@ intgo _wrap_smd_event_file_mode_raw_b6de00fb8fe27086(struct smd_event_file *_swi
 }
 
 
-long long _wrap_smd_event_file_mode_step_raw_b6de00fb8fe27086(struct smd_event_file *_swig_go_0) {
+long long _wrap_smd_event_file_mode_step_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -5339,7 +5352,7 @@ long long _wrap_smd_event_file_mode_step_raw_b6de00fb8fe27086(struct smd_event_f
 }
 
 
-double _wrap_smd_event_file_timestamp_raw_b6de00fb8fe27086(struct smd_event_file *_swig_go_0) {
+double _wrap_smd_event_file_timestamp_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   double result;
   double _swig_go_result;
@@ -5352,7 +5365,7 @@ double _wrap_smd_event_file_timestamp_raw_b6de00fb8fe27086(struct smd_event_file
 }
 
 
-struct smd_error *_wrap_smd_event_file_value_raw_b6de00fb8fe27086(struct smd_event_file *_swig_go_0, struct smd_value **_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_value_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0, struct smd_value **_swig_go_1) {
   smd_event_file *arg1 = 0 ;
   smd_value **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5367,7 +5380,7 @@ struct smd_error *_wrap_smd_event_file_value_raw_b6de00fb8fe27086(struct smd_eve
 }
 
 
-void _wrap_smd_event_file_free_raw_b6de00fb8fe27086(struct smd_event_file *_swig_go_0) {
+void _wrap_smd_event_file_free_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   
   arg1 = *(smd_event_file **)&_swig_go_0; 
@@ -5377,7 +5390,7 @@ void _wrap_smd_event_file_free_raw_b6de00fb8fe27086(struct smd_event_file *_swig
 }
 
 
-struct smd_error *_wrap_smd_collections_to_json_raw_b6de00fb8fe27086(smd_collection **_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_text **_swig_go_3) {
+struct smd_error *_wrap_smd_collections_to_json_raw_beb7aa3994399177(smd_collection **_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_text **_swig_go_3) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   int32_t arg3 ;
@@ -5396,7 +5409,7 @@ struct smd_error *_wrap_smd_collections_to_json_raw_b6de00fb8fe27086(smd_collect
 }
 
 
-struct smd_error *_wrap_smd_store_check_raw_b6de00fb8fe27086(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_store_report **_swig_go_2) {
+struct smd_error *_wrap_smd_store_check_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_store_report **_swig_go_2) {
   char *arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   smd_store_report **arg3 = 0 ;
@@ -5420,7 +5433,7 @@ struct smd_error *_wrap_smd_store_check_raw_b6de00fb8fe27086(_gostring_ _swig_go
 }
 
 
-long long _wrap_smd_store_report_count_raw_b6de00fb8fe27086(struct smd_store_report *_swig_go_0) {
+long long _wrap_smd_store_report_count_raw_beb7aa3994399177(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -5433,7 +5446,7 @@ long long _wrap_smd_store_report_count_raw_b6de00fb8fe27086(struct smd_store_rep
 }
 
 
-_gostring_ _wrap_smd_store_report_name_raw_b6de00fb8fe27086(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_store_report_name_raw_beb7aa3994399177(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -5448,7 +5461,7 @@ _gostring_ _wrap_smd_store_report_name_raw_b6de00fb8fe27086(struct smd_store_rep
 }
 
 
-intgo _wrap_smd_store_report_code_raw_b6de00fb8fe27086(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+intgo _wrap_smd_store_report_code_raw_beb7aa3994399177(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   smd_code result;
@@ -5463,7 +5476,7 @@ intgo _wrap_smd_store_report_code_raw_b6de00fb8fe27086(struct smd_store_report *
 }
 
 
-_gostring_ _wrap_smd_store_report_message_raw_b6de00fb8fe27086(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_store_report_message_raw_beb7aa3994399177(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -5478,7 +5491,7 @@ _gostring_ _wrap_smd_store_report_message_raw_b6de00fb8fe27086(struct smd_store_
 }
 
 
-void _wrap_smd_store_report_free_raw_b6de00fb8fe27086(struct smd_store_report *_swig_go_0) {
+void _wrap_smd_store_report_free_raw_beb7aa3994399177(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   
   arg1 = *(smd_store_report **)&_swig_go_0; 
@@ -5488,7 +5501,7 @@ void _wrap_smd_store_report_free_raw_b6de00fb8fe27086(struct smd_store_report *_
 }
 
 
-struct smd_error *_wrap_smd_bucket_open_raw_b6de00fb8fe27086(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_bucket **_swig_go_2) {
+struct smd_error *_wrap_smd_bucket_open_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_bucket **_swig_go_2) {
   char *arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   smd_bucket **arg3 = 0 ;
@@ -5512,7 +5525,7 @@ struct smd_error *_wrap_smd_bucket_open_raw_b6de00fb8fe27086(_gostring_ _swig_go
 }
 
 
-struct smd_error *_wrap_smd_bucket_list_raw_b6de00fb8fe27086(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
+struct smd_error *_wrap_smd_bucket_list_raw_beb7aa3994399177(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -5554,7 +5567,7 @@ struct smd_error *_wrap_smd_bucket_list_raw_b6de00fb8fe27086(struct smd_bucket *
 }
 
 
-struct smd_error *_wrap_smd_bucket_read_raw_b6de00fb8fe27086(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2, long long _swig_go_3, struct smd_text **_swig_go_4) {
+struct smd_error *_wrap_smd_bucket_read_raw_beb7aa3994399177(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2, long long _swig_go_3, struct smd_text **_swig_go_4) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t arg3 ;
@@ -5582,7 +5595,7 @@ struct smd_error *_wrap_smd_bucket_read_raw_b6de00fb8fe27086(struct smd_bucket *
 }
 
 
-struct smd_error *_wrap_smd_bucket_write_raw_b6de00fb8fe27086(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, void *_swig_go_2, long long _swig_go_3) {
+struct smd_error *_wrap_smd_bucket_write_raw_beb7aa3994399177(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, void *_swig_go_2, long long _swig_go_3) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   void *arg3 = 0 ;
@@ -5608,7 +5621,7 @@ struct smd_error *_wrap_smd_bucket_write_raw_b6de00fb8fe27086(struct smd_bucket 
 }
 
 
-struct smd_error *_wrap_smd_bucket_remove_raw_b6de00fb8fe27086(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_bucket_remove_raw_beb7aa3994399177(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -5630,7 +5643,7 @@ struct smd_error *_wrap_smd_bucket_remove_raw_b6de00fb8fe27086(struct smd_bucket
 }
 
 
-void _wrap_smd_bucket_free_raw_b6de00fb8fe27086(struct smd_bucket *_swig_go_0) {
+void _wrap_smd_bucket_free_raw_beb7aa3994399177(struct smd_bucket *_swig_go_0) {
   smd_bucket *arg1 = 0 ;
   
   arg1 = *(smd_bucket **)&_swig_go_0; 

@@ -42,7 +42,7 @@ static uintptr_t rule_set_evaluate(uintptr_t set, uintptr_t trial, int64_t first
 
 static uintptr_t findings_add(uintptr_t list, const char *check, const char *tensor,
                               const char *worker, const char *message, smd_action action,
-                              double value, double limit) {
+                              double value, double limit, smd_level level) {
   smd_finding finding = SMD_FINDING_INIT;
   finding.check = check;
   finding.tensor = tensor;
@@ -51,6 +51,7 @@ static uintptr_t findings_add(uintptr_t list, const char *check, const char *ten
   finding.action = action;
   finding.value = value;
   finding.limit = limit;
+  finding.level = level;
   return (uintptr_t)smd_findings_add((smd_findings *)list, &finding);
 }
 */
@@ -106,7 +107,7 @@ func FindingsAdd(list Smd_findings, finding Finding) Smd_error {
 	}
 	return SwigcptrSmd_error(C.findings_add(C.uintptr_t(list.Swigcptr()), texts[0], texts[1],
 		texts[2], texts[3], C.smd_action(finding.Action), C.double(finding.Value),
-		C.double(finding.Limit)))
+		C.double(finding.Limit), C.smd_level(finding.Level)))
 }
 
 //export smdebugGoInvoke

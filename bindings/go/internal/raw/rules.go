@@ -23,15 +23,15 @@ import "unsafe"
 type Finding struct {
 	Rule, Check, Tensor, Worker, Message string
 	Step, ModeStep                       int64
-	Mode, Action                         int32
+	Mode, Action, Level                  int32
 	Value, Limit                         float64
 }
 
-// Result is smd_rule_result; First is nil without findings.
+// Result is smd_rule_result; First is nil without findings of any level.
 type Result struct {
 	Rule, Message string
 	Status        int32
-	Count         int64
+	Count, Looks  int64
 	First         *Finding
 }
 
@@ -73,6 +73,7 @@ func toFinding(from *C.smd_finding) Finding {
 		Action:   int32(from.action),
 		Value:    float64(from.value),
 		Limit:    float64(from.limit),
+		Level:    int32(from.level),
 	}
 }
 
@@ -97,6 +98,7 @@ func TakeResults(list Smd_rule_results) []Result {
 			Message: C.GoString(from.message),
 			Status:  int32(from.status),
 			Count:   int64(from.finding_count),
+			Looks:   int64(from.look_count),
 		}
 		if from.first != nil {
 			first := toFinding(from.first)

@@ -17,10 +17,11 @@ static PyObject *Text(const char *text) {
 
 /* Returns the fields in the order of smdebug.core.finding.Finding. */
 static PyObject *FindingToTuple(const smd_finding *finding) {
-  return Py_BuildValue("(NNNNNLiLiNN)", Text(finding->rule), Text(finding->check),
+  return Py_BuildValue("(NNNNNLiLiNNi)", Text(finding->rule), Text(finding->check),
                        Text(finding->tensor), Text(finding->worker), Text(finding->message),
                        (long long)finding->step, (int)finding->mode, (long long)finding->mode_step,
-                       (int)finding->action, Number(finding->value), Number(finding->limit));
+                       (int)finding->action, Number(finding->value), Number(finding->limit),
+                       (int)finding->level);
 }
 
 /* Converts the list, and frees it. */
@@ -38,8 +39,9 @@ static PyObject *FindingsToList(smd_findings *findings) {
 static PyObject *ResultToTuple(const smd_rule_result *result) {
   PyObject *first = result->first == NULL ? Py_NewRef(Py_None) : FindingToTuple(result->first);
   if (first == NULL) return NULL;
-  return Py_BuildValue("(NiLNN)", Text(result->rule), (int)result->status,
-                       (long long)result->finding_count, Text(result->message), first);
+  return Py_BuildValue("(NiLNNL)", Text(result->rule), (int)result->status,
+                       (long long)result->finding_count, Text(result->message), first,
+                       (long long)result->look_count);
 }
 
 /* take_findings(hook) -> list of tuples */
@@ -181,17 +183,19 @@ PyObject *SmdEvaluate(PyObject *Py_UNUSED(module), PyObject *args) {
  * rules/function_calls.py. */
 enum { kSkipped = -2, kFailed = -1 };
 
-/* Adds (check, tensor, worker, message, action, value, limit) to the findings.  Returns -1 with an
- * exception set. */
+/* Adds (check, tensor, worker, message, action, value, limit, level) to the findings.  Returns -1
+ * with an exception set. */
 static int AddFinding(smd_findings *findings, PyObject *item) {
   smd_finding finding = SMD_FINDING_INIT;
   int action;
+  int level;
   smd_error *error;
-  if (!PyArg_ParseTuple(item, "ssssidd", &finding.check, &finding.tensor, &finding.worker,
-                        &finding.message, &action, &finding.value, &finding.limit)) {
+  if (!PyArg_ParseTuple(item, "ssssiddi", &finding.check, &finding.tensor, &finding.worker,
+                        &finding.message, &action, &finding.value, &finding.limit, &level)) {
     return -1;
   }
   finding.action = action;
+  finding.level = level;
   error = smd_findings_add(findings, &finding);
   if (error == NULL) return 0;
   SmdNativeRaise(error);

@@ -18,7 +18,8 @@ enum class RuleStatus : smd_rule_status {
   kPassed = SMD_RULE_PASSED,
   kHasFindings = SMD_RULE_HAS_FINDINGS,
   kNoTensors = SMD_RULE_NO_TENSORS,
-  kNotEnoughData = SMD_RULE_NOT_ENOUGH_DATA
+  kNotEnoughData = SMD_RULE_NOT_ENOUGH_DATA,
+  kWorthALook = SMD_RULE_WORTH_A_LOOK
 };
 
 // Actions that findings recommend; the most severe is the greatest.
@@ -27,6 +28,17 @@ enum class Action : smd_action {
   kWarn = SMD_ACTION_WARN,
   kStop = SMD_ACTION_STOP
 };
+
+// How sure a finding is.
+enum class Level : smd_level {
+  kFinding = SMD_LEVEL_FINDING,
+  kWorthALook = SMD_LEVEL_WORTH_A_LOOK  // may be wrong; its action is Action::kContinue
+};
+
+// Returns "finding", "worth_a_look"; "" for anything else.  smd_level_name().
+inline const char *Name(Level level) noexcept {
+  return smd_level_name(static_cast<smd_level>(level));
+}
 
 // Returns "passed", "no_tensors", ...; "" for anything else.  smd_rule_status_name().
 inline const char *Name(RuleStatus status) noexcept {
@@ -51,15 +63,17 @@ struct Finding {
   Action action = Action::kContinue;
   double value = std::numeric_limits<double>::quiet_NaN();  // NaN if nothing was measured
   double limit = std::numeric_limits<double>::quiet_NaN();  // NaN if there is none
+  Level level = Level::kFinding;
 };
 
 // The summary of one rule.
 struct RuleResult {
   std::string rule;
   RuleStatus status = RuleStatus::kPassed;
-  int64_t finding_count = 0;
+  int64_t finding_count = 0;     // of Level::kFinding
   std::string message;           // the first finding, or why there is none
-  std::optional<Finding> first;  // the first finding
+  std::optional<Finding> first;  // the first finding; if there is none, the first worth a look
+  int64_t look_count = 0;        // of Level::kWorthALook
 };
 
 namespace detail {
@@ -80,6 +94,7 @@ inline Finding ToFinding(const smd_finding &from) {
   finding.action = static_cast<Action>(from.action);
   finding.value = from.value;
   finding.limit = from.limit;
+  finding.level = static_cast<Level>(from.level);
   return finding;
 }
 
@@ -101,6 +116,7 @@ inline std::vector<RuleResult> ToVector(const RuleResultList &list) {
     results[i].status = static_cast<RuleStatus>(from.status);
     results[i].finding_count = from.finding_count;
     results[i].message = from.message;
+    results[i].look_count = from.look_count;
     if (from.first != nullptr) results[i].first = ToFinding(*from.first);
   }
   return results;

@@ -38,6 +38,7 @@ class RuleStep {
     view.action = static_cast<smd_action>(finding.action);
     view.value = finding.value;
     view.limit = finding.limit;
+    view.level = static_cast<smd_level>(finding.level);
     detail::Check(smd_findings_add(findings_, &view));
   }
   void Report(std::string message) const {

@@ -152,5 +152,55 @@ TEST(OverfitTest, CalibratedWaitsForARise) {
               ElementsAre(7, 9, 11));
 }
 
+// Losses of 63.8 in validation and 15.9 in training, which rise_percent lets pass.
+Training Plateau(double gain) {
+  Training training;
+  double on_training = 100;
+  double on_validation = 102;
+  for (int i = 0; i < 12; ++i) {
+    training.Train({on_training}).Evaluate({on_validation});
+    on_training *= .85;
+    on_validation = std::max(63.8, on_validation * gain);
+  }
+  return training;
+}
+
+TEST(OverfitTest, AGapThatGrowsWithoutARiseIsWorthALook) {
+  Training training = Plateau(.9);
+  const Evaluated evaluated = Evaluate(kRule, {}, training.Source(), Profile::kCalibrated);
+  EXPECT_EQ(evaluated.result.status, RuleStatus::kWorthALook);
+  EXPECT_EQ(evaluated.result.finding_count, 0);
+  ASSERT_FALSE(evaluated.findings.empty());
+  const Finding &first = evaluated.findings.front();
+  EXPECT_EQ(first.level, Level::kWorthALook);
+  EXPECT_EQ(first.action, Action::kContinue);
+  EXPECT_EQ(first.check, "gap");
+  EXPECT_EQ(first.limit, 1);
+  EXPECT_GT(first.value, 1);
+  EXPECT_THAT(first.message, HasSubstr("training improves, and validation does not"));
+}
+
+TEST(OverfitTest, AGapIsNotWorthALookWhileValidationImproves) {
+  Training training;
+  double on_training = 100;
+  double on_validation = 100;
+  for (int i = 0; i < 30; ++i) {
+    training.Train({on_training}).Evaluate({on_validation});
+    on_training *= .85;
+    on_validation *= .96;
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, training.Source(), Profile::kCalibrated).findings, IsEmpty());
+}
+
+TEST(OverfitTest, AGapIsWorthALookOnRequestOnly) {
+  Training training = Plateau(.9);
+  EXPECT_THAT(
+      Evaluate(kRule, {{"look_ratio", "None"}}, training.Source(), Profile::kCalibrated).findings,
+      IsEmpty());
+  for (const Finding &each : Evaluate(kRule, {}, training.Source()).findings) {
+    EXPECT_EQ(each.level, Level::kFinding);
+  }
+}
+
 }  // namespace
 }  // namespace smdebug::rules::overfit_test

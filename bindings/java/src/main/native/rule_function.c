@@ -86,7 +86,7 @@ JNIEXPORT void JNICALL Java_org_smdebug_raw_Native_evaluate(JNIEnv *env, jclass 
 JNIEXPORT void JNICALL Java_org_smdebug_raw_Native_addFinding(JNIEnv *env, jclass type,
                                                               jlong findings, jobjectArray texts,
                                                               jint action, jdouble value,
-                                                              jdouble limit) {
+                                                              jdouble limit, jint level) {
   smd_finding finding = SMD_FINDING_INIT;
   const char **const fields[] = {&finding.check, &finding.tensor, &finding.worker,
                                  &finding.message};
@@ -105,6 +105,7 @@ JNIEXPORT void JNICALL Java_org_smdebug_raw_Native_addFinding(JNIEnv *env, jclas
     finding.action = action;
     finding.value = value;
     finding.limit = limit;
+    finding.level = level;
     error = smd_findings_add((smd_findings *)(intptr_t)findings, &finding);
   }
   for (i = 0; i < kTexts; ++i) free(copies[i]);

@@ -13,6 +13,7 @@ from smdebug.exceptions import SMDebugValueError
 __all__ = [
     "Action",
     "Finding",
+    "Level",
     "RuleResult",
     "RuleStatus",
     "action_of",
@@ -36,6 +37,18 @@ class RuleStatus(Enum):
     HAS_FINDINGS = 1
     NO_TENSORS = 2
     NOT_ENOUGH_DATA = 3
+    WORTH_A_LOOK = 4
+
+
+class Level(Enum):
+    """How sure a finding is.
+
+    A finding worth a look may be wrong: its action is always `Action.CONTINUE`, and it never ends
+    an evaluation.
+    """
+
+    FINDING = 0
+    WORTH_A_LOOK = 1
 
 
 @dataclass(frozen=True)
@@ -43,7 +56,8 @@ class Finding:
     """A finding of a rule at one step.
 
     A function of yours that reports one sets what it knows: `RuleSet` fills in the rule, step and
-    mode, and recommends the more severe of the finding's action and the rule's.
+    mode, and recommends the more severe of the finding's action and the rule's, unless the finding
+    is worth a look.
 
     Attributes
     ----------
@@ -65,6 +79,8 @@ class Finding:
         The recommended action.
     value, limit : float or None
         The measured value, and the limit that it passed.
+    level : Level
+        Whether it is a finding or worth a look.
     """
 
     rule: str = ""
@@ -78,9 +94,11 @@ class Finding:
     action: Action = Action.CONTINUE
     value: Optional[float] = None
     limit: Optional[float] = None
+    level: Level = Level.FINDING
 
     def __str__(self) -> str:
-        return f"{self.rule} at step {self.step}: {self.message}"
+        look = "worth a look: " if self.level is Level.WORTH_A_LOOK else ""
+        return f"{look}{self.rule} at step {self.step}: {self.message}"
 
 
 @dataclass(frozen=True)
@@ -94,11 +112,13 @@ class RuleResult:
     status : RuleStatus
         Whether it passed, and if not, why.
     finding_count : int
-        The number of findings.
+        The number of findings, without those worth a look.
     message : str
         The first finding, or why there is none.
     first : Finding or None
-        The first finding.
+        The first finding; if there is none, the first worth a look.
+    look_count : int
+        The number of findings worth a look.
     """
 
     rule: str
@@ -106,6 +126,7 @@ class RuleResult:
     finding_count: int
     message: str
     first: Optional[Finding]
+    look_count: int = 0
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.message}"
@@ -121,7 +142,7 @@ def action_of(action: Union[Action, str]) -> Action:
 
 def finding_of(raw: Any) -> Finding:
     """The finding of a tuple that the native module returns."""
-    rule, check, tensor, worker, message, step, mode, mode_step, action, value, limit = raw
+    rule, check, tensor, worker, message, step, mode, mode_step, action, value, limit, level = raw
     return Finding(
         rule=rule,
         check=check,
@@ -134,12 +155,13 @@ def finding_of(raw: Any) -> Finding:
         action=Action(action),
         value=value,
         limit=limit,
+        level=Level(level),
     )
 
 
 def rule_results(handle: Any) -> List[RuleResult]:
     """The results of the rule set with this handle."""
     return [
-        RuleResult(rule, RuleStatus(status), count, message, first and finding_of(first))
-        for rule, status, count, message, first in _raw.rule_results(handle)
+        RuleResult(rule, RuleStatus(status), count, message, first and finding_of(first), looks)
+        for rule, status, count, message, first, looks in _raw.rule_results(handle)
     ]

@@ -1,7 +1,7 @@
 """Rules: conditions that are checked at one step of a trial after another."""
 
 from smdebug.core.diagnosis import Cause, Evidence
-from smdebug.core.finding import Action, Finding, RuleResult, RuleStatus
+from smdebug.core.finding import Action, Finding, Level, RuleResult, RuleStatus
 from smdebug.rules.builtin import BuiltinRule
 from smdebug.rules.req_tensors import RequiredTensors, RequiredTensorsForTrial
 from smdebug.rules.rule import Rule
@@ -14,6 +14,7 @@ __all__ = [
     "Cause",
     "Evidence",
     "Finding",
+    "Level",
     "RequiredTensors",
     "RequiredTensorsForTrial",
     "Rule",

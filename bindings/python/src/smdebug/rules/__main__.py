@@ -7,7 +7,7 @@ import json
 import sys
 from typing import List, Optional
 
-from smdebug.core.finding import Action, RuleStatus
+from smdebug.core.finding import Action, Level, RuleStatus
 from smdebug.exceptions import SMDebugError
 from smdebug.rules.actions import finding_to_json
 from smdebug.rules.configuration import ConfiguredRules
@@ -40,7 +40,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m smdebug.rules",
         description="Evaluates the rules of a configuration file on a trial: built-in rules and "
         "rules written in Python.",
-        epilog="Exit codes: 0 nothing found, 10 findings, 11 a finding recommended to stop, 1 an error.",
+        epilog="Exit codes: 0 nothing found or only worth a look, 10 findings, 11 a finding recommended to stop, 1 an error.",
     )
     parser.add_argument("configuration", help="JSON file: a list of rule configurations")
     parser.add_argument("trial", help="folder of the trial, or s3://bucket/prefix")
@@ -60,6 +60,8 @@ def _run(options: argparse.Namespace) -> int:
     code = 0
     for finding in rules.run(wait=options.follow):
         print(json.dumps(finding_to_json(finding)) if options.json else finding, flush=True)
+        if finding.level is Level.WORTH_A_LOOK:
+            continue
         code = EXIT_STOP if finding.action is Action.STOP else EXIT_FINDINGS
     pages = rules.write_reports()
     results = rules.results()
@@ -73,6 +75,7 @@ def _run(options: argparse.Namespace) -> int:
                 "rule": result.rule,
                 "status": result.status.name.lower(),
                 "finding_count": result.finding_count,
+                "look_count": result.look_count,
                 "message": result.message,
             }
             for result in results

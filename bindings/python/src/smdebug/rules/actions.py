@@ -32,8 +32,13 @@ _GONE = {"email": "a command or a webhook", "sms": "a command or a webhook"}
 
 
 def finding_to_json(finding: Finding) -> Dict[str, Any]:
-    """Returns a finding as a JSON object; mode and action become names."""
-    return {**vars(finding), "mode": finding.mode.name, "action": finding.action.name.lower()}
+    """Returns a finding as a JSON object; mode, action and level become names."""
+    return {
+        **vars(finding),
+        "mode": finding.mode.name,
+        "action": finding.action.name.lower(),
+        "level": finding.level.name.lower(),
+    }
 
 
 def make_action(settings: Mapping[str, Any]) -> Act:

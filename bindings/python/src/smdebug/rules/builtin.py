@@ -6,6 +6,7 @@ from typing import Mapping, Optional
 
 from smdebug import _raw
 from smdebug._handles import text
+from smdebug.core.finding import Level
 from smdebug.rules.rule import Rule
 from smdebug.rules.rule_set import RuleSet
 from smdebug.trials.trial import Trial
@@ -56,7 +57,8 @@ class BuiltinRule(Rule):
             self._rules.reset()
         self._last = step
         flags = _raw.SMD_EVALUATE_INCOMPLETE
-        found = list(self._rules._evaluate(self.base_trial, step, step, flags))
+        evaluated = self._rules._evaluate(self.base_trial, step, step, flags)
+        found = [each for each in evaluated if each.level is Level.FINDING]
         self._last_finding = found[-1].message if found else self._last_finding
         return bool(found)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
-from smdebug.core.finding import Action, Finding, RuleResult
+from smdebug.core.finding import Action, Finding, Level, RuleResult
 from smdebug.core.utils import is_s3, read_file
 from smdebug.exceptions import SMDebugValueError
 from smdebug.rules.actions import Act, make_action
@@ -126,6 +126,8 @@ class ConfiguredRules:
     def run(self, wait: bool = True) -> Iterator[Finding]:
         """Evaluates one step after the other, and runs the actions of the findings.
 
+        A finding worth a look runs no action.
+
         Parameters
         ----------
         wait : bool
@@ -139,8 +141,9 @@ class ConfiguredRules:
         for steps in new_steps(self.trial, -1, None, wait):
             for step in steps:
                 for finding in self._rules._evaluate(self.trial, 0, step):
-                    for act in self._actions.get(finding.rule, ()):
-                        act(finding)
+                    if finding.level is Level.FINDING:
+                        for act in self._actions.get(finding.rule, ()):
+                            act(finding)
                     yield finding
                     if finding.action is Action.STOP:
                         return

@@ -21,7 +21,7 @@ from typing import (
 )
 
 from smdebug._handles import text
-from smdebug.core.finding import Finding, action_of
+from smdebug.core.finding import Finding, Level, action_of
 from smdebug.exceptions import (
     RuleEvaluationConditionMet,
     ShapeUnavailableForStep,
@@ -56,8 +56,8 @@ RuleFunction = Callable[[Trial, int], Union[None, bool, Report, Iterable[Report]
 # What the rule reports about a step of a trial.
 _Reports = Callable[[Trial, int], Generator[Report, None, None]]
 
-# What the native module takes: check, tensor, worker, message, action, value, limit.
-_RawFinding = Tuple[str, str, str, str, int, float, float]
+# What the native module takes: check, tensor, worker, message, action, value, limit, level.
+_RawFinding = Tuple[str, str, str, str, int, float, float, int]
 
 
 class _Outcome(IntEnum):
@@ -184,9 +184,16 @@ def _checked(finding: Finding, name: str, step: int) -> _RawFinding:
             int(action_of(finding.action)),
             _number(finding.value, "value"),
             _number(finding.limit, "limit"),
+            _level(finding.level),
         )
     except (SMDebugTypeError, SMDebugValueError) as error:
         raise type(error)(f"rule {name!r} at step {step}: {error}") from error
+
+
+def _level(level: Any) -> int:
+    if not isinstance(level, Level):
+        raise SMDebugTypeError(f"the level is {_named(level)}; use smdebug.rules.Level")
+    return level.value
 
 
 def _number(value: Any, what: str) -> float:

@@ -1,6 +1,5 @@
 package org.smdebug;
 
-import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 
@@ -60,11 +59,14 @@ public final class BuiltinRule implements Rule, AutoCloseable {
       rules.reset();
     }
     last = step;
-    List<Finding> found = rules.evaluate(trial, step);
-    if (!found.isEmpty()) {
-      lastFinding = found.get(found.size() - 1).message();
+    boolean hasFound = false;
+    for (Finding finding : rules.evaluate(trial, step)) {
+      if (finding.level() == Level.FINDING) {
+        hasFound = true;
+        lastFinding = finding.message();
+      }
     }
-    return !found.isEmpty();
+    return hasFound;
   }
 
   /**

@@ -19,6 +19,7 @@ import org.smdebug.raw.Raw;
  * @param action what the finding recommends
  * @param value what was measured, if anything was
  * @param limit the limit that the value passed, if there is one
+ * @param level whether it is a finding or worth a look
  */
 public record Finding(
     String rule,
@@ -31,7 +32,8 @@ public record Finding(
     long modeStep,
     Action action,
     OptionalDouble value,
-    OptionalDouble limit) {
+    OptionalDouble limit,
+    Level level) {
   /**
    * The finding as a line of a log.
    *
@@ -39,7 +41,8 @@ public record Finding(
    */
   @Override
   public String toString() {
-    return rule + " at step " + step + ": " + message;
+    String look = level == Level.WORTH_A_LOOK ? "worth a look: " : "";
+    return look + rule + " at step " + step + ": " + message;
   }
 
   /** Takes ownership of an smd_findings, or of 0. */
@@ -74,7 +77,8 @@ public record Finding(
         -1,
         Action.CONTINUE,
         OptionalDouble.empty(),
-        OptionalDouble.empty());
+        OptionalDouble.empty(),
+        Level.FINDING);
   }
 
   /**
@@ -85,7 +89,7 @@ public record Finding(
    */
   public Finding withCheck(String name) {
     return new Finding(
-        rule, name, tensor, worker, message, step, mode, modeStep, action, value, limit);
+        rule, name, tensor, worker, message, step, mode, modeStep, action, value, limit, level);
   }
 
   /**
@@ -96,7 +100,7 @@ public record Finding(
    */
   public Finding withTensor(String name) {
     return new Finding(
-        rule, check, name, worker, message, step, mode, modeStep, action, value, limit);
+        rule, check, name, worker, message, step, mode, modeStep, action, value, limit, level);
   }
 
   /**
@@ -107,7 +111,7 @@ public record Finding(
    */
   public Finding withWorker(String name) {
     return new Finding(
-        rule, check, tensor, name, message, step, mode, modeStep, action, value, limit);
+        rule, check, tensor, name, message, step, mode, modeStep, action, value, limit, level);
   }
 
   /**
@@ -118,7 +122,7 @@ public record Finding(
    */
   public Finding withAction(Action recommended) {
     return new Finding(
-        rule, check, tensor, worker, message, step, mode, modeStep, recommended, value, limit);
+        rule, check, tensor, worker, message, step, mode, modeStep, recommended, value, limit, level);
   }
 
   /**
@@ -139,7 +143,8 @@ public record Finding(
         modeStep,
         action,
         optional(measured),
-        limit);
+        limit,
+        level);
   }
 
   /**
@@ -160,7 +165,19 @@ public record Finding(
         modeStep,
         action,
         value,
-        optional(passed));
+        optional(passed),
+        level);
+  }
+
+  /**
+   * Returns this finding with a level.
+   *
+   * @param sure how sure it is
+   * @return the new finding
+   */
+  public Finding withLevel(Level sure) {
+    return new Finding(
+        rule, check, tensor, worker, message, step, mode, modeStep, action, value, limit, sure);
   }
 
   /** Copies an smd_finding. */
@@ -176,7 +193,8 @@ public record Finding(
         Raw.raw_finding_number(finding, 1),
         Action.of((int) Raw.raw_finding_number(finding, 3)),
         optional(Raw.raw_finding_value(finding)),
-        optional(Raw.raw_finding_limit(finding)));
+        optional(Raw.raw_finding_limit(finding)),
+        Level.of((int) Raw.raw_finding_number(finding, 4)));
   }
 
   private static OptionalDouble optional(double number) {

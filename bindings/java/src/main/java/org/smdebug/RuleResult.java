@@ -10,12 +10,18 @@ import org.smdebug.raw.Raw;
  *
  * @param rule the rule's name
  * @param status whether it passed, and if not, why
- * @param findingCount how many findings it has
+ * @param findingCount how many findings it has, without those worth a look
  * @param message the first finding, or why there is none
- * @param first the first finding
+ * @param first the first finding; if there is none, the first worth a look
+ * @param lookCount how many findings worth a look it has
  */
 public record RuleResult(
-    String rule, Status status, long findingCount, String message, Optional<Finding> first) {
+    String rule,
+    Status status,
+    long findingCount,
+    String message,
+    Optional<Finding> first,
+    long lookCount) {
   /** What a rule reports about all steps that it has evaluated. */
   public enum Status {
     /** Evaluated, without a finding. */
@@ -25,7 +31,9 @@ public record RuleResult(
     /** No matching tensors. */
     NO_TENSORS,
     /** Matching tensors, but the rule needs more of them. */
-    NOT_ENOUGH_DATA
+    NOT_ENOUGH_DATA,
+    /** Nothing but findings worth a look. */
+    WORTH_A_LOOK
   }
 
   /**
@@ -59,6 +67,7 @@ public record RuleResult(
         Status.values()[Raw.raw_result_status(result)],
         Raw.raw_result_count(result),
         Raw.raw_result_message(result),
-        first == 0 ? Optional.empty() : Optional.of(Finding.of(first)));
+        first == 0 ? Optional.empty() : Optional.of(Finding.of(first)),
+        Raw.raw_result_looks(result));
   }
 }

@@ -53,7 +53,7 @@ public final class RuleStep {
 
   /**
    * Reports a finding. The rule set fills in its rule, step, mode and mode step. Of its action and
-   * that of the rule, the more severe one holds.
+   * that of the rule, the more severe one holds, unless its level is {@link Level#WORTH_A_LOOK}.
    *
    * @param finding the finding; {@link Finding#of(String)} makes one
    * @throws IllegalStateException if the function has returned
@@ -74,7 +74,8 @@ public final class RuleStep {
         texts,
         finding.action().number(),
         numberOf(finding.value()),
-        numberOf(finding.limit()));
+        numberOf(finding.limit()),
+        finding.level().number());
   }
 
   private static double numberOf(OptionalDouble number) {

@@ -118,8 +118,31 @@ class RuleFunctionTest {
               1,
               Action.STOP,
               OptionalDouble.of(3),
-              OptionalDouble.of(-0.5)),
+              OptionalDouble.of(-0.5),
+              Level.FINDING),
           rules.evaluate(trial).get(1));
+    }
+  }
+
+  @Test
+  void aFindingWorthALookRecommendsNothing() {
+    try (Trial trial = Runs.finished(folder, 2);
+        RuleSet rules =
+            own(
+                step ->
+                    step.report(
+                        Finding.of("large")
+                            .withLevel(Level.WORTH_A_LOOK)
+                            .withAction(Action.STOP)))) {
+      Finding found = rules.evaluate(trial).get(0);
+      assertEquals(Level.WORTH_A_LOOK, found.level());
+      assertEquals(Action.CONTINUE, found.action());
+      assertEquals("worth a look: Own at step 0: large", found.toString());
+      RuleResult result = rules.results().get(0);
+      assertEquals(RuleResult.Status.WORTH_A_LOOK, result.status());
+      assertEquals(0, result.findingCount());
+      assertEquals(2, result.lookCount());
+      assertEquals(found, result.first().orElseThrow());
     }
   }
 

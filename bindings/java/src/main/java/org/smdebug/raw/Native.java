@@ -127,5 +127,5 @@ public final class Native {
 
   /** Adds a finding with check, tensor, worker and message to those of a {@link RuleReceiver}. */
   public static native void addFinding(
-      long findings, byte[][] texts, int action, double value, double limit);
+      long findings, byte[][] texts, int action, double value, double limit, int level);
 }

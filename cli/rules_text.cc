@@ -1,0 +1,195 @@
+#include "rules_text.h"
+
+#include <algorithm>
+
+#include "output.h"
+#include "saved.h"
+#include "table.h"
+#include "text.h"
+
+namespace smdebug::cli {
+namespace {
+
+constexpr size_t kMostShown = 5;  // the most different findings of a rule, unless all are asked for
+constexpr size_t kMostKeys = 10'000;  // limits the memory of a job that invents names
+constexpr size_t kIndent = 2;
+
+// Prints the text, in lines that fit the terminal; the second and further ones are indented.
+void PrintWrapped(const std::string &text, size_t indent = kIndent) {
+  const size_t width = Stdout().width;
+  if (width <= indent + 1 || WidthOf(text) <= width) return Print(text + "\n");
+  bool is_first = true;
+  for (const std::string &line : Wrap(text, width - indent)) {
+    Print((is_first ? "" : std::string(indent, ' ')) + line + "\n");
+    is_first = false;
+  }
+}
+
+Style StyleOf(Level level) { return level == Level::kFinding ? Style::kBad : Style::kWarning; }
+
+std::string WordOf(Level level) { return level == Level::kFinding ? "finding" : "worth a look"; }
+
+// Prints a finding in one line, or if the terminal is too narrow, with the sentence below.
+void PrintFinding(const Finding &finding) {
+  const std::string word = WordOf(finding.level);
+  const std::string step = "step " + StepText(finding.step, finding.mode, finding.mode_step);
+  const std::string worker = finding.worker.empty() ? "" : "  " + Printable(finding.worker);
+  const std::string message = Printable(finding.message);
+  const size_t head =
+      WidthOf(word) + 2 + WidthOf(finding.rule) + 2 + WidthOf(step) + WidthOf(worker);
+  Print(Styled(word, StyleOf(finding.level)) + "  " +
+        Styled(Printable(finding.rule), Style::kHeading) + "  " + step + worker);
+  const size_t width = Stdout().width;
+  if (width == 0 || head + 2 + WidthOf(message) <= width) return Print("  " + message + "\n");
+  Print("\n");
+  const std::string indent(kIndent, ' ');
+  for (const std::string &line : Wrap(message, std::max(width, kIndent + 1) - kIndent)) {
+    Print(indent + line + "\n");
+  }
+}
+
+// Returns true for 10, 100, 1000 and so on.
+bool IsPowerOfTen(size_t count) {
+  while (count >= 10 && count % 10 == 0) count /= 10;
+  return count == 1;
+}
+
+const char *WordsOf(RuleStatus status) {
+  switch (status) {
+    case RuleStatus::kPassed: return "passed";
+    case RuleStatus::kNoTensors: return "no matching tensors";
+    case RuleStatus::kNotEnoughData: return "not enough data";
+    default: return "";
+  }
+}
+
+Style StyleOf(RuleStatus status) {
+  return status == RuleStatus::kPassed ? Style::kGood : Style::kFaint;
+}
+
+void PrintRulesWith(RuleStatus status, const std::vector<RuleResult> &results) {
+  std::vector<std::string> names;
+  for (const RuleResult &result : results) {
+    if (result.status == status) names.push_back(Printable(result.rule));
+  }
+  if (names.empty()) return;
+  // The style is that of the first word, which no line break separates.
+  const std::string word = WordsOf(status);
+  const std::string text = word + ": " + Join(names, ", ");
+  const size_t width = Stdout().width;
+  const auto lines = width <= kIndent + 1 || WidthOf(text) <= width ? std::vector<std::string>{text}
+                                                                    : Wrap(text, width - kIndent);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const bool has_word = i == 0 && lines[i].starts_with(word);
+    Print(has_word ? Styled(word, StyleOf(status)) + lines[i].substr(word.size())
+                   : std::string(i == 0 ? 0 : kIndent, ' ') + lines[i]);
+    Print("\n");
+  }
+}
+
+void PrintReasons(const std::vector<RuleResult> &results) {
+  for (const RuleResult &result : results) {
+    if (result.first) continue;
+    PrintWrapped(Printable(result.rule) + ": " +
+                 (result.status == RuleStatus::kPassed ? WordsOf(result.status)
+                                                       : Printable(result.message)));
+  }
+}
+
+// Prints a row for each rule whose first finding has that level, after an empty line if there is
+// something `above`.  Returns false if there is none.
+bool PrintTable(Level level, const std::vector<RuleResult> &results, bool above) {
+  const bool is_finding = level == Level::kFinding;
+  Table table({{is_finding ? "FINDINGS OF" : "WORTH A LOOK", Table::Kind::kWord},
+               {"STEP", Table::Kind::kNumber},
+               {"COUNT", Table::Kind::kNumber},
+               {"TENSOR", Table::Kind::kText}});
+  for (const RuleResult &result : results) {
+    if (!result.first || result.first->level != level) continue;
+    table.Add({result.rule, std::to_string(result.first->step),
+               std::to_string(is_finding ? result.finding_count : result.look_count),
+               result.first->tensor.empty() ? "-" : result.first->tensor},
+              StyleOf(level));
+  }
+  if (table.IsEmpty()) return false;
+  if (above) Print("\n");
+  table.Print();
+  return true;
+}
+
+}  // namespace
+
+void FindingPrinter::Print(const Finding &finding) {
+  has_findings_ = true;
+  if (amount_ == Amount::kAll) return PrintFinding(finding);
+  const Key key(finding.level, finding.rule, finding.check, finding.tensor, finding.worker);
+  const auto known = counts_.find(key);
+  if (known != counts_.end()) return PrintRepeat(finding, ++known->second);
+  if (counts_.size() < kMostKeys) counts_.emplace(key, 1);
+  if (amount_ == Amount::kSome && ++shown_[finding.rule] > kMostShown) {
+    ++hidden_;
+    return;
+  }
+  PrintFinding(finding);
+}
+
+void FindingPrinter::PrintRepeat(const Finding &finding, size_t count) {
+  if (amount_ == Amount::kSome) {
+    ++hidden_;
+  } else if (IsPowerOfTen(count)) {
+    const std::string tensor = finding.tensor.empty() ? "" : "  " + Printable(finding.tensor);
+    cli::Print(Styled(WordOf(finding.level), StyleOf(finding.level)) + "  " +
+               Styled(Printable(finding.rule), Style::kHeading) + "  " + Count(count, "time") +
+               " up to step " + StepText(finding.step, finding.mode, finding.mode_step) + tensor +
+               "\n");
+  }
+}
+
+void FindingPrinter::PrintHidden() const {
+  if (hidden_ > 0) {
+    PrintWrapped("(" + Count(hidden_, "further finding") + "; --all prints each)");
+  }
+  if (has_findings_) cli::Print("\n");
+}
+
+void PrintResults(const std::vector<RuleResult> &results, bool reasons) {
+  const bool has_findings = PrintTable(Level::kFinding, results, false);
+  const bool has_looks = PrintTable(Level::kWorthALook, results, has_findings);
+  const bool has_others = std::any_of(results.begin(), results.end(),
+                                      [](const RuleResult &each) { return !each.first; });
+  if ((has_findings || has_looks) && has_others) Print("\n");
+  if (reasons) return PrintReasons(results);
+  for (const RuleStatus status :
+       {RuleStatus::kPassed, RuleStatus::kNotEnoughData, RuleStatus::kNoTensors}) {
+    PrintRulesWith(status, results);
+  }
+}
+
+void PrintSkipped(const std::vector<std::string> &skipped) {
+  if (skipped.empty()) return;
+  std::vector<std::string> names;
+  for (const std::string &why : skipped) names.push_back(Printable(why.substr(0, why.find(':'))));
+  PrintWrapped("without their parameters: " + Join(names, ", "));
+}
+
+void PrintVerdict(const std::vector<RuleResult> &results, size_t steps) {
+  int64_t findings = 0;
+  int64_t looks = 0;
+  bool was_evaluated = false;
+  for (const RuleResult &result : results) {
+    findings += result.finding_count;
+    if (result.status == RuleStatus::kWorthALook) looks += 1;
+    was_evaluated = was_evaluated || result.first || result.status == RuleStatus::kPassed;
+  }
+  const std::string words = findings > 0    ? Count(static_cast<size_t>(findings), "finding")
+                            : looks > 0     ? "no findings, but worth a look"
+                            : was_evaluated ? "no findings"
+                                            : "no results";
+  const Style style = findings > 0                  ? Style::kBad
+                      : looks > 0 || !was_evaluated ? Style::kWarning
+                                                    : Style::kGood;
+  Print("\n" + Styled(words, style) + ": " + Count(results.size(), "rule") + " evaluated over " +
+        Count(steps, "step") + "\n");
+}
+
+}  // namespace smdebug::cli
