@@ -74,7 +74,7 @@ std::string ToJson(const std::vector<RuleInfo> &rules) {
 
 // Returns, for example, " = 1e-10 (aws: 1e-7)", or "" if there is no default.
 std::string DefaultsOf(const RuleParameter &parameter) {
-  const std::string text = parameter.calibrated.empty() ? "" : " = " + parameter.calibrated;
+  std::string text = parameter.calibrated.empty() ? "" : " = " + parameter.calibrated;
   if (parameter.aws == parameter.calibrated) return text;
   return text + " (aws: " + (parameter.aws.empty() ? "none" : parameter.aws) + ")";
 }

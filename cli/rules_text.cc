@@ -168,6 +168,7 @@ void PrintResults(const std::vector<RuleResult> &results, bool reasons) {
 void PrintSkipped(const std::vector<std::string> &skipped) {
   if (skipped.empty()) return;
   std::vector<std::string> names;
+  names.reserve(skipped.size());
   for (const std::string &why : skipped) names.push_back(Printable(why.substr(0, why.find(':'))));
   PrintWrapped("without their parameters: " + Join(names, ", "));
 }
