@@ -152,6 +152,15 @@ SMD_FALLIBLE smd_trial_tensor_names(smd_trial *trial, int64_t step, smd_mode mod
                                     const smd_strings *regexes, const smd_collection *collection,
                                     smd_strings **out) SMD_NOEXCEPT;
 
+/* Returns the names of the tensors saved at a step, in the order in which they were recorded:
+ * those of the first worker, then those that only later workers have.  Tensors of which only
+ * the shape was saved come last.  Empty if nothing was saved at the step.
+ *
+ * Fails: as smd_trial_refresh().
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_trial_recorded_names(smd_trial *trial, int64_t step, smd_mode mode,
+                                      smd_strings **out) SMD_NOEXCEPT;
+
 /* Returns the tensor of that name.
  *
  * Fails: TENSOR_UNAVAILABLE, and as smd_trial_refresh().
