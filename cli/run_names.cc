@@ -188,7 +188,11 @@ std::vector<RunTensor> RunTensorsOf(const std::vector<std::string> &recorded) {
     }
   }
   const std::map<std::string, size_t> positions = ForwardPositions(tensors);
-  const auto phase = [](RunKind kind) {
+  // The hook for PyTorch, whose names begin with a class, saves the parameters before the step, but
+  // may write them after it.
+  const bool is_before_step = !class_prefix.empty();
+  const auto phase = [is_before_step](RunKind kind) {
+    if (kind == RunKind::kParameter && is_before_step) return -1;
     return kind < RunKind::kGradient ? 0 : static_cast<int>(kind);
   };
   std::stable_sort(tensors.begin(), tensors.end(), [&](const RunTensor &a, const RunTensor &b) {

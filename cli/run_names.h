@@ -24,7 +24,7 @@ struct RunTensor {
 std::string WithoutWrappers(const std::string &name);
 
 // Returns the tensors of one step in the order of the computation.  `recorded` are the names in the
-// order of recording.  Gradients are in reverse order, after all that was recorded before the
+// order of recording.  Parameters that were saved before the step come first.  Gradients are in reverse order, after all that was recorded before the
 // backward pass; the learning rates, updates and optimizer states follow.
 std::vector<RunTensor> RunTensorsOf(const std::vector<std::string> &recorded);
 

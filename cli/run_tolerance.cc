@@ -25,6 +25,7 @@ double RoundingUnit(const std::string &dtype) {
 void RoundingTolerance::BeginStep() {
   weights_ = norms_ = activations_ = gradients_ = 0;
   depth_ = parameters_ = 0;
+  of_module_.clear();
 }
 
 double RoundingTolerance::Carried(const std::string &parameter) const {
@@ -36,7 +37,12 @@ double RoundingTolerance::Limit(const RunTensor &tensor, double moved) const {
   const double weights = norms_ > 0 ? std::sqrt(weights_ / norms_) : 0;
   const double forward = unit_ * std::sqrt(1.0 + static_cast<double>(depth_));
   const double layers = static_cast<double>(std::max(depth_, parameters_));
-  const double explained = std::max({forward, weights, activations_});
+  const auto module = of_module_.find(tensor.module);
+  const bool has_own = tensor.kind == RunKind::kActivation && module != of_module_.end() &&
+                       module->second.norms > 0;
+  const double own =
+      has_own ? std::sqrt(module->second.differences / module->second.norms) : 0;
+  const double explained = std::max({forward, weights, own, activations_});
   const double backward = std::max(
       {unit_ * std::sqrt(1 + 2 * layers), explained, gradients_ * kForward / kBackward});
   const double gradient = std::min(kMost, kBackward * backward);
@@ -66,6 +72,8 @@ void RoundingTolerance::Accept(const RunTensor &tensor, const RunDistance &dista
       weights_ += distance.difference * distance.difference;
       norms_ += distance.norm * distance.norm;
       of_parameter_[tensor.parameter] = distance.Relative(0);
+      of_module_[tensor.module].differences += distance.difference * distance.difference;
+      of_module_[tensor.module].norms += distance.norm * distance.norm;
       ++parameters_;
       break;
     case RunKind::kActivation: ++depth_; [[fallthrough]];

@@ -36,6 +36,11 @@ class RoundingTolerance {
   double gradients_ = 0;
   size_t depth_ = 0;        // activations so far in the step
   size_t parameters_ = 0;
+  struct Squares {
+    double differences = 0;
+    double norms = 0;
+  };
+  std::map<std::string, Squares> of_module_;     // of the parameters of each module
   std::map<std::string, double> of_parameter_;   // the last relative difference
   std::map<std::string, double> elementwise_;    // of gradients: the largest so far
 };
