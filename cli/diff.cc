@@ -186,8 +186,7 @@ class Diff final : public Command {
     return "smdebug diff run other_run\n"
            "smdebug diff run other_run --rtol 1e-5 --atol 1e-8\n"
            "smdebug diff run s3://my-bucket/run --mode train --json\n"
-           "smdebug diff trusted_run run_on_two_gpus --noise perturbed_trusted_run\n"
-           "smdebug diff run run_in_bfloat16 --rounding auto\n";
+           "smdebug diff run other_run --rounding auto\n";
   }
 
   void Declare(Arguments &arguments) override {
@@ -199,12 +198,12 @@ class Diff final : public Command {
                     "a run of A's program, perturbed by rounding, which gives the tolerances; may "
                     "be given several times",
                     &noise_);
-    arguments.Choice("--rounding",
-                     "take tolerances from the rounding of this type; auto: the coarsest that was "
-                     "recorded",
-                     {"auto", "float64", "float32", "float16", "bfloat16", "float8_e4m3fn",
-                      "float8_e5m2"},
-                     &rounding_);
+    arguments.Choice(
+        "--rounding",
+        "take tolerances from the rounding of this type; auto: the coarsest that was "
+        "recorded",
+        {"auto", "float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"},
+        &rounding_);
     arguments.Texts("--regex", "REGEX",
                     "select tensors whose names match; may be given several times", &regexes_);
     arguments.Choice(
@@ -242,9 +241,7 @@ class Diff final : public Command {
     Trial opened_b = options_.Open(path_b_);
     RunBasis basis;
     basis.mode = ModeOf(mode_name_);
-    const auto trains = [](const Trial &trial) {
-      return !trial.Steps(Mode::kTrain, true).empty();
-    };
+    const auto trains = [](const Trial &trial) { return !trial.Steps(Mode::kTrain, true).empty(); };
     if (mode_name_.empty() && trains(opened_a) && trains(opened_b)) basis.mode = Mode::kTrain;
     RunReader a(options_, std::move(opened_a), basis.mode);
     RunReader b(options_, std::move(opened_b), basis.mode);

@@ -76,7 +76,8 @@ void RunComparison::MeasureModules(const std::vector<RunTensor> &tensors, int64_
     if (tensor.kind != RunKind::kGradient) continue;
     for (const RunPart &part : a_.Read(tensor, step)) {
       if (part.numbers.empty()) continue;
-      const double mean = NormOf(part.numbers) / std::sqrt(static_cast<double>(part.numbers.size()));
+      const double mean =
+          NormOf(part.numbers) / std::sqrt(static_cast<double>(part.numbers.size()));
       double &largest = modules_[tensor.module];
       if (std::isfinite(mean)) largest = std::max(largest, mean);
     }
@@ -85,16 +86,16 @@ void RunComparison::MeasureModules(const std::vector<RunTensor> &tensors, int64_
 
 double RunComparison::FloorOf(const RunTensor &tensor, const RunParts &parts) const {
   const auto module = modules_.find(tensor.module);
-  const bool is_linear =
-      tensor.kind == RunKind::kGradient ||
-      (tensor.kind == RunKind::kState && !tensor.key.ends_with("_sq"));
+  const bool is_linear = tensor.kind == RunKind::kGradient ||
+                         (tensor.kind == RunKind::kState && !tensor.key.ends_with("_sq"));
   if (!is_linear || module == modules_.end() || parts.empty()) return 0;
   return module->second * std::sqrt(static_cast<double>(parts.front().numbers.size()));
 }
 
 // Returns how far the parameter moved since the last step, relative to its norm.
 double RunComparison::MovedOf(const RunTensor &tensor, const RunParts &parts) {
-  if (tensor.kind != RunKind::kParameter || parts.empty() || parts.front().numbers.empty()) return 0;
+  if (tensor.kind != RunKind::kParameter || parts.empty() || parts.front().numbers.empty())
+    return 0;
   const std::vector<double> &now = parts.front().numbers;
   std::vector<float> &before = before_[tensor.parameter];
   double squares = 0;
@@ -130,8 +131,7 @@ void RunComparison::CompareTensor(const RunTensor &tensor, const RunTensor &in_b
   double limit = LimitOf(tensor, of_a, step, floor);
   const bool are_whole = !of_a.empty() && of_a.front().are_whole;
   if (are_whole) limit = 0;
-  const std::optional<RunDistance> distance =
-      DistanceOf(tensor.kind, of_a, of_b, limit, &orders_);
+  const std::optional<RunDistance> distance = DistanceOf(tensor.kind, of_a, of_b, limit, &orders_);
   const bool must_fit = tensor.kind == RunKind::kParameter || IsExpected(tensor.kind);
   if (!distance && (of_a.empty() || of_b.empty() || !must_fit)) {
     verdict_.not_compared.insert(tensor.recorded.front());
@@ -184,7 +184,8 @@ void RunComparison::FindFactor() {
   size_t different = 0;
   for (const Gradient &each : gradients_) {
     const RunDistance &d = each.distance;
-    const double rest = d.of_b * d.of_b - 2 * factor * d.product + factor * factor * d.norm * d.norm;
+    const double rest =
+        d.of_b * d.of_b - 2 * factor * d.product + factor * factor * d.norm * d.norm;
     const double size = std::max(d.norm, each.floor) * std::max(1.0, std::abs(factor));
     const bool fits = std::sqrt(std::max(0.0, rest)) <= (each.limit + 1e-7) * size;
     if (fits) ++fitting;

@@ -83,8 +83,8 @@ class RunComparison {
   NoiseTolerance noise_;
   RunVerdict verdict_;
   size_t depth_ = 0;
-  std::vector<Tensors> in_noise_;          // of this step, for each noise run
-  std::map<std::string, double> modules_;  // the largest root mean square of a gradient
+  std::vector<Tensors> in_noise_;                     // of this step, for each noise run
+  std::map<std::string, double> modules_;             // the largest root mean square of a gradient
   std::map<std::string, std::vector<float>> before_;  // parameters of A at the last step
   Orders orders_;                                     // of this step
   std::vector<Orders> noise_orders_;

@@ -20,9 +20,8 @@ size_t SizeOf(const std::vector<int64_t> &shape, size_t from = 0) {
 }
 
 bool HaveSameShapes(const RunParts &a, const RunParts &b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](auto &x, auto &y) {
-           return x.shape == y.shape;
-         });
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
+                                            [](auto &x, auto &y) { return x.shape == y.shape; });
 }
 
 // Returns the parts joined along an axis, or nothing if their other sizes differ.

@@ -17,8 +17,8 @@ struct RunPart {
   std::vector<double> numbers;
   std::map<std::string, double> reductions;  // used if there are no elements
   bool has_numbers = false;
-  bool are_whole = false;   // integers, which must be equal
-  size_t worker = 0;        // the position of the worker
+  bool are_whole = false;  // integers, which must be equal
+  size_t worker = 0;       // the position of the worker
 };
 using RunParts = std::vector<RunPart>;
 

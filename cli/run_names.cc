@@ -82,7 +82,7 @@ Parsed Parse(const std::string &name, const std::set<std::string> &with_gradient
   const bool is_parameter =
       with_gradient.contains(name) ||
       std::find(kParameterNames.begin(), kParameterNames.end(), last) != kParameterNames.end();
-  parsed.kind = is_parameter ? RunKind::kParameter
+  parsed.kind = is_parameter   ? RunKind::kParameter
                 : IsLoss(name) ? RunKind::kLoss
                                : RunKind::kActivation;
   return parsed;
@@ -142,9 +142,9 @@ std::map<std::string, size_t> ForwardPositions(const std::vector<RunTensor> &ten
     const RunTensor &each = tensors[i];
     if (each.kind != RunKind::kGradient) continue;
     const auto parameter = parameters.find(each.parameter);
-    gradients[each.key] = all_have                         ? modules[each.module]
+    gradients[each.key] = all_have                        ? modules[each.module]
                           : parameter != parameters.end() ? parameter->second
-                                                           : i;
+                                                          : i;
   }
   return gradients;
 }

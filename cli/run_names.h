@@ -11,7 +11,7 @@ enum class RunKind { kParameter, kActivation, kLoss, kGradient, kSetting, kUpdat
 // A tensor of a run.  The numbered outputs of a module that is called several times in a step, once
 // for each micro-batch, are one tensor.
 struct RunTensor {
-  std::string key;        // equal in both runs: without the class, wrappers, and numbers
+  std::string key;  // equal in both runs: without the class, wrappers, and numbers
   RunKind kind = RunKind::kActivation;
   std::string module;     // the path, such as "blocks.0.attn.out"; "" for the whole model
   std::string parameter;  // the key of the parameter to which a gradient, update or state belongs
@@ -24,8 +24,9 @@ struct RunTensor {
 std::string WithoutWrappers(const std::string &name);
 
 // Returns the tensors of one step in the order of the computation.  `recorded` are the names in the
-// order of recording.  Parameters that were saved before the step come first.  Gradients are in reverse order, after all that was recorded before the
-// backward pass; the learning rates, updates and optimizer states follow.
+// order of recording.  Parameters that were saved before the step come first.  Gradients are in
+// reverse order, after all that was recorded before the backward pass; the learning rates, updates
+// and optimizer states follow.
 std::vector<RunTensor> RunTensorsOf(const std::vector<std::string> &recorded);
 
 // Returns the module that computed the tensor: for an input of a module, the module around it.

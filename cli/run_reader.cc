@@ -78,8 +78,7 @@ void RunReader::Add(const RunTensor &tensor, const std::string &name, int64_t st
       TakeNumbers(*at.value, &part);
     } else {
       for (const std::string &reduction : at.reductions) {
-        const std::optional<double> number =
-            NumberAt(saved, step, reduction, mode_, workers[i]);
+        const std::optional<double> number = NumberAt(saved, step, reduction, mode_, workers[i]);
         if (number) part.reductions[reduction] = *number;
       }
     }

@@ -15,9 +15,9 @@ constexpr double kNoise = 10;
 }  // namespace
 
 double RoundingUnit(const std::string &dtype) {
-  static const std::map<std::string, int> kBits = {
-      {"float64", 53}, {"float32", 24},     {"float16", 11},
-      {"bfloat16", 8}, {"float8_e4m3fn", 4}, {"float8_e5m2", 3}};
+  static const std::map<std::string, int> kBits = {{"float64", 53},      {"float32", 24},
+                                                   {"float16", 11},      {"bfloat16", 8},
+                                                   {"float8_e4m3fn", 4}, {"float8_e5m2", 3}};
   const auto bits = kBits.find(dtype);
   return bits == kBits.end() ? 0 : std::ldexp(1, -bits->second);
 }
@@ -38,13 +38,12 @@ double RoundingTolerance::Limit(const RunTensor &tensor, double moved) const {
   const double forward = unit_ * std::sqrt(1.0 + static_cast<double>(depth_));
   const double layers = static_cast<double>(std::max(depth_, parameters_));
   const auto module = of_module_.find(tensor.module);
-  const bool has_own = tensor.kind == RunKind::kActivation && module != of_module_.end() &&
-                       module->second.norms > 0;
-  const double own =
-      has_own ? std::sqrt(module->second.differences / module->second.norms) : 0;
+  const bool has_own =
+      tensor.kind == RunKind::kActivation && module != of_module_.end() && module->second.norms > 0;
+  const double own = has_own ? std::sqrt(module->second.differences / module->second.norms) : 0;
   const double explained = std::max({forward, weights, own, activations_});
-  const double backward = std::max(
-      {unit_ * std::sqrt(1 + 2 * layers), explained, gradients_ * kForward / kBackward});
+  const double backward =
+      std::max({unit_ * std::sqrt(1 + 2 * layers), explained, gradients_ * kForward / kBackward});
   const double gradient = std::min(kMost, kBackward * backward);
   const auto seen = elementwise_.find(tensor.parameter);
   // Without the elements of gradients: Adam turns a relative difference d of the gradient into one
@@ -98,7 +97,8 @@ void NoiseTolerance::Add(const RunTensor &tensor, double relative) {
 double NoiseTolerance::Limit(const RunTensor &tensor) const {
   const auto own = largest_.find(tensor.key);
   double noise = own == largest_.end() ? 0 : own->second;
-  const auto kind = of_kind_.find(tensor.kind == RunKind::kLoss ? RunKind::kActivation : tensor.kind);
+  const auto kind =
+      of_kind_.find(tensor.kind == RunKind::kLoss ? RunKind::kActivation : tensor.kind);
   if (kind != of_kind_.end()) {
     std::vector<double> all = kind->second;
     std::nth_element(all.begin(), all.begin() + static_cast<ptrdiff_t>(all.size() / 2), all.end());

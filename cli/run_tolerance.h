@@ -30,19 +30,19 @@ class RoundingTolerance {
   double Carried(const std::string &parameter) const;
 
   const double unit_;
-  double weights_ = 0;      // the squares of the parameters' differences, and of their norms
+  double weights_ = 0;  // the squares of the parameters' differences, and of their norms
   double norms_ = 0;
   double activations_ = 0;  // the largest relative difference so far in the step
   double gradients_ = 0;
-  size_t depth_ = 0;        // activations so far in the step
+  size_t depth_ = 0;  // activations so far in the step
   size_t parameters_ = 0;
   struct Squares {
     double differences = 0;
     double norms = 0;
   };
-  std::map<std::string, Squares> of_module_;     // of the parameters of each module
-  std::map<std::string, double> of_parameter_;   // the last relative difference
-  std::map<std::string, double> elementwise_;    // of gradients: the largest so far
+  std::map<std::string, Squares> of_module_;    // of the parameters of each module
+  std::map<std::string, double> of_parameter_;  // the last relative difference
+  std::map<std::string, double> elementwise_;   // of gradients: the largest so far
 };
 
 // Gives tolerances from further runs of the trusted program.
@@ -54,8 +54,8 @@ class NoiseTolerance {
   double Limit(const RunTensor &tensor) const;
 
  private:
-  std::map<std::string, double> largest_;              // of each tensor, over the steps so far
-  std::map<RunKind, std::vector<double>> of_kind_;     // of this step
+  std::map<std::string, double> largest_;           // of each tensor, over the steps so far
+  std::map<RunKind, std::vector<double>> of_kind_;  // of this step
 };
 
 }  // namespace smdebug::cli

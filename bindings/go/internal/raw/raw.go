@@ -118,55 +118,56 @@ typedef long long swig_type_86;
 typedef long long swig_type_87;
 typedef _gostring_ swig_type_88;
 typedef long long swig_type_89;
-typedef _gostring_ swig_type_90;
-typedef long long swig_type_91;
-typedef _gostring_ swig_type_92;
+typedef long long swig_type_90;
+typedef _gostring_ swig_type_91;
+typedef long long swig_type_92;
 typedef _gostring_ swig_type_93;
-typedef long long swig_type_94;
+typedef _gostring_ swig_type_94;
 typedef long long swig_type_95;
 typedef long long swig_type_96;
 typedef long long swig_type_97;
-typedef _gostring_ swig_type_98;
-typedef long long swig_type_99;
-typedef _gostring_ swig_type_100;
-typedef long long swig_type_101;
-typedef _gostring_ swig_type_102;
+typedef long long swig_type_98;
+typedef _gostring_ swig_type_99;
+typedef long long swig_type_100;
+typedef _gostring_ swig_type_101;
+typedef long long swig_type_102;
 typedef _gostring_ swig_type_103;
-typedef long long swig_type_104;
-typedef _gostring_ swig_type_105;
-typedef long long swig_type_106;
+typedef _gostring_ swig_type_104;
+typedef long long swig_type_105;
+typedef _gostring_ swig_type_106;
 typedef long long swig_type_107;
 typedef long long swig_type_108;
-typedef _gostring_ swig_type_109;
+typedef long long swig_type_109;
 typedef _gostring_ swig_type_110;
-typedef long long swig_type_111;
-typedef _gostring_ swig_type_112;
+typedef _gostring_ swig_type_111;
+typedef long long swig_type_112;
 typedef _gostring_ swig_type_113;
-typedef long long swig_type_114;
-typedef _gostring_ swig_type_115;
+typedef _gostring_ swig_type_114;
+typedef long long swig_type_115;
 typedef _gostring_ swig_type_116;
 typedef _gostring_ swig_type_117;
 typedef _gostring_ swig_type_118;
-typedef long long swig_type_119;
+typedef _gostring_ swig_type_119;
 typedef long long swig_type_120;
 typedef long long swig_type_121;
-typedef _gostring_ swig_type_122;
-typedef long long swig_type_123;
-typedef _gostring_ swig_type_124;
-typedef long long swig_type_125;
+typedef long long swig_type_122;
+typedef _gostring_ swig_type_123;
+typedef long long swig_type_124;
+typedef _gostring_ swig_type_125;
 typedef long long swig_type_126;
-typedef _gostring_ swig_type_127;
-typedef long long swig_type_128;
-typedef _gostring_ swig_type_129;
+typedef long long swig_type_127;
+typedef _gostring_ swig_type_128;
+typedef long long swig_type_129;
 typedef _gostring_ swig_type_130;
 typedef _gostring_ swig_type_131;
 typedef _gostring_ swig_type_132;
 typedef _gostring_ swig_type_133;
-typedef long long swig_type_134;
+typedef _gostring_ swig_type_134;
 typedef long long swig_type_135;
-typedef _gostring_ swig_type_136;
-typedef long long swig_type_137;
-typedef _gostring_ swig_type_138;
+typedef long long swig_type_136;
+typedef _gostring_ swig_type_137;
+typedef long long swig_type_138;
+typedef _gostring_ swig_type_139;
 extern void _wrap_Swig_free_raw_98f96b4fc7fd3803(uintptr_t arg1);
 extern uintptr_t _wrap_Swig_malloc_raw_98f96b4fc7fd3803(swig_intgo arg1);
 extern uintptr_t _wrap_new_smd_text_slot_raw_98f96b4fc7fd3803(void);
@@ -438,48 +439,49 @@ extern uintptr_t _wrap_smd_trial_workers_raw_98f96b4fc7fd3803(uintptr_t arg1, ui
 extern uintptr_t _wrap_smd_trial_collections_raw_98f96b4fc7fd3803(uintptr_t arg1, uintptr_t arg2);
 extern uintptr_t _wrap_smd_trial_collection_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_88 arg2, uintptr_t arg3);
 extern uintptr_t _wrap_smd_trial_tensor_names_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_89 arg2, swig_intgo arg3, uintptr_t arg4, uintptr_t arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_trial_tensor_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_90 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_trial_prefetch_raw_98f96b4fc7fd3803(uintptr_t arg1, uintptr_t arg2, swig_voidp arg3, swig_type_91 arg4, swig_intgo arg5);
-extern uintptr_t _wrap_smd_trial_export_tensorboard_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_92 arg2);
-extern swig_type_93 _wrap_smd_tensor_name_raw_98f96b4fc7fd3803(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_recorded_names_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_90 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_trial_tensor_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_91 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_prefetch_raw_98f96b4fc7fd3803(uintptr_t arg1, uintptr_t arg2, swig_voidp arg3, swig_type_92 arg4, swig_intgo arg5);
+extern uintptr_t _wrap_smd_trial_export_tensorboard_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_93 arg2);
+extern swig_type_94 _wrap_smd_tensor_name_raw_98f96b4fc7fd3803(uintptr_t arg1);
 extern uintptr_t _wrap_smd_tensor_original_name_raw_98f96b4fc7fd3803(uintptr_t arg1, uintptr_t arg2);
 extern uintptr_t _wrap_smd_tensor_steps_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_prev_steps_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_94 arg2, swig_intgo arg3, swig_type_95 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_workers_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_96 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_value_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_97 arg2, swig_intgo arg3, swig_type_98 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_shape_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_99 arg2, swig_intgo arg3, swig_type_100 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_reduction_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_101 arg2, swig_intgo arg3, swig_type_102 arg4, swig_type_103 arg5, swig_intgo arg6, uintptr_t arg7);
-extern uintptr_t _wrap_smd_tensor_reductions_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_104 arg2, swig_intgo arg3, swig_type_105 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_prev_steps_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_95 arg2, swig_intgo arg3, swig_type_96 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_workers_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_97 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_value_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_98 arg2, swig_intgo arg3, swig_type_99 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_shape_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_100 arg2, swig_intgo arg3, swig_type_101 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_reduction_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_102 arg2, swig_intgo arg3, swig_type_103 arg4, swig_type_104 arg5, swig_intgo arg6, uintptr_t arg7);
+extern uintptr_t _wrap_smd_tensor_reductions_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_105 arg2, swig_intgo arg3, swig_type_106 arg4, uintptr_t arg5);
 extern void _wrap_smd_tensor_free_raw_98f96b4fc7fd3803(uintptr_t arg1);
-extern uintptr_t _wrap_smd_tensor_full_shape_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_106 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_full_value_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_107 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_full_reduction_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_108 arg2, swig_intgo arg3, swig_type_109 arg4, swig_intgo arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_step_file_open_raw_98f96b4fc7fd3803(swig_type_110 arg1, swig_type_111 arg2, swig_type_112 arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_step_file_add_shape_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_113 arg2, swig_voidp arg3, swig_intgo arg4, swig_type_114 arg5, swig_intgo arg6, swig_type_115 arg7);
-extern swig_type_116 _wrap_smd_step_file_path_raw_98f96b4fc7fd3803(uintptr_t arg1);
+extern uintptr_t _wrap_smd_tensor_full_shape_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_107 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_full_value_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_108 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_full_reduction_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_109 arg2, swig_intgo arg3, swig_type_110 arg4, swig_intgo arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_step_file_open_raw_98f96b4fc7fd3803(swig_type_111 arg1, swig_type_112 arg2, swig_type_113 arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_step_file_add_shape_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_114 arg2, swig_voidp arg3, swig_intgo arg4, swig_type_115 arg5, swig_intgo arg6, swig_type_116 arg7);
+extern swig_type_117 _wrap_smd_step_file_path_raw_98f96b4fc7fd3803(uintptr_t arg1);
 extern uintptr_t _wrap_smd_step_file_close_raw_98f96b4fc7fd3803(uintptr_t arg1);
 extern void _wrap_smd_step_file_free_raw_98f96b4fc7fd3803(uintptr_t arg1);
-extern uintptr_t _wrap_smd_event_file_open_raw_98f96b4fc7fd3803(swig_type_117 arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_event_file_open_raw_98f96b4fc7fd3803(swig_type_118 arg1, uintptr_t arg2);
 extern uintptr_t _wrap_smd_event_file_next_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_voidp arg2);
-extern swig_type_118 _wrap_smd_event_file_tensor_raw_98f96b4fc7fd3803(uintptr_t arg1);
-extern swig_type_119 _wrap_smd_event_file_step_raw_98f96b4fc7fd3803(uintptr_t arg1);
+extern swig_type_119 _wrap_smd_event_file_tensor_raw_98f96b4fc7fd3803(uintptr_t arg1);
+extern swig_type_120 _wrap_smd_event_file_step_raw_98f96b4fc7fd3803(uintptr_t arg1);
 extern swig_intgo _wrap_smd_event_file_mode_raw_98f96b4fc7fd3803(uintptr_t arg1);
-extern swig_type_120 _wrap_smd_event_file_mode_step_raw_98f96b4fc7fd3803(uintptr_t arg1);
+extern swig_type_121 _wrap_smd_event_file_mode_step_raw_98f96b4fc7fd3803(uintptr_t arg1);
 extern double _wrap_smd_event_file_timestamp_raw_98f96b4fc7fd3803(uintptr_t arg1);
 extern uintptr_t _wrap_smd_event_file_value_raw_98f96b4fc7fd3803(uintptr_t arg1, uintptr_t arg2);
 extern void _wrap_smd_event_file_free_raw_98f96b4fc7fd3803(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collections_to_json_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_121 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_store_check_raw_98f96b4fc7fd3803(swig_type_122 arg1, uintptr_t arg2, uintptr_t arg3);
-extern swig_type_123 _wrap_smd_store_report_count_raw_98f96b4fc7fd3803(uintptr_t arg1);
-extern swig_type_124 _wrap_smd_store_report_name_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_125 arg2);
-extern swig_intgo _wrap_smd_store_report_code_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_126 arg2);
-extern swig_type_127 _wrap_smd_store_report_message_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_128 arg2);
+extern uintptr_t _wrap_smd_collections_to_json_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_122 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_store_check_raw_98f96b4fc7fd3803(swig_type_123 arg1, uintptr_t arg2, uintptr_t arg3);
+extern swig_type_124 _wrap_smd_store_report_count_raw_98f96b4fc7fd3803(uintptr_t arg1);
+extern swig_type_125 _wrap_smd_store_report_name_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_126 arg2);
+extern swig_intgo _wrap_smd_store_report_code_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_127 arg2);
+extern swig_type_128 _wrap_smd_store_report_message_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_129 arg2);
 extern void _wrap_smd_store_report_free_raw_98f96b4fc7fd3803(uintptr_t arg1);
-extern uintptr_t _wrap_smd_bucket_open_raw_98f96b4fc7fd3803(swig_type_129 arg1, uintptr_t arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_bucket_list_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_130 arg2, swig_type_131 arg3, swig_type_132 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_bucket_read_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_133 arg2, swig_type_134 arg3, swig_type_135 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_bucket_write_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_136 arg2, uintptr_t arg3, swig_type_137 arg4);
-extern uintptr_t _wrap_smd_bucket_remove_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_138 arg2);
+extern uintptr_t _wrap_smd_bucket_open_raw_98f96b4fc7fd3803(swig_type_130 arg1, uintptr_t arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_bucket_list_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_131 arg2, swig_type_132 arg3, swig_type_133 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_bucket_read_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_134 arg2, swig_type_135 arg3, swig_type_136 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_bucket_write_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_137 arg2, uintptr_t arg3, swig_type_138 arg4);
+extern uintptr_t _wrap_smd_bucket_remove_raw_98f96b4fc7fd3803(uintptr_t arg1, swig_type_139 arg2);
 extern void _wrap_smd_bucket_free_raw_98f96b4fc7fd3803(uintptr_t arg1);
 #undef intgo
 */
@@ -2841,12 +2843,22 @@ func Smd_trial_tensor_names(arg1 Smd_trial, arg2 int64, arg3 int, arg4 Smd_strin
 	return swig_r
 }
 
+func Smd_trial_recorded_names(arg1 Smd_trial, arg2 int64, arg3 int, arg4 Smd_strings) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	_swig_i_3 := getSwigcptr(arg4)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_recorded_names_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_90(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	return swig_r
+}
+
 func Smd_trial_tensor(arg1 Smd_trial, arg2 string, arg3 Smd_tensor) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), *(*C.swig_type_90)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), *(*C.swig_type_91)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2860,7 +2872,7 @@ func Smd_trial_prefetch(arg1 Smd_trial, arg2 Smd_strings, arg3 *int64, arg4 int6
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_prefetch_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_type_91(_swig_i_3), C.swig_intgo(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_prefetch_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_type_92(_swig_i_3), C.swig_intgo(_swig_i_4))))
 	return swig_r
 }
 
@@ -2868,7 +2880,7 @@ func Smd_trial_export_tensorboard(arg1 Smd_trial, arg2 string) (_swig_ret Smd_er
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_export_tensorboard_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), *(*C.swig_type_92)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_export_tensorboard_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), *(*C.swig_type_93)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2910,7 +2922,7 @@ func Smd_tensor_prev_steps(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 int64, ar
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_prev_steps_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_94(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_type_95(_swig_i_3), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_prev_steps_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_95(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_type_96(_swig_i_3), C.uintptr_t(_swig_i_4))))
 	return swig_r
 }
 
@@ -2920,7 +2932,7 @@ func Smd_tensor_workers(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_strings)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_workers_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_96(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_workers_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_97(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -2931,7 +2943,7 @@ func Smd_tensor_value(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, arg5 S
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_value_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_97(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_98)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_value_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_98(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_99)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -2945,7 +2957,7 @@ func Smd_tensor_shape(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, arg5 S
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_shape_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_99(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_100)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_shape_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_100(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_101)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -2961,7 +2973,7 @@ func Smd_tensor_reduction(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, ar
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := getSwigcptr(arg7)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_101(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_102)(unsafe.Pointer(&_swig_i_3)), *(*C.swig_type_103)(unsafe.Pointer(&_swig_i_4)), C.swig_intgo(_swig_i_5), C.uintptr_t(_swig_i_6))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_102(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_103)(unsafe.Pointer(&_swig_i_3)), *(*C.swig_type_104)(unsafe.Pointer(&_swig_i_4)), C.swig_intgo(_swig_i_5), C.uintptr_t(_swig_i_6))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -2978,7 +2990,7 @@ func Smd_tensor_reductions(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, a
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reductions_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_104(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_105)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reductions_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_105(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_106)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -2996,7 +3008,7 @@ func Smd_tensor_full_shape(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_integ
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_shape_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_106(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_shape_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_107(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3006,7 +3018,7 @@ func Smd_tensor_full_value(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_value
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_value_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_107(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_value_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_108(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3018,7 +3030,7 @@ func Smd_tensor_full_reduction(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 strin
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_reduction_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_108(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_109)(unsafe.Pointer(&_swig_i_3)), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_reduction_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_109(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_110)(unsafe.Pointer(&_swig_i_3)), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3031,7 +3043,7 @@ func Smd_step_file_open(arg1 string, arg2 int64, arg3 string, arg4 Smd_step_file
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_open_raw_98f96b4fc7fd3803(*(*C.swig_type_110)(unsafe.Pointer(&_swig_i_0)), C.swig_type_111(_swig_i_1), *(*C.swig_type_112)(unsafe.Pointer(&_swig_i_2)), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_open_raw_98f96b4fc7fd3803(*(*C.swig_type_111)(unsafe.Pointer(&_swig_i_0)), C.swig_type_112(_swig_i_1), *(*C.swig_type_113)(unsafe.Pointer(&_swig_i_2)), C.uintptr_t(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3050,7 +3062,7 @@ func Smd_step_file_add_shape(arg1 Smd_step_file, arg2 string, arg3 *int64, arg4 
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := arg7
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_add_shape_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), *(*C.swig_type_113)(unsafe.Pointer(&_swig_i_1)), C.swig_voidp(_swig_i_2), C.swig_intgo(_swig_i_3), C.swig_type_114(_swig_i_4), C.swig_intgo(_swig_i_5), *(*C.swig_type_115)(unsafe.Pointer(&_swig_i_6)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_add_shape_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), *(*C.swig_type_114)(unsafe.Pointer(&_swig_i_1)), C.swig_voidp(_swig_i_2), C.swig_intgo(_swig_i_3), C.swig_type_115(_swig_i_4), C.swig_intgo(_swig_i_5), *(*C.swig_type_116)(unsafe.Pointer(&_swig_i_6)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3086,7 +3098,7 @@ func Smd_event_file_open(arg1 string, arg2 Smd_event_file) (_swig_ret Smd_error)
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_open_raw_98f96b4fc7fd3803(*(*C.swig_type_117)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_open_raw_98f96b4fc7fd3803(*(*C.swig_type_118)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3158,7 +3170,7 @@ func Smd_collections_to_json(arg1 uintptr, arg2 int64, arg3 int, arg4 Smd_text) 
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collections_to_json_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_121(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collections_to_json_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_122(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3167,7 +3179,7 @@ func Smd_store_check(arg1 string, arg2 Smd_hook_options, arg3 Smd_store_report) 
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_store_check_raw_98f96b4fc7fd3803(*(*C.swig_type_122)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_store_check_raw_98f96b4fc7fd3803(*(*C.swig_type_123)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3185,7 +3197,7 @@ func Smd_store_report_name(arg1 Smd_store_report, arg2 int64) (_swig_ret string)
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_store_report_name_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_125(_swig_i_1))
+	swig_r_p := C._wrap_smd_store_report_name_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_126(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3196,7 +3208,7 @@ func Smd_store_report_code(arg1 Smd_store_report, arg2 int64) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_store_report_code_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_126(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_store_report_code_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_127(_swig_i_1)))
 	return swig_r
 }
 
@@ -3204,7 +3216,7 @@ func Smd_store_report_message(arg1 Smd_store_report, arg2 int64) (_swig_ret stri
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_store_report_message_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_128(_swig_i_1))
+	swig_r_p := C._wrap_smd_store_report_message_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), C.swig_type_129(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3221,7 +3233,7 @@ func Smd_bucket_open(arg1 string, arg2 Smd_hook_options, arg3 Smd_bucket) (_swig
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_open_raw_98f96b4fc7fd3803(*(*C.swig_type_129)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_open_raw_98f96b4fc7fd3803(*(*C.swig_type_130)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3235,7 +3247,7 @@ func Smd_bucket_list(arg1 Smd_bucket, arg2 string, arg3 string, arg4 string, arg
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_list_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), *(*C.swig_type_130)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_131)(unsafe.Pointer(&_swig_i_2)), *(*C.swig_type_132)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_list_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), *(*C.swig_type_131)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_132)(unsafe.Pointer(&_swig_i_2)), *(*C.swig_type_133)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3255,7 +3267,7 @@ func Smd_bucket_read(arg1 Smd_bucket, arg2 string, arg3 int64, arg4 int64, arg5 
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_read_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), *(*C.swig_type_133)(unsafe.Pointer(&_swig_i_1)), C.swig_type_134(_swig_i_2), C.swig_type_135(_swig_i_3), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_read_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), *(*C.swig_type_134)(unsafe.Pointer(&_swig_i_1)), C.swig_type_135(_swig_i_2), C.swig_type_136(_swig_i_3), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3268,7 +3280,7 @@ func Smd_bucket_write(arg1 Smd_bucket, arg2 string, arg3 uintptr, arg4 int64) (_
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_write_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), *(*C.swig_type_136)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2), C.swig_type_137(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_write_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), *(*C.swig_type_137)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2), C.swig_type_138(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3279,7 +3291,7 @@ func Smd_bucket_remove(arg1 Smd_bucket, arg2 string) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_remove_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), *(*C.swig_type_138)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_remove_raw_98f96b4fc7fd3803(C.uintptr_t(_swig_i_0), *(*C.swig_type_139)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
