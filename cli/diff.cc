@@ -7,6 +7,7 @@
 #include "json_writer.h"
 #include "numbers.h"
 #include "progress.h"
+#include "run_verdict.h"
 #include "saved.h"
 #include "table.h"
 #include "text.h"
@@ -177,12 +178,15 @@ class Diff final : public Command {
   const char *Details() const override {
     return "Compares tensors and steps that both trials have. The comparison is bit by bit, unless "
            "--atol or --rtol is given: then numbers a and b are equal if |a - b| <= ATOL + RTOL * "
-           "|b|, or if both are NaN.";
+           "|b|, or if both are NaN. With --noise or --rounding, compares two runs that should be "
+           "equal but for rounding, such as runs on one and on two workers, and names the module "
+           "that differs first.";
   }
   const char *Examples() const override {
     return "smdebug diff run other_run\n"
            "smdebug diff run other_run --rtol 1e-5 --atol 1e-8\n"
-           "smdebug diff run s3://my-bucket/run --mode train --json\n";
+           "smdebug diff run s3://my-bucket/run --mode train --json\n"
+           "smdebug diff run other_run --rounding auto\n";
   }
 
   void Declare(Arguments &arguments) override {
@@ -190,6 +194,16 @@ class Diff final : public Command {
     arguments.Positional("B", "the trial to compare it with", &path_b_);
     arguments.Number("--atol", "ATOL", "allow this absolute difference", &atol_);
     arguments.Number("--rtol", "RTOL", "allow this difference relative to the number in B", &rtol_);
+    arguments.Texts("--noise", "TRIAL",
+                    "a run of A's program, perturbed by rounding, which gives the tolerances; may "
+                    "be given several times",
+                    &noise_);
+    arguments.Choice(
+        "--rounding",
+        "take tolerances from the rounding of this type; auto: the coarsest that was "
+        "recorded",
+        {"auto", "float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"},
+        &rounding_);
     arguments.Texts("--regex", "REGEX",
                     "select tensors whose names match; may be given several times", &regexes_);
     arguments.Choice(
@@ -203,6 +217,7 @@ class Diff final : public Command {
   }
 
   ExitCode Run() override {
+    if (!noise_.empty() || !rounding_.empty()) return RunOfRuns();
     const Trial a = options_.Open(path_a_);
     const Trial b = options_.Open(path_b_);
     Trial::Names wanted;
@@ -217,6 +232,57 @@ class Diff final : public Command {
   }
 
  private:
+  ExitCode RunOfRuns() {
+    const bool is_by_element = !std::isnan(atol_) || !std::isnan(rtol_);
+    if (is_by_element || !regexes_.empty() || all_) {
+      throw UsageError("--noise and --rounding exclude --atol, --rtol, --regex and --all");
+    }
+    Trial opened_a = options_.Open(path_a_);
+    Trial opened_b = options_.Open(path_b_);
+    RunBasis basis;
+    basis.mode = ModeOf(mode_name_);
+    const auto trains = [](const Trial &trial) { return !trial.Steps(Mode::kTrain, true).empty(); };
+    if (mode_name_.empty() && trains(opened_a) && trains(opened_b)) basis.mode = Mode::kTrain;
+    RunReader a(options_, std::move(opened_a), basis.mode);
+    RunReader b(options_, std::move(opened_b), basis.mode);
+    std::vector<std::unique_ptr<RunReader>> noise;
+    std::vector<RunReader *> noise_runs;
+    for (const std::string &path : noise_) {
+      noise.push_back(std::make_unique<RunReader>(options_, options_.Open(path), basis.mode));
+      noise_runs.push_back(noise.back().get());
+      basis.noise.push_back(NameOf(noise.back()->TheTrial()));
+    }
+    const std::vector<int64_t> steps = Shared(a.Steps(), b.Steps());
+    const double unit = UnitOf(&a, &b, steps, &basis);
+    RunComparison comparison(&a, &b, noise_runs, unit, !rounding_.empty());
+    Progress progress("Comparing", steps.size());
+    for (const int64_t step : steps) {
+      if (!comparison.Compare(step)) break;
+      progress.Advance();
+    }
+    Progress::Wipe();
+    const RunVerdict &verdict = comparison.Verdict();
+    as_json_ ? PrintRunJson(verdict, basis) : PrintRunVerdict(verdict, basis);
+    return options_.Conclude(verdict.first ? ExitCode::kFindings : ExitCode::kNoFindings);
+  }
+
+  // Returns the rounding unit.  The noise runs contain the rounding of coarser types than A's.
+  double UnitOf(RunReader *a, RunReader *b, const std::vector<int64_t> &steps,
+                RunBasis *basis) const {
+    if (!rounding_.empty() && rounding_ != "auto") {
+      basis->rounding = rounding_;
+      return RoundingUnit(rounding_);
+    }
+    if (steps.empty()) return RoundingUnit("float32");
+    std::string of_a;
+    std::string of_b;
+    const double in_a = a->CoarsestUnit(steps.front(), &of_a);
+    if (rounding_.empty()) return in_a;
+    const double in_b = b->CoarsestUnit(steps.front(), &of_b);
+    basis->rounding = in_a > in_b ? of_a : of_b;
+    return std::max(in_a, in_b);
+  }
+
   void CompareAll(const Trial &a, const Trial &b, const std::vector<std::string> &names) {
     const bool is_exact = std::isnan(atol_) && std::isnan(rtol_);
     const Tolerance tolerance{std::isnan(atol_) ? 0 : atol_, std::isnan(rtol_) ? 0 : rtol_,
@@ -327,6 +393,8 @@ class Diff final : public Command {
   double rtol_ = std::nan("");
   std::vector<std::string> regexes_;
   std::string mode_name_;
+  std::vector<std::string> noise_;
+  std::string rounding_;
   bool all_ = false;
   bool as_json_ = false;
   std::vector<Compared> compared_;

@@ -231,6 +231,16 @@ smd_error *smd_trial_tensor_names(smd_trial *trial, int64_t step, smd_mode mode,
   });
 }
 
+smd_error *smd_trial_recorded_names(smd_trial *trial, int64_t step, smd_mode mode,
+                                    smd_strings **out) noexcept {
+  return Guard([&]() -> Status {
+    SMD_CLEAR_OUT(out);
+    SMD_RETURN_IF_ERROR(CheckTrial(trial));
+    SMD_ASSIGN_OR_RETURN(const Mode known, ModeFromC(mode));
+    return Give(trial->trial->RecordedNames(step, known), out);
+  });
+}
+
 smd_error *smd_trial_tensor(smd_trial *trial, const char *name, smd_tensor **out) noexcept {
   return Guard([&]() -> Status {
     SMD_CLEAR_OUT(out);

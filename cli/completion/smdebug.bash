@@ -9,6 +9,9 @@ _smdebug() {
   fi
   case $previous in
     --mode) COMPREPLY=($(compgen -W "train eval predict global" -- "$current")); return ;;
+    --rounding)
+      COMPREPLY=($(compgen -W "auto float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2" -- "$current"))
+      return ;;
     --profile) COMPREPLY=($(compgen -W "calibrated aws" -- "$current")); return ;;
     --reduction)
       COMPREPLY=($(compgen -W "min max median mean std variance sum prod l1 l2 abs_min abs_max
@@ -27,7 +30,7 @@ _smdebug() {
       show) options+=" --step --mode --worker --reduction --last --all --json" ;;
       report) options+=" --output --rule --profile" ;;
       rules) options+=" --rule --profile --follow --all --list --json" ;;
-      diff) options+=" --atol --rtol --regex --mode --all --json" ;;
+      diff) options+=" --atol --rtol --noise --rounding --regex --mode --all --json" ;;
       verify) options+=" --json" ;;
       doctor) options+=" --config --json" ;;
     esac

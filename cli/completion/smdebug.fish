@@ -42,4 +42,6 @@ complete -c smdebug -n '__smdebug_command rules report' -l profile -x -a 'calibr
 complete -c smdebug -n '__smdebug_command rules' -s f -l follow -d 'continue until the job ends'
 complete -c smdebug -n '__smdebug_command rules' -l list -d 'list the rules'
 complete -c smdebug -n '__smdebug_command diff' -l atol -x -d 'allow this absolute difference'
+complete -c smdebug -n '__smdebug_command diff' -l noise -r -d 'a run that gives the tolerances'
+complete -c smdebug -n '__smdebug_command diff' -l rounding -x -a 'auto float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2' -d 'take tolerances from the rounding of this type'
 complete -c smdebug -n '__smdebug_command diff' -l rtol -x -d 'allow this relative difference'

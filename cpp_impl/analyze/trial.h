@@ -111,6 +111,7 @@ class Trial {
   Result<std::vector<std::string>> CollectionNames();
   Result<config::CollectionPtr> Collection(std::string_view name);
   Result<std::vector<std::string>> TensorNames(const NameQuery &query);
+  Result<std::vector<std::string>> RecordedNames(int64_t step, Mode mode);
 
   // ---- for analyze::Tensor ----
 

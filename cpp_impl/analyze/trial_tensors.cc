@@ -84,6 +84,30 @@ StepEntries::Item Trial::ItemOf(const TensorEntries &tensor, const Entry &entry)
   return item;
 }
 
+Result<std::vector<std::string>> Trial::RecordedNames(int64_t step, Mode mode) {
+  SMD_RETURN_IF_ERROR(MaybeRefresh());
+  // A tensor of which only the shape was saved has no record, and comes after the others.
+  using Position = std::tuple<std::string_view, uint64_t, const std::string *>;
+  std::vector<Position> found;
+  const MutexLock lock(mutex_);
+  for (const TensorEntries *tensor : tensors_.Sorted()) {
+    std::optional<Position> first;
+    for (const Entry &entry : EntriesOf(*tensor, step, mode)) {
+      const uint64_t start = entry.kind == EntryKind::Shape() ? UINT64_MAX : entry.start;
+      const Position at{worker_names_[entry.worker], start, &tensor->Name()};
+      if (!first || at < *first) first = at;
+    }
+    if (first) found.push_back(*first);
+  }
+  std::stable_sort(found.begin(), found.end(), [](const Position &a, const Position &b) {
+    return std::tie(std::get<0>(a), std::get<1>(a)) < std::tie(std::get<0>(b), std::get<1>(b));
+  });
+  std::vector<std::string> names;
+  names.reserve(found.size());
+  for (const Position &each : found) names.push_back(*std::get<2>(each));
+  return names;
+}
+
 StepEntries Trial::EntriesAt(const std::string &name, int64_t step, Mode mode) const {
   StepEntries found;
   const MutexLock lock(mutex_);

@@ -114,6 +114,7 @@ static void trial(void) {
   REFUSED(smd_trial_collections(NULL, NULL));
   REFUSED(smd_trial_collection(NULL, NULL, NULL));
   REFUSED(smd_trial_tensor_names(NULL, -1, SMD_MODE_GLOBAL, NULL, NULL, NULL));
+  REFUSED(smd_trial_recorded_names(NULL, 0, SMD_MODE_GLOBAL, NULL));
   REFUSED(smd_trial_tensor(NULL, NULL, NULL));
   REFUSED(smd_tensor_original_name(NULL, NULL));
   REFUSED(smd_tensor_steps(NULL, SMD_MODE_TRAIN, 0, NULL));

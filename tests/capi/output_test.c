@@ -134,6 +134,8 @@ static void trial(const char *path) {
   CLEARED(smd_collection, smd_trial_collection(trial, NULL, &out));
   CLEARED(smd_strings, smd_trial_tensor_names(NULL, -1, SMD_MODE_GLOBAL, NULL, NULL, &out));
   CLEARED(smd_strings, smd_trial_tensor_names(trial, -1, SMD_MODE_ANY, NULL, NULL, &out));
+  CLEARED(smd_strings, smd_trial_recorded_names(NULL, 0, SMD_MODE_GLOBAL, &out));
+  CLEARED(smd_strings, smd_trial_recorded_names(trial, 0, SMD_MODE_ANY, &out));
   CLEARED(smd_tensor, smd_trial_tensor(trial, NULL, &out));
   smd_trial_options_free(options);
   smd_trial_free(trial);

@@ -9,8 +9,6 @@
 
 SMD_BEGIN_DECLS
 
-/* ---- life ---------------------------------------------------------------- */
-
 /* Makes a trial without reading anything.  `options` may be NULL.
  *
  * Fails: INVALID_ARGUMENT, INVALID_CONFIG, UNSUPPORTED (the kind of path); for s3://,
@@ -73,8 +71,6 @@ SMD_API int32_t smd_trial_has_ended(const smd_trial *trial) SMD_NOEXCEPT;
  * Thread: any.   Since: 1.0 */
 SMD_API int64_t smd_trial_last_complete_step(const smd_trial *trial) SMD_NOEXCEPT;
 
-/* ---- steps --------------------------------------------------------------- */
-
 /* Returns the steps of a mode (GLOBAL: all modes, by their global numbers), ascending.
  * Skips steps that some worker has not written, unless `incomplete_too` is not 0.
  *
@@ -120,8 +116,6 @@ SMD_FALLIBLE smd_trial_step_state(smd_trial *trial, int64_t step, smd_mode mode,
 SMD_FALLIBLE smd_trial_wait_for_step(smd_trial *trial, int64_t step, smd_mode mode,
                                      int32_t timeout_ms) SMD_NOEXCEPT;
 
-/* ---- workers, collections, names ----------------------------------------- */
-
 /* Returns the workers that recorded, sorted.
  *
  * Fails: as smd_trial_refresh().
@@ -152,6 +146,14 @@ SMD_FALLIBLE smd_trial_tensor_names(smd_trial *trial, int64_t step, smd_mode mod
                                     const smd_strings *regexes, const smd_collection *collection,
                                     smd_strings **out) SMD_NOEXCEPT;
 
+/* Returns the names of the tensors saved at a step, in the order of recording: those of the
+ * first worker, then those of others only.  Those without records come last.
+ *
+ * Fails: as smd_trial_refresh().
+ * Thread: any.   Since: 1.0 */
+SMD_FALLIBLE smd_trial_recorded_names(smd_trial *trial, int64_t step, smd_mode mode,
+                                      smd_strings **out) SMD_NOEXCEPT;
+
 /* Returns the tensor of that name.
  *
  * Fails: TENSOR_UNAVAILABLE, and as smd_trial_refresh().
@@ -175,8 +177,6 @@ SMD_FALLIBLE smd_trial_prefetch(smd_trial *trial, const smd_strings *tensors, co
  * IO, PERMISSION, NO_SPACE, and as smd_trial_refresh().
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_trial_export_tensorboard(smd_trial *trial, const char *folder) SMD_NOEXCEPT;
-
-/* ---- a tensor ------------------------------------------------------------ */
 
 /* Returns the name; "" for NULL.  Borrowed.
  * Thread: any.   Since: 1.0 */

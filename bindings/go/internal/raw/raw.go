@@ -121,55 +121,56 @@ typedef long long swig_type_89;
 typedef long long swig_type_90;
 typedef _gostring_ swig_type_91;
 typedef long long swig_type_92;
-typedef _gostring_ swig_type_93;
-typedef long long swig_type_94;
-typedef _gostring_ swig_type_95;
+typedef long long swig_type_93;
+typedef _gostring_ swig_type_94;
+typedef long long swig_type_95;
 typedef _gostring_ swig_type_96;
-typedef long long swig_type_97;
+typedef _gostring_ swig_type_97;
 typedef long long swig_type_98;
 typedef long long swig_type_99;
 typedef long long swig_type_100;
-typedef _gostring_ swig_type_101;
-typedef long long swig_type_102;
-typedef _gostring_ swig_type_103;
-typedef long long swig_type_104;
-typedef _gostring_ swig_type_105;
+typedef long long swig_type_101;
+typedef _gostring_ swig_type_102;
+typedef long long swig_type_103;
+typedef _gostring_ swig_type_104;
+typedef long long swig_type_105;
 typedef _gostring_ swig_type_106;
-typedef long long swig_type_107;
-typedef _gostring_ swig_type_108;
-typedef long long swig_type_109;
+typedef _gostring_ swig_type_107;
+typedef long long swig_type_108;
+typedef _gostring_ swig_type_109;
 typedef long long swig_type_110;
 typedef long long swig_type_111;
-typedef _gostring_ swig_type_112;
+typedef long long swig_type_112;
 typedef _gostring_ swig_type_113;
-typedef long long swig_type_114;
-typedef _gostring_ swig_type_115;
+typedef _gostring_ swig_type_114;
+typedef long long swig_type_115;
 typedef _gostring_ swig_type_116;
-typedef long long swig_type_117;
-typedef _gostring_ swig_type_118;
+typedef _gostring_ swig_type_117;
+typedef long long swig_type_118;
 typedef _gostring_ swig_type_119;
 typedef _gostring_ swig_type_120;
 typedef _gostring_ swig_type_121;
-typedef long long swig_type_122;
+typedef _gostring_ swig_type_122;
 typedef long long swig_type_123;
 typedef long long swig_type_124;
-typedef _gostring_ swig_type_125;
-typedef long long swig_type_126;
-typedef _gostring_ swig_type_127;
-typedef long long swig_type_128;
+typedef long long swig_type_125;
+typedef _gostring_ swig_type_126;
+typedef long long swig_type_127;
+typedef _gostring_ swig_type_128;
 typedef long long swig_type_129;
-typedef _gostring_ swig_type_130;
-typedef long long swig_type_131;
-typedef _gostring_ swig_type_132;
+typedef long long swig_type_130;
+typedef _gostring_ swig_type_131;
+typedef long long swig_type_132;
 typedef _gostring_ swig_type_133;
 typedef _gostring_ swig_type_134;
 typedef _gostring_ swig_type_135;
 typedef _gostring_ swig_type_136;
-typedef long long swig_type_137;
+typedef _gostring_ swig_type_137;
 typedef long long swig_type_138;
-typedef _gostring_ swig_type_139;
-typedef long long swig_type_140;
-typedef _gostring_ swig_type_141;
+typedef long long swig_type_139;
+typedef _gostring_ swig_type_140;
+typedef long long swig_type_141;
+typedef _gostring_ swig_type_142;
 extern void _wrap_Swig_free_raw_beb7aa3994399177(uintptr_t arg1);
 extern uintptr_t _wrap_Swig_malloc_raw_beb7aa3994399177(swig_intgo arg1);
 extern uintptr_t _wrap_new_smd_text_slot_raw_beb7aa3994399177(void);
@@ -451,48 +452,49 @@ extern uintptr_t _wrap_smd_trial_workers_raw_beb7aa3994399177(uintptr_t arg1, ui
 extern uintptr_t _wrap_smd_trial_collections_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
 extern uintptr_t _wrap_smd_trial_collection_raw_beb7aa3994399177(uintptr_t arg1, swig_type_91 arg2, uintptr_t arg3);
 extern uintptr_t _wrap_smd_trial_tensor_names_raw_beb7aa3994399177(uintptr_t arg1, swig_type_92 arg2, swig_intgo arg3, uintptr_t arg4, uintptr_t arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_trial_tensor_raw_beb7aa3994399177(uintptr_t arg1, swig_type_93 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_trial_prefetch_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2, swig_voidp arg3, swig_type_94 arg4, swig_intgo arg5);
-extern uintptr_t _wrap_smd_trial_export_tensorboard_raw_beb7aa3994399177(uintptr_t arg1, swig_type_95 arg2);
-extern swig_type_96 _wrap_smd_tensor_name_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_recorded_names_raw_beb7aa3994399177(uintptr_t arg1, swig_type_93 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_trial_tensor_raw_beb7aa3994399177(uintptr_t arg1, swig_type_94 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_prefetch_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2, swig_voidp arg3, swig_type_95 arg4, swig_intgo arg5);
+extern uintptr_t _wrap_smd_trial_export_tensorboard_raw_beb7aa3994399177(uintptr_t arg1, swig_type_96 arg2);
+extern swig_type_97 _wrap_smd_tensor_name_raw_beb7aa3994399177(uintptr_t arg1);
 extern uintptr_t _wrap_smd_tensor_original_name_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
 extern uintptr_t _wrap_smd_tensor_steps_raw_beb7aa3994399177(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_prev_steps_raw_beb7aa3994399177(uintptr_t arg1, swig_type_97 arg2, swig_intgo arg3, swig_type_98 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_workers_raw_beb7aa3994399177(uintptr_t arg1, swig_type_99 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_value_raw_beb7aa3994399177(uintptr_t arg1, swig_type_100 arg2, swig_intgo arg3, swig_type_101 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_shape_raw_beb7aa3994399177(uintptr_t arg1, swig_type_102 arg2, swig_intgo arg3, swig_type_103 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_reduction_raw_beb7aa3994399177(uintptr_t arg1, swig_type_104 arg2, swig_intgo arg3, swig_type_105 arg4, swig_type_106 arg5, swig_intgo arg6, uintptr_t arg7);
-extern uintptr_t _wrap_smd_tensor_reductions_raw_beb7aa3994399177(uintptr_t arg1, swig_type_107 arg2, swig_intgo arg3, swig_type_108 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_prev_steps_raw_beb7aa3994399177(uintptr_t arg1, swig_type_98 arg2, swig_intgo arg3, swig_type_99 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_workers_raw_beb7aa3994399177(uintptr_t arg1, swig_type_100 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_value_raw_beb7aa3994399177(uintptr_t arg1, swig_type_101 arg2, swig_intgo arg3, swig_type_102 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_shape_raw_beb7aa3994399177(uintptr_t arg1, swig_type_103 arg2, swig_intgo arg3, swig_type_104 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_reduction_raw_beb7aa3994399177(uintptr_t arg1, swig_type_105 arg2, swig_intgo arg3, swig_type_106 arg4, swig_type_107 arg5, swig_intgo arg6, uintptr_t arg7);
+extern uintptr_t _wrap_smd_tensor_reductions_raw_beb7aa3994399177(uintptr_t arg1, swig_type_108 arg2, swig_intgo arg3, swig_type_109 arg4, uintptr_t arg5);
 extern void _wrap_smd_tensor_free_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_tensor_full_shape_raw_beb7aa3994399177(uintptr_t arg1, swig_type_109 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_full_value_raw_beb7aa3994399177(uintptr_t arg1, swig_type_110 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_full_reduction_raw_beb7aa3994399177(uintptr_t arg1, swig_type_111 arg2, swig_intgo arg3, swig_type_112 arg4, swig_intgo arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_step_file_open_raw_beb7aa3994399177(swig_type_113 arg1, swig_type_114 arg2, swig_type_115 arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_step_file_add_shape_raw_beb7aa3994399177(uintptr_t arg1, swig_type_116 arg2, swig_voidp arg3, swig_intgo arg4, swig_type_117 arg5, swig_intgo arg6, swig_type_118 arg7);
-extern swig_type_119 _wrap_smd_step_file_path_raw_beb7aa3994399177(uintptr_t arg1);
+extern uintptr_t _wrap_smd_tensor_full_shape_raw_beb7aa3994399177(uintptr_t arg1, swig_type_110 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_full_value_raw_beb7aa3994399177(uintptr_t arg1, swig_type_111 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_full_reduction_raw_beb7aa3994399177(uintptr_t arg1, swig_type_112 arg2, swig_intgo arg3, swig_type_113 arg4, swig_intgo arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_step_file_open_raw_beb7aa3994399177(swig_type_114 arg1, swig_type_115 arg2, swig_type_116 arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_step_file_add_shape_raw_beb7aa3994399177(uintptr_t arg1, swig_type_117 arg2, swig_voidp arg3, swig_intgo arg4, swig_type_118 arg5, swig_intgo arg6, swig_type_119 arg7);
+extern swig_type_120 _wrap_smd_step_file_path_raw_beb7aa3994399177(uintptr_t arg1);
 extern uintptr_t _wrap_smd_step_file_close_raw_beb7aa3994399177(uintptr_t arg1);
 extern void _wrap_smd_step_file_free_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_event_file_open_raw_beb7aa3994399177(swig_type_120 arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_event_file_open_raw_beb7aa3994399177(swig_type_121 arg1, uintptr_t arg2);
 extern uintptr_t _wrap_smd_event_file_next_raw_beb7aa3994399177(uintptr_t arg1, swig_voidp arg2);
-extern swig_type_121 _wrap_smd_event_file_tensor_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_type_122 _wrap_smd_event_file_step_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_type_122 _wrap_smd_event_file_tensor_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_type_123 _wrap_smd_event_file_step_raw_beb7aa3994399177(uintptr_t arg1);
 extern swig_intgo _wrap_smd_event_file_mode_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_type_123 _wrap_smd_event_file_mode_step_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_type_124 _wrap_smd_event_file_mode_step_raw_beb7aa3994399177(uintptr_t arg1);
 extern double _wrap_smd_event_file_timestamp_raw_beb7aa3994399177(uintptr_t arg1);
 extern uintptr_t _wrap_smd_event_file_value_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
 extern void _wrap_smd_event_file_free_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collections_to_json_raw_beb7aa3994399177(uintptr_t arg1, swig_type_124 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_store_check_raw_beb7aa3994399177(swig_type_125 arg1, uintptr_t arg2, uintptr_t arg3);
-extern swig_type_126 _wrap_smd_store_report_count_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_type_127 _wrap_smd_store_report_name_raw_beb7aa3994399177(uintptr_t arg1, swig_type_128 arg2);
-extern swig_intgo _wrap_smd_store_report_code_raw_beb7aa3994399177(uintptr_t arg1, swig_type_129 arg2);
-extern swig_type_130 _wrap_smd_store_report_message_raw_beb7aa3994399177(uintptr_t arg1, swig_type_131 arg2);
+extern uintptr_t _wrap_smd_collections_to_json_raw_beb7aa3994399177(uintptr_t arg1, swig_type_125 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_store_check_raw_beb7aa3994399177(swig_type_126 arg1, uintptr_t arg2, uintptr_t arg3);
+extern swig_type_127 _wrap_smd_store_report_count_raw_beb7aa3994399177(uintptr_t arg1);
+extern swig_type_128 _wrap_smd_store_report_name_raw_beb7aa3994399177(uintptr_t arg1, swig_type_129 arg2);
+extern swig_intgo _wrap_smd_store_report_code_raw_beb7aa3994399177(uintptr_t arg1, swig_type_130 arg2);
+extern swig_type_131 _wrap_smd_store_report_message_raw_beb7aa3994399177(uintptr_t arg1, swig_type_132 arg2);
 extern void _wrap_smd_store_report_free_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_bucket_open_raw_beb7aa3994399177(swig_type_132 arg1, uintptr_t arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_bucket_list_raw_beb7aa3994399177(uintptr_t arg1, swig_type_133 arg2, swig_type_134 arg3, swig_type_135 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_bucket_read_raw_beb7aa3994399177(uintptr_t arg1, swig_type_136 arg2, swig_type_137 arg3, swig_type_138 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_bucket_write_raw_beb7aa3994399177(uintptr_t arg1, swig_type_139 arg2, uintptr_t arg3, swig_type_140 arg4);
-extern uintptr_t _wrap_smd_bucket_remove_raw_beb7aa3994399177(uintptr_t arg1, swig_type_141 arg2);
+extern uintptr_t _wrap_smd_bucket_open_raw_beb7aa3994399177(swig_type_133 arg1, uintptr_t arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_bucket_list_raw_beb7aa3994399177(uintptr_t arg1, swig_type_134 arg2, swig_type_135 arg3, swig_type_136 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_bucket_read_raw_beb7aa3994399177(uintptr_t arg1, swig_type_137 arg2, swig_type_138 arg3, swig_type_139 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_bucket_write_raw_beb7aa3994399177(uintptr_t arg1, swig_type_140 arg2, uintptr_t arg3, swig_type_141 arg4);
+extern uintptr_t _wrap_smd_bucket_remove_raw_beb7aa3994399177(uintptr_t arg1, swig_type_142 arg2);
 extern void _wrap_smd_bucket_free_raw_beb7aa3994399177(uintptr_t arg1);
 #undef intgo
 */
@@ -2937,12 +2939,22 @@ func Smd_trial_tensor_names(arg1 Smd_trial, arg2 int64, arg3 int, arg4 Smd_strin
 	return swig_r
 }
 
+func Smd_trial_recorded_names(arg1 Smd_trial, arg2 int64, arg3 int, arg4 Smd_strings) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	_swig_i_3 := getSwigcptr(arg4)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_recorded_names_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_93(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	return swig_r
+}
+
 func Smd_trial_tensor(arg1 Smd_trial, arg2 string, arg3 Smd_tensor) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_93)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_94)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2956,7 +2968,7 @@ func Smd_trial_prefetch(arg1 Smd_trial, arg2 Smd_strings, arg3 *int64, arg4 int6
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_prefetch_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_type_94(_swig_i_3), C.swig_intgo(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_prefetch_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_type_95(_swig_i_3), C.swig_intgo(_swig_i_4))))
 	return swig_r
 }
 
@@ -2964,7 +2976,7 @@ func Smd_trial_export_tensorboard(arg1 Smd_trial, arg2 string) (_swig_ret Smd_er
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_export_tensorboard_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_95)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_export_tensorboard_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_96)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3006,7 +3018,7 @@ func Smd_tensor_prev_steps(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 int64, ar
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_prev_steps_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_97(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_type_98(_swig_i_3), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_prev_steps_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_98(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_type_99(_swig_i_3), C.uintptr_t(_swig_i_4))))
 	return swig_r
 }
 
@@ -3016,7 +3028,7 @@ func Smd_tensor_workers(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_strings)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_workers_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_99(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_workers_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_100(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3027,7 +3039,7 @@ func Smd_tensor_value(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, arg5 S
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_100(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_101)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_101(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_102)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3041,7 +3053,7 @@ func Smd_tensor_shape(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, arg5 S
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_shape_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_102(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_103)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_shape_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_103(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_104)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3057,7 +3069,7 @@ func Smd_tensor_reduction(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, ar
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := getSwigcptr(arg7)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_104(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_105)(unsafe.Pointer(&_swig_i_3)), *(*C.swig_type_106)(unsafe.Pointer(&_swig_i_4)), C.swig_intgo(_swig_i_5), C.uintptr_t(_swig_i_6))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_105(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_106)(unsafe.Pointer(&_swig_i_3)), *(*C.swig_type_107)(unsafe.Pointer(&_swig_i_4)), C.swig_intgo(_swig_i_5), C.uintptr_t(_swig_i_6))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3074,7 +3086,7 @@ func Smd_tensor_reductions(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, a
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reductions_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_107(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_108)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reductions_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_108(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_109)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3092,7 +3104,7 @@ func Smd_tensor_full_shape(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_integ
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_shape_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_109(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_shape_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_110(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3102,7 +3114,7 @@ func Smd_tensor_full_value(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_value
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_110(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_111(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3114,7 +3126,7 @@ func Smd_tensor_full_reduction(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 strin
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_reduction_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_111(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_112)(unsafe.Pointer(&_swig_i_3)), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_reduction_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_112(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_113)(unsafe.Pointer(&_swig_i_3)), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3127,7 +3139,7 @@ func Smd_step_file_open(arg1 string, arg2 int64, arg3 string, arg4 Smd_step_file
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_open_raw_beb7aa3994399177(*(*C.swig_type_113)(unsafe.Pointer(&_swig_i_0)), C.swig_type_114(_swig_i_1), *(*C.swig_type_115)(unsafe.Pointer(&_swig_i_2)), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_open_raw_beb7aa3994399177(*(*C.swig_type_114)(unsafe.Pointer(&_swig_i_0)), C.swig_type_115(_swig_i_1), *(*C.swig_type_116)(unsafe.Pointer(&_swig_i_2)), C.uintptr_t(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3146,7 +3158,7 @@ func Smd_step_file_add_shape(arg1 Smd_step_file, arg2 string, arg3 *int64, arg4 
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := arg7
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_add_shape_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_116)(unsafe.Pointer(&_swig_i_1)), C.swig_voidp(_swig_i_2), C.swig_intgo(_swig_i_3), C.swig_type_117(_swig_i_4), C.swig_intgo(_swig_i_5), *(*C.swig_type_118)(unsafe.Pointer(&_swig_i_6)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_add_shape_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_117)(unsafe.Pointer(&_swig_i_1)), C.swig_voidp(_swig_i_2), C.swig_intgo(_swig_i_3), C.swig_type_118(_swig_i_4), C.swig_intgo(_swig_i_5), *(*C.swig_type_119)(unsafe.Pointer(&_swig_i_6)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3182,7 +3194,7 @@ func Smd_event_file_open(arg1 string, arg2 Smd_event_file) (_swig_ret Smd_error)
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_open_raw_beb7aa3994399177(*(*C.swig_type_120)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_open_raw_beb7aa3994399177(*(*C.swig_type_121)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3254,7 +3266,7 @@ func Smd_collections_to_json(arg1 uintptr, arg2 int64, arg3 int, arg4 Smd_text) 
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collections_to_json_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_124(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collections_to_json_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_125(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3263,7 +3275,7 @@ func Smd_store_check(arg1 string, arg2 Smd_hook_options, arg3 Smd_store_report) 
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_store_check_raw_beb7aa3994399177(*(*C.swig_type_125)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_store_check_raw_beb7aa3994399177(*(*C.swig_type_126)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3281,7 +3293,7 @@ func Smd_store_report_name(arg1 Smd_store_report, arg2 int64) (_swig_ret string)
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_store_report_name_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_128(_swig_i_1))
+	swig_r_p := C._wrap_smd_store_report_name_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_129(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3292,7 +3304,7 @@ func Smd_store_report_code(arg1 Smd_store_report, arg2 int64) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_store_report_code_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_129(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_store_report_code_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_130(_swig_i_1)))
 	return swig_r
 }
 
@@ -3300,7 +3312,7 @@ func Smd_store_report_message(arg1 Smd_store_report, arg2 int64) (_swig_ret stri
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_store_report_message_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_131(_swig_i_1))
+	swig_r_p := C._wrap_smd_store_report_message_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_132(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3317,7 +3329,7 @@ func Smd_bucket_open(arg1 string, arg2 Smd_hook_options, arg3 Smd_bucket) (_swig
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_open_raw_beb7aa3994399177(*(*C.swig_type_132)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_open_raw_beb7aa3994399177(*(*C.swig_type_133)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3331,7 +3343,7 @@ func Smd_bucket_list(arg1 Smd_bucket, arg2 string, arg3 string, arg4 string, arg
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_list_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_133)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_134)(unsafe.Pointer(&_swig_i_2)), *(*C.swig_type_135)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_list_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_134)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_135)(unsafe.Pointer(&_swig_i_2)), *(*C.swig_type_136)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3351,7 +3363,7 @@ func Smd_bucket_read(arg1 Smd_bucket, arg2 string, arg3 int64, arg4 int64, arg5 
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_read_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_136)(unsafe.Pointer(&_swig_i_1)), C.swig_type_137(_swig_i_2), C.swig_type_138(_swig_i_3), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_read_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_137)(unsafe.Pointer(&_swig_i_1)), C.swig_type_138(_swig_i_2), C.swig_type_139(_swig_i_3), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3364,7 +3376,7 @@ func Smd_bucket_write(arg1 Smd_bucket, arg2 string, arg3 uintptr, arg4 int64) (_
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_write_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_139)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2), C.swig_type_140(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_write_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_140)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2), C.swig_type_141(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3375,7 +3387,7 @@ func Smd_bucket_remove(arg1 Smd_bucket, arg2 string) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_remove_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_141)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_remove_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_142)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}

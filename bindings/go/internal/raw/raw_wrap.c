@@ -4800,6 +4800,25 @@ struct smd_error *_wrap_smd_trial_tensor_names_raw_beb7aa3994399177(struct smd_t
 }
 
 
+struct smd_error *_wrap_smd_trial_recorded_names_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
+  smd_trial *arg1 = 0 ;
+  int64_t arg2 ;
+  smd_mode arg3 ;
+  smd_strings **arg4 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_trial **)&_swig_go_0; 
+  arg2 = (int64_t)_swig_go_1; 
+  arg3 = (smd_mode)_swig_go_2; 
+  arg4 = *(smd_strings ***)&_swig_go_3; 
+  
+  result = (struct smd_error *)smd_trial_recorded_names(arg1,arg2,arg3,arg4);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
 struct smd_error *_wrap_smd_trial_tensor_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_tensor **_swig_go_2) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;

@@ -130,6 +130,12 @@ class Trial {
         wanted.collection == nullptr ? nullptr : wanted.collection->Get());
   }
 
+  // The tensors saved at a step, in the order of recording.  smd_trial_recorded_names().
+  std::vector<std::string> RecordedNames(int64_t step, Mode mode = Mode::kGlobal) const {
+    return detail::MakeVector<detail::Strings>(smd_trial_recorded_names, Get(), step,
+                                               static_cast<smd_mode>(mode));
+  }
+
   // Throws TensorUnavailable.  smd_trial_tensor().
   smdebug::Tensor Tensor(const CString &name) const {
     return detail::MakeObject<smdebug::Tensor>(smd_trial_tensor, Get(), name.Get());

@@ -1,0 +1,21 @@
+// Prints the verdict of a comparison of two runs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "run_difference.h"
+
+namespace smdebug::cli {
+
+// What the tolerances come from.
+struct RunBasis {
+  std::vector<std::string> noise;  // the names of the noise runs
+  std::string rounding;            // a dtype; "" if it is not used
+  Mode mode = Mode::kGlobal;
+};
+
+void PrintRunVerdict(const RunVerdict &verdict, const RunBasis &basis);
+void PrintRunJson(const RunVerdict &verdict, const RunBasis &basis);
+
+}  // namespace smdebug::cli

@@ -1,0 +1,129 @@
+"""Tests smdebug diff with --noise and --rounding."""
+
+import numpy as np
+import pytest
+from cli_program import Program
+
+import smdebug as smd
+
+STEPS = 3
+NAMES = ["Net_a.weight", "a_output_0", "b_input_0", "b_output_0", "loss_output_0"]
+
+
+def record(path, change=None, names=NAMES, seed=0):
+    """Records steps of small differences, after `change(step, tensors)`."""
+    random = np.random.default_rng(5)
+    noise = np.random.default_rng(seed)
+    settings = {"save_all": True, "save_config": smd.SaveConfig(save_interval=1)}
+    with smd.Hook(str(path), **settings) as hook:
+        for step in range(STEPS):
+            gradients = [f"gradient/Net_{name}.weight" for name in "abc"]
+            tensors = {}
+            for name in [*names, *gradients]:
+                size = () if "loss" in name else (4, 3)
+                value = random.normal(size=size)
+                tensors[name] = np.float32(value * (1 + 1e-7 * noise.normal(size=size)))
+            if change:
+                change(step, tensors)
+            with hook.step(smd.modes.TRAIN):
+                for name, value in tensors.items():
+                    hook.save(name, value)
+
+
+def compared(folder, change, code, options="--rounding auto", **settings):
+    record(folder / "a")
+    record(folder / "b", change, seed=1, **settings)
+    return Program(folder).objects(f"diff a b {options} --json", code)[-1]["comparison"]
+
+
+@pytest.mark.parametrize(
+    "options", ["--rounding auto", "--rounding bfloat16", "--noise n", "--noise n --rounding auto"]
+)
+def test_rounding_is_no_difference(options, tmp_path):
+    record(tmp_path / "n", seed=2)
+    found = compared(tmp_path, None, 0, options)
+    assert (found["equal"], found["steps"], found["values"]) == (True, STEPS, 8 * STEPS)
+
+
+def scale(name, factor, at=1):
+    def change(step, tensors):
+        if step == at:
+            tensors[name] = tensors[name] * np.float32(factor)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [
+        ("Net_a.weight", "a"), ("a_output_0", "a"), ("b_input_0", "the model"), ("b_output_0", "b"),
+        ("loss_output_0", "the loss"), ("gradient/Net_b.weight", "b"),
+    ],
+)  # fmt: skip
+def test_the_first_module_is_named(name, module, tmp_path):
+    first = compared(tmp_path, scale(name, 1.01), 10)["first"]
+    assert (first["step"], first["module"], first["tensor"]) == (1, module, name)
+
+
+def test_a_factor_of_all_gradients_is_recognised(tmp_path):
+    def change(step, tensors):
+        for name in tensors:
+            if name.startswith("gradient/"):
+                tensors[name] = tensors[name] * np.float32(2)
+
+    first = compared(tmp_path, change, 10)["first"]
+    assert first["module"] == "the scale of the loss, or clipping"
+    assert first["factor"] == pytest.approx(2)
+
+
+def test_samples_may_be_in_another_order(tmp_path):
+    def change(step, tensors):
+        for name in tensors:
+            if "put_" in name and "loss" not in name:
+                tensors[name] = tensors[name][[2, 0, 3, 1]]
+
+    assert compared(tmp_path, change, 0)["equal"]
+
+
+def test_micro_batches_are_joined(tmp_path):
+    def change(step, tensors):
+        for name in ("a_output_", "b_input_", "b_output_"):
+            whole = tensors.pop(name + "0")
+            tensors[name + "0"], tensors[name + "1"] = whole[:2], whole[2:]
+
+    assert compared(tmp_path, change, 0)["values"] == 8 * STEPS
+
+
+def test_not_finite_numbers_differ(tmp_path):
+    first = compared(tmp_path, scale("a_output_0", np.nan), 10)["first"]
+    assert (first["module"], first["difference"]) == ("a", "Infinity")
+
+
+def test_a_missing_gradient_is_a_difference(tmp_path):
+    name = "gradient/Net_c.weight"
+    first = compared(tmp_path, lambda _, tensors: tensors.pop(name), 10)["first"]
+    assert (first["tensor"], first["message"]) == (name, "only run A has this gradient")
+
+
+def test_names_of_wrappers_match(tmp_path):
+    def change(step, tensors):
+        for name in list(tensors):
+            tensors[name.replace("Net_", "DistributedDataParallel_module.")] = tensors.pop(name)
+
+    found = compared(tmp_path, change, 0)
+    assert (found["only_in_a"], found["only_in_b"]) == ([], [])
+
+
+def test_the_verdict_is_the_last_lines_of_60_columns(tmp_path):
+    compared(tmp_path, scale("b_output_0", 2), 10)
+    lines = Program(tmp_path)("diff a b --rounding auto", 10).splitlines()
+    assert lines[-5:-2] == ["first difference: TRAIN step 1", "in: b", "tensor: b_output_0"]
+    assert max(map(len, lines)) <= 60
+    equal = Program(tmp_path)("diff a a --rounding auto")
+    assert equal.endswith("\nequal within the tolerances\n")
+
+
+def test_options_that_exclude_each_other(tmp_path):
+    record(tmp_path / "a")
+    message = Program(tmp_path).complaint("diff a a --rounding auto --atol 1", 2)
+    assert "exclude" in message
