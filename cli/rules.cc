@@ -123,8 +123,9 @@ class Rules final : public Command {
     arguments.Choice(
         "--profile",
         "select the defaults of parameters: calibrated ones, which rarely report anything on a "
-        "healthy run, or those that the training service documents (default: calibrated)",
-        {"calibrated", "aws"}, &profile_);
+        "healthy run, or those that the training service documents; llm evaluates the rules for "
+        "large trainings (default: calibrated)",
+        {"calibrated", "aws", "llm"}, &profile_);
     arguments.Flag("-f,--follow", "continue until the job ends, and print each finding as it comes",
                    &follows_);
     arguments.Flag("--all", "print every finding, not only the first five of each rule", &all_);
@@ -140,7 +141,8 @@ class Rules final : public Command {
   ExitCode Run() override {
     if (lists_) return List();
     if (path_.empty()) throw UsageError("TRIAL is required; see smdebug rules --help");
-    RuleSet set(profile_ == "aws" ? Profile::kAws : Profile::kCalibrated);
+    const Profile others = profile_ == "llm" ? Profile::kLlm : Profile::kCalibrated;
+    RuleSet set(profile_ == "aws" ? Profile::kAws : others);
     AddRequested(&set);
     if (follows_) {
       Follow(&set);
@@ -152,6 +154,8 @@ class Rules final : public Command {
 
  private:
   void AddRequested(RuleSet *set) {
+    // That set holds its rules already; others are added to it.
+    if (profile_ == "llm" && rules_.empty()) return;
     std::vector<RuleRequest> requests;
     for (const std::string &text : rules_) requests.push_back(ParseRule(text));
     for (const SkippedRule &rule : AddRules(requests, set)) skipped_.push_back(rule.message);

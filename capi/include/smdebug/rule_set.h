@@ -117,6 +117,7 @@ typedef struct smd_rule_info {
   const char *summary; /* when the rule finds something, in one sentence */
   size_t parameter_count;
   const smd_rule_parameter *const *parameters;
+  const char *set; /* the set that alone evaluates the rule unasked, as "llm"; "" for any set */
 } smd_rule_info;
 
 /* Returns the number of built-in rules.
@@ -159,7 +160,8 @@ typedef struct smd_rule_ops {
 
 /* Makes an empty rule set.  `profile` selects the defaults of parameters: "calibrated" or NULL for
  * ours, which rarely report anything on a healthy run; "aws" for those that the training service
- * documents.
+ * documents.  "llm" makes a set that holds the rules for large trainings, with the defaults of
+ * "calibrated" for rules that are added.
  *
  * Fails: INVALID_ARGUMENT.
  * Thread: any.   Since: 1.0 */
