@@ -20,7 +20,7 @@ export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 
 .PHONY: all python demo test test-cpp test-go test-java test-python test-docs test-packages test-frameworks test-large framework-environments update-frameworks test-s3-minio build-asan \
-        build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu measure-rules lint format abi install uninstall wheel deb clean environment original servers
+        build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu measure-rules measure-llm lint format abi install uninstall wheel deb clean environment original servers
 
 all: build/build.ninja
 	@cmake --build build -j $(JOBS)
@@ -160,6 +160,12 @@ RUNS ?= 1000
 measure-rules: python
 	@tools/framework_environments.sh $(CACHE) pytorch-newest
 	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/rules/generator.py --set $(SET) --runs $(RUNS)
+
+# Measures the rule set llm on small transformers: EACH runs of each fault and healthy way.
+EACH ?= 1
+measure-llm: python
+	@tools/framework_environments.sh $(CACHE) pytorch-newest
+	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/rules/transformers/measure.py --set $(SET) --each $(EACH)
 
 # Checks that nothing has become 25 % slower than docs/performance.md states.
 bench-check: environment original

@@ -7,7 +7,9 @@ namespace {
 
 // Rules without a threshold come first.
 constexpr std::array kLlm = {
-    NamedSetRule{"ExplodingTensor", R"({"growth": "None"})"},
+    // Masks make logits of attention infinite.
+    NamedSetRule{"ExplodingTensor",
+                 R"({"growth": "None", "collection_names": "losses,gradients,weights,biases"})"},
     NamedSetRule{"WorkerDivergence", R"({"bitwise": "true"})"},
     NamedSetRule{"UpdateNotApplied", "{}"},
     NamedSetRule{"RepeatedBatch", "{}"},

@@ -76,7 +76,9 @@ class AttentionEntropyCollapse final : public Rule {
  public:
   AttentionEntropyCollapse(Selector selector, double least, int64_t patience)
       : Rule("AttentionEntropyCollapse"),
-        selector_(std::move(selector)), least_(least), patience_(patience) {}
+        selector_(std::move(selector)),
+        least_(least),
+        patience_(patience) {}
 
   bool Wants(std::string_view tensor, const Membership &membership) const override {
     return selector_.Matches(tensor, membership);
@@ -127,8 +129,7 @@ constexpr ParameterSpec kEntropyParameters[] = {
 Result<std::unique_ptr<Rule>> MakeLogits(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(Selector selector, TensorsByRole(parameters, "tensor_regex", {}));
   SMD_ASSIGN_OR_RETURN(const double limit, parameters.Positive("limit"));
-  return std::unique_ptr<Rule>(
-      std::make_unique<AttentionLogitGrowth>(std::move(selector), limit));
+  return std::unique_ptr<Rule>(std::make_unique<AttentionLogitGrowth>(std::move(selector), limit));
 }
 
 Result<std::unique_ptr<Rule>> MakeEntropy(const Parameters &parameters) {
@@ -144,8 +145,8 @@ Result<std::unique_ptr<Rule>> MakeEntropy(const Parameters &parameters) {
 const RuleSpec kAttentionLogitGrowth = {"AttentionLogitGrowth",
                                         "a logit of an attention is above 100", kLogitParameters,
                                         MakeLogits, "llm"};
-const RuleSpec kAttentionEntropyCollapse = {
-    "AttentionEntropyCollapse", "an attention looks at one position only", kEntropyParameters,
-    MakeEntropy, "llm"};
+const RuleSpec kAttentionEntropyCollapse = {"AttentionEntropyCollapse",
+                                            "an attention looks at one position only",
+                                            kEntropyParameters, MakeEntropy, "llm"};
 
 }  // namespace smdebug::rules

@@ -36,7 +36,9 @@ class RouterImbalance final : public Rule {
  public:
   RouterImbalance(Selector selector, double limit, int64_t patience)
       : Rule("RouterImbalance"),
-        selector_(std::move(selector)), limit_(limit), patience_(patience) {}
+        selector_(std::move(selector)),
+        limit_(limit),
+        patience_(patience) {}
 
   bool Wants(std::string_view tensor, const Membership &membership) const override {
     return selector_.Matches(tensor, membership);
@@ -95,8 +97,8 @@ class DeadExpert final : public Rule {
     const std::string_view name = sample.Tensor();
     const size_t number = NumberIn(name);
     const size_t end = name.find_first_not_of("0123456789", number);
-    Layer &layer = layers_[StrCat(sample.Worker(), "\n", name.substr(0, number), "\n",
-                                  name.substr(end))];
+    Layer &layer =
+        layers_[StrCat(sample.Worker(), "\n", name.substr(0, number), "\n", name.substr(end))];
     Expert &expert = layer[std::string(name.substr(number, end - number))];
     expert.subject = {std::string(sample.Worker()), std::string(name)};
     expert.has_gradient = *norm != 0;
@@ -195,8 +197,7 @@ Result<std::unique_ptr<Rule>> MakeDead(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(selectors[kLoad], TensorsByRole(parameters, "load_regex", {}));
   SMD_ASSIGN_OR_RETURN(selectors[kGradient], Selector::Make({}, {std::string(kExperts)}));
   SMD_ASSIGN_OR_RETURN(const int64_t patience, parameters.Whole("patience", 1, 1'000'000));
-  return std::unique_ptr<Rule>(
-      std::make_unique<DeadExpert>(Roles(std::move(selectors)), patience));
+  return std::unique_ptr<Rule>(std::make_unique<DeadExpert>(Roles(std::move(selectors)), patience));
 }
 
 }  // namespace

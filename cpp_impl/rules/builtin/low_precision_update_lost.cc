@@ -172,8 +172,8 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 
 }  // namespace
 
-const RuleSpec kLowPrecisionUpdateLost = {
-    "LowPrecisionUpdateLost", "updates are too small to change a weight of 16 bits", kParameters,
-    Make, "llm"};
+const RuleSpec kLowPrecisionUpdateLost = {"LowPrecisionUpdateLost",
+                                          "updates are too small to change a weight of 16 bits",
+                                          kParameters, Make, "llm"};
 
 }  // namespace smdebug::rules

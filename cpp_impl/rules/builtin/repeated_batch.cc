@@ -135,11 +135,11 @@ class SharedShard final : public Rule {
         is_shared = one.checksum == other.checksum &&
                     (group_ == 1 || GroupOf(one.worker) != GroupOf(other.worker));
         if (!is_shared || ++steps_[tensor] < patience_) continue;
-        findings.Add(FindingOf({other.worker, tensor}, "", static_cast<double>(steps_[tensor]),
-                               static_cast<double>(patience_),
-                               StrCat("'", tensor, "' of ", other.worker, " has the elements of ",
-                                      one.worker, ", for ", steps_[tensor],
-                                      " steps: both train on the same batches")));
+        findings.Add(FindingOf(
+            {other.worker, tensor}, "", static_cast<double>(steps_[tensor]),
+            static_cast<double>(patience_),
+            StrCat("'", tensor, "' of ", other.worker, " has the elements of ", one.worker,
+                   ", for ", steps_[tensor], " steps: both train on the same batches")));
       }
     }
     if (!is_shared) steps_[tensor] = 0;
@@ -172,15 +172,14 @@ Result<std::unique_ptr<Rule>> MakeShared(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(Selector selector, TensorsByRole(parameters, "tensor_regex", {}));
   SMD_ASSIGN_OR_RETURN(const int64_t group, parameters.Whole("group", 1, 1'000'000));
   SMD_ASSIGN_OR_RETURN(const int64_t patience, parameters.Whole("patience", 1, 1'000'000));
-  return std::unique_ptr<Rule>(
-      std::make_unique<SharedShard>(std::move(selector), group, patience));
+  return std::unique_ptr<Rule>(std::make_unique<SharedShard>(std::move(selector), group, patience));
 }
 
 }  // namespace
 
 const RuleSpec kRepeatedBatch = {"RepeatedBatch", "the model gets a batch that it had before",
                                  kRepeatedParameters, MakeRepeated, "llm"};
-const RuleSpec kSharedShard = {"SharedShard", "two workers get the same batches",
-                               kSharedParameters, MakeShared, "llm"};
+const RuleSpec kSharedShard = {"SharedShard", "two workers get the same batches", kSharedParameters,
+                               MakeShared, "llm"};
 
 }  // namespace smdebug::rules

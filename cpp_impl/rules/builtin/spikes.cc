@@ -37,8 +37,8 @@ class Window {
     std::optional<Spike> spike;
     if (IsEnough(limits)) {
       const double mean = Mean();
-      const double limit = mean + std::max(limits.deviations * Deviation(mean),
-                                           limits.rise * std::abs(mean));
+      const double limit =
+          mean + std::max(limits.deviations * Deviation(mean), limits.rise * std::abs(mean));
       if (value > limit) spike = Spike{mean, limit};
     }
     values_.push_back(value);
@@ -155,10 +155,10 @@ class GradNormSpike final : public Rule {
     const double norm = std::sqrt(worker.squares);
     const std::optional<Window::Spike> spike = worker.window.Add(norm, limits_);
     if (!spike) return;
-    findings.Add(FindingOf({name, worker.culprit}, "", norm, spike->limit,
-                           StrCat("the norm of all gradients is ", Shortest(norm),
-                                  ", its mean over the last steps ", Shortest(spike->mean), "; '",
-                                  worker.culprit, "' grew most")));
+    findings.Add(FindingOf(
+        {name, worker.culprit}, "", norm, spike->limit,
+        StrCat("the norm of all gradients is ", Shortest(norm), ", its mean over the last steps ",
+               Shortest(spike->mean), "; '", worker.culprit, "' grew most")));
   }
 
   const Selector selector_;
@@ -170,8 +170,7 @@ class GradNormSpike final : public Rule {
 class GradBlowup final : public Rule {
  public:
   GradBlowup(Selector selector, double factor, int64_t samples)
-      : Rule("GradBlowup"),
-        selector_(std::move(selector)), factor_(factor), samples_(samples) {}
+      : Rule("GradBlowup"), selector_(std::move(selector)), factor_(factor), samples_(samples) {}
 
   bool Wants(std::string_view tensor, const Membership &membership) const override {
     return selector_.Matches(tensor, membership);
@@ -268,8 +267,7 @@ Result<std::unique_ptr<Rule>> MakeBlowup(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(const double factor, parameters.Number("factor", 1, 1e30));
   SMD_ASSIGN_OR_RETURN(const int64_t samples, parameters.Whole("samples", 1, 1'000'000));
   SMD_ASSIGN_OR_RETURN(Selector selector, Selector::Make({"gradients"}, {}));
-  return std::unique_ptr<Rule>(
-      std::make_unique<GradBlowup>(std::move(selector), factor, samples));
+  return std::unique_ptr<Rule>(std::make_unique<GradBlowup>(std::move(selector), factor, samples));
 }
 
 }  // namespace

@@ -73,8 +73,8 @@ class StepRecompute final : public Rule {
     const double relative = size > 0 ? difference / size : difference;
     if (!(relative > tolerance_)) return;
     findings.Add(FindingOf(computed.subject, "", relative, tolerance_,
-                           StrCat("'", computed.subject.tensor, "' differs by ",
-                                  Shortest(relative), " from what the step computed first")));
+                           StrCat("'", computed.subject.tensor, "' differs by ", Shortest(relative),
+                                  " from what the step computed first")));
   }
 
   const double tolerance_;
@@ -93,8 +93,8 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
 
 }  // namespace
 
-const RuleSpec kStepRecompute = {
-    "StepRecompute", "a computation gives another result when it is repeated", kParameters, Make,
-    "llm"};
+const RuleSpec kStepRecompute = {"StepRecompute",
+                                 "a computation gives another result when it is repeated",
+                                 kParameters, Make, "llm"};
 
 }  // namespace smdebug::rules

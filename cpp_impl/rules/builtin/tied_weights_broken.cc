@@ -24,8 +24,7 @@ constexpr int64_t kElements = 4096;
 
 class TiedWeightsBroken final : public Rule {
  public:
-  explicit TiedWeightsBroken(Roles roles)
-      : Rule("TiedWeightsBroken"), roles_(std::move(roles)) {}
+  explicit TiedWeightsBroken(Roles roles) : Rule("TiedWeightsBroken"), roles_(std::move(roles)) {}
 
   bool Wants(std::string_view tensor, const Membership &membership) const override {
     return roles_.Ask(tensor, membership);
@@ -35,7 +34,8 @@ class TiedWeightsBroken final : public Rule {
     const std::optional<size_t> role = roles_.Of(sample.Tensor());
     const std::optional<uint64_t> checksum = ChecksumOf(sample, kElements);
     if (!role || !checksum || sample.Form()->shape.size() != 2) return;
-    Weight weight{std::string(sample.Tensor()), *checksum,
+    Weight weight{std::string(sample.Tensor()),
+                  *checksum,
                   {sample.Form()->shape.begin(), sample.Form()->shape.end()}};
     Weights &weights = workers_[std::string(sample.Worker())];
     (*role == kEmbedding ? weights.embeddings : weights.heads).push_back(std::move(weight));
@@ -95,14 +95,13 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   std::vector<Selector> selectors(2);
   SMD_ASSIGN_OR_RETURN(selectors[kEmbedding], TensorsByRole(parameters, "embedding_regex", {}));
   SMD_ASSIGN_OR_RETURN(selectors[kHead], TensorsByRole(parameters, "head_regex", {}));
-  return std::unique_ptr<Rule>(
-      std::make_unique<TiedWeightsBroken>(Roles(std::move(selectors))));
+  return std::unique_ptr<Rule>(std::make_unique<TiedWeightsBroken>(Roles(std::move(selectors))));
 }
 
 }  // namespace
 
-const RuleSpec kTiedWeightsBroken = {
-    "TiedWeightsBroken", "an embedding and an output layer that were equal differ", kParameters,
-    Make, "llm"};
+const RuleSpec kTiedWeightsBroken = {"TiedWeightsBroken",
+                                     "an embedding and an output layer that were equal differ",
+                                     kParameters, Make, "llm"};
 
 }  // namespace smdebug::rules

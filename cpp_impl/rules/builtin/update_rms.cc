@@ -53,11 +53,11 @@ std::optional<double> RateOf(const Parameter &parameter) {
 
 class UpdateRms final : public Rule {
  public:
-  UpdateRms(Roles roles, const Limits &limits)
-      : Rule("UpdateRMS"), roles_(std::move(roles)), limits_(limits) {}
+  UpdateRms(Roles roles, Selector rare, const Limits &limits)
+      : Rule("UpdateRMS"), roles_(std::move(roles)), rare_(std::move(rare)), limits_(limits) {}
 
   bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return roles_.Ask(tensor, membership);
+    return !rare_.Matches(tensor, membership) && roles_.Ask(tensor, membership);
   }
 
   void Observe(const Sample &sample, Findings &) override {
@@ -138,13 +138,18 @@ class UpdateRms final : public Rule {
   static constexpr double kEpsilon = 1e-8;
 
   mutable Roles roles_;
+  const Selector rare_;
   const Limits limits_;
   std::map<std::string, Parameter> parameters_;  // by worker and weight
 };
 
+// Parameters that few tokens use have gradients far above their second moments now and then.
+constexpr std::string_view kRare = "(?i)expert|embed|wte";
+
 constexpr ParameterSpec kParameters[] = {
     {"rms", "2.3", "2.3", "root mean square of the gradient over the root of its second moment"},
     {"warm_up", "50", "50", "number of first steps of the optimiser without a finding"},
+    {"rare_regex", kRare, kRare, "expressions found in the names of parameters that are skipped"},
 };
 
 Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
@@ -156,7 +161,9 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(selectors[kSquares],
                        Selector::Make({}, {"^optimizer_state/.*/exp_avg_sq$"}));
   SMD_ASSIGN_OR_RETURN(selectors[kStep], Selector::Make({}, {"^optimizer_state/.*/step$"}));
-  return std::unique_ptr<Rule>(std::make_unique<UpdateRms>(Roles(std::move(selectors)), limits));
+  SMD_ASSIGN_OR_RETURN(Selector rare, Selector::Make({}, parameters.List("rare_regex")));
+  return std::unique_ptr<Rule>(
+      std::make_unique<UpdateRms>(Roles(std::move(selectors)), std::move(rare), limits));
 }
 
 }  // namespace

@@ -116,7 +116,7 @@ def other_copy_trained(t: Training, b: int) -> None:
 def bit_flipped(t: Training, b: int) -> None:
     def flip(model: Any, optimizer: Any) -> None:
         weight = model.blocks[0].attention.qkv.weight
-        weight.view(torch.int32)[3, 5] ^= 1 << 28
+        weight.view(torch.int32)[3, 5] ^= 1 << 25
 
     t.before_step.append(at(b, flip))
 

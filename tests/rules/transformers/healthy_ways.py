@@ -122,10 +122,6 @@ def frozen_embedding(t: Training) -> None:
     t.prepare.append(lambda model: model.embedding.requires_grad_(False) and None)
 
 
-def router_frozen_for_a_while(t: Training) -> None:
-    t.is_mixture, t.balance = True, 0.0
-
-
 def moving_average(t: Training) -> None:
     """Keeps an average of the weights, as for evaluation."""
 
@@ -168,8 +164,8 @@ SGD = uses(lambda p, t: torch.optim.SGD(p, lr=t.rate, momentum=0.9), 0.05)
 HEALTHY: Dict[str, Callable[[Training], None]] = {
     "plain": lambda t: None,
     "mixture": sets(is_mixture=True),
-    "flat_auxiliary_loss": router_frozen_for_a_while,
-    "strong_balance": sets(is_mixture=True, balance=0.1),
+    "flat_auxiliary_loss": sets(is_mixture=True, balance=0.5),
+    "strong_balance": sets(is_mixture=True, balance=1.0),
     "loss_scaling_skips": loss_scaling,
     "stochastic_rounding": stochastic_rounding,
     "master_weights": master_weights,

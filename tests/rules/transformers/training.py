@@ -138,7 +138,7 @@ class Training:
         self.shard_of: Callable[[int, int], int] = lambda step, rank: rank
         self.loss_factor: Callable[[int], float] = lambda step: 1.0
         self.labels: Callable[[int, Tensor], Tensor] = lambda step, labels: labels
-        self.balance = 0.01
+        self.balance = 0.2  # less lets experts of so small a mixture die
         self.recomputed: Optional[Callable[[int, Tensor], Tensor]] = None
         self.losses: List[float] = []
         self.model: Any = None

@@ -88,10 +88,9 @@ PyObject *SmdBuiltinRules(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unuse
   for (size_t i = 0; list != NULL && i < count; ++i) {
     const smd_rule_info *info = smd_builtin_rule(i);
     PyObject *parameters = ParametersOf(info);
-    PyObject *tuple =
-        parameters == NULL
-            ? NULL
-            : Py_BuildValue("(ssNs)", info->name, info->summary, parameters, info->set);
+    PyObject *tuple = parameters == NULL ? NULL
+                                         : Py_BuildValue("(ssNs)", info->name, info->summary,
+                                                         parameters, info->set);
     if (tuple == NULL || PyList_SetItem(list, (Py_ssize_t)i, tuple) < 0) Py_CLEAR(list);
   }
   return list;

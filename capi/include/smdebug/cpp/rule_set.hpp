@@ -40,10 +40,9 @@ class RuleSet {
 
   // Makes an empty set.  smd_rule_set_new().
   explicit RuleSet(Profile profile = Profile::kCalibrated)
-      : handle_(detail::Make<Owner>(smd_rule_set_new,
-                                    profile == Profile::kAws   ? "aws"
-                                    : profile == Profile::kLlm ? "llm"
-                                                               : "calibrated")) {}
+      : handle_(detail::Make<Owner>(smd_rule_set_new, profile == Profile::kAws   ? "aws"
+                                                      : profile == Profile::kLlm ? "llm"
+                                                                                 : "calibrated")) {}
   // Takes ownership of `set`.
   explicit RuleSet(smd_rule_set *set) noexcept : handle_(set) {}
 

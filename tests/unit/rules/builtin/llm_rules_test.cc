@@ -88,8 +88,12 @@ TEST(SharedShard, AllowsWorkersOfAGroup) {
 
 TEST(TiedWeightsBroken, FindsWeightsThatWereEqual) {
   FakeSource source;
-  source.Step(0).Save("Net_embed.weight", Batch(1), {4, 4}).Save("Net_head.weight", Batch(1), {4, 4});
-  source.Step(1).Save("Net_embed.weight", Batch(2), {4, 4}).Save("Net_head.weight", Batch(1), {4, 4});
+  source.Step(0)
+      .Save("Net_embed.weight", Batch(1), {4, 4})
+      .Save("Net_head.weight", Batch(1), {4, 4});
+  source.Step(1)
+      .Save("Net_embed.weight", Batch(2), {4, 4})
+      .Save("Net_head.weight", Batch(1), {4, 4});
   EXPECT_THAT(Run("TiedWeightsBroken", source).Steps(), ElementsAre(1));
 }
 
@@ -108,7 +112,8 @@ FakeSource Rounded(bool is_stochastic) {
   for (int64_t step = 0; step < 40; ++step) {
     source.Step(step).Save("gradient/w.weight", std::vector<double>(256, 1));
     for (size_t i = 0; i < weights.size(); ++i) {
-      const bool moves = is_stochastic ? (i * 7 + static_cast<size_t>(step) * 13) % 41 == 0 : i < 64;
+      const bool moves =
+          is_stochastic ? (i * 7 + static_cast<size_t>(step) * 13) % 41 == 0 : i < 64;
       if (moves) weights[i] = weights[i] == 1 ? 1.5 : 1;
     }
     source.Save("w.weight", tensor::TensorOf(tensor::DType::kBFloat16, weights));
@@ -187,7 +192,8 @@ TEST(UpdateRms, ComparesGradientsWithTheirSecondMoment) {
     const double g = step == 65 ? 20 : 1 + Noise(step);
     squares = 0.99 * squares + 0.01 * g * g;
     source.Step(step).Save("gradient/w.weight", {g, g, g, g}, {2, 2});
-    source.Save("optimizer_state/w.weight/exp_avg_sq", {squares, squares, squares, squares}, {2, 2});
+    source.Save("optimizer_state/w.weight/exp_avg_sq", {squares, squares, squares, squares},
+                {2, 2});
   }
   const Evaluated evaluated = Run("UpdateRMS", source);
   EXPECT_THAT(evaluated.Steps(), ElementsAre(65));
