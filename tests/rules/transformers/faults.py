@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Tuple
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from training import TOKENS, Experts, Training
 
 __all__ = ["FAULTS", "Fault"]
@@ -22,7 +21,6 @@ class Fault:
     culprit: str
     is_of_state: bool = False  # visible in the state of the step at which it begins
     is_mixture: Any = None
-    announced: bool = False  # ends in a spike of the loss
 
 
 def at(begins: int, call: Callable[[Any, Any], None], only: bool = True) -> Any:
@@ -187,8 +185,12 @@ FAULTS: Dict[str, Fault] = {
     "gradients_not_averaged": Fault(gradients_not_averaged, ("WorkerDivergence",), ANY),
     "tie_broken": Fault(tie_broken, ("TiedWeightsBroken",), "head"),
     "bf16_updates_lost": Fault(bf16_updates_lost, ("LowPrecisionUpdateLost",), ANY),
-    "expert_starved": Fault(expert_starved, ("DeadExpert",), r"router_load|experts\.1", False, True),
-    "router_collapsed": Fault(router_collapsed, ("RouterImbalance", "DeadExpert"), "router_load|experts", False, True),
+    "expert_starved": Fault(
+        expert_starved, ("DeadExpert",), r"router_load|experts\.1", is_mixture=True
+    ),
+    "router_collapsed": Fault(
+        router_collapsed, ("RouterImbalance", "DeadExpert"), "router_load|experts", is_mixture=True
+    ),
     "layer_not_trained": Fault(layer_not_trained, ("UpdateNotApplied",), "blocks.0.attention.out"),
     "other_copy_trained": Fault(other_copy_trained, ("UpdateNotApplied",), ANY),
     "bit_flipped": Fault(bit_flipped, ("WeightUpdateRatio",), "attention.qkv.weight", True),

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict
 
 import torch
 from torch import nn
-from training import Experts, Training
+from training import Training
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from drawing import Lion  # noqa: E402
@@ -72,6 +72,11 @@ def stochastic_rounding(t: Training) -> None:
                 each.copy_(((bits + noise) & -65536).view(torch.float32))
 
     t.make_optimizer = Rounded
+
+
+def pure_bfloat16(t: Training) -> None:
+    t.rate = 3e-3
+    t.prepare.append(lambda model: model.bfloat16() and None)
 
 
 def master_weights(t: Training) -> None:
@@ -169,7 +174,7 @@ HEALTHY: Dict[str, Callable[[Training], None]] = {
     "loss_scaling_skips": loss_scaling,
     "stochastic_rounding": stochastic_rounding,
     "master_weights": master_weights,
-    "pure_bfloat16": lambda t: (setattr(t, "rate", 3e-3), t.prepare.append(lambda m: m.bfloat16() and None)) and None,
+    "pure_bfloat16": pure_bfloat16,
     "lion": uses(lambda p, t: Lion(p, lr=t.rate), 3e-4),
     "sgd": SGD,
     "plain_sgd": uses(lambda p, t: torch.optim.SGD(p, lr=t.rate), 0.2),

@@ -31,6 +31,10 @@ from faults import FAULTS
 from healthy_ways import HEALTHY
 from training import Training
 
+FROM_THE_BEGINNING = {
+    "tie_broken", "bf16_updates_lost", "layer_not_trained", "other_copy_trained", "never_reset",
+    "gradients_not_averaged",
+}  # fmt: skip
 SEEDS = Path(__file__).with_name("seeds.json")
 
 
@@ -60,9 +64,7 @@ def run(kind: str, seed: int, folder: Path) -> Run:
     if fault is not None:
         begins = random.Random(f"onset {seed}").randint(105, 125)
         fault.plant(training, begins)
-        if not fault.is_of_state and kind in ("never_reset", "tie_broken") or kind.endswith(
-            ("_trained", "_lost", "_averaged")
-        ) and not fault.is_of_state:
+        if kind in FROM_THE_BEGINNING:
             begins = 0
     else:
         HEALTHY[kind](training)

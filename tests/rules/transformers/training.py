@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import random
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, List, Optional
 
 import smdebug.pytorch as smd
 import torch
