@@ -13,7 +13,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Evaluated Run(std::string_view rule, FakeSource &source, const Parameters::Given &given = {}) {
+Evaluated Calibrated(std::string_view rule, FakeSource &source,
+                     const Parameters::Given &given = {}) {
   return Evaluate(rule, given, source, Profile::kCalibrated);
 }
 
@@ -44,16 +45,16 @@ TEST(NamedSets, AreOfRulesWithParametersThatTheyHave) {
 
 TEST(RepeatedBatch, NamesTheStepThatHadTheBatch) {
   FakeSource source = Batches({1, 2, 3, 4, 3, 5});
-  const Evaluated evaluated = Run("RepeatedBatch", source);
+  const Evaluated evaluated = Calibrated("RepeatedBatch", source);
   EXPECT_THAT(evaluated.Steps(), ElementsAre(4));
   EXPECT_THAT(evaluated.findings[0].message, HasSubstr("at step 2"));
 }
 
 TEST(RepeatedBatch, AllowsFurtherEpochs) {
   FakeSource source = Batches({1, 2, 3, 1, 2, 3, 1, 2, 3});
-  EXPECT_THAT(Run("RepeatedBatch", source).findings, IsEmpty());
+  EXPECT_THAT(Calibrated("RepeatedBatch", source).findings, IsEmpty());
   FakeSource stuck = Batches({1, 2, 3, 3, 3});
-  EXPECT_THAT(Run("RepeatedBatch", stuck).Steps(), ElementsAre(3, 4));
+  EXPECT_THAT(Calibrated("RepeatedBatch", stuck).Steps(), ElementsAre(3, 4));
 }
 
 TEST(RepeatedBatch, SkipsConstantsAndSingleSamples) {
@@ -62,7 +63,7 @@ TEST(RepeatedBatch, SkipsConstantsAndSingleSamples) {
     source.Step(step).Save("Net_input_0", std::vector<double>(16, 1), {4, 4});
     source.Save("Other_input_0", Batch(1), {1, 16});
   }
-  EXPECT_THAT(Run("RepeatedBatch", source).findings, IsEmpty());
+  EXPECT_THAT(Calibrated("RepeatedBatch", source).findings, IsEmpty());
 }
 
 FakeSource Shards(bool is_shared) {
@@ -76,14 +77,14 @@ FakeSource Shards(bool is_shared) {
 
 TEST(SharedShard, FindsWorkersWithTheSameBatches) {
   FakeSource shared = Shards(true);
-  EXPECT_THAT(Run("SharedShard", shared).Steps(), ElementsAre(1, 2));
+  EXPECT_THAT(Calibrated("SharedShard", shared).Steps(), ElementsAre(1, 2));
   FakeSource apart = Shards(false);
-  EXPECT_EQ(Run("SharedShard", apart).result.status, RuleStatus::kPassed);
+  EXPECT_EQ(Calibrated("SharedShard", apart).result.status, RuleStatus::kPassed);
 }
 
 TEST(SharedShard, AllowsWorkersOfAGroup) {
   FakeSource shared = Shards(true);
-  EXPECT_THAT(Run("SharedShard", shared, {{"group", "2"}}).findings, IsEmpty());
+  EXPECT_THAT(Calibrated("SharedShard", shared, {{"group", "2"}}).findings, IsEmpty());
 }
 
 TEST(TiedWeightsBroken, FindsWeightsThatWereEqual) {
@@ -94,7 +95,7 @@ TEST(TiedWeightsBroken, FindsWeightsThatWereEqual) {
   source.Step(1)
       .Save("Net_embed.weight", Batch(2), {4, 4})
       .Save("Net_head.weight", Batch(1), {4, 4});
-  EXPECT_THAT(Run("TiedWeightsBroken", source).Steps(), ElementsAre(1));
+  EXPECT_THAT(Calibrated("TiedWeightsBroken", source).Steps(), ElementsAre(1));
 }
 
 TEST(TiedWeightsBroken, SparesWeightsThatNeverWere) {
@@ -103,7 +104,7 @@ TEST(TiedWeightsBroken, SparesWeightsThatNeverWere) {
     source.Step(step).Save("Net_embed.weight", Batch(step), {4, 4});
     source.Save("Net_head.weight", Batch(step + 9), {4, 4});
   }
-  EXPECT_EQ(Run("TiedWeightsBroken", source).result.status, RuleStatus::kPassed);
+  EXPECT_EQ(Calibrated("TiedWeightsBroken", source).result.status, RuleStatus::kPassed);
 }
 
 FakeSource Rounded(bool is_stochastic) {
@@ -123,11 +124,11 @@ FakeSource Rounded(bool is_stochastic) {
 
 TEST(LowPrecisionUpdateLost, TellsRoundingAwayFromStochasticRounding) {
   FakeSource lost = Rounded(false);
-  const Evaluated evaluated = Run("LowPrecisionUpdateLost", lost);
+  const Evaluated evaluated = Calibrated("LowPrecisionUpdateLost", lost);
   ASSERT_FALSE(evaluated.findings.empty());
   EXPECT_EQ(evaluated.findings[0].value, 0.75);
   FakeSource stochastic = Rounded(true);
-  EXPECT_EQ(Run("LowPrecisionUpdateLost", stochastic).result.status, RuleStatus::kPassed);
+  EXPECT_EQ(Calibrated("LowPrecisionUpdateLost", stochastic).result.status, RuleStatus::kPassed);
 }
 
 TEST(DeadExpert, FindsExpertsWithoutTokensOrGradient) {
@@ -137,7 +138,7 @@ TEST(DeadExpert, FindsExpertsWithoutTokensOrGradient) {
     source.Save("gradient/Net_experts.0.weight", {1});
     source.Save("gradient/Net_experts.1.weight", {0});
   }
-  const Evaluated evaluated = Run("DeadExpert", source);
+  const Evaluated evaluated = Calibrated("DeadExpert", source);
   EXPECT_THAT(evaluated.Checks(), ElementsAre("load", "gradient"));
   EXPECT_THAT(evaluated.Steps(), ElementsAre(24, 24));
   EXPECT_EQ(evaluated.findings[1].tensor, "gradient/Net_experts.1.weight");
@@ -148,12 +149,12 @@ TEST(RouterImbalance, NeedsTimeAndALargeShare) {
   for (int64_t step = 0; step < 30; ++step) {
     source.Step(step).Save("router_load_output_0", {29, 1, 1, 1});
   }
-  EXPECT_THAT(Run("RouterImbalance", source).Steps(), ElementsAre(29));
+  EXPECT_THAT(Calibrated("RouterImbalance", source).Steps(), ElementsAre(29));
   FakeSource even;
   for (int64_t step = 0; step < 30; ++step) {
     even.Step(step).Save("router_load_output_0", {9, 7, 9, 7});
   }
-  EXPECT_THAT(Run("RouterImbalance", even).findings, IsEmpty());
+  EXPECT_THAT(Calibrated("RouterImbalance", even).findings, IsEmpty());
 }
 
 TEST(StepRecompute, ComparesWithTheFirst) {
@@ -162,7 +163,7 @@ TEST(StepRecompute, ComparesWithTheFirst) {
     source.Step(step).Save("loss_output_0", {1.0});
     source.Save("recomputed_loss_output_0", {step == 3 ? 1.5 : 1.0});
   }
-  const Evaluated evaluated = Run("StepRecompute", source);
+  const Evaluated evaluated = Calibrated("StepRecompute", source);
   EXPECT_THAT(evaluated.Steps(), ElementsAre(3));
   EXPECT_EQ(evaluated.findings[0].value, 0.5);
 }
@@ -177,9 +178,9 @@ TEST(Spikes, AreFoundAfterEnoughSteps) {
     source.Save("gradient/a.weight", {1 + Noise(step)});
     source.Save("gradient/b.weight", {factor * (1 + Noise(step))});
   }
-  EXPECT_THAT(Run("LossSpike", source).Steps(), ElementsAre(105));
+  EXPECT_THAT(Calibrated("LossSpike", source).Steps(), ElementsAre(105));
   for (const char *rule : {"GradNormSpike", "GradBlowup"}) {
-    const Evaluated evaluated = Run(rule, source);
+    const Evaluated evaluated = Calibrated(rule, source);
     EXPECT_THAT(evaluated.Steps(), ElementsAre(105)) << rule;
     EXPECT_THAT(evaluated.Tensors(), ElementsAre("gradient/b.weight")) << rule;
   }
@@ -195,7 +196,7 @@ TEST(UpdateRms, ComparesGradientsWithTheirSecondMoment) {
     source.Save("optimizer_state/w.weight/exp_avg_sq", {squares, squares, squares, squares},
                 {2, 2});
   }
-  const Evaluated evaluated = Run("UpdateRMS", source);
+  const Evaluated evaluated = Calibrated("UpdateRMS", source);
   EXPECT_THAT(evaluated.Steps(), ElementsAre(65));
   EXPECT_THAT(evaluated.Tensors(), ElementsAre("gradient/w.weight"));
 }
@@ -204,7 +205,7 @@ TEST(Attention, IsFoundWhenLogitsGrow) {
   FakeSource source;
   source.Step(0).Save("attention_logits_output_0", {-INFINITY, 99});
   source.Step(1).Save("attention_logits_output_0", {-INFINITY, 101});
-  EXPECT_THAT(Run("AttentionLogitGrowth", source).Steps(), ElementsAre(1));
+  EXPECT_THAT(Calibrated("AttentionLogitGrowth", source).Steps(), ElementsAre(1));
 }
 
 TEST(Attention, IsFoundWhenItSeesOnePosition) {
@@ -213,7 +214,7 @@ TEST(Attention, IsFoundWhenItSeesOnePosition) {
     source.Step(step).Save("attention_probs_output_0", {1, 0, 0, 0, 0, 1, 0, 0}, {2, 4});
     source.Save("other_attention_probs_output_0", {.25, .25, .25, .25}, {1, 4});
   }
-  const Evaluated evaluated = Run("AttentionEntropyCollapse", source);
+  const Evaluated evaluated = Calibrated("AttentionEntropyCollapse", source);
   EXPECT_THAT(evaluated.Steps(), ElementsAre(9, 10, 11));
   EXPECT_EQ(evaluated.findings[0].tensor, "attention_probs_output_0");
 }
