@@ -20,7 +20,7 @@ export SMDEBUG_SWIG := $(CACHE)/swig/bin/swig
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 
 .PHONY: all python demo test test-cpp test-go test-java test-python test-docs test-packages test-frameworks test-large framework-environments update-frameworks test-s3-minio build-asan \
-        build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu measure-rules diagnosis-table lint format abi install uninstall wheel deb clean environment original servers
+        build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu measure-rules diagnosis-table measure-llm lint format abi install uninstall wheel deb clean environment original servers
 
 all: build/build.ninja
 	@cmake --build build -j $(JOBS)
@@ -168,6 +168,12 @@ diagnosis-table: python
 	@rm -f build/causes.jsonl
 	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/rules/collect_causes.py --runs $(RUNS) --out build/causes.jsonl
 	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/rules/fit_causes.py build/causes.jsonl --write
+
+# Measures the rule set llm on small transformers: EACH runs of each fault and healthy way.
+EACH ?= 1
+measure-llm: python
+	@tools/framework_environments.sh $(CACHE) pytorch-newest
+	@$(CACHE)/frameworks/pytorch-newest/bin/python tests/rules/transformers/measure.py --set $(SET) --each $(EACH)
 
 # Checks that nothing has become 25 % slower than docs/performance.md states.
 bench-check: environment original

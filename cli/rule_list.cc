@@ -57,6 +57,7 @@ std::vector<SkippedRule> AddRules(const std::vector<RuleRequest> &requests, Rule
   std::vector<SkippedRule> skipped;
   if (!requests.empty()) return skipped;
   for (const RuleInfo &rule : BuiltinRules()) {
+    if (!rule.set.empty()) continue;
     try {
       set->Add(rule.name);
     } catch (const Error &error) {

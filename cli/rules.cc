@@ -112,8 +112,9 @@ class Rules final : public Command {
     arguments.Choice(
         "--profile",
         "select the defaults of parameters: calibrated ones, which rarely report anything on a "
-        "healthy run, or those that the training service documents (default: calibrated)",
-        {"calibrated", "aws"}, &profile_);
+        "healthy run, or those that the training service documents; llm evaluates the rules for "
+        "large trainings (default: calibrated)",
+        {"calibrated", "aws", "llm"}, &profile_);
     arguments.Flag(
         "-f,--follow",
         "continue until the job ends; print each finding as it comes, and then its count",
@@ -133,7 +134,8 @@ class Rules final : public Command {
   ExitCode Run() override {
     if (lists_) return List();
     if (path_.empty()) throw UsageError("TRIAL is required; see smdebug rules --help");
-    RuleSet set(profile_ == "aws" ? Profile::kAws : Profile::kCalibrated);
+    const Profile others = profile_ == "llm" ? Profile::kLlm : Profile::kCalibrated;
+    RuleSet set(profile_ == "aws" ? Profile::kAws : others);
     AddRequested(&set);
     if (follows_) {
       Follow(&set);
@@ -145,6 +147,8 @@ class Rules final : public Command {
 
  private:
   void AddRequested(RuleSet *set) {
+    // That set holds its rules already; others are added to it.
+    if (profile_ == "llm" && rules_.empty()) return;
     std::vector<RuleRequest> requests;
     for (const std::string &text : rules_) requests.push_back(ParseRule(text));
     for (const SkippedRule &rule : AddRules(requests, set)) skipped_.push_back(rule.message);

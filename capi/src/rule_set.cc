@@ -3,6 +3,7 @@
 #include "analyze/trial_source.h"
 #include "guard.h"
 #include "rules/evaluation.h"
+#include "rules/named_sets.h"
 #include "rules/registry.h"
 #include "smdebug/hook.h"
 
@@ -16,10 +17,11 @@ constexpr uint32_t kAllFlags =
 
 Result<rules::Profile> ProfileFromC(const char *name) {
   if (name == nullptr || *name == '\0') return rules::kDefaultProfile;
+  if (!rules::RulesOfSet(name).empty()) return rules::kDefaultProfile;
   const auto profile = rules::ProfileFromName(name);
   if (profile) return *profile;
   return InvalidArgument(StrCat("unknown profile '", std::string_view(name).substr(0, 64),
-                                "'; use 'calibrated' or 'aws'"));
+                                "'; use 'calibrated', 'aws' or 'llm'"));
 }
 
 // A trial, with the handle that the caller's functions receive.  They must not keep it.
@@ -110,7 +112,7 @@ class BuiltinList {
         pointers_.push_back(&parameters_.back());
       }
       rules_.push_back({sizeof(smd_rule_info), spec->name.data(), spec->summary.data(),
-                        spec->parameters.size(), pointers_.data() + first});
+                        spec->parameters.size(), pointers_.data() + first, spec->set.data()});
     }
   }
 
@@ -129,6 +131,18 @@ Result<rules::Range> RangeFromC(int64_t first, int64_t end, uint32_t flags) {
   range.stops_at_finding = (flags & SMD_EVALUATE_STOP_AT_FINDING) != 0;
   range.includes_incomplete = (flags & SMD_EVALUATE_INCOMPLETE) != 0;
   return range;
+}
+
+// Adds the rules that a named set begins with.
+Status AddRulesOfSet(std::string_view name, rules::Profile profile, rules::RuleSet *set) {
+  for (const rules::NamedSetRule &each : rules::RulesOfSet(name)) {
+    SMD_ASSIGN_OR_RETURN(const rules::Parameters::Given given,
+                         rules::Parameters::FromJson(each.parameters));
+    SMD_ASSIGN_OR_RETURN(const rules::RuleFactory make,
+                         rules::BuiltinRule(each.rule, given, profile));
+    SMD_RETURN_IF_ERROR(set->Add(make));
+  }
+  return Status::Ok();
 }
 
 Status CheckSet(const smd_rule_set *set) { return CheckUsable(set, "set"); }
@@ -154,7 +168,9 @@ smd_error *smd_rule_set_new(const char *profile, smd_rule_set **out) noexcept {
   return Guard([&]() -> Status {
     SMD_CLEAR_OUT(out);
     SMD_ASSIGN_OR_RETURN(const rules::Profile known, ProfileFromC(profile));
-    *out = new smd_rule_set{known, std::make_shared<rules::RuleSet>(), {}};
+    auto set = std::make_shared<rules::RuleSet>();
+    SMD_RETURN_IF_ERROR(AddRulesOfSet(OptionalText(profile), known, set.get()));
+    *out = new smd_rule_set{known, std::move(set), {}};
     return Status::Ok();
   });
 }

@@ -34,6 +34,19 @@ constexpr std::array kRules = {
     &kFirstNonFinite,
     &kWorkerDivergence,
     &kUpdateNotApplied,
+    &kRepeatedBatch,
+    &kSharedShard,
+    &kTiedWeightsBroken,
+    &kLowPrecisionUpdateLost,
+    &kDeadExpert,
+    &kStepRecompute,
+    &kLossSpike,
+    &kGradNormSpike,
+    &kGradBlowup,
+    &kUpdateRms,
+    &kAttentionLogitGrowth,
+    &kAttentionEntropyCollapse,
+    &kRouterImbalance,
 };
 
 Result<const RuleSpec *> FindRule(std::string_view name) {

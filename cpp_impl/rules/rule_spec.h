@@ -16,6 +16,7 @@ struct RuleSpec {
   std::string_view summary;  // when the rule reports a finding, in one sentence
   std::span<const ParameterSpec> parameters;
   Result<std::unique_ptr<Rule>> (*make)(const Parameters &parameters);
+  std::string_view set = "";  // "llm" for a rule of that set alone, see named_sets.h
 };
 
 // A rule with this parameter observes estimates of larger tensors.

@@ -59,7 +59,7 @@ GOALS = {"stored": 1.0, "live": 0.01}
 def rule_set_of(profile: str, interval: int = 1) -> RuleSet:
     """Returns all rules."""
     rule_set = RuleSet(profile, SaveConfig(save_interval=interval))
-    for rule in (each.name for each in builtin_rules()):
+    for rule in (each.name for each in builtin_rules() if not each.set):
         if rule not in SKIPPED:
             rule_set.add(rule, EXAMPLES.get(rule))
     return rule_set

@@ -87,9 +87,9 @@ def bucket(tmp_path):
 def runs_elsewhere(page):
     """Returns true if another test runs the Python of a page."""
     # The tests of keras2 run docs/keras.md.
-    return page.stem == "tutorial" or any((ROOT / "tests/frameworks").glob(f"{page.stem}[0-9]")) or (
-        ROOT / "tests/frameworks" / page.stem
-    ).is_dir()
+    frameworks = ROOT / "tests/frameworks"
+    of_framework = [frameworks / page.stem, *frameworks.glob(f"{page.stem}[0-9]")]
+    return page.stem in ("tutorial", "llm_rules") or any(each.is_dir() for each in of_framework)
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ EVERY_STEP = SaveConfig(save_interval=1)
 
 def rule_set_of(profile: str, other: str, saves: Optional[SaveConfig] = None) -> RuleSet:
     rule_set = RuleSet(profile, saves)
-    for rule in (each.name for each in builtin_rules()):
+    for rule in (each.name for each in builtin_rules() if not each.set):
         given = {"other_trials": other} if rule == "SimilarAcrossRuns" else {}
         rule_set.add(rule, {**given, **GIVEN.get(rule, {})})
     return rule_set

@@ -166,7 +166,7 @@ def test_parameters_are_those_of_the_rule(out_dir):
 @pytest.mark.parametrize(
     "make, message",
     [
-        (lambda: RuleSet("default"), "'calibrated' or 'aws'"),
+        (lambda: RuleSet("default"), "'calibrated', 'aws' or 'llm'"),
         (lambda: RuleSet("aws").add("VanishingGradients"), "did you mean 'VanishingGradient'?"),
         (lambda: RuleSet("aws").add("VanishingGradient", {"treshold": 1}), "did you mean 'threshold'?"),
         (lambda: RuleSet("aws").add("VanishingGradient", {"threshold": -1}), "a number above 0"),

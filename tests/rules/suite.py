@@ -115,7 +115,7 @@ class RunResult:
 def rule_set_of(profile: str, saves: Optional[SaveConfig]) -> RuleSet:
     """Returns all rules with their defaults."""
     rule_set = RuleSet(profile, saves)
-    for rule in (each.name for each in builtin_rules()):
+    for rule in (each.name for each in builtin_rules() if not each.set):
         if rule in SKIPPED:
             continue
         try:
@@ -309,7 +309,7 @@ def _silent(results: Sequence[RunResult]) -> int:
 
 def _of_rules(results: Sequence[RunResult]) -> List[List[str]]:
     rows = []
-    for rule in (each.name for each in builtin_rules()):
+    for rule in (each.name for each in builtin_rules() if not each.set):
         cells = []
         for profile in PROFILES:
             findings = [

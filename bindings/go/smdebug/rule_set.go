@@ -18,6 +18,7 @@ type Profile string
 const (
 	ProfileCalibrated Profile = "calibrated" // ours, which rarely report anything on a healthy run; also ""
 	ProfileAWS        Profile = "aws"        // as the training service documents them
+	ProfileLLM        Profile = "llm"        // a set that holds the rules for large trainings
 )
 
 // RuleSet is several rules that evaluate a job together: a trial, or a running job by

@@ -128,6 +128,7 @@ typedef struct smd_rule_info {
   const char *summary; /* when the rule finds something, in one sentence */
   size_t parameter_count;
   const smd_rule_parameter *const *parameters;
+  const char *set; /* the set that alone evaluates the rule unasked, as "llm"; "" for any set */
 } smd_rule_info;
 
 /* Returns the number of built-in rules.
@@ -169,7 +170,8 @@ typedef struct smd_rule_ops {
   { sizeof(smd_rule_ops), NULL, NULL }
 
 /* Makes an empty rule set.  `profile` selects the defaults of parameters: "calibrated" or NULL for
- * ours, which spare healthy runs; "aws" for those that the training service documents.
+ * ours, which spare healthy runs; "aws" for those that the training service documents.  "llm" makes
+ * a set that holds the rules for large trainings, with the defaults of "calibrated" for others.
  *
  * Fails: INVALID_ARGUMENT.
  * Thread: any.   Since: 1.0 */
@@ -195,8 +197,7 @@ SMD_FALLIBLE smd_rule_set_add_function(smd_rule_set *set, const char *name, cons
                                        void *self, smd_action action) SMD_NOEXCEPT;
 
 /* Evaluates only the steps that `config` (a copy) selects, as if the job had saved no others.  If
- * `config` is NULL, or has no settings for a mode, every step of that mode is evaluated.  A step
- * that is not evaluated costs a job no more than a hook without rules.
+ * `config` is NULL, or has no settings for a mode, every step of that mode is evaluated.
  *
  * Fails: INVALID_ARGUMENT, WRONG_STATE (a step was evaluated, or the set is attached to a hook or
  * being evaluated), AFTER_FORK.
@@ -227,8 +228,7 @@ enum {
 SMD_FALLIBLE smd_rule_set_evaluate(smd_rule_set *set, smd_trial *trial, int64_t first, int64_t end,
                                    uint32_t flags, smd_findings **out) SMD_NOEXCEPT;
 
-/* Returns the summary of each rule so far, in the order in which they were added.  May be called
- * during an evaluation.
+/* Returns the summary of each rule so far, as they were added; also during an evaluation.
  *
  * Fails: INVALID_ARGUMENT, AFTER_FORK.
  * Thread: any.   Since: 1.0 */
@@ -236,8 +236,7 @@ SMD_FALLIBLE smd_rule_set_results(const smd_rule_set *set, smd_rule_results **ou
 
 /* Forgets the trial, its steps and all results; keeps the rules, whose functions are not told.
  *
- * Fails: INVALID_ARGUMENT, WRONG_STATE (the set is being evaluated, or attached to a hook),
- * AFTER_FORK.
+ * Fails: INVALID_ARGUMENT, WRONG_STATE (the set is evaluated, or attached to a hook), AFTER_FORK.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_rule_set_reset(smd_rule_set *set) SMD_NOEXCEPT;
 

@@ -101,12 +101,12 @@ TEST(DiagnosisTest, TheOrderOfFindingsDoesNotMatter) {
 
 TEST(DiagnosisTest, RulesWithoutDataAreNamedIfTheyMatterToTheCause) {
   const std::vector<RuleResult> results = {
-      {"WeightUpdateRatio", RuleStatus::kNoTensors, 0, {}, ""},
-      {"LossNotDecreasing", RuleStatus::kNotEnoughData, 0, {}, ""},
-      {"FirstNonFinite", RuleStatus::kNoTensors, 0, {}, ""},
-      {"VanishingGradient", RuleStatus::kNotEnoughData, 0, {}, ""},
-      {"TreeDepth", RuleStatus::kNoTensors, 0, {}, ""},  // matters to no cause
-      {"ExplodingTensor", RuleStatus::kPassed, 0, {}, ""}};
+      {"WeightUpdateRatio", RuleStatus::kNoTensors, 0, 0, {}, ""},
+      {"LossNotDecreasing", RuleStatus::kNotEnoughData, 0, 0, {}, ""},
+      {"FirstNonFinite", RuleStatus::kNoTensors, 0, 0, {}, ""},
+      {"VanishingGradient", RuleStatus::kNotEnoughData, 0, 0, {}, ""},
+      {"TreeDepth", RuleStatus::kNoTensors, 0, 0, {}, ""},  // matters to no cause
+      {"ExplodingTensor", RuleStatus::kPassed, 0, 0, {}, ""}};
   bool has_missing = false;
   for (const Example &example : kExamples) {
     for (const LikelyCause &cause : Diagnose(EvidenceOf(example.found), results)) {

@@ -132,15 +132,16 @@ static PyObject *ParametersOf(const smd_rule_info *info) {
   return list;
 }
 
-/* builtin_rules() -> list of (name, summary, list of (name, aws, calibrated, meaning)) */
+/* builtin_rules() -> list of (name, summary, list of (name, aws, calibrated, meaning), set) */
 PyObject *SmdBuiltinRules(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused)) {
   const size_t count = smd_builtin_rule_count();
   PyObject *list = PyList_New((Py_ssize_t)count);
   for (size_t i = 0; list != NULL && i < count; ++i) {
     const smd_rule_info *info = smd_builtin_rule(i);
     PyObject *parameters = ParametersOf(info);
-    PyObject *tuple =
-        parameters == NULL ? NULL : Py_BuildValue("(ssN)", info->name, info->summary, parameters);
+    PyObject *tuple = parameters == NULL ? NULL
+                                         : Py_BuildValue("(ssNs)", info->name, info->summary,
+                                                         parameters, info->set);
     if (tuple == NULL || PyList_SetItem(list, (Py_ssize_t)i, tuple) < 0) Py_CLEAR(list);
   }
   return list;

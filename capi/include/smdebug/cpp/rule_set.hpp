@@ -19,7 +19,8 @@ namespace smdebug {
 
 // Which defaults the parameters of built-in rules have: ours (kCalibrated), which rarely report
 // anything on a healthy run, or those that the training service documents.
-enum class Profile { kAws, kCalibrated };
+// kLlm: a set that holds the rules for large trainings.
+enum class Profile { kAws, kCalibrated, kLlm };
 
 // Selects the steps that RuleSet::Evaluate() evaluates.
 struct EvaluateOptions {
@@ -40,8 +41,9 @@ class RuleSet {
 
   // Makes an empty set.  smd_rule_set_new().
   explicit RuleSet(Profile profile = Profile::kCalibrated)
-      : handle_(detail::Make<Owner>(smd_rule_set_new,
-                                    profile == Profile::kAws ? "aws" : "calibrated")) {}
+      : handle_(detail::Make<Owner>(smd_rule_set_new, profile == Profile::kAws   ? "aws"
+                                                      : profile == Profile::kLlm ? "llm"
+                                                                                 : "calibrated")) {}
   // Takes ownership of `set`.
   explicit RuleSet(smd_rule_set *set) noexcept : handle_(set) {}
 
@@ -156,6 +158,7 @@ struct RuleInfo {
   std::string name;
   std::string summary;  // when the rule finds something, in one sentence
   std::vector<RuleParameter> parameters;
+  std::string set;  // the set that alone evaluates the rule unasked, as "llm"; "" for any set
 };
 
 // Returns all built-in rules.  smd_builtin_rule().
@@ -166,6 +169,7 @@ inline std::vector<RuleInfo> BuiltinRules() {
     RuleInfo &info = rules.emplace_back();
     info.name = from.name;
     info.summary = from.summary;
+    info.set = from.set;
     for (size_t k = 0; k < from.parameter_count; ++k) {
       const smd_rule_parameter &each = *from.parameters[k];
       info.parameters.push_back({each.name, each.aws, each.calibrated, each.meaning});

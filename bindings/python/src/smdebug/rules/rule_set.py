@@ -49,18 +49,22 @@ class RuleParameter:
 
 @dataclass(frozen=True)
 class RuleInfo:
-    """A built-in rule, with a sentence that says when it finds something."""
+    """A built-in rule, with a sentence that says when it finds something.
+
+    `set` is "llm" for a rule of that set, which other sets have only if it is added.
+    """
 
     name: str
     summary: str
     parameters: Tuple[RuleParameter, ...]
+    set: str = ""
 
 
 def builtin_rules() -> List[RuleInfo]:
     """Returns all built-in rules."""
     return [
-        RuleInfo(name, summary, tuple(RuleParameter(*each) for each in parameters))
-        for name, summary, parameters in _raw.builtin_rules()
+        RuleInfo(name, summary, tuple(RuleParameter(*each) for each in parameters), of_set)
+        for name, summary, parameters, of_set in _raw.builtin_rules()
     ]
 
 
@@ -75,7 +79,8 @@ class RuleSet:
     ----------
     profile : str
         Which defaults parameters have: "calibrated", which rarely report anything on a healthy
-        run, or "aws", as the training service documents them.
+        run, or "aws", as the training service documents them.  "llm" makes a set that holds
+        the rules for large trainings; rules that are added have calibrated defaults.
     save_config : SaveConfig, SaveConfigMode or dict, optional
         Which steps are evaluated, as if the job had saved no others.  Without it, or for a
         mode that a dict leaves out, every step.  Other steps cost a job next to nothing.

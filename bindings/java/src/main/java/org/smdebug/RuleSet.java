@@ -32,7 +32,9 @@ public final class RuleSet implements AutoCloseable {
     /** Ours, which rarely report anything on a healthy run. */
     CALIBRATED("calibrated"),
     /** As the training service documents them. */
-    AWS("aws");
+    AWS("aws"),
+    /** A set that holds the rules for large trainings. */
+    LLM("llm");
 
     private final String key;
 

@@ -1,0 +1,39 @@
+#include "rules/named_sets.h"
+
+#include <array>
+
+namespace smdebug::rules {
+namespace {
+
+// Rules without a threshold come first.
+constexpr std::array kLlm = {
+    // Masks make logits of attention infinite.
+    NamedSetRule{"ExplodingTensor",
+                 R"({"growth": "None", "collection_names": "losses,gradients,weights,biases"})"},
+    NamedSetRule{"WorkerDivergence", R"({"bitwise": "true"})"},
+    NamedSetRule{"UpdateNotApplied", "{}"},
+    NamedSetRule{"RepeatedBatch", "{}"},
+    NamedSetRule{"SharedShard", "{}"},
+    NamedSetRule{"TiedWeightsBroken", "{}"},
+    NamedSetRule{"LowPrecisionUpdateLost", "{}"},
+    NamedSetRule{"DeadExpert", "{}"},
+    NamedSetRule{"StepRecompute", "{}"},
+    // The check of single elements alone.
+    NamedSetRule{"WeightUpdateRatio", R"({"large_threshold": 1e300, "small_threshold": 0})"},
+    NamedSetRule{"LossSpike", "{}"},
+    NamedSetRule{"GradNormSpike", "{}"},
+    NamedSetRule{"GradBlowup", "{}"},
+    NamedSetRule{"UpdateRMS", "{}"},
+    NamedSetRule{"AttentionLogitGrowth", "{}"},
+    NamedSetRule{"AttentionEntropyCollapse", "{}"},
+    NamedSetRule{"RouterImbalance", "{}"},
+};
+
+}  // namespace
+
+std::span<const NamedSetRule> RulesOfSet(std::string_view set) {
+  if (set == "llm") return kLlm;
+  return {};
+}
+
+}  // namespace smdebug::rules

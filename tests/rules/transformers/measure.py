@@ -1,0 +1,169 @@
+"""Measures the rule set "llm" on small transformers, with faults and in healthy ways.
+
+Each run is drawn from a seed of seeds.json.  Run this in the environment of PyTorch that
+tools/test_frameworks.sh makes:
+
+    python tests/rules/transformers/measure.py --set tuning --each 1
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import random
+import re
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import List, Optional, Sequence, Tuple
+
+os.environ.setdefault("SMDEBUG_LOG_LEVEL", "off")
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import torch
+from faults import FAULTS
+from healthy_ways import HEALTHY
+from training import Training
+
+FROM_THE_BEGINNING = {
+    "tie_broken", "bf16_updates_lost", "layer_not_trained", "other_copy_trained", "never_reset",
+    "gradients_not_averaged",
+}  # fmt: skip
+SEEDS = Path(__file__).with_name("seeds.json")
+
+
+@dataclass
+class Run:
+    """What the rules found in a training."""
+
+    kind: str
+    seed: int
+    is_fault: bool
+    steps: int
+    begins: int
+    findings: int  # of all steps
+    wrong: List[str]  # first findings of rules that must find nothing, or before the onset
+    latency: Optional[int] = None  # steps to the first right finding
+    is_culprit: bool = False
+    first: str = ""
+    seconds: float = 0
+
+
+def run(kind: str, seed: int, folder: Path) -> Run:
+    """Trains with a fault or in a healthy way."""
+    began = time.perf_counter()
+    fault = FAULTS.get(kind)
+    training = Training(seed, fault.is_mixture if fault else None)
+    begins = 0
+    if fault is not None:
+        begins = random.Random(f"onset {seed}").randint(105, 125)
+        fault.plant(training, begins)
+        if kind in FROM_THE_BEGINNING:
+            begins = 0
+    else:
+        HEALTHY[kind](training)
+    out = folder / f"{kind}-{seed}"
+    findings = training.run(out)
+    shutil.rmtree(out, ignore_errors=True)
+    steps = len(training.losses) or training.steps
+    result = Run(kind, seed, fault is not None, steps, begins, len(findings), [])
+    for each in findings:
+        text = f"{each.step} {each.rule} {each.check}: {each.message}"
+        is_right = fault is not None and each.step >= begins
+        if not is_right and each.rule not in [one.split()[1] for one in result.wrong]:
+            result.wrong.append(text)
+        if is_right and each.rule in fault.rules and result.latency is None:
+            result.latency = each.step - begins
+            result.is_culprit = re.search(fault.culprit, each.tensor) is not None
+            result.first = text
+    result.seconds = time.perf_counter() - began
+    return result
+
+
+def wilson(right: int, of: int) -> Tuple[float, float]:
+    """Returns the interval in which a share lies with 95 % confidence."""
+    if of == 0:
+        return 0.0, 1.0
+    z, p = 1.96, right / of
+    middle = (p + z * z / (2 * of)) / (1 + z * z / of)
+    half = z / (1 + z * z / of) * math.sqrt(p * (1 - p) / of + z * z / (4 * of * of))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def share(flags: Sequence[bool]) -> str:
+    low, high = wilson(sum(flags), len(flags))
+    return f"{sum(flags)} of {len(flags)} ({low:.1%} to {high:.1%})"
+
+
+def print_figures(runs: Sequence[Run]) -> None:
+    faulty = [each for each in runs if each.is_fault]
+    healthy = [each for each in runs if not each.is_fault]
+    found = [each for each in faulty if each.latency is not None]
+    kinds = sorted({each.kind for each in faulty})
+    always = [all(e.latency is not None for e in faulty if e.kind == kind) for kind in kinds]
+    of_state = [each for each in faulty if FAULTS[each.kind].is_of_state]
+    alarms = sum(len(each.wrong) for each in healthy)
+    steps = sum(each.steps for each in healthy)
+    rights = [True] * len(found) + [False] * sum(len(each.wrong) for each in runs)
+    print("| figure | value |\n|---|---|")
+    print(f"| runs with a fault in which it is found | {share([e in found for e in faulty])} |")
+    print(f"| faults found in all their runs | {sum(always)} of {len(kinds)} |")
+    quick = [e.latency is not None and e.latency <= 1 for e in of_state]
+    print(f"| visible in the state: found within one step | {share(quick)} |")
+    print(f"| precision of first findings | {share(rights)} |")
+    print(f"| culprit right | {share([each.is_culprit for each in found])} |")
+    print(f"| healthy runs silent | {share([not each.wrong for each in healthy])} |")
+    rate = 1000 * alarms / steps if steps else 0
+    print(f"| false alarms in 1,000 healthy steps | {rate:.2f}, in {steps} steps |")
+    print(f"| seconds a run | {statistics.mean(each.seconds for each in runs):.1f} |")
+    print("\n| fault | found | steps |\n|---|---|---|")
+    for kind in kinds:
+        of = [each for each in faulty if each.kind == kind]
+        late = [each.latency for each in of if each.latency is not None]
+        median = f"{statistics.median(late):g}" if late else ""
+        print(f"| {kind} | {len(late)} / {len(of)} | {median} |")
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--set", choices=("tuning", "claim"), default="tuning")
+    parser.add_argument("--each", type=int, default=1, help="runs of each fault and way")
+    parser.add_argument("--begin", type=int, default=0, help="the number of the first run")
+    parser.add_argument("--only", default="", help="run only kinds whose names match")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="stop after this time")
+    parser.add_argument("--json", type=Path, help="write all results to this file")
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    first = json.loads(SEEDS.read_text())[options.set]["first"]
+    memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
+    folder = Path(tempfile.mkdtemp(prefix="smdebug-llm-", dir=memory))
+    began = time.perf_counter()
+    runs: List[Run] = []
+    try:
+        for number in range(options.begin, options.begin + options.each):
+            for place, kind in enumerate([*FAULTS, *HEALTHY]):
+                if not re.search(options.only, kind):
+                    continue
+                if time.perf_counter() - began > options.seconds:
+                    continue
+                runs.append(run(kind, first + 100 * number + place, folder))
+                each = runs[-1]
+                late = "missed" if each.is_fault and each.latency is None else ""
+                if late or each.wrong or (each.is_fault and not each.is_culprit):
+                    print(f"{kind} {each.seed} {late} {each.wrong} {each.first}", flush=True)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    print_figures(runs)
+    if options.json:
+        options.json.write_text(json.dumps([asdict(each) for each in runs], indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,230 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "rules/evaluating.h"
+#include "rules/named_sets.h"
+
+namespace smdebug::rules::llm_rules_test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Evaluated Calibrated(std::string_view rule, FakeSource &source,
+                     const Parameters::Given &given = {}) {
+  return Evaluate(rule, given, source, Profile::kCalibrated);
+}
+
+// A batch of four samples, unlike that of any other seed.
+std::vector<double> Batch(int64_t seed) {
+  std::vector<double> numbers;
+  for (int64_t i = 0; i < 16; ++i) {
+    numbers.push_back(static_cast<double>((seed + 1) * (i + 3) % 997));
+  }
+  return numbers;
+}
+
+FakeSource Batches(const std::vector<int64_t> &seeds) {
+  FakeSource source;
+  int64_t step = 0;
+  for (const int64_t seed : seeds) source.Step(step++).Save("Net_input_0", Batch(seed), {4, 4});
+  return source;
+}
+
+TEST(NamedSets, AreOfRulesWithParametersThatTheyHave) {
+  EXPECT_THAT(RulesOfSet("calibrated"), IsEmpty());
+  for (const NamedSetRule &each : RulesOfSet("llm")) {
+    const auto given = Parameters::FromJson(each.parameters);
+    ASSERT_TRUE(given.IsOk()) << each.rule;
+    EXPECT_TRUE(BuiltinRule(each.rule, *given, Profile::kCalibrated).IsOk()) << each.rule;
+  }
+}
+
+TEST(RepeatedBatch, NamesTheStepThatHadTheBatch) {
+  FakeSource source = Batches({1, 2, 3, 4, 3, 5});
+  const Evaluated evaluated = Calibrated("RepeatedBatch", source);
+  EXPECT_THAT(evaluated.Steps(), ElementsAre(4));
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("at step 2"));
+}
+
+TEST(RepeatedBatch, AllowsFurtherEpochs) {
+  FakeSource source = Batches({1, 2, 3, 1, 2, 3, 1, 2, 3});
+  EXPECT_THAT(Calibrated("RepeatedBatch", source).findings, IsEmpty());
+  FakeSource stuck = Batches({1, 2, 3, 3, 3});
+  EXPECT_THAT(Calibrated("RepeatedBatch", stuck).Steps(), ElementsAre(3, 4));
+}
+
+TEST(RepeatedBatch, SkipsConstantsAndSingleSamples) {
+  FakeSource source;
+  for (int64_t step = 0; step < 3; ++step) {
+    source.Step(step).Save("Net_input_0", std::vector<double>(16, 1), {4, 4});
+    source.Save("Other_input_0", Batch(1), {1, 16});
+  }
+  EXPECT_THAT(Calibrated("RepeatedBatch", source).findings, IsEmpty());
+}
+
+FakeSource Shards(bool is_shared) {
+  FakeSource source;
+  for (int64_t step = 0; step < 3; ++step) {
+    source.Step(step).By("worker_0").Save("Net_input_0", Batch(step), {4, 4});
+    source.By("worker_1").Save("Net_input_0", Batch(is_shared ? step : step + 9), {4, 4});
+  }
+  return source;
+}
+
+TEST(SharedShard, FindsWorkersWithTheSameBatches) {
+  FakeSource shared = Shards(true);
+  EXPECT_THAT(Calibrated("SharedShard", shared).Steps(), ElementsAre(1, 2));
+  FakeSource apart = Shards(false);
+  EXPECT_EQ(Calibrated("SharedShard", apart).result.status, RuleStatus::kPassed);
+}
+
+TEST(SharedShard, AllowsWorkersOfAGroup) {
+  FakeSource shared = Shards(true);
+  EXPECT_THAT(Calibrated("SharedShard", shared, {{"group", "2"}}).findings, IsEmpty());
+}
+
+TEST(TiedWeightsBroken, FindsWeightsThatWereEqual) {
+  FakeSource source;
+  source.Step(0)
+      .Save("Net_embed.weight", Batch(1), {4, 4})
+      .Save("Net_head.weight", Batch(1), {4, 4});
+  source.Step(1)
+      .Save("Net_embed.weight", Batch(2), {4, 4})
+      .Save("Net_head.weight", Batch(1), {4, 4});
+  EXPECT_THAT(Calibrated("TiedWeightsBroken", source).Steps(), ElementsAre(1));
+}
+
+TEST(TiedWeightsBroken, SparesWeightsThatNeverWere) {
+  FakeSource source;
+  for (int64_t step = 0; step < 3; ++step) {
+    source.Step(step).Save("Net_embed.weight", Batch(step), {4, 4});
+    source.Save("Net_head.weight", Batch(step + 9), {4, 4});
+  }
+  EXPECT_EQ(Calibrated("TiedWeightsBroken", source).result.status, RuleStatus::kPassed);
+}
+
+FakeSource Rounded(bool is_stochastic) {
+  FakeSource source;
+  std::vector<double> weights(256, 1);
+  for (int64_t step = 0; step < 40; ++step) {
+    source.Step(step).Save("gradient/w.weight", std::vector<double>(256, 1));
+    for (size_t i = 0; i < weights.size(); ++i) {
+      const bool moves =
+          is_stochastic ? (i * 7 + static_cast<size_t>(step) * 13) % 41 == 0 : i < 64;
+      if (moves) weights[i] = weights[i] == 1 ? 1.5 : 1;
+    }
+    source.Save("w.weight", tensor::TensorOf(tensor::DType::kBFloat16, weights));
+  }
+  return source;
+}
+
+TEST(LowPrecisionUpdateLost, TellsRoundingAwayFromStochasticRounding) {
+  FakeSource lost = Rounded(false);
+  const Evaluated evaluated = Calibrated("LowPrecisionUpdateLost", lost);
+  ASSERT_FALSE(evaluated.findings.empty());
+  EXPECT_EQ(evaluated.findings[0].value, 0.75);
+  FakeSource stochastic = Rounded(true);
+  EXPECT_EQ(Calibrated("LowPrecisionUpdateLost", stochastic).result.status, RuleStatus::kPassed);
+}
+
+TEST(DeadExpert, FindsExpertsWithoutTokensOrGradient) {
+  FakeSource source;
+  for (int64_t step = 0; step < 25; ++step) {
+    source.Step(step).Save("router_load_output_0", {5, 0, 3});
+    source.Save("gradient/Net_experts.0.weight", {1});
+    source.Save("gradient/Net_experts.1.weight", {0});
+  }
+  const Evaluated evaluated = Calibrated("DeadExpert", source);
+  EXPECT_THAT(evaluated.Checks(), ElementsAre("load", "gradient"));
+  EXPECT_THAT(evaluated.Steps(), ElementsAre(24, 24));
+  EXPECT_EQ(evaluated.findings[1].tensor, "gradient/Net_experts.1.weight");
+}
+
+TEST(RouterImbalance, NeedsTimeAndALargeShare) {
+  FakeSource source;
+  for (int64_t step = 0; step < 30; ++step) {
+    source.Step(step).Save("router_load_output_0", {29, 1, 1, 1});
+  }
+  EXPECT_THAT(Calibrated("RouterImbalance", source).Steps(), ElementsAre(29));
+  FakeSource even;
+  for (int64_t step = 0; step < 30; ++step) {
+    even.Step(step).Save("router_load_output_0", {9, 7, 9, 7});
+  }
+  EXPECT_THAT(Calibrated("RouterImbalance", even).findings, IsEmpty());
+}
+
+TEST(StepRecompute, ComparesWithTheFirst) {
+  FakeSource source;
+  for (int64_t step = 0; step < 4; ++step) {
+    source.Step(step).Save("loss_output_0", {1.0});
+    source.Save("recomputed_loss_output_0", {step == 3 ? 1.5 : 1.0});
+  }
+  const Evaluated evaluated = Calibrated("StepRecompute", source);
+  EXPECT_THAT(evaluated.Steps(), ElementsAre(3));
+  EXPECT_EQ(evaluated.findings[0].value, 0.5);
+}
+
+double Noise(int64_t step) { return 0.1 * std::sin(static_cast<double>(step * step)); }
+
+TEST(Spikes, AreFoundAfterEnoughSteps) {
+  FakeSource source;
+  for (int64_t step = 0; step < 110; ++step) {
+    const double factor = step == 105 ? 20 : 1;
+    source.Step(step).Save("loss", {factor * (2 + Noise(step))});
+    source.Save("gradient/a.weight", {1 + Noise(step)});
+    source.Save("gradient/b.weight", {factor * (1 + Noise(step))});
+  }
+  EXPECT_THAT(Calibrated("LossSpike", source).Steps(), ElementsAre(105));
+  for (const char *rule : {"GradNormSpike", "GradBlowup"}) {
+    const Evaluated evaluated = Calibrated(rule, source);
+    EXPECT_THAT(evaluated.Steps(), ElementsAre(105)) << rule;
+    EXPECT_THAT(evaluated.Tensors(), ElementsAre("gradient/b.weight")) << rule;
+  }
+}
+
+TEST(UpdateRms, ComparesGradientsWithTheirSecondMoment) {
+  FakeSource source;
+  double squares = 0;
+  for (int64_t step = 0; step < 70; ++step) {
+    const double g = step == 65 ? 20 : 1 + Noise(step);
+    squares = 0.99 * squares + 0.01 * g * g;
+    source.Step(step).Save("gradient/w.weight", {g, g, g, g}, {2, 2});
+    source.Save("optimizer_state/w.weight/exp_avg_sq", {squares, squares, squares, squares},
+                {2, 2});
+  }
+  const Evaluated evaluated = Calibrated("UpdateRMS", source);
+  EXPECT_THAT(evaluated.Steps(), ElementsAre(65));
+  EXPECT_THAT(evaluated.Tensors(), ElementsAre("gradient/w.weight"));
+}
+
+TEST(Attention, IsFoundWhenLogitsGrow) {
+  FakeSource source;
+  source.Step(0).Save("attention_logits_output_0", {-INFINITY, 99});
+  source.Step(1).Save("attention_logits_output_0", {-INFINITY, 101});
+  EXPECT_THAT(Calibrated("AttentionLogitGrowth", source).Steps(), ElementsAre(1));
+}
+
+TEST(Attention, IsFoundWhenItSeesOnePosition) {
+  FakeSource source;
+  for (int64_t step = 0; step < 12; ++step) {
+    source.Step(step).Save("attention_probs_output_0", {1, 0, 0, 0, 0, 1, 0, 0}, {2, 4});
+    source.Save("other_attention_probs_output_0", {.25, .25, .25, .25}, {1, 4});
+  }
+  const Evaluated evaluated = Calibrated("AttentionEntropyCollapse", source);
+  EXPECT_THAT(evaluated.Steps(), ElementsAre(9, 10, 11));
+  EXPECT_EQ(evaluated.findings[0].tensor, "attention_probs_output_0");
+}
+
+TEST(LlmRules, CheckTheirParameters) {
+  EXPECT_THAT(Refusal("SharedShard", {{"group", "0"}}), HasSubstr("group"));
+  EXPECT_THAT(Refusal("LossSpike", {{"window", "3"}}), HasSubstr("window"));
+  EXPECT_THAT(Refusal("UpdateRMS", {{"rms", "0"}}), HasSubstr("rms"));
+  EXPECT_THAT(Refusal("TiedWeightsBroken", {{"head_regex", "("}}), HasSubstr("head_regex"));
+}
+
+}  // namespace
+}  // namespace smdebug::rules::llm_rules_test
