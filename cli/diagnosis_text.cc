@@ -12,6 +12,7 @@ namespace {
 constexpr size_t kWidthInPipes = 80;
 constexpr size_t kIndent = 2;
 constexpr size_t kMostEvidence = 3;  // of a cause, in the text
+constexpr double kLikely = 0.5;
 
 void PrintWrapped(const std::string &text) {
   const size_t width = std::max(Stdout().width == 0 ? kWidthInPipes : Stdout().width, kIndent * 4);
@@ -23,7 +24,8 @@ void PrintWrapped(const std::string &text) {
 }
 
 void PrintCause(const Cause &cause, bool is_first) {
-  Print((is_first ? "likely cause" : "or") + std::string(" (") + ConfidenceText(cause.confidence) +
+  const char *lead = cause.confidence < kLikely ? "possible cause" : "likely cause";
+  Print((is_first ? lead : "or") + std::string(" (") + ConfidenceText(cause.confidence) +
         "): " + Styled(cause.title, Style::kHeading) + "\n");
   // The first cause comes with what to do; the others have it behind the link.
   const size_t shown = is_first ? kMostEvidence : 1;

@@ -61,6 +61,7 @@ std::string ToJson(const std::vector<RuleInfo> &rules) {
   json.BeginArray();
   for (const RuleInfo &rule : rules) {
     json.BeginObject().Key("name").Text(rule.name).Key("summary").Text(rule.summary);
+    json.Key("set").Text(rule.set);
     json.Key("parameters").BeginArray();
     for (const RuleParameter &parameter : rule.parameters) {
       json.BeginObject().Key("name").Text(parameter.name).Key("aws").Text(parameter.aws);

@@ -12,7 +12,6 @@ namespace {
 // The same numbers as in tests/rules/fit_causes.py.
 constexpr double kHundredths = 100;
 constexpr double kLeastConfidence = 0.1;
-constexpr double kMostForNone = 0.5;
 constexpr size_t kMostCauses = 3;
 
 constexpr double kLeastSupport = 0.05;   // of a group, to be evidence
@@ -106,7 +105,6 @@ std::vector<LikelyCause> Diagnose(const std::vector<rules::Evidence> &evidence,
   const Findings findings = GroupsOf(evidence);
   if (findings.groups.empty()) return {};
   const Chances chances = ChancesOf(findings);
-  if (chances[kCauses] >= kMostForNone) return {};
   std::vector<size_t> order;
   for (size_t i = 0; i < kCauses; ++i) {
     if (chances[i] >= kLeastConfidence) order.push_back(i);

@@ -228,7 +228,7 @@ def test_tensorboard_skips_damage(damaged):
 
 def test_rules_skip_damage(damaged):
     damage_a_record(damaged, tensor="gradient/fc1.weight")
-    found = skips_damage(damaged, "rules run --profile aws --rule VanishingGradient,threshold=1e-8", 10)
+    found = skips_damage(damaged, "rules run --all --profile aws --rule VanishingGradient,threshold=1e-8", 10)
     assert "step 28" in found and "30 steps" in found
     assert "passed" in skips_damage(damaged, "rules run --rule ExplodingTensor")
 

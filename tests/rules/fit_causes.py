@@ -124,8 +124,6 @@ def fit_temperature(table: Table, rows: Sequence[Row]) -> None:
 def said(chances: Sequence[float]) -> List[Tuple[str, float]]:
     """Returns the causes that are shown, with their confidence; none if nothing is likely."""
     ranked = sorted(zip(NAMES, chances), key=lambda each: -each[1])
-    if dict(ranked)[NONE] >= 0.5:
-        return []
     shown = [each for each in ranked if each[0] != NONE and each[1] >= LEAST_SHOWN]
     return shown[:MOST_SHOWN]
 

@@ -76,7 +76,8 @@ class RuleFunctionTest {
               7,
               Action.STOP,
               OptionalDouble.empty(),
-              OptionalDouble.empty()),
+              OptionalDouble.empty(),
+              Level.FINDING),
           found.get(3));
       assertEquals("1 finding: é", rules.results().get(2).message());
       rules.reset();

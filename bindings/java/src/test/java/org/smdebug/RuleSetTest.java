@@ -53,7 +53,8 @@ class RuleSetTest {
               6,
               Action.STOP,
               OptionalDouble.of((float) 1e-6),
-              OptionalDouble.of(1.5e-6)),
+              OptionalDouble.of(1.5e-6),
+              Level.FINDING),
           first);
       assertTrue(first.toString().startsWith("VanishingGradient at step 6: the gradient"));
       assertEquals(Action.WARN, found.get(3).action());
@@ -83,7 +84,8 @@ class RuleSetTest {
               RuleResult.Status.NO_TENSORS,
               0,
               result.message(),
-              Optional.empty()),
+              Optional.empty(),
+              0),
           result);
       assertEquals("VanishingGradient: " + result.message(), result.toString());
     }
