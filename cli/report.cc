@@ -41,8 +41,9 @@ class Report final : public Command {
     arguments.Choice(
         "--profile",
         "select the defaults of parameters: calibrated ones, which rarely report anything on a "
-        "healthy run, or those that the training service documents (default: calibrated)",
-        {"calibrated", "aws"}, &profile_);
+        "healthy run, or those that the training service documents; llm evaluates the rules for "
+        "large trainings (default: calibrated)",
+        {"calibrated", "aws", "llm"}, &profile_);
     trial_.DeclareOptions(arguments);
   }
 

@@ -52,20 +52,22 @@ RuleRequest ParseRule(const std::string &text) {
   return request;
 }
 
-std::vector<SkippedRule> AddRules(const std::vector<RuleRequest> &requests, RuleSet *set) {
-  for (const RuleRequest &request : requests) set->Add(request.name, request.parameters);
-  std::vector<SkippedRule> skipped;
-  if (!requests.empty()) return skipped;
+RuleSet MakeRuleSet(const std::string &profile, const std::vector<RuleRequest> &requests,
+                    std::vector<SkippedRule> *skipped) {
+  if (profile == "llm" && requests.empty()) return RuleSet(Profile::kLlm);
+  RuleSet set(profile == "aws" ? Profile::kAws : Profile::kCalibrated);
+  for (const RuleRequest &request : requests) set.Add(request.name, request.parameters);
+  if (!requests.empty()) return set;
   for (const RuleInfo &rule : BuiltinRules()) {
     if (!rule.set.empty()) continue;
     try {
-      set->Add(rule.name);
+      set.Add(rule.name);
     } catch (const Error &error) {
       if (error.Code() != SMD_INVALID_CONFIG) throw;
-      skipped.push_back({rule.name, error.what()});
+      skipped->push_back({rule.name, error.what()});
     }
   }
-  return skipped;
+  return set;
 }
 
 }  // namespace smdebug::cli

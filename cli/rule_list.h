@@ -34,8 +34,10 @@ struct SkippedRule {
   std::string message;  // begins with the name
 };
 
-// Adds the requested rules.  Without requests, adds all rules whose defaults suffice, and returns
-// the others.  Fails as RuleSet::Add().
-std::vector<SkippedRule> AddRules(const std::vector<RuleRequest> &requests, RuleSet *set);
+// Returns the requested rules, with the defaults of --profile: "calibrated", "aws" or "llm", whose
+// defaults are calibrated ones.  Without requests, returns the rules for large trainings for "llm";
+// else all rules whose defaults suffice, and `skipped` gets the others.  Fails as RuleSet::Add().
+RuleSet MakeRuleSet(const std::string &profile, const std::vector<RuleRequest> &requests,
+                    std::vector<SkippedRule> *skipped);
 
 }  // namespace smdebug::cli

@@ -135,24 +135,26 @@ class Rules final : public Command {
   ExitCode Run() override {
     if (lists_) return List();
     if (path_.empty()) throw UsageError("TRIAL is required; see smdebug rules --help");
-    const Profile others = profile_ == "llm" ? Profile::kLlm : Profile::kCalibrated;
-    RuleSet set(profile_ == "aws" ? Profile::kAws : others);
-    AddRequested(&set);
+    RuleSet set = RequestedRules();
     if (follows_) {
       Follow(&set);
     } else {
       Evaluate(&set);
     }
-    return options_.Conclude(Conclude(set.Results(), set.Diagnose()));
+    // The table of causes is made for all rules together.
+    const bool is_whole = rules_.empty() && profile_ != "llm";
+    return options_.Conclude(
+        Conclude(set.Results(), is_whole ? set.Diagnose() : std::vector<Cause>()));
   }
 
  private:
-  void AddRequested(RuleSet *set) {
-    // That set holds its rules already; others are added to it.
-    if (profile_ == "llm" && rules_.empty()) return;
+  RuleSet RequestedRules() {
     std::vector<RuleRequest> requests;
     for (const std::string &text : rules_) requests.push_back(ParseRule(text));
-    for (const SkippedRule &rule : AddRules(requests, set)) skipped_.push_back(rule.message);
+    std::vector<SkippedRule> skipped;
+    RuleSet set = MakeRuleSet(profile_, requests, &skipped);
+    for (const SkippedRule &rule : skipped) skipped_.push_back(rule.message);
+    return set;
   }
 
   void Evaluate(RuleSet *set) {

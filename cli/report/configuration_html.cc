@@ -152,10 +152,9 @@ std::string RulesHtml(const ReportRequest &request, size_t count) {
     }
   }
   const std::string defaults =
-      request.profile == "calibrated"
-          ? "the profile <b>calibrated</b>, which rarely reports anything on a healthy run"
-          : "the profile <b>" + Html(request.profile) +
-                "</b>, which the training service documents";
+      request.profile == "aws"
+          ? "the profile <b>aws</b>, which the training service documents"
+          : "the profile <b>calibrated</b>, which rarely reports anything on a healthy run";
   const std::string table =
       rows.empty()
           ? ""

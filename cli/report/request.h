@@ -14,7 +14,7 @@ namespace smdebug::cli::report {
 struct ReportRequest {
   const Trial &trial;
   std::vector<RuleRequest> rules;  // the requests for AddRules()
-  std::string profile;             // "calibrated" or "aws"
+  std::string profile;             // "calibrated", "aws" or "llm"
   Damage &damage;                  // of the trial, so far
 };
 

@@ -119,13 +119,14 @@ RuleReport EvaluateRules(const ReportRequest &request, Problems *problems) {
   RuleReport report;
   for (const RuleInfo &rule : BuiltinRules()) report.summaries[rule.name] = rule.summary;
   report.is_aws = request.profile == "aws";
-  RuleSet set(report.is_aws ? Profile::kAws : Profile::kCalibrated);
-  report.skipped = AddRules(request.rules, &set);
+  RuleSet set = MakeRuleSet(request.profile, request.rules, &report.skipped);
   std::vector<Finding> findings = EvaluateAll(request.trial, &set, problems);
   DropLooksBesideFindings(&findings);
   for (const Finding &finding : findings) Add(finding, &report);
   std::stable_sort(report.found.begin(), report.found.end(), ComesFirst);
-  report.causes = set.Diagnose();
+  // The table of causes is made for all rules together.
+  const bool is_whole = request.rules.empty() && request.profile != "llm";
+  if (is_whole) report.causes = set.Diagnose();
   for (RuleResult &result : set.Results()) {
     if (!result.first) report.others.push_back(std::move(result));
   }

@@ -59,6 +59,15 @@ def test_all_rules_run_by_default(smdebug):
         assert f"skipped: {why}\n" in text
 
 
+def test_the_profile_llm_is_the_rules_for_large_trainings(smdebug):
+    summary = json.loads(smdebug.run("rules run --json --profile llm").stdout.splitlines()[-1])["summary"]
+    assert (summary["profile"], summary["rules"], summary["skipped"]) == ("llm", 17, [])
+    one = smdebug.run("rules run --json --profile llm --rule LossSpike").stdout.splitlines()
+    assert json.loads(one[-1])["summary"]["rules"] == 1
+    assert "TiedWeightsBroken" in smdebug.run("report run -o - --profile llm").stdout
+    assert "TiedWeightsBroken" not in smdebug.run("report run -o -").stdout
+
+
 def test_the_list(smdebug):
     told = smdebug("rules --list")
     for rule in json.loads(smdebug("rules --list --json")):

@@ -15,8 +15,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "rules" / "transformers"))
 
 import torch  # noqa: E402
-from faults import FAULTS  # noqa: E402
 from measure import run  # noqa: E402
+from planted import FAULTS  # noqa: E402
 
 SEED = 20_000_000
 

@@ -27,8 +27,8 @@ os.environ.setdefault("SMDEBUG_LOG_LEVEL", "off")
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import torch
-from faults import FAULTS
 from healthy_ways import HEALTHY
+from planted import FAULTS
 from training import Training
 
 FROM_THE_BEGINNING = {
