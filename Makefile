@@ -7,6 +7,8 @@ PYTHON := .venv/bin/python
 ORIGINAL := $(CACHE)/original-1.0.34
 ONLY ?=
 
+# Tests call make themselves, outside of this one.
+unexport MAKEFLAGS MFLAGS
 export PYTHONPATH := $(CURDIR)/build/python
 export SMDEBUG_ORIGINAL_PYTHON := $(ORIGINAL)/bin/python
 # One checkout reuses objects that another has compiled.
@@ -22,7 +24,8 @@ PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(ONLY),-k '$(ONLY)')
 .PHONY: all python demo test test-cpp test-go test-java test-python test-docs test-packages test-frameworks test-large framework-environments update-frameworks test-s3-minio build-asan \
         build-tsan test-asan test-tsan torture fuzz coverage dist reproducible bench bench-check bench-gpu measure-rules diagnosis-table measure-llm lint format abi install uninstall wheel deb clean environment original servers
 
-all: build/build.ninja
+# After `python`: two builds of one folder must not run at once.
+all: python
 	@cmake --build build -j $(JOBS)
 
 python: build/build.ninja
@@ -84,14 +87,15 @@ test-packages: all environment servers
 framework-environments:
 	@tools/framework_environments.sh $(CACHE) $(FRAMEWORKS)
 
-# Real trainings; FRAMEWORKS="pytorch jax" selects some.
+# Real trainings; FRAMEWORKS="pytorch jax" selects some, WHOLE=1 adds the tests that take long.
+export WHOLE
 test-frameworks: python
 	@tools/test_frameworks.sh $(CACHE) $(FRAMEWORKS)
 
 # Pins the newest releases of PyTorch and its trainers, and tests with them.
 update-frameworks: python
 	@tools/update_frameworks.sh $(CACHE) pytorch-newest
-	@tools/test_frameworks.sh $(CACHE) pytorch-newest
+	@WHOLE=1 tools/test_frameworks.sh $(CACHE) pytorch-newest
 
 # Tests the S3 client against a second server.
 test-s3-minio: python environment original

@@ -2,6 +2,8 @@
 # Tests the framework hooks, each in its own environment (see framework_environments.sh), two
 # at a time: test_frameworks.sh CACHE [FRAMEWORK...]
 #
+# Tests marked "whole" run only if WHOLE is set in the environment.
+#
 # also.txt in the folder of a framework lists tests of others that run in its environment too.
 set -eu
 
@@ -14,10 +16,12 @@ for original in "$cache"/*-original; do
   framework=$(basename "$original" -original | tr a-z A-Z)
   export "SMDEBUG_${framework}_ORIGINAL_PYTHON=$original/bin/python"
 done
+selection="not whole"
+[ -z "${WHOLE:-}" ] || selection=
 
 # Prints the output of one framework's tests as a whole.
-printf '%s\n' "$@" | cache=$cache xargs -P 2 -I{} sh -c '
-  output=$("$cache/{}/bin/python" -m pytest -q -p no:cacheprovider --timeout 120 \
+printf '%s\n' "$@" | cache=$cache selection=$selection xargs -P 2 -I{} sh -c '
+  output=$("$cache/{}/bin/python" -m pytest -q -p no:cacheprovider --timeout 120 -m "$selection" \
     tests/frameworks/{} $(cat tests/frameworks/{}/also.txt 2>/dev/null) 2>&1) && status=0 ||
     status=$?
   printf "%s:\n%s\n" "{}" "$output"
