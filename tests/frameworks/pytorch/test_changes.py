@@ -30,6 +30,78 @@ def train(model: nn.Module, optimizer: Any) -> None:
     optimizer.step()
 
 
+# ---- callbacks ---------------------------------------------------------------------------
+
+
+class Masked(nn.Module):
+    def forward(self, x, loss_of_output=None):
+        return x if loss_of_output is None else x * loss_of_output
+
+
+def watched_of(model: nn.Module) -> List[str]:
+    return [path for path, each in model.named_modules() if path and each._forward_hooks]
+
+
+@pytest.mark.parametrize(
+    "settings, expected",
+    [
+        ({"include_collections": ["weights", "gradients"]}, []),
+        ({"include_regex": ["^1_output_0"]}, ["0", "1", "2"]),
+        ({"include_collections": ["loss_of_two"]}, ["0", "1", "2"]),
+        ({"save_all": True}, ["0", "1", "2"]),
+    ],
+    ids=["parameters", "regex", "collection", "all"],
+)
+@OPTIMIZERS
+def test_only_modules_whose_tensors_can_be_wanted_are_watched(
+    out_dir, settings, expected, has_optimizer
+):
+    model = model_of_two().append(nn.Identity())
+    hook = smd.Hook(out_dir, save_config=EVERY_STEP, **settings)
+    hook.get_collection("loss_of_two").include("2_output_0")
+    hook.register_module(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    if has_optimizer:
+        hook.register_optimizer(optimizer)
+    hook.register_loss(nn.MSELoss())
+    train(model, optimizer)
+    assert watched_of(model) == expected
+    hook.close()
+    assert watched_of(model) == []
+
+
+def test_what_is_watched_follows_collections_and_rules(out_dir):
+    model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
+    hook = smd.Hook(out_dir, save_config=EVERY_STEP)
+    hook.register_module(model)
+    model(X)
+    assert watched_of(model) == []
+    hook.get_collection("losses").include("^1_output_0$")
+    model(X)
+    assert watched_of(model) == ["0", "1"]
+    hook.close()
+    assert smd.create_trial(out_dir).tensor("1_output_0").steps() == [1]
+
+
+def test_rules_watch_all_modules(out_dir):
+    model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
+    hook = smd.Hook(out_dir, save_config=EVERY_STEP)
+    hook.attach(RuleSet())
+    hook.register_module(model)
+    model(X)
+    assert watched_of(model) == ["0", "1"]
+    hook.close()
+
+
+def test_a_keyword_can_be_what_a_collection_contains(out_dir):
+    model = nn.Sequential(nn.Identity(), Masked())
+    hook = smd.Hook(out_dir, save_config=EVERY_STEP)
+    hook.register_module(model)
+    model(X)
+    assert watched_of(model) == ["1"]
+    hook.close()
+
+
 # ---- parameters --------------------------------------------------------------------------
 
 

@@ -88,6 +88,14 @@ _OF_OPTIMIZERS: Mapping[str, str] = {
     "weight_decay": "^weight_decay/",
 }
 _NO_PARAMETER = "^(?!gradient|update/|optimizer_state/|weight_decay/).*"
+_OF_PARAMETERS: Mapping[str, str] = {
+    CollectionKeys.WEIGHTS: f"{_NO_PARAMETER}weight",
+    CollectionKeys.BIASES: f"{_NO_PARAMETER}bias",
+}
+
+# The callbacks of inner modules, with the keys of their models.
+_Occasional = List[Tuple[int, Any, AfterForward]]
+_NONE: _Occasional = []
 
 
 class Hook(StepHook):
@@ -152,6 +160,9 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
             options=options,
         )
         self._waits = sync
+        self._collected.own_regexes.update(
+            *BUILTIN_COLLECTIONS.values(), _OF_OPTIMIZERS.values(), _OF_PARAMETERS.values()
+        )
 
     # ---- registration ---------------------------------------------------------------
 
@@ -166,13 +177,19 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         return []
 
     @cached_property
-    def _occasional(self) -> List[Tuple[int, Any, AfterForward]]:
+    def _occasional(self) -> _Occasional:
         """The callbacks that are added at steps that save, with the keys of their models."""
         return []
 
     @cached_property
     def _occasional_handles(self) -> List[Any]:
         return []
+
+    # Those of `_occasional` that can save something, and for what `_why_wanted` was that found.
+    _wanted: _Occasional = _NONE
+    _why_wanted: Any = None
+    # Those that are added.
+    _added: _Occasional = _NONE
 
     @cached_property
     def _saver(self) -> _raw.Saver:
@@ -256,15 +273,30 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
         PyTorch calls modules without callbacks faster.
         """
-        if not self._is_saving:
-            for handle in self._occasional_handles:
-                handle.remove()
-            self._occasional_handles.clear()
-        elif not self._occasional_handles:
-            for key, reference, callback in self._occasional:
-                module = reference()
-                if module is not None and not was_compiled(key):
-                    self._attach_to(module, callback, self._occasional_handles)
+        wanted = self._wanted_callbacks() if self._is_saving else _NONE
+        if wanted is self._added:
+            return
+        for handle in self._occasional_handles:
+            handle.remove()
+        self._occasional_handles.clear()
+        for key, reference, callback in wanted:
+            module = reference()
+            if module is not None and not was_compiled(key):
+                self._attach_to(module, callback, self._occasional_handles)
+        self._added = wanted
+
+    def _wanted_callbacks(self) -> _Occasional:
+        """Returns the callbacks of modules whose tensors rules or collections can want."""
+        wants_all = self._has_rules or self._metrics is not None
+        why = (self._collected.changes, len(self._occasional), wants_all)
+        if why != self._why_wanted:
+            self._why_wanted = why
+            self._wanted = [
+                each
+                for each in self._occasional
+                if wants_all or self._collected.may_have_of(each[1](), each[2].name)
+            ]
+        return self._wanted
 
     def _free_name(self, module: Any, name: Optional[str]) -> str:
         taken = {model.name for model in self._models if model.module is not None}
@@ -322,12 +354,11 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         for name, regex in _OF_OPTIMIZERS.items():
             if regex not in self.get_collection(name).include_regex:
                 self.get_collection(name).include(regex)
-        for name, part in ((CollectionKeys.WEIGHTS, "weight"), (CollectionKeys.BIASES, "bias")):
+        for name, regex in _OF_PARAMETERS.items():
             regexes = self.get_collection(name).include_regex
             # Names of updates and optimizer states contain those of parameters.
             regexes[:] = [
-                _NO_PARAMETER + part if each in BUILTIN_COLLECTIONS[name] else each
-                for each in regexes
+                regex if each in BUILTIN_COLLECTIONS[name] else each for each in regexes
             ]
         for model in self._models:
             model.watch_gradients(self._on_gradient_of, self._updated_parameters())
@@ -363,6 +394,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         losses = self.get_collection(CollectionKeys.LOSSES)
         if not match_inc(f"{name}_output_0", losses.include_regex):
             losses.include(f"^{name}_output_")
+        self._collected.own_regexes.add(f"^{name}_output_")
 
     def close(self) -> None:
         """Detaches from the modules, ends an open step, and marks the trial as finished.
@@ -383,6 +415,7 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
         self._handles.clear()
         self._occasional.clear()
         self._occasional_handles.clear()
+        self._added = _NONE
         for model in self._models:
             model.forget_gradients()
         for watched in self._optimizers:

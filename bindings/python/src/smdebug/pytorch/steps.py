@@ -6,14 +6,14 @@ from functools import cached_property
 from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
 
 from smdebug import _raw
-from smdebug.core.collection import CollectionKeys
 from smdebug.core.error_policy import guarded
 from smdebug.core.framework_hook import FrameworkHook
 from smdebug.core.hook import Hook as BaseHook
 from smdebug.core.modes import ModeKeys
 from smdebug.core.placement import Placement
-from smdebug.core.utils import import_framework, match_inc
+from smdebug.core.utils import import_framework
 from smdebug.pytorch.callbacks import OnGradient
+from smdebug.pytorch.collected import Collected
 from smdebug.pytorch.late_tensors import LateTensors
 from smdebug.pytorch.models import RegisteredModel
 from smdebug.pytorch.optimizers import WatchedOptimizer
@@ -103,6 +103,10 @@ class StepHook(FrameworkHook):
     def _sums(self) -> Dict[str, Any]:
         """For each gradient in the open step its sum; None while the parameter holds it."""
         return {}
+
+    @cached_property
+    def _collected(self) -> Collected:
+        return Collected(self)
 
     @cached_property
     def _unsaved_states(self) -> Dict[str, Tuple[str, ...]]:
@@ -199,6 +203,8 @@ class StepHook(FrameworkHook):
         self._is_training = self.mode not in _EVALUATION
         self._training_steps += self._is_training
         self._is_saving = self._saves_step
+        if self._is_saving:
+            self._look_at_collections()
         self._watch_modules()
 
     @guarded
@@ -292,8 +298,12 @@ class StepHook(FrameworkHook):
         is_over = bool(self._applied) or not self._optimizers or not self._is_training
         return is_over and name in self._losses_seen
 
+    def _look_at_collections(self) -> None:
+        if self._collected.look():
+            self._unsaved_states.clear()
+
     def _watch_modules(self) -> None:
-        """Watches inner modules if the open step saves something."""
+        """Watches those inner modules whose tensors the open step can save."""
 
     # ---- parameters ----------------------------------------------------------------------
 
@@ -502,7 +512,7 @@ class StepHook(FrameworkHook):
 
     def _save_state(self, name: str, state: Mapping[str, Any]) -> None:
         keys = tuple(state)
-        if self._is_selective() and self._unsaved_states.get(name) == keys:
+        if self._unsaved_states.get(name) == keys:
             return
         is_saved = False
         for key, value in state.items():
@@ -511,28 +521,10 @@ class StepHook(FrameworkHook):
                 self._tell_state_part(name, key, value)
                 self._save(full_name, value)
                 is_saved = True
-        if not is_saved:
+        if is_saved or self._collected.has_all:
+            self._unsaved_states.pop(name, None)
+        else:
             self._unsaved_states[name] = keys
-
-    # What `_is_collected` has answered for the collections' regular expressions and names.
-    _asked: Any = None
-    _collected: Dict[str, bool] = {}
-
-    def _look_at_collections(self) -> None:
-        """Forgets the answers of `_is_collected` if the included collections have changed."""
-        if not self._has_rules or self.save_all:
-            return
-        included = [*self.include_collections, CollectionKeys.DEFAULT]
-        known = [self.get_collection(name) for name in included]
-        asked = [(each.include_regex, each.tensor_names) for each in known]
-        if asked != self._asked:
-            self._asked, self._collected = asked, {}
-            self._unsaved_states.clear()
-
-    def _is_selective(self) -> bool:
-        """Returns True if collections, and not only rules, decide about tensors of optimizers."""
-        is_all = self.save_all or CollectionKeys.ALL in self.include_collections
-        return self._has_rules and not is_all
 
     def _is_collected(self, name: str) -> bool:
         """Returns False if only rules would want a tensor of an optimizer.
@@ -540,13 +532,9 @@ class StepHook(FrameworkHook):
         Rules that evaluate all tensors would triple what each step reads, and what
         `optimizer.step()` holds; gradients and parameters tell them the same.
         """
-        if not self._is_selective():
-            return True
-        if name not in self._collected:
-            self._collected[name] = any(
-                name in names or match_inc(name, regexes) for regexes, names in self._asked
-            )
-        return self._collected[name]
+        if self._collected.has_foreign and not self._has_rules:
+            return True  # The core decides, which bounds a search.
+        return self._collected.has(name)
 
     def _tell_state_part(self, name: str, key: str, value: Any) -> None:
         """Records once which part of an optimizer's state this process holds."""

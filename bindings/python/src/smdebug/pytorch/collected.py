@@ -1,0 +1,109 @@
+"""What the included collections contain."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any, Dict, Iterator, List, Protocol, Set, Tuple
+
+from smdebug.core.collection import CollectionKeys
+
+__all__ = ["Collected"]
+
+
+class _Hook(Protocol):
+    """The part of the hook that this module uses."""
+
+    save_all: bool
+
+    @property
+    def include_collections(self) -> Any: ...
+
+    def get_collection(self, name: str) -> Any: ...
+
+
+class Collected:
+    """Says which tensors the included collections contain, whatever rules evaluate.
+
+    Which step they are saved at does not matter.  `look` must be called before the first question,
+    and whenever collections may have changed.
+
+    Parameters
+    ----------
+    hook
+        The hook with the collections.
+    """
+
+    def __init__(self, hook: _Hook) -> None:
+        self._hook = hook
+        # Expressions of the hook's own: which number a tensor of a module has does not matter.
+        self.own_regexes: Set[str] = set()
+        # How often they have changed.
+        self.changes = 0
+        self._regexes: List[str] = []
+        self._names: Set[str] = set()
+        self._answers: Dict[str, bool] = {}
+
+    @property
+    def has_all(self) -> bool:
+        """Whether they contain all tensors."""
+        return self._hook.save_all or CollectionKeys.ALL in self._hook.include_collections
+
+    @property
+    def has_foreign(self) -> bool:
+        """Whether one of their expressions is not the hook's: to search for it can take long."""
+        return not self.own_regexes.issuperset(self._regexes)
+
+    def look(self) -> bool:
+        """Forgets the answers, and returns True, if the collections have changed."""
+        included = [*self._hook.include_collections, CollectionKeys.DEFAULT]
+        known = [self._hook.get_collection(name) for name in included]
+        regexes = [regex for each in known for regex in each.include_regex]
+        names = set().union(*(each.tensor_names for each in known))
+        if regexes == self._regexes and names == self._names:
+            return False
+        self._regexes, self._names, self._answers = regexes, names, {}
+        self.changes += 1
+        return True
+
+    def has(self, name: str) -> bool:
+        """Returns True if they contain the tensor with that name."""
+        if self.has_all:
+            return True
+        if name not in self._answers:
+            self._answers[name] = name in self._names or self._matches(name)
+        return self._answers[name]
+
+    def may_have_of(self, module: Any, name: str) -> bool:
+        """Returns True if they can contain an input or output of the module with that name."""
+        if self.has_all or self.has_foreign:
+            return True
+        prefixes = (f"{name}_input_", f"{name}_output_")
+        if any(each.startswith(prefixes) for each in self._names):
+            return True
+        try:
+            return any(self._matches(each) for each in _examples(module, prefixes))
+        except (AttributeError, TypeError, ValueError):
+            return True  # It takes any keywords, or Python does not know which.
+
+    def _matches(self, name: str) -> bool:
+        try:
+            return any(re.search(regex, name) for regex in self._regexes)
+        except re.error:
+            return True  # The core knows more expressions.
+
+
+def _examples(module: Any, prefixes: Tuple[str, str]) -> Iterator[str]:
+    """Yields one name for each kind of tensor that a module has.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If its keywords are not known.
+    """
+    for prefix in prefixes:
+        yield f"{prefix}0"
+    for each in inspect.signature(module.forward).parameters.values():
+        if each.kind is each.VAR_KEYWORD:
+            raise TypeError(each.name)
+        yield f"{prefixes[0]}{each.name}_0"
