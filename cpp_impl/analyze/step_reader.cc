@@ -1,7 +1,6 @@
 #include "analyze/step_reader.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "base/crc32c.h"
 #include "format/scalar_record.h"
@@ -27,7 +26,8 @@ std::vector<StepReader::Recorded> StepReader::Sort(const StepRecords &step,
   const std::vector<Record> &records = step.records;
   for (size_t begin = 0, end = 0; begin < records.size(); begin = end) {
     uint64_t first = UINT64_MAX;
-    for (; end < records.size() && records[end].tensor == records[begin].tensor &&
+    // Names of one tensor, or worker, are the same characters in memory.
+    for (; end < records.size() && records[end].tensor.data() == records[begin].tensor.data() &&
            records[end].worker == records[begin].worker;
          ++end) {
       first = std::min(first, records[end].entry.start);
@@ -37,7 +37,8 @@ std::vector<StepReader::Recorded> StepReader::Sort(const StepRecords &step,
     }
   }
   std::sort(sorted.begin(), sorted.end(), [](const Recorded &a, const Recorded &b) {
-    return std::tie(a.Worker(), a.begin) < std::tie(b.Worker(), b.begin);
+    if (a.records.front().worker == b.records.front().worker) return a.begin < b.begin;
+    return a.Worker() < b.Worker();
   });
   return sorted;
 }

@@ -54,7 +54,11 @@ void TensorEntries::AddParted(Mode mode, Entry entry, PartedRecord record) {
 
 std::span<const Entry> TensorEntries::At(Mode mode, int64_t step) const {
   const std::vector<Entry> &entries = Of(mode);
-  const auto begin = FirstOf(entries, step);
+  size_t &last_end = end_[ModeIndex(mode)];
+  const bool is_next = last_end > 0 && last_end < entries.size() &&
+                       entries[last_end].step == step && entries[last_end - 1].step < step;
+  const auto begin = is_next ? entries.begin() + static_cast<std::ptrdiff_t>(last_end)
+                             : FirstOf(entries, step);
   // Usually there are only a few.
   constexpr std::ptrdiff_t kFew = 8;
   auto end = begin;
@@ -63,6 +67,7 @@ std::span<const Entry> TensorEntries::At(Mode mode, int64_t step) const {
     end = std::upper_bound(end, entries.end(), step,
                            [](int64_t a, const Entry &b) { return a < b.step; });
   }
+  last_end = static_cast<size_t>(end - entries.begin());
   return {begin, end};
 }
 

@@ -73,7 +73,7 @@ struct EntryKey {
   }
 };
 
-// The entries of one tensor.
+// The entries of one tensor.  For one thread at a time.
 class TensorEntries {
  public:
   explicit TensorEntries(std::string name) : name_(std::move(name)) {}
@@ -102,6 +102,8 @@ class TensorEntries {
   std::array<SortedEntries<Entry, EntryKey, Kept::kLast>, kModes.size()> entries_;
   std::vector<std::vector<int64_t>> shapes_;
   std::vector<PartedRecordPtr> parted_;
+  // For each mode, where the entries that `At` found last end: steps are mostly read in order.
+  mutable std::array<size_t, kModes.size()> end_{};
 };
 
 // For one thread at a time.

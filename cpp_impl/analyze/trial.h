@@ -227,6 +227,7 @@ class Trial {
   std::deque<Status> unreported_
       SMD_GUARDED_BY(mutex_);  // failures that Refresh() has yet to return
   std::set<storage::Watcher *> watchers_ SMD_GUARDED_BY(mutex_);
+  mutable size_t usual_records_ SMD_GUARDED_BY(mutex_) = 0;  // of the last step that was read
   // Kept from one wait to the next: a host may wait in many short slices.
   Clock::Duration next_look_ SMD_GUARDED_BY(mutex_){};
   Clock::Duration look_pause_ SMD_GUARDED_BY(mutex_){};

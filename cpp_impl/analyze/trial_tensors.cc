@@ -149,6 +149,7 @@ StepEntries Trial::EntriesAt(const std::string &name, int64_t step, Mode mode,
 StepRecords Trial::RecordsAt(int64_t global_step) const {
   const MutexLock lock(mutex_);
   StepRecords found;
+  found.records.reserve(usual_records_);
   for (const TensorEntries *tensor : tensors_.Sorted()) {
     const std::optional<ModeStep> key = KeyOf(*tensor, global_step, Mode::kGlobal);
     if (!key) continue;
@@ -170,6 +171,7 @@ StepRecords Trial::RecordsAt(int64_t global_step) const {
       found.records.push_back({tensor->Name(), &worker, &file, entry, tensor->PartsOf(entry)});
     }
   }
+  usual_records_ = found.records.size();
   return found;
 }
 

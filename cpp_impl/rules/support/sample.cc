@@ -71,7 +71,8 @@ Sample Sample::Estimated(int64_t most) const {
   estimated.placement_ = placement_;
   estimated.elements_ = elements_;
   estimated.texts_ = texts_;
-  estimated.reductions_ = reductions_;
+  estimated.saved_ = saved_;
+  estimated.is_saved_ = is_saved_;
   if (most > 0 && RealElements() != nullptr && elements_->ElementCount() > most) {
     estimated.whole_ = this;
     estimated.most_ = most;
@@ -136,10 +137,8 @@ std::optional<double> Sample::Reduce(tensor::Reduction reduction) const {
     auto number = tensor::ToDouble(*computed);
     return number.IsOk() ? std::optional<double>(*number) : std::nullopt;
   }
-  const auto saved =
-      std::find_if(reductions_.begin(), reductions_.end(),
-                   [reduction](const auto &each) { return each.first == reduction; });
-  return saved == reductions_.end() ? std::nullopt : std::optional<double>(saved->second);
+  const bool is_saved = (is_saved_ >> reduction.Index() & 1U) != 0;
+  return is_saved ? std::optional<double>(saved_[reduction.Index()]) : std::nullopt;
 }
 
 std::optional<std::vector<double>> Sample::Quantiles(const std::vector<double> &qs) const {

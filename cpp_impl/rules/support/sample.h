@@ -1,6 +1,8 @@
 // Presents one tensor of one worker at one step to a rule.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,8 +43,8 @@ class Sample {
 
   // Adds a reduction that was saved.
   void AddReduction(tensor::Reduction reduction, double value) {
-    if (reductions_.empty()) reductions_.reserve(tensor::kReductionKinds);
-    reductions_.emplace_back(reduction, value);
+    saved_[reduction.Index()] = value;
+    is_saved_ |= 1U << reduction.Index();
   }
 
   const StepPlace &Place() const { return place_; }
@@ -93,7 +95,8 @@ class Sample {
   std::optional<tensor::View> elements_;
   const tensor::GivenStatistics *given_ = nullptr;
   std::vector<std::string_view> texts_;
-  std::vector<std::pair<tensor::Reduction, double>> reductions_;
+  std::array<double, tensor::kReductions> saved_;  // only those that `is_saved_` has a bit of
+  uint32_t is_saved_ = 0;
   const Sample *whole_ = nullptr;  // the exact sample, if this is an estimate
   int64_t most_ = 0;
   mutable std::optional<tensor::SpreadElements> some_;
