@@ -171,9 +171,8 @@ void RunComparison::Note(FirstDifference difference) {
 void RunComparison::FindFactor() {
   std::vector<double> factors;
   for (const Gradient &each : gradients_) {
-    if (each.distance.norm > 0) {
-      factors.push_back(each.distance.product / (each.distance.norm * each.distance.norm));
-    }
+    const double factor = each.distance.product / (each.distance.norm * each.distance.norm);
+    if (std::isfinite(factor)) factors.push_back(factor);
   }
   if (gradients_.size() < kFewGradients || factors.size() < kFewGradients) return;
   std::nth_element(factors.begin(), factors.begin() + static_cast<ptrdiff_t>(factors.size() / 2),
@@ -187,7 +186,8 @@ void RunComparison::FindFactor() {
     const double rest =
         d.of_b * d.of_b - 2 * factor * d.product + factor * factor * d.norm * d.norm;
     const double size = std::max(d.norm, each.floor) * std::max(1.0, std::abs(factor));
-    const bool fits = std::sqrt(std::max(0.0, rest)) <= (each.limit + 1e-7) * size;
+    const bool fits =
+        std::isfinite(rest) && std::sqrt(std::max(0.0, rest)) <= (each.limit + 1e-7) * size;
     if (fits) ++fitting;
     if (!fits && first == nullptr) first = &each;
     if (d.Relative(each.floor) > each.limit) ++different;

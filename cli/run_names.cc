@@ -49,19 +49,23 @@ bool IsLoss(const std::string &name) {
   return name.find("loss") != std::string::npos || name.find("Loss") != std::string::npos;
 }
 
-// Splits "fc_output_0" and "fc_input_mask_0".
+// Splits "fc_output_0" and "fc_input_mask_0".  A module may have such a name: the last direction
+// is that of the tensor.
 bool SplitDirection(const std::string &name, Parsed *parsed) {
-  for (const std::string direction : {"_output_", "_input_"}) {
-    const size_t at = name.rfind(direction);
-    if (at == std::string::npos) continue;
-    const size_t digits = name.find_last_not_of("0123456789") + 1;
-    if (digits == name.size() || digits < at + direction.size()) continue;
-    parsed->base = name.substr(0, at);
-    parsed->direction = name.substr(at, digits - at);
-    parsed->number = name.substr(digits);
-    return true;
+  size_t at = std::string::npos;
+  size_t after = 0;
+  for (const std::string_view direction : {"_output_", "_input_"}) {
+    const size_t found = name.rfind(direction);
+    if (found == std::string::npos || (at != std::string::npos && found < at)) continue;
+    at = found;
+    after = found + direction.size();
   }
-  return false;
+  const size_t digits = name.find_last_not_of("0123456789") + 1;
+  if (at == std::string::npos || digits == name.size() || digits < after) return false;
+  parsed->base = name.substr(0, at);
+  parsed->direction = name.substr(at, digits - at);
+  parsed->number = name.substr(digits);
+  return true;
 }
 
 Parsed Parse(const std::string &name, const std::set<std::string> &with_gradient) {
@@ -152,16 +156,19 @@ std::map<std::string, size_t> ForwardPositions(const std::vector<RunTensor> &ten
 }  // namespace
 
 std::string WithoutWrappers(const std::string &name) {
-  std::string rest = name;
-  for (const std::string_view wrapper : kWrappers) {
-    for (size_t at = rest.find(wrapper); at != std::string::npos; at = rest.find(wrapper, at)) {
-      const bool begins = at == 0 || rest[at - 1] == '.' || rest[at - 1] == '/';
-      if (begins) {
-        rest.erase(at, wrapper.size());
-      } else {
-        ++at;
-      }
+  std::string rest;
+  bool begins = true;
+  for (size_t at = 0; at < name.size();) {
+    const auto is_here = [&](std::string_view wrapper) {
+      return name.compare(at, wrapper.size(), wrapper) == 0;
+    };
+    const auto wrapper = std::find_if(kWrappers.begin(), kWrappers.end(), is_here);
+    if (begins && wrapper != kWrappers.end()) {
+      at += wrapper->size();
+      continue;
     }
+    begins = name[at] == '.' || name[at] == '/';
+    rest += name[at++];
   }
   return rest;
 }

@@ -89,6 +89,7 @@ void RoundingTolerance::Accept(const RunTensor &tensor, const RunDistance &dista
 }
 
 void NoiseTolerance::Add(const RunTensor &tensor, double relative) {
+  if (!std::isfinite(relative)) return;  // it would excuse every difference
   double &largest = largest_[tensor.key];
   largest = std::max(largest, relative);
   of_kind_[tensor.kind].push_back(relative);
