@@ -9,6 +9,10 @@ import pytest
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "whole: takes long; `make test-frameworks WHOLE=1` runs it")
+
+
 @pytest.fixture(autouse=True)
 def every_line():
     """Resets the limit on repeated log lines, so that tests do not affect each other."""
