@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "check_words.h"
 #include "output.h"
 #include "text.h"
 
@@ -17,7 +18,8 @@ constexpr double kLikely = 0.5;
 void PrintWrapped(const std::string &text) {
   const size_t width = std::max(Stdout().width == 0 ? kWidthInPipes : Stdout().width, kIndent * 4);
   bool is_first = true;
-  for (const std::string &line : Wrap(text, width - 2 * kIndent)) {
+  const LongWords long_words = Stdout().width == 0 ? LongWords::kKeep : LongWords::kSplit;
+  for (const std::string &line : Wrap(text, width - 2 * kIndent, long_words)) {
     Print(std::string(is_first ? kIndent : 2 * kIndent, ' ') + line + "\n");
     is_first = false;
   }
@@ -43,7 +45,7 @@ void PrintCause(const Cause &cause, bool is_first) {
 
 std::string EvidenceText(const Evidence &evidence) {
   const Finding &first = evidence.first;
-  std::string text = first.rule + (first.check.empty() ? "" : "/" + first.check);
+  std::string text = first.rule + (first.check.empty() ? "" : " (" + CheckWords(first.check) + ")");
   text += evidence.finding_count == 1 ? " at step " : " from step ";
   text += std::to_string(first.step);
   if (!first.tensor.empty()) text += ", " + first.tensor;

@@ -106,7 +106,19 @@ std::string ClassPrefix(const std::vector<Parsed> &all) {
   return common.value_or("");
 }
 
-RunTensor TensorOf(const Parsed &parsed, const std::string &name, const std::string &class_prefix) {
+// Removes the wrapper at the end of the path of a module that another module wraps, such as
+// "module".  Returns false if there is none.
+bool RemoveLastWrapper(std::string *path) {
+  std::string rest = WithoutWrappers(*path + ".");
+  if (rest.size() > path->size()) return false;
+  if (!rest.empty()) rest.pop_back();
+  *path = std::move(rest);
+  return true;
+}
+
+// `is_wrapped` is set for inputs and outputs of a module that another one wraps.
+RunTensor TensorOf(const Parsed &parsed, const std::string &name, const std::string &class_prefix,
+                   bool *is_wrapped) {
   RunTensor tensor;
   tensor.kind = parsed.kind;
   tensor.recorded = {name};
@@ -116,6 +128,7 @@ RunTensor TensorOf(const Parsed &parsed, const std::string &name, const std::str
   if (base + "_" == class_prefix) base = "";
   base = WithoutWrappers(base);
   if (tensor.kind == RunKind::kSetting) base = parsed.base;
+  *is_wrapped = !parsed.direction.empty() && RemoveLastWrapper(&base);
   tensor.key = parsed.prefix + base + parsed.direction;
   if (!IsOfParameter(parsed.kind)) {
     tensor.module = base;
@@ -125,6 +138,19 @@ RunTensor TensorOf(const Parsed &parsed, const std::string &name, const std::str
   tensor.module = Parent(tensor.parameter);
   if (tensor.module.empty()) tensor.module = tensor.parameter;
   return tensor;
+}
+
+// Returns the keys of all tensors but those of wrapped modules.
+std::set<std::string> KeysOfWrappers(const std::vector<Parsed> &parsed,
+                                     const std::vector<std::string> &recorded,
+                                     const std::string &class_prefix) {
+  std::set<std::string> keys;
+  for (size_t i = 0; i < recorded.size(); ++i) {
+    bool is_wrapped = false;
+    const RunTensor tensor = TensorOf(parsed[i], recorded[i], class_prefix, &is_wrapped);
+    if (!is_wrapped) keys.insert(tensor.key);
+  }
+  return keys;
 }
 
 // Returns the position of each gradient in the forward pass: of its module's outputs if they were
@@ -185,8 +211,11 @@ std::vector<RunTensor> RunTensorsOf(const std::vector<std::string> &recorded) {
   const std::string class_prefix = ClassPrefix(parsed);
   std::vector<RunTensor> tensors;
   std::map<std::string, size_t> known;
+  const std::set<std::string> of_wrappers = KeysOfWrappers(parsed, recorded, class_prefix);
   for (size_t i = 0; i < recorded.size(); ++i) {
-    RunTensor tensor = TensorOf(parsed[i], recorded[i], class_prefix);
+    bool is_wrapped = false;
+    RunTensor tensor = TensorOf(parsed[i], recorded[i], class_prefix, &is_wrapped);
+    if (is_wrapped && of_wrappers.contains(tensor.key)) continue;  // the wrapper has the same
     const auto [at, is_new] = known.emplace(tensor.key, tensors.size());
     if (is_new) {
       tensors.push_back(std::move(tensor));

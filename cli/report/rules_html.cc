@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "check_words.h"
 #include "compact.h"
 #include "html.h"
 #include "limits.h"
@@ -69,16 +70,10 @@ std::string CodeHtml(const std::string &text) {
   return text.empty() ? "" : "<code>" + Html(text) + "</code>";
 }
 
-// Returns "not decreasing" for "not_decreasing".
-std::string PlainName(std::string check) {
-  std::replace(check.begin(), check.end(), '_', ' ');
-  return check;
-}
-
 std::string FactsOf(const Finding &finding) {
   return "<dl class=\"facts\">" + Fact("Tensor", CodeHtml(finding.tensor)) +
          Fact("Step", StepText(finding)) + Fact("Value", NumberHtml(finding.value)) +
-         Fact("Limit", NumberHtml(finding.limit)) + Fact("Check", Html(PlainName(finding.check))) +
+         Fact("Limit", NumberHtml(finding.limit)) + Fact("Check", Html(CheckWords(finding.check))) +
          Fact("Worker", CodeHtml(finding.worker)) + "</dl>";
 }
 
@@ -204,7 +199,7 @@ void ToJson(const RuleReport &report, JsonWriter *json) {
     json->Key("findings").BeginArray();
     for (const Finding &finding : rule.findings) {
       json->BeginObject().Key("step").Whole(finding.step).Key("tensor").Text(Brief(finding.tensor));
-      json->Key("worker").Text(Brief(finding.worker)).Key("check").Text(PlainName(finding.check));
+      json->Key("worker").Text(Brief(finding.worker)).Key("check").Text(CheckWords(finding.check));
       const bool has_limit = !std::isnan(finding.limit);
       AddNumber(finding.value, &json->Key("value"));
       AddNumber(has_limit ? MaybeNumber(finding.limit) : std::nullopt, &json->Key("limit"));

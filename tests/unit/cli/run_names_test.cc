@@ -82,6 +82,15 @@ TEST(RunNamesTest, AModuleMayBeCalledAsADirectionIs) {
   EXPECT_EQ(Only("in_input_norm_output_3").module, "in_input_norm");
 }
 
+TEST(RunNamesTest, TheTensorsOfAWrapperReplaceThoseOfTheModuleThatItWraps) {
+  EXPECT_THAT(
+      Keys({"module.fc_output_0", "module_output_0", "DDP_output_0", "DDP_module.fc.weight"}),
+      ElementsAre("fc.weight", "fc_output_", "_output_"));
+  EXPECT_THAT(Keys({"a._checkpoint_wrapped_module_input_0", "a_input_0"}), ElementsAre("a_input_"));
+  EXPECT_THAT(Keys({"a._checkpoint_wrapped_module_input_0"}), ElementsAre("a_input_"));
+  EXPECT_THAT(Keys({"submodule_output_0"}), ElementsAre("submodule_output_"));
+}
+
 TEST(RunNamesTest, TheOrderIsThatOfTheComputation) {
   EXPECT_THAT(Keys({"a_output_0", "b_output_0", "loss", "Net_a.weight", "Net_b.weight",
                     "gradient/Net_a.weight", "gradient/Net_b.weight", "update/Net_a.weight",
