@@ -26,8 +26,7 @@ void PrintWrapped(const std::string &text) {
 }
 
 void PrintCause(const Cause &cause, bool is_first) {
-  const char *lead = cause.confidence < kLikely ? "possible cause" : "likely cause";
-  Print((is_first ? lead : "or") + std::string(" (") + ConfidenceText(cause.confidence) +
+  Print((is_first ? LeadOf(cause, false) : "or") + " (" + ConfidenceText(cause.confidence) +
         "): " + Styled(cause.title, Style::kHeading) + "\n");
   // The first cause comes with what to do; the others have it behind the link.
   const size_t shown = is_first ? kMostEvidence : 1;
@@ -42,6 +41,12 @@ void PrintCause(const Cause &cause, bool is_first) {
 }
 
 }  // namespace
+
+std::string LeadOf(const Cause &cause, bool begins_sentence) {
+  const bool is_likely = cause.confidence >= kLikely;
+  if (begins_sentence) return is_likely ? "Likely cause" : "Possible cause";
+  return is_likely ? "likely cause" : "possible cause";
+}
 
 std::string EvidenceText(const Evidence &evidence) {
   const Finding &first = evidence.first;

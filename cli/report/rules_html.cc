@@ -70,11 +70,18 @@ std::string CodeHtml(const std::string &text) {
   return text.empty() ? "" : "<code>" + Html(text) + "</code>";
 }
 
+std::string MeasureHtml(double number, const Measure &measure) {
+  const std::string html = NumberHtml(number);
+  return html.empty() || measure.unit.empty() ? html : html + " " + std::string(measure.unit);
+}
+
 std::string FactsOf(const Finding &finding) {
+  const Measure measure = MeasureOf(finding.rule, finding.check);
   return "<dl class=\"facts\">" + Fact("Tensor", CodeHtml(finding.tensor)) +
-         Fact("Step", StepText(finding)) + Fact("Value", NumberHtml(finding.value)) +
-         Fact("Limit", NumberHtml(finding.limit)) + Fact("Check", Html(CheckWords(finding.check))) +
-         Fact("Worker", CodeHtml(finding.worker)) + "</dl>";
+         Fact("Step", StepText(finding)) + Fact("Value", MeasureHtml(finding.value, measure)) +
+         Fact("Limit", MeasureHtml(finding.limit, measure)) +
+         Fact("Check", Html(CheckWords(finding.check))) + Fact("Worker", CodeHtml(finding.worker)) +
+         "</dl>";
 }
 
 std::string FindingsTable(const RuleFindings &rule) {
@@ -201,6 +208,9 @@ void ToJson(const RuleReport &report, JsonWriter *json) {
       json->BeginObject().Key("step").Whole(finding.step).Key("tensor").Text(Brief(finding.tensor));
       json->Key("worker").Text(Brief(finding.worker)).Key("check").Text(CheckWords(finding.check));
       const bool has_limit = !std::isnan(finding.limit);
+      const Measure measure = MeasureOf(finding.rule, finding.check);
+      const std::string unit = measure.unit.empty() ? "" : " (" + std::string(measure.unit) + ")";
+      json->Key("measure").Text(std::string(measure.what) + unit);
       AddNumber(finding.value, &json->Key("value"));
       AddNumber(has_limit ? MaybeNumber(finding.limit) : std::nullopt, &json->Key("limit"));
       json->EndObject();

@@ -52,5 +52,12 @@ TEST(CheckWordsTest, ChecksHavePlainWords) {
   EXPECT_EQ(CheckWords(""), "");
 }
 
+TEST(CheckWordsTest, MeasuresHaveUnits) {
+  EXPECT_EQ(MeasureOf("AllZero", "").unit, "%");
+  EXPECT_EQ(MeasureOf("UpdateNotApplied", "not_updated").what, "time without a change");
+  EXPECT_EQ(MeasureOf("UpdateNotApplied", "another").what, "");
+  EXPECT_EQ(MeasureOf("MyRule", "").what, "");
+}
+
 }  // namespace
 }  // namespace smdebug::cli::text_test
