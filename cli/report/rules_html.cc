@@ -135,25 +135,43 @@ ResultLook LookOf(RuleStatus status) {
   }
 }
 
-std::string ResultHtml(const RuleReport &report, const std::string &rule,
-                       const std::string &message, const ResultLook &look) {
+// Returns a rule's name, which explains itself to the pointer, and the reason if there is one.
+std::string NameHtml(const RuleReport &report, const std::string &rule,
+                     const std::string &message) {
   const auto summary = report.summaries.find(rule);
   const std::string about = summary == report.summaries.end() ? "" : summary->second;
-  const std::string name = rule + ": ";
-  const size_t begin = message.starts_with(name) ? name.size() : 0;
+  std::string reason = message;
+  for (const std::string &known : {rule + ": ", std::string("not enough data: ")}) {
+    if (reason.starts_with(known)) reason.erase(0, known.size());
+  }
+  if (!reason.empty()) reason = " (" + Html(reason) + ")";
+  return "<b title=\"" + Html(about) + "\">" + Html(rule) + "</b>" + reason;
+}
+
+std::string ResultHtml(const std::vector<std::string> &names, const ResultLook &look) {
+  if (names.empty()) return "";
   return std::string("<li><span class=\"status ") + look.kind + "\"><span aria-hidden=\"true\">" +
-         look.sign + "</span> " + look.words + "</span><b title=\"" + Html(about) + "\">" +
-         Html(rule) + "</b><span>" + Html(message.substr(begin)) + "</span></li>\n";
+         look.sign + "</span> " + look.words + "</span><span>" + Join(names, ", ") +
+         "</span></li>\n";
 }
 
 std::string ResultsHtml(const RuleReport &report) {
   std::string rows;
-  for (const RuleResult &result : report.others) {
-    rows += ResultHtml(report, result.rule, result.message, LookOf(result.status));
+  for (const RuleStatus status :
+       {RuleStatus::kPassed, RuleStatus::kNotEnoughData, RuleStatus::kNoTensors}) {
+    std::vector<std::string> names;
+    for (const RuleResult &result : report.others) {
+      const bool has_reason = status == RuleStatus::kNotEnoughData;
+      if (result.status != status) continue;
+      names.push_back(NameHtml(report, result.rule, has_reason ? result.message : ""));
+    }
+    rows += ResultHtml(names, LookOf(status));
   }
+  std::vector<std::string> skipped;
   for (const SkippedRule &rule : report.skipped) {
-    rows += ResultHtml(report, rule.name, rule.message, {"idle", "○", "skipped"});
+    skipped.push_back(NameHtml(report, rule.name, rule.message));
   }
+  rows += ResultHtml(skipped, {"idle", "○", "skipped"});
   if (rows.empty()) return "";
   return "<div class=\"card\"><h3>" +
          std::string(report.found.empty() ? "The rules" : "The other rules") +
