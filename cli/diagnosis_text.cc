@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "check_words.h"
 #include "output.h"
 #include "text.h"
 
@@ -17,15 +18,15 @@ constexpr double kLikely = 0.5;
 void PrintWrapped(const std::string &text) {
   const size_t width = std::max(Stdout().width == 0 ? kWidthInPipes : Stdout().width, kIndent * 4);
   bool is_first = true;
-  for (const std::string &line : Wrap(text, width - 2 * kIndent)) {
+  const LongWords long_words = Stdout().width == 0 ? LongWords::kKeep : LongWords::kSplit;
+  for (const std::string &line : Wrap(text, width - 2 * kIndent, long_words)) {
     Print(std::string(is_first ? kIndent : 2 * kIndent, ' ') + line + "\n");
     is_first = false;
   }
 }
 
 void PrintCause(const Cause &cause, bool is_first) {
-  const char *lead = cause.confidence < kLikely ? "possible cause" : "likely cause";
-  Print((is_first ? lead : "or") + std::string(" (") + ConfidenceText(cause.confidence) +
+  Print((is_first ? LeadOf(cause, false) : "or") + " (" + ConfidenceText(cause.confidence) +
         "): " + Styled(cause.title, Style::kHeading) + "\n");
   // The first cause comes with what to do; the others have it behind the link.
   const size_t shown = is_first ? kMostEvidence : 1;
@@ -41,9 +42,15 @@ void PrintCause(const Cause &cause, bool is_first) {
 
 }  // namespace
 
+std::string LeadOf(const Cause &cause, bool begins_sentence) {
+  const bool is_likely = cause.confidence >= kLikely;
+  if (begins_sentence) return is_likely ? "Likely cause" : "Possible cause";
+  return is_likely ? "likely cause" : "possible cause";
+}
+
 std::string EvidenceText(const Evidence &evidence) {
   const Finding &first = evidence.first;
-  std::string text = first.rule + (first.check.empty() ? "" : "/" + first.check);
+  std::string text = first.rule + (first.check.empty() ? "" : " (" + CheckWords(first.check) + ")");
   text += evidence.finding_count == 1 ? " at step " : " from step ";
   text += std::to_string(first.step);
   if (!first.tensor.empty()) text += ", " + first.tensor;

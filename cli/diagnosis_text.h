@@ -9,8 +9,12 @@
 
 namespace smdebug::cli {
 
-// Returns, for example, "UpdateNotApplied/not_updated from step 12, fc1.weight and 2 tensors more".
+// Returns, for example, "UpdateNotApplied (not updated) from step 12, fc1.weight and 2 tensors
+// more".
 std::string EvidenceText(const Evidence &evidence);
+
+// Returns "likely cause", or "possible cause" if the confidence is below a half.
+std::string LeadOf(const Cause &cause, bool begins_sentence);
 
 // Returns "87 %".
 std::string ConfidenceText(double confidence);

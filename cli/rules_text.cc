@@ -10,7 +10,7 @@
 namespace smdebug::cli {
 namespace {
 
-constexpr size_t kMostShown = 5;  // the most different findings of a rule, unless all are asked for
+constexpr size_t kMostShown = 5;      // tensors of a rule, unless all are requested
 constexpr size_t kMostKeys = 10'000;  // limits the memory of a job that invents names
 constexpr size_t kIndent = 2;
 
@@ -19,7 +19,7 @@ void PrintWrapped(const std::string &text, size_t indent = kIndent) {
   const size_t width = Stdout().width;
   if (width <= indent + 1 || WidthOf(text) <= width) return Print(text + "\n");
   bool is_first = true;
-  for (const std::string &line : Wrap(text, width - indent)) {
+  for (const std::string &line : Wrap(text, width - indent, LongWords::kSplit)) {
     Print((is_first ? "" : std::string(indent, ' ')) + line + "\n");
     is_first = false;
   }
@@ -30,20 +30,27 @@ Style StyleOf(Level level) { return level == Level::kFinding ? Style::kBad : Sty
 std::string WordOf(Level level) { return level == Level::kFinding ? "finding" : "worth a look"; }
 
 // Prints a finding in one line, or if the terminal is too narrow, with the sentence below.
-void PrintFinding(const Finding &finding) {
+void PrintFinding(const Finding &finding, const std::string &sentence) {
   const std::string word = WordOf(finding.level);
   const std::string step = "step " + StepText(finding.step, finding.mode, finding.mode_step);
-  const std::string worker = finding.worker.empty() ? "" : "  " + Printable(finding.worker);
-  const std::string message = Printable(finding.message);
-  const size_t head =
-      WidthOf(word) + 2 + WidthOf(finding.rule) + 2 + WidthOf(step) + WidthOf(worker);
-  Print(Styled(word, StyleOf(finding.level)) + "  " +
-        Styled(Printable(finding.rule), Style::kHeading) + "  " + step + worker);
+  const std::string worker = Printable(finding.worker);
+  std::string message = Printable(sentence);
   const size_t width = Stdout().width;
+  size_t head = WidthOf(word) + 2 + WidthOf(finding.rule) + 2 + WidthOf(step);
+  Print(Styled(word, StyleOf(finding.level)) + "  " +
+        Styled(Printable(finding.rule), Style::kHeading) + "  " + step);
+  const size_t of_worker = worker.empty() ? 0 : 2 + WidthOf(worker);
+  if (of_worker > 0 && (width == 0 || head + of_worker <= width)) {
+    Print("  " + worker);
+    head += of_worker;
+  } else if (of_worker > 0) {
+    message.insert(0, worker + ": ");
+  }
   if (width == 0 || head + 2 + WidthOf(message) <= width) return Print("  " + message + "\n");
   Print("\n");
   const std::string indent(kIndent, ' ');
-  for (const std::string &line : Wrap(message, std::max(width, kIndent + 1) - kIndent)) {
+  const size_t wide = std::max(width, kIndent + 1) - kIndent;
+  for (const std::string &line : Wrap(message, wide, LongWords::kSplit)) {
     Print(indent + line + "\n");
   }
 }
@@ -121,7 +128,7 @@ bool PrintTable(Level level, const std::vector<RuleResult> &results, bool above)
 
 void FindingPrinter::Print(const Finding &finding) {
   has_findings_ = true;
-  if (amount_ == Amount::kAll) return PrintFinding(finding);
+  if (amount_ == Amount::kAll) return PrintFinding(finding, finding.message);
   const Key key(finding.level, finding.rule, finding.check, finding.tensor, finding.worker);
   const auto known = counts_.find(key);
   if (known != counts_.end()) return PrintRepeat(finding, ++known->second);
@@ -130,7 +137,9 @@ void FindingPrinter::Print(const Finding &finding) {
     ++hidden_;
     return;
   }
-  PrintFinding(finding);
+  const bool is_first = checks_.emplace(finding.level, finding.rule, finding.check).second;
+  const bool has_sentence = is_first || finding.tensor.empty();
+  PrintFinding(finding, has_sentence ? finding.message : "also in '" + finding.tensor + "'");
 }
 
 void FindingPrinter::PrintRepeat(const Finding &finding, size_t count) {

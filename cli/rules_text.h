@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -10,7 +11,8 @@
 
 namespace smdebug::cli {
 
-// Prints findings as they come.  A finding that repeats an earlier one at another step is counted.
+// Prints findings as they come.  A finding that repeats an earlier one at another step is counted;
+// of one in another tensor, only the name is printed.
 class FindingPrinter {
  public:
   enum class Amount {
@@ -33,7 +35,8 @@ class FindingPrinter {
 
   const Amount amount_;
   std::map<Key, size_t> counts_;
-  std::map<std::string, size_t> shown_;  // different findings, by rule
+  std::set<std::tuple<Level, std::string, std::string>> checks_;  // with level and rule
+  std::map<std::string, size_t> shown_;                           // different findings, by rule
   bool has_findings_ = false;
   size_t hidden_ = 0;
 };

@@ -33,6 +33,15 @@ double NormOf(const std::vector<double> &numbers) {
   return std::sqrt(squares);
 }
 
+double MeanOf(double norm, size_t count) { return norm / std::sqrt(static_cast<double>(count)); }
+
+// Gradients of one module, or one kind of their states: "a.b gradient", "a.b exp_avg".
+std::string FamilyOf(const RunTensor &tensor) {
+  if (tensor.kind == RunKind::kGradient) return tensor.module + " gradient";
+  if (tensor.kind != RunKind::kState) return "";
+  return tensor.module + " " + tensor.key.substr(tensor.key.rfind('/') + 1);
+}
+
 }  // namespace
 
 bool RunComparison::Compare(int64_t step) {
@@ -49,7 +58,7 @@ bool RunComparison::Compare(int64_t step) {
   gradients_.clear();
   depth_ = 0;
   ++verdict_.steps;
-  MeasureModules(in_a, step);
+  MeasureStep(in_a, step);
   for (const RunTensor &tensor : in_b) {
     if (keys_a.contains(tensor.key)) continue;
     verdict_.only_in_b.insert(tensor.recorded.front());
@@ -68,48 +77,64 @@ bool RunComparison::Compare(int64_t step) {
   return !verdict_.first;
 }
 
-// Part of a module's gradients may be zero but for rounding, as those of the keys' biases in an
-// attention are.  Their rounding is that of the module's largest gradient.
-void RunComparison::MeasureModules(const std::vector<RunTensor> &tensors, int64_t step) {
+// Measures what all tensors of a step in A have in common.
+void RunComparison::MeasureStep(const std::vector<RunTensor> &tensors, int64_t step) {
   modules_.clear();
+  moves_.clear();
+  largest_move_ = 0;
   for (const RunTensor &tensor : tensors) {
-    if (tensor.kind != RunKind::kGradient) continue;
+    const bool has_floor = tensor.kind == RunKind::kGradient || tensor.kind == RunKind::kState;
+    if (!has_floor && tensor.kind != RunKind::kParameter) continue;
     for (const RunPart &part : a_.Read(tensor, step)) {
       if (part.numbers.empty()) continue;
-      const double mean =
-          NormOf(part.numbers) / std::sqrt(static_cast<double>(part.numbers.size()));
-      double &largest = modules_[tensor.module];
+      if (tensor.kind == RunKind::kParameter) {
+        MeasureMove(tensor, part.numbers);
+        break;
+      }
+      const double mean = MeanOf(NormOf(part.numbers), part.numbers.size());
+      double &largest = modules_[FamilyOf(tensor)];
       if (std::isfinite(mean)) largest = std::max(largest, mean);
     }
   }
 }
 
-double RunComparison::FloorOf(const RunTensor &tensor, const RunParts &parts) const {
-  const auto module = modules_.find(tensor.module);
-  const bool is_linear = tensor.kind == RunKind::kGradient ||
-                         (tensor.kind == RunKind::kState && !tensor.key.ends_with("_sq"));
-  if (!is_linear || module == modules_.end() || parts.empty()) return 0;
-  return module->second * std::sqrt(static_cast<double>(parts.front().numbers.size()));
-}
-
-// Returns how far the parameter moved since the last step, relative to its norm.
-double RunComparison::MovedOf(const RunTensor &tensor, const RunParts &parts) {
-  if (tensor.kind != RunKind::kParameter || parts.empty() || parts.front().numbers.empty())
-    return 0;
-  const std::vector<double> &now = parts.front().numbers;
+// Measures how far the parameter moved since the last step.
+void RunComparison::MeasureMove(const RunTensor &tensor, const std::vector<double> &now) {
   std::vector<float> &before = before_[tensor.parameter];
   double squares = 0;
   if (before.size() == now.size()) {
     for (size_t i = 0; i < now.size(); ++i) squares += (now[i] - before[i]) * (now[i] - before[i]);
   }
   before.assign(now.begin(), now.end());
+  if (!std::isfinite(squares)) return;
+  moves_[tensor.parameter] = std::sqrt(squares);
+  largest_move_ = std::max(largest_move_, MeanOf(std::sqrt(squares), now.size()));
+}
+
+// Part of a module's gradients may be zero but for rounding, as those of the keys' biases in an
+// attention are.  Their rounding is that of the module's largest gradient.
+double RunComparison::FloorOf(const RunTensor &tensor, const RunParts &parts) const {
+  const auto family = modules_.find(FamilyOf(tensor));
+  if (family == modules_.end() || parts.empty()) return 0;
+  return family->second * std::sqrt(static_cast<double>(parts.front().numbers.size()));
+}
+
+// Returns how far the parameter could have moved since the last step, relative to its norm.  Adam
+// turns a gradient that is zero but for rounding into a step of up to full size, or, if rounding is
+// below its epsilon, into nearly none.  So this is the largest step per element of any parameter.
+double RunComparison::MovedOf(const RunTensor &tensor, const RunParts &parts) const {
+  const auto move = moves_.find(tensor.parameter);
+  if (tensor.kind != RunKind::kParameter || parts.empty() || move == moves_.end()) return 0;
+  const std::vector<double> &now = parts.front().numbers;
+  const double full = largest_move_ * std::sqrt(static_cast<double>(now.size()));
   const double norm = NormOf(now);
-  return norm > 0 && std::isfinite(squares) ? std::sqrt(squares) / norm : 0;
+  return norm > 0 ? std::max(move->second, full) / norm : 0;
 }
 
 double RunComparison::LimitOf(const RunTensor &tensor, const RunParts &parts, int64_t step,
                               double floor) {
-  const double by_rounding = rounding_.Limit(tensor, MovedOf(tensor, parts));
+  const double moved = MovedOf(tensor, parts);
+  const double by_rounding = rounding_.Limit(tensor, moved);
   if (noise_runs_.empty()) return by_rounding;
   for (size_t i = 0; i < noise_runs_.size(); ++i) {
     const auto found = in_noise_[i].find(tensor.key);
@@ -120,7 +145,9 @@ double RunComparison::LimitOf(const RunTensor &tensor, const RunParts &parts, in
     if (distance) noise_.Add(tensor, distance->Relative(floor));
   }
   const double least = kFloor * unit_ * std::sqrt(1.0 + static_cast<double>(depth_));
-  const double by_noise = std::max(noise_.Limit(tensor), least);
+  // The noise run rounds as A does, and may not show what B's rounding does to an update.
+  const double by_noise =
+      std::max({noise_.Limit(tensor), least, rounding_.Explained(tensor, moved)});
   return uses_unit_ ? std::max(by_noise, by_rounding) : by_noise;
 }
 
@@ -171,9 +198,8 @@ void RunComparison::Note(FirstDifference difference) {
 void RunComparison::FindFactor() {
   std::vector<double> factors;
   for (const Gradient &each : gradients_) {
-    if (each.distance.norm > 0) {
-      factors.push_back(each.distance.product / (each.distance.norm * each.distance.norm));
-    }
+    const double factor = each.distance.product / (each.distance.norm * each.distance.norm);
+    if (std::isfinite(factor)) factors.push_back(factor);
   }
   if (gradients_.size() < kFewGradients || factors.size() < kFewGradients) return;
   std::nth_element(factors.begin(), factors.begin() + static_cast<ptrdiff_t>(factors.size() / 2),
@@ -187,7 +213,8 @@ void RunComparison::FindFactor() {
     const double rest =
         d.of_b * d.of_b - 2 * factor * d.product + factor * factor * d.norm * d.norm;
     const double size = std::max(d.norm, each.floor) * std::max(1.0, std::abs(factor));
-    const bool fits = std::sqrt(std::max(0.0, rest)) <= (each.limit + 1e-7) * size;
+    const bool fits =
+        std::isfinite(rest) && std::sqrt(std::max(0.0, rest)) <= (each.limit + 1e-7) * size;
     if (fits) ++fitting;
     if (!fits && first == nullptr) first = &each;
     if (d.Relative(each.floor) > each.limit) ++different;

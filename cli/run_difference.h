@@ -65,11 +65,12 @@ class RunComparison {
     double limit;
   };
 
-  void MeasureModules(const std::vector<RunTensor> &tensors, int64_t step);
+  void MeasureStep(const std::vector<RunTensor> &tensors, int64_t step);
+  void MeasureMove(const RunTensor &tensor, const std::vector<double> &now);
   void CompareTensor(const RunTensor &tensor, const RunTensor &in_b, int64_t step);
   double LimitOf(const RunTensor &tensor, const RunParts &parts, int64_t step, double floor);
   double FloorOf(const RunTensor &tensor, const RunParts &parts) const;
-  double MovedOf(const RunTensor &tensor, const RunParts &parts);
+  double MovedOf(const RunTensor &tensor, const RunParts &parts) const;
   void NoteMissing(const RunTensor &tensor, const std::string &run, int64_t step);
   void Note(FirstDifference difference);
   void FindFactor();
@@ -84,7 +85,9 @@ class RunComparison {
   RunVerdict verdict_;
   size_t depth_ = 0;
   std::vector<Tensors> in_noise_;                     // of this step, for each noise run
-  std::map<std::string, double> modules_;             // the largest root mean square of a gradient
+  std::map<std::string, double> modules_;             // the largest root mean square of a family
+  std::map<std::string, double> moves_;               // of A's parameters since the last step
+  double largest_move_ = 0;                           // the largest root mean square of a move
   std::map<std::string, std::vector<float>> before_;  // parameters of A at the last step
   Orders orders_;                                     // of this step
   std::vector<Orders> noise_orders_;

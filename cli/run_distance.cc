@@ -97,18 +97,32 @@ std::optional<Pair> Fit(const RunParts &a, const RunParts &b) {
   return std::nullopt;
 }
 
+// Returns the power of two that keeps the squares of a and b from over- and underflow.
+double ScaleOf(const RunPart &a, const RunPart &b) {
+  double largest = 0;
+  for (const RunPart *part : {&a, &b}) {
+    for (const double number : part->numbers) {
+      if (std::isfinite(number)) largest = std::max(largest, std::abs(number));
+    }
+  }
+  constexpr int kSafe = 300;
+  const int exponent = largest > 0 ? std::ilogb(largest) : 0;
+  return std::abs(exponent) > kSafe ? std::ldexp(1, -std::clamp(exponent, -1000, 1000)) : 1;
+}
+
 RunDistance Measure(const RunPart &a, const RunPart &b, const std::vector<size_t> *order) {
   RunDistance found;
   found.are_whole = a.are_whole && b.are_whole;
   found.count = a.numbers.size();
   const size_t row = order == nullptr ? 1 : SizeOf(a.shape, 1);
+  const double scale = ScaleOf(a, b);
   double squares = 0;
   double shares = 0;
   double of_a = 0;
   double of_b = 0;
   for (size_t i = 0; i < a.numbers.size(); ++i) {
-    const double x = a.numbers[i];
-    const double y = b.numbers[order == nullptr ? i : (*order)[i / row] * row + i % row];
+    const double x = scale * a.numbers[i];
+    const double y = scale * b.numbers[order == nullptr ? i : (*order)[i / row] * row + i % row];
     if (x == y || (std::isnan(x) && std::isnan(y))) {
       if (!std::isfinite(x)) continue;
     } else {
@@ -121,9 +135,10 @@ RunDistance Measure(const RunPart &a, const RunPart &b, const std::vector<size_t
     of_b += y * y;
     found.product += x * y;
   }
-  found.difference = std::sqrt(squares);
-  found.norm = std::sqrt(of_a);
-  found.of_b = std::sqrt(of_b);
+  found.product /= scale * scale;
+  found.difference = std::sqrt(squares) / scale;
+  found.norm = std::sqrt(of_a) / scale;
+  found.of_b = std::sqrt(of_b) / scale;
   if (found.count > 0) found.elementwise = 2 * std::sqrt(shares / static_cast<double>(found.count));
   return found;
 }
@@ -242,7 +257,8 @@ std::optional<RunDistance> MeasureReductions(const RunPart &a, const RunPart &b)
 double RunDistance::Relative(double floor) const {
   if (difference == 0) return 0;
   const double size = std::max(norm, floor);
-  return size > 0 ? difference / size : std::numeric_limits<double>::infinity();
+  const bool is_measure = size > 0 && std::isfinite(size);  // false for NaN
+  return is_measure ? difference / size : std::numeric_limits<double>::infinity();
 }
 
 std::optional<RunDistance> DistanceOf(RunKind kind, const RunParts &a, const RunParts &b,

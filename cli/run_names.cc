@@ -49,19 +49,23 @@ bool IsLoss(const std::string &name) {
   return name.find("loss") != std::string::npos || name.find("Loss") != std::string::npos;
 }
 
-// Splits "fc_output_0" and "fc_input_mask_0".
+// Splits "fc_output_0" and "fc_input_mask_0".  A module may have such a name: the last direction
+// is that of the tensor.
 bool SplitDirection(const std::string &name, Parsed *parsed) {
-  for (const std::string direction : {"_output_", "_input_"}) {
-    const size_t at = name.rfind(direction);
-    if (at == std::string::npos) continue;
-    const size_t digits = name.find_last_not_of("0123456789") + 1;
-    if (digits == name.size() || digits < at + direction.size()) continue;
-    parsed->base = name.substr(0, at);
-    parsed->direction = name.substr(at, digits - at);
-    parsed->number = name.substr(digits);
-    return true;
+  size_t at = std::string::npos;
+  size_t after = 0;
+  for (const std::string_view direction : {"_output_", "_input_"}) {
+    const size_t found = name.rfind(direction);
+    if (found == std::string::npos || (at != std::string::npos && found < at)) continue;
+    at = found;
+    after = found + direction.size();
   }
-  return false;
+  const size_t digits = name.find_last_not_of("0123456789") + 1;
+  if (at == std::string::npos || digits == name.size() || digits < after) return false;
+  parsed->base = name.substr(0, at);
+  parsed->direction = name.substr(at, digits - at);
+  parsed->number = name.substr(digits);
+  return true;
 }
 
 Parsed Parse(const std::string &name, const std::set<std::string> &with_gradient) {
@@ -102,7 +106,19 @@ std::string ClassPrefix(const std::vector<Parsed> &all) {
   return common.value_or("");
 }
 
-RunTensor TensorOf(const Parsed &parsed, const std::string &name, const std::string &class_prefix) {
+// Removes the wrapper at the end of the path of a module that another module wraps, such as
+// "module".  Returns false if there is none.
+bool RemoveLastWrapper(std::string *path) {
+  std::string rest = WithoutWrappers(*path + ".");
+  if (rest.size() > path->size()) return false;
+  if (!rest.empty()) rest.pop_back();
+  *path = std::move(rest);
+  return true;
+}
+
+// `is_wrapped` is set for inputs and outputs of a module that another one wraps.
+RunTensor TensorOf(const Parsed &parsed, const std::string &name, const std::string &class_prefix,
+                   bool *is_wrapped) {
   RunTensor tensor;
   tensor.kind = parsed.kind;
   tensor.recorded = {name};
@@ -112,6 +128,7 @@ RunTensor TensorOf(const Parsed &parsed, const std::string &name, const std::str
   if (base + "_" == class_prefix) base = "";
   base = WithoutWrappers(base);
   if (tensor.kind == RunKind::kSetting) base = parsed.base;
+  *is_wrapped = !parsed.direction.empty() && RemoveLastWrapper(&base);
   tensor.key = parsed.prefix + base + parsed.direction;
   if (!IsOfParameter(parsed.kind)) {
     tensor.module = base;
@@ -121,6 +138,19 @@ RunTensor TensorOf(const Parsed &parsed, const std::string &name, const std::str
   tensor.module = Parent(tensor.parameter);
   if (tensor.module.empty()) tensor.module = tensor.parameter;
   return tensor;
+}
+
+// Returns the keys of all tensors but those of wrapped modules.
+std::set<std::string> KeysOfWrappers(const std::vector<Parsed> &parsed,
+                                     const std::vector<std::string> &recorded,
+                                     const std::string &class_prefix) {
+  std::set<std::string> keys;
+  for (size_t i = 0; i < recorded.size(); ++i) {
+    bool is_wrapped = false;
+    const RunTensor tensor = TensorOf(parsed[i], recorded[i], class_prefix, &is_wrapped);
+    if (!is_wrapped) keys.insert(tensor.key);
+  }
+  return keys;
 }
 
 // Returns the position of each gradient in the forward pass: of its module's outputs if they were
@@ -152,16 +182,19 @@ std::map<std::string, size_t> ForwardPositions(const std::vector<RunTensor> &ten
 }  // namespace
 
 std::string WithoutWrappers(const std::string &name) {
-  std::string rest = name;
-  for (const std::string_view wrapper : kWrappers) {
-    for (size_t at = rest.find(wrapper); at != std::string::npos; at = rest.find(wrapper, at)) {
-      const bool begins = at == 0 || rest[at - 1] == '.' || rest[at - 1] == '/';
-      if (begins) {
-        rest.erase(at, wrapper.size());
-      } else {
-        ++at;
-      }
+  std::string rest;
+  bool begins = true;
+  for (size_t at = 0; at < name.size();) {
+    const auto is_here = [&](std::string_view wrapper) {
+      return name.compare(at, wrapper.size(), wrapper) == 0;
+    };
+    const auto wrapper = std::find_if(kWrappers.begin(), kWrappers.end(), is_here);
+    if (begins && wrapper != kWrappers.end()) {
+      at += wrapper->size();
+      continue;
     }
+    begins = name[at] == '.' || name[at] == '/';
+    rest += name[at++];
   }
   return rest;
 }
@@ -178,8 +211,11 @@ std::vector<RunTensor> RunTensorsOf(const std::vector<std::string> &recorded) {
   const std::string class_prefix = ClassPrefix(parsed);
   std::vector<RunTensor> tensors;
   std::map<std::string, size_t> known;
+  const std::set<std::string> of_wrappers = KeysOfWrappers(parsed, recorded, class_prefix);
   for (size_t i = 0; i < recorded.size(); ++i) {
-    RunTensor tensor = TensorOf(parsed[i], recorded[i], class_prefix);
+    bool is_wrapped = false;
+    RunTensor tensor = TensorOf(parsed[i], recorded[i], class_prefix, &is_wrapped);
+    if (is_wrapped && of_wrappers.contains(tensor.key)) continue;  // the wrapper has the same
     const auto [at, is_new] = known.emplace(tensor.key, tensors.size());
     if (is_new) {
       tensors.push_back(std::move(tensor));

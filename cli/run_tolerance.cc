@@ -64,6 +64,12 @@ double RoundingTolerance::Limit(const RunTensor &tensor, double moved) const {
   }
 }
 
+double RoundingTolerance::Explained(const RunTensor &tensor, double moved) const {
+  const auto seen = elementwise_.find(tensor.parameter);
+  if (tensor.kind != RunKind::kParameter || seen == elementwise_.end()) return 0;
+  return Carried(tensor.parameter) + kUpdate * seen->second * moved;
+}
+
 void RoundingTolerance::Accept(const RunTensor &tensor, const RunDistance &distance,
                                double relative) {
   switch (tensor.kind) {
@@ -89,6 +95,7 @@ void RoundingTolerance::Accept(const RunTensor &tensor, const RunDistance &dista
 }
 
 void NoiseTolerance::Add(const RunTensor &tensor, double relative) {
+  if (!std::isfinite(relative)) return;  // it would excuse every difference
   double &largest = largest_[tensor.key];
   largest = std::max(largest, relative);
   of_kind_[tensor.kind].push_back(relative);

@@ -20,9 +20,12 @@ class RoundingTolerance {
   explicit RoundingTolerance(double unit) : unit_(unit) {}
 
   void BeginStep();
-  // Returns the tolerance of the relative difference.  `moved` is how far a parameter moved since
-  // the last step, relative to its norm.
+  // Returns the tolerance of the relative difference.  `moved` is how far a parameter may have
+  // moved since the last step, relative to its norm.
   double Limit(const RunTensor &tensor, double moved) const;
+  // Returns the part of it that accepted differences of the parameter and its gradient explain;
+  // 0 for other tensors.
+  double Explained(const RunTensor &tensor, double moved) const;
   // Notes an accepted difference.
   void Accept(const RunTensor &tensor, const RunDistance &distance, double relative);
 

@@ -1,5 +1,6 @@
 #include "text.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -48,6 +49,23 @@ size_t Skip(std::string_view text, size_t count) {
     if (!IsContinuation(text[at]) && count-- == 0) break;
   }
   return at;
+}
+
+// Returns the size of the first word.  A number and "%" are one.
+size_t EndOfWord(std::string_view text) {
+  size_t end = text.find(' ');
+  while (end != std::string_view::npos && text.substr(end + 1).starts_with('%')) {
+    end = text.find(' ', end + 1);
+  }
+  return std::min(end, text.size());
+}
+
+// Returns the size of the part of a long word, such as a tensor's name, that fits a line: up to a
+// separator in its second half, if there is one.
+size_t PartOfWord(std::string_view word, size_t width) {
+  const size_t most = Skip(word, width);
+  const size_t separator = word.substr(0, most).find_last_of("./_");
+  return separator == std::string_view::npos || separator < most / 2 ? most : separator + 1;
 }
 
 }  // namespace
@@ -120,19 +138,24 @@ std::vector<std::string> Lines(std::string_view text) {
   return Split(text, '\n');
 }
 
-std::vector<std::string> Wrap(std::string_view text, size_t width) {
+std::vector<std::string> Wrap(std::string_view text, size_t width, LongWords long_words) {
   std::vector<std::string> lines;
   for (const std::string &paragraph : Lines(text)) {
     std::string line;
     std::string_view rest = paragraph;
     while (!rest.empty()) {
-      const std::string_view word = rest.substr(0, rest.find(' '));
+      std::string_view word = rest.substr(0, EndOfWord(rest));
+      rest.remove_prefix(std::min(word.size() + 1, rest.size()));
       if (!line.empty() && WidthOf(line) + 1 + WidthOf(word) > width) {
         lines.push_back(std::move(line));
         line.clear();
       }
+      while (long_words == LongWords::kSplit && width > 0 && WidthOf(word) > width) {
+        const std::string_view part = word.substr(0, PartOfWord(word, width));
+        lines.emplace_back(part);
+        word.remove_prefix(part.size());
+      }
       line += (line.empty() ? "" : " ") + std::string(word);
-      rest.remove_prefix(std::min(word.size() + 1, rest.size()));
     }
     lines.push_back(std::move(line));
   }

@@ -28,9 +28,12 @@ std::vector<std::string> Split(std::string_view text, char separator);
 // Returns the lines without their newlines.
 std::vector<std::string> Lines(std::string_view text);
 
-// Breaks the text between words into lines of at most `width` characters; a longer word gets a
-// line of its own.
-std::vector<std::string> Wrap(std::string_view text, size_t width);
+enum class LongWords { kKeep, kSplit };
+
+// Breaks the text between words into lines of at most `width` characters.  A longer word gets a
+// line of its own, or is split, if possible after ".", "/" or "_".
+std::vector<std::string> Wrap(std::string_view text, size_t width,
+                              LongWords long_words = LongWords::kKeep);
 
 // Returns "1 step" or "2 steps".
 std::string Count(size_t count, std::string_view noun);

@@ -36,10 +36,10 @@ std::string DiagnosisHtml(const std::vector<Cause> &causes) {
   const Cause &first = causes.front();
   std::string missing = Html(Join(first.missing, ", "));
   if (!missing.empty()) missing = " Surer with tensors for " + missing + ".";
-  return "<div class=\"headline\"><div><p class=\"culprit\">Likely cause: " + HeadingOf(first) +
-         "</p><p>" + Html(first.advice) + "</p>" + EvidenceList(first) + Others(causes) +
-         "<p class=\"counts\">See <code>" + Html(first.link) + "</code>." + missing +
-         "</p></div></div>\n";
+  return "<div class=\"headline\"><div><p class=\"culprit\">" + LeadOf(first, true) + ": " +
+         HeadingOf(first) + "</p><p>" + Html(first.advice) + "</p>" + EvidenceList(first) +
+         Others(causes) + "<p class=\"counts\">See <code>" + Html(first.link) + "</code>." +
+         missing + "</p></div></div>\n";
 }
 
 }  // namespace smdebug::cli::report

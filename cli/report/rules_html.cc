@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "check_words.h"
 #include "compact.h"
 #include "html.h"
 #include "limits.h"
@@ -69,17 +70,18 @@ std::string CodeHtml(const std::string &text) {
   return text.empty() ? "" : "<code>" + Html(text) + "</code>";
 }
 
-// Returns "not decreasing" for "not_decreasing".
-std::string PlainName(std::string check) {
-  std::replace(check.begin(), check.end(), '_', ' ');
-  return check;
+std::string MeasureHtml(double number, const Measure &measure) {
+  const std::string html = NumberHtml(number);
+  return html.empty() || measure.unit.empty() ? html : html + " " + std::string(measure.unit);
 }
 
 std::string FactsOf(const Finding &finding) {
+  const Measure measure = MeasureOf(finding.rule, finding.check);
   return "<dl class=\"facts\">" + Fact("Tensor", CodeHtml(finding.tensor)) +
-         Fact("Step", StepText(finding)) + Fact("Value", NumberHtml(finding.value)) +
-         Fact("Limit", NumberHtml(finding.limit)) + Fact("Check", Html(PlainName(finding.check))) +
-         Fact("Worker", CodeHtml(finding.worker)) + "</dl>";
+         Fact("Step", StepText(finding)) + Fact("Value", MeasureHtml(finding.value, measure)) +
+         Fact("Limit", MeasureHtml(finding.limit, measure)) +
+         Fact("Check", Html(CheckWords(finding.check))) + Fact("Worker", CodeHtml(finding.worker)) +
+         "</dl>";
 }
 
 std::string FindingsTable(const RuleFindings &rule) {
@@ -133,25 +135,43 @@ ResultLook LookOf(RuleStatus status) {
   }
 }
 
-std::string ResultHtml(const RuleReport &report, const std::string &rule,
-                       const std::string &message, const ResultLook &look) {
+// Returns a rule's name, which explains itself to the pointer, and the reason if there is one.
+std::string NameHtml(const RuleReport &report, const std::string &rule,
+                     const std::string &message) {
   const auto summary = report.summaries.find(rule);
   const std::string about = summary == report.summaries.end() ? "" : summary->second;
-  const std::string name = rule + ": ";
-  const size_t begin = message.starts_with(name) ? name.size() : 0;
+  std::string reason = message;
+  for (const std::string &known : {rule + ": ", std::string("not enough data: ")}) {
+    if (reason.starts_with(known)) reason.erase(0, known.size());
+  }
+  if (!reason.empty()) reason = " (" + Html(reason) + ")";
+  return "<b title=\"" + Html(about) + "\">" + Html(rule) + "</b>" + reason;
+}
+
+std::string ResultHtml(const std::vector<std::string> &names, const ResultLook &look) {
+  if (names.empty()) return "";
   return std::string("<li><span class=\"status ") + look.kind + "\"><span aria-hidden=\"true\">" +
-         look.sign + "</span> " + look.words + "</span><b title=\"" + Html(about) + "\">" +
-         Html(rule) + "</b><span>" + Html(message.substr(begin)) + "</span></li>\n";
+         look.sign + "</span> " + look.words + "</span><span>" + Join(names, ", ") +
+         "</span></li>\n";
 }
 
 std::string ResultsHtml(const RuleReport &report) {
   std::string rows;
-  for (const RuleResult &result : report.others) {
-    rows += ResultHtml(report, result.rule, result.message, LookOf(result.status));
+  for (const RuleStatus status :
+       {RuleStatus::kPassed, RuleStatus::kNotEnoughData, RuleStatus::kNoTensors}) {
+    std::vector<std::string> names;
+    for (const RuleResult &result : report.others) {
+      const bool has_reason = status == RuleStatus::kNotEnoughData;
+      if (result.status != status) continue;
+      names.push_back(NameHtml(report, result.rule, has_reason ? result.message : ""));
+    }
+    rows += ResultHtml(names, LookOf(status));
   }
+  std::vector<std::string> skipped;
   for (const SkippedRule &rule : report.skipped) {
-    rows += ResultHtml(report, rule.name, rule.message, {"idle", "○", "skipped"});
+    skipped.push_back(NameHtml(report, rule.name, rule.message));
   }
+  rows += ResultHtml(skipped, {"idle", "○", "skipped"});
   if (rows.empty()) return "";
   return "<div class=\"card\"><h3>" +
          std::string(report.found.empty() ? "The rules" : "The other rules") +
@@ -204,8 +224,11 @@ void ToJson(const RuleReport &report, JsonWriter *json) {
     json->Key("findings").BeginArray();
     for (const Finding &finding : rule.findings) {
       json->BeginObject().Key("step").Whole(finding.step).Key("tensor").Text(Brief(finding.tensor));
-      json->Key("worker").Text(Brief(finding.worker)).Key("check").Text(PlainName(finding.check));
+      json->Key("worker").Text(Brief(finding.worker)).Key("check").Text(CheckWords(finding.check));
       const bool has_limit = !std::isnan(finding.limit);
+      const Measure measure = MeasureOf(finding.rule, finding.check);
+      const std::string unit = measure.unit.empty() ? "" : " (" + std::string(measure.unit) + ")";
+      json->Key("measure").Text(std::string(measure.what) + unit);
       AddNumber(finding.value, &json->Key("value"));
       AddNumber(has_limit ? MaybeNumber(finding.limit) : std::nullopt, &json->Key("limit"));
       json->EndObject();

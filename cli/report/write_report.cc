@@ -168,7 +168,7 @@ ReportSummary WriteReport(const ReportRequest &request, std::ostream &out) {
                 {{"title", Html(TitleText(contents.rules) + " · " + request.trial.Name())},
                  {"style", std::string(kStyle)},
                  {"name", Html(request.trial.Name())},
-                 {"headline", HeadlineHtml(contents.rules) + DiagnosisHtml(contents.rules.causes)},
+                 {"headline", DiagnosisHtml(contents.rules.causes) + HeadlineHtml(contents.rules)},
                  {"problems", ProblemsHtml(problems)},
                  {"facts", TrialFactsHtml(request.trial, contents.inventory)},
                  {"links", links},

@@ -1,5 +1,7 @@
 """Tests smdebug diff with --noise and --rounding."""
 
+import json
+
 import numpy as np
 import pytest
 from cli_program import Program
@@ -127,3 +129,75 @@ def test_options_that_exclude_each_other(tmp_path):
     record(tmp_path / "a")
     message = Program(tmp_path).complaint("diff a a --rounding auto --atol 1", 2)
     assert "exclude" in message
+
+
+def test_a_run_without_steps_is_not_compared(tmp_path):
+    record(tmp_path / "a")
+    settings = {"save_all": True, "save_config": smd.SaveConfig(save_interval=1)}
+    smd.Hook(str(tmp_path / "b"), **settings).close()
+    for command in ("diff a b", "diff b a", "diff b b"):
+        found = Program(tmp_path).objects(f"{command} --rounding auto --json")[-1]["comparison"]
+        assert (found["steps"], found["values"], found["first"]) == (0, 0, None)
+
+
+def test_the_steps_that_both_runs_have_are_compared(tmp_path):
+    record(tmp_path / "a")
+    record(tmp_path / "b", seed=1)
+    for file in (tmp_path / "b").rglob("000000000002_*"):
+        file.unlink()
+    found = Program(tmp_path).objects("diff a b --rounding auto --json")[-1]["comparison"]
+    assert (found["equal"], found["steps"], found["values"]) == (True, 2, 16)
+
+
+def test_a_damaged_tensor_is_neither_equal_nor_different(tmp_path):
+    record(tmp_path / "a")
+    record(tmp_path / "b", seed=1)
+    [events] = (tmp_path / "b").rglob("*000000000001*.tfevents")
+    content = bytearray(events.read_bytes())
+    content[len(content) // 2] ^= 1
+    events.write_bytes(content)
+    done = Program(tmp_path).run("diff a b --rounding auto --json")
+    assert done.returncode == 4, done.stdout + done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])["comparison"]
+    assert found["first"] is None
+    assert len(found["not_compared"]) == 1
+    assert "checksum" in done.stderr or "damaged" in done.stderr
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("run", ["a", "b"])
+def test_what_one_run_only_has_not_finite_differs(run, value, tmp_path):
+    def change(step, tensors):
+        if step == 1:
+            tensors["b_output_0"].flat[0] = value
+
+    record(tmp_path / "a", change if run == "a" else None)
+    record(tmp_path / "b", change if run == "b" else None, seed=1)
+    record(tmp_path / "n", change, seed=2)
+    for options in ("--rounding auto", "--noise n"):
+        first = Program(tmp_path).objects(f"diff a b {options} --json", 10)[-1]["comparison"]["first"]
+        assert (first["step"], first["tensor"]) == (1, "b_output_0")
+
+
+def test_gradients_that_are_not_finite_have_no_common_factor(tmp_path):
+    def change(step, tensors):
+        for name in tensors:
+            if name.startswith("gradient/"):
+                tensors[name][:] = np.nan
+
+    first = compared(tmp_path, change, 10)["first"]
+    assert (first["factor"], first["tensor"]) == (None, "gradient/Net_c.weight")
+
+
+def test_the_inner_module_of_a_wrapper_is_not_compared_twice(tmp_path):
+    record(tmp_path / "a", names=[*NAMES, "Net_output_0"])
+    names = ["Net_a.weight", "a_output_0", "b_input_0", "b_output_0", "loss_output_0"]
+
+    def wrap(step, tensors):
+        for name in list(tensors):
+            tensors[name.replace("Net_", "DDP_module.")] = tensors.pop(name)
+        tensors["module_output_0"] = tensors["DDP_output_0"] = tensors.pop("DDP_module.output_0")
+
+    record(tmp_path / "b", wrap, names=[*names, "Net_output_0"], seed=1)
+    found = Program(tmp_path).objects("diff a b --rounding auto --json")[-1]["comparison"]
+    assert found["only_in_a"] == found["only_in_b"] == found["not_compared"] == []

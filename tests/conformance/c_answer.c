@@ -116,6 +116,13 @@ static smd_error *tensor_names(const question *ask, cJSON **value) {
   return error;
 }
 
+static smd_error *recorded_names(const question *ask, cJSON **value) {
+  smd_strings *names = NULL;
+  RETURN_IF_ERROR(smd_trial_recorded_names(ask->trial, ask->step, ask->mode, &names));
+  *value = names_of(names);
+  return NULL;
+}
+
 static smd_error *mode_step(const question *ask, cJSON **value) {
   smd_mode mode;
   int64_t step;
@@ -247,6 +254,19 @@ static smd_error *results(const question *ask, cJSON **value) {
   return error;
 }
 
+static smd_error *diagnosis(const question *ask, cJSON **value) {
+  smd_rule_set *set = NULL;
+  smd_findings *found = NULL;
+  smd_diagnosis *causes = NULL;
+  smd_error *error = evaluated(ask, &set, &found);
+  if (error == NULL) error = smd_rule_set_diagnose(set, &causes);
+  smd_rule_set_free(set);
+  smd_findings_free(found);
+  *value = cJSON_CreateArray();
+  add_causes(*value, causes);
+  return error;
+}
+
 static smd_error *attached(const question *ask, cJSON **value) {
   *value = cJSON_Duplicate(member(ask->attached, ask->worker), 1);
   return NULL;
@@ -313,6 +333,7 @@ static const struct {
     {"modes", modes},
     {"steps", steps},
     {"tensor_names", tensor_names},
+    {"recorded_names", recorded_names},
     {"mode_step", mode_step},
     {"global_step", global_step},
     {"step_state", step_state},
@@ -326,6 +347,7 @@ static const struct {
     {"rule", rule},
     {"findings", findings},
     {"results", results},
+    {"diagnosis", diagnosis},
     {"attached", attached},
     {"wait", wait_for},
     {"include", include},

@@ -130,3 +130,36 @@ void add_results(cJSON *list, smd_rule_results *results) {
   }
   smd_rule_results_free(results);
 }
+
+static cJSON *evidence_of(const smd_evidence *from) {
+  cJSON *evidence = cJSON_CreateObject();
+  cJSON_AddItemToObject(evidence, "first", finding_of(from->first));
+  cJSON_AddNumberToObject(evidence, "finding_count", (double)from->finding_count);
+  cJSON_AddNumberToObject(evidence, "tensor_count", (double)from->tensor_count);
+  return evidence;
+}
+
+static cJSON *cause_of(const smd_cause *from) {
+  cJSON *cause = cJSON_CreateObject();
+  cJSON *evidence = cJSON_AddArrayToObject(cause, "evidence");
+  cJSON *missing = cJSON_AddArrayToObject(cause, "missing");
+  cJSON_AddStringToObject(cause, "id", from->id);
+  cJSON_AddStringToObject(cause, "title", from->title);
+  cJSON_AddNumberToObject(cause, "confidence", from->confidence);
+  cJSON_AddStringToObject(cause, "advice", from->advice);
+  cJSON_AddStringToObject(cause, "link", from->link);
+  for (size_t i = 0; i < from->evidence_count; ++i) {
+    cJSON_AddItemToArray(evidence, evidence_of(&from->evidence[i]));
+  }
+  for (size_t i = 0; i < from->missing_count; ++i) {
+    cJSON_AddItemToArray(missing, cJSON_CreateString(from->missing[i]));
+  }
+  return cause;
+}
+
+void add_causes(cJSON *list, smd_diagnosis *causes) {
+  for (size_t i = 0; i < smd_diagnosis_count(causes); ++i) {
+    cJSON_AddItemToArray(list, cause_of(smd_diagnosis_get(causes, i)));
+  }
+  smd_diagnosis_free(causes);
+}

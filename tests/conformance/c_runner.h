@@ -17,9 +17,10 @@ smd_save_config *save_config_of(const cJSON *every);
 /* Creates a rule set of the scenario.  The caller frees *set, even after a failure. */
 smd_error *rule_set_of(const cJSON *settings, smd_rule_set **set);
 cJSON *name_of_action(smd_action action);
-/* Appends findings, or results, to a list, and frees them. */
+/* Appends findings, results or causes to a list, and frees them. */
 void add_findings(cJSON *list, smd_findings *findings);
 void add_results(cJSON *list, smd_rule_results *results);
+void add_causes(cJSON *list, smd_diagnosis *causes);
 
 /* Returns the findings of each worker's hook.  The caller frees them. */
 cJSON *record(const cJSON *scenario, const char *out_dir);

@@ -44,7 +44,8 @@ def _events_without_times(content: bytearray) -> bytes:
 
 
 def results_of(path: Path) -> Dict[str, Any]:
-    return json.loads(path.read_text(encoding="utf-8"))
+    """Returns results with 15 digits, as many as cJSON writes."""
+    return json.loads(path.read_text(encoding="utf-8"), parse_float=lambda text: float(f"{float(text):.14e}"))
 
 
 def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> Dict[str, Any]:

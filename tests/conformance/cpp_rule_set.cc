@@ -70,6 +70,28 @@ Json Described(const RuleResult &result) {
   return described;
 }
 
+Json Described(const smdebug::Cause &cause) {
+  Json described(cJSON_CreateObject());
+  Put(described, "id", Text(cause.id));
+  Put(described, "title", Text(cause.title));
+  Put(described, "confidence", NumberOrNull(cause.confidence));
+  Put(described, "advice", Text(cause.advice));
+  Put(described, "link", Text(cause.link));
+  Json all(cJSON_CreateArray());
+  for (const smdebug::Evidence &each : cause.evidence) {
+    Json evidence(cJSON_CreateObject());
+    Put(evidence, "first", Described(each.first));
+    Put(evidence, "finding_count", Number(each.finding_count));
+    Put(evidence, "tensor_count", Number(each.tensor_count));
+    Append(all, std::move(evidence));
+  }
+  Put(described, "evidence", std::move(all));
+  Json missing(cJSON_CreateArray());
+  for (const std::string &rule : cause.missing) Append(missing, Text(rule));
+  Put(described, "missing", std::move(missing));
+  return described;
+}
+
 // Finds the steps at which the rule's tensor was saved.
 smdebug::RuleFunction Saved(const cJSON *rule) {
   const cJSON *until = Member(rule, "until");
@@ -118,4 +140,8 @@ void Append(const Json &list, const std::vector<Finding> &findings) {
 
 void Append(const Json &list, const std::vector<RuleResult> &results) {
   for (const RuleResult &result : results) Append(list, Described(result));
+}
+
+void Append(const Json &list, const std::vector<smdebug::Cause> &causes) {
+  for (const smdebug::Cause &cause : causes) Append(list, Described(cause));
 }

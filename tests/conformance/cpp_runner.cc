@@ -129,6 +129,14 @@ Json Results(const Question &ask) {
   return list;
 }
 
+Json Diagnosis(const Question &ask) {
+  smdebug::RuleSet set = RuleSetOf(Member(ask.query, "rule_set"));
+  set.Evaluate(ask.trial);
+  Json list(cJSON_CreateArray());
+  Append(list, set.Diagnose());
+  return list;
+}
+
 Json MakeHook(const Question &ask) {
   smdebug::HookOptions options;
   options.Set("worker", "worker_0");
@@ -158,6 +166,7 @@ const std::map<std::string, Answer> &Answers() {
       {"modes", Modes},
       {"steps", [](Q ask) { return Numbers(ask.trial.Steps(ask.mode)); }},
       {"tensor_names", TensorNames},
+      {"recorded_names", [](Q ask) { return Names(ask.trial.RecordedNames(ask.step, ask.mode)); }},
       {"mode_step", ModeStep},
       {"global_step", GlobalStep},
       {"step_state", State},
@@ -177,6 +186,7 @@ const std::map<std::string, Answer> &Answers() {
       {"rule", Rule},
       {"findings", Findings},
       {"results", Results},
+      {"diagnosis", Diagnosis},
       {"attached",
        [](Q ask) { return Json(cJSON_Duplicate(Member(ask.attached, ask.Worker()), 1)); }},
       {"wait", [](Q ask) { return ask.trial.WaitForStep(ask.step, ask.mode), Null(); }},

@@ -13,7 +13,7 @@ import numpy as np
 import smdebug as smd
 from smdebug.core.modes import ModeKeys
 from smdebug.exceptions import SMDebugError
-from smdebug.rules import Action, BuiltinRule, Finding, Level, RuleResult, RuleSet
+from smdebug.rules import Action, BuiltinRule, Cause, Finding, Level, RuleResult, RuleSet
 
 Query = Mapping[str, Any]
 
@@ -107,6 +107,11 @@ def summarized(result: RuleResult) -> Dict[str, Any]:
     return {**vars(result), "status": result.status.name, "first": first}
 
 
+def diagnosed(cause: Cause) -> Dict[str, Any]:
+    evidence = [{**vars(each), "first": described(each.first)} for each in cause.evidence]
+    return {**vars(cause), "evidence": evidence, "missing": list(cause.missing)}
+
+
 def record(step: Mapping[str, Any], hook: smd.Hook, worker: str) -> None:
     hook.begin_step(smd.modes[step["mode"]])
     for tensor in step["tensors"]:
@@ -152,6 +157,9 @@ class Reader:
             regex=query.get("regexes"),
             collection=query.get("collection"),
         )
+
+    def recorded_names(self, query: Query) -> Any:
+        return self._trial.recorded_names(query["step"], _mode(query))
 
     def mode_step(self, query: Query) -> Any:
         mode, step = self._trial.mode_modestep(query["step"])
@@ -204,6 +212,11 @@ class Reader:
         rules = rule_set_of(query["rule_set"])
         list(rules.evaluate(self._trial))
         return [summarized(result) for result in rules.results()]
+
+    def diagnosis(self, query: Query) -> Any:
+        rules = rule_set_of(query["rule_set"])
+        list(rules.evaluate(self._trial))
+        return [diagnosed(cause) for cause in rules.diagnose()]
 
     def attached(self, query: Query) -> Any:
         return self._attached[query["worker"]]

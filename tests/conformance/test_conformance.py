@@ -144,6 +144,26 @@ def test_functions_are_rules(recorded):
     assert (summaries[0]["finding_count"], summaries[0]["look_count"]) == (2, 1)
 
 
+def test_the_cause_is_named(recorded):
+    results = results_of(recorded["c"] / "result.json")
+    first = results["diagnosis"]["value"][0]
+    assert first["id"] == "undefined_operation"
+    assert first["evidence"][0]["first"]["tensor"] == "log_output_0"
+    assert first["evidence"][0]["first"]["step"] == 2
+    assert results["diagnosis of nothing"]["value"] == []
+
+
+def test_names_are_in_the_order_of_recording(recorded):
+    results = results_of(recorded["c"] / "result.json")
+    step = results_of(SCENARIO)["steps"][0]
+    saved = [each["name"] for each in step["tensors"] if each["name"] != "unwanted"]
+    scalars = [f"scalar/{each['name']}" for each in step["scalars"]]
+    assert results["recorded names"]["value"] == saved + scalars
+    found = results["recorded names of a global step"]["value"]
+    assert found[:2] == ["typed/scalar", "gradient/layer1.weight"]
+    assert results["recorded names of no step"]["value"] == []
+
+
 def test_errors_match_the_scenario(recorded):
     results = results_of(recorded["c"] / "result.json")
     codes = {query: result["code"] for query, result in results.items() if "code" in result}

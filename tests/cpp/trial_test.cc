@@ -43,6 +43,7 @@ TEST(Trial, AnswersAboutNames) {
   EXPECT_THAT(trial.Workers(), ElementsAre("worker_0"));
   EXPECT_THAT(trial.Collections(), ::testing::Contains("all"));
   EXPECT_THAT(trial.TensorNames(), ElementsAre("loss", "w"));
+  EXPECT_THAT(trial.RecordedNames(0), ElementsAre("w", "loss"));
   Trial::Names wanted;
   wanted.regexes = {"^l", "nothing"};
   EXPECT_THAT(trial.TensorNames(wanted), ElementsAre("loss"));

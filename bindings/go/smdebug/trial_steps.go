@@ -224,3 +224,17 @@ func (t *Trial) TensorNames(conditions ...NameCondition) ([]string, error) {
 	defer collection.Close()
 	return ask(collection.handle.raw)
 }
+
+// RecordedNames returns the names of the tensors saved at a step in the order of recording: those
+// of the first worker, then those that only other workers saved. Tensors of which only the shape
+// was saved come last.
+func (t *Trial) RecordedNames(step int64, mode Mode) ([]string, error) {
+	handle, err := t.handle.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer t.handle.release()
+	return outStrings(func(out raw.Smd_strings) raw.Smd_error {
+		return raw.Smd_trial_recorded_names(handle, step, int(mode), out)
+	})
+}

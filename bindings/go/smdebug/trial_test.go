@@ -86,8 +86,8 @@ func TestTensorNames(t *testing.T) {
 	hook := newHook(t, path, everything())
 	for _, mode := range []smdebug.Mode{smdebug.Train, smdebug.Eval} {
 		must(t, hook.Step(mode, func(int64) error {
-			must(t, hook.Save(mode.String()+".weight", smdebug.Scalar(1)))
-			return hook.Save("loss", smdebug.Scalar(1))
+			must(t, hook.Save("loss", smdebug.Scalar(1)))
+			return hook.Save(mode.String()+".weight", smdebug.Scalar(1))
 		}))
 	}
 	must(t, hook.Close())
@@ -109,6 +109,13 @@ func TestTensorNames(t *testing.T) {
 		if names := got(trial.TensorNames(test.conditions...))(t); !slices.Equal(names, test.names) {
 			t.Errorf("%s: %v", name, names)
 		}
+	}
+	recorded := got(trial.RecordedNames(0, smdebug.Eval))(t)
+	if !slices.Equal(recorded, []string{"loss", "EVAL.weight"}) {
+		t.Error(recorded)
+	}
+	if names := got(trial.RecordedNames(9, smdebug.Global))(t); len(names) != 0 {
+		t.Error(names)
 	}
 	_, err := trial.TensorNames(smdebug.Matching("("))
 	mustFail(t, err, smdebug.ErrInvalidConfig)

@@ -52,7 +52,7 @@ function checkOf(rule) {
   if (!Number.isFinite(first.value) || !Number.isFinite(first.limit)) return null;
   const same = rule.findings.filter((each) => ['tensor', 'worker', 'check', 'limit'].every((key) => each[key] === first[key]));
   const line = { label: 'value', colour: 1, dash: null, steps: same.map((each) => each.step), values: same.map((each) => each.value) };
-  return { title: `${rule.rule}${first.check ? `, ${first.check}` : ''}: value at each finding`, lines: [line], limit: first.limit };
+  return { title: `${rule.rule}${first.check ? `, ${first.check}` : ''}: ${first.measure || 'value'} at each finding`, lines: [line], limit: first.limit };
 }
 
 function drawCulpritCurve(place) {

@@ -11,6 +11,7 @@ import java.util.OptionalDouble;
 import java.util.stream.LongStream;
 import org.smdebug.Action;
 import org.smdebug.BuiltinRule;
+import org.smdebug.Cause;
 import org.smdebug.Collection;
 import org.smdebug.DType;
 import org.smdebug.Finding;
@@ -262,6 +263,7 @@ final class Runner {
       case "modes" -> trial.modes().stream().map(Mode::name).toList();
       case "steps" -> listed(trial.steps(mode(query)));
       case "tensor_names" -> tensorNames(query);
+      case "recorded_names" -> trial.recordedNames(step(query), mode(query));
       case "mode_step" -> {
         Trial.ModeStep step = trial.modeStep(step(query));
         yield step == null ? null : List.of(step.mode().name(), step.step());
@@ -301,6 +303,12 @@ final class Runner {
         try (RuleSet rules = rules(map(query, "rule_set"))) {
           rules.evaluate(trial);
           yield rules.results().stream().map(Runner::summarized).toList();
+        }
+      }
+      case "diagnosis" -> {
+        try (RuleSet rules = rules(map(query, "rule_set"))) {
+          rules.evaluate(trial);
+          yield rules.diagnose().stream().map(Runner::diagnosed).toList();
         }
       }
       case "attached" -> {
@@ -387,6 +395,26 @@ final class Runner {
     summarized.put("message", result.message());
     summarized.put("first", result.first().map(Runner::described).orElse(null));
     return summarized;
+  }
+
+  private static Map<String, Object> diagnosed(Cause cause) {
+    Map<String, Object> diagnosed = new LinkedHashMap<>();
+    diagnosed.put("id", cause.id());
+    diagnosed.put("title", cause.title());
+    diagnosed.put("confidence", cause.confidence());
+    diagnosed.put("advice", cause.advice());
+    diagnosed.put("link", cause.link());
+    diagnosed.put("evidence", cause.evidence().stream().map(Runner::diagnosed).toList());
+    diagnosed.put("missing", cause.missing());
+    return diagnosed;
+  }
+
+  private static Map<String, Object> diagnosed(Cause.Evidence evidence) {
+    Map<String, Object> diagnosed = new LinkedHashMap<>();
+    diagnosed.put("first", described(evidence.first()));
+    diagnosed.put("finding_count", evidence.findingCount());
+    diagnosed.put("tensor_count", evidence.tensorCount());
+    return diagnosed;
   }
 
   private static Map<String, Object> described(Finding finding) {

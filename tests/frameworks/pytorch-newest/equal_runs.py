@@ -2,7 +2,8 @@
 
 usage: python equal_runs.py FOLDER SEED [WAY...]
 
-Records FOLDER/<way>; without ways, all of them.  Ways that need two processes start the second one.
+Records FOLDER/<way>; without ways, all of them.  Ways that need two processes fork them, and run first:
+a process that has trained cannot be forked.
 """
 
 from __future__ import annotations
@@ -232,7 +233,7 @@ def run(folder: Path, seed: int, way: str) -> None:
     if way not in TWO_PROCESSES:
         train(folder, seed, way)
         return
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("fork")
     ranks = [context.Process(target=train_rank, args=(folder, seed, way, rank)) for rank in range(2)]
     for each in ranks:
         each.start()
@@ -245,5 +246,6 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     folder, seed = Path(sys.argv[1]), int(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
-    for way in sys.argv[3:] or ["trusted", "noise_bfloat16", *HEALTHY, *FAULTS]:
+    ways = sys.argv[3:] or ["trusted", "noise_bfloat16", *HEALTHY, *FAULTS]
+    for way in sorted(ways, key=lambda way: way not in TWO_PROCESSES):
         run(folder, seed, way)

@@ -74,6 +74,8 @@ func (r *reader) answer(q *query) (any, error) {
 		return r.trial.Steps(q.mode())
 	case "tensor_names":
 		return r.tensorNames(q)
+	case "recorded_names":
+		return r.trial.RecordedNames(*q.Step, q.mode())
 	case "mode_step":
 		step, mode, err := r.trial.ModeStep(*q.Step)
 		if step < 0 {
@@ -93,7 +95,7 @@ func (r *reader) answer(q *query) (any, error) {
 		return nil, r.trial.WaitForStep(context.Background(), *q.Step, q.mode())
 	case "rule":
 		return r.rule(q)
-	case "findings", "results":
+	case "findings", "results", "diagnosis":
 		return r.evaluate(q)
 	case "attached":
 		return r.attached[q.Worker], nil

@@ -122,7 +122,7 @@ func (a *attached) note(hook *smdebug.Hook) error {
 	return err
 }
 
-// evaluate returns the findings over the whole trial, or the results of the rules.
+// evaluate returns the findings over the whole trial, the results of the rules, or the causes.
 func (r *reader) evaluate(q *query) (any, error) {
 	made, err := q.RuleSet.make()
 	if err != nil {
@@ -139,10 +139,38 @@ func (r *reader) evaluate(q *query) (any, error) {
 	if q.Call == "findings" {
 		return findings, nil
 	}
+	if q.Call == "diagnosis" {
+		return diagnose(made)
+	}
 	results, err := made.Results()
 	described := make([]map[string]any, len(results))
 	for i, result := range results {
 		described[i] = describeResult(result)
+	}
+	return described, err
+}
+
+func diagnose(rules *smdebug.RuleSet) (any, error) {
+	causes, err := rules.Diagnose()
+	described := make([]map[string]any, len(causes))
+	for i, cause := range causes {
+		evidence := make([]map[string]any, len(cause.Evidence))
+		for k, each := range cause.Evidence {
+			evidence[k] = map[string]any{
+				"first":         describeFinding(each.First),
+				"finding_count": each.FindingCount,
+				"tensor_count":  each.TensorCount,
+			}
+		}
+		described[i] = map[string]any{
+			"id":         cause.ID,
+			"title":      cause.Title,
+			"confidence": cause.Confidence,
+			"advice":     cause.Advice,
+			"link":       cause.Link,
+			"evidence":   evidence,
+			"missing":    append([]string{}, cause.Missing...),
+		}
 	}
 	return described, err
 }

@@ -519,8 +519,11 @@ include_regex, include_collections, save_all, include_workers, raise_errors, opt
 
     def _plain(self, value: Any) -> Any:
         """Returns the elements of a tensor on its device: strided, and without a graph."""
-        if type(value) not in _PLAIN and hasattr(value, "to_local"):
-            value = value.to_local()  # this process's part of a distributed tensor
+        if type(value) not in _PLAIN:
+            if hasattr(value, "to_local"):
+                value = value.to_local()  # this process's part of a distributed tensor
+            if hasattr(value, "trigger_wait"):
+                value = value.trigger_wait()  # an AsyncCollectiveTensor has no elements of its own
         value = value.detach()
         if value.layout is not torch.strided:
             value = value.to_dense()

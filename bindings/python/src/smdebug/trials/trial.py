@@ -427,6 +427,22 @@ class Trial(ABC):
         """Another name for `tensor_names`."""
         return self.tensor_names(*args, **kwargs)
 
+    def recorded_names(self, step: int, mode: ModeKeys = ModeKeys.GLOBAL) -> List[str]:
+        """Returns the names of the tensors saved at a step, in the order of recording.
+
+        The names of the first worker come first, then those that only other workers saved.
+        Tensors of which only the shape was saved come last.
+
+        Parameters
+        ----------
+        step : int
+            The step, by the numbers of the mode.
+        mode : ModeKeys
+            The mode of the step.
+        """
+        number = mode_number(mode)
+        return out_strings(_raw.smd_trial_recorded_names, self._handle, step, number)
+
     def tensor(self, tname: str) -> Tensor:
         """Returns the tensor of that name.
 

@@ -436,6 +436,20 @@ public final class Trial implements AutoCloseable {
     }
   }
 
+  /**
+   * Returns the names of the tensors saved at a step, in the order of recording: those of the first
+   * worker, then those that only other workers saved. Tensors of which only the shape was saved
+   * come last.
+   *
+   * @param step the step
+   * @param mode the mode that the step number belongs to
+   * @return the names
+   */
+  public List<String> recordedNames(long step, Mode mode) {
+    return handle.get(
+        trial -> Lists.takeStrings(Raw.smd_trial_recorded_names(trial, step, mode.number())));
+  }
+
   private List<String> names(long step, Mode mode, List<String> regexes, Collection collection) {
     return handle.get(
         trial ->
