@@ -166,6 +166,7 @@ class SecondMomentStale final : public Rule {
   }
 
   void EndStep(Findings &findings) override {
+    const Parameter *lost = nullptr;
     const Parameter *culprit = nullptr;
     double most = limits_.rise;
     for (auto &[name, parameter] : parameters_) {
@@ -173,15 +174,19 @@ class SecondMomentStale final : public Rule {
       const std::optional<double> squares = std::exchange(parameter.squares, std::nullopt);
       if (!gradient || !squares || !std::isfinite(*gradient) || !(*squares > 0)) continue;
       NoteEvaluated();
+      parameter.kept = parameter.last_squares > 0 ? *squares / parameter.last_squares : 1;
+      parameter.last_squares = *squares;
+      if (parameter.kept < (lost == nullptr ? kLeastKept : lost->kept)) lost = &parameter;
       const double rise = parameter.decline.Add(*gradient, *squares, limits_);
       if (rise >= most) {
         most = rise;
         culprit = &parameter;
       }
     }
+    if (lost != nullptr) ReportLost(*lost, findings);
     if (culprit == nullptr) return;
     findings.Add(
-        FindingOf(culprit->subject, "", most, limits_.rise,
+        FindingOf(culprit->subject, "rising", most, limits_.rise,
                   StrCat("the mean square of '", culprit->subject.tensor, "' is ", Shortest(most),
                          " times its least, while Adam's second moments still fall: its "
                          "updates grow with it")));
@@ -196,8 +201,21 @@ class SecondMomentStale final : public Rule {
     Subject subject;
     std::optional<double> gradient;  // the mean square, of this step
     std::optional<double> squares;   // the mean second moment, of this step
+    double last_squares = 0;
+    double kept = 1;  // by this step, of last_squares
     Decline decline;
   };
+
+  // A step keeps beta2 of the second moments, and no optimiser has a beta2 below this.
+  static constexpr double kLeastKept = 0.5;
+
+  static void ReportLost(const Parameter &parameter, Findings &findings) {
+    findings.Add(FindingOf(parameter.subject, "lost", parameter.kept, kLeastKept,
+                           StrCat("Adam's second moments of '", parameter.subject.tensor, "' are ",
+                                  Shortest(parameter.kept),
+                                  " times those of the previous step, less than a step of Adam can "
+                                  "leave: they were reset, and updates are too large")));
+  }
 
   mutable Roles roles_;
   const Selector rare_;

@@ -242,6 +242,7 @@ def scale_wrong(factor: float) -> Callable[[Training, int], None]:
 
 
 def z_loss_sign_wrong(t: Training, b: int) -> None:
+    t.rate, t.steps = 5e-3, 200
     t.added_loss = lambda step, logits: -0.1 * logits.logsumexp(-1).square().mean()
 
 
@@ -301,7 +302,9 @@ FAULTS: Dict[str, Fault] = {
     "attention_grows": Fault(
         attention_grows, ("AttentionLogitGrowth", "AttentionEntropyCollapse"), "block0"
     ),
-    "second_moments_lost": Fault(second_moments_lost, ("UpdateRMS",), ANY, True),
+    "second_moments_lost": Fault(
+        second_moments_lost, ("UpdateRMS", "SecondMomentStale"), ANY, True
+    ),
     "second_moments_stale": Fault(second_moments_stale, ("SecondMomentStale", "UpdateRMS"), ANY),
     "unscaled_twice": Fault(unscaled_twice, ("AdamEpsDominates",), "exp_avg_sq"),
     "overflow_of_eight_bits": Fault(scale_wrong(64.0), ("Fp8Range",), "e4m3_block0", True),

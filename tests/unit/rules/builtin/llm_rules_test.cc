@@ -335,6 +335,21 @@ TEST(SecondMomentStale, FindsGradientsThatRiseWhileMomentsFall) {
   EXPECT_EQ(Calibrated("SecondMomentStale", flat).result.status, RuleStatus::kPassed);
 }
 
+TEST(SecondMomentStale, FindsMomentsThatWereReset) {
+  FakeSource source;
+  double squares = 0;
+  for (int64_t step = 0; step < 9; ++step) {
+    if (step == 6) squares = 0;
+    squares = 0.9 * squares + 0.1;
+    source.Step(step).Save("gradient/w.weight", {1, 1, 1, 1}, {2, 2});
+    source.Save("optimizer_state/w.weight/exp_avg_sq", {squares, squares, squares, squares},
+                {2, 2});
+  }
+  const Evaluated evaluated = Calibrated("SecondMomentStale", source);
+  EXPECT_THAT(evaluated.Steps(), ElementsAre(6));
+  EXPECT_THAT(evaluated.Checks(), ElementsAre("lost"));
+}
+
 TEST(OutputLogitDrift, ComparesWithTheFirstSteps) {
   FakeSource source;
   FakeSource large;
