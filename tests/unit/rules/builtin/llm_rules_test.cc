@@ -367,6 +367,21 @@ TEST(OutputLogitDrift, ComparesWithTheFirstSteps) {
   EXPECT_EQ(Calibrated("OutputLogitDrift", large).result.status, RuleStatus::kPassed);
 }
 
+TEST(Attention, IsNotJudgedByItsFirstPositions) {
+  FakeSource source;
+  std::vector<double> causal;
+  for (int64_t row = 0; row < 512 * 4; ++row) {
+    const int64_t seen = row % 4 + 1;
+    for (int64_t i = 0; i < 4; ++i) {
+      causal.push_back(i < seen ? 1 / static_cast<double>(seen) : 0);
+    }
+  }
+  for (int64_t step = 0; step < 12; ++step) {
+    source.Step(step).Save("attention_probs_output_0", causal, {512, 4, 4});
+  }
+  EXPECT_EQ(Calibrated("AttentionEntropyCollapse", source).result.status, RuleStatus::kPassed);
+}
+
 TEST(LlmRules, CheckTheirParameters) {
   EXPECT_THAT(Refusal("SharedShard", {{"group", "0"}}), HasSubstr("group"));
   EXPECT_THAT(Refusal("LossSpike", {{"window", "3"}}), HasSubstr("window"));
