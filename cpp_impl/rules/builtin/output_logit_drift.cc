@@ -1,6 +1,7 @@
 // Finds logits of a model that drift away from 0, which the softmax of the loss does not see.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
@@ -32,7 +33,7 @@ std::optional<double> LogSumExpOf(const tensor::View &view) {
   int64_t count = 0;
   for (int64_t row = 0; row < rows; row += step, ++count) {
     const std::byte *from = elements.Data() + row * classes * size;
-    double largest = -INFINITY;
+    double largest = -std::numeric_limits<double>::infinity();
     ForEachNumbers(from, classes, view.dtype, [&](const auto *numbers, size_t n) {
       for (size_t i = 0; i < n; ++i) largest = std::max(largest, static_cast<double>(numbers[i]));
     });
