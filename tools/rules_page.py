@@ -1,4 +1,6 @@
-"""Writes the tables of rules and parameters in docs/rules.md: rules_page.py [--check]
+"""Writes the tables of rules and parameters in docs/rules.md and docs/llm_rules.md:
+
+    rules_page.py [--check]
 
 With --check it writes nothing, and exits with 1 if the tables are out of date.
 """
@@ -8,10 +10,12 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from typing import List
 
 from smdebug.rules import RuleInfo, builtin_rules
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "rules.md"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGES = (DOCS / "rules.md", DOCS / "llm_rules.md")
 # Each table follows its marker and ends at the next empty line.
 MARK = re.compile(r"(<!-- parameters of (\w+) -->\n)(?:\|.*\n)*")
 
@@ -33,19 +37,24 @@ def table(rule: RuleInfo) -> str:
     return "\n".join(rows) + "\n"
 
 
-def renewed(page: str) -> str:
+def renewed(pages: List[str]) -> List[str]:
     rules = {rule.name: rule for rule in builtin_rules()}
-    there = {match.group(2) for match in MARK.finditer(page)}
-    if there != set(rules):
-        raise SystemExit(f"{PAGE.name}: sections and rules differ: {sorted(there ^ set(rules))}")
-    return MARK.sub(lambda match: match.group(1) + table(rules[match.group(2)]), page)
+    there = sorted(match.group(2) for page in pages for match in MARK.finditer(page))
+    if there != sorted(rules):
+        odd = sorted(set(there) ^ set(rules)) or "one is there twice"
+        raise SystemExit(f"{DOCS.name}: sections and rules differ: {odd}")
+    return [
+        MARK.sub(lambda match: match.group(1) + table(rules[match.group(2)]), page)
+        for page in pages
+    ]
 
 
 def main() -> int:
-    page = PAGE.read_text(encoding="utf-8")
+    pages = [page.read_text(encoding="utf-8") for page in PAGES]
     if "--check" in sys.argv:
-        return int(page != renewed(page))
-    PAGE.write_text(renewed(page), encoding="utf-8")
+        return int(pages != renewed(pages))
+    for path, text in zip(PAGES, renewed(pages)):
+        path.write_text(text, encoding="utf-8")
     return 0
 
 

@@ -18,6 +18,7 @@ constexpr std::array kLlm = {
     NamedSetRule{"LowPrecisionUpdateLost", "{}"},
     NamedSetRule{"DeadExpert", "{}"},
     NamedSetRule{"StepRecompute", "{}"},
+    NamedSetRule{"GradientNotReset", "{}"},
     // The check of single elements alone.
     NamedSetRule{"WeightUpdateRatio", R"({"large_threshold": 1e300, "small_threshold": 0})"},
     NamedSetRule{"LossSpike", "{}"},
@@ -27,6 +28,10 @@ constexpr std::array kLlm = {
     NamedSetRule{"AttentionLogitGrowth", "{}"},
     NamedSetRule{"AttentionEntropyCollapse", "{}"},
     NamedSetRule{"RouterImbalance", "{}"},
+    NamedSetRule{"Fp8Range", "{}"},
+    NamedSetRule{"AdamEpsDominates", "{}"},
+    NamedSetRule{"SecondMomentStale", "{}"},
+    NamedSetRule{"OutputLogitDrift", "{}"},
 };
 
 }  // namespace

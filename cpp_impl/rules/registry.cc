@@ -47,6 +47,11 @@ constexpr std::array kRules = {
     &kAttentionLogitGrowth,
     &kAttentionEntropyCollapse,
     &kRouterImbalance,
+    &kGradientNotReset,
+    &kFp8Range,
+    &kAdamEpsDominates,
+    &kSecondMomentStale,
+    &kOutputLogitDrift,
 };
 
 Result<const RuleSpec *> FindRule(std::string_view name) {

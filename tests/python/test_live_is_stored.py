@@ -51,6 +51,70 @@ def classified(random: np.random.Generator, step: int) -> Tuple[np.ndarray, np.n
     return labels, scores + 0.01 * np.float32(step % 3)
 
 
+def zeros_but(shape: Tuple[int, ...], value: float) -> np.ndarray:
+    """Returns an array with one element that is not zero in each row."""
+    array = np.zeros(shape, "float32")
+    array[..., 0] = value
+    return array
+
+
+class LargeTraining:
+    """The steps of a training with every fault that the set "llm" finds in one process."""
+
+    steps = 130
+    without_finding = {"SharedShard": "NOT_ENOUGH_DATA", "WorkerDivergence": "NOT_ENOUGH_DATA"}
+
+    def __init__(self) -> None:
+        self.random = np.random.default_rng(3)
+        self.weight = self.normal(16, 16)
+        self.squares = np.ones((16, 16), "float32")
+        self.half = np.ones((16, 16), "float16")
+        self.rows = np.zeros((8, 8), "float32")
+
+    def normal(self, *shape: int) -> np.ndarray:
+        return self.random.standard_normal(shape, "float32")
+
+    def save(self, hook: Hook, step: int) -> None:
+        self.save_batch(hook, step)
+        self.save_trained(hook, step)
+        hook.save("block0_router_load_output_0", np.array([5, 0, 3]))
+        hook.save("block1_router_load_output_0", np.array([29, 1, 1, 1]))
+        hook.save("block0_attention_logits_output_0", np.float32(step) + self.normal(4, 4))
+        hook.save("block0_attention_probs_output_0", zeros_but((4, 8), 1))
+        hook.save("e4m3_mlp_output_0", self.normal(64))
+        hook.save("e4m3_mlp_scale_output_0", np.float32(1000))
+        hook.save("lm_head_output_0", self.normal(4, 8) - np.float32(4 * step))
+
+    def save_batch(self, hook: Hook, step: int) -> None:
+        batch = np.random.default_rng(40 if step == 100 else step).integers(0, 99, (16, 8))
+        hook.save("Net_input_0", batch)
+        loss = np.float32((20 if step == 110 else 1) * (2 + 0.01 * self.normal(1)[0]))
+        hook.save("loss_output_0", loss)
+        hook.save("recomputed_loss_output_0", loss * np.float32(1.5 if step == 105 else 1))
+        hook.save("late_loss", np.float32(np.nan if step > 125 else 1))
+
+    def save_trained(self, hook: Hook, step: int) -> None:
+        gradient = self.normal(16, 16) * np.float32(50 if step == 112 else 1)
+        hook.save("gradient/linear.weight", gradient)
+        if step == 60:
+            self.weight[3, 5] *= np.float32(2.0**40)
+        self.weight -= 1e-3 * gradient
+        hook.save("linear.weight", self.weight)
+        self.squares *= 0 if step == 120 else 0.99
+        self.squares += 0.01 * gradient**2
+        hook.save("optimizer_state/linear.weight/exp_avg_sq", self.squares)
+        hook.save("optimizer_state/small.weight/exp_avg_sq", np.full((4, 4), 1e-20, "float32"))
+        self.half[:4] = 1.5 - self.half[:4] % 1
+        hook.save("gradient/half.weight", self.normal(16, 16))
+        hook.save("half.weight", self.half)
+        self.rows[step % 8] += self.normal(8)
+        hook.save("gradient/tokens.weight", self.rows)
+        hook.save("embed.weight", self.weight)
+        hook.save("lm_head.weight", self.weight + np.float32(step > 50))
+        hook.save("gradient/fixed.weight", self.normal(6, 6))
+        hook.save("fixed.weight", np.full((6, 6), 0.5, "float32"))
+
+
 def save_step(hook: Hook, random: np.random.Generator, step: int, is_eval: bool) -> None:
     """Returns a step of a training with every fault."""
 
@@ -128,3 +192,25 @@ def test_a_rule_set_with_a_save_config_is_one_of_a_job_saved_so(tmp_path):
     of_some = list(rule_set_of("calibrated", other).evaluate(create_trial(some)))
     assert len(live) > 20
     assert list(map(repr, live)) == list(map(repr, of_whole)) == list(map(repr, of_some))
+
+
+def test_findings_and_results_of_the_rules_for_large_trainings(tmp_path):
+    run, training = str(tmp_path / "run"), LargeTraining()
+    watching, reading = RuleSet("llm"), RuleSet("llm")
+    with Hook(run, save_all=True, save_config=EVERY_STEP) as hook:
+        for name, pattern in COLLECTIONS.items():
+            hook.get_collection(name).include(pattern)
+        hook.attach(watching)
+        for step in range(training.steps):
+            with hook.step(modes.TRAIN):
+                training.save(hook, step)
+        live = hook.take_findings()
+    stored = list(reading.evaluate(create_trial(run)))
+    assert list(map(repr, live)) == list(map(repr, stored))
+    results = reading.results()
+    assert list(map(repr, watching.results())) == list(map(repr, results))
+    assert {each.rule: each.status.name for each in results} == {
+        each.rule: training.without_finding.get(each.rule, "HAS_FINDINGS") for each in results
+    }
+    large = {each.name for each in builtin_rules() if each.set == "llm"}
+    assert large <= {each.rule for each in results}

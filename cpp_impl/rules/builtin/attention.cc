@@ -1,6 +1,7 @@
 // Finds attention whose logits grow without bound or that looks at one position only.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
@@ -55,7 +56,10 @@ std::optional<double> EntropyOf(const tensor::View &view) {
   const int64_t positions = view.shape.empty() ? 0 : view.shape.back();
   if (positions < kLeastPositions || view.ElementCount() == 0) return std::nullopt;
   const int64_t rows = view.ElementCount() / positions;
-  const int64_t step = std::max<int64_t>(1, rows / kMostRows);
+  // Takes rows of all positions: the first one, for instance, can attend only to itself.
+  const int64_t queries = view.shape.size() < 2 ? 1 : view.shape[view.shape.size() - 2];
+  int64_t step = std::max<int64_t>(1, rows / kMostRows);
+  while (std::gcd(step, queries) != 1) ++step;
   const CompactElements elements(view);
   const auto size = static_cast<int64_t>(tensor::DTypeSize(view.dtype));
   double sum = 0;

@@ -7,6 +7,7 @@ namespace smdebug::rules {
 
 // NOLINTBEGIN(readability-identifier-naming): these are constants, but the check treats them as
 // variables.
+extern const RuleSpec kAdamEpsDominates;
 extern const RuleSpec kAllZero;
 extern const RuleSpec kAttentionEntropyCollapse;
 extern const RuleSpec kAttentionLogitGrowth;
@@ -18,18 +19,22 @@ extern const RuleSpec kDeadRelu;
 extern const RuleSpec kExplodingTensor;
 extern const RuleSpec kFeatureImportanceOverweight;
 extern const RuleSpec kFirstNonFinite;
+extern const RuleSpec kFp8Range;
 extern const RuleSpec kGradBlowup;
 extern const RuleSpec kGradNormSpike;
+extern const RuleSpec kGradientNotReset;
 extern const RuleSpec kLossNotDecreasing;
 extern const RuleSpec kLossSpike;
 extern const RuleSpec kLowPrecisionUpdateLost;
 extern const RuleSpec kNlpSequenceRatio;
+extern const RuleSpec kOutputLogitDrift;
 extern const RuleSpec kOverfit;
 extern const RuleSpec kOvertraining;
 extern const RuleSpec kPoorWeightInitialization;
 extern const RuleSpec kRepeatedBatch;
 extern const RuleSpec kRouterImbalance;
 extern const RuleSpec kSaturatedActivation;
+extern const RuleSpec kSecondMomentStale;
 extern const RuleSpec kSharedShard;
 extern const RuleSpec kSimilarAcrossRuns;
 extern const RuleSpec kStalledTrainingRule;

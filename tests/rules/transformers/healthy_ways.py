@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any, Callable, Dict
 
 import torch
+from eight_bits import use_eight_bits
 from torch import nn
+from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 from training import Training
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -165,6 +168,59 @@ def no_decay_on_norms(t: Training) -> None:
     t.trained = groups
 
 
+def dropout(t: Training) -> None:
+    def drop(model: Any) -> None:
+        for block in model.blocks:
+            block.mlp = nn.Sequential(block.mlp, nn.Dropout(0.1))
+
+    t.prepare.append(drop)
+
+
+def checkpointing(t: Training) -> None:
+    """Computes activations again in the backward pass."""
+
+    def wrap(block: Any) -> None:
+        forward = block.forward
+        block.forward = lambda x: checkpoint(forward, x, use_reentrant=False)
+
+    t.is_mixture = False
+    t.prepare.append(lambda model: [wrap(block) for block in model.blocks] and None)
+
+
+def normalised_queries(t: Training) -> None:
+    def normalise(model: Any) -> None:
+        for block in model.blocks:
+            block.attention.normalises = True
+
+    t.prepare.append(normalise)
+
+
+def rms_norms(t: Training) -> None:
+    def replace(model: Any) -> None:
+        width = model.norm.normalized_shape
+        for block in model.blocks:
+            block.norm1, block.norm2 = nn.RMSNorm(width), nn.RMSNorm(width)
+        model.norm = nn.RMSNorm(width)
+
+    t.prepare.append(replace)
+
+
+def smoothed(logits: Any, labels: Any) -> Any:
+    return functional.cross_entropy(logits, labels, label_smoothing=0.1)
+
+
+def z_loss(t: Training) -> None:
+    t.added_loss = lambda step, logits: 1e-4 * logits.logsumexp(-1).square().mean()
+
+
+def clips_hard(t: Training) -> None:
+    def clip(step: int, model: Any) -> None:
+        nn.utils.clip_grad_norm_(model.parameters(), 0.05)
+
+    t.clips = False
+    t.after_backward.append(clip)
+
+
 SGD = uses(lambda p, t: torch.optim.SGD(p, lr=t.rate, momentum=0.9), 0.05)
 HEALTHY: Dict[str, Callable[[Training], None]] = {
     "plain": lambda t: None,
@@ -202,5 +258,17 @@ HEALTHY: Dict[str, Callable[[Training], None]] = {
     "zero_init_outputs": zero_init_outputs,
     "label_noise": sets(labels=lambda s, y: torch.where(torch.rand(y.shape) < 0.1, y * 0 + 1, y)),
     "small_batches": sets(batch=2),
+    "dropout": dropout,
+    "label_smoothing": sets(loss_of=smoothed),
+    "checkpointing": checkpointing,
+    "z_loss": z_loss,
+    "normalised_queries": normalised_queries,
+    "rms_norms": rms_norms,
+    "long_tail": sets(rarity=1.2, ties=False),
+    "resumed": sets(earlier_steps=150),
+    "clipped_hard": clips_hard,
+    "eight_bits": use_eight_bits,
+    "large_batches": sets(batch=64, steps=100),
+    "high_beta2": sets(betas=(0.9, 0.9999)),
     "recomputed_alike": sets(recomputed=lambda step, loss: loss.clone()),
 }  # fmt: skip

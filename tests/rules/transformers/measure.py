@@ -33,7 +33,7 @@ from training import Training
 
 FROM_THE_BEGINNING = {
     "tie_broken", "bf16_updates_lost", "layer_not_trained", "other_copy_trained", "never_reset",
-    "gradients_not_averaged",
+    "gradients_not_averaged", "never_reset_long_tail", "unscaled_twice", "z_loss_sign_wrong",
 }  # fmt: skip
 SEEDS = Path(__file__).with_name("seeds.json")
 
@@ -52,6 +52,8 @@ class Run:
     latency: Optional[int] = None  # steps to the first right finding
     is_culprit: bool = False
     first: str = ""
+    spike: Optional[int] = None  # steps to the first spike of the loss after the onset
+    ahead: Optional[int] = None  # steps from the first finding to it
     seconds: float = 0
 
 
@@ -82,8 +84,23 @@ def run(kind: str, seed: int, folder: Path) -> Run:
             result.latency = each.step - begins
             result.is_culprit = re.search(fault.culprit, each.tensor) is not None
             result.first = text
+    if fault is not None:
+        result.spike = spike_of(training.losses, begins)
+        steps_before = [each.step for each in findings if each.step >= begins]
+        if result.spike is not None and steps_before:
+            result.ahead = begins + result.spike - min(steps_before)
     result.seconds = time.perf_counter() - began
     return result
+
+
+def spike_of(losses: Sequence[float], begins: int) -> Optional[int]:
+    """Returns how many steps after the onset the loss first spikes, as LossSpike defines it."""
+    for step in range(max(begins, 64), len(losses)):
+        last = [each for each in losses[max(0, step - 128) : step] if math.isfinite(each)]
+        mean, deviation = statistics.mean(last), statistics.stdev(last)
+        if not losses[step] <= mean + max(6 * deviation, 0.25 * mean):
+            return step - begins
+    return None
 
 
 def wilson(right: int, of: int) -> Tuple[float, float]:
@@ -119,15 +136,21 @@ def print_figures(runs: Sequence[Run]) -> None:
     print(f"| precision of first findings | {share(rights)} |")
     print(f"| culprit right | {share([each.is_culprit for each in found])} |")
     print(f"| healthy runs silent | {share([not each.wrong for each in healthy])} |")
+    # A spike in the step in which a fault begins cannot be announced.
+    spikes = [each for each in faulty if each.spike is not None and each.spike > 0]
+    announced = [each.ahead is not None and each.ahead > 0 for each in spikes]
+    print(f"| spikes of the loss announced a step ahead or more | {share(announced)} |")
     rate = 1000 * alarms / steps if steps else 0
     print(f"| false alarms in 1,000 healthy steps | {rate:.2f}, in {steps} steps |")
     print(f"| seconds a run | {statistics.mean(each.seconds for each in runs):.1f} |")
-    print("\n| fault | found | steps |\n|---|---|---|")
+    print("\n| fault | found | steps | spikes announced |\n|---|---|---|---|")
     for kind in kinds:
         of = [each for each in faulty if each.kind == kind]
         late = [each.latency for each in of if each.latency is not None]
         median = f"{statistics.median(late):g}" if late else ""
-        print(f"| {kind} | {len(late)} / {len(of)} | {median} |")
+        ahead = [flag for each, flag in zip(spikes, announced) if each.kind == kind]
+        told = f"{sum(ahead)} / {len(ahead)}" if ahead else ""
+        print(f"| {kind} | {len(late)} / {len(of)} | {median} | {told} |")
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:

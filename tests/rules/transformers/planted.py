@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Dict, Tuple
 
 import torch
+from eight_bits import EightBits, use_eight_bits
 from torch import nn
 from training import TOKENS, Experts, Training
 
@@ -174,6 +175,82 @@ def weights_reset(t: Training, b: int) -> None:
     t.before_step.append(at(b, reset))
 
 
+def rate_grows(t: Training, b: int) -> None:
+    t.factor = lambda step: min(1e3, 1.2 ** max(0, step - b))
+
+
+def gradient_grows(t: Training, b: int) -> None:
+    def scale(step: int, model: Any) -> None:
+        if step >= b:
+            model.blocks[0].attention.out.weight.grad *= min(1e9, 1.4 ** (step - b + 1))
+
+    t.clips, t.betas = False, (0.9, 0.999)
+    t.after_backward.append(scale)
+
+
+def attention_grows(t: Training, b: int) -> None:
+    def sharpen(model: Any, optimizer: Any) -> None:
+        model.blocks[0].attention.qkv.weight *= 1.15
+
+    t.before_step.append(at(b, sharpen, only=False))
+
+
+def second_moments_lost(t: Training, b: int) -> None:
+    """A restart keeps first moments and the step, but not the second moments."""
+
+    def lose(model: Any, optimizer: Any) -> None:
+        for state in optimizer.state.values():
+            state["exp_avg_sq"].zero_()
+
+    t.betas = (0.9, 0.999)
+    t.before_step.append(at(b, lose))
+
+
+def second_moments_stale(t: Training, b: int) -> None:
+    """A long stretch of a tiny weight of the loss, after which the weight grows step by step."""
+
+    def weight(step: int) -> float:
+        if step < b - 60:
+            return 1.0
+        return min(10.0, 0.02 * 1.25 ** max(0, step - b))
+
+    t.clips, t.betas = False, (0.9, 0.98)
+    t.loss_factor = weight
+
+
+def unscaled_twice(t: Training, b: int) -> None:
+    def scale(step: int, model: Any) -> None:
+        for each in model.parameters():
+            if each.grad is not None:
+                each.grad /= 1 << 24
+
+    t.clips = False
+    t.after_backward.append(scale)
+
+
+def scale_wrong(factor: float) -> Callable[[Training, int], None]:
+    def plant(t: Training, b: int) -> None:
+        def change(model: Any, optimizer: Any) -> None:
+            for each in model.modules():
+                if isinstance(each, EightBits):
+                    each.factor = factor
+
+        use_eight_bits(t)
+        t.before_step.append(at(b, change))
+
+    return plant
+
+
+def z_loss_sign_wrong(t: Training, b: int) -> None:
+    t.rate, t.steps = 5e-3, 200
+    t.added_loss = lambda step, logits: -0.1 * logits.logsumexp(-1).square().mean()
+
+
+def never_reset_long_tail(t: Training, b: int) -> None:
+    t.rarity, t.ties = 1.2, False
+    never_reset(t, b)
+
+
 ANY = "."
 FAULTS: Dict[str, Fault] = {
     "stuck_loader": Fault(stuck_loader, ("RepeatedBatch",), "input_0", True),
@@ -194,7 +271,10 @@ FAULTS: Dict[str, Fault] = {
     "layer_not_trained": Fault(layer_not_trained, ("UpdateNotApplied",), "blocks.0.attention.out"),
     "other_copy_trained": Fault(other_copy_trained, ("UpdateNotApplied",), ANY),
     "bit_flipped": Fault(bit_flipped, ("WeightUpdateRatio",), "attention.qkv.weight", True),
-    "never_reset": Fault(never_reset, ("UpdateNotApplied",), ANY),
+    "never_reset": Fault(never_reset, ("UpdateNotApplied", "GradientNotReset"), ANY),
+    "never_reset_long_tail": Fault(
+        never_reset_long_tail, ("UpdateNotApplied", "GradientNotReset"), ANY
+    ),
     "loss_not_a_number": Fault(loss_not_a_number, ("ExplodingTensor",), "loss|gradient", True),
     "rate_jumps": Fault(rate_jumps, ("LossSpike", "GradNormSpike", "GradBlowup", "UpdateRMS"), ANY),
     "gradient_scaled": Fault(
@@ -212,5 +292,23 @@ FAULTS: Dict[str, Fault] = {
     ),
     "computed_wrong": Fault(computed_wrong, ("StepRecompute",), "recomputed_loss", True),
     "labels_shuffled": Fault(labels_shuffled, ("LossSpike",), "loss", True),
+    "rate_grows": Fault(
+        rate_grows, ("LossSpike", "GradNormSpike", "GradBlowup", "UpdateRMS"), ANY
+    ),
+    "gradient_grows": Fault(
+        gradient_grows, ("GradNormSpike", "GradBlowup", "UpdateRMS", "SecondMomentStale"),
+        "blocks.0.attention.out.weight",
+    ),
+    "attention_grows": Fault(
+        attention_grows, ("AttentionLogitGrowth", "AttentionEntropyCollapse"), "block0"
+    ),
+    "second_moments_lost": Fault(
+        second_moments_lost, ("UpdateRMS", "SecondMomentStale"), ANY, True
+    ),
+    "second_moments_stale": Fault(second_moments_stale, ("SecondMomentStale", "UpdateRMS"), ANY),
+    "unscaled_twice": Fault(unscaled_twice, ("AdamEpsDominates",), "exp_avg_sq"),
+    "overflow_of_eight_bits": Fault(scale_wrong(64.0), ("Fp8Range",), "e4m3_block0", True),
+    "underflow_of_eight_bits": Fault(scale_wrong(2.0**-18), ("Fp8Range",), "e4m3_block0", True),
+    "z_loss_sign_wrong": Fault(z_loss_sign_wrong, ("OutputLogitDrift",), "head"),
     "weights_reset": Fault(weights_reset, ("LossSpike", "GradNormSpike", "GradBlowup"), ANY),
 }  # fmt: skip

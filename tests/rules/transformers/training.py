@@ -25,12 +25,14 @@ WORKERS = 2
 class Attention(nn.Module):
     def __init__(self, name: str, width: int, heads: int) -> None:
         super().__init__()
-        self.name, self.heads, self.scale = name, heads, 1.0
+        self.name, self.heads, self.scale, self.normalises = name, heads, 1.0, False
         self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
 
     def forward(self, x: Tensor) -> Tensor:
         batch, length, width = x.shape
         q, k, v = self.qkv(x).view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        if self.normalises:
+            q, k = (functional.normalize(each, dim=-1) * each.shape[-1] ** 0.5 for each in (q, k))
         logits = self.scale * q @ k.transpose(-1, -2) / k.shape[-1] ** 0.5
         mask = torch.ones(length, length, dtype=torch.bool).triu(1)
         logits = smd.tap(logits.masked_fill(mask, float("-inf")), f"{self.name}_attention_logits")
@@ -138,6 +140,10 @@ class Training:
         self.shard_of: Callable[[int, int], int] = lambda step, rank: rank
         self.loss_factor: Callable[[int], float] = lambda step: 1.0
         self.labels: Callable[[int, Tensor], Tensor] = lambda step, labels: labels
+        self.loss_of: Callable[[Tensor, Tensor], Tensor] = functional.cross_entropy
+        self.added_loss: Callable[[int, Tensor], Any] = lambda step, logits: 0.0
+        self.rarity = 0.0  # of token i: in proportion to 1 / (i + 1) ** rarity
+        self.earlier_steps = 0  # trained before the hook, as by the job that this one resumes
         self.balance = 0.2  # less lets experts of so small a mixture die
         self.recomputed: Optional[Callable[[int, Tensor], Tensor]] = None
         self.losses: List[float] = []
@@ -147,6 +153,10 @@ class Training:
         """Returns a batch of sequences in which each token mostly follows from the last."""
         generator = torch.Generator().manual_seed(1_000_003 * self.seed + 7919 * number + rank)
         tokens = torch.randint(TOKENS, (self.batch, LENGTH + 1), generator=generator)
+        if self.rarity:
+            weights = torch.arange(1.0, TOKENS + 1) ** -self.rarity
+            drawn = torch.multinomial(weights, tokens.numel(), True, generator=generator)
+            return drawn.reshape(tokens.shape)
         for i in range(1, LENGTH + 1):
             follows = torch.rand(self.batch, generator=generator) < 0.8
             tokens[:, i] = torch.where(follows, (5 * tokens[:, i - 1] + 3) % TOKENS, tokens[:, i])
@@ -183,6 +193,8 @@ class Training:
         for prepare in self.prepare:
             prepare(model)
         optimizer = self.make_optimizer(self.trained(model))
+        for step in range(-self.earlier_steps, 0):
+            self._step(None, model, optimizer, step)
         hook = smd.Hook(
             str(folder),
             include_collections=["optimizer_state"],
@@ -213,19 +225,16 @@ class Training:
             number = self.batch_of(step) * self.micro_batches + micro
             tokens = self.tokens(number, self.shard_of(step, self.rank))
             logits = model(tokens[:, :-1]).float()
-            loss = functional.cross_entropy(
+            loss = self.loss_of(
                 logits.reshape(-1, TOKENS), self.labels(step, tokens[:, 1:]).reshape(-1)
             )
             loss = loss * self.loss_factor(step)
             total += loss.item() / self.micro_batches
             balance = sum(each.balance for each in model.modules() if isinstance(each, Experts))
-            ((loss + self.balance * balance) / self.micro_batches).backward()
-        self.losses.append(total)
-        hook.record_tensor_value("loss", torch.tensor(total))
-        if self.recomputed is not None:
-            with torch.no_grad():
-                again = self.recomputed(step, torch.tensor(total))
-            hook.record_tensor_value("recomputed_loss", again)
+            loss = loss + self.balance * balance + self.added_loss(step, logits)
+            (loss / self.micro_batches).backward()
+        if hook is not None:
+            self._record(hook, step, total)
         if self.workers > 1 and self.averages:
             for parameter in model.parameters():
                 if parameter.grad is not None:
@@ -236,3 +245,11 @@ class Training:
         if self.clips:
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
+
+    def _record(self, hook: Any, step: int, loss: float) -> None:
+        self.losses.append(loss)
+        hook.record_tensor_value("loss", torch.tensor(loss))
+        if self.recomputed is not None:
+            with torch.no_grad():
+                again = self.recomputed(step, torch.tensor(loss))
+            hook.record_tensor_value("recomputed_loss", again)

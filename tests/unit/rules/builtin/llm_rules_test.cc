@@ -219,10 +219,178 @@ TEST(Attention, IsFoundWhenItSeesOnePosition) {
   EXPECT_EQ(evaluated.findings[0].tensor, "attention_probs_output_0");
 }
 
+// Steps at which rows of tokens that a step lacks keep their gradient, or have none.
+FakeSource Rows(bool is_reset) {
+  FakeSource source;
+  std::vector<double> sums(32);
+  for (int64_t step = 0; step < 4; ++step) {
+    std::vector<double> gradient(32);
+    for (size_t i = 0; i < 32; ++i) {
+      const auto row = static_cast<int64_t>(i / 8);
+      if (row == 3 || row == step % 3) gradient[i] = Noise(step + 5) + static_cast<double>(i);
+      sums[i] += gradient[i];
+    }
+    source.Step(step).Save("gradient/embed.weight", is_reset ? gradient : sums, {4, 8});
+  }
+  return source;
+}
+
+TEST(GradientNotReset, FindsRowsThatStay) {
+  FakeSource sums = Rows(false);
+  const Evaluated evaluated = Calibrated("GradientNotReset", sums);
+  EXPECT_THAT(evaluated.Steps(), ElementsAre(2, 3));
+  EXPECT_THAT(evaluated.Tensors(), ElementsAre("gradient/embed.weight", "gradient/embed.weight"));
+  EXPECT_EQ(evaluated.findings[1].value, 2);
+  FakeSource reset = Rows(true);
+  EXPECT_EQ(Calibrated("GradientNotReset", reset).result.status, RuleStatus::kPassed);
+}
+
+TEST(GradientNotReset, SparesTheSameBatchAndVectors) {
+  FakeSource source;
+  for (int64_t step = 0; step < 4; ++step) {
+    source.Step(step).Save("gradient/w.weight", Batch(1), {2, 8});
+    source.Save("gradient/norm.weight", Batch(1));
+  }
+  EXPECT_EQ(Calibrated("GradientNotReset", source).result.status, RuleStatus::kPassed);
+}
+
+FakeSource Scaled(double scale, const std::string &prefix = "e4m3_") {
+  FakeSource source;
+  for (int64_t step = 0; step < 3; ++step) {
+    source.Step(step).Save(prefix + "mlp_scale_output_0", {scale});
+    source.Save(prefix + "mlp_output_0", {0, 1, -2, 3, 4, -5, 6, 7}, {2, 4});
+  }
+  return source;
+}
+
+TEST(Fp8Range, FindsBothEndsOfEachType) {
+  FakeSource healthy = Scaled(64);  // 7 * 64 is the largest number
+  EXPECT_EQ(Calibrated("Fp8Range", healthy).result.status, RuleStatus::kPassed);
+  FakeSource large = Scaled(65);
+  const Evaluated above = Calibrated("Fp8Range", large);
+  EXPECT_THAT(above.Checks(), ElementsAre("overflow", "overflow"));
+  EXPECT_THAT(above.Steps(), ElementsAre(1, 2));
+  EXPECT_EQ(above.findings[0].value, 0.125);
+  FakeSource small = Scaled(std::ldexp(1, -12));
+  const Evaluated below = Calibrated("Fp8Range", small);
+  EXPECT_THAT(below.Checks(), ElementsAre("underflow", "underflow"));
+  EXPECT_EQ(below.findings[0].value, 0.5);
+  FakeSource wide = Scaled(std::ldexp(1, -12), "e5m2_");
+  EXPECT_EQ(Calibrated("Fp8Range", wide).result.status, RuleStatus::kPassed);
+}
+
+TEST(Fp8Range, SkipsScalesThatAreNoScales) {
+  for (const double scale : {0.0, -1.0, static_cast<double>(NAN), HUGE_VAL}) {
+    FakeSource source = Scaled(scale);
+    EXPECT_EQ(Calibrated("Fp8Range", source).result.status, RuleStatus::kNotEnoughData) << scale;
+  }
+}
+
+FakeSource Squares(double gradient, const std::string &weight = "w.weight") {
+  FakeSource source;
+  double squares = 0;
+  for (int64_t step = 0; step < 8; ++step) {
+    squares = 0.999 * squares + 0.001 * gradient * gradient;
+    source.Step(step).Save("optimizer_state/" + weight + "/exp_avg_sq",
+                           {squares, squares, 0, squares}, {2, 2});
+  }
+  return source;
+}
+
+TEST(AdamEpsDominates, ComparesCorrectedMomentsWithEpsilon) {
+  FakeSource small = Squares(0.9e-8);
+  const Evaluated evaluated = Calibrated("AdamEpsDominates", small);
+  EXPECT_THAT(evaluated.Steps(), ElementsAre(4, 5, 6, 7));
+  EXPECT_EQ(evaluated.findings[0].value, 1);
+  FakeSource usual = Squares(1.1e-8);
+  EXPECT_EQ(Calibrated("AdamEpsDominates", usual).result.status, RuleStatus::kPassed);
+  FakeSource rare = Squares(0.9e-8, "embed.weight");
+  EXPECT_THAT(Calibrated("AdamEpsDominates", rare).findings, IsEmpty());
+}
+
+// Gradients of 1, then of 0.01, which rise by `growth` from step 60.
+FakeSource Decline(double growth) {
+  FakeSource source;
+  double squares = 0;
+  double g = 1;
+  for (int64_t step = 0; step < 90; ++step) {
+    if (step == 10) g = 0.01;
+    if (step >= 60) g = std::min(1.0, g * growth);
+    squares = 0.99 * squares + 0.01 * g * g;
+    source.Step(step).Save("gradient/w.weight", {g, g, g, g}, {2, 2});
+    source.Save("optimizer_state/w.weight/exp_avg_sq", {squares, squares, squares, squares},
+                {2, 2});
+  }
+  return source;
+}
+
+TEST(SecondMomentStale, FindsGradientsThatRiseWhileMomentsFall) {
+  FakeSource rising = Decline(1.3);
+  const Evaluated evaluated = Calibrated("SecondMomentStale", rising);
+  ASSERT_FALSE(evaluated.findings.empty());
+  EXPECT_GT(evaluated.findings[0].place.step, 60);
+  EXPECT_LT(evaluated.findings[0].place.step, 70);
+  EXPECT_EQ(evaluated.findings[0].tensor, "gradient/w.weight");
+  FakeSource flat = Decline(1);
+  EXPECT_EQ(Calibrated("SecondMomentStale", flat).result.status, RuleStatus::kPassed);
+}
+
+TEST(SecondMomentStale, FindsMomentsThatWereReset) {
+  FakeSource source;
+  double squares = 0;
+  for (int64_t step = 0; step < 9; ++step) {
+    if (step == 6) squares = 0;
+    squares = 0.9 * squares + 0.1;
+    source.Step(step).Save("gradient/w.weight", {1, 1, 1, 1}, {2, 2});
+    source.Save("optimizer_state/w.weight/exp_avg_sq", {squares, squares, squares, squares},
+                {2, 2});
+  }
+  const Evaluated evaluated = Calibrated("SecondMomentStale", source);
+  EXPECT_THAT(evaluated.Steps(), ElementsAre(6));
+  EXPECT_THAT(evaluated.Checks(), ElementsAre("lost"));
+}
+
+TEST(OutputLogitDrift, ComparesWithTheFirstSteps) {
+  FakeSource source;
+  FakeSource large;
+  for (int64_t step = 0; step < 40; ++step) {
+    const double drift = -4.0 * static_cast<double>(step);
+    source.Step(step).Save("lm_head_output_0", {drift, drift, drift - 1, drift}, {1, 4});
+    source.Save("head_input_0", {1e9, 0, 0, 0}, {1, 4});
+    large.Step(step).Save("lm_head_output_0", {-120, -121, -119, -120}, {1, 4});
+  }
+  const Evaluated evaluated = Calibrated("OutputLogitDrift", source);
+  ASSERT_FALSE(evaluated.findings.empty());
+  // The largest of the first 20 steps is about 75.
+  EXPECT_EQ(evaluated.findings[0].place.step, 38);
+  EXPECT_LT(evaluated.findings[0].value, -147);
+  EXPECT_EQ(Calibrated("OutputLogitDrift", large).result.status, RuleStatus::kPassed);
+}
+
+TEST(Attention, IsNotJudgedByItsFirstPositions) {
+  FakeSource source;
+  std::vector<double> causal;
+  for (int64_t row = 0; row < 512 * 4; ++row) {
+    const int64_t seen = row % 4 + 1;
+    for (int64_t i = 0; i < 4; ++i) {
+      causal.push_back(i < seen ? 1 / static_cast<double>(seen) : 0);
+    }
+  }
+  for (int64_t step = 0; step < 12; ++step) {
+    source.Step(step).Save("attention_probs_output_0", causal, {512, 4, 4});
+  }
+  EXPECT_EQ(Calibrated("AttentionEntropyCollapse", source).result.status, RuleStatus::kPassed);
+}
+
 TEST(LlmRules, CheckTheirParameters) {
   EXPECT_THAT(Refusal("SharedShard", {{"group", "0"}}), HasSubstr("group"));
   EXPECT_THAT(Refusal("LossSpike", {{"window", "3"}}), HasSubstr("window"));
   EXPECT_THAT(Refusal("UpdateRMS", {{"rms", "0"}}), HasSubstr("rms"));
+  EXPECT_THAT(Refusal("Fp8Range", {{"overflow", "2"}}), HasSubstr("overflow"));
+  EXPECT_THAT(Refusal("GradientNotReset", {{"patience", "0"}}), HasSubstr("patience"));
+  EXPECT_THAT(Refusal("AdamEpsDominates", {{"beta2", "1"}}), HasSubstr("beta2"));
+  EXPECT_THAT(Refusal("SecondMomentStale", {{"rise", "0"}}), HasSubstr("rise"));
+  EXPECT_THAT(Refusal("OutputLogitDrift", {{"factor", "0"}}), HasSubstr("factor"));
   EXPECT_THAT(Refusal("TiedWeightsBroken", {{"head_regex", "("}}), HasSubstr("head_regex"));
 }
 
