@@ -23,17 +23,27 @@ constexpr uint64_t Mix(uint64_t bits) {
 }
 
 // The checksum ignores the order of elements: workers may lay out the same tensor differently.
-uint64_t ChecksumOf(const tensor::View &view) {
-  const size_t size = tensor::DTypeSize(view.dtype);
+template <size_t kSize>
+uint64_t ChecksumOfElements(const tensor::View &view) {
   auto sum = static_cast<uint64_t>(view.ElementCount());
   tensor::ForEachBlock(view, [&](const std::byte *elements, size_t count) {
     for (size_t i = 0; i < count; ++i) {
       uint64_t parts[2] = {};
-      std::memcpy(parts, elements + i * size, size);
-      sum += Mix(parts[0] + 1) + (size > 8 ? 3 * Mix(parts[1] + 2) : 0);
+      std::memcpy(parts, elements + i * kSize, kSize);
+      sum += Mix(parts[0] + 1) + (kSize > 8 ? 3 * Mix(parts[1] + 2) : 0);
     }
   });
   return sum;
+}
+
+uint64_t ChecksumOf(const tensor::View &view) {
+  switch (tensor::DTypeSize(view.dtype)) {
+    case 1: return ChecksumOfElements<1>(view);
+    case 2: return ChecksumOfElements<2>(view);
+    case 4: return ChecksumOfElements<4>(view);
+    case 8: return ChecksumOfElements<8>(view);
+    default: return ChecksumOfElements<16>(view);
+  }
 }
 
 // Holds the compared figures of one worker's tensor.  A figure that was not saved is NaN.
@@ -91,6 +101,9 @@ class WorkerDivergence final : public Rule {
   }
 
   void Observe(const Sample &sample, Findings &) override {
+    if (worker_.empty()) worker_ = sample.Worker();
+    has_several_ = has_several_ || sample.Worker() != worker_;
+    if (has_ended_step_ && !has_several_) return;
     Replica replica;
     replica.worker = sample.Worker();
     replica.placement = sample.Placement();
@@ -112,6 +125,7 @@ class WorkerDivergence final : public Rule {
   }
 
   void EndStep(Findings &findings) override {
+    has_ended_step_ = true;
     for (const auto &[tensor, parts] : tensors_) {
       for (const Replicas &replicas : parts) {
         if (replicas.size() < 2) continue;
@@ -177,6 +191,10 @@ class WorkerDivergence final : public Rule {
   // By tensor, its parts.
   std::vector<std::pair<std::string, std::vector<Replicas>>> tensors_;
   std::map<std::string, Culprit> culprits_;  // by worker: the tensor with the largest distance
+  // A hook sees the tensors of one worker only: then nothing is computed after its first step.
+  std::string worker_;  // the first one
+  bool has_several_ = false;
+  bool has_ended_step_ = false;
 };
 
 constexpr ParameterSpec kParameters[] = {

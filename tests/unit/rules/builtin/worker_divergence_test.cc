@@ -51,6 +51,20 @@ TEST(WorkerDivergenceTest, EachThatDiffersIsNamed) {
   EXPECT_THAT(WorkersOf(Evaluate(kRule, {}, source)), ElementsAre("b", "d"));
 }
 
+TEST(WorkerDivergenceTest, AWorkerThatComesLaterIsComparedFromItsSecondStepOn) {
+  FakeSource source;
+  source.Step(0).By("a").Save("w.weight", {1, 2});
+  for (const int step : {1, 2}) {
+    source.Step(step).By("a").Save("w.weight", {1, 2});
+    source.By("b").Save("w.weight", {1, 3});
+  }
+  source.Step(3).By("a").Save("w.weight", {1, 2});
+  source.Step(4).By("a").Save("w.weight", {1, 2});
+  source.By("b").Save("w.weight", {1, 4});
+  EXPECT_THAT(Evaluate(kRule, {}, source).Steps(), ElementsAre(2, 4));
+  EXPECT_THAT(Evaluate(kRule, {{"bitwise", "true"}}, source).Steps(), ElementsAre(2, 4));
+}
+
 config::Placement HalfFrom(int64_t offset) { return {{4}, {offset}, {2}, false, {}, {}}; }
 
 TEST(WorkerDivergenceTest, PartsOfATensorMayDiffer) {
