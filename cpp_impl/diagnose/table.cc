@@ -1,7 +1,7 @@
 // Written by `make diagnosis-table` (tests/rules/fit_causes.py); do not edit.
 //
-// Weights: fitted to 584 runs, 343 of them with findings, of the
-// seeds "diagnosis-table" in tests/rules/seeds.json.
+// Weights: fitted to 584 runs, 343 of them with findings, of
+// the seeds "diagnosis-table" in tests/rules/seeds.json.
 // Temperature: fitted to 145 runs, 95 with findings, of
 // "diagnosis-confidence".
 #include "diagnose/table.h"
@@ -222,6 +222,7 @@ constexpr Row kRows[] = {
 constexpr Table kTable = {
     {47, -25, -32, -19, -35, -27, 1, 12, 18, 29, -32, -15, -33, -23, -4, 3, -19, 60, 23, -5, 75},
     1.10,
+    0.0,
     kRows,
 };
 // clang-format on

@@ -65,7 +65,7 @@ def test_gross_faults_are_found(fault: str, tmp_path: Path) -> None:
     ("optimizer", "sees_sums"), [("adamw", False), ("lion", False), ("rmsprop", True)]
 )
 def test_gradients_never_reset_are_found(optimizer: str, sees_sums: bool, tmp_path: Path) -> None:
-    """The hook sees sums if it knows the optimiser, then clipped ones; otherwise updates show them."""
+    """A hook that knows the optimiser sees sums, here clipped ones; otherwise updates show them."""
     for seed in seeds_of("tuning", 0, 2000):
         drawn, _ = draw(seed)
         kind = drawn.optimizer, drawn.registers, drawn.clips, drawn.accumulation
