@@ -80,6 +80,7 @@ std::vector<std::string> MissingFor(size_t cause, const std::vector<rules::RuleR
                    [](const auto &a, const auto &b) { return a.first > b.first; });
   if (ranked.size() > kMostMissing) ranked.resize(kMostMissing);
   std::vector<std::string> names;
+  names.reserve(ranked.size());
   for (auto &[most, name] : ranked) names.push_back(std::move(name));
   return names;
 }
@@ -118,6 +119,7 @@ std::vector<LikelyCause> Diagnose(const std::vector<rules::Evidence> &evidence,
                    [&](size_t a, size_t b) { return chances[a] > chances[b]; });
   if (order.size() > kMostCauses) order.resize(kMostCauses);
   std::vector<LikelyCause> causes;
+  causes.reserve(order.size());
   for (const size_t i : order) {
     causes.push_back({static_cast<Cause>(i), ConfidenceOf(chances[i]),
                       EvidenceFor(i, findings, chances), MissingFor(i, results)});
