@@ -19,7 +19,7 @@ constexpr size_t kLeastElements = 12;
 // Averages weigh a step by this, after at least kLeastAveraged steps.
 constexpr double kOfStep = 1.0 / 12;
 constexpr int64_t kLeastAveraged = 20;
-constexpr double kLeastMeanCosine = 0.4;
+constexpr double kLeastMeanCosine = 0.7;
 constexpr double kLeastMeanOfIncrements = -0.42;
 constexpr double kMostOfDrift = 0.3;  // of 3 c2 - 2 c1
 constexpr double kMostFall = 0.12;    // from c1 to c2; of oscillations c2 is lower
