@@ -11,7 +11,8 @@ namespace {
 
 // The same numbers as in tests/rules/fit_causes.py.
 constexpr double kHundredths = 100;
-constexpr double kLeastConfidence = 0.1;
+constexpr double kLeastChance = 0.1;
+constexpr double kSure = 0.7;
 constexpr size_t kMostCauses = 3;
 
 constexpr double kLeastSupport = 0.05;   // of a group, to be evidence
@@ -79,6 +80,7 @@ std::vector<std::string> MissingFor(size_t cause, const std::vector<rules::RuleR
                    [](const auto &a, const auto &b) { return a.first > b.first; });
   if (ranked.size() > kMostMissing) ranked.resize(kMostMissing);
   std::vector<std::string> names;
+  names.reserve(ranked.size());
   for (auto &[most, name] : ranked) names.push_back(std::move(name));
   return names;
 }
@@ -100,6 +102,10 @@ Chances ChancesOf(const Findings &findings) {
   return sums;
 }
 
+double ConfidenceOf(double chance) {
+  return chance >= kSure ? chance : chance * std::pow(chance / kSure, TheTable().doubt);
+}
+
 std::vector<LikelyCause> Diagnose(const std::vector<rules::Evidence> &evidence,
                                   const std::vector<rules::RuleResult> &results) {
   const Findings findings = GroupsOf(evidence);
@@ -107,15 +113,16 @@ std::vector<LikelyCause> Diagnose(const std::vector<rules::Evidence> &evidence,
   const Chances chances = ChancesOf(findings);
   std::vector<size_t> order;
   for (size_t i = 0; i < kCauses; ++i) {
-    if (chances[i] >= kLeastConfidence) order.push_back(i);
+    if (chances[i] >= kLeastChance) order.push_back(i);
   }
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return chances[a] > chances[b]; });
   if (order.size() > kMostCauses) order.resize(kMostCauses);
   std::vector<LikelyCause> causes;
+  causes.reserve(order.size());
   for (const size_t i : order) {
-    causes.push_back({static_cast<Cause>(i), chances[i], EvidenceFor(i, findings, chances),
-                      MissingFor(i, results)});
+    causes.push_back({static_cast<Cause>(i), ConfidenceOf(chances[i]),
+                      EvidenceFor(i, findings, chances), MissingFor(i, results)});
   }
   return causes;
 }

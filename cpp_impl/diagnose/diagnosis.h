@@ -26,6 +26,10 @@ using Chances = std::array<double, kCauses + 1>;
 
 Chances ChancesOf(const Findings &findings);
 
+// Returns the confidence that a cause with that chance is named with.  Causes that are named though
+// they are unlikely are right more seldom than their chance says.
+double ConfidenceOf(double chance);
+
 // Returns at most three causes, the likeliest first; none if nothing was found, or if what was
 // found speaks for none of them.
 std::vector<LikelyCause> Diagnose(const std::vector<rules::Evidence> &evidence,

@@ -24,6 +24,7 @@ struct Row {
 struct Table {
   Weights bias;
   double temperature;  // divides the sums of weights, so that confidences are calibrated
+  double doubt;        // lowers low chances, see ConfidenceOf()
   std::span<const Row> rows;
 };
 

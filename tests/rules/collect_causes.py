@@ -90,6 +90,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--begin", type=int, default=0, help="the number of the first run")
     parser.add_argument("--runs", type=int, default=400)
+    parser.add_argument("--sets", nargs="*", default=sorted(set(SETS)), help="only runs of these")
     parser.add_argument("--out", type=Path, required=True, help="appends to this file")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
@@ -99,6 +100,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         with options.out.open("a") as out:
             for index in range(options.begin, options.begin + options.runs):
                 name, seed = seed_of(index)
+                if name not in options.sets:
+                    continue
                 row = {"set": name, **collect(seed, folder)}
                 out.write(json.dumps(row) + "\n")
                 out.flush()

@@ -3,9 +3,13 @@
 A log-linear model: each cause has a weight for each trait of the findings; the sum of the
 weights of a run's traits, divided by a temperature, is the logarithm of the cause's odds.
 Weights are fitted to the runs of the set "table", the temperature to those of "confidence".
+A low confidence is lowered further, as the runs of "confidence" show: see Table.confidence_of().
 Only runs with findings take part.  "measure" is for the figures of docs/diagnosis.md.
 
     python tests/rules/fit_causes.py build/causes*.jsonl --write
+
+With --keep the weights stay as they are, and no runs of "table" are needed: small changes of rules
+need a new temperature and new figures first of all.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -35,6 +40,10 @@ PENALTY = 0.03  # of squared weights; a weight needs this much evidence
 SCALE = 100  # of weights in the table, which are whole numbers
 LEAST_SHOWN = 0.1  # confidence of a cause
 MOST_SHOWN = 3
+SURE = 0.7  # chances from here on need no correction
+WEIGHTS = re.compile(r'^ +\{"([^"]*)", "([^"]*)", k(\w+), \{([-\d, ]+)\}\},$', re.M)
+BIAS = re.compile(r"^ +\{([-\d, ]+)\},$", re.M)
+FITTED = re.compile(r"fitted to (\d+) runs, (\d+) of them")
 
 Row = Dict[str, Any]
 
@@ -63,6 +72,7 @@ class Table:
         self.weights = torch.zeros(len(traits), len(NAMES), dtype=torch.float64)
         self.bias = torch.zeros(len(NAMES), dtype=torch.float64)
         self.temperature = 1.0
+        self.doubt = 0.0
 
     def inputs(self, rows: Sequence[Row]) -> Tensor:
         x = torch.zeros(len(rows), len(self.traits), dtype=torch.float64)
@@ -77,6 +87,10 @@ class Table:
 
     def chances(self, rows: Sequence[Row]) -> Tensor:
         return (self.logits(rows) / self.temperature).softmax(1)
+
+    def confidence_of(self, chance: float) -> float:
+        """Returns the share of causes said with that chance that are right."""
+        return chance if chance >= SURE else float(chance * (chance / SURE) ** self.doubt)
 
 
 def truth(rows: Sequence[Row]) -> Tensor:
@@ -121,8 +135,24 @@ def fit_temperature(table: Table, rows: Sequence[Row]) -> None:
     table.temperature = round(max(0.5, float(size.detach().exp())), 2)
 
 
+def fit_doubt(table: Table, rows: Sequence[Row]) -> None:
+    """Chooses the doubt under which the causes that are shown were likeliest right or wrong."""
+    answers = [
+        (chance, row["cause"] == name)
+        for row, chances in zip(rows, table.chances(rows).tolist())
+        for name, chance in said(chances)
+    ]
+
+    def misfit(doubt: float) -> float:
+        table.doubt = doubt
+        confidences = [(table.confidence_of(chance), right) for chance, right in answers]
+        return -sum(math.log(each if right else 1 - each) for each, right in confidences)
+
+    table.doubt = min([each / 10 for each in range(31)], key=misfit)
+
+
 def said(chances: Sequence[float]) -> List[Tuple[str, float]]:
-    """Returns the causes that are shown, with their confidence; none if nothing is likely."""
+    """Returns the causes that are shown, with their chance; none if nothing is likely."""
     ranked = sorted(zip(NAMES, chances), key=lambda each: -each[1])
     shown = [each for each in ranked if each[0] != NONE and each[1] >= LEAST_SHOWN]
     return shown[:MOST_SHOWN]
@@ -133,7 +163,9 @@ def said(chances: Sequence[float]) -> List[Tuple[str, float]]:
 
 def measure(table: Table, rows: Sequence[Row]) -> None:
     answers = [
-        said(row_chances) if row["findings"] else []
+        [(name, table.confidence_of(chance)) for name, chance in said(row_chances)]
+        if row["findings"]
+        else []
         for row, row_chances in zip(rows, table.chances(rows).tolist())
     ]
     both = list(zip(rows, answers))
@@ -165,7 +197,8 @@ def names(answer: Sequence[Tuple[str, float]]) -> List[str]:
 def print_reliability(both: Sequence[Tuple[Row, List[Tuple[str, float]]]]) -> None:
     every = [(chance, row["cause"] == name) for row, answer in both for name, chance in answer]
     print("\n| confidence | on average | right |\n|---|---|---|")
-    for low, high in ((0.1, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 0.97), (0.97, 1.01)):
+    limits = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 1.01)
+    for low, high in zip(limits, limits[1:]):
         of = [each for each in every if low <= each[0] < high]
         mean = sum(chance for chance, _ in of) / max(1, len(of))
         print(f"| {low:.0%} to {min(high, 1):.0%} | {mean:.0%} | {share([r for _, r in of])} |")
@@ -212,15 +245,30 @@ def whole(weights: Tensor) -> str:
     return ", ".join(str(round(float(each) * SCALE)) for each in weights)
 
 
-def table_source(table: Table, rows: Mapping[str, Sequence[Row]]) -> str:
+def table_of(source: str) -> Table:
+    """Returns the weights of a table that table_source() wrote."""
+    traits = {camel(name): name for name in TRAITS}
+    found = WEIGHTS.findall(source)
+    table = Table([(rule, check, traits["k" + name]) for rule, check, name, _ in found])
+    numbers = [[int(each) for each in row.split(",")] for *_, row in found]
+    table.weights = torch.tensor(numbers, dtype=torch.float64) / SCALE
+    [bias] = BIAS.findall(source)
+    table.bias = torch.tensor([int(each) for each in bias.split(",")], dtype=torch.float64) / SCALE
+    return table
+
+
+def table_source(table: Table, rows: Mapping[str, Sequence[Row]], kept: str) -> str:
+    """Returns the table in C++; `kept` is the source that the weights were taken from, or ""."""
     counts = {name: len(each) for name, each in rows.items()}
     found = {name: sum(bool(row["findings"]) for row in each) for name, each in rows.items()}
+    if fitted := FITTED.search(kept):
+        counts["table"], found["table"] = int(fitted[1]), int(fitted[2])
     lines = [
         "// Written by `make diagnosis-table` (tests/rules/fit_causes.py); do not edit.",
         "//",
         f"// Weights: fitted to {counts['table']} runs, {found['table']} of them with findings, of",
         '// the seeds "diagnosis-table" in tests/rules/seeds.json.',
-        f"// Temperature: fitted to {counts['confidence']} runs, {found['confidence']} of them with",
+        f"// Temperature, doubt: fitted to {counts['confidence']} runs, {found['confidence']} of them with",
         '// findings, of the seeds "diagnosis-confidence".',
         '#include "diagnose/table.h"', "", "namespace smdebug::diagnose {", "namespace {", "",
         "using enum Trait;", "",
@@ -231,7 +279,8 @@ def table_source(table: Table, rows: Mapping[str, Sequence[Row]]) -> str:
         row = f"{quoted(rule)}, {quoted(check)}, {camel(trait)}, {{{whole(weights)}}}"
         lines.append(f"    {{{row}}},")
     lines += ["};", "", "constexpr Table kTable = {", f"    {{{whole(table.bias)}}},"]
-    lines += [f"    {table.temperature:.2f},", "    kRows,", "};", "// clang-format on", ""]
+    lines += [f"    {table.temperature:.2f},", f"    {table.doubt:.1f},", "    kRows,", "};"]
+    lines += ["// clang-format on", ""]
     lines += ["}  // namespace", "", "const Table &TheTable() { return kTable; }", ""]
     return "\n".join([*lines, "}  // namespace smdebug::diagnose", ""])
 
@@ -259,6 +308,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("runs", type=Path, nargs="+", help="files of collect_causes.py")
     parser.add_argument("--write", action="store_true", help="write the C++ table")
+    parser.add_argument("--keep", action="store_true", help="keep the weights of the C++ table")
     parser.add_argument("--penalties", action="store_true", help="compare penalties")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
@@ -270,13 +320,15 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     found = {name: [row for row in rows if row["findings"]] for name, rows in sets.items()}
     if options.penalties:
         try_penalties(found["table"])
-    table = fit(found["table"])
+    kept = TABLE.read_text() if options.keep else ""
+    table = table_of(kept) if kept else fit(found["table"])
     fit_temperature(table, found["confidence"])
-    print(f"{len(table.traits)} traits, temperature {table.temperature}")
+    fit_doubt(table, found["confidence"])
+    print(f"{len(table.traits)} traits, temperature {table.temperature}, doubt {table.doubt}")
     print({name: len(rows) for name, rows in sets.items()}, "runs")
     measure(table, sets["measure"])
     if options.write:
-        TABLE.write_text(table_source(table, sets))
+        TABLE.write_text(table_source(table, sets, kept))
         EXAMPLES.write_text(examples_source(table, found["measure"]))
     return 0
 

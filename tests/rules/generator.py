@@ -4,7 +4,11 @@ Half of the runs have a fault.  Recall is reported over severity, precision and 
 healthy runs with Wilson intervals.  seeds.json says which seeds are for tuning, and which for
 claims.  Run this in the environment of PyTorch that tools/test_frameworks.sh makes:
 
-    python tests/rules/generator.py --set tuning --runs 200 --json results.json
+    python tests/rules/generator.py --set tuning --runs 200 --lines results.jsonl
+
+`--lines` appends each run to a file and skips those that it has, so that the same command goes on
+after an interruption.  Several processes may measure parts with files of their own; `--read`
+prints what all of them found.
 """
 
 from __future__ import annotations
@@ -269,16 +273,21 @@ def print_mistakes(runs: Sequence[Run]) -> None:
             print(f"live differs: {what}")
 
 
-def run_all(seeds: Iterable[int], only: str) -> List[Run]:
+def run_all(seeds: Iterable[int], only: str, lines: Optional[Path]) -> List[Run]:
+    """Returns the runs of the seeds, those that `lines` has and new ones, which it appends."""
+    runs = read(lines) if lines and lines.exists() else []
+    seeds = sorted(set(seeds) - {each.seed for each in runs})
     memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
     folder = Path(tempfile.mkdtemp(prefix="smdebug-drawn-", dir=memory))
-    runs: List[Run] = []
     try:
         for seed in seeds:
             drawn = run(seed, folder, only)
             if drawn is None:
                 continue
             runs.append(drawn)
+            if lines:
+                with lines.open("a") as out:
+                    out.write(json.dumps(asdict(drawn)) + "\n")
             print(f"\r{len(runs)} {runs[-1].kind:30}", end="", file=sys.stderr, flush=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -293,7 +302,10 @@ def seeds_of(name: str, begin: int, runs: int) -> range:
 
 
 def read(path: Path) -> List[Run]:
-    runs = [Run(**row) for row in json.loads(path.read_text())]
+    """Reads runs that --json or --lines wrote."""
+    text = path.read_text()
+    rows = json.loads(text) if text.startswith("[") else map(json.loads, text.splitlines())
+    runs = [Run(**row) for row in rows]
     for each in runs:
         each.found = [Found(**row) for row in each.found]
         each.looks = [Found(**row) for row in each.looks]
@@ -309,14 +321,15 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser.add_argument("--only", default="", help="draw only faults and ways whose names match")
     parser.add_argument("--mistakes", action="store_true", help="print each mistake")
     parser.add_argument("--json", type=Path, help="write all results to this file")
-    parser.add_argument("--read", type=Path, nargs="*", help="print results that --json wrote")
+    parser.add_argument("--lines", type=Path, help="append each run, and skip those it has")
+    parser.add_argument("--read", type=Path, nargs="*", help="print results that were written")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     if options.read:
         runs = [each for path in options.read for each in read(path)]
     else:
         seeds = options.seeds or seeds_of(options.set, options.begin, options.runs)
-        runs = run_all(seeds, options.only)
+        runs = run_all(seeds, options.only, options.lines)
     print_figures(runs)
     print_kinds(runs)
     if options.mistakes:

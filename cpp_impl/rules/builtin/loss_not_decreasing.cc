@@ -37,6 +37,11 @@ constexpr double kSignificance = 2;
 // A rise of a few losses has to exceed more.
 constexpr double kSignificanceOfRise = 4;
 constexpr double kSmallPartOfChance = 0.1;
+// A model that knows nothing may be this much worse than the best constant prediction, and needs so
+// many steps to become as good.
+constexpr double kWorseThanConstant = 1.5;
+constexpr int64_t kStepsToConstant = 40;
+constexpr double kWorseThanFirst = 2;
 
 // Selects the steps that are compared with each other.
 enum class Choice { kAny, kTraining, kEval, kTrain, kGlobal };
@@ -48,7 +53,9 @@ struct Comparison {
   double first;
   bool is_late;     // enough steps after the first one, which was the first of the job
   bool has_fallen;  // since the first steps, by more than chance
-  double error;     // the standard error of the difference
+  double first_loss;
+  int64_t steps;  // since the first one
+  double error;   // the standard error of the difference
 };
 
 // The mean and the spread of some losses.
@@ -91,7 +98,10 @@ class Curve {
 
   void Add(int64_t step, double value, const Limits &limits) {
     points_.emplace_back(step, value);
-    if (first_step_ < 0) first_step_ = step;
+    if (first_step_ < 0) {
+      first_step_ = step;
+      first_loss_ = value;
+    }
     if (!first_losses_.IsFull()) first_losses_.Add(value);
     last_losses_.push_back(value);
     if (last_losses_.size() > Spread::kMost) last_losses_.pop_front();
@@ -116,6 +126,8 @@ class Curve {
                       first_.value_or(0),
                       first_step_ <= limits.num_steps && step - first_step_ >= limits.start_steps,
                       HasFallen(),
+                      first_loss_,
+                      step - first_step_,
                       ErrorOf(points_.end() - limits.window, before, limits)};
   }
 
@@ -146,6 +158,7 @@ class Curve {
   int64_t next_ = std::numeric_limits<int64_t>::min();
   std::optional<double> first_;
   int64_t first_step_ = -1;
+  double first_loss_ = 0;
   Spread first_losses_;
   std::deque<double> last_losses_;
 };
@@ -237,6 +250,14 @@ class LossNotDecreasing final : public Rule {
         return StrCat(Description(sample, losses), ": a rise of ", Shortest(rise),
                       " %, above the limit of ", Shortest(limits_.rise_percent), " %");
       });
+    } else if (limits_.learned_percent && IsWorseThanConstant(sample, losses)) {
+      const double level = *LevelOf(sample)->OfUniform();
+      culprits_.Offer(sample, {losses.now, losses.now, kWorseThanConstant * level, "above_chance"},
+                      [&] {
+                        return StrCat(Description(sample, losses), " and ",
+                                      Shortest(losses.first_loss), " at first; the same prediction",
+                                      " for all samples can reach ", Shortest(level));
+                      });
     } else if (limits_.learned_percent && HasLearned(sample, losses)) {
       learned_.Of(sample.Worker(), "") = true;
     } else if (fall * of_before < limits_.fall_percent && IsToBlame(sample, losses)) {
@@ -244,20 +265,38 @@ class LossNotDecreasing final : public Rule {
     }
   }
 
+  // Returns what is known of the loss's targets, or NULL.
+  ChanceLevel *LevelOf(const Sample &sample) {
+    const std::string_view loss = LossOfOutput(sample.Tensor());
+    return loss.empty() ? nullptr : &levels_.Of(sample.Worker(), loss);
+  }
+  std::optional<double> ChanceOf(const Sample &sample) {
+    const ChanceLevel *level = LevelOf(sample);
+    return level == nullptr ? std::nullopt : level->Get();
+  }
+
+  // Reports whether a training became worse instead of as good as a guess, from its first loss on
+  // or from the losses of its first steps.
+  bool IsWorseThanConstant(const Sample &sample, const Comparison &losses) {
+    if (losses.steps < kStepsToConstant) return false;
+    if (losses.has_fallen && losses.now < kWorseThanFirst * losses.first_loss) return false;
+    const ChanceLevel *level = LevelOf(sample);
+    const std::optional<double> of_guess = level == nullptr ? std::nullopt : level->OfUniform();
+    return of_guess && losses.now > kWorseThanConstant * *of_guess;
+  }
+
   bool HasLearned(const Sample &sample, const Comparison &losses) {
     if ((losses.first - losses.now) * 100 >= std::abs(losses.first) * *limits_.learned_percent) {
       return true;
     }
     // A job that resumes a training may have nothing left to learn.
-    const std::string_view loss = LossOfOutput(sample.Tensor());
-    const auto level = loss.empty() ? std::nullopt : levels_.Of(sample.Worker(), loss).Get();
+    const std::optional<double> level = ChanceOf(sample);
     return level && losses.now < kPartOfChance * *level;
   }
 
   // A loss that is nearly 0 doubles easily, and so does one of few and noisy samples.
   bool IsSmallOrNoise(const Sample &sample, const Comparison &losses) {
-    const std::string_view loss = LossOfOutput(sample.Tensor());
-    const auto level = loss.empty() ? std::nullopt : levels_.Of(sample.Worker(), loss).Get();
+    const std::optional<double> level = ChanceOf(sample);
     return (level && losses.now < kSmallPartOfChance * *level) ||
            losses.now - losses.before < kSignificanceOfRise * losses.error;
   }
@@ -305,7 +344,7 @@ constexpr ParameterSpec kParameters[] = {
     {"learned_percent", "None", "10",
      "a loss that fell by this percentage since the start may stay constant, and so may others "
      "beside it, and one far below that of a model without knowledge"},
-    {"start_steps", "0", "100",
+    {"start_steps", "0", "80",
      "with learned_percent, number of steps that a training may take to get going"},
     {"skip_validation", "False", "True", "if mode is None, true checks only losses of training"},
     {"legacy_2019", "False", "False",

@@ -11,16 +11,19 @@
 #include "rules/support/products.h"
 #include "rules/support/recorded_sums.h"
 #include "rules/support/roles.h"
+#include "rules/support/sum_signs.h"
 #include "rules/support/tensor_names.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
 namespace {
 
-enum Role : size_t { kGradients, kFrozen, kWeights };
+enum Role : size_t { kGradients, kFrozen, kWeights, kBatches };
 
 // The number of gradient elements that are kept to compare with the next gradient.
 constexpr int64_t kKeptElements = 256;
+
+constexpr std::string_view kLossTargets = "Loss_input_1$";
 
 constexpr size_t kMostParameters = 100'000;
 
@@ -32,6 +35,26 @@ struct Limits {
   int64_t patience_sums;
   double correlation;
   double relevance;
+};
+
+// Follows whether a worker's batches repeat.  The gradients of one batch drift smoothly, as sums
+// do.
+class Batches {
+ public:
+  void Add(const Sample &sample) {
+    const std::vector<double> some = sample.SomeNumbers(kKeptElements);
+    now_.insert(now_.end(), some.begin(), some.end());
+  }
+  // Ends the step.  Returns true if its batch is that of the step before.
+  bool Repeats() {
+    const bool is_same = !now_.empty() && now_ == last_;
+    if (!now_.empty()) last_ = std::exchange(now_, {});
+    return is_same;
+  }
+
+ private:
+  std::vector<double> last_;
+  std::vector<double> now_;
 };
 
 // Equal elements have equal fingerprints.  Different elements almost never do.
@@ -71,6 +94,7 @@ struct Parameter {
   std::vector<double> gradient;
   int64_t growing = 0;  // consecutive steps
   GradientSums sums;
+  SumSigns signs;
   RecordedSums recorded;
 
   // The fields below describe the current step.
@@ -92,9 +116,13 @@ class UpdateNotApplied final : public Rule {
 
   void Observe(const Sample &sample, Findings &) override {
     const std::string_view name = sample.Tensor();
+    const std::optional<size_t> role = roles_.Of(name);
+    if (role == kBatches) {
+      if (IsTraining(sample.Place().mode)) batches_[std::string(sample.Worker())].Add(sample);
+      return;
+    }
     Parameters &parameters = workers_[std::string(sample.Worker())];
     if (parameters.size() >= kMostParameters) parameters.clear();
-    const std::optional<size_t> role = roles_.Of(name);
     if (role == kGradients) {
       Parameter &parameter = parameters[KeyOf(WeightOfGradient(name))];
       parameter.gradient_name = name;
@@ -123,8 +151,7 @@ class UpdateNotApplied final : public Rule {
                       [](const auto &each) { return each.second.gradient_norm_now.has_value(); });
       if (has_gradients) {
         EvaluateUpdates(worker, parameters, findings);
-        EvaluateSums(worker, parameters, findings);
-        EvaluateRecorded(worker, parameters, findings);
+        EvaluateAllSums(worker, parameters, findings);
         EvaluateGrowth(worker, parameters, findings);
         EvaluateMissing(worker, parameters, findings);
       }
@@ -195,55 +222,93 @@ class UpdateNotApplied final : public Rule {
         findings);
   }
 
-  void EvaluateSums(const std::string &worker, Parameters &parameters, Findings &findings) {
-    int64_t &last_step = last_steps_[worker];
-    const bool is_gap = findings.Place().mode_step - 1 != last_step;
-    last_step = findings.Place().mode_step;
+  // Counts the weights whose gradients add up.
+  struct Sums {
     const Parameter *culprit = nullptr;
+    int64_t steps = 0;
     int64_t count = 0;
     int64_t judged = 0;
-    for (auto &[key, parameter] : parameters) {
-      if (is_gap) parameter.sums.Clear();
-      if (!parameter.weight_now || !parameter.gradient_norm_now) continue;
-      parameter.sums.Add(std::exchange(parameter.weight_elements_now, {}), parameter.gradient_now,
-                         parameter.is_updated);
-      if (parameter.sums.IsJudged()) ++judged;
-      if (parameter.sums.StepsOfSums() < limits_.patience_sums) continue;
-      if (count++ == 0) culprit = &parameter;
+
+    void Add(const Parameter &parameter, int64_t of_parameter, bool is_judged, int64_t limit) {
+      if (is_judged) ++judged;
+      if (of_parameter < limit || count++ > 0) return;
+      culprit = &parameter;
+      steps = of_parameter;
     }
     // A script resets all gradients or none: if most weights have none that add up, neither has
     // this one.
-    if (culprit == nullptr || 2 * count < judged) return;
-    const int64_t steps = culprit->sums.StepsOfSums();
-    Add(worker, culprit->gradient_name, "accumulating", static_cast<double>(steps),
-        static_cast<double>(limits_.patience_sums),
-        StrCat("'", culprit->weight_name, "' is updated by the sum of all its gradients '",
-               culprit->gradient_name, "', for ", steps, " steps by now, and ", count - 1,
-               " other weights by theirs: gradients are never reset to zero"),
-        findings);
+    bool AreFound() const { return culprit != nullptr && 2 * count >= judged; }
+  };
+
+  void EvaluateAllSums(const std::string &worker, Parameters &parameters, Findings &findings) {
+    int64_t &last_step = last_steps_[worker];
+    const bool is_gap = findings.Place().mode_step - 1 != last_step;
+    last_step = findings.Place().mode_step;
+    const bool repeats = batches_[worker].Repeats();
+    for (auto &[key, parameter] : parameters) {
+      if (is_gap || repeats) {
+        parameter.sums.Clear();
+        parameter.signs.Clear();
+      }
+      if (repeats) parameter.recorded.Clear();
+    }
+    const Sums sums = SumsOfUpdates(parameters);
+    const Sums recorded = RecordedSumsOf(worker, parameters);
+    if (sums.AreFound()) {
+      AddSums(
+          worker, sums,
+          StrCat("'", sums.culprit->weight_name, "' is updated by the sum of all its gradients '",
+                 sums.culprit->gradient_name, "', for ", sums.steps, " steps by now, and ",
+                 sums.count - 1, " other weights by theirs: gradients are never reset to zero"),
+          findings);
+    } else if (recorded.AreFound()) {
+      AddSums(
+          worker, recorded,
+          StrCat("the gradient '", recorded.culprit->gradient_name,
+                 "' has been the previous one plus another for ", recorded.steps, " steps, and ",
+                 recorded.count - 1, " others with it: gradients are not reset to zero"),
+          findings);
+    }
   }
 
-  void EvaluateRecorded(const std::string &worker, Parameters &parameters, Findings &findings) {
-    const Parameter *culprit = nullptr;
-    int64_t count = 0;
-    int64_t judged = 0;
+  Sums SumsOfUpdates(Parameters &parameters) const {
+    Sums by_size;
+    Sums by_sign;
+    for (auto &[key, parameter] : parameters) {
+      if (!parameter.weight_now || !parameter.gradient_norm_now) continue;
+      std::vector<double> weight = std::exchange(parameter.weight_elements_now, {});
+      parameter.signs.Add(weight, parameter.gradient_now, parameter.is_updated);
+      parameter.sums.Add(std::move(weight), parameter.gradient_now, parameter.is_updated);
+      by_size.Add(parameter, parameter.sums.StepsOfSums(), parameter.sums.IsJudged(),
+                  limits_.patience_sums);
+      by_sign.Add(parameter, parameter.signs.StepsOfSums(), parameter.signs.IsJudged(),
+                  limits_.patience_sums);
+    }
+    return by_size.AreFound() ? by_size : by_sign;
+  }
+
+  Sums RecordedSumsOf(const std::string &worker, Parameters &parameters) {
+    Sums sums;
+    Sums on_average;
+    SumsOnAverage &averages = averages_[worker];
     for (auto &[key, parameter] : parameters) {
       if (!parameter.gradient_norm_now) continue;
-      parameter.recorded.Add(parameter.gradient_now);
-      if (parameter.recorded.IsJudged()) ++judged;
-      if (parameter.recorded.Steps() < limits_.patience_sums) continue;
-      if (count++ == 0) culprit = &parameter;
+      RecordedSums &recorded = parameter.recorded;
+      recorded.Add(parameter.gradient_now);
+      averages.Add(recorded);
+      sums.Add(parameter, recorded.Steps(), recorded.IsJudged(), limits_.patience_sums);
+      on_average.Add(parameter, recorded.IsJudged() ? 1 : 0, recorded.IsJudged(), 1);
     }
-    if (culprit == nullptr || 2 * count < judged) return;
-    const int64_t steps = culprit->recorded.Steps();
-    Add(worker, culprit->gradient_name, "accumulating", static_cast<double>(steps),
-        static_cast<double>(limits_.patience_sums),
-        StrCat("the gradient '", culprit->gradient_name,
-               "' has been the previous one plus another "
-               "for ",
-               steps, " steps, and ", count - 1,
-               " others with it: gradients are not reset to zero"),
-        findings);
+    const int64_t steps = averages.EndStep();
+    if (sums.AreFound() || steps < limits_.patience_sums) return sums;
+    on_average.steps = steps;
+    return on_average;
+  }
+
+  void AddSums(const std::string &worker, const Sums &sums, std::string message,
+               Findings &findings) const {
+    Add(worker, sums.culprit->gradient_name, "accumulating", static_cast<double>(sums.steps),
+        static_cast<double>(limits_.patience_sums), std::move(message), findings);
   }
 
   void EvaluateGrowth(const std::string &worker, Parameters &parameters, Findings &findings) {
@@ -322,8 +387,10 @@ class UpdateNotApplied final : public Rule {
   mutable Roles roles_;
   const Limits limits_;
   std::map<std::string, Parameters> workers_;
-  std::map<std::string, int> digits_;          // by worker, of all its weights
-  std::map<std::string, int64_t> last_steps_;  // by worker, in the worker's mode
+  std::map<std::string, int> digits_;              // by worker, of all its weights
+  std::map<std::string, int64_t> last_steps_;      // by worker, in the worker's mode
+  std::map<std::string, Batches> batches_;         // by worker
+  std::map<std::string, SumsOnAverage> averages_;  // by worker
 };
 
 constexpr ParameterSpec kParameters[] = {
@@ -360,8 +427,11 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(Selector gradients, Selector::Make({"gradients"}, {}));
   SMD_ASSIGN_OR_RETURN(Selector frozen,
                        Selector::Make({"frozen"}, parameters.List("frozen_regex")));
+  SMD_ASSIGN_OR_RETURN(Selector batches,
+                       Selector::Make({}, {std::string(kModelInputs), std::string(kLossTargets)}));
   return std::unique_ptr<Rule>(std::make_unique<UpdateNotApplied>(
-      Roles({std::move(gradients), std::move(frozen), std::move(weights)}), limits));
+      Roles({std::move(gradients), std::move(frozen), std::move(weights), std::move(batches)}),
+      limits));
 }
 
 }  // namespace

@@ -58,4 +58,9 @@ std::optional<double> ChanceLevel::Get() const {
   return entropy;
 }
 
+std::optional<double> ChanceLevel::OfUniform() const {
+  if (count_ < kLeastTargets || classes_.empty()) return Get();
+  return std::log(static_cast<double>(classes_.size()));
+}
+
 }  // namespace smdebug::rules

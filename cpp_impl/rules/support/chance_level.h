@@ -23,6 +23,9 @@ class ChanceLevel {
   // Returns the entropy of the classes or the variance of the numbers, or nothing if there were too
   // few targets.
   std::optional<double> Get() const;
+  // Returns the loss of a guess that takes all classes that were seen for equally frequent.  Losses
+  // that weigh rare classes more may be as large.  Of numbers, returns what Get() returns.
+  std::optional<double> OfUniform() const;
 
  private:
   std::map<int64_t, int64_t> classes_;

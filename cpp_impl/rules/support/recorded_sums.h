@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace smdebug::rules {
@@ -10,25 +11,61 @@ namespace smdebug::rules {
 // previous one plus that of a new batch.  So they keep their direction and grow, while their
 // increments have directions of their own.  In a healthy training, gradients that are as alike
 // differ by noise, which an increment takes back the next time, or drift smoothly.
+//
+// Clipped sums do not grow, and sums that are reset now and then do so only for some steps.  Both
+// show in averages of the cosine of an increment with the last one, c1, and with the one before it,
+// c2.  Of gradients with noise of variance v that drift by d a step, c1 is (d² - v) / (d² + 2v) and
+// c2 is d² / (d² + 2v), so that 3 c2 - 2 c1 is 1.  Of sums, both are alike.
 class RecordedSums {
  public:
   // Adds some elements of the gradient at the next step, always the same.
   void Add(const std::vector<double> &gradient);
+  // Forgets the previous steps.
+  void Clear() { *this = {}; }
 
   // Returns the number of last steps, in a row, at which the gradient was such a sum.
   int64_t Steps() const { return norm_ > kLeastGrowth * first_norm_ ? steps_ : 0; }
+  // Averages over the last steps.
+  struct Averages {
+    double cosine;  // of a gradient and the last one
+    double next;    // c1
+    double second;  // c2
+  };
+  // Returns nothing before there were enough steps.
+  std::optional<Averages> GetAverages() const;
   // Reports whether there was a gradient to tell from.
   bool IsJudged() const { return norm_ > 0; }
 
  private:
   static constexpr double kLeastGrowth = 2;
 
+  // Follows the averages.  The gradient's norm must be known.
+  void AddToAverages(const std::vector<double> &gradient);
   void Restart(const std::vector<double> &gradient);
 
   std::vector<double> last_;
   std::vector<double> increment_;
   double first_norm_ = 0;  // since the gradients began to add up
   double norm_ = 0;
+  int64_t steps_ = 0;
+
+  std::vector<double> previous_;
+  std::vector<double> previous_increment_;
+  std::vector<double> increment_before_;
+  Averages averages_{};
+  int64_t averaged_ = 0;
+};
+
+// Decides by the averages of all gradients of a worker whether they are sums.
+class SumsOnAverage {
+ public:
+  void Add(const RecordedSums &gradient);
+  // Ends the step, and returns for how many last steps, in a row, the gradients have been sums, if
+  // these are enough to tell.
+  int64_t EndStep();
+
+ private:
+  std::vector<RecordedSums::Averages> of_step_;
   int64_t steps_ = 0;
 };
 

@@ -85,12 +85,20 @@ Change Change::Between(const Snapshot &before, const Snapshot &now) {
 double Jump::Size() const { return std::fabs(now - before); }
 
 bool Jump::IsByPowerOfTwo() const {
-  // Every small number is near some power.
+  // Every small number is near some power, and so is every number near that of one that may have
+  // been updated to much of itself.
   constexpr double kLeastSize = 10;
+  constexpr double kMostOfBefore = 0.2;
   const bool is_large = std::fabs(now) > kLeastSize * next && before != 0;
-  if (!is_large || !std::isfinite(now)) return false;
-  const double power = std::round(std::log2(std::fabs(now / before)));
-  return power != 0 && std::fabs(std::fabs(now) - std::fabs(before) * std::exp2(power)) <= 2 * next;
+  if (!is_large || !std::isfinite(now) || next > kMostOfBefore * std::fabs(before)) return false;
+  // An update may come before the multiplication, and another one after it.
+  for (const double old : {std::fabs(before), std::fabs(before) - next, std::fabs(before) + next}) {
+    const double power = std::round(std::log2(std::fabs(now) / old));
+    const double factor = std::exp2(power);
+    const double distance = std::fabs(std::fabs(now) - std::fabs(before) * factor);
+    if (power != 0 && distance <= next * (factor + 1)) return true;
+  }
+  return false;
 }
 
 Jump Jump::Between(const Snapshot &before, const Snapshot &now) {

@@ -53,7 +53,7 @@ struct Jump {
 
   double Size() const;
   // Reports whether the element was multiplied by a power of two, as by a flipped bit of its
-  // exponent, apart from an update as large as those of other elements.
+  // exponent, apart from updates before and after it that are as large as those of other elements.
   bool IsByPowerOfTwo() const;
 
   // Requires that the snapshots are like each other.

@@ -21,7 +21,7 @@ inline constexpr std::string_view kTanhAndSigmoidInputs =
     R"((?i)(?<!hard)(?<!hard_)(?<!log)(?<!log_)(tanh|sigmoid)[^/.]*(_input|/inputs))";
 // Matches the input of a whole model, which PyTorch names by its class.
 inline constexpr std::string_view kModelInputs =
-    R"(hybridsequential0_input_0|^(?!.*Loss)[A-Z]\w*_input_0$|^inputs(_0)?$)";
+    R"(hybridsequential0_input_0|^(?!.*Loss)_*[A-Z]\w*_input_0$|^inputs(_0)?$)";
 // Excludes token type inputs, which are mostly 0.
 inline constexpr std::string_view kEmbeddingInputs =
     R"((?i)(^|[/.])(?![^/.]*type)[^/.]*(embed|wte)[^/.]*(_input_0|/inputs)$)";

@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "rules"))
 
 import torch  # noqa: E402
 from benign import BENIGN  # noqa: E402
+from drawing import draw  # noqa: E402
 from generator import Run, run, seeds_of  # noqa: E402
 from severities import GRADED  # noqa: E402
 
@@ -58,3 +59,33 @@ def test_gross_faults_are_found(fault: str, tmp_path: Path) -> None:
         for each in runs_of(fault, tmp_path, is_fault=True)
     ]
     assert any(found), fault
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "sees_sums"), [("adamw", False), ("lion", False), ("rmsprop", True)]
+)
+def test_gradients_never_reset_are_found(optimizer: str, sees_sums: bool, tmp_path: Path) -> None:
+    """A hook that knows the optimiser sees sums, here clipped ones; otherwise updates show them."""
+    for seed in seeds_of("tuning", 0, 2000):
+        drawn, _ = draw(seed)
+        kind = drawn.optimizer, drawn.registers, drawn.clips, drawn.accumulation
+        if drawn.family == "perceptron" and kind == (optimizer, sees_sums, sees_sums, 1):
+            break
+    found = run(seed, tmp_path, "^never_reset$", is_fault=True)
+    assert found is not None
+    assert "accumulating" in [each.check for each in found.found], found.drawn
+
+
+def test_one_batch_again_and_again_is_no_sum_of_gradients(tmp_path: Path) -> None:
+    for seed in (4014, 4143):  # regressions, whose gradients fall smoothly
+        found = run(seed, tmp_path, "^repeated_batches$", is_fault=True)
+        assert found is not None
+        assert {each.rule for each in found.found} & {"UnchangedTensor", "UpdateNotApplied"} == {
+            "UnchangedTensor"
+        }
+
+
+def test_a_loss_above_that_of_a_guess_is_found(tmp_path: Path) -> None:
+    found = run(4097, tmp_path, "^rate_too_high$", is_fault=True)
+    assert found is not None
+    assert any(each.is_expected for each in found.found)

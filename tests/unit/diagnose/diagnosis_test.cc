@@ -69,6 +69,17 @@ TEST(DiagnosisTest, ChancesAddUpToOne) {
   EXPECT_NEAR(std::accumulate(chances.begin(), chances.end(), 0.0), 1, 1e-9);
 }
 
+TEST(DiagnosisTest, LowChancesAreDoubted) {
+  EXPECT_EQ(ConfidenceOf(0.9), 0.9);
+  EXPECT_EQ(ConfidenceOf(0), 0);
+  double last = 0;
+  for (const double chance : {0.05, 0.1, 0.3, 0.5, 0.69, 0.7, 0.8}) {
+    EXPECT_LE(ConfidenceOf(chance), chance);
+    EXPECT_GT(ConfidenceOf(chance), last);
+    last = ConfidenceOf(chance);
+  }
+}
+
 TEST(DiagnosisTest, NothingFoundHasNoCause) { EXPECT_THAT(Diagnose({}, {}), IsEmpty()); }
 
 TEST(DiagnosisTest, FindingsOfUnknownRulesHaveChancesToo) {

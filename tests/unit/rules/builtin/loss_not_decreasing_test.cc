@@ -222,7 +222,7 @@ TEST_F(Calibrated, OneBatchIsNoJudge) {
 }
 
 TEST_F(Calibrated, NothingLearnedIsFound) {
-  EXPECT_THAT(Of(std::vector<double>(110, 2.3)).Steps(), ElementsAre(104));
+  EXPECT_THAT(Of(std::vector<double>(90, 2.3)).Steps(), ElementsAre(84));
   const std::vector<double> losses(30, 2.3);
   EXPECT_THAT(Of(losses).findings, IsEmpty()) << "a training may take a while to get going";
   EXPECT_THAT(Of(losses, {{"start_steps", "0"}}).Checks(),
@@ -244,11 +244,12 @@ TEST_F(Calibrated, LossesBesideTheOneThatFallsMayStay) {
   EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
 }
 
-// A classifier that tells four classes with that loss from the first step on.
-Evaluated OfClassifier(double loss) {
+// A classifier that tells four classes with that loss from some step on.
+Evaluated OfClassifier(double loss, double first = -1, int64_t steps = 120) {
   FakeSource source;
-  for (int64_t step = 0; step < 120; ++step) {
-    source.Step(step, Mode::kTrain, step).Save("CrossEntropyLoss_output_0", {loss});
+  for (int64_t step = 0; step < steps; ++step) {
+    source.Step(step, Mode::kTrain, step)
+        .Save("CrossEntropyLoss_output_0", {step < 2 && first > 0 ? first : loss});
     source.Save("CrossEntropyLoss_input_1",
                 tensor::TensorOf<int64_t>(tensor::DType::kInt64, {0, 1, 2, 3}));
   }
@@ -258,6 +259,16 @@ Evaluated OfClassifier(double loss) {
 TEST_F(Calibrated, AResumedTrainingMayHaveNothingLeftToLearn) {
   EXPECT_THAT(OfClassifier(0.2).findings, IsEmpty());
   EXPECT_THAT(OfClassifier(std::log(4)).Checks(), testing::Contains("not_decreasing"));
+}
+
+TEST_F(Calibrated, ALossAboveThatOfAGuessIsFoundSooner) {
+  const Evaluated evaluated = OfClassifier(3, std::log(4), 60);
+  ASSERT_THAT(evaluated.Checks(), ElementsAre("above_chance"));
+  EXPECT_THAT(evaluated.Steps(), ElementsAre(44));
+  EXPECT_DOUBLE_EQ(evaluated.findings[0].limit, 1.5 * std::log(4));
+  EXPECT_THAT(evaluated.findings[0].message, testing::HasSubstr("at first"));
+  EXPECT_THAT(OfClassifier(1.8, std::log(4), 60).findings, IsEmpty()) << "hardly above";
+  EXPECT_THAT(OfClassifier(3, std::log(4), 40).findings, IsEmpty()) << "too early to tell";
 }
 
 TEST_F(Calibrated, AJobWhoseBeginningIsNotThereIsNotJudged) {

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 
 #include "rules/evaluating.h"
@@ -153,6 +154,87 @@ TEST(UpdateNotAppliedTest, UpdatesTellThatGradientsAreNeverReset) {
     ASSERT_THAT(evaluated.Checks(), Contains("accumulating")) << momentum;
     EXPECT_EQ(evaluated.findings[0].tensor, "gradient/a.weight");
   }
+}
+
+double NoiseOf(uint32_t *random) {
+  *random = *random * 1664525 + 1013904223;
+  return static_cast<double>(*random) / 2147483648.0 - 1;
+}
+
+enum class Divides : uint8_t { kBySquares, kBySize };
+
+// An optimiser that divides gradients by their size.  They change their direction at half of the
+// steps, which their sum shows last.
+FakeSource DividedDescent(bool resets, Divides divides, bool repeats = false) {
+  constexpr size_t kSize = 40;
+  constexpr int64_t kSteps = 120;
+  FakeSource source;
+  std::vector<double> weight(kSize, 1);
+  std::vector<double> sum(kSize);
+  std::vector<double> squares(kSize);
+  uint32_t random = 1;
+  for (int64_t step = 0; step < kSteps; ++step) {
+    std::vector<double> gradient(kSize);
+    for (size_t i = 0; i < kSize; ++i) {
+      gradient[i] = (step < kSteps / 2 ? 0.5 : -0.5) + NoiseOf(&random);
+    }
+    source.Step(step, Mode::kTrain, step).Save("a.weight", weight);
+    source.Save("Net_input_0", {repeats ? 1.0 : static_cast<double>(step)});
+    source.Save("gradient/a.weight", gradient);
+    for (size_t i = 0; i < kSize; ++i) {
+      sum[i] = gradient[i] + (resets ? 0 : sum[i]);
+      squares[i] = 0.99 * squares[i] + 0.01 * sum[i] * sum[i];
+      const double size =
+          divides == Divides::kBySize ? std::fabs(sum[i]) : std::sqrt(squares[i]) + 1e-8;
+      weight[i] -= size > 0 ? 0.001 * sum[i] / size : 0;
+    }
+  }
+  return source;
+}
+
+TEST(UpdateNotAppliedTest, SignsTellThatGradientsAreNeverReset) {
+  for (const Divides divides : {Divides::kBySquares, Divides::kBySize}) {
+    FakeSource healthy = DividedDescent(true, divides);
+    EXPECT_THAT(Evaluate(kRule, {}, healthy, Profile::kCalibrated).findings, IsEmpty());
+    FakeSource summed = DividedDescent(false, divides);
+    const Evaluated evaluated = Evaluate(kRule, {}, summed, Profile::kCalibrated);
+    ASSERT_THAT(evaluated.Checks(), Contains("accumulating"));
+    EXPECT_EQ(evaluated.findings[0].tensor, "gradient/a.weight");
+  }
+}
+
+TEST(UpdateNotAppliedTest, GradientsOfOneBatchAreNotJudged) {
+  FakeSource source = DividedDescent(false, Divides::kBySize, true);
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
+}
+
+// Recorded sums of noisy gradients, which are clipped, or single gradients.
+FakeSource Clipped(bool resets) {
+  constexpr size_t kSize = 256;
+  FakeSource source;
+  std::vector<double> sum(kSize);
+  uint32_t random = 1;
+  for (int64_t step = 0; step < 60; ++step) {
+    double squares = 0;
+    for (double &each : sum) {
+      each = (resets ? 0 : each) + 0.3 + NoiseOf(&random);
+      squares += each * each;
+    }
+    for (double &each : sum) each *= 8 / std::sqrt(squares);
+    source.Step(step, Mode::kTrain, step);
+    source.Save("gradient/a.weight", sum);
+    source.Save("a.weight", std::vector<double>(kSize, 1 - 0.01 * static_cast<double>(step)));
+  }
+  return source;
+}
+
+TEST(UpdateNotAppliedTest, ClippedSumsDoNotGrow) {
+  FakeSource healthy = Clipped(true);
+  EXPECT_THAT(Evaluate(kRule, {}, healthy, Profile::kCalibrated).findings, IsEmpty());
+  FakeSource summed = Clipped(false);
+  const Evaluated evaluated = Evaluate(kRule, {}, summed, Profile::kCalibrated);
+  ASSERT_THAT(evaluated.Checks(), Contains("accumulating"));
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("not reset"));
 }
 
 TEST(UpdateNotAppliedTest, OneGradientThatGrowsIsNotAll) {

@@ -251,6 +251,21 @@ TEST(WeightUpdateRatioTest, AnElementWhoseBitFlipped) {
   }
 }
 
+// The element is multiplied after an update that both records of it enclose.
+TEST(WeightUpdateRatioTest, AnElementWhoseBitFlippedAfterAnUpdate) {
+  FakeSource source;
+  std::vector<double> weight(40);
+  for (size_t i = 0; i < weight.size(); ++i) weight[i] = 0.008 + 0.01 * static_cast<double>(i);
+  for (int64_t step = 0; step < 7; ++step) {
+    for (double &each : weight) each += 1e-4;
+    if (step == 4) weight[0] *= 2048;
+    source.Step(step, Mode::kTrain, step).Save("a.weight", weight);
+  }
+  const Evaluated evaluated = Evaluate(kRule, {}, source, Profile::kCalibrated);
+  ASSERT_THAT(evaluated.Checks(), ElementsAre("element"));
+  EXPECT_THAT(evaluated.Steps(), ElementsAre(4));
+}
+
 TEST(WeightUpdateRatioTest, OtherJumpsAreUpdates) {
   for (const double factor : {1.0, 1.5, 3.0, 0.0}) {
     FakeSource source = WithAJump(factor);
