@@ -57,8 +57,8 @@ std::span<const Entry> TensorEntries::At(Mode mode, int64_t step) const {
   size_t &last_end = end_[ModeIndex(mode)];
   const bool is_next = last_end > 0 && last_end < entries.size() &&
                        entries[last_end].step == step && entries[last_end - 1].step < step;
-  const auto begin = is_next ? entries.begin() + static_cast<std::ptrdiff_t>(last_end)
-                             : FirstOf(entries, step);
+  const auto begin =
+      is_next ? entries.begin() + static_cast<std::ptrdiff_t>(last_end) : FirstOf(entries, step);
   // Usually there are only a few.
   constexpr std::ptrdiff_t kFew = 8;
   auto end = begin;

@@ -10,6 +10,9 @@ namespace {
 constexpr std::array<std::string_view, 11> kOptimizerStates = {
     "optimizer_state", "optimizer",  "opt_state", "exp_avg",  "exp_avg_sq",     "max_exp_avg_sq",
     "exp_inf",         "square_avg", "acc_delta", "grad_avg", "momentum_buffer"};
+// How names begin that hooks give to what an optimiser does.
+constexpr std::array<std::string_view, 4> kOfUpdates = {"scalar/", "update/", "learning_rate/",
+                                                        "weight_decay/"};
 // Parts of names of numbers about a loss that are no loss.
 constexpr std::array<std::string_view, 3> kAboutLosses = {"loss_scal", "LossScal", "loss_weight"};
 
@@ -24,7 +27,8 @@ bool HasPart(std::string_view name, std::string_view part) {
 }
 
 bool IsParameter(std::string_view tensor) {
-  return !tensor.starts_with("scalar/") &&
+  return std::none_of(kOfUpdates.begin(), kOfUpdates.end(),
+                      [&](std::string_view begin) { return tensor.starts_with(begin); }) &&
          std::none_of(kOptimizerStates.begin(), kOptimizerStates.end(),
                       [&](std::string_view part) { return HasPart(tensor, part); });
 }

@@ -18,6 +18,13 @@ TEST(TensorNamesTest, TheStateOfAnOptimiserIsNoWeight) {
   EXPECT_FALSE(IsMeantBy("biases", "exp_avg/fc.bias"));
 }
 
+TEST(TensorNamesTest, WhatAnOptimiserDoesIsNoWeight) {
+  for (const char *name : {"update/Net_fc.weight", "weight_decay/Adam_0", "learning_rate/Adam_0"}) {
+    EXPECT_FALSE(IsMeantBy("weights", name)) << name;
+  }
+  EXPECT_TRUE(IsMeantBy("weights", "Net_gru/update/weight"));
+}
+
 TEST(TensorNamesTest, AFactorOfALossIsNoLoss) {
   for (const char *name : {"loss_scale", "scalar/loss_scaler", "LossScaleOptimizer", "loss_weight",
                            "gradient/MyLoss_proxies"}) {
