@@ -27,6 +27,9 @@ constexpr std::string_view kLossTargets = "Loss_input_1$";
 
 constexpr size_t kMostParameters = 100'000;
 
+// A script resets all gradients or none: about so many weights of a larger model show it.
+constexpr size_t kMostSums = 32;
+
 struct Limits {
   int64_t patience;
   int64_t patience_all;
@@ -102,7 +105,8 @@ struct Parameter {
   std::optional<double> gradient_norm_now;
   std::vector<double> gradient_now;
   std::vector<double> weight_elements_now;
-  bool is_updated = false;  // the weight was recorded after the gradient
+  bool is_followed = false;  // sums and signs are up to date
+  bool is_updated = false;   // the weight was recorded after the gradient
 };
 
 class UpdateNotApplied final : public Rule {
@@ -274,8 +278,17 @@ class UpdateNotApplied final : public Rule {
   Sums SumsOfUpdates(Parameters &parameters) const {
     Sums by_size;
     Sums by_sign;
+    // Every other name is that of a bias, so the stride is odd.
+    const size_t stride = (parameters.size() - 1) / kMostSums | 1U;
+    size_t place = 0;
     for (auto &[key, parameter] : parameters) {
-      if (!parameter.weight_now || !parameter.gradient_norm_now) continue;
+      const bool is_chosen = place++ % stride == 0;
+      if (!is_chosen && std::exchange(parameter.is_followed, false)) {
+        parameter.sums.Clear();
+        parameter.signs.Clear();
+      }
+      if (!is_chosen || !parameter.weight_now || !parameter.gradient_norm_now) continue;
+      parameter.is_followed = true;
       std::vector<double> weight = std::exchange(parameter.weight_elements_now, {});
       parameter.signs.Add(weight, parameter.gradient_now, parameter.is_updated);
       parameter.sums.Add(std::move(weight), parameter.gradient_now, parameter.is_updated);

@@ -203,6 +203,36 @@ TEST(UpdateNotAppliedTest, SignsTellThatGradientsAreNeverReset) {
   }
 }
 
+TEST(UpdateNotAppliedTest, OfManyWeightsSomeShowIt) {
+  constexpr size_t kSize = 16;
+  for (const bool resets : {true, false}) {
+    FakeSource source;
+    std::vector<std::vector<double>> weights(200, std::vector<double>(kSize, 1));
+    std::vector<std::vector<double>> sums(200, std::vector<double>(kSize));
+    uint32_t random = 1;
+    for (int64_t step = 0; step < 40; ++step) {
+      source.Step(step, Mode::kTrain, step);
+      for (size_t k = 0; k < weights.size(); ++k) {
+        const std::string name = "layer" + std::to_string(k / 2) + (k % 2 == 0 ? ".bias" : ".w");
+        source.Save(name, weights[k]);
+        std::vector<double> gradient(kSize);
+        for (size_t i = 0; i < kSize; ++i) {
+          gradient[i] = NoiseOf(&random);
+          sums[k][i] = gradient[i] + (resets ? 0 : sums[k][i]);
+          weights[k][i] -= 0.001 * sums[k][i];
+        }
+        source.Save("gradient/" + name, gradient);
+      }
+    }
+    const Evaluated evaluated = Evaluate(kRule, {}, source, Profile::kCalibrated);
+    if (resets) {
+      EXPECT_THAT(evaluated.findings, IsEmpty());
+    } else {
+      EXPECT_THAT(evaluated.Checks(), Contains("accumulating"));
+    }
+  }
+}
+
 TEST(UpdateNotAppliedTest, GradientsOfOneBatchAreNotJudged) {
   FakeSource source = DividedDescent(false, Divides::kBySize, true);
   EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
