@@ -141,10 +141,9 @@ class Rules final : public Command {
     } else {
       Evaluate(&set);
     }
-    // The table of causes is made for all rules together.
-    const bool is_whole = rules_.empty() && profile_ != "llm";
-    return options_.Conclude(
-        Conclude(set.Results(), is_whole ? set.Diagnose() : std::vector<Cause>()));
+    std::vector<Cause> causes;
+    if (NamesCauses(profile_, !rules_.empty())) causes = set.Diagnose();
+    return options_.Conclude(Conclude(set.Results(), causes));
   }
 
  private:

@@ -124,9 +124,7 @@ RuleReport EvaluateRules(const ReportRequest &request, Problems *problems) {
   DropLooksBesideFindings(&findings);
   for (const Finding &finding : findings) Add(finding, &report);
   std::stable_sort(report.found.begin(), report.found.end(), ComesFirst);
-  // The table of causes is made for all rules together.
-  const bool is_whole = request.rules.empty() && request.profile != "llm";
-  if (is_whole) report.causes = set.Diagnose();
+  if (NamesCauses(request.profile, !request.rules.empty())) report.causes = set.Diagnose();
   for (RuleResult &result : set.Results()) {
     if (!result.first) report.others.push_back(std::move(result));
   }

@@ -33,6 +33,7 @@ os.environ.setdefault("SMDEBUG_LOG_LEVEL", "off")
 import torch
 from benign import BENIGN
 from drawing import Drawn, draw
+from intervals import wilson
 from severities import GRADED, Graded, Planted
 from suite import rule_set_of
 from trainer import Training
@@ -185,16 +186,6 @@ def firsts(
 
 
 # ---- figures -----------------------------------------------------------------------------
-
-
-def wilson(right: int, of: int) -> Tuple[float, float]:
-    """Returns the interval in which a share lies with 95 % confidence."""
-    if of == 0:
-        return 0.0, 1.0
-    z, p = 1.96, right / of
-    middle = (p + z * z / (2 * of)) / (1 + z * z / of)
-    half = z / (1 + z * z / of) * math.sqrt(p * (1 - p) / of + z * z / (4 * of * of))
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def share(flags: Sequence[bool]) -> str:

@@ -197,10 +197,10 @@ SMD_FALLIBLE smd_rule_set_add_function(smd_rule_set *set, const char *name, cons
                                        void *self, smd_action action) SMD_NOEXCEPT;
 
 /* Evaluates only the steps that `config` (a copy) selects, as if the job had saved no others.  If
- * `config` is NULL, or has no settings for a mode, every step of that mode is evaluated.
+ * `config` is NULL, or has no settings for a mode, every step of that mode is evaluated.  A step
+ * that is not evaluated costs a job no more than a hook without rules.
  *
- * Fails: INVALID_ARGUMENT, WRONG_STATE (a step was evaluated, or the set is attached to a hook or
- * being evaluated), AFTER_FORK.
+ * Fails: INVALID_ARGUMENT, WRONG_STATE (evaluation has begun, or a hook has the set), AFTER_FORK.
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_rule_set_set_save_config(smd_rule_set *set,
                                           const smd_save_config *config) SMD_NOEXCEPT;

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <map>
 
-#include "base/regex.h"
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/culprits.h"
@@ -95,11 +94,12 @@ class DeadExpert final : public Rule {
     const std::optional<double> norm = sample.Reduce({tensor::ReductionKind::kL2, false});
     if (!norm) return;
     const std::string_view name = sample.Tensor();
-    const size_t number = NumberIn(name);
-    const size_t end = name.find_first_not_of("0123456789", number);
-    Layer &layer =
-        layers_[StrCat(sample.Worker(), "\n", name.substr(0, number), "\n", name.substr(end))];
-    Expert &expert = layer[std::string(name.substr(number, end - number))];
+    const std::string_view number = NumberIn(name);
+    if (number.empty()) return;
+    const auto begin = static_cast<size_t>(number.data() - name.data());
+    const std::string_view rest = name.substr(begin + number.size());
+    Layer &layer = layers_[StrCat(sample.Worker(), "\n", name.substr(0, begin), "\n", rest)];
+    Expert &expert = layer[std::string(number)];
     expert.subject = {std::string(sample.Worker()), std::string(name)};
     expert.has_gradient = *norm != 0;
   }
@@ -139,9 +139,19 @@ class DeadExpert final : public Rule {
   };
   using Layer = std::map<std::string, Expert>;  // by number
 
-  static size_t NumberIn(std::string_view name) {
-    const size_t experts = name.rfind("xpert");
-    return name.find_first_of("0123456789", experts);
+  // Returns the number that kExperts matches, as a part of the name: "3" in "experts.3.w1".
+  static std::string_view NumberIn(std::string_view name) {
+    constexpr std::string_view kExpert = "xpert";
+    for (size_t at = name.find(kExpert); at != name.npos; at = name.find(kExpert, at + 1)) {
+      std::string_view rest = name.substr(at + kExpert.size());
+      if (rest.starts_with('s')) rest.remove_prefix(1);
+      if (!rest.starts_with('.') && !rest.starts_with('_')) continue;
+      rest.remove_prefix(1);
+      const size_t end = rest.find_first_not_of("0123456789");
+      const bool ends = end != rest.npos && end > 0 && (rest[end] == '.' || rest[end] == '_');
+      if (ends) return rest.substr(0, end);
+    }
+    return {};
   }
 
   void ObserveLoad(const Sample &sample) {

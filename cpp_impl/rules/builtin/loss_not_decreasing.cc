@@ -250,14 +250,14 @@ class LossNotDecreasing final : public Rule {
         return StrCat(Description(sample, losses), ": a rise of ", Shortest(rise),
                       " %, above the limit of ", Shortest(limits_.rise_percent), " %");
       });
-    } else if (limits_.learned_percent && IsWorseThanConstant(sample, losses)) {
-      const double level = *LevelOf(sample)->OfUniform();
-      culprits_.Offer(sample, {losses.now, losses.now, kWorseThanConstant * level, "above_chance"},
-                      [&] {
-                        return StrCat(Description(sample, losses), " and ",
-                                      Shortest(losses.first_loss), " at first; the same prediction",
-                                      " for all samples can reach ", Shortest(level));
-                      });
+    } else if (const auto chance =
+                   limits_.learned_percent ? ExceededChance(sample, losses) : std::nullopt) {
+      const double limit = kWorseThanConstant * *chance;
+      culprits_.Offer(sample, {losses.now, losses.now, limit, "above_chance"}, [&] {
+        return StrCat(Description(sample, losses), " and ", Shortest(losses.first_loss),
+                      " at first; the same prediction for all samples can reach ",
+                      Shortest(*chance));
+      });
     } else if (limits_.learned_percent && HasLearned(sample, losses)) {
       learned_.Of(sample.Worker(), "") = true;
     } else if (fall * of_before < limits_.fall_percent && IsToBlame(sample, losses)) {
@@ -275,14 +275,14 @@ class LossNotDecreasing final : public Rule {
     return level == nullptr ? std::nullopt : level->Get();
   }
 
-  // Reports whether a training became worse instead of as good as a guess, from its first loss on
-  // or from the losses of its first steps.
-  bool IsWorseThanConstant(const Sample &sample, const Comparison &losses) {
-    if (losses.steps < kStepsToConstant) return false;
-    if (losses.has_fallen && losses.now < kWorseThanFirst * losses.first_loss) return false;
+  // Returns the loss of a guess if a training became worse instead of as good as that, from its
+  // first loss on or from the losses of its first steps.
+  std::optional<double> ExceededChance(const Sample &sample, const Comparison &losses) {
+    if (losses.steps < kStepsToConstant) return std::nullopt;
+    if (losses.has_fallen && losses.now < kWorseThanFirst * losses.first_loss) return std::nullopt;
     const ChanceLevel *level = LevelOf(sample);
-    const std::optional<double> of_guess = level == nullptr ? std::nullopt : level->OfUniform();
-    return of_guess && losses.now > kWorseThanConstant * *of_guess;
+    const std::optional<double> chance = level == nullptr ? std::nullopt : level->OfUniform();
+    return chance && losses.now > kWorseThanConstant * *chance ? chance : std::nullopt;
   }
 
   bool HasLearned(const Sample &sample, const Comparison &losses) {

@@ -14,10 +14,10 @@
 namespace smdebug::rules {
 namespace {
 
-// Matches the first input of a whole model: others, as masks and positions, may be alike at all
-// steps.
+// Matches what kModelInputs does, and token ids that are passed by keyword.  Other inputs, as masks
+// and positions, may be alike at all steps.
 constexpr std::string_view kBatches =
-    R"(hybridsequential0_input_0|^(?!.*Loss)[A-Z]\w*_input_0$|_input_input_ids_0$|^inputs(_0)?$)";
+    R"(hybridsequential0_input_0|^(?!.*Loss)_*[A-Z]\w*_input_0$|_input_input_ids_0$|^inputs(_0)?$)";
 
 constexpr size_t kMostKept = 1'000'000;
 

@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
+#include "rules/support/adam_state.h"
 #include "rules/support/culprits.h"
 #include "rules/support/roles.h"
 #include "rules/support/tensor_names.h"
@@ -17,17 +18,8 @@
 namespace smdebug::rules {
 namespace {
 
-constexpr std::string_view kState = "optimizer_state/";
-constexpr std::string_view kSquaresOfAdam = "^optimizer_state/.*/exp_avg_sq$";
-// Rows that few tokens use have no gradient for many steps, so their second moments shrink.
-constexpr std::string_view kRare = "(?i)expert|embed|wte";
 constexpr int64_t kElements = 1024;
 constexpr size_t kMostParameters = 100'000;
-
-// Returns "w" for "optimizer_state/w/exp_avg_sq".
-std::string_view WeightOfState(std::string_view name) {
-  return name.substr(kState.size(), name.rfind('/') - kState.size());
-}
 
 struct EpsilonLimits {
   double epsilon;
@@ -222,9 +214,6 @@ class SecondMomentStale final : public Rule {
   const StaleLimits limits_;
   std::map<std::string, Parameter> parameters_;  // by worker and weight
 };
-
-constexpr ParameterSpec kRareRegex = {
-    "rare_regex", kRare, kRare, "expressions found in the names of parameters that are skipped"};
 
 constexpr ParameterSpec kEpsilonParameters[] = {
     {"epsilon", "1e-8", "1e-8", "epsilon of the optimiser"},

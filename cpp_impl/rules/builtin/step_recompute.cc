@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
@@ -29,7 +30,7 @@ class StepRecompute final : public Rule {
     const bool is_again = sample.Tensor().starts_with(kPrefix);
     if (is_again) {
       key = StrCat(sample.Worker(), "\n", sample.Tensor().substr(kPrefix.size()));
-      repeated_.insert_or_assign(key, true);
+      repeated_.insert(key);
     }
     // Until something is recorded twice, the first step that does is missed.
     if (repeated_.empty()) return;
@@ -78,8 +79,8 @@ class StepRecompute final : public Rule {
   }
 
   const double tolerance_;
-  std::map<std::string, bool> repeated_;      // by worker and name
-  std::map<std::string, Computed> computed_;  // the same, of this step
+  std::set<std::string> repeated_;            // workers and names
+  std::map<std::string, Computed> computed_;  // by these, of this step
 };
 
 constexpr ParameterSpec kParameters[] = {

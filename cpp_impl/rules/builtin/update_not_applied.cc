@@ -259,12 +259,12 @@ class UpdateNotApplied final : public Rule {
     const Sums sums = SumsOfUpdates(parameters);
     const Sums recorded = RecordedSumsOf(worker, parameters);
     if (sums.AreFound()) {
-      AddSums(
-          worker, sums,
-          StrCat("'", sums.culprit->weight_name, "' is updated by the sum of all its gradients '",
-                 sums.culprit->gradient_name, "', for ", sums.steps, " steps by now, and ",
-                 sums.count - 1, " other weights by theirs: gradients are never reset to zero"),
-          findings);
+      AddSums(worker, sums,
+              StrCat("for ", sums.steps, " steps '", sums.culprit->weight_name,
+                     "' has been updated by the sum of all its gradients '",
+                     sums.culprit->gradient_name, "', and ", sums.count - 1,
+                     " other weights by theirs: gradients are never reset to zero"),
+              findings);
     } else if (recorded.AreFound()) {
       AddSums(
           worker, recorded,

@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
+#include "rules/support/adam_state.h"
 #include "rules/support/roles.h"
 #include "rules/support/tensor_names.h"
 #include "rules/support/told.h"
@@ -15,7 +16,6 @@ namespace {
 
 enum Role : size_t { kGradient, kSquares, kStep };
 
-constexpr std::string_view kState = "optimizer_state/";
 constexpr int64_t kElements = 4096;
 constexpr size_t kMostParameters = 100'000;
 
@@ -71,8 +71,7 @@ class UpdateRms final : public Rule {
       parameter.is_of_layer = IsOfLayer(sample);
       parameter.gradient = sample.SomeNumbers(kElements);
     } else if (role) {
-      const std::string_view weight = name.substr(kState.size(), name.rfind('/') - kState.size());
-      Parameter &parameter = ParameterOf(sample, weight);
+      Parameter &parameter = ParameterOf(sample, WeightOfState(name));
       if (role == kSquares) {
         parameter.squares = sample.SomeNumbers(kElements);
       } else {
@@ -143,13 +142,10 @@ class UpdateRms final : public Rule {
   std::map<std::string, Parameter> parameters_;  // by worker and weight
 };
 
-// Parameters that few tokens use have gradients far above their second moments now and then.
-constexpr std::string_view kRare = "(?i)expert|embed|wte";
-
 constexpr ParameterSpec kParameters[] = {
     {"rms", "2.3", "2.3", "root mean square of the gradient over the root of its second moment"},
     {"warm_up", "50", "50", "number of first steps of the optimiser without a finding"},
-    {"rare_regex", kRare, kRare, "expressions found in the names of parameters that are skipped"},
+    kRareRegex,
 };
 
 Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
@@ -158,9 +154,8 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(limits.warm_up, parameters.Whole("warm_up", 0, 1'000'000));
   std::vector<Selector> selectors(3);
   SMD_ASSIGN_OR_RETURN(selectors[kGradient], Selector::Make({"gradients"}, {}));
-  SMD_ASSIGN_OR_RETURN(selectors[kSquares],
-                       Selector::Make({}, {"^optimizer_state/.*/exp_avg_sq$"}));
-  SMD_ASSIGN_OR_RETURN(selectors[kStep], Selector::Make({}, {"^optimizer_state/.*/step$"}));
+  SMD_ASSIGN_OR_RETURN(selectors[kSquares], Selector::Make({}, {std::string(kSquaresOfAdam)}));
+  SMD_ASSIGN_OR_RETURN(selectors[kStep], Selector::Make({}, {std::string(kStepOfAdam)}));
   SMD_ASSIGN_OR_RETURN(Selector rare, Selector::Make({}, parameters.List("rare_regex")));
   return std::unique_ptr<Rule>(
       std::make_unique<UpdateRms>(Roles(std::move(selectors)), std::move(rare), limits));

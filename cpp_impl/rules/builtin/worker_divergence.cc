@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
+#include "rules/support/checksum.h"
 #include "rules/support/named_tensors.h"
 #include "rules/support/selector.h"
 #include "rules/support/words.h"
@@ -13,14 +14,6 @@
 
 namespace smdebug::rules {
 namespace {
-
-constexpr uint64_t Mix(uint64_t bits) {
-  bits ^= bits >> 30;
-  bits *= 0xbf58476d1ce4e5b9;
-  bits ^= bits >> 27;
-  bits *= 0x94d049bb133111eb;
-  return bits ^ (bits >> 31);
-}
 
 // The checksum ignores the order of elements: workers may lay out the same tensor differently.
 template <size_t kSize>
@@ -30,7 +23,7 @@ uint64_t ChecksumOfElements(const tensor::View &view) {
     for (size_t i = 0; i < count; ++i) {
       uint64_t parts[2] = {};
       std::memcpy(parts, elements + i * kSize, kSize);
-      sum += Mix(parts[0] + 1) + (kSize > 8 ? 3 * Mix(parts[1] + 2) : 0);
+      sum += MixBits(parts[0] + 1) + (kSize > 8 ? 3 * MixBits(parts[1] + 2) : 0);
     }
   });
   return sum;

@@ -4,18 +4,6 @@
 #include <bit>
 
 namespace smdebug::rules {
-namespace {
-
-constexpr uint64_t Mix(uint64_t bits) {
-  bits ^= bits >> 30;
-  bits *= 0xbf58476d1ce4e5b9;
-  bits ^= bits >> 27;
-  bits *= 0x94d049bb133111eb;
-  return bits ^ (bits >> 31);
-}
-
-}  // namespace
-
 std::optional<uint64_t> ChecksumOf(const Sample &sample, int64_t most) {
   const std::vector<double> numbers = sample.SomeNumbers(most);
   if (numbers.empty()) return std::nullopt;
@@ -24,9 +12,9 @@ std::optional<uint64_t> ChecksumOf(const Sample &sample, int64_t most) {
   if (is_constant) return std::nullopt;
   uint64_t sum = 1;
   if (const tensor::View *form = sample.Form()) {
-    for (const int64_t size : form->shape) sum = Mix(sum + static_cast<uint64_t>(size));
+    for (const int64_t size : form->shape) sum = MixBits(sum + static_cast<uint64_t>(size));
   }
-  for (const double number : numbers) sum = Mix(sum + std::bit_cast<uint64_t>(number));
+  for (const double number : numbers) sum = MixBits(sum + std::bit_cast<uint64_t>(number));
   return sum;
 }
 

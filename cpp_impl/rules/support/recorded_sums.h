@@ -27,7 +27,7 @@ class RecordedSums {
   int64_t Steps() const { return norm_ > kLeastGrowth * first_norm_ ? steps_ : 0; }
   // Averages over the last steps.
   struct Averages {
-    double cosine;  // of a gradient and the last one
+    double cosine;  // of this step's gradient and the previous one
     double next;    // c1
     double second;  // c2
   };

@@ -23,7 +23,8 @@ constexpr double kMoreThanGradients = 0.08;
 // Of all signs, fewer more are enough: a slow average is nearly a sum, but not exactly.
 constexpr double kFullAgreement = 0.99;
 constexpr double kMoreIfFull = 0.03;
-// Of a start from the gradient alone, which a reset would explain.
+// A sum that starts again with the gradient of this step must agree with so many more signs: then
+// gradients were reset.
 constexpr double kMoreThanSum = 0.02;
 // The first gradients and their sums are alike.
 constexpr int64_t kFirstSteps = 6;

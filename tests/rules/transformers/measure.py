@@ -21,13 +21,14 @@ import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import List, Optional, Sequence, Tuple
+from typing import List, Optional, Sequence
 
 os.environ.setdefault("SMDEBUG_LOG_LEVEL", "off")
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path[:0] = [str(each) for each in Path(__file__).resolve().parents[:2]]
 
 import torch
 from healthy_ways import HEALTHY
+from intervals import wilson
 from planted import FAULTS
 from training import Training
 
@@ -101,16 +102,6 @@ def spike_of(losses: Sequence[float], begins: int) -> Optional[int]:
         if not losses[step] <= mean + max(6 * deviation, 0.25 * mean):
             return step - begins
     return None
-
-
-def wilson(right: int, of: int) -> Tuple[float, float]:
-    """Returns the interval in which a share lies with 95 % confidence."""
-    if of == 0:
-        return 0.0, 1.0
-    z, p = 1.96, right / of
-    middle = (p + z * z / (2 * of)) / (1 + z * z / of)
-    half = z / (1 + z * z / of) * math.sqrt(p * (1 - p) / of + z * z / (4 * of * of))
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def share(flags: Sequence[bool]) -> str:

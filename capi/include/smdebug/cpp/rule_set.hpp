@@ -22,6 +22,17 @@ namespace smdebug {
 // kLlm: a set that holds the rules for large trainings.
 enum class Profile { kAws, kCalibrated, kLlm };
 
+namespace detail {
+inline const char *NameOf(Profile profile) noexcept {
+  switch (profile) {
+    case Profile::kAws: return "aws";
+    case Profile::kLlm: return "llm";
+    case Profile::kCalibrated: break;
+  }
+  return "calibrated";
+}
+}  // namespace detail
+
 // Selects the steps that RuleSet::Evaluate() evaluates.
 struct EvaluateOptions {
   int64_t first = 0;    // the first global step to report on
@@ -41,9 +52,7 @@ class RuleSet {
 
   // Makes an empty set.  smd_rule_set_new().
   explicit RuleSet(Profile profile = Profile::kCalibrated)
-      : handle_(detail::Make<Owner>(smd_rule_set_new, profile == Profile::kAws   ? "aws"
-                                                      : profile == Profile::kLlm ? "llm"
-                                                                                 : "calibrated")) {}
+      : handle_(detail::Make<Owner>(smd_rule_set_new, detail::NameOf(profile))) {}
   // Takes ownership of `set`.
   explicit RuleSet(smd_rule_set *set) noexcept : handle_(set) {}
 

@@ -144,6 +144,19 @@ TEST(DeadExpert, FindsExpertsWithoutTokensOrGradient) {
   EXPECT_EQ(evaluated.findings[1].tensor, "gradient/Net_experts.1.weight");
 }
 
+TEST(DeadExpert, TakesTheNumberAfterTheListOfExperts) {
+  for (const std::string rest : {".expert_gate.weight", ".w1.expert", "_expert_2.weight"}) {
+    FakeSource source;
+    for (int64_t step = 0; step < 25; ++step) {
+      source.Step(step).Save("gradient/moe_experts.0" + rest, {1});
+      source.Save("gradient/moe_experts.10" + rest, {0});
+    }
+    const Evaluated evaluated = Calibrated("DeadExpert", source);
+    ASSERT_THAT(evaluated.Steps(), ElementsAre(24)) << rest;
+    EXPECT_EQ(evaluated.findings[0].tensor, "gradient/moe_experts.10" + rest);
+  }
+}
+
 TEST(RouterImbalance, NeedsTimeAndALargeShare) {
   FakeSource source;
   for (int64_t step = 0; step < 30; ++step) {
