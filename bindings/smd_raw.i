@@ -93,6 +93,10 @@ struct T {};
 %ignore SMD_PLACEMENT_INIT;
 %ignore smd_hook_set_placement;
 %ignore smd_tensor_placement;
+%ignore smd_scan_set_log;
+%ignore smd_scan_open;
+%ignore smd_partition;
+%ignore smd_partitions_get;
 
 HANDLE(smd_text)
 HANDLE(smd_strings)
@@ -114,6 +118,8 @@ HANDLE(smd_findings)
 HANDLE(smd_rule_results)
 HANDLE(smd_diagnosis)
 HANDLE(smd_bucket)
+HANDLE(smd_scan)
+HANDLE(smd_partitions)
 %nodefaultctor smd_error;
 %nodefaultdtor smd_error;
 struct smd_error {};
@@ -141,6 +147,7 @@ struct smd_error {};
 %include "smdebug/trial_options.h"
 %include "smdebug/trial.h"
 %include "smdebug/placement.h"
+%include "smdebug/scan.h"
 %include "smdebug/sys/files.h"
 %include "smdebug/store.h"
 %include "smdebug/sys/bucket.h"

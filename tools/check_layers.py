@@ -21,6 +21,7 @@ ALLOWED = {
     "diagnose": {"base", "tensor", "config", "rules"},
     "record": {"base", "tensor", "format", "storage", "config", "rules"},
     "analyze": {"base", "tensor", "format", "storage", "config", "rules"},
+    "tables": {"base", "tensor", "format", "storage", "config", "rules", "analyze"},
 }
 
 # Rules inside a layer: the files of its own layer that a subfolder may not include.

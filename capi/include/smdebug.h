@@ -41,6 +41,7 @@
 #include "smdebug/log.h"
 #include "smdebug/placement.h"
 #include "smdebug/rule_set.h"
+#include "smdebug/scan.h"
 #include "smdebug/statistics.h"
 #include "smdebug/store.h"
 #include "smdebug/tensor.h"

@@ -133,18 +133,6 @@ Result<rules::Range> RangeFromC(int64_t first, int64_t end, uint32_t flags) {
   return range;
 }
 
-// Adds the rules that a named set begins with.
-Status AddRulesOfSet(std::string_view name, rules::Profile profile, rules::RuleSet *set) {
-  for (const rules::NamedSetRule &each : rules::RulesOfSet(name)) {
-    SMD_ASSIGN_OR_RETURN(const rules::Parameters::Given given,
-                         rules::Parameters::FromJson(each.parameters));
-    SMD_ASSIGN_OR_RETURN(const rules::RuleFactory make,
-                         rules::BuiltinRule(each.rule, given, profile));
-    SMD_RETURN_IF_ERROR(set->Add(make));
-  }
-  return Status::Ok();
-}
-
 Status CheckSet(const smd_rule_set *set) { return CheckUsable(set, "set"); }
 
 }  // namespace
@@ -169,7 +157,7 @@ smd_error *smd_rule_set_new(const char *profile, smd_rule_set **out) noexcept {
     SMD_CLEAR_OUT(out);
     SMD_ASSIGN_OR_RETURN(const rules::Profile known, ProfileFromC(profile));
     auto set = std::make_shared<rules::RuleSet>();
-    SMD_RETURN_IF_ERROR(AddRulesOfSet(OptionalText(profile), known, set.get()));
+    SMD_RETURN_IF_ERROR(rules::AddRulesOfSet(OptionalText(profile), known, set.get()));
     *out = new smd_rule_set{known, std::move(set), {}};
     return Status::Ok();
   });

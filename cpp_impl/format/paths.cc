@@ -9,7 +9,6 @@
 namespace smdebug::format {
 namespace {
 
-constexpr int64_t kStepsPerBucket = 1000;
 constexpr int kStepDigits = 12;
 constexpr int kBucketDigits = 9;
 constexpr size_t kMaxWorkerName = 200;

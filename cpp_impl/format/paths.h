@@ -13,6 +13,8 @@ namespace smdebug::format {
 inline constexpr std::string_view kEndMarker = "training_job_end.ts";
 inline constexpr std::string_view kClaimFile = "claim.smd";
 inline constexpr std::string_view kIndexFolder = "index";
+// An index folder holds the files of this many steps.
+inline constexpr int64_t kStepsPerBucket = 1000;
 inline constexpr std::string_view kCollectionsFolder = "collections/000000000";
 
 // Returns, for example, "events/000000000012/000000000012_worker_0.tfevents".

@@ -1,5 +1,7 @@
 #include "rules/named_sets.h"
 
+#include "rules/registry.h"
+
 #include <array>
 
 namespace smdebug::rules {
@@ -39,6 +41,15 @@ constexpr std::array kLlm = {
 std::span<const NamedSetRule> RulesOfSet(std::string_view set) {
   if (set == "llm") return kLlm;
   return {};
+}
+
+Status AddRulesOfSet(std::string_view name, Profile profile, RuleSet *set) {
+  for (const NamedSetRule &each : RulesOfSet(name)) {
+    SMD_ASSIGN_OR_RETURN(const Parameters::Given given, Parameters::FromJson(each.parameters));
+    SMD_ASSIGN_OR_RETURN(const RuleFactory make, BuiltinRule(each.rule, given, profile));
+    SMD_RETURN_IF_ERROR(set->Add(make));
+  }
+  return Status::Ok();
 }
 
 }  // namespace smdebug::rules

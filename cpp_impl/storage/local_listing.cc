@@ -24,9 +24,17 @@ bool IsSameTime(const timespec &a, const timespec &b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
+// Some file systems do not say what an entry is.
+bool IsFolder(int parent, const dirent &entry) {
+  if (entry.d_type != DT_UNKNOWN) return entry.d_type == DT_DIR;
+  struct stat facts {};
+  return fstatat(parent, entry.d_name, &facts, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(facts.st_mode);
+}
+
 }  // namespace
 
-Result<std::vector<std::string>> ReadFolder(FileDescriptor folder, const std::string &path) {
+Result<std::vector<std::string>> ReadFolder(FileDescriptor folder, const std::string &path,
+                                            Entries which) {
   // fdopendir takes ownership of the descriptor, so it gets a duplicate.
   const int number = fcntl(folder.Number(), F_DUPFD_CLOEXEC, 0);
   if (number < 0) return SystemError("reading", path, errno);
@@ -40,7 +48,9 @@ Result<std::vector<std::string>> ReadFolder(FileDescriptor folder, const std::st
   errno = 0;
   while (const dirent *entry = readdir(stream.get())) {
     const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
+    const bool is_wanted =
+        name != "." && name != ".." && (which == Entries::kAll || IsFolder(number, *entry));
+    if (is_wanted) names.emplace_back(name);
     errno = 0;
   }
   if (errno != 0) return SystemError("reading", path, errno);

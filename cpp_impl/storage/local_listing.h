@@ -15,8 +15,10 @@
 
 namespace smdebug::storage {
 
-// Returns the sorted names in an open folder, without "." and "..".
-Result<std::vector<std::string>> ReadFolder(FileDescriptor folder, const std::string &path);
+// Returns the sorted names in an open folder, without "." and "..", of all entries or of folders.
+enum class Entries : uint8_t { kAll, kFolders };
+Result<std::vector<std::string>> ReadFolder(FileDescriptor folder, const std::string &path,
+                                            Entries which = Entries::kAll);
 
 // Uses kernel events where they are available.  Elsewhere it checks each folder's modification
 // time, and reads a folder only if that time has changed.  If nothing has changed, a call costs two

@@ -331,6 +331,20 @@ Result<std::vector<std::string>> LocalStore::List(const std::string &folder) {
   return names;
 }
 
+Result<std::vector<std::string>> LocalStore::Folders(const std::string &folder) {
+  const std::string name = folder.empty() ? "." : folder;
+  auto opened = OpenBelow(name, O_RDONLY | O_DIRECTORY);
+  if (!opened.IsOk()) {
+    if (opened.GetStatus().GetCode() == Code::kNotFound) return std::vector<std::string>();
+    return opened.GetStatus();
+  }
+  SMD_ASSIGN_OR_RETURN(std::vector<std::string> names,
+                       ReadFolder(std::move(*opened), PathOf(name), Entries::kFolders));
+  if (folder.empty()) return names;
+  for (std::string &each : names) each = StrCat(folder, "/", each);
+  return names;
+}
+
 std::unique_ptr<Listing> LocalStore::Follow(const std::string &folder) {
   return std::make_unique<LocalListing>(root_path_, folder);
 }

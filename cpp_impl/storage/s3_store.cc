@@ -143,6 +143,18 @@ Result<std::vector<std::string>> S3Store::List(const std::string &folder) {
   return NamesOf(std::move(keys), key_prefix_.size());
 }
 
+Result<std::vector<std::string>> S3Store::Folders(const std::string &folder) {
+  aws::ListQuery query{.prefix = KeyOf(folder.empty() ? "" : folder + "/")};
+  query.delimiter = "/";
+  SMD_ASSIGN_OR_RETURN(std::vector<std::string> keys, aws::ListKeys(*client_, query));
+  std::erase_if(keys, [&](const std::string &key) {
+    return !key.ends_with('/') || key.size() <= query.prefix.size();
+  });
+  for (std::string &key : keys)
+    key = key.substr(key_prefix_.size(), key.size() - 1 - key_prefix_.size());
+  return keys;
+}
+
 std::unique_ptr<Listing> S3Store::Follow(const std::string &folder) {
   return std::make_unique<S3Listing>(client_, key_prefix_, folder);
 }

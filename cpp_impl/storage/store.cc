@@ -41,8 +41,11 @@ std::vector<Result<std::string>> Store::ReadTexts(std::span<const std::string> n
 std::vector<Status> Store::ReadRanges(std::span<const RangeRead> ranges) {
   std::vector<Status> read;
   read.reserve(ranges.size());
+  std::string_view name;  // of `file`
+  Result<std::shared_ptr<FileReader>> file(std::shared_ptr<FileReader>{});
   for (const RangeRead &range : ranges) {
-    auto file = Open(range.name);
+    if (range.name != name || name.empty()) file = Open(range.name);
+    name = range.name;
     read.push_back(file.IsOk() ? (*file)->Read(range.offset, range.length, *range.sink)
                                : file.GetStatus());
   }

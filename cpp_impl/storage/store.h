@@ -123,6 +123,9 @@ class Store {
   // folder is missing.
   virtual Result<std::vector<std::string>> List(const std::string &folder) = 0;
 
+  // Returns the sorted names of the folders in a folder.  Returns none if the folder is missing.
+  virtual Result<std::vector<std::string>> Folders(const std::string &folder) = 0;
+
   // Follows the files two levels down: <folder>/<bucket>/<file>.
   virtual std::unique_ptr<Listing> Follow(const std::string &folder) = 0;
 

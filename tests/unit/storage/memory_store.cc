@@ -177,6 +177,18 @@ Result<std::vector<std::string>> MemoryStore::List(const std::string &folder) {
   return NamesBelow(content_->files, folder + "/");
 }
 
+Result<std::vector<std::string>> MemoryStore::Folders(const std::string &folder) {
+  SMD_RETURN_IF_ERROR(content_->Ask(Call::kList, folder));
+  const std::string prefix = folder.empty() ? "" : folder + "/";
+  std::set<std::string> folders;
+  const MutexLock lock(content_->mutex);
+  for (const auto &[name, content] : content_->files) {
+    const size_t slash = name.starts_with(prefix) ? name.find('/', prefix.size()) : name.npos;
+    if (slash != name.npos) folders.insert(name.substr(0, slash));
+  }
+  return std::vector<std::string>(folders.begin(), folders.end());
+}
+
 std::unique_ptr<Listing> MemoryStore::Follow(const std::string &folder) {
   return std::make_unique<MemoryListing>(
       [content = content_, folder]() -> Result<std::vector<std::string>> {

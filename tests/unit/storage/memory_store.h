@@ -34,6 +34,7 @@ class MemoryStore final : public Store {
   Result<std::shared_ptr<FileReader>> Open(const std::string &name) override;
   Result<std::optional<double>> ModifiedAt(const std::string &name) override;
   Result<std::vector<std::string>> List(const std::string &folder) override;
+  Result<std::vector<std::string>> Folders(const std::string &folder) override;
   std::unique_ptr<Listing> Follow(const std::string &folder) override;
   Result<std::unique_ptr<FileWriter>> Create(const std::string &name) override;
   Status Remove(const std::string &name) override;

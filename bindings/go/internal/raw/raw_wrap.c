@@ -717,6 +717,52 @@ static smd_bucket * smd_bucket_slot_value(smd_bucket * *obj) {
 }
 
 
+static smd_scan * *new_smd_scan_slot(void) { 
+  return (smd_scan * *) calloc(1,sizeof(smd_scan *)); 
+}
+
+static smd_scan * *copy_smd_scan_slot(smd_scan * value) { 
+  smd_scan * *obj = (smd_scan * *) calloc(1,sizeof(smd_scan *));
+  *obj = value;
+  return obj; 
+}
+
+static void delete_smd_scan_slot(smd_scan * *obj) { 
+  free(obj); 
+}
+
+static void smd_scan_slot_assign(smd_scan * *obj, smd_scan * value) {
+  *obj = value;
+}
+
+static smd_scan * smd_scan_slot_value(smd_scan * *obj) {
+  return *obj;
+}
+
+
+static smd_partitions * *new_smd_partitions_slot(void) { 
+  return (smd_partitions * *) calloc(1,sizeof(smd_partitions *)); 
+}
+
+static smd_partitions * *copy_smd_partitions_slot(smd_partitions * value) { 
+  smd_partitions * *obj = (smd_partitions * *) calloc(1,sizeof(smd_partitions *));
+  *obj = value;
+  return obj; 
+}
+
+static void delete_smd_partitions_slot(smd_partitions * *obj) { 
+  free(obj); 
+}
+
+static void smd_partitions_slot_assign(smd_partitions * *obj, smd_partitions * value) {
+  *obj = value;
+}
+
+static smd_partitions * smd_partitions_slot_value(smd_partitions * *obj) {
+  return *obj;
+}
+
+
 static int32_t *new_int32_slot(void) { 
   return (int32_t *) calloc(1,sizeof(int32_t)); 
 }
@@ -854,7 +900,7 @@ static int64_t raw_value_address(const smd_value *value) {
 extern "C" {
 #endif
 
-void _wrap_Swig_free_raw_beb7aa3994399177(void *_swig_go_0) {
+void _wrap_Swig_free_raw_36795ce60d6c6e42(void *_swig_go_0) {
   void *arg1 = 0 ;
   
   arg1 = *(void **)&_swig_go_0; 
@@ -864,7 +910,7 @@ void _wrap_Swig_free_raw_beb7aa3994399177(void *_swig_go_0) {
 }
 
 
-void *_wrap_Swig_malloc_raw_beb7aa3994399177(intgo _swig_go_0) {
+void *_wrap_Swig_malloc_raw_36795ce60d6c6e42(intgo _swig_go_0) {
   int arg1 ;
   void *result = 0 ;
   void *_swig_go_result;
@@ -877,7 +923,7 @@ void *_wrap_Swig_malloc_raw_beb7aa3994399177(intgo _swig_go_0) {
 }
 
 
-struct smd_text **_wrap_new_smd_text_slot_raw_beb7aa3994399177() {
+struct smd_text **_wrap_new_smd_text_slot_raw_36795ce60d6c6e42() {
   smd_text **result = 0 ;
   struct smd_text **_swig_go_result;
   
@@ -888,7 +934,7 @@ struct smd_text **_wrap_new_smd_text_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_text **_wrap_copy_smd_text_slot_raw_beb7aa3994399177(struct smd_text *_swig_go_0) {
+struct smd_text **_wrap_copy_smd_text_slot_raw_36795ce60d6c6e42(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   smd_text **result = 0 ;
   struct smd_text **_swig_go_result;
@@ -901,7 +947,7 @@ struct smd_text **_wrap_copy_smd_text_slot_raw_beb7aa3994399177(struct smd_text 
 }
 
 
-void _wrap_delete_smd_text_slot_raw_beb7aa3994399177(struct smd_text **_swig_go_0) {
+void _wrap_delete_smd_text_slot_raw_36795ce60d6c6e42(struct smd_text **_swig_go_0) {
   smd_text **arg1 = 0 ;
   
   arg1 = *(smd_text ***)&_swig_go_0; 
@@ -911,7 +957,7 @@ void _wrap_delete_smd_text_slot_raw_beb7aa3994399177(struct smd_text **_swig_go_
 }
 
 
-void _wrap_smd_text_slot_assign_raw_beb7aa3994399177(struct smd_text **_swig_go_0, struct smd_text *_swig_go_1) {
+void _wrap_smd_text_slot_assign_raw_36795ce60d6c6e42(struct smd_text **_swig_go_0, struct smd_text *_swig_go_1) {
   smd_text **arg1 = 0 ;
   smd_text *arg2 = 0 ;
   
@@ -923,7 +969,7 @@ void _wrap_smd_text_slot_assign_raw_beb7aa3994399177(struct smd_text **_swig_go_
 }
 
 
-struct smd_text *_wrap_smd_text_slot_value_raw_beb7aa3994399177(struct smd_text **_swig_go_0) {
+struct smd_text *_wrap_smd_text_slot_value_raw_36795ce60d6c6e42(struct smd_text **_swig_go_0) {
   smd_text **arg1 = 0 ;
   smd_text *result = 0 ;
   struct smd_text *_swig_go_result;
@@ -936,7 +982,7 @@ struct smd_text *_wrap_smd_text_slot_value_raw_beb7aa3994399177(struct smd_text 
 }
 
 
-struct smd_strings **_wrap_new_smd_strings_slot_raw_beb7aa3994399177() {
+struct smd_strings **_wrap_new_smd_strings_slot_raw_36795ce60d6c6e42() {
   smd_strings **result = 0 ;
   struct smd_strings **_swig_go_result;
   
@@ -947,7 +993,7 @@ struct smd_strings **_wrap_new_smd_strings_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_strings **_wrap_copy_smd_strings_slot_raw_beb7aa3994399177(struct smd_strings *_swig_go_0) {
+struct smd_strings **_wrap_copy_smd_strings_slot_raw_36795ce60d6c6e42(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   smd_strings **result = 0 ;
   struct smd_strings **_swig_go_result;
@@ -960,7 +1006,7 @@ struct smd_strings **_wrap_copy_smd_strings_slot_raw_beb7aa3994399177(struct smd
 }
 
 
-void _wrap_delete_smd_strings_slot_raw_beb7aa3994399177(struct smd_strings **_swig_go_0) {
+void _wrap_delete_smd_strings_slot_raw_36795ce60d6c6e42(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   
   arg1 = *(smd_strings ***)&_swig_go_0; 
@@ -970,7 +1016,7 @@ void _wrap_delete_smd_strings_slot_raw_beb7aa3994399177(struct smd_strings **_sw
 }
 
 
-void _wrap_smd_strings_slot_assign_raw_beb7aa3994399177(struct smd_strings **_swig_go_0, struct smd_strings *_swig_go_1) {
+void _wrap_smd_strings_slot_assign_raw_36795ce60d6c6e42(struct smd_strings **_swig_go_0, struct smd_strings *_swig_go_1) {
   smd_strings **arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   
@@ -982,7 +1028,7 @@ void _wrap_smd_strings_slot_assign_raw_beb7aa3994399177(struct smd_strings **_sw
 }
 
 
-struct smd_strings *_wrap_smd_strings_slot_value_raw_beb7aa3994399177(struct smd_strings **_swig_go_0) {
+struct smd_strings *_wrap_smd_strings_slot_value_raw_36795ce60d6c6e42(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   smd_strings *result = 0 ;
   struct smd_strings *_swig_go_result;
@@ -995,7 +1041,7 @@ struct smd_strings *_wrap_smd_strings_slot_value_raw_beb7aa3994399177(struct smd
 }
 
 
-struct smd_integers **_wrap_new_smd_integers_slot_raw_beb7aa3994399177() {
+struct smd_integers **_wrap_new_smd_integers_slot_raw_36795ce60d6c6e42() {
   smd_integers **result = 0 ;
   struct smd_integers **_swig_go_result;
   
@@ -1006,7 +1052,7 @@ struct smd_integers **_wrap_new_smd_integers_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_integers **_wrap_copy_smd_integers_slot_raw_beb7aa3994399177(struct smd_integers *_swig_go_0) {
+struct smd_integers **_wrap_copy_smd_integers_slot_raw_36795ce60d6c6e42(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   smd_integers **result = 0 ;
   struct smd_integers **_swig_go_result;
@@ -1019,7 +1065,7 @@ struct smd_integers **_wrap_copy_smd_integers_slot_raw_beb7aa3994399177(struct s
 }
 
 
-void _wrap_delete_smd_integers_slot_raw_beb7aa3994399177(struct smd_integers **_swig_go_0) {
+void _wrap_delete_smd_integers_slot_raw_36795ce60d6c6e42(struct smd_integers **_swig_go_0) {
   smd_integers **arg1 = 0 ;
   
   arg1 = *(smd_integers ***)&_swig_go_0; 
@@ -1029,7 +1075,7 @@ void _wrap_delete_smd_integers_slot_raw_beb7aa3994399177(struct smd_integers **_
 }
 
 
-void _wrap_smd_integers_slot_assign_raw_beb7aa3994399177(struct smd_integers **_swig_go_0, struct smd_integers *_swig_go_1) {
+void _wrap_smd_integers_slot_assign_raw_36795ce60d6c6e42(struct smd_integers **_swig_go_0, struct smd_integers *_swig_go_1) {
   smd_integers **arg1 = 0 ;
   smd_integers *arg2 = 0 ;
   
@@ -1041,7 +1087,7 @@ void _wrap_smd_integers_slot_assign_raw_beb7aa3994399177(struct smd_integers **_
 }
 
 
-struct smd_integers *_wrap_smd_integers_slot_value_raw_beb7aa3994399177(struct smd_integers **_swig_go_0) {
+struct smd_integers *_wrap_smd_integers_slot_value_raw_36795ce60d6c6e42(struct smd_integers **_swig_go_0) {
   smd_integers **arg1 = 0 ;
   smd_integers *result = 0 ;
   struct smd_integers *_swig_go_result;
@@ -1054,7 +1100,7 @@ struct smd_integers *_wrap_smd_integers_slot_value_raw_beb7aa3994399177(struct s
 }
 
 
-struct smd_save_config **_wrap_new_smd_save_config_slot_raw_beb7aa3994399177() {
+struct smd_save_config **_wrap_new_smd_save_config_slot_raw_36795ce60d6c6e42() {
   smd_save_config **result = 0 ;
   struct smd_save_config **_swig_go_result;
   
@@ -1065,7 +1111,7 @@ struct smd_save_config **_wrap_new_smd_save_config_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0) {
+struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_36795ce60d6c6e42(struct smd_save_config *_swig_go_0) {
   smd_save_config *arg1 = 0 ;
   smd_save_config **result = 0 ;
   struct smd_save_config **_swig_go_result;
@@ -1078,7 +1124,7 @@ struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_beb7aa3994399177(st
 }
 
 
-void _wrap_delete_smd_save_config_slot_raw_beb7aa3994399177(struct smd_save_config **_swig_go_0) {
+void _wrap_delete_smd_save_config_slot_raw_36795ce60d6c6e42(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   
   arg1 = *(smd_save_config ***)&_swig_go_0; 
@@ -1088,7 +1134,7 @@ void _wrap_delete_smd_save_config_slot_raw_beb7aa3994399177(struct smd_save_conf
 }
 
 
-void _wrap_smd_save_config_slot_assign_raw_beb7aa3994399177(struct smd_save_config **_swig_go_0, struct smd_save_config *_swig_go_1) {
+void _wrap_smd_save_config_slot_assign_raw_36795ce60d6c6e42(struct smd_save_config **_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config **arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   
@@ -1100,7 +1146,7 @@ void _wrap_smd_save_config_slot_assign_raw_beb7aa3994399177(struct smd_save_conf
 }
 
 
-struct smd_save_config *_wrap_smd_save_config_slot_value_raw_beb7aa3994399177(struct smd_save_config **_swig_go_0) {
+struct smd_save_config *_wrap_smd_save_config_slot_value_raw_36795ce60d6c6e42(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   smd_save_config *result = 0 ;
   struct smd_save_config *_swig_go_result;
@@ -1113,7 +1159,7 @@ struct smd_save_config *_wrap_smd_save_config_slot_value_raw_beb7aa3994399177(st
 }
 
 
-struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_beb7aa3994399177() {
+struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_36795ce60d6c6e42() {
   smd_reduction_config **result = 0 ;
   struct smd_reduction_config **_swig_go_result;
   
@@ -1124,7 +1170,7 @@ struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_beb7aa3994
 }
 
 
-struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0) {
+struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_36795ce60d6c6e42(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   smd_reduction_config **result = 0 ;
   struct smd_reduction_config **_swig_go_result;
@@ -1137,7 +1183,7 @@ struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_beb7aa399
 }
 
 
-void _wrap_delete_smd_reduction_config_slot_raw_beb7aa3994399177(struct smd_reduction_config **_swig_go_0) {
+void _wrap_delete_smd_reduction_config_slot_raw_36795ce60d6c6e42(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   
   arg1 = *(smd_reduction_config ***)&_swig_go_0; 
@@ -1147,7 +1193,7 @@ void _wrap_delete_smd_reduction_config_slot_raw_beb7aa3994399177(struct smd_redu
 }
 
 
-void _wrap_smd_reduction_config_slot_assign_raw_beb7aa3994399177(struct smd_reduction_config **_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+void _wrap_smd_reduction_config_slot_assign_raw_36795ce60d6c6e42(struct smd_reduction_config **_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_reduction_config **arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   
@@ -1159,7 +1205,7 @@ void _wrap_smd_reduction_config_slot_assign_raw_beb7aa3994399177(struct smd_redu
 }
 
 
-struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_beb7aa3994399177(struct smd_reduction_config **_swig_go_0) {
+struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_36795ce60d6c6e42(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   smd_reduction_config *result = 0 ;
   struct smd_reduction_config *_swig_go_result;
@@ -1172,7 +1218,7 @@ struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_beb7aa399
 }
 
 
-struct smd_collection **_wrap_new_smd_collection_slot_raw_beb7aa3994399177() {
+struct smd_collection **_wrap_new_smd_collection_slot_raw_36795ce60d6c6e42() {
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
   
@@ -1183,7 +1229,7 @@ struct smd_collection **_wrap_new_smd_collection_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_collection **_wrap_copy_smd_collection_slot_raw_beb7aa3994399177(struct smd_collection *_swig_go_0) {
+struct smd_collection **_wrap_copy_smd_collection_slot_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
@@ -1196,7 +1242,7 @@ struct smd_collection **_wrap_copy_smd_collection_slot_raw_beb7aa3994399177(stru
 }
 
 
-void _wrap_delete_smd_collection_slot_raw_beb7aa3994399177(struct smd_collection **_swig_go_0) {
+void _wrap_delete_smd_collection_slot_raw_36795ce60d6c6e42(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   
   arg1 = *(smd_collection ***)&_swig_go_0; 
@@ -1206,7 +1252,7 @@ void _wrap_delete_smd_collection_slot_raw_beb7aa3994399177(struct smd_collection
 }
 
 
-void _wrap_smd_collection_slot_assign_raw_beb7aa3994399177(struct smd_collection **_swig_go_0, struct smd_collection *_swig_go_1) {
+void _wrap_smd_collection_slot_assign_raw_36795ce60d6c6e42(struct smd_collection **_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_collection **arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   
@@ -1218,7 +1264,7 @@ void _wrap_smd_collection_slot_assign_raw_beb7aa3994399177(struct smd_collection
 }
 
 
-struct smd_collection *_wrap_smd_collection_slot_value_raw_beb7aa3994399177(struct smd_collection **_swig_go_0) {
+struct smd_collection *_wrap_smd_collection_slot_value_raw_36795ce60d6c6e42(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   smd_collection *result = 0 ;
   struct smd_collection *_swig_go_result;
@@ -1231,7 +1277,7 @@ struct smd_collection *_wrap_smd_collection_slot_value_raw_beb7aa3994399177(stru
 }
 
 
-struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_beb7aa3994399177() {
+struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_36795ce60d6c6e42() {
   smd_hook_options **result = 0 ;
   struct smd_hook_options **_swig_go_result;
   
@@ -1242,7 +1288,7 @@ struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_beb7aa3994399177()
 }
 
 
-struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0) {
+struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0) {
   smd_hook_options *arg1 = 0 ;
   smd_hook_options **result = 0 ;
   struct smd_hook_options **_swig_go_result;
@@ -1255,7 +1301,7 @@ struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_beb7aa3994399177(
 }
 
 
-void _wrap_delete_smd_hook_options_slot_raw_beb7aa3994399177(struct smd_hook_options **_swig_go_0) {
+void _wrap_delete_smd_hook_options_slot_raw_36795ce60d6c6e42(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   
   arg1 = *(smd_hook_options ***)&_swig_go_0; 
@@ -1265,7 +1311,7 @@ void _wrap_delete_smd_hook_options_slot_raw_beb7aa3994399177(struct smd_hook_opt
 }
 
 
-void _wrap_smd_hook_options_slot_assign_raw_beb7aa3994399177(struct smd_hook_options **_swig_go_0, struct smd_hook_options *_swig_go_1) {
+void _wrap_smd_hook_options_slot_assign_raw_36795ce60d6c6e42(struct smd_hook_options **_swig_go_0, struct smd_hook_options *_swig_go_1) {
   smd_hook_options **arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   
@@ -1277,7 +1323,7 @@ void _wrap_smd_hook_options_slot_assign_raw_beb7aa3994399177(struct smd_hook_opt
 }
 
 
-struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_beb7aa3994399177(struct smd_hook_options **_swig_go_0) {
+struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_36795ce60d6c6e42(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   smd_hook_options *result = 0 ;
   struct smd_hook_options *_swig_go_result;
@@ -1290,7 +1336,7 @@ struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_beb7aa3994399177(
 }
 
 
-struct smd_hook **_wrap_new_smd_hook_slot_raw_beb7aa3994399177() {
+struct smd_hook **_wrap_new_smd_hook_slot_raw_36795ce60d6c6e42() {
   smd_hook **result = 0 ;
   struct smd_hook **_swig_go_result;
   
@@ -1301,7 +1347,7 @@ struct smd_hook **_wrap_new_smd_hook_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_hook **_wrap_copy_smd_hook_slot_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
+struct smd_hook **_wrap_copy_smd_hook_slot_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_hook **result = 0 ;
   struct smd_hook **_swig_go_result;
@@ -1314,7 +1360,7 @@ struct smd_hook **_wrap_copy_smd_hook_slot_raw_beb7aa3994399177(struct smd_hook 
 }
 
 
-void _wrap_delete_smd_hook_slot_raw_beb7aa3994399177(struct smd_hook **_swig_go_0) {
+void _wrap_delete_smd_hook_slot_raw_36795ce60d6c6e42(struct smd_hook **_swig_go_0) {
   smd_hook **arg1 = 0 ;
   
   arg1 = *(smd_hook ***)&_swig_go_0; 
@@ -1324,7 +1370,7 @@ void _wrap_delete_smd_hook_slot_raw_beb7aa3994399177(struct smd_hook **_swig_go_
 }
 
 
-void _wrap_smd_hook_slot_assign_raw_beb7aa3994399177(struct smd_hook **_swig_go_0, struct smd_hook *_swig_go_1) {
+void _wrap_smd_hook_slot_assign_raw_36795ce60d6c6e42(struct smd_hook **_swig_go_0, struct smd_hook *_swig_go_1) {
   smd_hook **arg1 = 0 ;
   smd_hook *arg2 = 0 ;
   
@@ -1336,7 +1382,7 @@ void _wrap_smd_hook_slot_assign_raw_beb7aa3994399177(struct smd_hook **_swig_go_
 }
 
 
-struct smd_hook *_wrap_smd_hook_slot_value_raw_beb7aa3994399177(struct smd_hook **_swig_go_0) {
+struct smd_hook *_wrap_smd_hook_slot_value_raw_36795ce60d6c6e42(struct smd_hook **_swig_go_0) {
   smd_hook **arg1 = 0 ;
   smd_hook *result = 0 ;
   struct smd_hook *_swig_go_result;
@@ -1349,7 +1395,7 @@ struct smd_hook *_wrap_smd_hook_slot_value_raw_beb7aa3994399177(struct smd_hook 
 }
 
 
-struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_beb7aa3994399177() {
+struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_36795ce60d6c6e42() {
   smd_trial_options **result = 0 ;
   struct smd_trial_options **_swig_go_result;
   
@@ -1360,7 +1406,7 @@ struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_beb7aa3994399177
 }
 
 
-struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_beb7aa3994399177(struct smd_trial_options *_swig_go_0) {
+struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_36795ce60d6c6e42(struct smd_trial_options *_swig_go_0) {
   smd_trial_options *arg1 = 0 ;
   smd_trial_options **result = 0 ;
   struct smd_trial_options **_swig_go_result;
@@ -1373,7 +1419,7 @@ struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_beb7aa399439917
 }
 
 
-void _wrap_delete_smd_trial_options_slot_raw_beb7aa3994399177(struct smd_trial_options **_swig_go_0) {
+void _wrap_delete_smd_trial_options_slot_raw_36795ce60d6c6e42(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   
   arg1 = *(smd_trial_options ***)&_swig_go_0; 
@@ -1383,7 +1429,7 @@ void _wrap_delete_smd_trial_options_slot_raw_beb7aa3994399177(struct smd_trial_o
 }
 
 
-void _wrap_smd_trial_options_slot_assign_raw_beb7aa3994399177(struct smd_trial_options **_swig_go_0, struct smd_trial_options *_swig_go_1) {
+void _wrap_smd_trial_options_slot_assign_raw_36795ce60d6c6e42(struct smd_trial_options **_swig_go_0, struct smd_trial_options *_swig_go_1) {
   smd_trial_options **arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   
@@ -1395,7 +1441,7 @@ void _wrap_smd_trial_options_slot_assign_raw_beb7aa3994399177(struct smd_trial_o
 }
 
 
-struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_beb7aa3994399177(struct smd_trial_options **_swig_go_0) {
+struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_36795ce60d6c6e42(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   smd_trial_options *result = 0 ;
   struct smd_trial_options *_swig_go_result;
@@ -1408,7 +1454,7 @@ struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_beb7aa399439917
 }
 
 
-struct smd_trial **_wrap_new_smd_trial_slot_raw_beb7aa3994399177() {
+struct smd_trial **_wrap_new_smd_trial_slot_raw_36795ce60d6c6e42() {
   smd_trial **result = 0 ;
   struct smd_trial **_swig_go_result;
   
@@ -1419,7 +1465,7 @@ struct smd_trial **_wrap_new_smd_trial_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_trial **_wrap_copy_smd_trial_slot_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
+struct smd_trial **_wrap_copy_smd_trial_slot_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   smd_trial **result = 0 ;
   struct smd_trial **_swig_go_result;
@@ -1432,7 +1478,7 @@ struct smd_trial **_wrap_copy_smd_trial_slot_raw_beb7aa3994399177(struct smd_tri
 }
 
 
-void _wrap_delete_smd_trial_slot_raw_beb7aa3994399177(struct smd_trial **_swig_go_0) {
+void _wrap_delete_smd_trial_slot_raw_36795ce60d6c6e42(struct smd_trial **_swig_go_0) {
   smd_trial **arg1 = 0 ;
   
   arg1 = *(smd_trial ***)&_swig_go_0; 
@@ -1442,7 +1488,7 @@ void _wrap_delete_smd_trial_slot_raw_beb7aa3994399177(struct smd_trial **_swig_g
 }
 
 
-void _wrap_smd_trial_slot_assign_raw_beb7aa3994399177(struct smd_trial **_swig_go_0, struct smd_trial *_swig_go_1) {
+void _wrap_smd_trial_slot_assign_raw_36795ce60d6c6e42(struct smd_trial **_swig_go_0, struct smd_trial *_swig_go_1) {
   smd_trial **arg1 = 0 ;
   smd_trial *arg2 = 0 ;
   
@@ -1454,7 +1500,7 @@ void _wrap_smd_trial_slot_assign_raw_beb7aa3994399177(struct smd_trial **_swig_g
 }
 
 
-struct smd_trial *_wrap_smd_trial_slot_value_raw_beb7aa3994399177(struct smd_trial **_swig_go_0) {
+struct smd_trial *_wrap_smd_trial_slot_value_raw_36795ce60d6c6e42(struct smd_trial **_swig_go_0) {
   smd_trial **arg1 = 0 ;
   smd_trial *result = 0 ;
   struct smd_trial *_swig_go_result;
@@ -1467,7 +1513,7 @@ struct smd_trial *_wrap_smd_trial_slot_value_raw_beb7aa3994399177(struct smd_tri
 }
 
 
-struct smd_tensor **_wrap_new_smd_tensor_slot_raw_beb7aa3994399177() {
+struct smd_tensor **_wrap_new_smd_tensor_slot_raw_36795ce60d6c6e42() {
   smd_tensor **result = 0 ;
   struct smd_tensor **_swig_go_result;
   
@@ -1478,7 +1524,7 @@ struct smd_tensor **_wrap_new_smd_tensor_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0) {
+struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   smd_tensor **result = 0 ;
   struct smd_tensor **_swig_go_result;
@@ -1491,7 +1537,7 @@ struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_beb7aa3994399177(struct smd_t
 }
 
 
-void _wrap_delete_smd_tensor_slot_raw_beb7aa3994399177(struct smd_tensor **_swig_go_0) {
+void _wrap_delete_smd_tensor_slot_raw_36795ce60d6c6e42(struct smd_tensor **_swig_go_0) {
   smd_tensor **arg1 = 0 ;
   
   arg1 = *(smd_tensor ***)&_swig_go_0; 
@@ -1501,7 +1547,7 @@ void _wrap_delete_smd_tensor_slot_raw_beb7aa3994399177(struct smd_tensor **_swig
 }
 
 
-void _wrap_smd_tensor_slot_assign_raw_beb7aa3994399177(struct smd_tensor **_swig_go_0, struct smd_tensor *_swig_go_1) {
+void _wrap_smd_tensor_slot_assign_raw_36795ce60d6c6e42(struct smd_tensor **_swig_go_0, struct smd_tensor *_swig_go_1) {
   smd_tensor **arg1 = 0 ;
   smd_tensor *arg2 = 0 ;
   
@@ -1513,7 +1559,7 @@ void _wrap_smd_tensor_slot_assign_raw_beb7aa3994399177(struct smd_tensor **_swig
 }
 
 
-struct smd_tensor *_wrap_smd_tensor_slot_value_raw_beb7aa3994399177(struct smd_tensor **_swig_go_0) {
+struct smd_tensor *_wrap_smd_tensor_slot_value_raw_36795ce60d6c6e42(struct smd_tensor **_swig_go_0) {
   smd_tensor **arg1 = 0 ;
   smd_tensor *result = 0 ;
   struct smd_tensor *_swig_go_result;
@@ -1526,7 +1572,7 @@ struct smd_tensor *_wrap_smd_tensor_slot_value_raw_beb7aa3994399177(struct smd_t
 }
 
 
-struct smd_value **_wrap_new_smd_value_slot_raw_beb7aa3994399177() {
+struct smd_value **_wrap_new_smd_value_slot_raw_36795ce60d6c6e42() {
   smd_value **result = 0 ;
   struct smd_value **_swig_go_result;
   
@@ -1537,7 +1583,7 @@ struct smd_value **_wrap_new_smd_value_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_value **_wrap_copy_smd_value_slot_raw_beb7aa3994399177(struct smd_value *_swig_go_0) {
+struct smd_value **_wrap_copy_smd_value_slot_raw_36795ce60d6c6e42(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_value **result = 0 ;
   struct smd_value **_swig_go_result;
@@ -1550,7 +1596,7 @@ struct smd_value **_wrap_copy_smd_value_slot_raw_beb7aa3994399177(struct smd_val
 }
 
 
-void _wrap_delete_smd_value_slot_raw_beb7aa3994399177(struct smd_value **_swig_go_0) {
+void _wrap_delete_smd_value_slot_raw_36795ce60d6c6e42(struct smd_value **_swig_go_0) {
   smd_value **arg1 = 0 ;
   
   arg1 = *(smd_value ***)&_swig_go_0; 
@@ -1560,7 +1606,7 @@ void _wrap_delete_smd_value_slot_raw_beb7aa3994399177(struct smd_value **_swig_g
 }
 
 
-void _wrap_smd_value_slot_assign_raw_beb7aa3994399177(struct smd_value **_swig_go_0, struct smd_value *_swig_go_1) {
+void _wrap_smd_value_slot_assign_raw_36795ce60d6c6e42(struct smd_value **_swig_go_0, struct smd_value *_swig_go_1) {
   smd_value **arg1 = 0 ;
   smd_value *arg2 = 0 ;
   
@@ -1572,7 +1618,7 @@ void _wrap_smd_value_slot_assign_raw_beb7aa3994399177(struct smd_value **_swig_g
 }
 
 
-struct smd_value *_wrap_smd_value_slot_value_raw_beb7aa3994399177(struct smd_value **_swig_go_0) {
+struct smd_value *_wrap_smd_value_slot_value_raw_36795ce60d6c6e42(struct smd_value **_swig_go_0) {
   smd_value **arg1 = 0 ;
   smd_value *result = 0 ;
   struct smd_value *_swig_go_result;
@@ -1585,7 +1631,7 @@ struct smd_value *_wrap_smd_value_slot_value_raw_beb7aa3994399177(struct smd_val
 }
 
 
-struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_beb7aa3994399177() {
+struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_36795ce60d6c6e42() {
   smd_rule_set **result = 0 ;
   struct smd_rule_set **_swig_go_result;
   
@@ -1596,7 +1642,7 @@ struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_beb7aa3994399177(struct smd_rule_set *_swig_go_0) {
+struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_36795ce60d6c6e42(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   smd_rule_set **result = 0 ;
   struct smd_rule_set **_swig_go_result;
@@ -1609,7 +1655,7 @@ struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_beb7aa3994399177(struct s
 }
 
 
-void _wrap_delete_smd_rule_set_slot_raw_beb7aa3994399177(struct smd_rule_set **_swig_go_0) {
+void _wrap_delete_smd_rule_set_slot_raw_36795ce60d6c6e42(struct smd_rule_set **_swig_go_0) {
   smd_rule_set **arg1 = 0 ;
   
   arg1 = *(smd_rule_set ***)&_swig_go_0; 
@@ -1619,7 +1665,7 @@ void _wrap_delete_smd_rule_set_slot_raw_beb7aa3994399177(struct smd_rule_set **_
 }
 
 
-void _wrap_smd_rule_set_slot_assign_raw_beb7aa3994399177(struct smd_rule_set **_swig_go_0, struct smd_rule_set *_swig_go_1) {
+void _wrap_smd_rule_set_slot_assign_raw_36795ce60d6c6e42(struct smd_rule_set **_swig_go_0, struct smd_rule_set *_swig_go_1) {
   smd_rule_set **arg1 = 0 ;
   smd_rule_set *arg2 = 0 ;
   
@@ -1631,7 +1677,7 @@ void _wrap_smd_rule_set_slot_assign_raw_beb7aa3994399177(struct smd_rule_set **_
 }
 
 
-struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_beb7aa3994399177(struct smd_rule_set **_swig_go_0) {
+struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_36795ce60d6c6e42(struct smd_rule_set **_swig_go_0) {
   smd_rule_set **arg1 = 0 ;
   smd_rule_set *result = 0 ;
   struct smd_rule_set *_swig_go_result;
@@ -1644,7 +1690,7 @@ struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_beb7aa3994399177(struct s
 }
 
 
-struct smd_step_file **_wrap_new_smd_step_file_slot_raw_beb7aa3994399177() {
+struct smd_step_file **_wrap_new_smd_step_file_slot_raw_36795ce60d6c6e42() {
   smd_step_file **result = 0 ;
   struct smd_step_file **_swig_go_result;
   
@@ -1655,7 +1701,7 @@ struct smd_step_file **_wrap_new_smd_step_file_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_beb7aa3994399177(struct smd_step_file *_swig_go_0) {
+struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_36795ce60d6c6e42(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   smd_step_file **result = 0 ;
   struct smd_step_file **_swig_go_result;
@@ -1668,7 +1714,7 @@ struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_beb7aa3994399177(struct
 }
 
 
-void _wrap_delete_smd_step_file_slot_raw_beb7aa3994399177(struct smd_step_file **_swig_go_0) {
+void _wrap_delete_smd_step_file_slot_raw_36795ce60d6c6e42(struct smd_step_file **_swig_go_0) {
   smd_step_file **arg1 = 0 ;
   
   arg1 = *(smd_step_file ***)&_swig_go_0; 
@@ -1678,7 +1724,7 @@ void _wrap_delete_smd_step_file_slot_raw_beb7aa3994399177(struct smd_step_file *
 }
 
 
-void _wrap_smd_step_file_slot_assign_raw_beb7aa3994399177(struct smd_step_file **_swig_go_0, struct smd_step_file *_swig_go_1) {
+void _wrap_smd_step_file_slot_assign_raw_36795ce60d6c6e42(struct smd_step_file **_swig_go_0, struct smd_step_file *_swig_go_1) {
   smd_step_file **arg1 = 0 ;
   smd_step_file *arg2 = 0 ;
   
@@ -1690,7 +1736,7 @@ void _wrap_smd_step_file_slot_assign_raw_beb7aa3994399177(struct smd_step_file *
 }
 
 
-struct smd_step_file *_wrap_smd_step_file_slot_value_raw_beb7aa3994399177(struct smd_step_file **_swig_go_0) {
+struct smd_step_file *_wrap_smd_step_file_slot_value_raw_36795ce60d6c6e42(struct smd_step_file **_swig_go_0) {
   smd_step_file **arg1 = 0 ;
   smd_step_file *result = 0 ;
   struct smd_step_file *_swig_go_result;
@@ -1703,7 +1749,7 @@ struct smd_step_file *_wrap_smd_step_file_slot_value_raw_beb7aa3994399177(struct
 }
 
 
-struct smd_event_file **_wrap_new_smd_event_file_slot_raw_beb7aa3994399177() {
+struct smd_event_file **_wrap_new_smd_event_file_slot_raw_36795ce60d6c6e42() {
   smd_event_file **result = 0 ;
   struct smd_event_file **_swig_go_result;
   
@@ -1714,7 +1760,7 @@ struct smd_event_file **_wrap_new_smd_event_file_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0) {
+struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_36795ce60d6c6e42(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   smd_event_file **result = 0 ;
   struct smd_event_file **_swig_go_result;
@@ -1727,7 +1773,7 @@ struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_beb7aa3994399177(stru
 }
 
 
-void _wrap_delete_smd_event_file_slot_raw_beb7aa3994399177(struct smd_event_file **_swig_go_0) {
+void _wrap_delete_smd_event_file_slot_raw_36795ce60d6c6e42(struct smd_event_file **_swig_go_0) {
   smd_event_file **arg1 = 0 ;
   
   arg1 = *(smd_event_file ***)&_swig_go_0; 
@@ -1737,7 +1783,7 @@ void _wrap_delete_smd_event_file_slot_raw_beb7aa3994399177(struct smd_event_file
 }
 
 
-void _wrap_smd_event_file_slot_assign_raw_beb7aa3994399177(struct smd_event_file **_swig_go_0, struct smd_event_file *_swig_go_1) {
+void _wrap_smd_event_file_slot_assign_raw_36795ce60d6c6e42(struct smd_event_file **_swig_go_0, struct smd_event_file *_swig_go_1) {
   smd_event_file **arg1 = 0 ;
   smd_event_file *arg2 = 0 ;
   
@@ -1749,7 +1795,7 @@ void _wrap_smd_event_file_slot_assign_raw_beb7aa3994399177(struct smd_event_file
 }
 
 
-struct smd_event_file *_wrap_smd_event_file_slot_value_raw_beb7aa3994399177(struct smd_event_file **_swig_go_0) {
+struct smd_event_file *_wrap_smd_event_file_slot_value_raw_36795ce60d6c6e42(struct smd_event_file **_swig_go_0) {
   smd_event_file **arg1 = 0 ;
   smd_event_file *result = 0 ;
   struct smd_event_file *_swig_go_result;
@@ -1762,7 +1808,7 @@ struct smd_event_file *_wrap_smd_event_file_slot_value_raw_beb7aa3994399177(stru
 }
 
 
-struct smd_store_report **_wrap_new_smd_store_report_slot_raw_beb7aa3994399177() {
+struct smd_store_report **_wrap_new_smd_store_report_slot_raw_36795ce60d6c6e42() {
   smd_store_report **result = 0 ;
   struct smd_store_report **_swig_go_result;
   
@@ -1773,7 +1819,7 @@ struct smd_store_report **_wrap_new_smd_store_report_slot_raw_beb7aa3994399177()
 }
 
 
-struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_beb7aa3994399177(struct smd_store_report *_swig_go_0) {
+struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_36795ce60d6c6e42(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   smd_store_report **result = 0 ;
   struct smd_store_report **_swig_go_result;
@@ -1786,7 +1832,7 @@ struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_beb7aa3994399177(
 }
 
 
-void _wrap_delete_smd_store_report_slot_raw_beb7aa3994399177(struct smd_store_report **_swig_go_0) {
+void _wrap_delete_smd_store_report_slot_raw_36795ce60d6c6e42(struct smd_store_report **_swig_go_0) {
   smd_store_report **arg1 = 0 ;
   
   arg1 = *(smd_store_report ***)&_swig_go_0; 
@@ -1796,7 +1842,7 @@ void _wrap_delete_smd_store_report_slot_raw_beb7aa3994399177(struct smd_store_re
 }
 
 
-void _wrap_smd_store_report_slot_assign_raw_beb7aa3994399177(struct smd_store_report **_swig_go_0, struct smd_store_report *_swig_go_1) {
+void _wrap_smd_store_report_slot_assign_raw_36795ce60d6c6e42(struct smd_store_report **_swig_go_0, struct smd_store_report *_swig_go_1) {
   smd_store_report **arg1 = 0 ;
   smd_store_report *arg2 = 0 ;
   
@@ -1808,7 +1854,7 @@ void _wrap_smd_store_report_slot_assign_raw_beb7aa3994399177(struct smd_store_re
 }
 
 
-struct smd_store_report *_wrap_smd_store_report_slot_value_raw_beb7aa3994399177(struct smd_store_report **_swig_go_0) {
+struct smd_store_report *_wrap_smd_store_report_slot_value_raw_36795ce60d6c6e42(struct smd_store_report **_swig_go_0) {
   smd_store_report **arg1 = 0 ;
   smd_store_report *result = 0 ;
   struct smd_store_report *_swig_go_result;
@@ -1821,7 +1867,7 @@ struct smd_store_report *_wrap_smd_store_report_slot_value_raw_beb7aa3994399177(
 }
 
 
-struct smd_findings **_wrap_new_smd_findings_slot_raw_beb7aa3994399177() {
+struct smd_findings **_wrap_new_smd_findings_slot_raw_36795ce60d6c6e42() {
   smd_findings **result = 0 ;
   struct smd_findings **_swig_go_result;
   
@@ -1832,7 +1878,7 @@ struct smd_findings **_wrap_new_smd_findings_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_findings **_wrap_copy_smd_findings_slot_raw_beb7aa3994399177(struct smd_findings *_swig_go_0) {
+struct smd_findings **_wrap_copy_smd_findings_slot_raw_36795ce60d6c6e42(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   smd_findings **result = 0 ;
   struct smd_findings **_swig_go_result;
@@ -1845,7 +1891,7 @@ struct smd_findings **_wrap_copy_smd_findings_slot_raw_beb7aa3994399177(struct s
 }
 
 
-void _wrap_delete_smd_findings_slot_raw_beb7aa3994399177(struct smd_findings **_swig_go_0) {
+void _wrap_delete_smd_findings_slot_raw_36795ce60d6c6e42(struct smd_findings **_swig_go_0) {
   smd_findings **arg1 = 0 ;
   
   arg1 = *(smd_findings ***)&_swig_go_0; 
@@ -1855,7 +1901,7 @@ void _wrap_delete_smd_findings_slot_raw_beb7aa3994399177(struct smd_findings **_
 }
 
 
-void _wrap_smd_findings_slot_assign_raw_beb7aa3994399177(struct smd_findings **_swig_go_0, struct smd_findings *_swig_go_1) {
+void _wrap_smd_findings_slot_assign_raw_36795ce60d6c6e42(struct smd_findings **_swig_go_0, struct smd_findings *_swig_go_1) {
   smd_findings **arg1 = 0 ;
   smd_findings *arg2 = 0 ;
   
@@ -1867,7 +1913,7 @@ void _wrap_smd_findings_slot_assign_raw_beb7aa3994399177(struct smd_findings **_
 }
 
 
-struct smd_findings *_wrap_smd_findings_slot_value_raw_beb7aa3994399177(struct smd_findings **_swig_go_0) {
+struct smd_findings *_wrap_smd_findings_slot_value_raw_36795ce60d6c6e42(struct smd_findings **_swig_go_0) {
   smd_findings **arg1 = 0 ;
   smd_findings *result = 0 ;
   struct smd_findings *_swig_go_result;
@@ -1880,7 +1926,7 @@ struct smd_findings *_wrap_smd_findings_slot_value_raw_beb7aa3994399177(struct s
 }
 
 
-struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_beb7aa3994399177() {
+struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_36795ce60d6c6e42() {
   smd_rule_results **result = 0 ;
   struct smd_rule_results **_swig_go_result;
   
@@ -1891,7 +1937,7 @@ struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_beb7aa3994399177()
 }
 
 
-struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_beb7aa3994399177(struct smd_rule_results *_swig_go_0) {
+struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_36795ce60d6c6e42(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   smd_rule_results **result = 0 ;
   struct smd_rule_results **_swig_go_result;
@@ -1904,7 +1950,7 @@ struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_beb7aa3994399177(
 }
 
 
-void _wrap_delete_smd_rule_results_slot_raw_beb7aa3994399177(struct smd_rule_results **_swig_go_0) {
+void _wrap_delete_smd_rule_results_slot_raw_36795ce60d6c6e42(struct smd_rule_results **_swig_go_0) {
   smd_rule_results **arg1 = 0 ;
   
   arg1 = *(smd_rule_results ***)&_swig_go_0; 
@@ -1914,7 +1960,7 @@ void _wrap_delete_smd_rule_results_slot_raw_beb7aa3994399177(struct smd_rule_res
 }
 
 
-void _wrap_smd_rule_results_slot_assign_raw_beb7aa3994399177(struct smd_rule_results **_swig_go_0, struct smd_rule_results *_swig_go_1) {
+void _wrap_smd_rule_results_slot_assign_raw_36795ce60d6c6e42(struct smd_rule_results **_swig_go_0, struct smd_rule_results *_swig_go_1) {
   smd_rule_results **arg1 = 0 ;
   smd_rule_results *arg2 = 0 ;
   
@@ -1926,7 +1972,7 @@ void _wrap_smd_rule_results_slot_assign_raw_beb7aa3994399177(struct smd_rule_res
 }
 
 
-struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_beb7aa3994399177(struct smd_rule_results **_swig_go_0) {
+struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_36795ce60d6c6e42(struct smd_rule_results **_swig_go_0) {
   smd_rule_results **arg1 = 0 ;
   smd_rule_results *result = 0 ;
   struct smd_rule_results *_swig_go_result;
@@ -1939,7 +1985,7 @@ struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_beb7aa3994399177(
 }
 
 
-struct smd_diagnosis **_wrap_new_smd_diagnosis_slot_raw_beb7aa3994399177() {
+struct smd_diagnosis **_wrap_new_smd_diagnosis_slot_raw_36795ce60d6c6e42() {
   smd_diagnosis **result = 0 ;
   struct smd_diagnosis **_swig_go_result;
   
@@ -1950,7 +1996,7 @@ struct smd_diagnosis **_wrap_new_smd_diagnosis_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_diagnosis **_wrap_copy_smd_diagnosis_slot_raw_beb7aa3994399177(struct smd_diagnosis *_swig_go_0) {
+struct smd_diagnosis **_wrap_copy_smd_diagnosis_slot_raw_36795ce60d6c6e42(struct smd_diagnosis *_swig_go_0) {
   smd_diagnosis *arg1 = 0 ;
   smd_diagnosis **result = 0 ;
   struct smd_diagnosis **_swig_go_result;
@@ -1963,7 +2009,7 @@ struct smd_diagnosis **_wrap_copy_smd_diagnosis_slot_raw_beb7aa3994399177(struct
 }
 
 
-void _wrap_delete_smd_diagnosis_slot_raw_beb7aa3994399177(struct smd_diagnosis **_swig_go_0) {
+void _wrap_delete_smd_diagnosis_slot_raw_36795ce60d6c6e42(struct smd_diagnosis **_swig_go_0) {
   smd_diagnosis **arg1 = 0 ;
   
   arg1 = *(smd_diagnosis ***)&_swig_go_0; 
@@ -1973,7 +2019,7 @@ void _wrap_delete_smd_diagnosis_slot_raw_beb7aa3994399177(struct smd_diagnosis *
 }
 
 
-void _wrap_smd_diagnosis_slot_assign_raw_beb7aa3994399177(struct smd_diagnosis **_swig_go_0, struct smd_diagnosis *_swig_go_1) {
+void _wrap_smd_diagnosis_slot_assign_raw_36795ce60d6c6e42(struct smd_diagnosis **_swig_go_0, struct smd_diagnosis *_swig_go_1) {
   smd_diagnosis **arg1 = 0 ;
   smd_diagnosis *arg2 = 0 ;
   
@@ -1985,7 +2031,7 @@ void _wrap_smd_diagnosis_slot_assign_raw_beb7aa3994399177(struct smd_diagnosis *
 }
 
 
-struct smd_diagnosis *_wrap_smd_diagnosis_slot_value_raw_beb7aa3994399177(struct smd_diagnosis **_swig_go_0) {
+struct smd_diagnosis *_wrap_smd_diagnosis_slot_value_raw_36795ce60d6c6e42(struct smd_diagnosis **_swig_go_0) {
   smd_diagnosis **arg1 = 0 ;
   smd_diagnosis *result = 0 ;
   struct smd_diagnosis *_swig_go_result;
@@ -1998,7 +2044,7 @@ struct smd_diagnosis *_wrap_smd_diagnosis_slot_value_raw_beb7aa3994399177(struct
 }
 
 
-struct smd_bucket **_wrap_new_smd_bucket_slot_raw_beb7aa3994399177() {
+struct smd_bucket **_wrap_new_smd_bucket_slot_raw_36795ce60d6c6e42() {
   smd_bucket **result = 0 ;
   struct smd_bucket **_swig_go_result;
   
@@ -2009,7 +2055,7 @@ struct smd_bucket **_wrap_new_smd_bucket_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_beb7aa3994399177(struct smd_bucket *_swig_go_0) {
+struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_36795ce60d6c6e42(struct smd_bucket *_swig_go_0) {
   smd_bucket *arg1 = 0 ;
   smd_bucket **result = 0 ;
   struct smd_bucket **_swig_go_result;
@@ -2022,7 +2068,7 @@ struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_beb7aa3994399177(struct smd_b
 }
 
 
-void _wrap_delete_smd_bucket_slot_raw_beb7aa3994399177(struct smd_bucket **_swig_go_0) {
+void _wrap_delete_smd_bucket_slot_raw_36795ce60d6c6e42(struct smd_bucket **_swig_go_0) {
   smd_bucket **arg1 = 0 ;
   
   arg1 = *(smd_bucket ***)&_swig_go_0; 
@@ -2032,7 +2078,7 @@ void _wrap_delete_smd_bucket_slot_raw_beb7aa3994399177(struct smd_bucket **_swig
 }
 
 
-void _wrap_smd_bucket_slot_assign_raw_beb7aa3994399177(struct smd_bucket **_swig_go_0, struct smd_bucket *_swig_go_1) {
+void _wrap_smd_bucket_slot_assign_raw_36795ce60d6c6e42(struct smd_bucket **_swig_go_0, struct smd_bucket *_swig_go_1) {
   smd_bucket **arg1 = 0 ;
   smd_bucket *arg2 = 0 ;
   
@@ -2044,7 +2090,7 @@ void _wrap_smd_bucket_slot_assign_raw_beb7aa3994399177(struct smd_bucket **_swig
 }
 
 
-struct smd_bucket *_wrap_smd_bucket_slot_value_raw_beb7aa3994399177(struct smd_bucket **_swig_go_0) {
+struct smd_bucket *_wrap_smd_bucket_slot_value_raw_36795ce60d6c6e42(struct smd_bucket **_swig_go_0) {
   smd_bucket **arg1 = 0 ;
   smd_bucket *result = 0 ;
   struct smd_bucket *_swig_go_result;
@@ -2057,7 +2103,125 @@ struct smd_bucket *_wrap_smd_bucket_slot_value_raw_beb7aa3994399177(struct smd_b
 }
 
 
-intgo *_wrap_new_int32_slot_raw_beb7aa3994399177() {
+struct smd_scan **_wrap_new_smd_scan_slot_raw_36795ce60d6c6e42() {
+  smd_scan **result = 0 ;
+  struct smd_scan **_swig_go_result;
+  
+  
+  result = (smd_scan **)new_smd_scan_slot();
+  *(smd_scan ***)&_swig_go_result = (smd_scan **)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_scan **_wrap_copy_smd_scan_slot_raw_36795ce60d6c6e42(struct smd_scan *_swig_go_0) {
+  smd_scan *arg1 = 0 ;
+  smd_scan **result = 0 ;
+  struct smd_scan **_swig_go_result;
+  
+  arg1 = *(smd_scan **)&_swig_go_0; 
+  
+  result = (smd_scan **)copy_smd_scan_slot(arg1);
+  *(smd_scan ***)&_swig_go_result = (smd_scan **)result; 
+  return _swig_go_result;
+}
+
+
+void _wrap_delete_smd_scan_slot_raw_36795ce60d6c6e42(struct smd_scan **_swig_go_0) {
+  smd_scan **arg1 = 0 ;
+  
+  arg1 = *(smd_scan ***)&_swig_go_0; 
+  
+  delete_smd_scan_slot(arg1);
+  
+}
+
+
+void _wrap_smd_scan_slot_assign_raw_36795ce60d6c6e42(struct smd_scan **_swig_go_0, struct smd_scan *_swig_go_1) {
+  smd_scan **arg1 = 0 ;
+  smd_scan *arg2 = 0 ;
+  
+  arg1 = *(smd_scan ***)&_swig_go_0; 
+  arg2 = *(smd_scan **)&_swig_go_1; 
+  
+  smd_scan_slot_assign(arg1,arg2);
+  
+}
+
+
+struct smd_scan *_wrap_smd_scan_slot_value_raw_36795ce60d6c6e42(struct smd_scan **_swig_go_0) {
+  smd_scan **arg1 = 0 ;
+  smd_scan *result = 0 ;
+  struct smd_scan *_swig_go_result;
+  
+  arg1 = *(smd_scan ***)&_swig_go_0; 
+  
+  result = (smd_scan *)smd_scan_slot_value(arg1);
+  *(smd_scan **)&_swig_go_result = (smd_scan *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_partitions **_wrap_new_smd_partitions_slot_raw_36795ce60d6c6e42() {
+  smd_partitions **result = 0 ;
+  struct smd_partitions **_swig_go_result;
+  
+  
+  result = (smd_partitions **)new_smd_partitions_slot();
+  *(smd_partitions ***)&_swig_go_result = (smd_partitions **)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_partitions **_wrap_copy_smd_partitions_slot_raw_36795ce60d6c6e42(struct smd_partitions *_swig_go_0) {
+  smd_partitions *arg1 = 0 ;
+  smd_partitions **result = 0 ;
+  struct smd_partitions **_swig_go_result;
+  
+  arg1 = *(smd_partitions **)&_swig_go_0; 
+  
+  result = (smd_partitions **)copy_smd_partitions_slot(arg1);
+  *(smd_partitions ***)&_swig_go_result = (smd_partitions **)result; 
+  return _swig_go_result;
+}
+
+
+void _wrap_delete_smd_partitions_slot_raw_36795ce60d6c6e42(struct smd_partitions **_swig_go_0) {
+  smd_partitions **arg1 = 0 ;
+  
+  arg1 = *(smd_partitions ***)&_swig_go_0; 
+  
+  delete_smd_partitions_slot(arg1);
+  
+}
+
+
+void _wrap_smd_partitions_slot_assign_raw_36795ce60d6c6e42(struct smd_partitions **_swig_go_0, struct smd_partitions *_swig_go_1) {
+  smd_partitions **arg1 = 0 ;
+  smd_partitions *arg2 = 0 ;
+  
+  arg1 = *(smd_partitions ***)&_swig_go_0; 
+  arg2 = *(smd_partitions **)&_swig_go_1; 
+  
+  smd_partitions_slot_assign(arg1,arg2);
+  
+}
+
+
+struct smd_partitions *_wrap_smd_partitions_slot_value_raw_36795ce60d6c6e42(struct smd_partitions **_swig_go_0) {
+  smd_partitions **arg1 = 0 ;
+  smd_partitions *result = 0 ;
+  struct smd_partitions *_swig_go_result;
+  
+  arg1 = *(smd_partitions ***)&_swig_go_0; 
+  
+  result = (smd_partitions *)smd_partitions_slot_value(arg1);
+  *(smd_partitions **)&_swig_go_result = (smd_partitions *)result; 
+  return _swig_go_result;
+}
+
+
+intgo *_wrap_new_int32_slot_raw_36795ce60d6c6e42() {
   int32_t *result = 0 ;
   intgo *_swig_go_result;
   
@@ -2068,7 +2232,7 @@ intgo *_wrap_new_int32_slot_raw_beb7aa3994399177() {
 }
 
 
-intgo *_wrap_copy_int32_slot_raw_beb7aa3994399177(intgo _swig_go_0) {
+intgo *_wrap_copy_int32_slot_raw_36795ce60d6c6e42(intgo _swig_go_0) {
   int32_t arg1 ;
   int32_t *result = 0 ;
   intgo *_swig_go_result;
@@ -2081,7 +2245,7 @@ intgo *_wrap_copy_int32_slot_raw_beb7aa3994399177(intgo _swig_go_0) {
 }
 
 
-void _wrap_delete_int32_slot_raw_beb7aa3994399177(intgo *_swig_go_0) {
+void _wrap_delete_int32_slot_raw_36795ce60d6c6e42(intgo *_swig_go_0) {
   int32_t *arg1 = 0 ;
   
   arg1 = *(int32_t **)&_swig_go_0; 
@@ -2091,7 +2255,7 @@ void _wrap_delete_int32_slot_raw_beb7aa3994399177(intgo *_swig_go_0) {
 }
 
 
-void _wrap_int32_slot_assign_raw_beb7aa3994399177(intgo *_swig_go_0, intgo _swig_go_1) {
+void _wrap_int32_slot_assign_raw_36795ce60d6c6e42(intgo *_swig_go_0, intgo _swig_go_1) {
   int32_t *arg1 = 0 ;
   int32_t arg2 ;
   
@@ -2103,7 +2267,7 @@ void _wrap_int32_slot_assign_raw_beb7aa3994399177(intgo *_swig_go_0, intgo _swig
 }
 
 
-intgo _wrap_int32_slot_value_raw_beb7aa3994399177(intgo *_swig_go_0) {
+intgo _wrap_int32_slot_value_raw_36795ce60d6c6e42(intgo *_swig_go_0) {
   int32_t *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2116,7 +2280,7 @@ intgo _wrap_int32_slot_value_raw_beb7aa3994399177(intgo *_swig_go_0) {
 }
 
 
-long long *_wrap_new_int64_slot_raw_beb7aa3994399177() {
+long long *_wrap_new_int64_slot_raw_36795ce60d6c6e42() {
   int64_t *result = 0 ;
   long long *_swig_go_result;
   
@@ -2127,7 +2291,7 @@ long long *_wrap_new_int64_slot_raw_beb7aa3994399177() {
 }
 
 
-long long *_wrap_copy_int64_slot_raw_beb7aa3994399177(long long _swig_go_0) {
+long long *_wrap_copy_int64_slot_raw_36795ce60d6c6e42(long long _swig_go_0) {
   int64_t arg1 ;
   int64_t *result = 0 ;
   long long *_swig_go_result;
@@ -2140,7 +2304,7 @@ long long *_wrap_copy_int64_slot_raw_beb7aa3994399177(long long _swig_go_0) {
 }
 
 
-void _wrap_delete_int64_slot_raw_beb7aa3994399177(long long *_swig_go_0) {
+void _wrap_delete_int64_slot_raw_36795ce60d6c6e42(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   
   arg1 = *(int64_t **)&_swig_go_0; 
@@ -2150,7 +2314,7 @@ void _wrap_delete_int64_slot_raw_beb7aa3994399177(long long *_swig_go_0) {
 }
 
 
-void _wrap_int64_slot_assign_raw_beb7aa3994399177(long long *_swig_go_0, long long _swig_go_1) {
+void _wrap_int64_slot_assign_raw_36795ce60d6c6e42(long long *_swig_go_0, long long _swig_go_1) {
   int64_t *arg1 = 0 ;
   int64_t arg2 ;
   
@@ -2162,7 +2326,7 @@ void _wrap_int64_slot_assign_raw_beb7aa3994399177(long long *_swig_go_0, long lo
 }
 
 
-long long _wrap_int64_slot_value_raw_beb7aa3994399177(long long *_swig_go_0) {
+long long _wrap_int64_slot_value_raw_36795ce60d6c6e42(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -2175,7 +2339,7 @@ long long _wrap_int64_slot_value_raw_beb7aa3994399177(long long *_swig_go_0) {
 }
 
 
-double *_wrap_new_double_slot_raw_beb7aa3994399177() {
+double *_wrap_new_double_slot_raw_36795ce60d6c6e42() {
   double *result = 0 ;
   double *_swig_go_result;
   
@@ -2186,7 +2350,7 @@ double *_wrap_new_double_slot_raw_beb7aa3994399177() {
 }
 
 
-double *_wrap_copy_double_slot_raw_beb7aa3994399177(double _swig_go_0) {
+double *_wrap_copy_double_slot_raw_36795ce60d6c6e42(double _swig_go_0) {
   double arg1 ;
   double *result = 0 ;
   double *_swig_go_result;
@@ -2199,7 +2363,7 @@ double *_wrap_copy_double_slot_raw_beb7aa3994399177(double _swig_go_0) {
 }
 
 
-void _wrap_delete_double_slot_raw_beb7aa3994399177(double *_swig_go_0) {
+void _wrap_delete_double_slot_raw_36795ce60d6c6e42(double *_swig_go_0) {
   double *arg1 = 0 ;
   
   arg1 = *(double **)&_swig_go_0; 
@@ -2209,7 +2373,7 @@ void _wrap_delete_double_slot_raw_beb7aa3994399177(double *_swig_go_0) {
 }
 
 
-void _wrap_double_slot_assign_raw_beb7aa3994399177(double *_swig_go_0, double _swig_go_1) {
+void _wrap_double_slot_assign_raw_36795ce60d6c6e42(double *_swig_go_0, double _swig_go_1) {
   double *arg1 = 0 ;
   double arg2 ;
   
@@ -2221,7 +2385,7 @@ void _wrap_double_slot_assign_raw_beb7aa3994399177(double *_swig_go_0, double _s
 }
 
 
-double _wrap_double_slot_value_raw_beb7aa3994399177(double *_swig_go_0) {
+double _wrap_double_slot_value_raw_36795ce60d6c6e42(double *_swig_go_0) {
   double *arg1 = 0 ;
   double result;
   double _swig_go_result;
@@ -2234,7 +2398,7 @@ double _wrap_double_slot_value_raw_beb7aa3994399177(double *_swig_go_0) {
 }
 
 
-long long *_wrap_new_int64_array_raw_beb7aa3994399177(long long _swig_go_0) {
+long long *_wrap_new_int64_array_raw_36795ce60d6c6e42(long long _swig_go_0) {
   size_t arg1 ;
   int64_t *result = 0 ;
   long long *_swig_go_result;
@@ -2247,7 +2411,7 @@ long long *_wrap_new_int64_array_raw_beb7aa3994399177(long long _swig_go_0) {
 }
 
 
-void _wrap_delete_int64_array_raw_beb7aa3994399177(long long *_swig_go_0) {
+void _wrap_delete_int64_array_raw_36795ce60d6c6e42(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   
   arg1 = *(int64_t **)&_swig_go_0; 
@@ -2257,7 +2421,7 @@ void _wrap_delete_int64_array_raw_beb7aa3994399177(long long *_swig_go_0) {
 }
 
 
-long long _wrap_int64_array_getitem_raw_beb7aa3994399177(long long *_swig_go_0, long long _swig_go_1) {
+long long _wrap_int64_array_getitem_raw_36795ce60d6c6e42(long long *_swig_go_0, long long _swig_go_1) {
   int64_t *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -2272,7 +2436,7 @@ long long _wrap_int64_array_getitem_raw_beb7aa3994399177(long long *_swig_go_0, 
 }
 
 
-void _wrap_int64_array_setitem_raw_beb7aa3994399177(long long *_swig_go_0, long long _swig_go_1, long long _swig_go_2) {
+void _wrap_int64_array_setitem_raw_36795ce60d6c6e42(long long *_swig_go_0, long long _swig_go_1, long long _swig_go_2) {
   int64_t *arg1 = 0 ;
   size_t arg2 ;
   int64_t arg3 ;
@@ -2286,7 +2450,7 @@ void _wrap_int64_array_setitem_raw_beb7aa3994399177(long long *_swig_go_0, long 
 }
 
 
-struct smd_collection **_wrap_new_smd_collection_array_raw_beb7aa3994399177(long long _swig_go_0) {
+struct smd_collection **_wrap_new_smd_collection_array_raw_36795ce60d6c6e42(long long _swig_go_0) {
   size_t arg1 ;
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
@@ -2299,7 +2463,7 @@ struct smd_collection **_wrap_new_smd_collection_array_raw_beb7aa3994399177(long
 }
 
 
-void _wrap_delete_smd_collection_array_raw_beb7aa3994399177(struct smd_collection **_swig_go_0) {
+void _wrap_delete_smd_collection_array_raw_36795ce60d6c6e42(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   
   arg1 = *(smd_collection ***)&_swig_go_0; 
@@ -2309,7 +2473,7 @@ void _wrap_delete_smd_collection_array_raw_beb7aa3994399177(struct smd_collectio
 }
 
 
-struct smd_collection *_wrap_smd_collection_array_getitem_raw_beb7aa3994399177(struct smd_collection **_swig_go_0, long long _swig_go_1) {
+struct smd_collection *_wrap_smd_collection_array_getitem_raw_36795ce60d6c6e42(struct smd_collection **_swig_go_0, long long _swig_go_1) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   smd_collection *result = 0 ;
@@ -2324,7 +2488,7 @@ struct smd_collection *_wrap_smd_collection_array_getitem_raw_beb7aa3994399177(s
 }
 
 
-void _wrap_smd_collection_array_setitem_raw_beb7aa3994399177(struct smd_collection **_swig_go_0, long long _swig_go_1, struct smd_collection *_swig_go_2) {
+void _wrap_smd_collection_array_setitem_raw_36795ce60d6c6e42(struct smd_collection **_swig_go_0, long long _swig_go_1, struct smd_collection *_swig_go_2) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   smd_collection *arg3 = 0 ;
@@ -2338,7 +2502,7 @@ void _wrap_smd_collection_array_setitem_raw_beb7aa3994399177(struct smd_collecti
 }
 
 
-_gostring_ _wrap_smd_mode_name_raw_beb7aa3994399177(intgo _swig_go_0) {
+_gostring_ _wrap_smd_mode_name_raw_36795ce60d6c6e42(intgo _swig_go_0) {
   smd_mode arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2351,7 +2515,7 @@ _gostring_ _wrap_smd_mode_name_raw_beb7aa3994399177(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_dtype_name_raw_beb7aa3994399177(intgo _swig_go_0) {
+_gostring_ _wrap_smd_dtype_name_raw_36795ce60d6c6e42(intgo _swig_go_0) {
   smd_dtype arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2364,7 +2528,7 @@ _gostring_ _wrap_smd_dtype_name_raw_beb7aa3994399177(intgo _swig_go_0) {
 }
 
 
-long long _wrap_smd_dtype_size_raw_beb7aa3994399177(intgo _swig_go_0) {
+long long _wrap_smd_dtype_size_raw_36795ce60d6c6e42(intgo _swig_go_0) {
   smd_dtype arg1 ;
   size_t result;
   long long _swig_go_result;
@@ -2377,7 +2541,7 @@ long long _wrap_smd_dtype_size_raw_beb7aa3994399177(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_text_data_raw_beb7aa3994399177(struct smd_text *_swig_go_0) {
+_gostring_ _wrap_smd_text_data_raw_36795ce60d6c6e42(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2390,7 +2554,7 @@ _gostring_ _wrap_smd_text_data_raw_beb7aa3994399177(struct smd_text *_swig_go_0)
 }
 
 
-long long _wrap_smd_text_size_raw_beb7aa3994399177(struct smd_text *_swig_go_0) {
+long long _wrap_smd_text_size_raw_36795ce60d6c6e42(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2403,7 +2567,7 @@ long long _wrap_smd_text_size_raw_beb7aa3994399177(struct smd_text *_swig_go_0) 
 }
 
 
-void _wrap_smd_text_free_raw_beb7aa3994399177(struct smd_text *_swig_go_0) {
+void _wrap_smd_text_free_raw_36795ce60d6c6e42(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   
   arg1 = *(smd_text **)&_swig_go_0; 
@@ -2413,7 +2577,7 @@ void _wrap_smd_text_free_raw_beb7aa3994399177(struct smd_text *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_strings_new_raw_beb7aa3994399177(struct smd_strings **_swig_go_0) {
+struct smd_error *_wrap_smd_strings_new_raw_36795ce60d6c6e42(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2426,7 +2590,7 @@ struct smd_error *_wrap_smd_strings_new_raw_beb7aa3994399177(struct smd_strings 
 }
 
 
-struct smd_error *_wrap_smd_strings_add_raw_beb7aa3994399177(struct smd_strings *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_strings_add_raw_36795ce60d6c6e42(struct smd_strings *_swig_go_0, _gostring_ _swig_go_1) {
   smd_strings *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2448,7 +2612,7 @@ struct smd_error *_wrap_smd_strings_add_raw_beb7aa3994399177(struct smd_strings 
 }
 
 
-long long _wrap_smd_strings_count_raw_beb7aa3994399177(struct smd_strings *_swig_go_0) {
+long long _wrap_smd_strings_count_raw_36795ce60d6c6e42(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2461,7 +2625,7 @@ long long _wrap_smd_strings_count_raw_beb7aa3994399177(struct smd_strings *_swig
 }
 
 
-_gostring_ _wrap_smd_strings_get_raw_beb7aa3994399177(struct smd_strings *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_strings_get_raw_36795ce60d6c6e42(struct smd_strings *_swig_go_0, long long _swig_go_1) {
   smd_strings *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -2476,7 +2640,7 @@ _gostring_ _wrap_smd_strings_get_raw_beb7aa3994399177(struct smd_strings *_swig_
 }
 
 
-long long _wrap_smd_strings_size_raw_beb7aa3994399177(struct smd_strings *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_strings_size_raw_36795ce60d6c6e42(struct smd_strings *_swig_go_0, long long _swig_go_1) {
   smd_strings *arg1 = 0 ;
   size_t arg2 ;
   size_t result;
@@ -2491,7 +2655,7 @@ long long _wrap_smd_strings_size_raw_beb7aa3994399177(struct smd_strings *_swig_
 }
 
 
-void _wrap_smd_strings_free_raw_beb7aa3994399177(struct smd_strings *_swig_go_0) {
+void _wrap_smd_strings_free_raw_36795ce60d6c6e42(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   
   arg1 = *(smd_strings **)&_swig_go_0; 
@@ -2501,7 +2665,7 @@ void _wrap_smd_strings_free_raw_beb7aa3994399177(struct smd_strings *_swig_go_0)
 }
 
 
-long long _wrap_smd_integers_count_raw_beb7aa3994399177(struct smd_integers *_swig_go_0) {
+long long _wrap_smd_integers_count_raw_36795ce60d6c6e42(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2514,7 +2678,7 @@ long long _wrap_smd_integers_count_raw_beb7aa3994399177(struct smd_integers *_sw
 }
 
 
-long long _wrap_smd_integers_get_raw_beb7aa3994399177(struct smd_integers *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_integers_get_raw_36795ce60d6c6e42(struct smd_integers *_swig_go_0, long long _swig_go_1) {
   smd_integers *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -2529,7 +2693,7 @@ long long _wrap_smd_integers_get_raw_beb7aa3994399177(struct smd_integers *_swig
 }
 
 
-void _wrap_smd_integers_free_raw_beb7aa3994399177(struct smd_integers *_swig_go_0) {
+void _wrap_smd_integers_free_raw_36795ce60d6c6e42(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   
   arg1 = *(smd_integers **)&_swig_go_0; 
@@ -2539,7 +2703,7 @@ void _wrap_smd_integers_free_raw_beb7aa3994399177(struct smd_integers *_swig_go_
 }
 
 
-intgo _wrap_smd_abi_level_raw_beb7aa3994399177() {
+intgo _wrap_smd_abi_level_raw_36795ce60d6c6e42() {
   uint32_t result;
   intgo _swig_go_result;
   
@@ -2550,7 +2714,7 @@ intgo _wrap_smd_abi_level_raw_beb7aa3994399177() {
 }
 
 
-_gostring_ _wrap_smd_version_string_raw_beb7aa3994399177() {
+_gostring_ _wrap_smd_version_string_raw_36795ce60d6c6e42() {
   char *result = 0 ;
   _gostring_ _swig_go_result;
   
@@ -2561,7 +2725,7 @@ _gostring_ _wrap_smd_version_string_raw_beb7aa3994399177() {
 }
 
 
-struct smd_error *_wrap_smd_require_abi_raw_beb7aa3994399177(intgo _swig_go_0) {
+struct smd_error *_wrap_smd_require_abi_raw_36795ce60d6c6e42(intgo _swig_go_0) {
   uint32_t arg1 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2574,7 +2738,7 @@ struct smd_error *_wrap_smd_require_abi_raw_beb7aa3994399177(intgo _swig_go_0) {
 }
 
 
-intgo _wrap_smd_has_feature_raw_beb7aa3994399177(_gostring_ _swig_go_0) {
+intgo _wrap_smd_has_feature_raw_36795ce60d6c6e42(_gostring_ _swig_go_0) {
   char *arg1 = 0 ;
   char *temp1 ;
   int32_t result;
@@ -2594,7 +2758,7 @@ intgo _wrap_smd_has_feature_raw_beb7aa3994399177(_gostring_ _swig_go_0) {
 }
 
 
-intgo _wrap_smd_error_code_raw_beb7aa3994399177(struct smd_error *_swig_go_0) {
+intgo _wrap_smd_error_code_raw_36795ce60d6c6e42(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   smd_code result;
   intgo _swig_go_result;
@@ -2607,7 +2771,7 @@ intgo _wrap_smd_error_code_raw_beb7aa3994399177(struct smd_error *_swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_error_message_raw_beb7aa3994399177(struct smd_error *_swig_go_0) {
+_gostring_ _wrap_smd_error_message_raw_36795ce60d6c6e42(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2620,7 +2784,7 @@ _gostring_ _wrap_smd_error_message_raw_beb7aa3994399177(struct smd_error *_swig_
 }
 
 
-_gostring_ _wrap_smd_error_detail_raw_beb7aa3994399177(struct smd_error *_swig_go_0, _gostring_ _swig_go_1) {
+_gostring_ _wrap_smd_error_detail_raw_36795ce60d6c6e42(struct smd_error *_swig_go_0, _gostring_ _swig_go_1) {
   smd_error *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2642,7 +2806,7 @@ _gostring_ _wrap_smd_error_detail_raw_beb7aa3994399177(struct smd_error *_swig_g
 }
 
 
-_gostring_ _wrap_smd_code_name_raw_beb7aa3994399177(intgo _swig_go_0) {
+_gostring_ _wrap_smd_code_name_raw_36795ce60d6c6e42(intgo _swig_go_0) {
   smd_code arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2655,7 +2819,7 @@ _gostring_ _wrap_smd_code_name_raw_beb7aa3994399177(intgo _swig_go_0) {
 }
 
 
-intgo _wrap_smd_error_is_retryable_raw_beb7aa3994399177(struct smd_error *_swig_go_0) {
+intgo _wrap_smd_error_is_retryable_raw_36795ce60d6c6e42(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2668,7 +2832,7 @@ intgo _wrap_smd_error_is_retryable_raw_beb7aa3994399177(struct smd_error *_swig_
 }
 
 
-struct smd_error *_wrap_smd_error_new_raw_beb7aa3994399177(intgo _swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_error_new_raw_36795ce60d6c6e42(intgo _swig_go_0, _gostring_ _swig_go_1) {
   smd_code arg1 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2690,7 +2854,7 @@ struct smd_error *_wrap_smd_error_new_raw_beb7aa3994399177(intgo _swig_go_0, _go
 }
 
 
-void _wrap_smd_error_free_raw_beb7aa3994399177(struct smd_error *_swig_go_0) {
+void _wrap_smd_error_free_raw_36795ce60d6c6e42(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   
   arg1 = *(smd_error **)&_swig_go_0; 
@@ -2700,7 +2864,7 @@ void _wrap_smd_error_free_raw_beb7aa3994399177(struct smd_error *_swig_go_0) {
 }
 
 
-intgo _wrap_smd_value_dtype_raw_beb7aa3994399177(struct smd_value *_swig_go_0) {
+intgo _wrap_smd_value_dtype_raw_36795ce60d6c6e42(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_dtype result;
   intgo _swig_go_result;
@@ -2713,7 +2877,7 @@ intgo _wrap_smd_value_dtype_raw_beb7aa3994399177(struct smd_value *_swig_go_0) {
 }
 
 
-intgo _wrap_smd_value_ndim_raw_beb7aa3994399177(struct smd_value *_swig_go_0) {
+intgo _wrap_smd_value_ndim_raw_36795ce60d6c6e42(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2726,7 +2890,7 @@ intgo _wrap_smd_value_ndim_raw_beb7aa3994399177(struct smd_value *_swig_go_0) {
 }
 
 
-long long _wrap_smd_value_nbytes_raw_beb7aa3994399177(struct smd_value *_swig_go_0) {
+long long _wrap_smd_value_nbytes_raw_36795ce60d6c6e42(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2739,7 +2903,7 @@ long long _wrap_smd_value_nbytes_raw_beb7aa3994399177(struct smd_value *_swig_go
 }
 
 
-struct smd_value *_wrap_smd_value_retain_raw_beb7aa3994399177(struct smd_value *_swig_go_0) {
+struct smd_value *_wrap_smd_value_retain_raw_36795ce60d6c6e42(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_value *result = 0 ;
   struct smd_value *_swig_go_result;
@@ -2752,7 +2916,7 @@ struct smd_value *_wrap_smd_value_retain_raw_beb7aa3994399177(struct smd_value *
 }
 
 
-void _wrap_smd_value_free_raw_beb7aa3994399177(struct smd_value *_swig_go_0) {
+void _wrap_smd_value_free_raw_36795ce60d6c6e42(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   
   arg1 = *(smd_value **)&_swig_go_0; 
@@ -2762,7 +2926,7 @@ void _wrap_smd_value_free_raw_beb7aa3994399177(struct smd_value *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_value_strings_raw_beb7aa3994399177(struct smd_value *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_value_strings_raw_36795ce60d6c6e42(struct smd_value *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_value *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2777,7 +2941,7 @@ struct smd_error *_wrap_smd_value_strings_raw_beb7aa3994399177(struct smd_value 
 }
 
 
-struct smd_error *_wrap_smd_value_reduce_raw_beb7aa3994399177(struct smd_value *_swig_go_0, _gostring_ _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
+struct smd_error *_wrap_smd_value_reduce_raw_36795ce60d6c6e42(struct smd_value *_swig_go_0, _gostring_ _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
   smd_value *arg1 = 0 ;
   char *arg2 = 0 ;
   int32_t arg3 ;
@@ -2803,7 +2967,7 @@ struct smd_error *_wrap_smd_value_reduce_raw_beb7aa3994399177(struct smd_value *
 }
 
 
-struct smd_error *_wrap_smd_value_to_double_raw_beb7aa3994399177(struct smd_value *_swig_go_0, double *_swig_go_1) {
+struct smd_error *_wrap_smd_value_to_double_raw_36795ce60d6c6e42(struct smd_value *_swig_go_0, double *_swig_go_1) {
   smd_value *arg1 = 0 ;
   double *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2818,7 +2982,7 @@ struct smd_error *_wrap_smd_value_to_double_raw_beb7aa3994399177(struct smd_valu
 }
 
 
-struct smd_error *_wrap_smd_save_config_new_raw_beb7aa3994399177(struct smd_save_config **_swig_go_0) {
+struct smd_error *_wrap_smd_save_config_new_raw_36795ce60d6c6e42(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2831,7 +2995,7 @@ struct smd_error *_wrap_smd_save_config_new_raw_beb7aa3994399177(struct smd_save
 }
 
 
-struct smd_error *_wrap_smd_save_config_set_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long _swig_go_2, long long _swig_go_3, long long _swig_go_4, long long *_swig_go_5, long long _swig_go_6) {
+struct smd_error *_wrap_smd_save_config_set_raw_36795ce60d6c6e42(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long _swig_go_2, long long _swig_go_3, long long _swig_go_4, long long *_swig_go_5, long long _swig_go_6) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t arg3 ;
@@ -2856,7 +3020,7 @@ struct smd_error *_wrap_smd_save_config_set_raw_beb7aa3994399177(struct smd_save
 }
 
 
-intgo _wrap_smd_save_config_is_set_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0, intgo _swig_go_1) {
+intgo _wrap_smd_save_config_is_set_raw_36795ce60d6c6e42(struct smd_save_config *_swig_go_0, intgo _swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t result;
@@ -2871,7 +3035,7 @@ intgo _wrap_smd_save_config_is_set_raw_beb7aa3994399177(struct smd_save_config *
 }
 
 
-struct smd_error *_wrap_smd_save_config_get_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long *_swig_go_2, long long *_swig_go_3, long long *_swig_go_4, struct smd_integers **_swig_go_5) {
+struct smd_error *_wrap_smd_save_config_get_raw_36795ce60d6c6e42(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long *_swig_go_2, long long *_swig_go_3, long long *_swig_go_4, struct smd_integers **_swig_go_5) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t *arg3 = 0 ;
@@ -2894,7 +3058,7 @@ struct smd_error *_wrap_smd_save_config_get_raw_beb7aa3994399177(struct smd_save
 }
 
 
-intgo _wrap_smd_save_config_saves_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0, long long _swig_go_1, intgo _swig_go_2) {
+intgo _wrap_smd_save_config_saves_raw_36795ce60d6c6e42(struct smd_save_config *_swig_go_0, long long _swig_go_1, intgo _swig_go_2) {
   smd_save_config *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -2911,7 +3075,7 @@ intgo _wrap_smd_save_config_saves_raw_beb7aa3994399177(struct smd_save_config *_
 }
 
 
-struct smd_error *_wrap_smd_save_config_merge_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_merge_raw_36795ce60d6c6e42(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2926,7 +3090,7 @@ struct smd_error *_wrap_smd_save_config_merge_raw_beb7aa3994399177(struct smd_sa
 }
 
 
-intgo _wrap_smd_save_config_equal_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
+intgo _wrap_smd_save_config_equal_raw_36795ce60d6c6e42(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   int32_t result;
@@ -2941,7 +3105,7 @@ intgo _wrap_smd_save_config_equal_raw_beb7aa3994399177(struct smd_save_config *_
 }
 
 
-struct smd_error *_wrap_smd_save_config_to_json_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_to_json_raw_36795ce60d6c6e42(struct smd_save_config *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2956,7 +3120,7 @@ struct smd_error *_wrap_smd_save_config_to_json_raw_beb7aa3994399177(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_save_config_from_json_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_from_json_raw_36795ce60d6c6e42(_gostring_ _swig_go_0, struct smd_save_config **_swig_go_1) {
   char *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   char *temp1 ;
@@ -2978,7 +3142,7 @@ struct smd_error *_wrap_smd_save_config_from_json_raw_beb7aa3994399177(_gostring
 }
 
 
-void _wrap_smd_save_config_free_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0) {
+void _wrap_smd_save_config_free_raw_36795ce60d6c6e42(struct smd_save_config *_swig_go_0) {
   smd_save_config *arg1 = 0 ;
   
   arg1 = *(smd_save_config **)&_swig_go_0; 
@@ -2988,7 +3152,7 @@ void _wrap_smd_save_config_free_raw_beb7aa3994399177(struct smd_save_config *_sw
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_new_raw_beb7aa3994399177(struct smd_reduction_config **_swig_go_0) {
+struct smd_error *_wrap_smd_reduction_config_new_raw_36795ce60d6c6e42(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3001,7 +3165,7 @@ struct smd_error *_wrap_smd_reduction_config_new_raw_beb7aa3994399177(struct smd
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_add_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_add_raw_36795ce60d6c6e42(struct smd_reduction_config *_swig_go_0, _gostring_ _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3023,7 +3187,7 @@ struct smd_error *_wrap_smd_reduction_config_add_raw_beb7aa3994399177(struct smd
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_set_raw_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_set_raw_raw_36795ce60d6c6e42(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3038,7 +3202,7 @@ struct smd_error *_wrap_smd_reduction_config_set_raw_raw_beb7aa3994399177(struct
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_set_shape_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_set_shape_raw_36795ce60d6c6e42(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3053,7 +3217,7 @@ struct smd_error *_wrap_smd_reduction_config_set_shape_raw_beb7aa3994399177(stru
 }
 
 
-intgo _wrap_smd_reduction_config_raw_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0) {
+intgo _wrap_smd_reduction_config_raw_raw_36795ce60d6c6e42(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3066,7 +3230,7 @@ intgo _wrap_smd_reduction_config_raw_raw_beb7aa3994399177(struct smd_reduction_c
 }
 
 
-intgo _wrap_smd_reduction_config_shape_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0) {
+intgo _wrap_smd_reduction_config_shape_raw_36795ce60d6c6e42(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3079,7 +3243,7 @@ intgo _wrap_smd_reduction_config_shape_raw_beb7aa3994399177(struct smd_reduction
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_reductions_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_reductions_raw_36795ce60d6c6e42(struct smd_reduction_config *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3094,7 +3258,7 @@ struct smd_error *_wrap_smd_reduction_config_reductions_raw_beb7aa3994399177(str
 }
 
 
-intgo _wrap_smd_reduction_config_equal_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+intgo _wrap_smd_reduction_config_equal_raw_36795ce60d6c6e42(struct smd_reduction_config *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   int32_t result;
@@ -3109,7 +3273,7 @@ intgo _wrap_smd_reduction_config_equal_raw_beb7aa3994399177(struct smd_reduction
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_to_json_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_to_json_raw_36795ce60d6c6e42(struct smd_reduction_config *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3124,7 +3288,7 @@ struct smd_error *_wrap_smd_reduction_config_to_json_raw_beb7aa3994399177(struct
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_from_json_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_from_json_raw_36795ce60d6c6e42(_gostring_ _swig_go_0, struct smd_reduction_config **_swig_go_1) {
   char *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   char *temp1 ;
@@ -3146,7 +3310,7 @@ struct smd_error *_wrap_smd_reduction_config_from_json_raw_beb7aa3994399177(_gos
 }
 
 
-void _wrap_smd_reduction_config_free_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0) {
+void _wrap_smd_reduction_config_free_raw_36795ce60d6c6e42(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   
   arg1 = *(smd_reduction_config **)&_swig_go_0; 
@@ -3156,7 +3320,7 @@ void _wrap_smd_reduction_config_free_raw_beb7aa3994399177(struct smd_reduction_c
 }
 
 
-struct smd_error *_wrap_smd_collection_new_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_new_raw_36795ce60d6c6e42(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
   char *arg1 = 0 ;
   smd_collection **arg2 = 0 ;
   char *temp1 ;
@@ -3178,7 +3342,7 @@ struct smd_error *_wrap_smd_collection_new_raw_beb7aa3994399177(_gostring_ _swig
 }
 
 
-_gostring_ _wrap_smd_collection_name_raw_beb7aa3994399177(struct smd_collection *_swig_go_0) {
+_gostring_ _wrap_smd_collection_name_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3191,7 +3355,7 @@ _gostring_ _wrap_smd_collection_name_raw_beb7aa3994399177(struct smd_collection 
 }
 
 
-struct smd_error *_wrap_smd_collection_include_regex_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_include_regex_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3213,7 +3377,7 @@ struct smd_error *_wrap_smd_collection_include_regex_raw_beb7aa3994399177(struct
 }
 
 
-struct smd_error *_wrap_smd_collection_add_tensor_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_add_tensor_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3235,7 +3399,7 @@ struct smd_error *_wrap_smd_collection_add_tensor_raw_beb7aa3994399177(struct sm
 }
 
 
-struct smd_error *_wrap_smd_collection_remove_tensor_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_remove_tensor_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3257,7 +3421,7 @@ struct smd_error *_wrap_smd_collection_remove_tensor_raw_beb7aa3994399177(struct
 }
 
 
-intgo _wrap_smd_collection_has_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+intgo _wrap_smd_collection_has_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3279,7 +3443,7 @@ intgo _wrap_smd_collection_has_raw_beb7aa3994399177(struct smd_collection *_swig
 }
 
 
-struct smd_error *_wrap_smd_collection_set_save_config_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_save_config_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3294,7 +3458,7 @@ struct smd_error *_wrap_smd_collection_set_save_config_raw_beb7aa3994399177(stru
 }
 
 
-struct smd_error *_wrap_smd_collection_set_reduction_config_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_reduction_config_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3309,7 +3473,7 @@ struct smd_error *_wrap_smd_collection_set_reduction_config_raw_beb7aa3994399177
 }
 
 
-struct smd_error *_wrap_smd_collection_set_save_histogram_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_save_histogram_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0, intgo _swig_go_1) {
   smd_collection *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3324,7 +3488,7 @@ struct smd_error *_wrap_smd_collection_set_save_histogram_raw_beb7aa3994399177(s
 }
 
 
-intgo _wrap_smd_collection_save_histogram_raw_beb7aa3994399177(struct smd_collection *_swig_go_0) {
+intgo _wrap_smd_collection_save_histogram_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3337,7 +3501,7 @@ intgo _wrap_smd_collection_save_histogram_raw_beb7aa3994399177(struct smd_collec
 }
 
 
-struct smd_error *_wrap_smd_collection_regexes_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_regexes_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3352,7 +3516,7 @@ struct smd_error *_wrap_smd_collection_regexes_raw_beb7aa3994399177(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_tensors_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_tensors_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3367,7 +3531,7 @@ struct smd_error *_wrap_smd_collection_tensors_raw_beb7aa3994399177(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_save_config_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_save_config_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0, struct smd_save_config **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3382,7 +3546,7 @@ struct smd_error *_wrap_smd_collection_save_config_raw_beb7aa3994399177(struct s
 }
 
 
-struct smd_error *_wrap_smd_collection_reduction_config_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_reduction_config_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3397,7 +3561,7 @@ struct smd_error *_wrap_smd_collection_reduction_config_raw_beb7aa3994399177(str
 }
 
 
-struct smd_error *_wrap_smd_collection_to_json_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_to_json_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3412,7 +3576,7 @@ struct smd_error *_wrap_smd_collection_to_json_raw_beb7aa3994399177(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_from_json_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_from_json_raw_36795ce60d6c6e42(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
   char *arg1 = 0 ;
   smd_collection **arg2 = 0 ;
   char *temp1 ;
@@ -3434,7 +3598,7 @@ struct smd_error *_wrap_smd_collection_from_json_raw_beb7aa3994399177(_gostring_
 }
 
 
-void _wrap_smd_collection_free_raw_beb7aa3994399177(struct smd_collection *_swig_go_0) {
+void _wrap_smd_collection_free_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   
   arg1 = *(smd_collection **)&_swig_go_0; 
@@ -3444,7 +3608,7 @@ void _wrap_smd_collection_free_raw_beb7aa3994399177(struct smd_collection *_swig
 }
 
 
-struct smd_error *_wrap_smd_hook_options_new_raw_beb7aa3994399177(struct smd_hook_options **_swig_go_0) {
+struct smd_error *_wrap_smd_hook_options_new_raw_36795ce60d6c6e42(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3457,7 +3621,7 @@ struct smd_error *_wrap_smd_hook_options_new_raw_beb7aa3994399177(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_set_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -3488,7 +3652,7 @@ struct smd_error *_wrap_smd_hook_options_set_raw_beb7aa3994399177(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_load_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_load_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3510,7 +3674,7 @@ struct smd_error *_wrap_smd_hook_options_load_raw_beb7aa3994399177(struct smd_ho
 }
 
 
-struct smd_error *_wrap_smd_hook_options_get_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_get_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_text **arg3 = 0 ;
@@ -3534,7 +3698,7 @@ struct smd_error *_wrap_smd_hook_options_get_raw_beb7aa3994399177(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_regexes_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_regexes_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3549,7 +3713,7 @@ struct smd_error *_wrap_smd_hook_options_regexes_raw_beb7aa3994399177(struct smd
 }
 
 
-struct smd_error *_wrap_smd_hook_options_collections_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_collections_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3564,7 +3728,7 @@ struct smd_error *_wrap_smd_hook_options_collections_raw_beb7aa3994399177(struct
 }
 
 
-struct smd_error *_wrap_smd_hook_options_collection_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_collection_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -3588,7 +3752,7 @@ struct smd_error *_wrap_smd_hook_options_collection_raw_beb7aa3994399177(struct 
 }
 
 
-struct smd_error *_wrap_smd_hook_options_save_config_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_save_config_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0, struct smd_save_config **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3603,7 +3767,7 @@ struct smd_error *_wrap_smd_hook_options_save_config_raw_beb7aa3994399177(struct
 }
 
 
-struct smd_error *_wrap_smd_hook_options_reduction_config_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_reduction_config_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3618,7 +3782,7 @@ struct smd_error *_wrap_smd_hook_options_reduction_config_raw_beb7aa3994399177(s
 }
 
 
-struct smd_error *_wrap_smd_hook_options_include_regex_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_include_regex_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3640,7 +3804,7 @@ struct smd_error *_wrap_smd_hook_options_include_regex_raw_beb7aa3994399177(stru
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_save_config_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_set_save_config_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3655,7 +3819,7 @@ struct smd_error *_wrap_smd_hook_options_set_save_config_raw_beb7aa3994399177(st
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3670,7 +3834,7 @@ struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_beb7aa39943991
 }
 
 
-struct smd_error *_wrap_smd_hook_options_add_collection_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, struct smd_collection *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_add_collection_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3685,7 +3849,7 @@ struct smd_error *_wrap_smd_hook_options_add_collection_raw_beb7aa3994399177(str
 }
 
 
-void _wrap_smd_hook_options_free_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0) {
+void _wrap_smd_hook_options_free_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0) {
   smd_hook_options *arg1 = 0 ;
   
   arg1 = *(smd_hook_options **)&_swig_go_0; 
@@ -3695,7 +3859,7 @@ void _wrap_smd_hook_options_free_raw_beb7aa3994399177(struct smd_hook_options *_
 }
 
 
-_gostring_ _wrap_smd_action_name_raw_beb7aa3994399177(intgo _swig_go_0) {
+_gostring_ _wrap_smd_action_name_raw_36795ce60d6c6e42(intgo _swig_go_0) {
   smd_action arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3708,7 +3872,7 @@ _gostring_ _wrap_smd_action_name_raw_beb7aa3994399177(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_level_name_raw_beb7aa3994399177(intgo _swig_go_0) {
+_gostring_ _wrap_smd_level_name_raw_36795ce60d6c6e42(intgo _swig_go_0) {
   smd_level arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3721,7 +3885,7 @@ _gostring_ _wrap_smd_level_name_raw_beb7aa3994399177(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_rule_status_name_raw_beb7aa3994399177(intgo _swig_go_0) {
+_gostring_ _wrap_smd_rule_status_name_raw_36795ce60d6c6e42(intgo _swig_go_0) {
   smd_rule_status arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3734,7 +3898,7 @@ _gostring_ _wrap_smd_rule_status_name_raw_beb7aa3994399177(intgo _swig_go_0) {
 }
 
 
-long long _wrap_smd_findings_count_raw_beb7aa3994399177(struct smd_findings *_swig_go_0) {
+long long _wrap_smd_findings_count_raw_36795ce60d6c6e42(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -3747,7 +3911,7 @@ long long _wrap_smd_findings_count_raw_beb7aa3994399177(struct smd_findings *_sw
 }
 
 
-struct smd_finding *_wrap_smd_findings_get_raw_beb7aa3994399177(struct smd_findings *_swig_go_0, long long _swig_go_1) {
+struct smd_finding *_wrap_smd_findings_get_raw_36795ce60d6c6e42(struct smd_findings *_swig_go_0, long long _swig_go_1) {
   smd_findings *arg1 = 0 ;
   size_t arg2 ;
   smd_finding *result = 0 ;
@@ -3762,7 +3926,7 @@ struct smd_finding *_wrap_smd_findings_get_raw_beb7aa3994399177(struct smd_findi
 }
 
 
-void _wrap_smd_findings_free_raw_beb7aa3994399177(struct smd_findings *_swig_go_0) {
+void _wrap_smd_findings_free_raw_36795ce60d6c6e42(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   
   arg1 = *(smd_findings **)&_swig_go_0; 
@@ -3772,7 +3936,7 @@ void _wrap_smd_findings_free_raw_beb7aa3994399177(struct smd_findings *_swig_go_
 }
 
 
-long long _wrap_smd_rule_results_count_raw_beb7aa3994399177(struct smd_rule_results *_swig_go_0) {
+long long _wrap_smd_rule_results_count_raw_36795ce60d6c6e42(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -3785,7 +3949,7 @@ long long _wrap_smd_rule_results_count_raw_beb7aa3994399177(struct smd_rule_resu
 }
 
 
-struct smd_rule_result *_wrap_smd_rule_results_get_raw_beb7aa3994399177(struct smd_rule_results *_swig_go_0, long long _swig_go_1) {
+struct smd_rule_result *_wrap_smd_rule_results_get_raw_36795ce60d6c6e42(struct smd_rule_results *_swig_go_0, long long _swig_go_1) {
   smd_rule_results *arg1 = 0 ;
   size_t arg2 ;
   smd_rule_result *result = 0 ;
@@ -3800,7 +3964,7 @@ struct smd_rule_result *_wrap_smd_rule_results_get_raw_beb7aa3994399177(struct s
 }
 
 
-void _wrap_smd_rule_results_free_raw_beb7aa3994399177(struct smd_rule_results *_swig_go_0) {
+void _wrap_smd_rule_results_free_raw_36795ce60d6c6e42(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   
   arg1 = *(smd_rule_results **)&_swig_go_0; 
@@ -3810,7 +3974,7 @@ void _wrap_smd_rule_results_free_raw_beb7aa3994399177(struct smd_rule_results *_
 }
 
 
-long long _wrap_smd_builtin_rule_count_raw_beb7aa3994399177() {
+long long _wrap_smd_builtin_rule_count_raw_36795ce60d6c6e42() {
   size_t result;
   long long _swig_go_result;
   
@@ -3821,7 +3985,7 @@ long long _wrap_smd_builtin_rule_count_raw_beb7aa3994399177() {
 }
 
 
-struct smd_rule_info *_wrap_smd_builtin_rule_raw_beb7aa3994399177(long long _swig_go_0) {
+struct smd_rule_info *_wrap_smd_builtin_rule_raw_36795ce60d6c6e42(long long _swig_go_0) {
   size_t arg1 ;
   smd_rule_info *result = 0 ;
   struct smd_rule_info *_swig_go_result;
@@ -3834,7 +3998,7 @@ struct smd_rule_info *_wrap_smd_builtin_rule_raw_beb7aa3994399177(long long _swi
 }
 
 
-struct smd_error *_wrap_smd_rule_set_new_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_rule_set **_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_new_raw_36795ce60d6c6e42(_gostring_ _swig_go_0, struct smd_rule_set **_swig_go_1) {
   char *arg1 = 0 ;
   smd_rule_set **arg2 = 0 ;
   char *temp1 ;
@@ -3856,7 +4020,7 @@ struct smd_error *_wrap_smd_rule_set_new_raw_beb7aa3994399177(_gostring_ _swig_g
 }
 
 
-struct smd_error *_wrap_smd_rule_set_add_raw_beb7aa3994399177(struct smd_rule_set *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, intgo _swig_go_3) {
+struct smd_error *_wrap_smd_rule_set_add_raw_36795ce60d6c6e42(struct smd_rule_set *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, intgo _swig_go_3) {
   smd_rule_set *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -3889,7 +4053,7 @@ struct smd_error *_wrap_smd_rule_set_add_raw_beb7aa3994399177(struct smd_rule_se
 }
 
 
-struct smd_error *_wrap_smd_rule_set_set_save_config_raw_beb7aa3994399177(struct smd_rule_set *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_set_save_config_raw_36795ce60d6c6e42(struct smd_rule_set *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3904,7 +4068,7 @@ struct smd_error *_wrap_smd_rule_set_set_save_config_raw_beb7aa3994399177(struct
 }
 
 
-struct smd_error *_wrap_smd_rule_set_evaluate_raw_beb7aa3994399177(struct smd_rule_set *_swig_go_0, struct smd_trial *_swig_go_1, long long _swig_go_2, long long _swig_go_3, intgo _swig_go_4, struct smd_findings **_swig_go_5) {
+struct smd_error *_wrap_smd_rule_set_evaluate_raw_36795ce60d6c6e42(struct smd_rule_set *_swig_go_0, struct smd_trial *_swig_go_1, long long _swig_go_2, long long _swig_go_3, intgo _swig_go_4, struct smd_findings **_swig_go_5) {
   smd_rule_set *arg1 = 0 ;
   smd_trial *arg2 = 0 ;
   int64_t arg3 ;
@@ -3927,7 +4091,7 @@ struct smd_error *_wrap_smd_rule_set_evaluate_raw_beb7aa3994399177(struct smd_ru
 }
 
 
-struct smd_error *_wrap_smd_rule_set_results_raw_beb7aa3994399177(struct smd_rule_set *_swig_go_0, struct smd_rule_results **_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_results_raw_36795ce60d6c6e42(struct smd_rule_set *_swig_go_0, struct smd_rule_results **_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_rule_results **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3942,7 +4106,7 @@ struct smd_error *_wrap_smd_rule_set_results_raw_beb7aa3994399177(struct smd_rul
 }
 
 
-struct smd_error *_wrap_smd_rule_set_reset_raw_beb7aa3994399177(struct smd_rule_set *_swig_go_0) {
+struct smd_error *_wrap_smd_rule_set_reset_raw_36795ce60d6c6e42(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3955,7 +4119,7 @@ struct smd_error *_wrap_smd_rule_set_reset_raw_beb7aa3994399177(struct smd_rule_
 }
 
 
-void _wrap_smd_rule_set_free_raw_beb7aa3994399177(struct smd_rule_set *_swig_go_0) {
+void _wrap_smd_rule_set_free_raw_36795ce60d6c6e42(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   
   arg1 = *(smd_rule_set **)&_swig_go_0; 
@@ -3965,7 +4129,7 @@ void _wrap_smd_rule_set_free_raw_beb7aa3994399177(struct smd_rule_set *_swig_go_
 }
 
 
-struct smd_error *_wrap_smd_rule_set_diagnose_raw_beb7aa3994399177(struct smd_rule_set *_swig_go_0, struct smd_diagnosis **_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_diagnose_raw_36795ce60d6c6e42(struct smd_rule_set *_swig_go_0, struct smd_diagnosis **_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_diagnosis **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3980,7 +4144,7 @@ struct smd_error *_wrap_smd_rule_set_diagnose_raw_beb7aa3994399177(struct smd_ru
 }
 
 
-long long _wrap_smd_diagnosis_count_raw_beb7aa3994399177(struct smd_diagnosis *_swig_go_0) {
+long long _wrap_smd_diagnosis_count_raw_36795ce60d6c6e42(struct smd_diagnosis *_swig_go_0) {
   smd_diagnosis *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -3993,7 +4157,7 @@ long long _wrap_smd_diagnosis_count_raw_beb7aa3994399177(struct smd_diagnosis *_
 }
 
 
-struct smd_cause *_wrap_smd_diagnosis_get_raw_beb7aa3994399177(struct smd_diagnosis *_swig_go_0, long long _swig_go_1) {
+struct smd_cause *_wrap_smd_diagnosis_get_raw_36795ce60d6c6e42(struct smd_diagnosis *_swig_go_0, long long _swig_go_1) {
   smd_diagnosis *arg1 = 0 ;
   size_t arg2 ;
   smd_cause *result = 0 ;
@@ -4008,7 +4172,7 @@ struct smd_cause *_wrap_smd_diagnosis_get_raw_beb7aa3994399177(struct smd_diagno
 }
 
 
-void _wrap_smd_diagnosis_free_raw_beb7aa3994399177(struct smd_diagnosis *_swig_go_0) {
+void _wrap_smd_diagnosis_free_raw_36795ce60d6c6e42(struct smd_diagnosis *_swig_go_0) {
   smd_diagnosis *arg1 = 0 ;
   
   arg1 = *(smd_diagnosis **)&_swig_go_0; 
@@ -4018,7 +4182,7 @@ void _wrap_smd_diagnosis_free_raw_beb7aa3994399177(struct smd_diagnosis *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_hook_new_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, struct smd_hook **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_new_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0, struct smd_hook **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_hook **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4033,7 +4197,7 @@ struct smd_error *_wrap_smd_hook_new_raw_beb7aa3994399177(struct smd_hook_option
 }
 
 
-struct smd_error *_wrap_smd_hook_flush_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_hook_flush_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -4048,7 +4212,7 @@ struct smd_error *_wrap_smd_hook_flush_raw_beb7aa3994399177(struct smd_hook *_sw
 }
 
 
-struct smd_error *_wrap_smd_hook_close_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_close_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4061,7 +4225,7 @@ struct smd_error *_wrap_smd_hook_close_raw_beb7aa3994399177(struct smd_hook *_sw
 }
 
 
-void _wrap_smd_hook_free_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
+void _wrap_smd_hook_free_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   
   arg1 = *(smd_hook **)&_swig_go_0; 
@@ -4071,7 +4235,7 @@ void _wrap_smd_hook_free_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_set_mode_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_hook_set_mode_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_mode arg2 ;
   struct smd_error *result = 0 ;
@@ -4086,7 +4250,7 @@ struct smd_error *_wrap_smd_hook_set_mode_raw_beb7aa3994399177(struct smd_hook *
 }
 
 
-intgo _wrap_smd_hook_mode_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_mode_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_mode result;
   intgo _swig_go_result;
@@ -4099,7 +4263,7 @@ intgo _wrap_smd_hook_mode_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_begin_step_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, long long *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_begin_step_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, long long *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   int64_t *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4114,7 +4278,7 @@ struct smd_error *_wrap_smd_hook_begin_step_raw_beb7aa3994399177(struct smd_hook
 }
 
 
-struct smd_error *_wrap_smd_hook_end_step_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_end_step_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4127,7 +4291,7 @@ struct smd_error *_wrap_smd_hook_end_step_raw_beb7aa3994399177(struct smd_hook *
 }
 
 
-struct smd_error *_wrap_smd_hook_discard_step_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_discard_step_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4140,7 +4304,7 @@ struct smd_error *_wrap_smd_hook_discard_step_raw_beb7aa3994399177(struct smd_ho
 }
 
 
-struct smd_error *_wrap_smd_hook_add_to_step_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, struct smd_strings *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_add_to_step_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, struct smd_strings *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4155,7 +4319,7 @@ struct smd_error *_wrap_smd_hook_add_to_step_raw_beb7aa3994399177(struct smd_hoo
 }
 
 
-long long _wrap_smd_hook_last_step_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+long long _wrap_smd_hook_last_step_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t result;
@@ -4170,7 +4334,7 @@ long long _wrap_smd_hook_last_step_raw_beb7aa3994399177(struct smd_hook *_swig_g
 }
 
 
-intgo _wrap_smd_hook_wants_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
+intgo _wrap_smd_hook_wants_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -4192,7 +4356,7 @@ intgo _wrap_smd_hook_wants_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, _go
 }
 
 
-intgo _wrap_smd_hook_saves_step_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_saves_step_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -4205,7 +4369,7 @@ intgo _wrap_smd_hook_saves_step_raw_beb7aa3994399177(struct smd_hook *_swig_go_0
 }
 
 
-struct smd_error *_wrap_smd_hook_collection_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_collection_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -4229,7 +4393,7 @@ struct smd_error *_wrap_smd_hook_collection_raw_beb7aa3994399177(struct smd_hook
 }
 
 
-struct smd_error *_wrap_smd_hook_ensure_collection_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_ensure_collection_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -4253,7 +4417,7 @@ struct smd_error *_wrap_smd_hook_ensure_collection_raw_beb7aa3994399177(struct s
 }
 
 
-struct smd_error *_wrap_smd_hook_add_collection_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, struct smd_collection *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_add_collection_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4268,7 +4432,7 @@ struct smd_error *_wrap_smd_hook_add_collection_raw_beb7aa3994399177(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_hook_collections_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_collections_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4283,7 +4447,7 @@ struct smd_error *_wrap_smd_hook_collections_raw_beb7aa3994399177(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_export_collections_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_export_collections_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4296,7 +4460,7 @@ struct smd_error *_wrap_smd_hook_export_collections_raw_beb7aa3994399177(struct 
 }
 
 
-intgo _wrap_smd_hook_is_recording_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_is_recording_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -4309,7 +4473,7 @@ intgo _wrap_smd_hook_is_recording_raw_beb7aa3994399177(struct smd_hook *_swig_go
 }
 
 
-long long _wrap_smd_hook_count_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
+long long _wrap_smd_hook_count_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -4331,7 +4495,7 @@ long long _wrap_smd_hook_count_raw_beb7aa3994399177(struct smd_hook *_swig_go_0,
 }
 
 
-struct smd_error *_wrap_smd_hook_attach_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, struct smd_rule_set *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_attach_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, struct smd_rule_set *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_rule_set *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4346,7 +4510,7 @@ struct smd_error *_wrap_smd_hook_attach_raw_beb7aa3994399177(struct smd_hook *_s
 }
 
 
-intgo _wrap_smd_hook_action_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_action_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_action result;
   intgo _swig_go_result;
@@ -4359,7 +4523,7 @@ intgo _wrap_smd_hook_action_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_take_findings_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, struct smd_findings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_take_findings_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, struct smd_findings **_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_findings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4374,7 +4538,7 @@ struct smd_error *_wrap_smd_hook_take_findings_raw_beb7aa3994399177(struct smd_h
 }
 
 
-struct smd_error *_wrap_smd_hook_forgo_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2) {
+struct smd_error *_wrap_smd_hook_forgo_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t arg3 ;
@@ -4398,7 +4562,7 @@ struct smd_error *_wrap_smd_hook_forgo_raw_beb7aa3994399177(struct smd_hook *_sw
 }
 
 
-struct smd_error *_wrap_smd_trial_options_new_raw_beb7aa3994399177(struct smd_trial_options **_swig_go_0) {
+struct smd_error *_wrap_smd_trial_options_new_raw_36795ce60d6c6e42(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4411,7 +4575,7 @@ struct smd_error *_wrap_smd_trial_options_new_raw_beb7aa3994399177(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_options_set_raw_beb7aa3994399177(struct smd_trial_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_trial_options_set_raw_36795ce60d6c6e42(struct smd_trial_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_trial_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -4442,7 +4606,7 @@ struct smd_error *_wrap_smd_trial_options_set_raw_beb7aa3994399177(struct smd_tr
 }
 
 
-void _wrap_smd_trial_options_free_raw_beb7aa3994399177(struct smd_trial_options *_swig_go_0) {
+void _wrap_smd_trial_options_free_raw_36795ce60d6c6e42(struct smd_trial_options *_swig_go_0) {
   smd_trial_options *arg1 = 0 ;
   
   arg1 = *(smd_trial_options **)&_swig_go_0; 
@@ -4452,7 +4616,7 @@ void _wrap_smd_trial_options_free_raw_beb7aa3994399177(struct smd_trial_options 
 }
 
 
-struct smd_error *_wrap_smd_trial_new_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_new_raw_36795ce60d6c6e42(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
   char *arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   smd_trial **arg3 = 0 ;
@@ -4476,7 +4640,7 @@ struct smd_error *_wrap_smd_trial_new_raw_beb7aa3994399177(_gostring_ _swig_go_0
 }
 
 
-struct smd_error *_wrap_smd_trial_load_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
+struct smd_error *_wrap_smd_trial_load_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4489,7 +4653,7 @@ struct smd_error *_wrap_smd_trial_load_raw_beb7aa3994399177(struct smd_trial *_s
 }
 
 
-struct smd_error *_wrap_smd_trial_open_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_open_raw_36795ce60d6c6e42(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
   char *arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   smd_trial **arg3 = 0 ;
@@ -4513,7 +4677,7 @@ struct smd_error *_wrap_smd_trial_open_raw_beb7aa3994399177(_gostring_ _swig_go_
 }
 
 
-void _wrap_smd_trial_cancel_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
+void _wrap_smd_trial_cancel_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   
   arg1 = *(smd_trial **)&_swig_go_0; 
@@ -4523,7 +4687,7 @@ void _wrap_smd_trial_cancel_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
 }
 
 
-void _wrap_smd_trial_free_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
+void _wrap_smd_trial_free_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   
   arg1 = *(smd_trial **)&_swig_go_0; 
@@ -4533,7 +4697,7 @@ void _wrap_smd_trial_free_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_trial_path_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
+_gostring_ _wrap_smd_trial_path_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4546,7 +4710,7 @@ _gostring_ _wrap_smd_trial_path_raw_beb7aa3994399177(struct smd_trial *_swig_go_
 }
 
 
-_gostring_ _wrap_smd_trial_name_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
+_gostring_ _wrap_smd_trial_name_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4559,7 +4723,7 @@ _gostring_ _wrap_smd_trial_name_raw_beb7aa3994399177(struct smd_trial *_swig_go_
 }
 
 
-struct smd_error *_wrap_smd_trial_refresh_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
+struct smd_error *_wrap_smd_trial_refresh_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4572,7 +4736,7 @@ struct smd_error *_wrap_smd_trial_refresh_raw_beb7aa3994399177(struct smd_trial 
 }
 
 
-intgo _wrap_smd_trial_set_auto_refresh_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, intgo _swig_go_1) {
+intgo _wrap_smd_trial_set_auto_refresh_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, intgo _swig_go_1) {
   smd_trial *arg1 = 0 ;
   int32_t arg2 ;
   int32_t result;
@@ -4587,7 +4751,7 @@ intgo _wrap_smd_trial_set_auto_refresh_raw_beb7aa3994399177(struct smd_trial *_s
 }
 
 
-intgo _wrap_smd_trial_has_ended_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
+intgo _wrap_smd_trial_has_ended_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -4600,7 +4764,7 @@ intgo _wrap_smd_trial_has_ended_raw_beb7aa3994399177(struct smd_trial *_swig_go_
 }
 
 
-long long _wrap_smd_trial_last_complete_step_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
+long long _wrap_smd_trial_last_complete_step_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -4613,7 +4777,7 @@ long long _wrap_smd_trial_last_complete_step_raw_beb7aa3994399177(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_steps_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_trial_steps_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_trial *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t arg3 ;
@@ -4632,7 +4796,7 @@ struct smd_error *_wrap_smd_trial_steps_raw_beb7aa3994399177(struct smd_trial *_
 }
 
 
-struct smd_error *_wrap_smd_trial_modes_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, struct smd_integers **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_modes_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, struct smd_integers **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_integers **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4647,7 +4811,7 @@ struct smd_error *_wrap_smd_trial_modes_raw_beb7aa3994399177(struct smd_trial *_
 }
 
 
-struct smd_error *_wrap_smd_trial_mode_step_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, long long _swig_go_1, long long *_swig_go_2, intgo *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_mode_step_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, long long _swig_go_1, long long *_swig_go_2, intgo *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   int64_t *arg3 = 0 ;
@@ -4666,7 +4830,7 @@ struct smd_error *_wrap_smd_trial_mode_step_raw_beb7aa3994399177(struct smd_tria
 }
 
 
-struct smd_error *_wrap_smd_trial_global_step_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_global_step_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4685,7 +4849,7 @@ struct smd_error *_wrap_smd_trial_global_step_raw_beb7aa3994399177(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_step_state_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_step_state_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4704,7 +4868,7 @@ struct smd_error *_wrap_smd_trial_step_state_raw_beb7aa3994399177(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_wait_for_step_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo _swig_go_3) {
+struct smd_error *_wrap_smd_trial_wait_for_step_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo _swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4723,7 +4887,7 @@ struct smd_error *_wrap_smd_trial_wait_for_step_raw_beb7aa3994399177(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_trial_workers_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_workers_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4738,7 +4902,7 @@ struct smd_error *_wrap_smd_trial_workers_raw_beb7aa3994399177(struct smd_trial 
 }
 
 
-struct smd_error *_wrap_smd_trial_collections_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_collections_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4753,7 +4917,7 @@ struct smd_error *_wrap_smd_trial_collections_raw_beb7aa3994399177(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_collection_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_collection_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -4777,7 +4941,7 @@ struct smd_error *_wrap_smd_trial_collection_raw_beb7aa3994399177(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_tensor_names_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings *_swig_go_3, struct smd_collection *_swig_go_4, struct smd_strings **_swig_go_5) {
+struct smd_error *_wrap_smd_trial_tensor_names_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings *_swig_go_3, struct smd_collection *_swig_go_4, struct smd_strings **_swig_go_5) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4800,7 +4964,7 @@ struct smd_error *_wrap_smd_trial_tensor_names_raw_beb7aa3994399177(struct smd_t
 }
 
 
-struct smd_error *_wrap_smd_trial_recorded_names_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
+struct smd_error *_wrap_smd_trial_recorded_names_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4819,7 +4983,7 @@ struct smd_error *_wrap_smd_trial_recorded_names_raw_beb7aa3994399177(struct smd
 }
 
 
-struct smd_error *_wrap_smd_trial_tensor_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_tensor **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_tensor_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_tensor **_swig_go_2) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_tensor **arg3 = 0 ;
@@ -4843,7 +5007,7 @@ struct smd_error *_wrap_smd_trial_tensor_raw_beb7aa3994399177(struct smd_trial *
 }
 
 
-struct smd_error *_wrap_smd_trial_prefetch_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, struct smd_strings *_swig_go_1, long long *_swig_go_2, long long _swig_go_3, intgo _swig_go_4) {
+struct smd_error *_wrap_smd_trial_prefetch_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, struct smd_strings *_swig_go_1, long long *_swig_go_2, long long _swig_go_3, intgo _swig_go_4) {
   smd_trial *arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   int64_t *arg3 = 0 ;
@@ -4864,7 +5028,7 @@ struct smd_error *_wrap_smd_trial_prefetch_raw_beb7aa3994399177(struct smd_trial
 }
 
 
-struct smd_error *_wrap_smd_trial_export_tensorboard_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_trial_export_tensorboard_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -4886,7 +5050,7 @@ struct smd_error *_wrap_smd_trial_export_tensorboard_raw_beb7aa3994399177(struct
 }
 
 
-_gostring_ _wrap_smd_tensor_name_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0) {
+_gostring_ _wrap_smd_tensor_name_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4899,7 +5063,7 @@ _gostring_ _wrap_smd_tensor_name_raw_beb7aa3994399177(struct smd_tensor *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_tensor_original_name_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_tensor_original_name_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_tensor *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4914,7 +5078,7 @@ struct smd_error *_wrap_smd_tensor_original_name_raw_beb7aa3994399177(struct smd
 }
 
 
-struct smd_error *_wrap_smd_tensor_steps_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_steps_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t arg3 ;
@@ -4933,7 +5097,7 @@ struct smd_error *_wrap_smd_tensor_steps_raw_beb7aa3994399177(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_prev_steps_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long _swig_go_3, struct smd_integers **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_prev_steps_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long _swig_go_3, struct smd_integers **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4954,7 +5118,7 @@ struct smd_error *_wrap_smd_tensor_prev_steps_raw_beb7aa3994399177(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_workers_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_workers_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4973,7 +5137,7 @@ struct smd_error *_wrap_smd_tensor_workers_raw_beb7aa3994399177(struct smd_tenso
 }
 
 
-struct smd_error *_wrap_smd_tensor_value_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_value **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_value_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_value **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5001,7 +5165,7 @@ struct smd_error *_wrap_smd_tensor_value_raw_beb7aa3994399177(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_shape_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_integers **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_shape_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_integers **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5029,7 +5193,7 @@ struct smd_error *_wrap_smd_tensor_shape_raw_beb7aa3994399177(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_reduction_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, _gostring_ _swig_go_4, intgo _swig_go_5, struct smd_value **_swig_go_6) {
+struct smd_error *_wrap_smd_tensor_reduction_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, _gostring_ _swig_go_4, intgo _swig_go_5, struct smd_value **_swig_go_6) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5068,7 +5232,7 @@ struct smd_error *_wrap_smd_tensor_reduction_raw_beb7aa3994399177(struct smd_ten
 }
 
 
-struct smd_error *_wrap_smd_tensor_reductions_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_reductions_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5096,7 +5260,7 @@ struct smd_error *_wrap_smd_tensor_reductions_raw_beb7aa3994399177(struct smd_te
 }
 
 
-void _wrap_smd_tensor_free_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0) {
+void _wrap_smd_tensor_free_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   
   arg1 = *(smd_tensor **)&_swig_go_0; 
@@ -5106,7 +5270,7 @@ void _wrap_smd_tensor_free_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_shape_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_full_shape_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5125,7 +5289,7 @@ struct smd_error *_wrap_smd_tensor_full_shape_raw_beb7aa3994399177(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_value_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_full_value_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5144,7 +5308,7 @@ struct smd_error *_wrap_smd_tensor_full_value_raw_beb7aa3994399177(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_reduction_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, intgo _swig_go_4, struct smd_value **_swig_go_5) {
+struct smd_error *_wrap_smd_tensor_full_reduction_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, intgo _swig_go_4, struct smd_value **_swig_go_5) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5174,7 +5338,108 @@ struct smd_error *_wrap_smd_tensor_full_reduction_raw_beb7aa3994399177(struct sm
 }
 
 
-struct smd_error *_wrap_smd_step_file_open_raw_beb7aa3994399177(_gostring_ _swig_go_0, long long _swig_go_1, _gostring_ _swig_go_2, struct smd_step_file **_swig_go_3) {
+struct smd_error *_wrap_smd_scan_new_raw_36795ce60d6c6e42(_gostring_ _swig_go_0, struct smd_scan **_swig_go_1) {
+  char *arg1 = 0 ;
+  smd_scan **arg2 = 0 ;
+  char *temp1 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  
+  temp1 = (char *)malloc(_swig_go_0.n + 1);
+  memcpy(temp1, _swig_go_0.p, _swig_go_0.n);
+  temp1[_swig_go_0.n] = '\0';
+  arg1 = (char *)temp1;
+  
+  arg2 = *(smd_scan ***)&_swig_go_1; 
+  
+  result = (struct smd_error *)smd_scan_new((char const *)arg1,arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg1); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_scan_add_raw_36795ce60d6c6e42(struct smd_scan *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+  smd_scan *arg1 = 0 ;
+  char *arg2 = 0 ;
+  char *arg3 = 0 ;
+  char *temp2 ;
+  char *temp3 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_scan **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  
+  temp3 = (char *)malloc(_swig_go_2.n + 1);
+  memcpy(temp3, _swig_go_2.p, _swig_go_2.n);
+  temp3[_swig_go_2.n] = '\0';
+  arg3 = (char *)temp3;
+  
+  
+  result = (struct smd_error *)smd_scan_add(arg1,(char const *)arg2,(char const *)arg3);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg2); 
+  free((char *)arg3); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_scan_partitions_raw_36795ce60d6c6e42(struct smd_scan *_swig_go_0, struct smd_partitions **_swig_go_1) {
+  smd_scan *arg1 = 0 ;
+  smd_partitions **arg2 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_scan **)&_swig_go_0; 
+  arg2 = *(smd_partitions ***)&_swig_go_1; 
+  
+  result = (struct smd_error *)smd_scan_partitions((struct smd_scan const *)arg1,arg2);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+long long _wrap_smd_partitions_count_raw_36795ce60d6c6e42(struct smd_partitions *_swig_go_0) {
+  smd_partitions *arg1 = 0 ;
+  size_t result;
+  long long _swig_go_result;
+  
+  arg1 = *(smd_partitions **)&_swig_go_0; 
+  
+  result = smd_partitions_count((struct smd_partitions const *)arg1);
+  _swig_go_result = result; 
+  return _swig_go_result;
+}
+
+
+void _wrap_smd_partitions_free_raw_36795ce60d6c6e42(struct smd_partitions *_swig_go_0) {
+  smd_partitions *arg1 = 0 ;
+  
+  arg1 = *(smd_partitions **)&_swig_go_0; 
+  
+  smd_partitions_free(arg1);
+  
+}
+
+
+void _wrap_smd_scan_free_raw_36795ce60d6c6e42(struct smd_scan *_swig_go_0) {
+  smd_scan *arg1 = 0 ;
+  
+  arg1 = *(smd_scan **)&_swig_go_0; 
+  
+  smd_scan_free(arg1);
+  
+}
+
+
+struct smd_error *_wrap_smd_step_file_open_raw_36795ce60d6c6e42(_gostring_ _swig_go_0, long long _swig_go_1, _gostring_ _swig_go_2, struct smd_step_file **_swig_go_3) {
   char *arg1 = 0 ;
   int64_t arg2 ;
   char *arg3 = 0 ;
@@ -5207,7 +5472,7 @@ struct smd_error *_wrap_smd_step_file_open_raw_beb7aa3994399177(_gostring_ _swig
 }
 
 
-struct smd_error *_wrap_smd_step_file_add_shape_raw_beb7aa3994399177(struct smd_step_file *_swig_go_0, _gostring_ _swig_go_1, long long *_swig_go_2, intgo _swig_go_3, long long _swig_go_4, intgo _swig_go_5, _gostring_ _swig_go_6) {
+struct smd_error *_wrap_smd_step_file_add_shape_raw_36795ce60d6c6e42(struct smd_step_file *_swig_go_0, _gostring_ _swig_go_1, long long *_swig_go_2, intgo _swig_go_3, long long _swig_go_4, intgo _swig_go_5, _gostring_ _swig_go_6) {
   smd_step_file *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t *arg3 = 0 ;
@@ -5246,7 +5511,7 @@ struct smd_error *_wrap_smd_step_file_add_shape_raw_beb7aa3994399177(struct smd_
 }
 
 
-_gostring_ _wrap_smd_step_file_path_raw_beb7aa3994399177(struct smd_step_file *_swig_go_0) {
+_gostring_ _wrap_smd_step_file_path_raw_36795ce60d6c6e42(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -5259,7 +5524,7 @@ _gostring_ _wrap_smd_step_file_path_raw_beb7aa3994399177(struct smd_step_file *_
 }
 
 
-struct smd_error *_wrap_smd_step_file_close_raw_beb7aa3994399177(struct smd_step_file *_swig_go_0) {
+struct smd_error *_wrap_smd_step_file_close_raw_36795ce60d6c6e42(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -5272,7 +5537,7 @@ struct smd_error *_wrap_smd_step_file_close_raw_beb7aa3994399177(struct smd_step
 }
 
 
-void _wrap_smd_step_file_free_raw_beb7aa3994399177(struct smd_step_file *_swig_go_0) {
+void _wrap_smd_step_file_free_raw_36795ce60d6c6e42(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   
   arg1 = *(smd_step_file **)&_swig_go_0; 
@@ -5282,7 +5547,7 @@ void _wrap_smd_step_file_free_raw_beb7aa3994399177(struct smd_step_file *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_event_file_open_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_event_file **_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_open_raw_36795ce60d6c6e42(_gostring_ _swig_go_0, struct smd_event_file **_swig_go_1) {
   char *arg1 = 0 ;
   smd_event_file **arg2 = 0 ;
   char *temp1 ;
@@ -5304,7 +5569,7 @@ struct smd_error *_wrap_smd_event_file_open_raw_beb7aa3994399177(_gostring_ _swi
 }
 
 
-struct smd_error *_wrap_smd_event_file_next_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0, intgo *_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_next_raw_36795ce60d6c6e42(struct smd_event_file *_swig_go_0, intgo *_swig_go_1) {
   smd_event_file *arg1 = 0 ;
   int32_t *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5319,7 +5584,7 @@ struct smd_error *_wrap_smd_event_file_next_raw_beb7aa3994399177(struct smd_even
 }
 
 
-_gostring_ _wrap_smd_event_file_tensor_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0) {
+_gostring_ _wrap_smd_event_file_tensor_raw_36795ce60d6c6e42(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -5332,7 +5597,7 @@ _gostring_ _wrap_smd_event_file_tensor_raw_beb7aa3994399177(struct smd_event_fil
 }
 
 
-long long _wrap_smd_event_file_step_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0) {
+long long _wrap_smd_event_file_step_raw_36795ce60d6c6e42(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -5345,7 +5610,7 @@ long long _wrap_smd_event_file_step_raw_beb7aa3994399177(struct smd_event_file *
 }
 
 
-intgo _wrap_smd_event_file_mode_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0) {
+intgo _wrap_smd_event_file_mode_raw_36795ce60d6c6e42(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   smd_mode result;
   intgo _swig_go_result;
@@ -5358,7 +5623,7 @@ intgo _wrap_smd_event_file_mode_raw_beb7aa3994399177(struct smd_event_file *_swi
 }
 
 
-long long _wrap_smd_event_file_mode_step_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0) {
+long long _wrap_smd_event_file_mode_step_raw_36795ce60d6c6e42(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -5371,7 +5636,7 @@ long long _wrap_smd_event_file_mode_step_raw_beb7aa3994399177(struct smd_event_f
 }
 
 
-double _wrap_smd_event_file_timestamp_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0) {
+double _wrap_smd_event_file_timestamp_raw_36795ce60d6c6e42(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   double result;
   double _swig_go_result;
@@ -5384,7 +5649,7 @@ double _wrap_smd_event_file_timestamp_raw_beb7aa3994399177(struct smd_event_file
 }
 
 
-struct smd_error *_wrap_smd_event_file_value_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0, struct smd_value **_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_value_raw_36795ce60d6c6e42(struct smd_event_file *_swig_go_0, struct smd_value **_swig_go_1) {
   smd_event_file *arg1 = 0 ;
   smd_value **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5399,7 +5664,7 @@ struct smd_error *_wrap_smd_event_file_value_raw_beb7aa3994399177(struct smd_eve
 }
 
 
-void _wrap_smd_event_file_free_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0) {
+void _wrap_smd_event_file_free_raw_36795ce60d6c6e42(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   
   arg1 = *(smd_event_file **)&_swig_go_0; 
@@ -5409,7 +5674,7 @@ void _wrap_smd_event_file_free_raw_beb7aa3994399177(struct smd_event_file *_swig
 }
 
 
-struct smd_error *_wrap_smd_collections_to_json_raw_beb7aa3994399177(smd_collection **_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_text **_swig_go_3) {
+struct smd_error *_wrap_smd_collections_to_json_raw_36795ce60d6c6e42(smd_collection **_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_text **_swig_go_3) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   int32_t arg3 ;
@@ -5428,7 +5693,7 @@ struct smd_error *_wrap_smd_collections_to_json_raw_beb7aa3994399177(smd_collect
 }
 
 
-struct smd_error *_wrap_smd_store_check_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_store_report **_swig_go_2) {
+struct smd_error *_wrap_smd_store_check_raw_36795ce60d6c6e42(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_store_report **_swig_go_2) {
   char *arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   smd_store_report **arg3 = 0 ;
@@ -5452,7 +5717,7 @@ struct smd_error *_wrap_smd_store_check_raw_beb7aa3994399177(_gostring_ _swig_go
 }
 
 
-long long _wrap_smd_store_report_count_raw_beb7aa3994399177(struct smd_store_report *_swig_go_0) {
+long long _wrap_smd_store_report_count_raw_36795ce60d6c6e42(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -5465,7 +5730,7 @@ long long _wrap_smd_store_report_count_raw_beb7aa3994399177(struct smd_store_rep
 }
 
 
-_gostring_ _wrap_smd_store_report_name_raw_beb7aa3994399177(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_store_report_name_raw_36795ce60d6c6e42(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -5480,7 +5745,7 @@ _gostring_ _wrap_smd_store_report_name_raw_beb7aa3994399177(struct smd_store_rep
 }
 
 
-intgo _wrap_smd_store_report_code_raw_beb7aa3994399177(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+intgo _wrap_smd_store_report_code_raw_36795ce60d6c6e42(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   smd_code result;
@@ -5495,7 +5760,7 @@ intgo _wrap_smd_store_report_code_raw_beb7aa3994399177(struct smd_store_report *
 }
 
 
-_gostring_ _wrap_smd_store_report_message_raw_beb7aa3994399177(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_store_report_message_raw_36795ce60d6c6e42(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -5510,7 +5775,7 @@ _gostring_ _wrap_smd_store_report_message_raw_beb7aa3994399177(struct smd_store_
 }
 
 
-void _wrap_smd_store_report_free_raw_beb7aa3994399177(struct smd_store_report *_swig_go_0) {
+void _wrap_smd_store_report_free_raw_36795ce60d6c6e42(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   
   arg1 = *(smd_store_report **)&_swig_go_0; 
@@ -5520,7 +5785,7 @@ void _wrap_smd_store_report_free_raw_beb7aa3994399177(struct smd_store_report *_
 }
 
 
-struct smd_error *_wrap_smd_bucket_open_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_bucket **_swig_go_2) {
+struct smd_error *_wrap_smd_bucket_open_raw_36795ce60d6c6e42(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_bucket **_swig_go_2) {
   char *arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   smd_bucket **arg3 = 0 ;
@@ -5544,7 +5809,7 @@ struct smd_error *_wrap_smd_bucket_open_raw_beb7aa3994399177(_gostring_ _swig_go
 }
 
 
-struct smd_error *_wrap_smd_bucket_list_raw_beb7aa3994399177(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
+struct smd_error *_wrap_smd_bucket_list_raw_36795ce60d6c6e42(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -5586,7 +5851,7 @@ struct smd_error *_wrap_smd_bucket_list_raw_beb7aa3994399177(struct smd_bucket *
 }
 
 
-struct smd_error *_wrap_smd_bucket_read_raw_beb7aa3994399177(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2, long long _swig_go_3, struct smd_text **_swig_go_4) {
+struct smd_error *_wrap_smd_bucket_read_raw_36795ce60d6c6e42(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2, long long _swig_go_3, struct smd_text **_swig_go_4) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t arg3 ;
@@ -5614,7 +5879,7 @@ struct smd_error *_wrap_smd_bucket_read_raw_beb7aa3994399177(struct smd_bucket *
 }
 
 
-struct smd_error *_wrap_smd_bucket_write_raw_beb7aa3994399177(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, void *_swig_go_2, long long _swig_go_3) {
+struct smd_error *_wrap_smd_bucket_write_raw_36795ce60d6c6e42(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, void *_swig_go_2, long long _swig_go_3) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   void *arg3 = 0 ;
@@ -5640,7 +5905,7 @@ struct smd_error *_wrap_smd_bucket_write_raw_beb7aa3994399177(struct smd_bucket 
 }
 
 
-struct smd_error *_wrap_smd_bucket_remove_raw_beb7aa3994399177(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_bucket_remove_raw_36795ce60d6c6e42(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -5662,7 +5927,7 @@ struct smd_error *_wrap_smd_bucket_remove_raw_beb7aa3994399177(struct smd_bucket
 }
 
 
-void _wrap_smd_bucket_free_raw_beb7aa3994399177(struct smd_bucket *_swig_go_0) {
+void _wrap_smd_bucket_free_raw_36795ce60d6c6e42(struct smd_bucket *_swig_go_0) {
   smd_bucket *arg1 = 0 ;
   
   arg1 = *(smd_bucket **)&_swig_go_0; 

@@ -16,6 +16,7 @@ typedef enum {
   SMD_NATIVE_HOOK,
   SMD_NATIVE_INTEGERS,
   SMD_NATIVE_RULE_SET,
+  SMD_NATIVE_SCAN,
   SMD_NATIVE_STRINGS,
   SMD_NATIVE_TENSOR,
   SMD_NATIVE_TEXT,
@@ -110,6 +111,11 @@ enum { SMD_NATIVE_RELEASE_BYTES = 64 * 1024 };
 
 PyObject *SmdSetPlacement(PyObject *module, PyObject *args);
 PyObject *SmdReadPlacement(PyObject *module, PyObject *args);
+
+/* ---- scan.c ---------------------------------------------------------------- */
+
+PyObject *SmdScanStream(PyObject *module, PyObject *owner);
+PyObject *SmdScanPartitions(PyObject *module, PyObject *owner);
 
 /* ---- statistics.c ---------------------------------------------------------- */
 

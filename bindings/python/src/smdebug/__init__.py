@@ -11,6 +11,7 @@ from smdebug.core.modes import ModeKeys as modes
 from smdebug.core.reduction_config import ReductionConfig
 from smdebug.core.save_config import SaveConfig, SaveConfigMode
 from smdebug.core.tensor import StepState, Tensor
+from smdebug.tables import Scan, scan
 from smdebug.trials import LocalTrial, S3Trial, Trial, create_trial
 
 __version__: str = _setup.version
@@ -24,6 +25,7 @@ __all__ = [
     "S3Trial",
     "SaveConfig",
     "SaveConfigMode",
+    "Scan",
     "StepState",
     "Tensor",
     "Trial",
@@ -31,4 +33,5 @@ __all__ = [
     "create_trial",
     "doctor",
     "modes",
+    "scan",
 ]

@@ -21,6 +21,7 @@ __all__ = [
     "ReductionConfigHandle",
     "RuleSetHandle",
     "SaveConfigHandle",
+    "ScanHandle",
     "StepFileHandle",
     "StoreReportHandle",
     "Strings",
@@ -93,6 +94,11 @@ class TrialHandle(Handle):
     _free = staticmethod(_raw.smd_trial_free)
 
 
+class ScanHandle(Handle):
+    __slots__ = ()
+    _free = staticmethod(_raw.smd_scan_free)
+
+
 class RuleSetHandle(Handle):
     __slots__ = ()
     _free = staticmethod(_raw.smd_rule_set_free)
@@ -142,6 +148,7 @@ _SLOTS: Dict[str, _Slot] = {
         "smd_reduction_config",
         "smd_rule_set",
         "smd_save_config",
+        "smd_scan",
         "smd_step_file",
         "smd_integers",
         "smd_store_report",

@@ -1,0 +1,14 @@
+// Hands batches over in Arrow's C stream interface.
+#pragma once
+
+#include <memory>
+
+#include "smdebug/arrow.h"
+#include "tables/table.h"
+
+namespace smdebug::capi {
+
+// Makes `*out` a stream, which owns `rows` until it is released.
+void ExportStream(std::unique_ptr<tables::BatchStream> rows, ArrowArrayStream *out);
+
+}  // namespace smdebug::capi

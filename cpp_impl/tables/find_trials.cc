@@ -1,0 +1,154 @@
+#include "tables/find_trials.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "base/parallel.h"
+#include "base/strings.h"
+#include "storage/store.h"
+
+namespace smdebug::tables {
+namespace {
+
+constexpr std::string_view kScheme = "s3://";
+constexpr size_t kRequestsAtOnce = 32;
+
+std::string_view LastPart(std::string_view path) {
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  return path.substr(path.rfind('/') + 1);
+}
+
+// A path, split before its first part that is a pattern.
+struct SplitPath {
+  std::string root;
+  std::vector<std::string> patterns;
+};
+
+Result<SplitPath> SplitAtPattern(const std::string &path) {
+  const size_t begin = path.starts_with(kScheme) ? kScheme.size() : 0;
+  const size_t first = path.find_first_of("*?[", begin);
+  // A folder may have such characters in its name.
+  std::error_code error;
+  const bool exists = begin == 0 && std::filesystem::exists(path, error);
+  if (first == path.npos || exists) return SplitPath{path, {}};
+  const size_t slash = path.rfind('/', first);
+  const bool has_root = slash != path.npos && slash >= begin;
+  if (begin != 0 && !has_root) {
+    return InvalidArgument(StrCat(path, ": the name of a bucket cannot be a pattern"));
+  }
+  SplitPath split;
+  split.root = has_root ? path.substr(0, std::max<size_t>(slash, 1)) : ".";
+  split.patterns = SplitList(path.substr(has_root ? slash + 1 : 0), '/');
+  return split;
+}
+
+// A folder that is searched next; its name is relative to the store.
+struct Candidate {
+  std::string name;
+  size_t matched = 0;  // patterns
+  int depth = 0;       // below the last pattern
+};
+
+class Search {
+ public:
+  Search(storage::Store &store, const SplitPath &path) : store_(store), path_(path) {}
+
+  // Returns the names of the trials, relative to the store; "" for its own folder.
+  Result<std::vector<std::string>> Run() {
+    std::vector<Candidate> level{{}};
+    while (!level.empty()) {
+      SMD_ASSIGN_OR_RETURN(const auto folders, FoldersOf(level));
+      std::vector<Candidate> next;
+      for (size_t i = 0; i < level.size(); ++i) Visit(level[i], folders[i], &next);
+      level = std::move(next);
+    }
+    std::sort(found_.begin(), found_.end());
+    return std::move(found_);
+  }
+
+ private:
+  using Folders = std::vector<std::string>;
+
+  Result<std::vector<Folders>> FoldersOf(const std::vector<Candidate> &level) {
+    std::vector<Result<Folders>> answers(level.size(), Folders());
+    const size_t at_once = store_.IsMetered() ? kRequestsAtOnce : 1;
+    InParallel(level.size(), at_once,
+               [&](size_t i) { answers[i] = store_.Folders(level[i].name); });
+    std::vector<Folders> folders;
+    folders.reserve(level.size());
+    for (size_t i = 0; i < level.size(); ++i) {
+      // A folder below may be another user's.
+      const bool is_forbidden = !answers[i].IsOk() && !level[i].name.empty() &&
+                                answers[i].GetStatus().GetCode() == Code::kPermission;
+      if (is_forbidden) answers[i] = Folders();
+      if (!answers[i].IsOk()) return answers[i].GetStatus();
+      folders.push_back(*std::move(answers[i]));
+    }
+    return folders;
+  }
+
+  void Visit(const Candidate &candidate, const Folders &folders, std::vector<Candidate> *next) {
+    if (candidate.matched < path_.patterns.size()) {
+      const std::string &pattern = path_.patterns[candidate.matched];
+      for (const std::string &folder : folders) {
+        const std::string last(LastPart(folder));
+        if (fnmatch(pattern.c_str(), last.c_str(), FNM_PERIOD) != 0) continue;
+        next->push_back({folder, candidate.matched + 1, 0});
+      }
+      return;
+    }
+    if (std::any_of(folders.begin(), folders.end(), IsPartOfTrial)) {
+      found_.push_back(candidate.name);
+    } else if (candidate.depth < kDepth) {
+      for (const std::string &folder : folders) {
+        if (LastPart(folder).starts_with('.')) continue;
+        next->push_back({folder, candidate.matched, candidate.depth + 1});
+      }
+    }
+  }
+
+  static bool IsPartOfTrial(const std::string &folder) {
+    const std::string_view last = LastPart(folder);
+    return last == "index" || last == "collections" || last == "events";
+  }
+
+  storage::Store &store_;
+  const SplitPath &path_;
+  std::vector<std::string> found_;
+};
+
+Status NothingFound(const std::string &path, const SplitPath &split) {
+  const std::string what = split.patterns.empty() ? "there is no trial in it" : "matches no trial";
+  return Status(Code::kNotFound,
+                StrCat(path, ": ", what,
+                       "; a trial is a folder with a folder 'index', as jobs record it"))
+      .With("path", path);
+}
+
+}  // namespace
+
+Result<std::vector<FoundTrial>> FindTrials(const Request &request) {
+  std::vector<FoundTrial> trials;
+  std::set<std::string> known;
+  for (const std::string &path : request.paths) {
+    SMD_ASSIGN_OR_RETURN(const SplitPath split, SplitAtPattern(path));
+    SMD_ASSIGN_OR_RETURN(const std::shared_ptr<storage::Store> store,
+                         storage::OpenStore(split.root, request.store_options, request.logger));
+    SMD_ASSIGN_OR_RETURN(const std::vector<std::string> names, Search(*store, split).Run());
+    if (names.empty()) return NothingFound(path, split);
+    for (const std::string &name : names) {
+      const std::string &root = store->Location();
+      FoundTrial trial{name.empty() ? root : StrCat(root, root.ends_with('/') ? "" : "/", name),
+                       name.empty() ? std::string(LastPart(root)) : name};
+      if (!request.name.empty() && name.empty()) trial.name = request.name;
+      SMD_ASSIGN_OR_RETURN(const bool is_wanted, request.WantsTrial(trial.name));
+      if (is_wanted && known.insert(trial.path).second) trials.push_back(std::move(trial));
+    }
+  }
+  return trials;
+}
+
+}  // namespace smdebug::tables

@@ -1,0 +1,28 @@
+// Finds the trials in folders and buckets.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tables/request.h"
+
+namespace smdebug::tables {
+
+struct FoundTrial {
+  std::string path;
+  // The last part of the path; or, for trials that were found below a folder or by a pattern, the
+  // parts below it.
+  std::string name;
+};
+
+// A trial is a folder with a folder "index", "collections" or "events".  Returns the trials that
+// the paths name, hold or match, each once, in the order of the paths, then of their names.  In
+// patterns, "*", "?" and "[...]" match within one part of a path.  Folders in trials, and hidden
+// ones, are not searched, symbolic links are not followed, and at most kDepth folders lie between a
+// path and a trial.  Fails with NOT_FOUND if a path leads to no trial, INVALID_ARGUMENT, and as
+// stores do.
+Result<std::vector<FoundTrial>> FindTrials(const Request &request);
+
+inline constexpr int kDepth = 8;
+
+}  // namespace smdebug::tables

@@ -1,0 +1,193 @@
+#include "tables/finding_stream.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <thread>
+
+#include "analyze/trial_source.h"
+#include "base/parallel.h"
+#include "rules/evaluation.h"
+#include "rules/named_sets.h"
+#include "rules/registry.h"
+#include "tables/batch_builder.h"
+
+namespace smdebug::tables {
+namespace {
+
+enum FindingColumn : size_t {
+  kTrial,
+  kRule,
+  kLevel,
+  kAction,
+  kCheck,
+  kStep,
+  kMode,
+  kModeStep,
+  kWorker,
+  kTensor,
+  kValue,
+  kLimit,
+  kMessage,
+  kProblem,
+};
+
+// What the rules say of one trial.
+struct Verdict {
+  std::vector<rules::Finding> findings;
+  Status problem;
+};
+
+Status AddRule(const RuleRequest &rule, rules::Profile profile, rules::RuleSet *set) {
+  SMD_ASSIGN_OR_RETURN(const auto given, rules::Parameters::FromJson(rule.parameters));
+  SMD_ASSIGN_OR_RETURN(const rules::RuleFactory make,
+                       rules::BuiltinRule(rule.name, given, profile, analyze::TrialSource::Open));
+  return set->Add(make);
+}
+
+// Without rules in the request, adds all whose defaults suffice.
+Status AddRules(const Request &request, rules::RuleSet *set) {
+  const rules::Profile profile =
+      rules::ProfileFromName(request.profile).value_or(rules::kDefaultProfile);
+  for (const RuleRequest &rule : request.rules) SMD_RETURN_IF_ERROR(AddRule(rule, profile, set));
+  if (!request.rules.empty()) return Status::Ok();
+  if (!rules::RulesOfSet(request.profile).empty()) {
+    return rules::AddRulesOfSet(request.profile, profile, set);
+  }
+  for (const rules::RuleSpec *spec : rules::BuiltinRules()) {
+    if (!spec->set.empty()) continue;
+    const Status added = AddRule({std::string(spec->name)}, profile, set);
+    if (!added.IsOk() && added.GetCode() != Code::kInvalidConfig) return added;
+  }
+  return Status::Ok();
+}
+
+Status Evaluate(const Request &request, const FoundTrial &found, Verdict *verdict) {
+  SMD_ASSIGN_OR_RETURN(analyze::TrialOptions options, analyze::TrialOptions::FromEnvironment());
+  options.wait = {};
+  options.store_options = request.store_options;
+  options.logger = request.logger;
+  SMD_ASSIGN_OR_RETURN(const std::shared_ptr<analyze::Trial> trial,
+                       analyze::Trial::Make(found.path, std::move(options)));
+  SMD_RETURN_IF_ERROR(trial->Load());
+  const auto set = std::make_shared<rules::RuleSet>();
+  SMD_RETURN_IF_ERROR(AddRules(request, set.get()));
+  SMD_ASSIGN_OR_RETURN(rules::Evaluation evaluation, rules::Evaluation::Begin(set, trial));
+  analyze::TrialSource source(trial);
+  rules::Range range;
+  range.first = request.steps.first;
+  range.end = request.steps.end;
+  return evaluation.Run(source, range, [verdict](const rules::Finding &finding) {
+    verdict->findings.push_back(finding);
+  });
+}
+
+void AddOptional(std::string_view text, Column *column) {
+  text.empty() ? column->AddNulls() : column->AddTexts(text);
+}
+
+void AddOptional(double number, Column *column) {
+  std::isnan(number) ? column->AddNulls() : column->AddNumber(number);
+}
+
+class FindingStream final : public BatchStream {
+ public:
+  FindingStream(std::shared_ptr<const Request> request, std::vector<FoundTrial> trials)
+      : request_(std::move(request)),
+        trials_(std::move(trials)),
+        columns_(request_->Columns()),
+        builder_(*request_) {}
+
+  const std::vector<ColumnSpec> &Schema() const override { return builder_.Schema(); }
+
+  Result<std::optional<Batch>> Next() override {
+    const auto most = static_cast<size_t>(request_->batch_rows);
+    while (builder_.Rows() < most && next_ < trials_.size()) SMD_RETURN_IF_ERROR(EvaluateSome());
+    if (builder_.Rows() == 0) return std::optional<Batch>();
+    return std::optional<Batch>(builder_.Take());
+  }
+
+ private:
+  // Several rounds of trials at a time, so that a long one does not leave the others waiting.
+  static constexpr size_t kRounds = 4;
+
+  Status EvaluateSome() {
+    const size_t threads = std::max(1U, std::thread::hardware_concurrency());
+    std::vector<Verdict> verdicts(std::min(threads * kRounds, trials_.size() - next_));
+    InParallel(verdicts.size(), threads, [&](size_t i) {
+      verdicts[i].problem = Evaluate(*request_, trials_[next_ + i], &verdicts[i]);
+    });
+    for (const Verdict &verdict : verdicts) {
+      const FoundTrial &trial = trials_[next_++];
+      if (request_->fails_on_damage) SMD_RETURN_IF_ERROR(verdict.problem);
+      for (const rules::Finding &finding : verdict.findings) {
+        SMD_ASSIGN_OR_RETURN(const bool is_wanted, IsWanted(finding));
+        if (is_wanted) Write(trial, finding);
+      }
+      if (!verdict.problem.IsOk()) WriteProblem(trial, verdict.problem);
+    }
+    return Status::Ok();
+  }
+
+  Result<bool> IsWanted(const rules::Finding &finding) const {
+    if (!request_->WantsWorker(finding.worker)) return false;
+    if (!request_->modes.empty() && !request_->modes.contains(finding.place.mode)) return false;
+    return request_->WantsTensor(finding.tensor);
+  }
+
+  void Write(const FoundTrial &trial, const rules::Finding &finding) {
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      WriteColumn(columns_[i], trial, finding, &builder_.At(i));
+    }
+    builder_.NoteRows(1);
+  }
+
+  static void WriteColumn(size_t column, const FoundTrial &trial, const rules::Finding &finding,
+                          Column *out) {
+    switch (column) {
+      case kTrial: return out->AddTexts(trial.name);
+      case kRule: return out->AddTexts(finding.rule);
+      case kLevel: return out->AddTexts(rules::LevelName(finding.level));
+      case kAction: return out->AddTexts(rules::ActionName(finding.action));
+      case kCheck: return AddOptional(finding.check, out);
+      case kStep: return out->AddIntegers(finding.place.step);
+      case kMode: return out->AddTexts(ModeName(finding.place.mode));
+      case kModeStep: return out->AddIntegers(finding.place.mode_step);
+      case kWorker: return AddOptional(finding.worker, out);
+      case kTensor: return AddOptional(finding.tensor, out);
+      case kValue: return AddOptional(finding.value, out);
+      case kLimit: return AddOptional(finding.limit, out);
+      case kMessage: return out->AddTexts(finding.message);
+      default: return out->AddNulls();
+    }
+  }
+
+  void WriteProblem(const FoundTrial &trial, const Status &problem) {
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      Column &out = builder_.At(i);
+      if (columns_[i] == kTrial) {
+        out.AddTexts(trial.name);
+      } else if (columns_[i] == kProblem) {
+        out.AddTexts(problem.Message());
+      } else {
+        out.AddNulls();
+      }
+    }
+    builder_.NoteRows(1);
+  }
+
+  const std::shared_ptr<const Request> request_;
+  const std::vector<FoundTrial> trials_;
+  const std::vector<size_t> columns_;
+  size_t next_ = 0;
+  BatchBuilder builder_;
+};
+
+}  // namespace
+
+std::unique_ptr<BatchStream> StreamFindings(std::shared_ptr<const Request> request,
+                                            std::vector<FoundTrial> trials) {
+  return std::make_unique<FindingStream>(std::move(request), std::move(trials));
+}
+
+}  // namespace smdebug::tables

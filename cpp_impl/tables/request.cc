@@ -1,0 +1,155 @@
+#include "tables/request.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/step.h"
+#include "base/strings.h"
+#include "rules/registry.h"
+
+namespace smdebug::tables {
+namespace {
+
+constexpr std::array kOptions = {
+    std::string_view("path"),      std::string_view("name"),       std::string_view("column"),
+    std::string_view("trial"),     std::string_view("tensor"),     std::string_view("regex"),
+    std::string_view("mode"),      std::string_view("collection"), std::string_view("worker"),
+    std::string_view("end"),       std::string_view("first"),      std::string_view("compute"),
+    std::string_view("damage"),    std::string_view("rule"),       std::string_view("profile"),
+    std::string_view("batch_rows")};
+
+Status BadValue(std::string_view option, std::string_view value, std::string_view wanted) {
+  return InvalidConfig(StrCat(option, " is '", value.substr(0, 64), "'; it must be ", wanted));
+}
+
+Result<int64_t> WholeNumber(std::string_view option, std::string_view value, int64_t least,
+                            int64_t most) {
+  const auto number = ParseInt(value);
+  if (number && *number >= least && *number <= most) return *number;
+  return BadValue(option, value, StrCat("a whole number from ", least, " to ", most));
+}
+
+Result<Mode> ModeOf(std::string_view value) {
+  std::string name(value);
+  std::transform(name.begin(), name.end(), name.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  const auto mode = ModeFromName(name);
+  if (mode && *mode != Mode::kGlobal) return *mode;
+  return BadValue("mode", value, "TRAIN, EVAL or PREDICT");
+}
+
+Status AddRegex(std::string_view value, std::vector<Regex> *regexes) {
+  SMD_ASSIGN_OR_RETURN(Regex regex, Regex::Compile(value));
+  regexes->push_back(std::move(regex));
+  return Status::Ok();
+}
+
+// Parses "NAME" or "NAME {JSON}".
+Status AddRule(std::string_view value, std::vector<RuleRequest> *rules) {
+  const size_t end = std::min(value.find(' '), value.size());
+  RuleRequest rule{std::string(value.substr(0, end)), "{}"};
+  if (end < value.size()) rule.parameters = Trim(value.substr(end));
+  SMD_ASSIGN_OR_RETURN(const auto given, rules::Parameters::FromJson(rule.parameters));
+  // The name, the parameters and their values are checked before anything is read.
+  const auto made = rules::BuiltinRule(rule.name, given, rules::Profile::kCalibrated);
+  if (!made.IsOk()) return made.GetStatus();
+  rules->push_back(std::move(rule));
+  return Status::Ok();
+}
+
+Result<bool> IsFoundByAny(const std::vector<Regex> &regexes, std::string_view text) {
+  for (const Regex &regex : regexes) {
+    SMD_ASSIGN_OR_RETURN(const bool is_found, regex.IsFoundIn(text));
+    if (is_found) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Status Request::Add(std::string_view option, std::string_view value) {
+  const std::string text(value);
+  if (storage::StoreOptions::IsName(option)) return store_options.Set(option, value);
+  if (option == "path") {
+    if (Trim(value).empty()) return BadValue(option, value, "a folder, s3://... or a pattern");
+    paths.push_back(text);
+  } else if (option == "name") {
+    name = text;
+  } else if (option == "column") {
+    SMD_ASSIGN_OR_RETURN(const size_t column, ColumnFromName(table, value));
+    columns.push_back(column);
+  } else if (option == "trial") {
+    return AddRegex(value, &trials);
+  } else if (option == "tensor") {
+    tensors.insert(text);
+  } else if (option == "regex") {
+    return AddRegex(value, &regexes);
+  } else if (option == "collection") {
+    collection = text;
+  } else if (option == "mode") {
+    SMD_ASSIGN_OR_RETURN(const Mode mode, ModeOf(value));
+    modes.insert(mode);
+  } else if (option == "worker") {
+    workers.insert(text);
+  } else if (option == "first") {
+    SMD_ASSIGN_OR_RETURN(steps.first, WholeNumber(option, value, 0, kMaxStep));
+  } else if (option == "end") {
+    SMD_ASSIGN_OR_RETURN(steps.end, WholeNumber(option, value, 0, kMaxStep + 1));
+  } else if (option == "compute") {
+    const auto on = ParseBool(value);
+    if (!on) return BadValue(option, value, "true or false");
+    computes = *on;
+  } else if (option == "damage") {
+    if (value != "skip" && value != "fail") return BadValue(option, value, "'skip' or 'fail'");
+    fails_on_damage = value == "fail";
+  } else if (option == "rule") {
+    return AddRule(value, &rules);
+  } else if (option == "profile") {
+    if (value != "llm" && !rules::ProfileFromName(value)) {
+      return BadValue(option, value, "'calibrated', 'aws' or 'llm'");
+    }
+    profile = text;
+  } else if (option == "batch_rows") {
+    SMD_ASSIGN_OR_RETURN(batch_rows, WholeNumber(option, value, 1, kMostRows));
+  } else {
+    return InvalidArgument(StrCat("a scan has no option '", option.substr(0, 64), "'",
+                                  DidYouMean(option, {kOptions.begin(), kOptions.end()})));
+  }
+  return Status::Ok();
+}
+
+Status Request::Check() const {
+  if (paths.empty()) return InvalidArgument("the scan has no path; add one or several");
+  if (!name.empty() && paths.size() != 1) {
+    return InvalidArgument("a name can be given for a single path only");
+  }
+  if (steps.end && *steps.end < steps.first) {
+    return InvalidArgument(StrCat("first is ", steps.first, " and end is ", *steps.end,
+                                  "; the first step must not be after the end"));
+  }
+  return Status::Ok();
+}
+
+std::vector<size_t> Request::Columns() const {
+  if (!columns.empty()) return columns;
+  std::vector<size_t> defaults;
+  const auto all = ColumnsOf(table);
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i].is_default) defaults.push_back(i);
+  }
+  return defaults;
+}
+
+Result<bool> Request::WantsTrial(std::string_view name_of_trial) const {
+  if (trials.empty()) return true;
+  return IsFoundByAny(trials, name_of_trial);
+}
+
+Result<bool> Request::WantsTensor(std::string_view name_of_tensor) const {
+  if (tensors.empty() && regexes.empty()) return true;
+  if (tensors.contains(name_of_tensor)) return true;
+  return IsFoundByAny(regexes, name_of_tensor);
+}
+
+}  // namespace smdebug::tables
