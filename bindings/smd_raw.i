@@ -95,6 +95,7 @@ struct T {};
 %ignore smd_tensor_placement;
 %ignore smd_scan_set_log;
 %ignore smd_scan_open;
+%ignore smd_scan_schema;
 %ignore smd_partition;
 %ignore smd_partitions_get;
 

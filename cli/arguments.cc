@@ -1,6 +1,7 @@
 #include "arguments.h"
 
 #include <CLI/CLI.hpp>
+#include <climits>
 #include <map>
 
 #include "output.h"
@@ -89,6 +90,15 @@ void Arguments::OptionalPositional(const char *name, const char *help, std::stri
   app_.add_option(name, *out);
   usage_ += std::string(" [") + name + "]";
   positionals_.push_back({name, help});
+}
+
+void Arguments::Positionals(const char *names, const char *help, int least,
+                            std::vector<std::string> *out) {
+  // A name for CLI11 has no spaces.
+  const std::string all = names;
+  app_.add_option(all.substr(0, all.find('.')), *out)->required()->expected(least, INT_MAX);
+  usage_ += " " + all;
+  positionals_.push_back({all, help});
 }
 
 void Arguments::Flag(const char *names, const char *help, bool *out) {

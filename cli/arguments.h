@@ -24,6 +24,8 @@ class Arguments {
 
   void Positional(const char *name, const char *help, std::string *out);
   void OptionalPositional(const char *name, const char *help, std::string *out);
+  // At least `least` words; `names` may be several, such as "PATH... OUT".
+  void Positionals(const char *names, const char *help, int least, std::vector<std::string> *out);
   void Flag(const char *names, const char *help, bool *out);
   void Text(const char *names, const char *value, const char *help, std::string *out);
   // The option may be repeated.

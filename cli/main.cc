@@ -4,8 +4,10 @@
 #include "arguments.h"
 #include "diff.h"
 #include "doctor.h"
+#include "export.h"
 #include "ls.h"
 #include "output.h"
+#include "query.h"
 #include "report.h"
 #include "rules.h"
 #include "show.h"
@@ -24,6 +26,8 @@ std::vector<std::unique_ptr<Command>> Commands() {
   commands.push_back(MakeRules());
   commands.push_back(MakeReport());
   commands.push_back(MakeDiff());
+  commands.push_back(MakeQuery());
+  commands.push_back(MakeExport());
   commands.push_back(MakeVerify());
   commands.push_back(MakeTensorboard());
   commands.push_back(MakeDoctor());

@@ -67,13 +67,15 @@ void Own(std::unique_ptr<Owner<T>> owner, T *exported) {
   exported->private_data = owner.release();
 }
 
-void ExportSchema(const char *format, const char *name, std::vector<ArrowSchema> children,
-                  ArrowSchema *out) {
+void ExportField(const char *format, const char *name, std::vector<ArrowSchema> children,
+                 ArrowSchema *out) {
   auto owner = std::make_unique<Owner<ArrowSchema>>();
   owner->children = std::move(children);
   *out = {format, name, nullptr, ARROW_FLAG_NULLABLE, 0, nullptr, nullptr, nullptr, nullptr};
   Own(std::move(owner), out);
 }
+
+}  // namespace
 
 // If memory runs out, children that were made are lost; they are small and this is rare.
 void ExportSchema(const std::vector<ColumnSpec> &columns, ArrowSchema *out) {
@@ -82,14 +84,16 @@ void ExportSchema(const std::vector<ColumnSpec> &columns, ArrowSchema *out) {
     std::vector<ArrowSchema> items;
     if (IsList(columns[i].type)) {
       const bool is_whole = columns[i].type == ColumnType::kIntegers;
-      ExportSchema(is_whole ? "l" : "g", "item", {}, &items.emplace_back());
+      ExportField(is_whole ? "l" : "g", "item", {}, &items.emplace_back());
     }
     // The names are literals, hence NUL-terminated.
-    ExportSchema(FormatOf(columns[i].type), columns[i].name.data(), std::move(items), &fields[i]);
+    ExportField(FormatOf(columns[i].type), columns[i].name.data(), std::move(items), &fields[i]);
   }
-  ExportSchema("+s", "", std::move(fields), out);
+  ExportField("+s", "", std::move(fields), out);
   out->flags = 0;
 }
+
+namespace {
 
 struct Buffers {
   int64_t count;

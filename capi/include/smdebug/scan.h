@@ -61,6 +61,13 @@ SMD_FALLIBLE smd_scan_add(smd_scan *scan, const char *option, const char *value)
 SMD_FALLIBLE smd_scan_set_log(smd_scan *scan, smd_log_level level, smd_log_fn log, void *user_data,
                               smd_release_fn destroy) SMD_NOEXCEPT;
 
+/* Makes `*out` the schema of the scan's streams, without looking for trials.  The caller owns the
+ * schema and releases it.
+ *
+ * Fails: INVALID_ARGUMENT.  `*out` is then not changed.
+ * Thread: any. */
+SMD_FALLIBLE smd_scan_schema(const smd_scan *scan, struct ArrowSchema *out) SMD_NOEXCEPT;
+
 /* Finds the trials, and makes `*out` a stream of their rows.  The caller owns the stream and
  * releases it; it outlives the scan.  Rows are read as batches are asked for, so that memory
  * does not grow with the number of rows.  The stream belongs to the process that opened it,

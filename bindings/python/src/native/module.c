@@ -210,6 +210,8 @@ static PyMethodDef functions[] = {
     {"forgo", SMD_NATIVE_FAST(SmdForgo), NULL},
     {"set_placement", SmdSetPlacement, METH_VARARGS, NULL},
     {"read_placement", SmdReadPlacement, METH_VARARGS, NULL},
+    {"scan_schema", SmdScanSchema, METH_O, NULL},
+    {"scan_columns", SmdScanColumns, METH_O, NULL},
     {"scan_stream", SmdScanStream, METH_O, NULL},
     {"scan_partitions", SmdScanPartitions, METH_O, NULL},
     {"saver", SmdSaver, METH_VARARGS, NULL},

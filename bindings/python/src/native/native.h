@@ -114,6 +114,8 @@ PyObject *SmdReadPlacement(PyObject *module, PyObject *args);
 
 /* ---- scan.c ---------------------------------------------------------------- */
 
+PyObject *SmdScanColumns(PyObject *module, PyObject *owner);
+PyObject *SmdScanSchema(PyObject *module, PyObject *owner);
 PyObject *SmdScanStream(PyObject *module, PyObject *owner);
 PyObject *SmdScanPartitions(PyObject *module, PyObject *owner);
 

@@ -4,6 +4,7 @@
 #include "native.h"
 
 static const char kCapsule[] = "arrow_array_stream";
+static const char kSchemaCapsule[] = "arrow_schema";
 
 /* A consumer that has taken the stream over has set its release to NULL. */
 static void Destroy(PyObject *capsule) {
@@ -14,6 +15,58 @@ static void Destroy(PyObject *capsule) {
   }
   if (stream->release != NULL) stream->release(stream);
   free(stream);
+}
+
+static void DestroySchema(PyObject *capsule) {
+  struct ArrowSchema *schema = PyCapsule_GetPointer(capsule, kSchemaCapsule);
+  if (schema == NULL) {
+    PyErr_Clear();
+    return;
+  }
+  if (schema->release != NULL) schema->release(schema);
+  free(schema);
+}
+
+/* scan_schema(scan) -> a capsule with an ArrowSchema */
+PyObject *SmdScanSchema(PyObject *Py_UNUSED(module), PyObject *owner) {
+  smd_scan *scan = SmdNativePointer(owner, SMD_NATIVE_SCAN);
+  struct ArrowSchema *schema;
+  smd_error *error;
+  PyObject *capsule;
+  if (scan == NULL) return NULL;
+  schema = calloc(1, sizeof(*schema));
+  if (schema == NULL) return PyErr_NoMemory();
+  error = smd_scan_schema(scan, schema);
+  if (error != NULL) {
+    free(schema);
+    return SmdNativeRaise(error);
+  }
+  capsule = PyCapsule_New(schema, kSchemaCapsule, DestroySchema);
+  if (capsule == NULL) {
+    schema->release(schema);
+    free(schema);
+  }
+  return capsule;
+}
+
+/* scan_columns(scan) -> [(name, format of the column, format of its items or "")] */
+PyObject *SmdScanColumns(PyObject *Py_UNUSED(module), PyObject *owner) {
+  smd_scan *scan = SmdNativePointer(owner, SMD_NATIVE_SCAN);
+  struct ArrowSchema schema;
+  smd_error *error;
+  PyObject *list;
+  if (scan == NULL) return NULL;
+  error = smd_scan_schema(scan, &schema);
+  if (error != NULL) return SmdNativeRaise(error);
+  list = PyList_New((Py_ssize_t)schema.n_children);
+  for (int64_t i = 0; list != NULL && i < schema.n_children; ++i) {
+    const struct ArrowSchema *column = schema.children[i];
+    const char *items = column->n_children == 0 ? "" : column->children[0]->format;
+    PyObject *item = Py_BuildValue("sss", column->name, column->format, items);
+    if (item == NULL || PyList_SetItem(list, (Py_ssize_t)i, item) < 0) Py_CLEAR(list);
+  }
+  schema.release(&schema);
+  return list;
 }
 
 /* scan_stream(scan) -> a capsule with an ArrowArrayStream */

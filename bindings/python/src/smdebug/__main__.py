@@ -9,14 +9,27 @@ from smdebug.core.program import PROGRAM
 
 __all__ = ["main"]
 
+# The commands in Python; the program describes them, and starts Python for them.
+_COMMANDS = ("query", "export")
+
 
 def main() -> None:
     """Becomes the program; does not return."""
+    arguments = sys.argv[1:]
+    if arguments[:1] and arguments[0] in _COMMANDS and not _asks_for_help(arguments):
+        from smdebug.tables.command import main as run  # the other commands need no Python
+
+        sys.exit(run(arguments))
     sys.stdout.flush()
     try:
-        os.execv(PROGRAM, ["smdebug", *sys.argv[1:]])
+        os.execv(PROGRAM, ["smdebug", *arguments])
     except OSError as error:
         sys.exit(f"smdebug: {PROGRAM}: {error.strerror}; the package was built without it")
+
+
+def _asks_for_help(arguments: list[str]) -> bool:
+    before = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return "-h" in before or "--help" in before
 
 
 if __name__ == "__main__":

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Dict,
+    Iterable,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
 
 from smdebug import _raw
 from smdebug._handles import ScanHandle, check, out, text
@@ -49,12 +60,27 @@ class Scan:
         """The options and their values, as `smd_scan_add` takes them."""
         return list(self._options)
 
+    @property
+    def schema(self) -> Dict[str, str]:
+        """The columns and their types, as Arrow names these: {"step": "int64", ...}.
+
+        Reads nothing.  ``pyarrow.schema(scan)`` and ``polars.Schema(scan)`` work too.
+        """
+        return {
+            name: f"list<{_TYPES[of_items]}>" if of_items else _TYPES[of_column]
+            for name, of_column, of_items in _raw.scan_columns(self._handle())
+        }
+
     def _handle(self) -> ScanHandle:
         handle = ScanHandle(out("scan", _raw.smd_scan_new, text(self._table, "table")))
         check(_raw.raw_scan_log(handle))
         for option, value in self._options:
             check(_raw.smd_scan_add(handle, text(option, "option"), text(value, option)))
         return handle
+
+    def __arrow_c_schema__(self) -> object:
+        """Returns the types of the columns without looking for trials."""
+        return _raw.scan_schema(self._handle())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Opens the stream.  The columns have the types of the table, whatever is requested."""
@@ -85,17 +111,51 @@ class Scan:
         return Scan(self._table, [*self._options, *added])
 
     def to_arrow(self) -> pa.Table:
-        """Reads all rows into a pyarrow.Table."""
+        """Reads all rows into a pyarrow.Table.
+
+        Raises
+        ------
+        ImportError
+            If pyarrow is missing; the message says what to install.
+        """
         return import_framework("pyarrow", "pyarrow", "Scan.to_arrow()").table(self)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Reads all rows into a pandas.DataFrame; needs pyarrow too."""
+        """Reads all rows into a pandas.DataFrame.
+
+        Raises
+        ------
+        ImportError
+            If pandas or pyarrow is missing; the message says what to install.
+        """
         import_framework("pandas", "pandas pyarrow", "Scan.to_pandas()")
+        import_framework("pyarrow", "pandas pyarrow", "Scan.to_pandas()")
         return self.to_arrow().to_pandas()
 
     def to_polars(self) -> pl.DataFrame:
-        """Reads all rows into a polars.DataFrame."""
+        """Reads all rows into a polars.DataFrame.
+
+        Raises
+        ------
+        ImportError
+            If polars is missing; the message says what to install.
+        """
         return import_framework("polars", "polars", "Scan.to_polars()").DataFrame(self)
+
+    def lazy(self) -> pl.LazyFrame:
+        """Returns a polars.LazyFrame, which reads the trials when it is collected.
+
+        It reads the columns that the query uses, one partition after the other.  Trials, steps and
+        tensors that a filter excludes by plain comparisons are not read.
+
+        Raises
+        ------
+        ImportError
+            If polars is missing; the message says what to install.
+        """
+        from smdebug.tables.lazy import lazy_frame  # which imports this module
+
+        return lazy_frame(self)
 
     def __reduce__(self) -> Tuple[Any, ...]:
         return Scan, (self._table, self._options)
@@ -110,9 +170,17 @@ class Scan:
 
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self._options)
-        return f"<Scan of {self._table}: {options}>"
+        return f"<Scan of {self._table}: {options}>" if options else f"<Scan of {self._table}>"
 
 
+# Types by the format strings of Arrow's C data interface.
+_TYPES = {
+    "u": "string",
+    "l": "int64",
+    "g": "double",
+    "tsu:": "timestamp[us]",
+    "z": "binary",
+}
 _OF_PARTITION = frozenset({"path", "name", "trial", "worker", "first", "end"})
 
 

@@ -6,7 +6,7 @@ import logging
 import os
 import threading
 from abc import ABC
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
 from smdebug import _raw
 from smdebug._handles import (
@@ -38,6 +38,12 @@ from smdebug.exceptions import (
     SMDebugValueError,
     TensorUnavailable,
 )
+from smdebug.tables.scan import Scan, scan
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
 
 __all__ = ["RangeSteps", "Trial"]
 
@@ -102,6 +108,7 @@ class Trial(ABC):
                 settings.set(option, bound)
         for option, value in (options or {}).items():
             settings.set(option, value)
+        self._given_options = dict(options or {})
         raw = out("trial", _raw.smd_trial_new, text(path, "path"), settings)
         self._open: Optional[TrialHandle] = TrialHandle(raw)
         self.name: str = name or _raw.smd_trial_name(raw)
@@ -297,6 +304,42 @@ class Trial(ABC):
         """
         path = os.path.expanduser(text(os.fspath(folder), "folder"))
         check(_raw.smd_trial_export_tensorboard(self._handle, path))
+
+    # ---- tables -----------------------------------------------------------------
+
+    def scan(self, table: str = "tensors", **conditions: Any) -> Scan:
+        """Makes a table of the trial, which engines for tables read.
+
+        Parameters
+        ----------
+        table : str
+            "tensors", "scalars", "findings" or "trials".
+        **conditions
+            Those of `smdebug.scan`, such as columns, tensors, workers, first and end.  Steps are
+            within the trial's range, if it has one.
+        """
+        for name, bound in zip(("first", "end"), _checked_range(self.range_steps)):
+            given = conditions.get(name)
+            if bound is not None:
+                narrower = max if name == "first" else min
+                conditions[name] = bound if given is None else narrower(bound, given)
+        if None not in (conditions.get("first"), conditions.get("end")):
+            conditions["end"] = max(conditions["first"], conditions["end"])  # else there is none
+        of_store = {k: v for k, v in self._given_options.items() if k.startswith("s3_")}
+        options = {**of_store, "name": self.name, **(conditions.pop("options", None) or {})}
+        return scan(self.path, table, options=options, **conditions)
+
+    def to_arrow(self, table: str = "tensors", **conditions: Any) -> pa.Table:
+        """Reads a table of the trial into a pyarrow.Table; see `scan`."""
+        return self.scan(table, **conditions).to_arrow()
+
+    def to_pandas(self, table: str = "tensors", **conditions: Any) -> pd.DataFrame:
+        """Reads a table of the trial into a pandas.DataFrame; see `scan`."""
+        return self.scan(table, **conditions).to_pandas()
+
+    def to_polars(self, table: str = "tensors", **conditions: Any) -> pl.DataFrame:
+        """Reads a table of the trial into a polars.DataFrame; see `scan`."""
+        return self.scan(table, **conditions).to_polars()
 
     def wait_for_steps(
         self, required_steps: Iterable[int], mode: Optional[ModeKeys] = ModeKeys.GLOBAL

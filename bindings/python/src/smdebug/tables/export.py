@@ -1,0 +1,277 @@
+"""Trials as files of Parquet, in folders by trial, to which later exports add what is new."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+from pathlib import Path as FilePath
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from urllib.parse import quote, unquote
+
+from smdebug.exceptions import SMDebugValueError
+from smdebug.tables.conditions import Option
+from smdebug.tables.query import connect, open_source, quoted
+from smdebug.tables.scan import Path, Scan
+
+__all__ = ["EXPORTED", "Written", "export"]
+
+# Rows of the other tables change while a job runs, so that they cannot be added to.
+EXPORTED = ("tensors", "scalars")
+_LOCK = ".smdebug-export.lock"
+_UNFINISHED = ".unfinished-"
+_PATH = "smdebug.path"
+_NAME = re.compile(r"(?P<worker>.+)\.(?P<first>\d{12,})-(?P<last>\d{12,})\.parquet")
+
+
+class Written(NamedTuple):
+    """What an export wrote."""
+
+    trials: int
+    files: int
+    rows: int
+
+
+class _Part(NamedTuple):
+    """What one worker of a trial recorded from a step on."""
+
+    trial: str
+    path: str
+    worker: str
+    first: int
+    end: Optional[int]
+
+
+def export(
+    paths: Iterable[Path],
+    folder: Path,
+    *,
+    tables: Sequence[str] = EXPORTED,
+    columns: Optional[Sequence[str]] = None,
+    options: Iterable[Option] = (),
+) -> Written:
+    """Writes what trials recorded to Parquet: FOLDER/TABLE/trial=NAME/WORKER.FIRST-LAST.parquet.
+
+    A later export to the same folder writes the trials and steps that are new, into new files; no
+    file is changed.  A file appears when it is complete.  Of a job that still runs, the last step
+    waits for the next export.
+
+    Parameters
+    ----------
+    paths : str, path, or several
+        Trials, folders or buckets that hold trials, or patterns of such.
+    folder : str or path
+        The local folder to write to.
+    tables : sequence of str
+        "tensors", "scalars", or both.
+    columns : sequence of str, optional
+        The columns, besides "trial", which is the folder's name.  Defaults to those of a scan.
+    options : iterable of (str, str)
+        Further options of the scans, as `smd_scan_add` takes them.
+
+    Raises
+    ------
+    SMDebugValueError
+        If two trials have the same name, or the folder holds other columns or another trial of
+        that name.
+    ImportError
+        If DuckDB is missing; the message says what to install.
+    """
+    given = list(options)
+    root = FilePath(_checked(os.fspath(folder), tables))
+    connection = connect("smdebug export")
+    found = _trials(connection, [("path", os.fspath(path)) for path in paths], given)
+    root.mkdir(parents=True, exist_ok=True)
+    written = []
+    with _locked(root):
+        for table in tables:
+            writer = _Writer(connection, root / table, table, columns, given)
+            written.append(writer.write(found))
+    return Written(len(found), sum(w[0] for w in written), sum(w[1] for w in written))
+
+
+def _checked(folder: str, tables: Sequence[str]) -> str:
+    for table in tables:
+        if table not in EXPORTED:
+            raise SMDebugValueError(
+                f"the table {table!r} cannot be exported; there are {' and '.join(EXPORTED)}, "
+                "and `smdebug query -o` writes the others"
+            )
+    if "://" in folder:
+        raise SMDebugValueError(f"{folder}: an export writes to a local folder only")
+    if os.path.lexists(folder) and not os.path.isdir(folder):
+        raise SMDebugValueError(f"{folder}: it exists and is no folder")
+    return folder
+
+
+@contextlib.contextmanager
+def _locked(root: FilePath) -> Iterator[None]:
+    """Holds the folder, so that one export at a time writes to it."""
+    with open(root / _LOCK, "a", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SMDebugValueError(f"{root}: another export writes to it") from None
+        yield
+
+
+def _trials(
+    connection: Any, paths: List[Option], options: List[Option]
+) -> Dict[str, Tuple[str, Optional[int]]]:
+    """Returns the path of each trial by its name, and the step at which to end if its job runs."""
+    columns = ("trial", "path", "state", "last_step")
+    fitting = [each for each in options if each[0].startswith("s3_")]
+    scan = Scan("trials", [*paths, *fitting, *(("column", name) for name in columns)])
+    rows = _rows_of(connection, scan)
+    found: Dict[str, Tuple[str, Optional[int]]] = {}
+    for name, path, state, last in rows:
+        if name in found:
+            raise SMDebugValueError(
+                f"two trials have the name {name!r}: {found[name][0]} and {path}; export them to "
+                "folders of their own"
+            )
+        found[name] = (path, last if state == "running" else None)
+    return found
+
+
+def _rows_of(connection: Any, scan: Scan) -> List[Tuple[Any, ...]]:
+    source = open_source(connection, "rows_of_scan", scan)
+    try:
+        return list(connection.execute("select * from rows_of_scan").fetchall())
+    except Exception:
+        if source.error is not None:
+            raise source.error from None
+        raise
+
+
+class _Writer:
+    """Writes one table."""
+
+    def __init__(
+        self,
+        connection: Any,
+        root: FilePath,
+        table: str,
+        columns: Optional[Sequence[str]],
+        options: Sequence[Option],
+    ) -> None:
+        self._connection = connection
+        self._root = root
+        self._table = table
+        wanted = list(columns or Scan(table, []).schema)
+        self._columns = [name for name in dict.fromkeys([*wanted, "step"]) if name != "trial"]
+        Scan(table, [("column", name) for name in self._columns])  # fails if there is none
+        self._options = [each for each in options if each[0] != "compute" or table == "tensors"]
+
+    def write(self, trials: Dict[str, Tuple[str, Optional[int]]]) -> Tuple[int, int]:
+        """Returns the number of files and rows."""
+        files = rows = 0
+        for name, (path, end) in trials.items():
+            folder = self._root / f"trial={quote(name, safe='')}"
+            known = self._known(folder, path)
+            for worker in self._workers(path, name):
+                part = _Part(name, path, worker, known.get(worker, -1) + 1, end)
+                count = self._write(folder, part)
+                files += count > 0
+                rows += count
+        return files, rows
+
+    def _known(self, folder: FilePath, path: str) -> Dict[str, int]:
+        """Returns the last exported step of each worker."""
+        known: Dict[str, int] = {}
+        if not folder.is_dir():
+            return known
+        for file in sorted(folder.iterdir()):
+            if file.name.startswith(_UNFINISHED):
+                file.unlink()  # of an export that was killed
+                continue
+            match = _NAME.fullmatch(file.name)
+            if match is None:
+                continue
+            if not known:
+                self._check(file, path)
+            worker = unquote(match["worker"])
+            known[worker] = max(known.get(worker, -1), int(match["last"]))
+        return known
+
+    def _check(self, file: FilePath, path: str) -> None:
+        """Checks that a file is of the same trial, and has the same columns."""
+        name = quoted(str(file))
+        facts = self._query(
+            f"select decode(value) from parquet_kv_metadata({name}) where decode(key) = '{_PATH}'"
+        )
+        if facts and facts[0][0] != path:
+            raise SMDebugValueError(
+                f"{file.parent} holds the trial {facts[0][0]}; export {path} to another folder"
+            )
+        described = self._query(f"describe select * from read_parquet({name}, hive_partitioning=false)")
+        columns = [row[0] for row in described]
+        if columns != self._columns:
+            raise SMDebugValueError(
+                f"{file.parent} holds the columns {', '.join(columns)}; export others to another folder"
+            )
+
+    def _workers(self, path: str, name: str) -> List[str]:
+        scan = self._scan(path, name, [])
+        listed = (dict(part.options)["worker"] for part in scan.partitions())
+        return list(dict.fromkeys(listed))
+
+    def _scan(self, path: str, name: str, more: Sequence[Option]) -> Scan:
+        place = [("path", path), ("name", name)]
+        columns = [("column", column) for column in self._columns]
+        return Scan(self._table, [*place, *columns, *self._options, *more])
+
+    def _write(self, folder: FilePath, part: _Part) -> int:
+        """Writes the steps of a part to one file, and returns the number of rows."""
+        if part.end is not None and part.end <= part.first:
+            return 0
+        range_of: List[Option] = [("worker", part.worker), ("first", str(part.first))]
+        if part.end is not None:
+            range_of.append(("end", str(part.end)))
+        folder.mkdir(parents=True, exist_ok=True)
+        unfinished = folder / f"{_UNFINISHED}{os.getpid()}"
+        try:
+            self._copy(self._scan(part.path, part.trial, range_of), part.path, unfinished)
+            [(count, first, last)] = self._query(
+                f"select count(*), min(step), max(step) from "
+                f"read_parquet({quoted(str(unfinished))}, hive_partitioning=false)"
+            )
+            if count > 0:
+                worker = quote(part.worker, safe="")
+                _finish(unfinished, folder / f"{worker}.{first:012d}-{last:012d}.parquet")
+            return int(count)
+        finally:
+            unfinished.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                folder.rmdir()  # if nothing is in it
+
+    def _copy(self, scan: Scan, path: str, out: FilePath) -> None:
+        source = open_source(self._connection, "rows_of_scan", scan)
+        try:
+            self._query(
+                f"copy (select * from rows_of_scan) to {quoted(str(out))} "
+                f"(format parquet, compression zstd, kv_metadata {{'{_PATH}': {quoted(path)}}})"
+            )
+        except Exception:
+            if source.error is not None:
+                raise source.error from None
+            raise
+
+    def _query(self, sql: str) -> List[Tuple[Any, ...]]:
+        return list(self._connection.execute(sql).fetchall())
+
+
+def _finish(unfinished: FilePath, file: FilePath) -> None:
+    """Gives a complete file its name, once it is on the disk."""
+    with open(unfinished, "rb") as written:
+        os.fsync(written.fileno())
+    try:
+        os.link(unfinished, file)  # unlike a rename, never in place of another file
+    except PermissionError:  # of file systems without links
+        os.rename(unfinished, file)
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
