@@ -24,6 +24,22 @@ bool IsOfOne(const format::TensorEvent &event) {
          event.content.size() == tensor::DTypeSize(event.dtype);
 }
 
+// Of several records of a statistic, the last one counts.
+void AddReduction(const NamedRecord &record, const format::TensorLocation &location, StepRow *row) {
+  const size_t statistic = *record.statistic;
+  const uint32_t bit = 1U << statistic;
+  if ((row->recorded & bit) == 0) {
+    row->recorded |= bit;
+    row->reductions.emplace_back(statistic, &location);
+    return;
+  }
+  // The original computes norms of absolute values in another way; those of the elements are meant.
+  if (record.is_absolute_norm) return;
+  for (auto &[known, place] : row->reductions) {
+    if (known == statistic) place = &location;
+  }
+}
+
 Result<double> OneNumber(const format::TensorEvent &event) {
   return tensor::ToDouble(tensor::Value::CopyOf(event.dtype, event.content, {}));
 }
@@ -35,6 +51,7 @@ void StepRow::Clear() {
   raw.clear();
   reductions.clear();
   saved_shape = nullptr;
+  recorded = 0;
   given = 0;
   time.reset();
   elements.reset();
@@ -151,8 +168,10 @@ Status StepRowReader::AddRows(Open *open) {
     if (!record->tensor->is_wanted) continue;
     SMD_ASSIGN_OR_RETURN(StepRow *const row, RowOf(*record->tensor, open));
     if (record->statistic) {
-      row->reductions.emplace_back(*record->statistic, &location);
-    } else if (!location.part || location.part->number == row->raw.size()) {
+      AddReduction(*record, location, row);
+    } else if (!location.part) {
+      row->raw.assign(1, &location);  // the last one counts, as for a trial
+    } else if (location.part->number == row->raw.size()) {
       row->raw.push_back(&location);
     }
   }
@@ -196,32 +215,41 @@ uint64_t StepRowReader::Plan(const StepRow &row, Open *open) {
   return bytes;
 }
 
+Status StepRowReader::CheckEnd(const std::string &file, uint64_t begin, uint64_t end) {
+  if (end - begin <= kMostPlanned) return Status::Ok();
+  std::byte last{};
+  SpanSink sink(std::span(&last, 1));
+  const storage::RangeRead range{file, end - 1, 1, &sink};
+  return store_->ReadRanges({&range, 1}).front();
+}
+
 void StepRowReader::ReadPlanned() {
   size_t size = 0;
   for (Run &run : runs_) {
     run.open->Merge();
     for (Open::Part &part : run.open->parts) {
+      part.status = CheckEnd(run.open->index.event_file_name, part.begin, part.end);
+      if (!part.status.IsOk()) continue;
       part.at = size;
       size += part.end - part.begin;
     }
   }
-  // Memory is not touched before it is read into: a damaged index may name any length.
   if (memory_.Size() < size) memory_ = AlignedBuffer(size);
   std::vector<SpanSink> sinks;
   std::vector<Open::Part *> parts;
+  std::vector<const std::string *> files;
   for (Run &run : runs_) {
     for (Open::Part &part : run.open->parts) {
+      if (!part.status.IsOk()) continue;
+      files.push_back(&run.open->index.event_file_name);
       sinks.emplace_back(memory_.Span().subspan(part.at, part.end - part.begin));
       parts.push_back(&part);
     }
   }
   std::vector<storage::RangeRead> ranges;
   ranges.reserve(parts.size());
-  for (Run &run : runs_) {
-    for (const Open::Part &part : run.open->parts) {
-      ranges.push_back({run.open->index.event_file_name, part.begin, part.end - part.begin,
-                        &sinks[ranges.size()]});
-    }
+  for (size_t i = 0; i < parts.size(); ++i) {
+    ranges.push_back({*files[i], parts[i]->begin, parts[i]->end - parts[i]->begin, &sinks[i]});
   }
   const std::vector<Status> answers = store_->ReadRanges(ranges);
   for (size_t i = 0; i < parts.size(); ++i) parts[i]->status = answers[i];
@@ -260,10 +288,14 @@ Result<ByteSpan> StepRowReader::BytesOf(Open *open, const format::TensorLocation
     return CorruptData(path, StrCat("the record of '", location.name, "' lies outside the file"));
   }
   const Open::Part &part = *(after - 1);
-  ByteSpan bytes(memory_.Data() + part.at + (location.start - part.begin), length);
-  if (!part.status.IsOk()) {
+  ByteSpan bytes;
+  if (part.status.IsOk()) {
+    bytes = ByteSpan(memory_.Data() + part.at + (location.start - part.begin), length);
+  } else {
     if (part.end - part.begin == length) return part.status;
     // Records before the damage can be read.
+    SMD_RETURN_IF_ERROR(
+        CheckEnd(open->index.event_file_name, location.start, location.start + length));
     open->again.resize(length);
     SpanSink sink(open->again);
     const storage::RangeRead range{open->index.event_file_name, location.start, length, &sink};

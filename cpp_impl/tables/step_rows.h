@@ -48,7 +48,8 @@ struct StepRow {
   std::vector<const format::TensorLocation *> raw;  // the record of its elements, or their parts
   std::vector<std::pair<size_t, const format::TensorLocation *>> reductions;  // by statistic
   const format::SavedShape *saved_shape = nullptr;
-  uint32_t given = 0;  // a bit for each statistic that is known
+  uint32_t recorded = 0;  // a bit for each statistic in `reductions`
+  uint32_t given = 0;     // a bit for each statistic that is known
   std::array<double, kStatistics> statistics{};
   std::optional<double> time;
   // What is known of the elements.  `content` points into memory that lives during a visit.
@@ -103,6 +104,9 @@ class StepRowReader {
   // Reads what is planned, and visits its rows.
   Status Flush(const Visit &visit, const Damage &damage);
   void ReadPlanned();
+  // Fails if a large range lies beyond the end of the file: a damaged index may name any length, and
+  // memory for it is not to be allocated.
+  Status CheckEnd(const std::string &file, uint64_t begin, uint64_t end);
   Status Fill(Open *open, StepRow *row);
   Status FillReductions(Open *open, StepRow *row);
   Status FillElements(Open *open, StepRow *row);

@@ -42,6 +42,7 @@ Result<const NamedRecord *> TensorNames::Record(std::string_view name) {
   std::string_view of = name;
   if (const auto saved = tensor::ParseReductionTensorName(name)) {
     record->statistic = StatisticOf(saved->reduction);
+    record->is_absolute_norm = saved->reduction.absolute && saved->reduction.IsNorm();
     of = saved->tensor;
   }
   SMD_ASSIGN_OR_RETURN(record->tensor, Tensor(of));

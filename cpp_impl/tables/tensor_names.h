@@ -29,6 +29,7 @@ struct NamedRecord {
   std::string name;
   const NamedTensor *tensor = nullptr;
   std::optional<size_t> statistic;  // nothing: the elements
+  bool is_absolute_norm = false;    // its statistic is also the norm of the elements
 };
 
 // For one thread at a time.

@@ -127,6 +127,7 @@ class RowWriter {
   static void WriteScalar(size_t column, const StepRow &row, Column *out) {
     if (column == kScalarTime) return AddTime(row.time, out);
     const format::TensorEvent &event = *row.elements;
+    if (tensor::IsComplex(event.dtype)) return out->AddNulls();  // as its "value" of "tensors"
     const auto number =
         tensor::ToDouble(tensor::Value::CopyOf(event.dtype, event.content, event.shape));
     number.IsOk() ? out->AddNumber(*number) : out->AddNulls();
