@@ -14,13 +14,13 @@ import sys
 if sys.path[:1] == ['']:
     del sys.path[0]
 try:
-    from smdebug.tables.command import main
+    from smdebug.tables.command import run
 except ImportError as error:
     print('smdebug: the command', sys.argv[1], 'runs in Python, and', sys.executable,
           f'cannot import smdebug.tables ({error}):',
           "pip install 'libsmdebug[sql]'", file=sys.stderr)
     sys.exit(8)
-sys.exit(main(sys.argv[1:]))
+run(sys.argv[1:])
 )";
 
 }  // namespace

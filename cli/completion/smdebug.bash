@@ -4,7 +4,7 @@ _smdebug() {
   local command=${COMP_WORDS[1]}
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W "ls show rules report diff verify tensorboard doctor --help --version" -- "$current"))
+    COMPREPLY=($(compgen -W "ls show rules report diff query export verify tensorboard doctor --help --version" -- "$current"))
     return
   fi
   case $previous in
@@ -20,8 +20,10 @@ _smdebug() {
     -r | --rule)
       COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" rules --list 2>/dev/null | sed -n '/^[A-Z]/p')" -- "$current"))
       return ;;
+    --format) COMPREPLY=($(compgen -W "table csv json parquet" -- "$current")); return ;;
+    --table) COMPREPLY=($(compgen -W "tensors scalars" -- "$current")); return ;;
     -o | --output | --config) COMPREPLY=($(compgen -f -- "$current")); return ;;
-    --set | --step | --last | --worker | --collection | --regex | --atol | --rtol) return ;;
+    --set | --step | --last | --worker | --collection | --column | --regex | --atol | --rtol) return ;;
   esac
   if [[ $current == -* ]]; then
     local options="--help --set"
@@ -31,6 +33,8 @@ _smdebug() {
       report) options+=" --output --rule --profile" ;;
       rules) options+=" --rule --profile --follow --all --list --json" ;;
       diff) options+=" --atol --rtol --noise --rounding --regex --mode --all --json" ;;
+      query) options+=" --output --format --compute --rule --profile" ;;
+      export) options+=" --table --column --compute" ;;
       verify) options+=" --json" ;;
       doctor) options+=" --config --json" ;;
     esac

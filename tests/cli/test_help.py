@@ -1,15 +1,18 @@
 """Tests that help, manual page and completions agree, and that their examples run."""
 
+import os
 import re
 import shlex
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from cli_program import BUILD, PROGRAM, ROOT, Program
 from cli_trials import record_run
 
-COMMANDS = ["ls", "show", "rules", "report", "diff", "verify", "tensorboard", "doctor"]
+COMMANDS = ["ls", "show", "rules", "report", "diff", "query", "export", "verify", "tensorboard", "doctor"]
 PAGE = (ROOT / "docs/man/smdebug.1").read_text(encoding="utf-8")
 
 
@@ -45,7 +48,9 @@ def test_help_of_each_command(command):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_examples_run(command, tmp_path, server):
+def test_the_examples_run(command, tmp_path, server, monkeypatch):
+    # Some commands run in Python.
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     record_run(tmp_path / "run")
     record_run(tmp_path / "other_run", wrong_at=12)
     record_run("s3://my-bucket/run")

@@ -1,6 +1,8 @@
 """Tests that docs/cli.md shows the output of the program; SMDEBUG_RENEW_DOCS=1 updates the page."""
 
 import os
+import sys
+from pathlib import Path
 
 import pytest
 from cli_program import ROOT, Program
@@ -24,7 +26,9 @@ def program(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("command", "shown"), sessions(PAGE), ids=lambda text: text.split("\n")[0][:60])
-def test_the_page_shows_the_output(command, shown, program):
+def test_the_page_shows_the_output(command, shown, program, monkeypatch):
+    # Some commands run in Python.
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     done = program.run(command)
     assert (done.returncode in (0, 10), done.stderr) == (True, "")
     check_session(PAGE, command, shown, done.stdout)

@@ -24,6 +24,7 @@ from smdebug.exceptions import (
     SMDebugValueError,
     TensorUnavailableForStep,
 )
+from smdebug.rules import RuleSet
 
 TABLES = ("tensors", "scalars", "findings", "trials")
 STATISTICS = ("min", "max", "median", "mean", "std", "variance", "sum", "prod", "l1", "l2")
@@ -53,8 +54,10 @@ def test_pyarrow_finds_no_fault(table, batch_rows, farm):
         batch.validate(full=True)
         assert batch.schema == pyarrow.schema(scan)
     whole = pyarrow.Table.from_batches(batches)
-    assert whole.equals(smd.scan(farm, table, columns=every_column(table)).to_arrow()) or table == "tensors"
-    assert {name: str(t).replace("item: ", "") for name, t in zip(whole.column_names, whole.schema.types)} == scan.schema
+    again = smd.scan(farm, table, columns=every_column(table)).to_arrow()
+    assert str(whole.to_pylist()) == str(again.to_pylist())  # texts, since NaN is in it
+    types = [str(each).replace("item: ", "") for each in whole.schema.types]
+    assert dict(zip(whole.column_names, types)) == scan.schema
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -121,12 +124,20 @@ def number(value):
     return None if value is None else float(np.asarray(value).reshape(-1)[0])
 
 
-def assert_same_number(found, expected, place):
+def assert_same_number(found, expected, place, tolerance=0.0):
     if expected is None:
         assert found is None, place
     else:
         is_nan = found is not None and math.isnan(found) and math.isnan(expected)
-        assert is_nan or found == expected, (place, found, expected)
+        is_close = found == expected or abs(found - expected) <= tolerance * abs(expected)
+        assert is_nan or is_close, (place, found, expected)
+
+
+def rounding(value):
+    """Returns how far a result in the type of the value, as numpy has it, may be from one in
+    double precision."""
+    is_coarse = value.dtype.kind == "f" and value.dtype.itemsize < 8
+    return 4 * float(np.finfo(value.dtype).eps) if is_coarse else 1e-12
 
 
 def elements(value):
@@ -184,17 +195,14 @@ def check_row(trial, row, compute):
             if absolute and name in ("l1", "l2"):
                 continue
             column = f"abs_{name}" if absolute else name
-            wanted = saved.get((name, absolute))
-            if wanted is None and compute and value is not None and value.size:
+            wanted, tolerance = saved.get((name, absolute)), 0.0
+            if wanted is None and compute and value is not None and value.dtype.kind in "biuf":
+                tolerance = rounding(value)
                 try:
                     wanted = tensor.reduction_value(step, name, worker=worker, abs=absolute)
-                except (SMDebugTypeError, SMDebugValueError):
-                    wanted = None
-                if wanted is not None and np.iscomplexobj(wanted):
-                    wanted = None
-            if wanted is not None and np.iscomplexobj(wanted):
-                continue
-            assert_same_number(row[column], number(wanted), (*place, column))
+                except SMDebugValueError:
+                    wanted = None  # the least of no elements
+            assert_same_number(row[column], number(wanted), (*place, column), tolerance)
 
 
 def check_scalars(trial, found):
@@ -228,7 +236,7 @@ def test_trials_agree_with_the_trials(farm):
     for name in ("a", "b", "odd"):
         trial = smd.create_trial(str(farm / name))
         row = found[name]
-        assert (row["steps"], row["workers"]) == (len(trial.steps()), trial.num_workers())
+        assert (row["steps"], row["workers"]) == (len(trial.steps()), len(trial.workers()))
         assert (row["first_step"], row["last_step"]) == (trial.steps()[0], trial.steps()[-1])
         assert row["state"] == "finished" and row["path"] == str(farm / name)
         assert row["configuration"].startswith("{") and row["problem"] is None
@@ -239,8 +247,8 @@ def test_findings_agree_with_the_rule_set(farm):
     rule = ("VanishingGradient", {"threshold": 1e-3, "patience": 1})
     found = rows(smd.scan([farm / "a", farm / "b"], "findings", rules=rule))
     for name in ("a", "b"):
-        rules = smd.rules.RuleSet()
-        rules.add(rule[0], rule[1])
+        rules = RuleSet()
+        rules.add(*rule)
         expected = rules.evaluate(smd.create_trial(str(farm / name)))
         mine = [row for row in found if row["trial"] == name]
         assert mine
@@ -416,7 +424,7 @@ def test_scans_can_be_pickled_and_compared(farm):
         (("x", "tensors", {"first": "abc"}), SMDebugValueError, "first is 'abc'"),
         (("x", "findings", {"rules": "Nonsense"}), SMDebugValueError, "Nonsense"),
         (("x", "tensors", {"options": {"sise": 3}}), SMDebugValueError, "no option 'sise'"),
-        (("", "tensors"), SMDebugValueError, "path"),
+        (("", "tensors"), SMDebugValueError, "path is empty"),
     ],
 )
 def test_bad_input_is_refused_at_once(arguments, kind, words):

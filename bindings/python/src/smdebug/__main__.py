@@ -17,9 +17,9 @@ def main() -> None:
     """Becomes the program; does not return."""
     arguments = sys.argv[1:]
     if arguments[:1] and arguments[0] in _COMMANDS and not _asks_for_help(arguments):
-        from smdebug.tables.command import main as run  # the other commands need no Python
+        from smdebug.tables.command import run  # the other commands need no Python
 
-        sys.exit(run(arguments))
+        run(arguments)
     sys.stdout.flush()
     try:
         os.execv(PROGRAM, ["smdebug", *arguments])

@@ -22,7 +22,7 @@ from smdebug.tables.export import EXPORTED, export
 from smdebug.tables.output import FORMATS, write_rows
 from smdebug.tables.query import Query
 
-__all__ = ["main"]
+__all__ = ["main", "run"]
 
 _USAGE, _DAMAGED, _INTERNAL, _FILES, _UNSUPPORTED = 2, 4, 1, 5, 8
 # The exit codes of errors by their codes, as in cli/exit_code.cc; docs/cli.md lists them.
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str]) -> int:
     # If the reader of stdout is gone, the program stops silently.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
-        options = _parser().parse_args(list(arguments))
+        options = _parsed(arguments)
         with _collected_log() as damage:
             code: int = options.run(options)
             sys.stdout.flush()
@@ -68,6 +68,19 @@ def main(arguments: Sequence[str]) -> int:
         return _complain(error)
 
 
+def run(arguments: Sequence[str]) -> NoReturn:
+    """Runs a command, and exits with its exit code."""
+    try:
+        code = main(arguments)
+    except SystemExit as error:
+        code = error.code if isinstance(error.code, int) else _USAGE
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    # DuckDB prints what the interpreter's end does not free.
+    os._exit(code)
+
+
 # ---- arguments ------------------------------------------------------------------
 
 
@@ -77,26 +90,26 @@ class _Parser(argparse.ArgumentParser):
         sys.exit(_USAGE)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="smdebug", allow_abbrev=False)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    query = commands.add_parser("query", allow_abbrev=False, help="run SQL over many trials")
-    query.add_argument("sql", metavar="SQL")
-    query.add_argument("-o", "--output", metavar="FILE")
-    query.add_argument("--format", choices=[*FORMATS, "parquet"])
-    query.add_argument("-r", "--rule", metavar="NAME[,PARAMETER=VALUE...]", action="append")
-    query.add_argument("--profile", choices=("calibrated", "aws", "llm"))
-    query.set_defaults(run=_query)
-    exported = commands.add_parser("export", allow_abbrev=False, help="write trials as Parquet")
-    exported.add_argument("--table", choices=EXPORTED, action="append")
-    exported.add_argument("--column", metavar="NAME", action="append")
-    exported.set_defaults(run=_export)
-    for command in (query, exported):
-        command.add_argument("paths", metavar="PATH", nargs="+")
-        command.add_argument("--compute", action="store_true")
-        command.add_argument("--set", metavar="NAME=VALUE", action="append", default=[])
-    exported.add_argument("out", metavar="OUT")
-    return parser
+def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    name = arguments[0]
+    parser = _Parser(prog=f"smdebug {name}", allow_abbrev=False, add_help=False)
+    if name == "query":
+        parser.add_argument("sql", metavar="SQL")
+        parser.add_argument("-o", "--output", metavar="FILE")
+        parser.add_argument("--format", choices=[*FORMATS, "parquet"])
+        parser.add_argument("-r", "--rule", metavar="NAME[,PARAMETER=VALUE...]", action="append")
+        parser.add_argument("--profile", choices=("calibrated", "aws", "llm"))
+    else:
+        parser.add_argument("--table", choices=EXPORTED, action="append")
+        parser.add_argument("--column", metavar="NAME", action="append")
+    parser.add_argument("paths", metavar="PATH", nargs="+")
+    if name == "export":
+        parser.add_argument("out", metavar="OUT")
+    parser.add_argument("--compute", action="store_true")
+    parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[])
+    options = parser.parse_args(list(arguments[1:]))
+    options.run = _query if name == "query" else _export
+    return options
 
 
 def _settings(options: argparse.Namespace) -> List[Option]:
@@ -115,6 +128,8 @@ def _settings(options: argparse.Namespace) -> List[Option]:
 
 
 def _query(options: argparse.Namespace) -> int:
+    if options.output == "-":
+        options.output = None
     given = _settings(options)
     for rule in options.rule or []:
         name, comma, parameters = rule.partition(",")
@@ -126,17 +141,21 @@ def _query(options: argparse.Namespace) -> int:
         raise SMDebugValueError("a file is needed for Parquet: -o FILE")
     if options.output is not None:
         _check_is_new(options.output)
-    query = Query(options.sql, options.paths, given)
-    if options.output is None:
+    with contextlib.closing(Query(options.sql, options.paths, given)) as query:
+        _write(query, options.output, form)
+    return 0
+
+
+def _write(query: Query, output: Optional[str], form: str) -> None:
+    if output is None:
         write_rows(query, sys.stdout, form)
-        return 0
-    with _new_file(options.output) as unfinished:
+        return
+    with _new_file(output) as unfinished:
         if form == "parquet":
             query.write_parquet(unfinished)
         else:
             with open(unfinished, "w", encoding="utf-8", newline="") as out:
                 write_rows(query, out, form)
-    return 0
 
 
 def _parameters(text: str) -> str:

@@ -80,8 +80,19 @@ def export(
     """
     given = list(options)
     root = FilePath(_checked(os.fspath(folder), tables))
-    connection = connect("smdebug export")
-    found = _trials(connection, [("path", os.fspath(path)) for path in paths], given)
+    with contextlib.closing(connect("smdebug export")) as connection:
+        return _export(connection, root, list(map(os.fspath, paths)), tables, columns, given)
+
+
+def _export(
+    connection: Any,
+    root: FilePath,
+    paths: Sequence[str],
+    tables: Sequence[str],
+    columns: Optional[Sequence[str]],
+    given: List[Option],
+) -> Written:
+    found = _trials(connection, [("path", path) for path in paths], given)
     root.mkdir(parents=True, exist_ok=True)
     written = []
     with _locked(root):

@@ -103,6 +103,10 @@ class Query:
         self._unknown = unknown_tables(statement)
         self._relation = self._run(lambda: self._connection.sql(sql))
 
+    def close(self) -> None:
+        """Closes the connection, and removes its temporary files."""
+        self._connection.close()
+
     @property
     def scans(self) -> Dict[str, Scan]:
         """The scans of the tables that the SQL uses."""

@@ -21,7 +21,7 @@ from smdebug import _raw
 from smdebug._handles import ScanHandle, check, out, text
 from smdebug.core.modes import ModeKeys
 from smdebug.core.utils import import_framework
-from smdebug.exceptions import SMDebugTypeError
+from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -269,7 +269,10 @@ def scan(
 
 def _paths(paths: Union[Path, Iterable[Path]]) -> List[str]:
     several = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    return [os.fspath(path) for path in several]
+    listed = [os.fspath(path) for path in several]
+    if not all(listed):
+        raise SMDebugValueError("the path is empty; name a trial, a folder or a bucket")
+    return listed
 
 
 def _several(values: _Texts, what: str) -> List[str]:
