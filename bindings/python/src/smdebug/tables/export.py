@@ -7,13 +7,13 @@ import fcntl
 import os
 import re
 from pathlib import Path as FilePath
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 from urllib.parse import quote, unquote
 
 from smdebug.exceptions import SMDebugValueError
 from smdebug.tables.conditions import Option
 from smdebug.tables.query import connect, open_source, quoted
-from smdebug.tables.scan import Path, Scan
+from smdebug.tables.scan import Path, Scan, paths_of
 
 __all__ = ["EXPORTED", "Written", "export"]
 
@@ -44,7 +44,7 @@ class _Part(NamedTuple):
 
 
 def export(
-    paths: Iterable[Path],
+    paths: Union[Path, Iterable[Path]],
     folder: Path,
     *,
     tables: Sequence[str] = EXPORTED,
@@ -60,7 +60,7 @@ def export(
     Parameters
     ----------
     paths : str, path, or several
-        Trials, folders or buckets that hold trials, or patterns of such.
+        Trials, folders or buckets that hold trials, or patterns: "runs", "s3://jobs/2026-*".
     folder : str or path
         The local folder to write to.
     tables : sequence of str
@@ -81,7 +81,7 @@ def export(
     given = list(options)
     root = FilePath(_checked(os.fspath(folder), tables))
     with contextlib.closing(connect("smdebug export")) as connection:
-        return _export(connection, root, list(map(os.fspath, paths)), tables, columns, given)
+        return _export(connection, root, paths_of(paths), tables, columns, given)
 
 
 def _export(

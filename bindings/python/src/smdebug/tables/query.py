@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
 from smdebug.core.utils import import_framework
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 from smdebug.tables.conditions import Option
-from smdebug.tables.scan import Path, Scan
+from smdebug.tables.scan import Path, Scan, paths_of
 from smdebug.tables.sql import TABLES, is_column, parse, tables_in, unknown_tables
 
 __all__ = ["Query", "connect", "open_source"]
@@ -87,13 +87,13 @@ class Query:
         If DuckDB is missing; the message says what to install.
     """
 
-    def __init__(self, sql: str, paths: Iterable[Path], options: Iterable[Option] = ()) -> None:
+    def __init__(self, sql: str, paths: Union[Path, Iterable[Path]], options: Iterable[Option] = ()) -> None:
         self._sql = sql
         self._sources: List[_Source] = []
         self._connection = connect("smdebug query")
         statement = parse(self._connection, sql)
         self._tables: Dict[str, Scan] = {}
-        common = [("path", os.fspath(path)) for path in paths]
+        common = [("path", path) for path in paths_of(paths)]
         given = list(options)
         for use in tables_in(statement):
             fitting = [each for each in given if _fits(use.table, each[0])]

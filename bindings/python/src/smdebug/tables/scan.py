@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-__all__ = ["Path", "RuleLike", "Scan", "scan"]
+__all__ = ["Path", "RuleLike", "Scan", "paths_of", "scan"]
 
 Path = Union[str, "os.PathLike[str]"]
 RuleLike = Union[str, Tuple[str, Mapping[str, object]]]
@@ -242,7 +242,7 @@ def scan(
     SMDebugValueError
         If there is no such table, column or rule, or an expression does not compile.
     """
-    given: List[Tuple[str, str]] = [("path", path) for path in _paths(paths)]
+    given: List[Tuple[str, str]] = [("path", path) for path in paths_of(paths)]
     for name, values in (
         ("column", columns),
         ("trial", trials),
@@ -267,7 +267,8 @@ def scan(
     return Scan(table, given)
 
 
-def _paths(paths: Union[Path, Iterable[Path]]) -> List[str]:
+def paths_of(paths: Union[Path, Iterable[Path]]) -> List[str]:
+    """Returns the paths as texts.  Raises SMDebugValueError if one is empty."""
     several = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     listed = [os.fspath(path) for path in several]
     if not all(listed):
