@@ -20,7 +20,7 @@ PICTURE = re.compile(
     re.MULTILINE,
 )
 WIDTH, HEIGHT = 560, 240
-LEFT, RIGHT, TOP, BOTTOM = 52, 14, 14, 40
+LEFT, RIGHT, TOP, BOTTOM = 52, 14, 14, 54
 COLOURS = ("#2563a8", "#c2562b", "#2f855a", "#6b46a0")
 
 
@@ -90,7 +90,9 @@ def bars(rows: list[dict[str, str]], x: str, y: str, half: str | None) -> str:
         if half:
             high, low = picture.y(value + extent), picture.y(value - extent)
             picture.parts.append(f'<path d="M{middle:.1f} {high:.1f}V{low:.1f}" stroke="#222" stroke-width="2"/>')
-        picture.text(middle, HEIGHT - BOTTOM + 15, row[x], "middle")
+        # A path is too long for one line.
+        for number, part in enumerate(row[x].split("/")):
+            picture.text(middle, HEIGHT - BOTTOM + 15 + 13 * number, part, "middle")
     return picture.svg()
 
 
