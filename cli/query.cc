@@ -25,9 +25,8 @@ class Query final : public Command {
 
   void Declare(Arguments &arguments) override {
     arguments.Positional("SQL", "a SELECT statement", &sql_);
-    arguments.Positionals("PATH...",
-                          "trials, folders or buckets that hold trials, or patterns of such", 1,
-                          &paths_);
+    arguments.Positionals(
+        "PATH...", "trials, folders or buckets that hold trials, or patterns of such", 1, &paths_);
     arguments.Text("-o,--output", "FILE",
                    "write to this new file: .csv, .json, .txt or .parquet (default: stdout)",
                    &output_);

@@ -104,8 +104,8 @@ class StepRowReader {
   // Reads what is planned, and visits its rows.
   Status Flush(const Visit &visit, const Damage &damage);
   void ReadPlanned();
-  // Fails if a large range lies beyond the end of the file: a damaged index may name any length, and
-  // memory for it is not to be allocated.
+  // Fails if a large range lies beyond the end of the file: a damaged index may name any length,
+  // and memory for it is not to be allocated.
   Status CheckEnd(const std::string &file, uint64_t begin, uint64_t end);
   Status Fill(Open *open, StepRow *row);
   Status FillReductions(Open *open, StepRow *row);

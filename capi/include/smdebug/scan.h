@@ -65,7 +65,7 @@ SMD_FALLIBLE smd_scan_set_log(smd_scan *scan, smd_log_level level, smd_log_fn lo
  * schema and releases it.
  *
  * Fails: INVALID_ARGUMENT.  `*out` is then not changed.
- * Thread: any. */
+ * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_scan_schema(const smd_scan *scan, struct ArrowSchema *out) SMD_NOEXCEPT;
 
 /* Finds the trials, and makes `*out` a stream of their rows.  The caller owns the stream and
