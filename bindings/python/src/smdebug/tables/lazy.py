@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import warnings
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Protocol, Sequence
 
 from smdebug.core.utils import import_framework
 from smdebug.tables.conditions import Conditions, Option
-from smdebug.tables.scan import Scan
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,8 +18,23 @@ _COMPARISONS = {"Eq": "=", "Lt": "<", "LtEq": "<=", "Gt": ">", "GtEq": ">="}
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def lazy_frame(scan: Scan) -> pl.LazyFrame:
-    """Returns a frame that reads the scan when it is collected."""
+class Source(Protocol):
+    """What a lazy frame needs of a scan, which imports this module."""
+
+    @property
+    def table(self) -> str: ...
+    @property
+    def options(self) -> List[Option]: ...
+    @property
+    def schema(self) -> Dict[str, str]: ...
+    def partitions(self) -> Sequence[object]: ...
+
+
+def lazy_frame(scan: Source, with_options: Callable[[List[Option]], Source]) -> pl.LazyFrame:
+    """Returns a frame that reads the scan when it is collected.
+
+    `with_options` makes a scan of the same table with other options.
+    """
     polars: Any = import_framework("polars", "polars", "Scan.lazy()")
     plugins: Any = import_framework("polars.io.plugins", "polars", "Scan.lazy()")
 
@@ -31,9 +45,9 @@ def lazy_frame(scan: Scan) -> pl.LazyFrame:
         batch_size: Optional[int],
     ) -> Iterator[pl.DataFrame]:
         # Rows are counted before the predicate drops some, so these must be read.
-        narrowed = _narrowed(scan, columns, predicate, is_counted=rows is not None)
+        options = _narrowed(scan, columns, predicate, is_counted=rows is not None)
         is_empty = True
-        for part in narrowed.partitions():
+        for part in with_options(options).partitions():
             frame = polars.DataFrame(part)
             if rows is not None:
                 frame = frame.head(rows)
@@ -53,9 +67,9 @@ def lazy_frame(scan: Scan) -> pl.LazyFrame:
 
 
 def _narrowed(
-    scan: Scan, columns: Optional[List[str]], predicate: Optional[pl.Expr], is_counted: bool
-) -> Scan:
-    """Returns a scan with the columns, and those of the predicate, and without rows that the
+    scan: Source, columns: Optional[List[str]], predicate: Optional[pl.Expr], is_counted: bool
+) -> List[Option]:
+    """Returns the options of a scan with the columns, and those of the predicate, and without rows that the
     predicate drops where that is simple to see."""
     options = scan.options
     if columns is not None:
@@ -67,10 +81,10 @@ def _narrowed(
         options += [("column", name) for name in kept]
     if predicate is not None and not is_counted:
         options += _conditions(scan, predicate)
-    return Scan(scan.table, options)
+    return options
 
 
-def _conditions(scan: Scan, predicate: pl.Expr) -> List[Option]:
+def _conditions(scan: Source, predicate: pl.Expr) -> List[Option]:
     found = Conditions(scan.table)
     for condition in _conjuncts(_tree(predicate)):
         for operator, left, right in _compared(condition):

@@ -22,6 +22,7 @@ from smdebug._handles import ScanHandle, check, out, text
 from smdebug.core.modes import ModeKeys
 from smdebug.core.utils import import_framework
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
+from smdebug.tables.lazy import lazy_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,9 +154,7 @@ class Scan:
         ImportError
             If polars is missing; the message says what to install.
         """
-        from smdebug.tables.lazy import lazy_frame  # which imports this module
-
-        return lazy_frame(self)
+        return lazy_frame(self, lambda options: Scan(self._table, options))
 
     def __reduce__(self) -> Tuple[Any, ...]:
         return Scan, (self._table, self._options)
