@@ -126,7 +126,7 @@ Status StepRowReader::Read(std::span<const StepFile> files, const Visit &visit,
       if (planned_ >= kMostPlanned) SMD_RETURN_IF_ERROR(Flush(visit, damage));
     }
   }
-  const Status flushed = Flush(visit, damage);
+  Status flushed = Flush(visit, damage);
   expected_.resize(0);
   names_->Trim();
   return flushed;

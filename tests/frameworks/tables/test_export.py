@@ -22,7 +22,7 @@ from recorded import EVERY_STEP, record_run
 import smdebug as smd
 from smdebug.core.writer import FileWriter
 from smdebug.exceptions import SMDebugValueError
-from smdebug.tables.export import export
+from smdebug.tables import export
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from typing import IO, Iterator, List, NoReturn, Optional, Sequence
 from smdebug.core.logger import get_logger, stop_relay
 from smdebug.exceptions import SMDebugError, SMDebugValueError
 from smdebug.tables.conditions import Option
-from smdebug.tables.export import EXPORTED, export
+from smdebug.tables.parquet import EXPORTED, export
 from smdebug.tables.output import FORMATS, write_rows
 from smdebug.tables.query import Query
 
