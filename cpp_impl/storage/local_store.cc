@@ -319,6 +319,16 @@ Result<std::optional<double>> LocalStore::ModifiedAt(const std::string &name) {
   return SystemError("looking for", PathOf(name), errno);
 }
 
+Result<std::optional<std::string>> LocalStore::VersionOf(const std::string &name) {
+  struct stat facts {};
+  if (lstat(PathOf(name).c_str(), &facts) == 0) {
+    return std::optional(StrCat(facts.st_ino, "-", facts.st_size, "-", facts.st_mtim.tv_sec, ".",
+                                facts.st_mtim.tv_nsec));
+  }
+  if (errno == ENOENT || errno == ENOTDIR) return std::optional<std::string>();
+  return SystemError("looking for", PathOf(name), errno);
+}
+
 Result<std::vector<std::string>> LocalStore::List(const std::string &folder) {
   auto opened = OpenBelow(folder, O_RDONLY | O_DIRECTORY);
   if (!opened.IsOk()) {

@@ -119,6 +119,10 @@ class Store {
   // Returns when the file was written, in seconds since 1970, or nothing if it does not exist.
   virtual Result<std::optional<double>> ModifiedAt(const std::string &name) = 0;
 
+  // Returns a text that differs from that of any other content the file has had, or nothing if it
+  // does not exist: of its ETag, size and time, whatever the store has.
+  virtual Result<std::optional<std::string>> VersionOf(const std::string &name) = 0;
+
   // Returns the sorted names of all files in a folder, without subfolders.  Returns none if the
   // folder is missing.
   virtual Result<std::vector<std::string>> List(const std::string &folder) = 0;
