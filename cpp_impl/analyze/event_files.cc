@@ -13,6 +13,10 @@ namespace {
 
 constexpr size_t kMostOpen = 64;
 
+// Files up to this size are kept in memory from this use on.
+constexpr uint64_t kSmallFile = 256 << 10;
+constexpr int kUsesOfSmallFile = 3;
+
 // A record up to this size is read in one call, and its payload is copied.  The envelope of a
 // larger record is found in its first bytes.
 constexpr size_t kSmallRecord = 16 << 10;
@@ -32,9 +36,10 @@ Status WrongChecksum() {
 }
 
 // Parses a record.  `content` either lies in `kept`, which then becomes the value's memory, or is
-// copied.
+// copied, into `blocks` if there are any.
 Result<std::optional<ReadTensor>> Parse(const format::RecordParts &parts,
-                                        std::shared_ptr<AlignedBuffer> kept) {
+                                        std::shared_ptr<AlignedBuffer> kept,
+                                        ValueBlocks *blocks = nullptr) {
   SMD_ASSIGN_OR_RETURN(std::optional<format::TensorEvent> event, format::ParseRecord(parts));
   if (!event) return std::optional<ReadTensor>();
   ReadTensor read{std::move(event->name), event->context, {}};
@@ -49,6 +54,8 @@ Result<std::optional<ReadTensor>> Parse(const format::RecordParts &parts,
     read.value.size = kept->Size();
     const std::byte *data = kept->Data();
     read.value.data = std::shared_ptr<const std::byte>(std::move(kept), data);
+  } else if (blocks != nullptr) {
+    read.value = blocks->CopyOf(event->dtype, event->content, std::move(event->shape));
   } else {
     read.value = tensor::Value::CopyOf(event->dtype, event->content, std::move(event->shape));
   }
@@ -56,9 +63,10 @@ Result<std::optional<ReadTensor>> Parse(const format::RecordParts &parts,
 }
 
 // Parses a record from its bytes, which are checked first.
-Result<std::optional<ReadTensor>> ParseWhole(const RecordPlace &place, ByteSpan bytes) {
+Result<std::optional<ReadTensor>> ParseWhole(const RecordPlace &place, ByteSpan bytes,
+                                             ValueBlocks *blocks = nullptr) {
   if (place.crc32c && Crc32c(bytes) != *place.crc32c) return WrongChecksum();
-  return Parse({bytes, {}, {}}, nullptr);
+  return Parse({bytes, {}, {}}, nullptr, blocks);
 }
 
 // Receives the bytes of one record in order, and writes its elements into the future value's
@@ -152,21 +160,43 @@ Result<std::optional<ReadTensor>> ReadRecord(const storage::FileReader &file,
   return sink.Finish();
 }
 
-Result<std::shared_ptr<storage::FileReader>> EventFiles::Open(const std::string &name) {
+Result<EventFiles::Opened> EventFiles::Open(const std::string &name) {
+  Opened opened;
   {
     const MutexLock lock(mutex_);
     const auto found = std::find_if(opened_.begin(), opened_.end(),
-                                    [&](const Opened &opened) { return opened.name == name; });
+                                    [&](const Opened &each) { return each.name == name; });
     if (found != opened_.end()) {
       opened_.splice(opened_.begin(), opened_, found);
-      return found->file;
+      if (found->uses < kUsesOfSmallFile) ++found->uses;
+      if (found->whole || found->uses < kUsesOfSmallFile) return *found;
+      opened = *found;
     }
   }
-  SMD_ASSIGN_OR_RETURN(std::shared_ptr<storage::FileReader> file, store_->Open(name));
+  if (opened.file) {
+    KeepWhole(&opened);
+    return opened;
+  }
+  SMD_ASSIGN_OR_RETURN(opened.file, store_->Open(name));
+  opened.name = name;
+  opened.uses = 1;
   const MutexLock lock(mutex_);
-  opened_.push_front({name, file});
+  opened_.push_front(opened);
   if (opened_.size() > kMostOpen) opened_.pop_back();
-  return file;
+  return opened;
+}
+
+void EventFiles::KeepWhole(Opened *opened) {
+  if (ReadsAtOnce() > 1) return;
+  const Result<uint64_t> size = opened->file->Size();
+  if (!size.IsOk() || *size == 0 || *size > kSmallFile) return;
+  auto whole = std::make_shared<AlignedBuffer>(*size);
+  if (!opened->file->ReadInto(0, whole->Span()).IsOk()) return;
+  opened->whole = std::move(whole);
+  const MutexLock lock(mutex_);
+  for (Opened &each : opened_) {
+    if (each.file == opened->file) each.whole = opened->whole;
+  }
 }
 
 bool EventFiles::IsKept(const RecordPlace &place) {
@@ -200,34 +230,66 @@ std::optional<ReadTensor> EventFiles::TakeKept(const RecordPlace &place) {
   return Release(found->second);
 }
 
-void EventFiles::Prefetch(std::span<const RecordPlace> places) {
-  if (store_->ReadsAtOnce() == 1) return;
-  std::vector<RecordPlace> wanted;
+Result<ReadTensor> EventFiles::ReadOnce(const RecordPlace &place, ValueBlocks *blocks) {
+  Result<std::optional<ReadTensor>> read = std::optional<ReadTensor>();
+  if (place.length <= kSmallRecord && !IsTooShort(place)) {
+    std::array<std::byte, kSmallRecord> small;
+    const MutableByteSpan bytes = MutableByteSpan(small).first(place.length);
+    SMD_RETURN_IF_ERROR(store_->ReadPart(place.file, place.start, bytes));
+    read = ParseWhole(place, bytes, blocks);
+  } else {
+    SMD_ASSIGN_OR_RETURN(const auto file, store_->Open(place.file));
+    read = ReadRecord(*file, place);
+  }
+  if (!read.IsOk()) return read.GetStatus();
+  if (!*read) return CutRecord("it holds no tensor");
+  return std::move(**read);
+}
+
+std::vector<std::optional<ReadTensor>> EventFiles::ReadAtOnce(
+    std::span<const RecordPlace> places) {
+  std::vector<std::optional<ReadTensor>> tensors(places.size());
+  std::vector<size_t> indexes;
   std::deque<RecordSink> sinks;
   std::vector<storage::RangeRead> ranges;
-  uint64_t bytes = 0;
-  wanted.reserve(places.size());  // the sinks refer to its elements
-  for (const RecordPlace &place : places) {
-    bytes += place.length;
-    if (bytes > kMostKept || IsTooShort(place) || IsKept(place)) continue;
-    wanted.push_back(place);
-    sinks.emplace_back(wanted.back());
+  for (size_t i = 0; i < places.size(); ++i) {
+    const RecordPlace &place = places[i];
+    if (IsTooShort(place)) continue;
+    tensors[i] = TakeKept(place);
+    if (tensors[i]) continue;
+    indexes.push_back(i);
+    sinks.emplace_back(place);
     ranges.push_back({place.file, place.start, place.length, &sinks.back()});
   }
   const std::vector<Status> read = store_->ReadRanges(ranges);
-  for (size_t i = 0; i < wanted.size(); ++i) {
+  for (size_t i = 0; i < indexes.size(); ++i) {
     if (!read[i].IsOk() || !sinks[i].State().IsOk()) continue;
     auto tensor = sinks[i].Finish();
-    if (tensor.IsOk() && *tensor) Keep(wanted[i], std::move(**tensor));
+    if (tensor.IsOk()) tensors[indexes[i]] = *std::move(tensor);
+  }
+  return tensors;
+}
+
+void EventFiles::Prefetch(std::span<const RecordPlace> places) {
+  if (ReadsAtOnce() == 1) return;
+  std::vector<RecordPlace> wanted;
+  uint64_t bytes = 0;
+  for (const RecordPlace &place : places) {
+    bytes += place.length;
+    if (bytes <= kMostKept && !IsKept(place)) wanted.push_back(place);
+  }
+  auto read = ReadAtOnce(wanted);
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (read[i]) Keep(wanted[i], *std::move(read[i]));
   }
 }
 
 Result<std::shared_ptr<const AlignedBuffer>> EventFiles::ReadBytes(const std::string &file,
                                                                    uint64_t offset,
                                                                    uint64_t length) {
-  SMD_ASSIGN_OR_RETURN(const std::shared_ptr<storage::FileReader> reader, Open(file));
+  SMD_ASSIGN_OR_RETURN(const Opened opened, Open(file));
   auto bytes = std::make_shared<AlignedBuffer>(length);
-  SMD_RETURN_IF_ERROR(reader->ReadInto(offset, bytes->Span()));
+  SMD_RETURN_IF_ERROR(opened.file->ReadInto(offset, bytes->Span()));
   shared_.KeepPart(file, offset, bytes);
   return std::shared_ptr<const AlignedBuffer>(std::move(bytes));
 }
@@ -246,18 +308,22 @@ Result<ReadTensor> EventFiles::Read(const RecordPlace &place) {
 }
 
 Result<ReadTensor> EventFiles::ReadFromFile(const RecordPlace &place) {
-  SMD_ASSIGN_OR_RETURN(const std::shared_ptr<storage::FileReader> file, Open(place.file));
-  auto read = ReadRecord(*file, place);
+  SMD_ASSIGN_OR_RETURN(const Opened opened, Open(place.file));
+  // The checksum proves that the file still holds what the index says.
+  if (opened.whole && place.crc32c && place.start <= opened.whole->Size() &&
+      place.length <= opened.whole->Size() - place.start && !IsTooShort(place)) {
+    auto read = ParseWhole(place, opened.whole->Span().subspan(place.start, place.length));
+    if (read.IsOk() && *read) return std::move(**read);
+  }
+  auto read = ReadRecord(*opened.file, place);
+  if (read.IsOk() && *read) return std::move(**read);
   const std::string where = StrCat(store_->Location(), "/", place.file);
   if (!read.IsOk()) {
     const Status status = read.GetStatus();
     if (status.GetCode() != Code::kCorruptData || status.Detail("path") != nullptr) return status;
     return CorruptData(where, StrCat("record at ", place.start, ": ", status.Message()));
   }
-  if (!*read) {
-    return CorruptData(where, StrCat("record at ", place.start, ": it holds no tensor"));
-  }
-  return std::move(**read);
+  return CorruptData(where, StrCat("record at ", place.start, ": it holds no tensor"));
 }
 
 }  // namespace smdebug::analyze

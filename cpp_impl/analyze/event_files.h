@@ -9,9 +9,11 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "analyze/record.h"
 #include "analyze/shared_reads.h"
+#include "analyze/value_blocks.h"
 #include "base/bytes.h"
 #include "base/mutex.h"
 #include "base/result.h"
@@ -24,7 +26,9 @@ class EventFiles {
  public:
   explicit EventFiles(std::shared_ptr<storage::Store> store) : store_(std::move(store)) {}
 
-  // Reads the elements directly into the value's own memory.  Fails: NOT_FOUND (no such file),
+  // Reads the elements directly into the value's own memory.  Files that are read again and again
+  // are kept in memory if they are small; what is kept is used only if the index has a checksum
+  // for it.  Fails: NOT_FOUND (no such file),
   // CORRUPT_DATA (path and offset in the message), IO.
   Result<ReadTensor> Read(const RecordPlace &place);
 
@@ -36,6 +40,17 @@ class EventFiles {
   // nest.
   void BeginSharing() { shared_.Begin(); }
   void EndSharing() { shared_.End(); }
+
+  // Reads a record of a file that need not stay open.  Small values lie in `blocks`.  Fails if the
+  // record cannot be read at once; Read() then finds out why, or still reads it.
+  Result<ReadTensor> ReadOnce(const RecordPlace &place, ValueBlocks *blocks);
+
+  // Reads several records concurrently.  Returns nothing for those that Read() must try again, and
+  // for empty places.
+  std::vector<std::optional<ReadTensor>> ReadAtOnce(std::span<const RecordPlace> places);
+
+  // Returns how many records are worth reading concurrently with ReadAtOnce().
+  int ReadsAtOnce() const { return store_->ReadsAtOnce(); }
 
   // If the store can read several records concurrently, reads them and keeps each until Read()
   // returns it, or until many later records displace it.  Ignores failures: Read() tries those
@@ -57,8 +72,12 @@ class EventFiles {
   struct Opened {
     std::string name;
     std::shared_ptr<storage::FileReader> file;
+    int uses = 0;
+    std::shared_ptr<const AlignedBuffer> whole;  // the content of a small file, or NULL
   };
-  Result<std::shared_ptr<storage::FileReader>> Open(const std::string &name);
+  Result<Opened> Open(const std::string &name);
+  // Reads the whole of a small file that is used again and again.
+  void KeepWhole(Opened *opened);
 
   Result<ReadTensor> ReadFromFile(const RecordPlace &place);
 

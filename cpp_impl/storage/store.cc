@@ -31,6 +31,11 @@ Result<std::string> Store::ReadText(const std::string &name, uint64_t limit) {
   return text;
 }
 
+Status Store::ReadPart(const std::string &name, uint64_t offset, MutableByteSpan out) {
+  SMD_ASSIGN_OR_RETURN(const std::shared_ptr<FileReader> file, Open(name));
+  return file->ReadInto(offset, out);
+}
+
 std::vector<Result<std::string>> Store::ReadTexts(std::span<const std::string> names) {
   std::vector<Result<std::string>> texts;
   texts.reserve(names.size());

@@ -176,6 +176,10 @@ class Store {
   // Reads each of several files as ReadText() does.
   virtual std::vector<Result<std::string>> ReadTexts(std::span<const std::string> names);
 
+  // Fills `out` from a file that need not stay open, starting at `offset`.  Fails as Open() and
+  // FileReader::Read().
+  virtual Status ReadPart(const std::string &name, uint64_t offset, MutableByteSpan out);
+
   // Reads several ranges, concurrently where that pays.  Each status is that of FileReader::Read(),
   // except that a sink without room is not a failure.
   virtual std::vector<Status> ReadRanges(std::span<const RangeRead> ranges);
