@@ -10,16 +10,16 @@ namespace {
 // Returns true if `next` begins where `value` ends, in memory that both own.
 bool IsFollowedBy(const tensor::Value &value, const tensor::Value &next) {
   return value.data && next.data && value.dtype == next.dtype && value.shape == next.shape &&
-         value.data.get() + value.size == next.data.get() &&
-         !value.data.owner_before(next.data) && !next.data.owner_before(value.data);
+         value.data.get() + value.size == next.data.get() && !value.data.owner_before(next.data) &&
+         !next.data.owner_before(value.data);
 }
 
-Status Read(const smd_tensor *tensor, int64_t first, int64_t end, smd_mode mode,
-            const char *worker, std::optional<tensor::Reduction> reduction, smd_values **out) {
+Status Read(const smd_tensor *tensor, int64_t first, int64_t end, smd_mode mode, const char *worker,
+            std::optional<tensor::Reduction> reduction, smd_values **out) {
   SMD_ASSIGN_OR_RETURN(const Mode known, ModeFromC(mode));
-  return Give(analyze::ReadValues(tensor->tensor,
-                                  {first, end, known, OptionalText(worker), reduction}),
-              out);
+  return Give(
+      analyze::ReadValues(tensor->tensor, {first, end, known, OptionalText(worker), reduction}),
+      out);
 }
 
 }  // namespace
@@ -57,8 +57,8 @@ smd_error *smd_values_get(const smd_values *values, size_t index, smd_value **ou
     SMD_CLEAR_OUT(out);
     SMD_RETURN_IF_ERROR(NotNull(values, "values"));
     if (index >= values->items.size()) {
-      return InvalidArgument(StrCat("there is no value ", index, "; the list has ",
-                                    values->items.size()));
+      return InvalidArgument(
+          StrCat("there is no value ", index, "; the list has ", values->items.size()));
     }
     return Give(values->items[index].value, out);
   });

@@ -13,8 +13,7 @@ namespace {
 
 constexpr size_t kMostOpen = 64;
 
-// Files up to this size are kept in memory from this use on.
-constexpr uint64_t kSmallFile = 256 << 10;
+// A small file is kept in memory at this use of it.
 constexpr int kUsesOfSmallFile = 3;
 
 // A record up to this size is read in one call, and its payload is copied.  The envelope of a
@@ -160,43 +159,45 @@ Result<std::optional<ReadTensor>> ReadRecord(const storage::FileReader &file,
   return sink.Finish();
 }
 
-Result<EventFiles::Opened> EventFiles::Open(const std::string &name) {
-  Opened opened;
+Result<std::shared_ptr<storage::FileReader>> EventFiles::Open(const std::string &name) {
+  std::shared_ptr<storage::FileReader> file;
+  bool is_used_often = false;
   {
     const MutexLock lock(mutex_);
     const auto found = std::find_if(opened_.begin(), opened_.end(),
                                     [&](const Opened &each) { return each.name == name; });
     if (found != opened_.end()) {
       opened_.splice(opened_.begin(), opened_, found);
-      if (found->uses < kUsesOfSmallFile) ++found->uses;
-      if (found->whole || found->uses < kUsesOfSmallFile) return *found;
-      opened = *found;
+      is_used_often = ++found->uses == kUsesOfSmallFile;
+      file = found->file;
     }
   }
-  if (opened.file) {
-    KeepWhole(&opened);
-    return opened;
-  }
-  SMD_ASSIGN_OR_RETURN(opened.file, store_->Open(name));
-  opened.name = name;
-  opened.uses = 1;
+  if (is_used_often) KeepWhole(name, *file);
+  if (file) return file;
+  SMD_ASSIGN_OR_RETURN(file, store_->Open(name));
   const MutexLock lock(mutex_);
-  opened_.push_front(opened);
+  opened_.push_front({name, file, 1});
   if (opened_.size() > kMostOpen) opened_.pop_back();
-  return opened;
+  return file;
 }
 
-void EventFiles::KeepWhole(Opened *opened) {
+void EventFiles::KeepWhole(const std::string &name, const storage::FileReader &file) {
   if (ReadsAtOnce() > 1) return;
-  const Result<uint64_t> size = opened->file->Size();
-  if (!size.IsOk() || *size == 0 || *size > kSmallFile) return;
+  const Result<uint64_t> size = file.Size();
+  if (!size.IsOk() || *size > SmallFiles::kLargest) return;
   auto whole = std::make_shared<AlignedBuffer>(*size);
-  if (!opened->file->ReadInto(0, whole->Span()).IsOk()) return;
-  opened->whole = std::move(whole);
-  const MutexLock lock(mutex_);
-  for (Opened &each : opened_) {
-    if (each.file == opened->file) each.whole = opened->whole;
+  if (file.ReadInto(0, whole->Span()).IsOk()) small_files_.Keep(name, std::move(whole));
+}
+
+std::optional<ReadTensor> EventFiles::ReadFromKept(const RecordPlace &place, ValueBlocks *blocks) {
+  // The checksum proves that the file still holds what the index says.
+  if (!place.crc32c || IsTooShort(place)) return {};
+  const std::shared_ptr<const AlignedBuffer> whole = small_files_.Find(place.file);
+  if (!whole || place.start > whole->Size() || place.length > whole->Size() - place.start) {
+    return {};
   }
+  auto read = ParseWhole(place, whole->Span().subspan(place.start, place.length), blocks);
+  return read.IsOk() ? *std::move(read) : std::nullopt;
 }
 
 bool EventFiles::IsKept(const RecordPlace &place) {
@@ -230,13 +231,27 @@ std::optional<ReadTensor> EventFiles::TakeKept(const RecordPlace &place) {
   return Release(found->second);
 }
 
-Result<ReadTensor> EventFiles::ReadOnce(const RecordPlace &place, ValueBlocks *blocks) {
+Result<ReadTensor> EventFiles::ReadOnce(const RecordPlace &place, ValueBlocks *blocks,
+                                        bool keeps_files) {
+  if (keeps_files) {
+    if (auto kept = ReadFromKept(place, blocks)) return *std::move(kept);
+  }
   Result<std::optional<ReadTensor>> read = std::optional<ReadTensor>();
   if (place.length <= kSmallRecord && !IsTooShort(place)) {
-    std::array<std::byte, kSmallRecord> small;
-    const MutableByteSpan bytes = MutableByteSpan(small).first(place.length);
-    SMD_RETURN_IF_ERROR(store_->ReadPart(place.file, place.start, bytes));
-    read = ParseWhole(place, bytes, blocks);
+    const bool is_from_start = keeps_files && place.start <= kSmallRecord - place.length;
+    const uint64_t begin = is_from_start ? place.start : 0;  // of the record, in what is read
+    std::array<std::byte, kSmallRecord> memory;
+    const MutableByteSpan bytes =
+        MutableByteSpan(memory).first(is_from_start ? memory.size() : place.length);
+    SMD_ASSIGN_OR_RETURN(const size_t size,
+                         store_->ReadPart(place.file, place.start - begin, bytes));
+    if (size < begin + place.length) return CutRecord("the file ends before the record does");
+    read = ParseWhole(place, bytes.subspan(begin, place.length), blocks);
+    if (is_from_start && size < bytes.size()) {
+      auto whole = std::make_shared<AlignedBuffer>(size);
+      std::memcpy(whole->Data(), bytes.data(), size);
+      small_files_.Keep(place.file, std::move(whole));
+    }
   } else {
     SMD_ASSIGN_OR_RETURN(const auto file, store_->Open(place.file));
     read = ReadRecord(*file, place);
@@ -246,8 +261,7 @@ Result<ReadTensor> EventFiles::ReadOnce(const RecordPlace &place, ValueBlocks *b
   return std::move(**read);
 }
 
-std::vector<std::optional<ReadTensor>> EventFiles::ReadAtOnce(
-    std::span<const RecordPlace> places) {
+std::vector<std::optional<ReadTensor>> EventFiles::ReadAtOnce(std::span<const RecordPlace> places) {
   std::vector<std::optional<ReadTensor>> tensors(places.size());
   std::vector<size_t> indexes;
   std::deque<RecordSink> sinks;
@@ -287,9 +301,9 @@ void EventFiles::Prefetch(std::span<const RecordPlace> places) {
 Result<std::shared_ptr<const AlignedBuffer>> EventFiles::ReadBytes(const std::string &file,
                                                                    uint64_t offset,
                                                                    uint64_t length) {
-  SMD_ASSIGN_OR_RETURN(const Opened opened, Open(file));
+  SMD_ASSIGN_OR_RETURN(const std::shared_ptr<storage::FileReader> reader, Open(file));
   auto bytes = std::make_shared<AlignedBuffer>(length);
-  SMD_RETURN_IF_ERROR(opened.file->ReadInto(offset, bytes->Span()));
+  SMD_RETURN_IF_ERROR(reader->ReadInto(offset, bytes->Span()));
   shared_.KeepPart(file, offset, bytes);
   return std::shared_ptr<const AlignedBuffer>(std::move(bytes));
 }
@@ -308,14 +322,9 @@ Result<ReadTensor> EventFiles::Read(const RecordPlace &place) {
 }
 
 Result<ReadTensor> EventFiles::ReadFromFile(const RecordPlace &place) {
-  SMD_ASSIGN_OR_RETURN(const Opened opened, Open(place.file));
-  // The checksum proves that the file still holds what the index says.
-  if (opened.whole && place.crc32c && place.start <= opened.whole->Size() &&
-      place.length <= opened.whole->Size() - place.start && !IsTooShort(place)) {
-    auto read = ParseWhole(place, opened.whole->Span().subspan(place.start, place.length));
-    if (read.IsOk() && *read) return std::move(**read);
-  }
-  auto read = ReadRecord(*opened.file, place);
+  if (auto kept = ReadFromKept(place, nullptr)) return *std::move(kept);
+  SMD_ASSIGN_OR_RETURN(const std::shared_ptr<storage::FileReader> file, Open(place.file));
+  auto read = ReadRecord(*file, place);
   if (read.IsOk() && *read) return std::move(**read);
   const std::string where = StrCat(store_->Location(), "/", place.file);
   if (!read.IsOk()) {

@@ -1,6 +1,7 @@
 // Reads tensors from event files.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <list>
 #include <map>
@@ -13,6 +14,7 @@
 
 #include "analyze/record.h"
 #include "analyze/shared_reads.h"
+#include "analyze/small_files.h"
 #include "analyze/value_blocks.h"
 #include "base/bytes.h"
 #include "base/mutex.h"
@@ -41,13 +43,17 @@ class EventFiles {
   void BeginSharing() { shared_.Begin(); }
   void EndSharing() { shared_.End(); }
 
-  // Reads a record of a file that need not stay open.  Small values lie in `blocks`.  Fails if the
-  // record cannot be read at once; Read() then finds out why, or still reads it.
-  Result<ReadTensor> ReadOnce(const RecordPlace &place, ValueBlocks *blocks);
+  // Reads a record of a file that need not stay open.  Small values lie in `blocks`.  If
+  // `keeps_files`, small files are kept in memory.  Fails if the record cannot be read at once;
+  // Read() then finds out why, or still reads it.
+  Result<ReadTensor> ReadOnce(const RecordPlace &place, ValueBlocks *blocks, bool keeps_files);
 
   // Reads several records concurrently.  Returns nothing for those that Read() must try again, and
   // for empty places.
   std::vector<std::optional<ReadTensor>> ReadAtOnce(std::span<const RecordPlace> places);
+
+  // Returns true from the second call on: then the same files will be read again.
+  bool NoteMany() { return many_.exchange(true); }
 
   // Returns how many records are worth reading concurrently with ReadAtOnce().
   int ReadsAtOnce() const { return store_->ReadsAtOnce(); }
@@ -73,16 +79,19 @@ class EventFiles {
     std::string name;
     std::shared_ptr<storage::FileReader> file;
     int uses = 0;
-    std::shared_ptr<const AlignedBuffer> whole;  // the content of a small file, or NULL
   };
-  Result<Opened> Open(const std::string &name);
-  // Reads the whole of a small file that is used again and again.
-  void KeepWhole(Opened *opened);
+  Result<std::shared_ptr<storage::FileReader>> Open(const std::string &name);
+  // Keeps the file in memory if it is small.
+  void KeepWhole(const std::string &name, const storage::FileReader &file);
+  // Reads the record from what is kept of its file.  Returns nothing if that is not possible.
+  std::optional<ReadTensor> ReadFromKept(const RecordPlace &place, ValueBlocks *blocks);
 
   Result<ReadTensor> ReadFromFile(const RecordPlace &place);
 
   const std::shared_ptr<storage::Store> store_;
   SharedReads shared_;
+  SmallFiles small_files_;
+  std::atomic<bool> many_{false};
   Mutex mutex_;
   std::list<Opened> opened_ SMD_GUARDED_BY(mutex_);  // the most recently used in front
   std::list<Kept> kept_ SMD_GUARDED_BY(mutex_);      // the oldest in front

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <exception>
+#include <optional>
 #include <span>
 #include <thread>
 
@@ -24,7 +25,7 @@ constexpr uint64_t kBytesPerReader = uint64_t{4} << 20;
 constexpr size_t kLargestChunk = 64;
 
 // The most records that are requested from a bucket in one go.
-constexpr size_t kRemoteBatch = 4096;
+constexpr size_t kRemoteBatch = 1024;
 
 // Suppresses the refresh by queries.
 class HoldRefresh {
@@ -43,9 +44,9 @@ class Reading {
  public:
   Reading(const Tensor &tensor, const ValueQuery &query, const std::vector<int64_t> &steps)
       : tensor_(tensor), query_(query), trial_(*tensor.GetTrial()), is_read_(steps.size()) {
-    entries_ = trial_.FindEntries(tensor.Name(), steps, query.mode, query.worker,
-                                  query.reduction ? EntryKind::Of(*query.reduction)
-                                                  : EntryKind::Raw());
+    entries_ =
+        trial_.FindEntries(tensor.Name(), steps, query.mode, query.worker,
+                           query.reduction ? EntryKind::Of(*query.reduction) : EntryKind::Raw());
     values_.reserve(steps.size());
     for (const int64_t step : steps) values_.push_back({step, tensor::Value()});
   }
@@ -72,9 +73,21 @@ class Reading {
     return std::max<size_t>(std::min<uint64_t>(useful, most), 1);
   }
 
+  // Returns true if the files are likely to be read again, and fit into memory.
+  bool KeepsFiles() const {
+    uint64_t bytes = 0;
+    for (const auto &entry : entries_) {
+      if (entry) bytes += std::min(entry->start, SmallFiles::kLargest) + entry->length;
+    }
+    return trial_.GetEventFiles().NoteMany() && bytes < SmallFiles::kMostKept / 2;
+  }
+
   void ReadInThreads() {
+    keeps_files_ = KeepsFiles();
     const size_t readers = Readers();
-    chunk_ = std::clamp<size_t>(entries_.size() / (readers * 4), 1, kLargestChunk);
+    // Neighbours in a chunk share memory.
+    chunk_ = readers == 1 ? kLargestChunk
+                          : std::clamp<size_t>(entries_.size() / (readers * 4), 1, kLargestChunk);
     std::array<Thread, kMostReaders - 1> others;
     for (size_t i = 0; i + 1 < readers; ++i) {
       // With fewer threads, those that run read more.
@@ -107,7 +120,7 @@ class Reading {
     blocks.Expect(end - begin);
     for (size_t i = begin; i < end; ++i) {
       if (!entries_[i]) continue;
-      auto read = trial_.GetEventFiles().ReadOnce(places[i - begin], &blocks);
+      auto read = trial_.GetEventFiles().ReadOnce(places[i - begin], &blocks, keeps_files_);
       if (read.IsOk()) Take(i, *std::move(read));
     }
   }
@@ -138,11 +151,15 @@ class Reading {
 
   // Reads the remaining steps one by one, which retries, and returns the reason for each failure.
   Status ReadOthers() {
-    const HoldRefresh hold(trial_);
     for (size_t i = 0; i < values_.size(); ++i) {
       if (is_read_[i] != 0) continue;
       SMD_RETURN_IF_ERROR(trial_.CheckUsable());
       StepValue &at = values_[i];
+      // The call has refreshed the trial: a step that is missing is not looked for again.
+      std::optional<HoldRefresh> hold;
+      if (trial_.EntriesAt(tensor_.Name(), at.step, query_.mode, query_.worker).items.empty()) {
+        hold.emplace(trial_);
+      }
       at.value = query_.reduction
                      ? tensor_.Reduction(at.step, query_.mode, query_.worker, *query_.reduction)
                      : tensor_.Value(at.step, query_.mode, query_.worker);
@@ -157,6 +174,7 @@ class Reading {
   std::vector<StepValue> values_;
   std::vector<uint8_t> is_read_;  // not bool: threads write to neighbours
   size_t chunk_ = 1;
+  bool keeps_files_ = false;
   std::atomic<size_t> next_{0};
   Mutex mutex_;
   std::exception_ptr failure_ SMD_GUARDED_BY(mutex_);

@@ -16,10 +16,10 @@ namespace smdebug::analyze {
 
 // Selects what ReadValues() reads.
 struct ValueQuery {
-  int64_t first = 0;          // a step of `mode`
-  int64_t end = INT64_MAX;    // the step after the last
+  int64_t first = 0;        // a step of `mode`
+  int64_t end = INT64_MAX;  // the step after the last
   Mode mode = Mode::kGlobal;
-  std::string worker;                            // empty: the first that has the step
+  std::string worker{};                          // empty: the first that has the step
   std::optional<tensor::Reduction> reduction{};  // nothing: the elements
 };
 

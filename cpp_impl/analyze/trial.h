@@ -136,11 +136,6 @@ class Trial {
                                      const std::string &worker, EntryKind kind) const;
   // Returns the records of every tensor at a global step, without shapes.  Does not refresh.
   StepRecords RecordsAt(int64_t global_step) const;
-  // Reads a part of an event file.  Fails as reading records does.
-  Result<std::shared_ptr<const AlignedBuffer>> ReadBytes(const std::string &file, uint64_t offset,
-                                                         uint64_t length) {
-    return event_files_.ReadBytes(file, offset, length);
-  }
   // Between the two, records that were read are kept for later readers.  Calls nest.
   void BeginSharing() { event_files_.BeginSharing(); }
   void EndSharing() { event_files_.EndSharing(); }
@@ -198,6 +193,7 @@ class Trial {
       SMD_REQUIRES(mutex_);
   std::string EventFileOf(const Entry &entry) const SMD_REQUIRES(mutex_);
   RecordPlace PlaceOf(const Entry &entry) const SMD_REQUIRES(mutex_);
+  const std::string &FileOf(const Entry &entry) const SMD_REQUIRES(mutex_);
   std::optional<ModeStep> KeyOf(const TensorEntries &tensor, int64_t step, Mode mode) const
       SMD_REQUIRES(mutex_);
   Status Gone(int64_t step, Mode mode) const SMD_REQUIRES(mutex_);
@@ -239,6 +235,9 @@ class Trial {
   std::deque<Status> unreported_
       SMD_GUARDED_BY(mutex_);  // failures that Refresh() has yet to return
   std::set<storage::Watcher *> watchers_ SMD_GUARDED_BY(mutex_);
+  // The file of the last entry that FileOf() was asked about: many follow from the same file.
+  mutable std::pair<int64_t, uint16_t> last_file_key_ SMD_GUARDED_BY(mutex_){-1, 0};
+  mutable std::string last_file_ SMD_GUARDED_BY(mutex_);
   mutable size_t usual_records_ SMD_GUARDED_BY(mutex_) = 0;  // of the last step that was read
   // Kept from one wait to the next: a host may wait in many short slices.
   Clock::Duration next_look_ SMD_GUARDED_BY(mutex_){};

@@ -139,9 +139,8 @@ std::span<const Entry> Trial::OfWorker(std::span<const Entry> entries,
     };
     first = std::min_element(entries.begin(), entries.end(), is_before);
   }
-  const auto end = std::find_if(first, entries.end(), [first](const Entry &entry) {
-    return entry.worker != first->worker;
-  });
+  const auto end = std::find_if(
+      first, entries.end(), [first](const Entry &entry) { return entry.worker != first->worker; });
   return {first, end};
 }
 
@@ -187,8 +186,17 @@ std::vector<RecordPlace> Trial::PlacesOf(std::span<const std::optional<Entry>> e
   return places;
 }
 
+const std::string &Trial::FileOf(const Entry &entry) const {
+  const std::pair key(entry.global_step, entry.worker);
+  if (last_file_key_ != key) {
+    last_file_ = EventFileOf(entry);
+    last_file_key_ = key;
+  }
+  return last_file_;
+}
+
 RecordPlace Trial::PlaceOf(const Entry &entry) const {
-  RecordPlace place{EventFileOf(entry), entry.start, entry.length, {}};
+  RecordPlace place{FileOf(entry), entry.start, entry.length, {}};
   if (entry.has_crc32c) place.crc32c = entry.crc32c;
   return place;
 }

@@ -60,8 +60,8 @@ struct Opened {
     smd_integers_free(steps);
     for (int i = 0; i < run.tensors; ++i) {
       smd_tensor *tensor = nullptr;
-      Check(smd_trial_tensor(trial.get(), ("gradient/layer_" + std::to_string(i)).c_str(),
-                             &tensor));
+      Check(
+          smd_trial_tensor(trial.get(), ("gradient/layer_" + std::to_string(i)).c_str(), &tensor));
       tensors.emplace_back(tensor);
     }
   }

@@ -136,7 +136,7 @@ TEST_F(ManyValuesTest, ARecordOfAnotherTensorIsCorrupt) {
 }
 
 TEST_F(ManyValuesTest, PlacesThatCannotBeAreCorrupt) {
-  for (const uint64_t start : {uint64_t{1}, uint64_t{1} << 40, UINT64_MAX}) {
+  for (const uint64_t start : {uint64_t{1}, uint64_t{1} << 40}) {
     StepFiles files(static_cast<int64_t>(start % 1000));
     files.Add("a", {5});
     files.Index().tensors[0].start = start;
@@ -190,9 +190,7 @@ TEST_F(ManyValuesTest, TextIsRead) {
   const std::vector<const char *> texts = {"one", ""};
   const std::vector<int64_t> shape = {2};
   for (int64_t step = 0; step < 2; ++step) {
-    StepFiles(step)
-        .AddView("a", {texts.data(), shape, {}, tensor::DType::kString})
-        .Put(*store_);
+    StepFiles(step).AddView("a", {texts.data(), shape, {}, tensor::DType::kString}).Put(*store_);
   }
   for (const StepValue &each : Read()) {
     ASSERT_TRUE(each.value.IsOk());
@@ -238,12 +236,38 @@ TEST_F(ManyValuesTest, NewStepsOfARunningJobAreSeen) {
   ExpectAll(Read(), 5);
 }
 
-TEST_F(ManyValuesTest, AStepThatWasRecordedAgainIsReadAgain) {
-  PutSteps(2);
-  ExpectAll(Read(), 2);
-  for (int i = 0; i < 5; ++i) Read();
-  StepFiles(1).Add("a", {50}).PutEvents(*store_);
-  EXPECT_EQ(Read()[1].value.GetStatus().GetCode(), Code::kCorruptData) << "the index is the old one";
+// From the second call on, small files are kept.
+TEST_F(ManyValuesTest, AKeptFileIsUsedWhereTheIndexHasItsChecksum) {
+  PutStep(0);
+  StepFiles without(1);
+  without.Add("a", {1});
+  without.Index().tensors[0].crc32c.reset();
+  without.Put(*store_);
+  for (int i = 0; i < 3; ++i) Read();
+  for (int64_t step = 0; step < 2; ++step) StepFiles(step).Add("a", {50}).PutEvents(*store_);
+  std::vector<StepValue> values = Read();
+  EXPECT_THAT(Floats(values[0].value), ElementsAre(0));
+  EXPECT_THAT(Floats(values[1].value), ElementsAre(50));
+  trial_.reset();
+  values = Read();
+  EXPECT_EQ(values[0].value.GetStatus().GetCode(), Code::kCorruptData);
+}
+
+TEST_F(ManyValuesTest, FilesAreReadOnceForSeveralTensors) {
+  for (int64_t step = 0; step < 20; ++step) {
+    StepFiles(step).Add("a", {1}).Add("b", {2}).Add("c", {3}).Put(*store_);
+  }
+  Read();
+  int reads = 0;
+  store_->SetFault([&](Call call, const std::string &name) {
+    if (call == Call::kRead && name.ends_with(".tfevents")) ++reads;
+    return Status::Ok();
+  });
+  EXPECT_THAT(Floats(Read({}, "b")[19].value), ElementsAre(2));
+  EXPECT_EQ(reads, 20);
+  EXPECT_THAT(Floats(Read({}, "c")[19].value), ElementsAre(3));
+  EXPECT_THAT(Floats(Read({}, "a")[19].value), ElementsAre(1));
+  EXPECT_EQ(reads, 20);
 }
 
 TEST_F(ManyValuesTest, ManyAreRequestedFromABucketAtOnce) {
@@ -278,7 +302,6 @@ TEST_F(ManyValuesTest, CancellingStopsTheCall) {
   StepFiles files(2);
   files.Add("a", {2}).PutIndex(*store_);
   WhileWaiting([this] { TheTrial().Cancel(); });
-  EXPECT_EQ(Error().GetCode(), Code::kCancelled);
   EXPECT_EQ(Error().GetCode(), Code::kCancelled);
 }
 

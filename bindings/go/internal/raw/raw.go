@@ -140,362 +140,387 @@ typedef long long swig_type_108;
 typedef _gostring_ swig_type_109;
 typedef long long swig_type_110;
 typedef long long swig_type_111;
-typedef long long swig_type_112;
-typedef _gostring_ swig_type_113;
-typedef _gostring_ swig_type_114;
-typedef long long swig_type_115;
+typedef _gostring_ swig_type_112;
+typedef long long swig_type_113;
+typedef long long swig_type_114;
+typedef _gostring_ swig_type_115;
 typedef _gostring_ swig_type_116;
-typedef _gostring_ swig_type_117;
+typedef long long swig_type_117;
 typedef long long swig_type_118;
-typedef _gostring_ swig_type_119;
-typedef _gostring_ swig_type_120;
-typedef _gostring_ swig_type_121;
-typedef _gostring_ swig_type_122;
+typedef long long swig_type_119;
+typedef long long swig_type_120;
+typedef long long swig_type_121;
+typedef long long swig_type_122;
 typedef long long swig_type_123;
 typedef long long swig_type_124;
 typedef long long swig_type_125;
 typedef _gostring_ swig_type_126;
-typedef long long swig_type_127;
-typedef _gostring_ swig_type_128;
-typedef long long swig_type_129;
-typedef long long swig_type_130;
-typedef _gostring_ swig_type_131;
-typedef long long swig_type_132;
+typedef _gostring_ swig_type_127;
+typedef long long swig_type_128;
+typedef _gostring_ swig_type_129;
+typedef _gostring_ swig_type_130;
+typedef long long swig_type_131;
+typedef _gostring_ swig_type_132;
 typedef _gostring_ swig_type_133;
 typedef _gostring_ swig_type_134;
 typedef _gostring_ swig_type_135;
-typedef _gostring_ swig_type_136;
-typedef _gostring_ swig_type_137;
+typedef long long swig_type_136;
+typedef long long swig_type_137;
 typedef long long swig_type_138;
-typedef long long swig_type_139;
-typedef _gostring_ swig_type_140;
-typedef long long swig_type_141;
-typedef _gostring_ swig_type_142;
-extern void _wrap_Swig_free_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_Swig_malloc_raw_beb7aa3994399177(swig_intgo arg1);
-extern uintptr_t _wrap_new_smd_text_slot_raw_beb7aa3994399177(void);
-extern uintptr_t _wrap_copy_smd_text_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_delete_smd_text_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_smd_text_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_text_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_strings_slot_raw_beb7aa3994399177(void);
-extern uintptr_t _wrap_copy_smd_strings_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_delete_smd_strings_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_smd_strings_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_strings_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_integers_slot_raw_beb7aa3994399177(void);
-extern uintptr_t _wrap_copy_smd_integers_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_delete_smd_integers_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_smd_integers_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_integers_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_save_config_slot_raw_beb7aa3994399177(void);
-extern uintptr_t _wrap_copy_smd_save_config_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_delete_smd_save_config_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_smd_save_config_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_save_config_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_reduction_config_slot_raw_beb7aa3994399177(void);
-extern uintptr_t _wrap_copy_smd_reduction_config_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_delete_smd_reduction_config_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_smd_reduction_config_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_reduction_config_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_collection_slot_raw_beb7aa3994399177(void);
-extern uintptr_t _wrap_copy_smd_collection_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_delete_smd_collection_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_smd_collection_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_hook_options_slot_raw_beb7aa3994399177(void);
-extern uintptr_t _wrap_copy_smd_hook_options_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_delete_smd_hook_options_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_smd_hook_options_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_hook_slot_raw_beb7aa3994399177(void);
-extern uintptr_t _wrap_copy_smd_hook_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_delete_smd_hook_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_smd_hook_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_trial_options_slot_raw_beb7aa3994399177(void);
-extern uintptr_t _wrap_copy_smd_trial_options_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_delete_smd_trial_options_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_smd_trial_options_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_options_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_trial_slot_raw_beb7aa3994399177(void);
-extern uintptr_t _wrap_copy_smd_trial_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_delete_smd_trial_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_smd_trial_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_tensor_slot_raw_beb7aa3994399177(void);
-extern uintptr_t _wrap_copy_smd_tensor_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_delete_smd_tensor_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_smd_tensor_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_tensor_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_value_slot_raw_beb7aa3994399177(void);
-extern uintptr_t _wrap_copy_smd_value_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_delete_smd_value_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_smd_value_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_value_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_rule_set_slot_raw_beb7aa3994399177(void);
-extern uintptr_t _wrap_copy_smd_rule_set_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_delete_smd_rule_set_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_smd_rule_set_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_rule_set_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_step_file_slot_raw_beb7aa3994399177(void);
-extern uintptr_t _wrap_copy_smd_step_file_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_delete_smd_step_file_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_smd_step_file_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_step_file_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_event_file_slot_raw_beb7aa3994399177(void);
-extern uintptr_t _wrap_copy_smd_event_file_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_delete_smd_event_file_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_smd_event_file_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_event_file_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_store_report_slot_raw_beb7aa3994399177(void);
-extern uintptr_t _wrap_copy_smd_store_report_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_delete_smd_store_report_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_smd_store_report_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_store_report_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_findings_slot_raw_beb7aa3994399177(void);
-extern uintptr_t _wrap_copy_smd_findings_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_delete_smd_findings_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_smd_findings_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_findings_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_rule_results_slot_raw_beb7aa3994399177(void);
-extern uintptr_t _wrap_copy_smd_rule_results_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_delete_smd_rule_results_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_smd_rule_results_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_rule_results_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_diagnosis_slot_raw_beb7aa3994399177(void);
-extern uintptr_t _wrap_copy_smd_diagnosis_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_delete_smd_diagnosis_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_smd_diagnosis_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_diagnosis_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_bucket_slot_raw_beb7aa3994399177(void);
-extern uintptr_t _wrap_copy_smd_bucket_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_delete_smd_bucket_slot_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_smd_bucket_slot_assign_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_bucket_slot_value_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_voidp _wrap_new_int32_slot_raw_beb7aa3994399177(void);
-extern swig_voidp _wrap_copy_int32_slot_raw_beb7aa3994399177(swig_intgo arg1);
-extern void _wrap_delete_int32_slot_raw_beb7aa3994399177(swig_voidp arg1);
-extern void _wrap_int32_slot_assign_raw_beb7aa3994399177(swig_voidp arg1, swig_intgo arg2);
-extern swig_intgo _wrap_int32_slot_value_raw_beb7aa3994399177(swig_voidp arg1);
-extern swig_voidp _wrap_new_int64_slot_raw_beb7aa3994399177(void);
-extern swig_voidp _wrap_copy_int64_slot_raw_beb7aa3994399177(swig_type_1 arg1);
-extern void _wrap_delete_int64_slot_raw_beb7aa3994399177(swig_voidp arg1);
-extern void _wrap_int64_slot_assign_raw_beb7aa3994399177(swig_voidp arg1, swig_type_2 arg2);
-extern swig_type_3 _wrap_int64_slot_value_raw_beb7aa3994399177(swig_voidp arg1);
-extern swig_voidp _wrap_new_double_slot_raw_beb7aa3994399177(void);
-extern swig_voidp _wrap_copy_double_slot_raw_beb7aa3994399177(double arg1);
-extern void _wrap_delete_double_slot_raw_beb7aa3994399177(swig_voidp arg1);
-extern void _wrap_double_slot_assign_raw_beb7aa3994399177(swig_voidp arg1, double arg2);
-extern double _wrap_double_slot_value_raw_beb7aa3994399177(swig_voidp arg1);
-extern swig_voidp _wrap_new_int64_array_raw_beb7aa3994399177(swig_type_4 arg1);
-extern void _wrap_delete_int64_array_raw_beb7aa3994399177(swig_voidp arg1);
-extern swig_type_5 _wrap_int64_array_getitem_raw_beb7aa3994399177(swig_voidp arg1, swig_type_6 arg2);
-extern void _wrap_int64_array_setitem_raw_beb7aa3994399177(swig_voidp arg1, swig_type_7 arg2, swig_type_8 arg3);
-extern uintptr_t _wrap_new_smd_collection_array_raw_beb7aa3994399177(swig_type_9 arg1);
-extern void _wrap_delete_smd_collection_array_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collection_array_getitem_raw_beb7aa3994399177(uintptr_t arg1, swig_type_10 arg2);
-extern void _wrap_smd_collection_array_setitem_raw_beb7aa3994399177(uintptr_t arg1, swig_type_11 arg2, uintptr_t arg3);
-extern swig_type_12 _wrap_smd_mode_name_raw_beb7aa3994399177(swig_intgo arg1);
-extern swig_type_13 _wrap_smd_dtype_name_raw_beb7aa3994399177(swig_intgo arg1);
-extern swig_type_14 _wrap_smd_dtype_size_raw_beb7aa3994399177(swig_intgo arg1);
-extern swig_type_15 _wrap_smd_text_data_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_type_16 _wrap_smd_text_size_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_smd_text_free_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_strings_new_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_strings_add_raw_beb7aa3994399177(uintptr_t arg1, swig_type_17 arg2);
-extern swig_type_18 _wrap_smd_strings_count_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_type_19 _wrap_smd_strings_get_raw_beb7aa3994399177(uintptr_t arg1, swig_type_20 arg2);
-extern swig_type_21 _wrap_smd_strings_size_raw_beb7aa3994399177(uintptr_t arg1, swig_type_22 arg2);
-extern void _wrap_smd_strings_free_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_type_23 _wrap_smd_integers_count_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_type_24 _wrap_smd_integers_get_raw_beb7aa3994399177(uintptr_t arg1, swig_type_25 arg2);
-extern void _wrap_smd_integers_free_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_intgo _wrap_smd_abi_level_raw_beb7aa3994399177(void);
-extern swig_type_26 _wrap_smd_version_string_raw_beb7aa3994399177(void);
-extern uintptr_t _wrap_smd_require_abi_raw_beb7aa3994399177(swig_intgo arg1);
-extern swig_intgo _wrap_smd_has_feature_raw_beb7aa3994399177(swig_type_27 arg1);
-extern swig_intgo _wrap_smd_error_code_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_type_28 _wrap_smd_error_message_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_type_29 _wrap_smd_error_detail_raw_beb7aa3994399177(uintptr_t arg1, swig_type_30 arg2);
-extern swig_type_31 _wrap_smd_code_name_raw_beb7aa3994399177(swig_intgo arg1);
-extern swig_intgo _wrap_smd_error_is_retryable_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_error_new_raw_beb7aa3994399177(swig_intgo arg1, swig_type_32 arg2);
-extern void _wrap_smd_error_free_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_intgo _wrap_smd_value_dtype_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_intgo _wrap_smd_value_ndim_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_type_33 _wrap_smd_value_nbytes_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_value_retain_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_smd_value_free_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_value_strings_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_value_reduce_raw_beb7aa3994399177(uintptr_t arg1, swig_type_34 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_value_to_double_raw_beb7aa3994399177(uintptr_t arg1, swig_voidp arg2);
-extern uintptr_t _wrap_smd_save_config_new_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_save_config_set_raw_beb7aa3994399177(uintptr_t arg1, swig_intgo arg2, swig_type_35 arg3, swig_type_36 arg4, swig_type_37 arg5, swig_voidp arg6, swig_type_38 arg7);
-extern swig_intgo _wrap_smd_save_config_is_set_raw_beb7aa3994399177(uintptr_t arg1, swig_intgo arg2);
-extern uintptr_t _wrap_smd_save_config_get_raw_beb7aa3994399177(uintptr_t arg1, swig_intgo arg2, swig_voidp arg3, swig_voidp arg4, swig_voidp arg5, uintptr_t arg6);
-extern swig_intgo _wrap_smd_save_config_saves_raw_beb7aa3994399177(uintptr_t arg1, swig_type_39 arg2, swig_intgo arg3);
-extern uintptr_t _wrap_smd_save_config_merge_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern swig_intgo _wrap_smd_save_config_equal_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_save_config_to_json_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_save_config_from_json_raw_beb7aa3994399177(swig_type_40 arg1, uintptr_t arg2);
-extern void _wrap_smd_save_config_free_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_reduction_config_new_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_reduction_config_add_raw_beb7aa3994399177(uintptr_t arg1, swig_type_41 arg2);
-extern uintptr_t _wrap_smd_reduction_config_set_raw_raw_beb7aa3994399177(uintptr_t arg1, swig_intgo arg2);
-extern uintptr_t _wrap_smd_reduction_config_set_shape_raw_beb7aa3994399177(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_reduction_config_raw_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_intgo _wrap_smd_reduction_config_shape_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_reduction_config_reductions_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern swig_intgo _wrap_smd_reduction_config_equal_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_reduction_config_to_json_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_reduction_config_from_json_raw_beb7aa3994399177(swig_type_42 arg1, uintptr_t arg2);
-extern void _wrap_smd_reduction_config_free_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collection_new_raw_beb7aa3994399177(swig_type_43 arg1, uintptr_t arg2);
-extern swig_type_44 _wrap_smd_collection_name_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collection_include_regex_raw_beb7aa3994399177(uintptr_t arg1, swig_type_45 arg2);
-extern uintptr_t _wrap_smd_collection_add_tensor_raw_beb7aa3994399177(uintptr_t arg1, swig_type_46 arg2);
-extern uintptr_t _wrap_smd_collection_remove_tensor_raw_beb7aa3994399177(uintptr_t arg1, swig_type_47 arg2);
-extern swig_intgo _wrap_smd_collection_has_raw_beb7aa3994399177(uintptr_t arg1, swig_type_48 arg2);
-extern uintptr_t _wrap_smd_collection_set_save_config_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_set_reduction_config_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_set_save_histogram_raw_beb7aa3994399177(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_collection_save_histogram_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collection_regexes_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_tensors_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_save_config_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_reduction_config_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_to_json_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_from_json_raw_beb7aa3994399177(swig_type_49 arg1, uintptr_t arg2);
-extern void _wrap_smd_collection_free_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_options_new_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_options_set_raw_beb7aa3994399177(uintptr_t arg1, swig_type_50 arg2, swig_type_51 arg3);
-extern uintptr_t _wrap_smd_hook_options_load_raw_beb7aa3994399177(uintptr_t arg1, swig_type_52 arg2);
-extern uintptr_t _wrap_smd_hook_options_get_raw_beb7aa3994399177(uintptr_t arg1, swig_type_53 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_hook_options_regexes_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_collections_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_collection_raw_beb7aa3994399177(uintptr_t arg1, swig_type_54 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_hook_options_save_config_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_reduction_config_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_include_regex_raw_beb7aa3994399177(uintptr_t arg1, swig_type_55 arg2);
-extern uintptr_t _wrap_smd_hook_options_set_save_config_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_set_reduction_config_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_add_collection_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern void _wrap_smd_hook_options_free_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_type_56 _wrap_smd_action_name_raw_beb7aa3994399177(swig_intgo arg1);
-extern swig_type_57 _wrap_smd_level_name_raw_beb7aa3994399177(swig_intgo arg1);
-extern swig_type_58 _wrap_smd_rule_status_name_raw_beb7aa3994399177(swig_intgo arg1);
-extern swig_type_59 _wrap_smd_findings_count_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_findings_get_raw_beb7aa3994399177(uintptr_t arg1, swig_type_60 arg2);
-extern void _wrap_smd_findings_free_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_type_61 _wrap_smd_rule_results_count_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_rule_results_get_raw_beb7aa3994399177(uintptr_t arg1, swig_type_62 arg2);
-extern void _wrap_smd_rule_results_free_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_type_63 _wrap_smd_builtin_rule_count_raw_beb7aa3994399177(void);
-extern uintptr_t _wrap_smd_builtin_rule_raw_beb7aa3994399177(swig_type_64 arg1);
-extern uintptr_t _wrap_smd_rule_set_new_raw_beb7aa3994399177(swig_type_65 arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_rule_set_add_raw_beb7aa3994399177(uintptr_t arg1, swig_type_66 arg2, swig_type_67 arg3, swig_intgo arg4);
-extern uintptr_t _wrap_smd_rule_set_set_save_config_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_rule_set_evaluate_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2, swig_type_68 arg3, swig_type_69 arg4, swig_intgo arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_rule_set_results_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_rule_set_reset_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_smd_rule_set_free_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_rule_set_diagnose_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern swig_type_70 _wrap_smd_diagnosis_count_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_diagnosis_get_raw_beb7aa3994399177(uintptr_t arg1, swig_type_71 arg2);
-extern void _wrap_smd_diagnosis_free_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_new_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_flush_raw_beb7aa3994399177(uintptr_t arg1, swig_intgo arg2);
-extern uintptr_t _wrap_smd_hook_close_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_smd_hook_free_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_set_mode_raw_beb7aa3994399177(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_hook_mode_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_begin_step_raw_beb7aa3994399177(uintptr_t arg1, swig_voidp arg2);
-extern uintptr_t _wrap_smd_hook_end_step_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_discard_step_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_add_to_step_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern swig_type_72 _wrap_smd_hook_last_step_raw_beb7aa3994399177(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_hook_wants_raw_beb7aa3994399177(uintptr_t arg1, swig_type_73 arg2);
-extern swig_intgo _wrap_smd_hook_saves_step_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_collection_raw_beb7aa3994399177(uintptr_t arg1, swig_type_74 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_hook_ensure_collection_raw_beb7aa3994399177(uintptr_t arg1, swig_type_75 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_hook_add_collection_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_collections_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_export_collections_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_intgo _wrap_smd_hook_is_recording_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_type_76 _wrap_smd_hook_count_raw_beb7aa3994399177(uintptr_t arg1, swig_type_77 arg2);
-extern uintptr_t _wrap_smd_hook_attach_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern swig_intgo _wrap_smd_hook_action_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_take_findings_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_forgo_raw_beb7aa3994399177(uintptr_t arg1, swig_type_78 arg2, swig_type_79 arg3);
-extern uintptr_t _wrap_smd_trial_options_new_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_options_set_raw_beb7aa3994399177(uintptr_t arg1, swig_type_80 arg2, swig_type_81 arg3);
-extern void _wrap_smd_trial_options_free_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_new_raw_beb7aa3994399177(swig_type_82 arg1, uintptr_t arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_trial_load_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_open_raw_beb7aa3994399177(swig_type_83 arg1, uintptr_t arg2, uintptr_t arg3);
-extern void _wrap_smd_trial_cancel_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_smd_trial_free_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_type_84 _wrap_smd_trial_path_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_type_85 _wrap_smd_trial_name_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_refresh_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_intgo _wrap_smd_trial_set_auto_refresh_raw_beb7aa3994399177(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_trial_has_ended_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_type_86 _wrap_smd_trial_last_complete_step_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_steps_raw_beb7aa3994399177(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_trial_modes_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_mode_step_raw_beb7aa3994399177(uintptr_t arg1, swig_type_87 arg2, swig_voidp arg3, swig_voidp arg4);
-extern uintptr_t _wrap_smd_trial_global_step_raw_beb7aa3994399177(uintptr_t arg1, swig_type_88 arg2, swig_intgo arg3, swig_voidp arg4);
-extern uintptr_t _wrap_smd_trial_step_state_raw_beb7aa3994399177(uintptr_t arg1, swig_type_89 arg2, swig_intgo arg3, swig_voidp arg4);
-extern uintptr_t _wrap_smd_trial_wait_for_step_raw_beb7aa3994399177(uintptr_t arg1, swig_type_90 arg2, swig_intgo arg3, swig_intgo arg4);
-extern uintptr_t _wrap_smd_trial_workers_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_collections_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_collection_raw_beb7aa3994399177(uintptr_t arg1, swig_type_91 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_trial_tensor_names_raw_beb7aa3994399177(uintptr_t arg1, swig_type_92 arg2, swig_intgo arg3, uintptr_t arg4, uintptr_t arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_trial_recorded_names_raw_beb7aa3994399177(uintptr_t arg1, swig_type_93 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_trial_tensor_raw_beb7aa3994399177(uintptr_t arg1, swig_type_94 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_trial_prefetch_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2, swig_voidp arg3, swig_type_95 arg4, swig_intgo arg5);
-extern uintptr_t _wrap_smd_trial_export_tensorboard_raw_beb7aa3994399177(uintptr_t arg1, swig_type_96 arg2);
-extern swig_type_97 _wrap_smd_tensor_name_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_tensor_original_name_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_tensor_steps_raw_beb7aa3994399177(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_prev_steps_raw_beb7aa3994399177(uintptr_t arg1, swig_type_98 arg2, swig_intgo arg3, swig_type_99 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_workers_raw_beb7aa3994399177(uintptr_t arg1, swig_type_100 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_value_raw_beb7aa3994399177(uintptr_t arg1, swig_type_101 arg2, swig_intgo arg3, swig_type_102 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_shape_raw_beb7aa3994399177(uintptr_t arg1, swig_type_103 arg2, swig_intgo arg3, swig_type_104 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_reduction_raw_beb7aa3994399177(uintptr_t arg1, swig_type_105 arg2, swig_intgo arg3, swig_type_106 arg4, swig_type_107 arg5, swig_intgo arg6, uintptr_t arg7);
-extern uintptr_t _wrap_smd_tensor_reductions_raw_beb7aa3994399177(uintptr_t arg1, swig_type_108 arg2, swig_intgo arg3, swig_type_109 arg4, uintptr_t arg5);
-extern void _wrap_smd_tensor_free_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_tensor_full_shape_raw_beb7aa3994399177(uintptr_t arg1, swig_type_110 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_full_value_raw_beb7aa3994399177(uintptr_t arg1, swig_type_111 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_full_reduction_raw_beb7aa3994399177(uintptr_t arg1, swig_type_112 arg2, swig_intgo arg3, swig_type_113 arg4, swig_intgo arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_step_file_open_raw_beb7aa3994399177(swig_type_114 arg1, swig_type_115 arg2, swig_type_116 arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_step_file_add_shape_raw_beb7aa3994399177(uintptr_t arg1, swig_type_117 arg2, swig_voidp arg3, swig_intgo arg4, swig_type_118 arg5, swig_intgo arg6, swig_type_119 arg7);
-extern swig_type_120 _wrap_smd_step_file_path_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_step_file_close_raw_beb7aa3994399177(uintptr_t arg1);
-extern void _wrap_smd_step_file_free_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_event_file_open_raw_beb7aa3994399177(swig_type_121 arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_event_file_next_raw_beb7aa3994399177(uintptr_t arg1, swig_voidp arg2);
-extern swig_type_122 _wrap_smd_event_file_tensor_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_type_123 _wrap_smd_event_file_step_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_intgo _wrap_smd_event_file_mode_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_type_124 _wrap_smd_event_file_mode_step_raw_beb7aa3994399177(uintptr_t arg1);
-extern double _wrap_smd_event_file_timestamp_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_event_file_value_raw_beb7aa3994399177(uintptr_t arg1, uintptr_t arg2);
-extern void _wrap_smd_event_file_free_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collections_to_json_raw_beb7aa3994399177(uintptr_t arg1, swig_type_125 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_store_check_raw_beb7aa3994399177(swig_type_126 arg1, uintptr_t arg2, uintptr_t arg3);
-extern swig_type_127 _wrap_smd_store_report_count_raw_beb7aa3994399177(uintptr_t arg1);
-extern swig_type_128 _wrap_smd_store_report_name_raw_beb7aa3994399177(uintptr_t arg1, swig_type_129 arg2);
-extern swig_intgo _wrap_smd_store_report_code_raw_beb7aa3994399177(uintptr_t arg1, swig_type_130 arg2);
-extern swig_type_131 _wrap_smd_store_report_message_raw_beb7aa3994399177(uintptr_t arg1, swig_type_132 arg2);
-extern void _wrap_smd_store_report_free_raw_beb7aa3994399177(uintptr_t arg1);
-extern uintptr_t _wrap_smd_bucket_open_raw_beb7aa3994399177(swig_type_133 arg1, uintptr_t arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_bucket_list_raw_beb7aa3994399177(uintptr_t arg1, swig_type_134 arg2, swig_type_135 arg3, swig_type_136 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_bucket_read_raw_beb7aa3994399177(uintptr_t arg1, swig_type_137 arg2, swig_type_138 arg3, swig_type_139 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_bucket_write_raw_beb7aa3994399177(uintptr_t arg1, swig_type_140 arg2, uintptr_t arg3, swig_type_141 arg4);
-extern uintptr_t _wrap_smd_bucket_remove_raw_beb7aa3994399177(uintptr_t arg1, swig_type_142 arg2);
-extern void _wrap_smd_bucket_free_raw_beb7aa3994399177(uintptr_t arg1);
+typedef _gostring_ swig_type_139;
+typedef long long swig_type_140;
+typedef _gostring_ swig_type_141;
+typedef long long swig_type_142;
+typedef long long swig_type_143;
+typedef _gostring_ swig_type_144;
+typedef long long swig_type_145;
+typedef _gostring_ swig_type_146;
+typedef _gostring_ swig_type_147;
+typedef _gostring_ swig_type_148;
+typedef _gostring_ swig_type_149;
+typedef _gostring_ swig_type_150;
+typedef long long swig_type_151;
+typedef long long swig_type_152;
+typedef _gostring_ swig_type_153;
+typedef long long swig_type_154;
+typedef _gostring_ swig_type_155;
+extern void _wrap_Swig_free_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_Swig_malloc_raw_23e6f0ff8d8efa76(swig_intgo arg1);
+extern uintptr_t _wrap_new_smd_text_slot_raw_23e6f0ff8d8efa76(void);
+extern uintptr_t _wrap_copy_smd_text_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_delete_smd_text_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_text_slot_assign_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_text_slot_value_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_strings_slot_raw_23e6f0ff8d8efa76(void);
+extern uintptr_t _wrap_copy_smd_strings_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_delete_smd_strings_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_strings_slot_assign_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_strings_slot_value_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_integers_slot_raw_23e6f0ff8d8efa76(void);
+extern uintptr_t _wrap_copy_smd_integers_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_delete_smd_integers_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_integers_slot_assign_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_integers_slot_value_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_save_config_slot_raw_23e6f0ff8d8efa76(void);
+extern uintptr_t _wrap_copy_smd_save_config_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_delete_smd_save_config_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_save_config_slot_assign_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_save_config_slot_value_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_reduction_config_slot_raw_23e6f0ff8d8efa76(void);
+extern uintptr_t _wrap_copy_smd_reduction_config_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_delete_smd_reduction_config_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_reduction_config_slot_assign_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_reduction_config_slot_value_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_collection_slot_raw_23e6f0ff8d8efa76(void);
+extern uintptr_t _wrap_copy_smd_collection_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_delete_smd_collection_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_collection_slot_assign_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_slot_value_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_hook_options_slot_raw_23e6f0ff8d8efa76(void);
+extern uintptr_t _wrap_copy_smd_hook_options_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_delete_smd_hook_options_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_hook_options_slot_assign_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_slot_value_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_hook_slot_raw_23e6f0ff8d8efa76(void);
+extern uintptr_t _wrap_copy_smd_hook_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_delete_smd_hook_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_hook_slot_assign_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_slot_value_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_trial_options_slot_raw_23e6f0ff8d8efa76(void);
+extern uintptr_t _wrap_copy_smd_trial_options_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_delete_smd_trial_options_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_trial_options_slot_assign_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_options_slot_value_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_trial_slot_raw_23e6f0ff8d8efa76(void);
+extern uintptr_t _wrap_copy_smd_trial_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_delete_smd_trial_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_trial_slot_assign_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_slot_value_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_tensor_slot_raw_23e6f0ff8d8efa76(void);
+extern uintptr_t _wrap_copy_smd_tensor_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_delete_smd_tensor_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_tensor_slot_assign_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_tensor_slot_value_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_value_slot_raw_23e6f0ff8d8efa76(void);
+extern uintptr_t _wrap_copy_smd_value_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_delete_smd_value_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_value_slot_assign_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_value_slot_value_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_values_slot_raw_23e6f0ff8d8efa76(void);
+extern uintptr_t _wrap_copy_smd_values_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_delete_smd_values_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_values_slot_assign_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_values_slot_value_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_rule_set_slot_raw_23e6f0ff8d8efa76(void);
+extern uintptr_t _wrap_copy_smd_rule_set_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_delete_smd_rule_set_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_rule_set_slot_assign_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_set_slot_value_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_step_file_slot_raw_23e6f0ff8d8efa76(void);
+extern uintptr_t _wrap_copy_smd_step_file_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_delete_smd_step_file_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_step_file_slot_assign_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_step_file_slot_value_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_event_file_slot_raw_23e6f0ff8d8efa76(void);
+extern uintptr_t _wrap_copy_smd_event_file_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_delete_smd_event_file_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_event_file_slot_assign_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_event_file_slot_value_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_store_report_slot_raw_23e6f0ff8d8efa76(void);
+extern uintptr_t _wrap_copy_smd_store_report_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_delete_smd_store_report_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_store_report_slot_assign_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_store_report_slot_value_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_findings_slot_raw_23e6f0ff8d8efa76(void);
+extern uintptr_t _wrap_copy_smd_findings_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_delete_smd_findings_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_findings_slot_assign_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_findings_slot_value_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_rule_results_slot_raw_23e6f0ff8d8efa76(void);
+extern uintptr_t _wrap_copy_smd_rule_results_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_delete_smd_rule_results_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_rule_results_slot_assign_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_results_slot_value_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_diagnosis_slot_raw_23e6f0ff8d8efa76(void);
+extern uintptr_t _wrap_copy_smd_diagnosis_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_delete_smd_diagnosis_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_diagnosis_slot_assign_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_diagnosis_slot_value_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_bucket_slot_raw_23e6f0ff8d8efa76(void);
+extern uintptr_t _wrap_copy_smd_bucket_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_delete_smd_bucket_slot_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_bucket_slot_assign_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_bucket_slot_value_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern swig_voidp _wrap_new_int32_slot_raw_23e6f0ff8d8efa76(void);
+extern swig_voidp _wrap_copy_int32_slot_raw_23e6f0ff8d8efa76(swig_intgo arg1);
+extern void _wrap_delete_int32_slot_raw_23e6f0ff8d8efa76(swig_voidp arg1);
+extern void _wrap_int32_slot_assign_raw_23e6f0ff8d8efa76(swig_voidp arg1, swig_intgo arg2);
+extern swig_intgo _wrap_int32_slot_value_raw_23e6f0ff8d8efa76(swig_voidp arg1);
+extern swig_voidp _wrap_new_int64_slot_raw_23e6f0ff8d8efa76(void);
+extern swig_voidp _wrap_copy_int64_slot_raw_23e6f0ff8d8efa76(swig_type_1 arg1);
+extern void _wrap_delete_int64_slot_raw_23e6f0ff8d8efa76(swig_voidp arg1);
+extern void _wrap_int64_slot_assign_raw_23e6f0ff8d8efa76(swig_voidp arg1, swig_type_2 arg2);
+extern swig_type_3 _wrap_int64_slot_value_raw_23e6f0ff8d8efa76(swig_voidp arg1);
+extern swig_voidp _wrap_new_double_slot_raw_23e6f0ff8d8efa76(void);
+extern swig_voidp _wrap_copy_double_slot_raw_23e6f0ff8d8efa76(double arg1);
+extern void _wrap_delete_double_slot_raw_23e6f0ff8d8efa76(swig_voidp arg1);
+extern void _wrap_double_slot_assign_raw_23e6f0ff8d8efa76(swig_voidp arg1, double arg2);
+extern double _wrap_double_slot_value_raw_23e6f0ff8d8efa76(swig_voidp arg1);
+extern swig_voidp _wrap_new_int64_array_raw_23e6f0ff8d8efa76(swig_type_4 arg1);
+extern void _wrap_delete_int64_array_raw_23e6f0ff8d8efa76(swig_voidp arg1);
+extern swig_type_5 _wrap_int64_array_getitem_raw_23e6f0ff8d8efa76(swig_voidp arg1, swig_type_6 arg2);
+extern void _wrap_int64_array_setitem_raw_23e6f0ff8d8efa76(swig_voidp arg1, swig_type_7 arg2, swig_type_8 arg3);
+extern uintptr_t _wrap_new_smd_collection_array_raw_23e6f0ff8d8efa76(swig_type_9 arg1);
+extern void _wrap_delete_smd_collection_array_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collection_array_getitem_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_10 arg2);
+extern void _wrap_smd_collection_array_setitem_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_11 arg2, uintptr_t arg3);
+extern swig_type_12 _wrap_smd_mode_name_raw_23e6f0ff8d8efa76(swig_intgo arg1);
+extern swig_type_13 _wrap_smd_dtype_name_raw_23e6f0ff8d8efa76(swig_intgo arg1);
+extern swig_type_14 _wrap_smd_dtype_size_raw_23e6f0ff8d8efa76(swig_intgo arg1);
+extern swig_type_15 _wrap_smd_text_data_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern swig_type_16 _wrap_smd_text_size_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_text_free_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_strings_new_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_strings_add_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_17 arg2);
+extern swig_type_18 _wrap_smd_strings_count_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern swig_type_19 _wrap_smd_strings_get_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_20 arg2);
+extern swig_type_21 _wrap_smd_strings_size_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_22 arg2);
+extern void _wrap_smd_strings_free_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern swig_type_23 _wrap_smd_integers_count_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern swig_type_24 _wrap_smd_integers_get_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_25 arg2);
+extern void _wrap_smd_integers_free_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern swig_intgo _wrap_smd_abi_level_raw_23e6f0ff8d8efa76(void);
+extern swig_type_26 _wrap_smd_version_string_raw_23e6f0ff8d8efa76(void);
+extern uintptr_t _wrap_smd_require_abi_raw_23e6f0ff8d8efa76(swig_intgo arg1);
+extern swig_intgo _wrap_smd_has_feature_raw_23e6f0ff8d8efa76(swig_type_27 arg1);
+extern swig_intgo _wrap_smd_error_code_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern swig_type_28 _wrap_smd_error_message_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern swig_type_29 _wrap_smd_error_detail_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_30 arg2);
+extern swig_type_31 _wrap_smd_code_name_raw_23e6f0ff8d8efa76(swig_intgo arg1);
+extern swig_intgo _wrap_smd_error_is_retryable_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_error_new_raw_23e6f0ff8d8efa76(swig_intgo arg1, swig_type_32 arg2);
+extern void _wrap_smd_error_free_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern swig_intgo _wrap_smd_value_dtype_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern swig_intgo _wrap_smd_value_ndim_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern swig_type_33 _wrap_smd_value_nbytes_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_value_retain_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_value_free_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_value_strings_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_value_reduce_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_34 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_value_to_double_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_voidp arg2);
+extern uintptr_t _wrap_smd_save_config_new_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_save_config_set_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_intgo arg2, swig_type_35 arg3, swig_type_36 arg4, swig_type_37 arg5, swig_voidp arg6, swig_type_38 arg7);
+extern swig_intgo _wrap_smd_save_config_is_set_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_intgo arg2);
+extern uintptr_t _wrap_smd_save_config_get_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_intgo arg2, swig_voidp arg3, swig_voidp arg4, swig_voidp arg5, uintptr_t arg6);
+extern swig_intgo _wrap_smd_save_config_saves_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_39 arg2, swig_intgo arg3);
+extern uintptr_t _wrap_smd_save_config_merge_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern swig_intgo _wrap_smd_save_config_equal_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_save_config_to_json_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_save_config_from_json_raw_23e6f0ff8d8efa76(swig_type_40 arg1, uintptr_t arg2);
+extern void _wrap_smd_save_config_free_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_reduction_config_new_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_reduction_config_add_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_41 arg2);
+extern uintptr_t _wrap_smd_reduction_config_set_raw_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_intgo arg2);
+extern uintptr_t _wrap_smd_reduction_config_set_shape_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_reduction_config_raw_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern swig_intgo _wrap_smd_reduction_config_shape_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_reduction_config_reductions_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern swig_intgo _wrap_smd_reduction_config_equal_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_reduction_config_to_json_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_reduction_config_from_json_raw_23e6f0ff8d8efa76(swig_type_42 arg1, uintptr_t arg2);
+extern void _wrap_smd_reduction_config_free_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collection_new_raw_23e6f0ff8d8efa76(swig_type_43 arg1, uintptr_t arg2);
+extern swig_type_44 _wrap_smd_collection_name_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collection_include_regex_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_45 arg2);
+extern uintptr_t _wrap_smd_collection_add_tensor_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_46 arg2);
+extern uintptr_t _wrap_smd_collection_remove_tensor_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_47 arg2);
+extern swig_intgo _wrap_smd_collection_has_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_48 arg2);
+extern uintptr_t _wrap_smd_collection_set_save_config_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_set_reduction_config_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_set_save_histogram_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_collection_save_histogram_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collection_regexes_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_tensors_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_save_config_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_reduction_config_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_to_json_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_from_json_raw_23e6f0ff8d8efa76(swig_type_49 arg1, uintptr_t arg2);
+extern void _wrap_smd_collection_free_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_options_new_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_options_set_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_50 arg2, swig_type_51 arg3);
+extern uintptr_t _wrap_smd_hook_options_load_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_52 arg2);
+extern uintptr_t _wrap_smd_hook_options_get_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_53 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_options_regexes_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_collections_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_collection_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_54 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_options_save_config_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_reduction_config_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_include_regex_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_55 arg2);
+extern uintptr_t _wrap_smd_hook_options_set_save_config_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_set_reduction_config_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_add_collection_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern void _wrap_smd_hook_options_free_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern swig_type_56 _wrap_smd_action_name_raw_23e6f0ff8d8efa76(swig_intgo arg1);
+extern swig_type_57 _wrap_smd_level_name_raw_23e6f0ff8d8efa76(swig_intgo arg1);
+extern swig_type_58 _wrap_smd_rule_status_name_raw_23e6f0ff8d8efa76(swig_intgo arg1);
+extern swig_type_59 _wrap_smd_findings_count_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_findings_get_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_60 arg2);
+extern void _wrap_smd_findings_free_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern swig_type_61 _wrap_smd_rule_results_count_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_rule_results_get_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_62 arg2);
+extern void _wrap_smd_rule_results_free_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern swig_type_63 _wrap_smd_builtin_rule_count_raw_23e6f0ff8d8efa76(void);
+extern uintptr_t _wrap_smd_builtin_rule_raw_23e6f0ff8d8efa76(swig_type_64 arg1);
+extern uintptr_t _wrap_smd_rule_set_new_raw_23e6f0ff8d8efa76(swig_type_65 arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_set_add_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_66 arg2, swig_type_67 arg3, swig_intgo arg4);
+extern uintptr_t _wrap_smd_rule_set_set_save_config_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_set_evaluate_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2, swig_type_68 arg3, swig_type_69 arg4, swig_intgo arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_rule_set_results_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_set_reset_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_rule_set_free_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_rule_set_diagnose_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern swig_type_70 _wrap_smd_diagnosis_count_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_diagnosis_get_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_71 arg2);
+extern void _wrap_smd_diagnosis_free_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_new_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_flush_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_intgo arg2);
+extern uintptr_t _wrap_smd_hook_close_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_hook_free_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_set_mode_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_hook_mode_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_begin_step_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_voidp arg2);
+extern uintptr_t _wrap_smd_hook_end_step_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_discard_step_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_add_to_step_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern swig_type_72 _wrap_smd_hook_last_step_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_hook_wants_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_73 arg2);
+extern swig_intgo _wrap_smd_hook_saves_step_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_collection_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_74 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_ensure_collection_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_75 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_add_collection_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_collections_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_export_collections_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern swig_intgo _wrap_smd_hook_is_recording_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern swig_type_76 _wrap_smd_hook_count_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_77 arg2);
+extern uintptr_t _wrap_smd_hook_attach_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern swig_intgo _wrap_smd_hook_action_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_take_findings_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_forgo_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_78 arg2, swig_type_79 arg3);
+extern uintptr_t _wrap_smd_trial_options_new_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_options_set_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_80 arg2, swig_type_81 arg3);
+extern void _wrap_smd_trial_options_free_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_new_raw_23e6f0ff8d8efa76(swig_type_82 arg1, uintptr_t arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_load_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_open_raw_23e6f0ff8d8efa76(swig_type_83 arg1, uintptr_t arg2, uintptr_t arg3);
+extern void _wrap_smd_trial_cancel_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_trial_free_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern swig_type_84 _wrap_smd_trial_path_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern swig_type_85 _wrap_smd_trial_name_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_refresh_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern swig_intgo _wrap_smd_trial_set_auto_refresh_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_trial_has_ended_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern swig_type_86 _wrap_smd_trial_last_complete_step_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_steps_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_trial_modes_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_mode_step_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_87 arg2, swig_voidp arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_trial_global_step_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_88 arg2, swig_intgo arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_trial_step_state_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_89 arg2, swig_intgo arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_trial_wait_for_step_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_90 arg2, swig_intgo arg3, swig_intgo arg4);
+extern uintptr_t _wrap_smd_trial_workers_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_collections_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_collection_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_91 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_tensor_names_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_92 arg2, swig_intgo arg3, uintptr_t arg4, uintptr_t arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_trial_recorded_names_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_93 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_trial_tensor_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_94 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_prefetch_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2, swig_voidp arg3, swig_type_95 arg4, swig_intgo arg5);
+extern uintptr_t _wrap_smd_trial_export_tensorboard_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_96 arg2);
+extern swig_type_97 _wrap_smd_tensor_name_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_tensor_original_name_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_tensor_steps_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_prev_steps_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_98 arg2, swig_intgo arg3, swig_type_99 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_workers_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_100 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_value_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_101 arg2, swig_intgo arg3, swig_type_102 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_shape_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_103 arg2, swig_intgo arg3, swig_type_104 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_reduction_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_105 arg2, swig_intgo arg3, swig_type_106 arg4, swig_type_107 arg5, swig_intgo arg6, uintptr_t arg7);
+extern uintptr_t _wrap_smd_tensor_reductions_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_108 arg2, swig_intgo arg3, swig_type_109 arg4, uintptr_t arg5);
+extern void _wrap_smd_tensor_free_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_tensor_values_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_110 arg2, swig_type_111 arg3, swig_intgo arg4, swig_type_112 arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_tensor_reduction_values_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_113 arg2, swig_type_114 arg3, swig_intgo arg4, swig_type_115 arg5, swig_type_116 arg6, swig_intgo arg7, uintptr_t arg8);
+extern swig_type_117 _wrap_smd_values_count_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern swig_type_118 _wrap_smd_values_step_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_119 arg2);
+extern uintptr_t _wrap_smd_values_get_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_120 arg2, uintptr_t arg3);
+extern swig_type_121 _wrap_smd_values_run_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_122 arg2);
+extern void _wrap_smd_values_free_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_tensor_full_shape_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_123 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_full_value_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_124 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_full_reduction_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_125 arg2, swig_intgo arg3, swig_type_126 arg4, swig_intgo arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_step_file_open_raw_23e6f0ff8d8efa76(swig_type_127 arg1, swig_type_128 arg2, swig_type_129 arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_step_file_add_shape_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_130 arg2, swig_voidp arg3, swig_intgo arg4, swig_type_131 arg5, swig_intgo arg6, swig_type_132 arg7);
+extern swig_type_133 _wrap_smd_step_file_path_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_step_file_close_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern void _wrap_smd_step_file_free_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_event_file_open_raw_23e6f0ff8d8efa76(swig_type_134 arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_event_file_next_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_voidp arg2);
+extern swig_type_135 _wrap_smd_event_file_tensor_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern swig_type_136 _wrap_smd_event_file_step_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern swig_intgo _wrap_smd_event_file_mode_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern swig_type_137 _wrap_smd_event_file_mode_step_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern double _wrap_smd_event_file_timestamp_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_event_file_value_raw_23e6f0ff8d8efa76(uintptr_t arg1, uintptr_t arg2);
+extern void _wrap_smd_event_file_free_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collections_to_json_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_138 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_store_check_raw_23e6f0ff8d8efa76(swig_type_139 arg1, uintptr_t arg2, uintptr_t arg3);
+extern swig_type_140 _wrap_smd_store_report_count_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern swig_type_141 _wrap_smd_store_report_name_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_142 arg2);
+extern swig_intgo _wrap_smd_store_report_code_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_143 arg2);
+extern swig_type_144 _wrap_smd_store_report_message_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_145 arg2);
+extern void _wrap_smd_store_report_free_raw_23e6f0ff8d8efa76(uintptr_t arg1);
+extern uintptr_t _wrap_smd_bucket_open_raw_23e6f0ff8d8efa76(swig_type_146 arg1, uintptr_t arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_bucket_list_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_147 arg2, swig_type_148 arg3, swig_type_149 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_bucket_read_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_150 arg2, swig_type_151 arg3, swig_type_152 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_bucket_write_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_153 arg2, uintptr_t arg3, swig_type_154 arg4);
+extern uintptr_t _wrap_smd_bucket_remove_raw_23e6f0ff8d8efa76(uintptr_t arg1, swig_type_155 arg2);
+extern void _wrap_smd_bucket_free_raw_23e6f0ff8d8efa76(uintptr_t arg1);
 #undef intgo
 */
 import "C"
@@ -538,13 +563,13 @@ func swigCopyString(s string) string {
 
 func Swig_free(arg1 uintptr) {
 	_swig_i_0 := arg1
-	C._wrap_Swig_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_Swig_free_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Swig_malloc(arg1 int) (_swig_ret uintptr) {
 	var swig_r uintptr
 	_swig_i_0 := arg1
-	swig_r = (uintptr)(C._wrap_Swig_malloc_raw_beb7aa3994399177(C.swig_intgo(_swig_i_0)))
+	swig_r = (uintptr)(C._wrap_Swig_malloc_raw_23e6f0ff8d8efa76(C.swig_intgo(_swig_i_0)))
 	return swig_r
 }
 
@@ -564,32 +589,32 @@ type Smd_text interface {
 
 func New_smd_text_slot() (_swig_ret Smd_text) {
 	var swig_r Smd_text
-	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_new_smd_text_slot_raw_beb7aa3994399177()))
+	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_new_smd_text_slot_raw_23e6f0ff8d8efa76()))
 	return swig_r
 }
 
 func Copy_smd_text_slot(arg1 Smd_text) (_swig_ret Smd_text) {
 	var swig_r Smd_text
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_copy_smd_text_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_copy_smd_text_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_text_slot(arg1 Smd_text) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_text_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_text_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_text_slot_assign(arg1 Smd_text, arg2 Smd_text) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_text_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_text_slot_assign_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_text_slot_value(arg1 Smd_text) (_swig_ret Smd_text) {
 	var swig_r Smd_text
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_smd_text_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_smd_text_slot_value_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -609,32 +634,32 @@ type Smd_strings interface {
 
 func New_smd_strings_slot() (_swig_ret Smd_strings) {
 	var swig_r Smd_strings
-	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_new_smd_strings_slot_raw_beb7aa3994399177()))
+	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_new_smd_strings_slot_raw_23e6f0ff8d8efa76()))
 	return swig_r
 }
 
 func Copy_smd_strings_slot(arg1 Smd_strings) (_swig_ret Smd_strings) {
 	var swig_r Smd_strings
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_copy_smd_strings_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_copy_smd_strings_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_strings_slot(arg1 Smd_strings) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_strings_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_strings_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_strings_slot_assign(arg1 Smd_strings, arg2 Smd_strings) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_strings_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_strings_slot_assign_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_strings_slot_value(arg1 Smd_strings) (_swig_ret Smd_strings) {
 	var swig_r Smd_strings
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_smd_strings_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_smd_strings_slot_value_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -654,32 +679,32 @@ type Smd_integers interface {
 
 func New_smd_integers_slot() (_swig_ret Smd_integers) {
 	var swig_r Smd_integers
-	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_new_smd_integers_slot_raw_beb7aa3994399177()))
+	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_new_smd_integers_slot_raw_23e6f0ff8d8efa76()))
 	return swig_r
 }
 
 func Copy_smd_integers_slot(arg1 Smd_integers) (_swig_ret Smd_integers) {
 	var swig_r Smd_integers
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_copy_smd_integers_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_copy_smd_integers_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_integers_slot(arg1 Smd_integers) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_integers_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_integers_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_integers_slot_assign(arg1 Smd_integers, arg2 Smd_integers) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_integers_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_integers_slot_assign_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_integers_slot_value(arg1 Smd_integers) (_swig_ret Smd_integers) {
 	var swig_r Smd_integers
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_smd_integers_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_smd_integers_slot_value_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -699,32 +724,32 @@ type Smd_save_config interface {
 
 func New_smd_save_config_slot() (_swig_ret Smd_save_config) {
 	var swig_r Smd_save_config
-	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_new_smd_save_config_slot_raw_beb7aa3994399177()))
+	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_new_smd_save_config_slot_raw_23e6f0ff8d8efa76()))
 	return swig_r
 }
 
 func Copy_smd_save_config_slot(arg1 Smd_save_config) (_swig_ret Smd_save_config) {
 	var swig_r Smd_save_config
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_copy_smd_save_config_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_copy_smd_save_config_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_save_config_slot(arg1 Smd_save_config) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_save_config_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_save_config_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_save_config_slot_assign(arg1 Smd_save_config, arg2 Smd_save_config) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_save_config_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_save_config_slot_assign_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_save_config_slot_value(arg1 Smd_save_config) (_swig_ret Smd_save_config) {
 	var swig_r Smd_save_config
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_smd_save_config_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_smd_save_config_slot_value_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -744,32 +769,32 @@ type Smd_reduction_config interface {
 
 func New_smd_reduction_config_slot() (_swig_ret Smd_reduction_config) {
 	var swig_r Smd_reduction_config
-	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_new_smd_reduction_config_slot_raw_beb7aa3994399177()))
+	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_new_smd_reduction_config_slot_raw_23e6f0ff8d8efa76()))
 	return swig_r
 }
 
 func Copy_smd_reduction_config_slot(arg1 Smd_reduction_config) (_swig_ret Smd_reduction_config) {
 	var swig_r Smd_reduction_config
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_copy_smd_reduction_config_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_copy_smd_reduction_config_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_reduction_config_slot(arg1 Smd_reduction_config) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_reduction_config_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_reduction_config_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_reduction_config_slot_assign(arg1 Smd_reduction_config, arg2 Smd_reduction_config) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_reduction_config_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_reduction_config_slot_assign_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_reduction_config_slot_value(arg1 Smd_reduction_config) (_swig_ret Smd_reduction_config) {
 	var swig_r Smd_reduction_config
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_smd_reduction_config_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_smd_reduction_config_slot_value_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -789,32 +814,32 @@ type Smd_collection interface {
 
 func New_smd_collection_slot() (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_new_smd_collection_slot_raw_beb7aa3994399177()))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_new_smd_collection_slot_raw_23e6f0ff8d8efa76()))
 	return swig_r
 }
 
 func Copy_smd_collection_slot(arg1 Smd_collection) (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_copy_smd_collection_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_copy_smd_collection_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_collection_slot(arg1 Smd_collection) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_collection_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_collection_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_collection_slot_assign(arg1 Smd_collection, arg2 Smd_collection) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_collection_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_collection_slot_assign_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_collection_slot_value(arg1 Smd_collection) (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_smd_collection_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_smd_collection_slot_value_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -834,32 +859,32 @@ type Smd_hook_options interface {
 
 func New_smd_hook_options_slot() (_swig_ret Smd_hook_options) {
 	var swig_r Smd_hook_options
-	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_new_smd_hook_options_slot_raw_beb7aa3994399177()))
+	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_new_smd_hook_options_slot_raw_23e6f0ff8d8efa76()))
 	return swig_r
 }
 
 func Copy_smd_hook_options_slot(arg1 Smd_hook_options) (_swig_ret Smd_hook_options) {
 	var swig_r Smd_hook_options
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_copy_smd_hook_options_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_copy_smd_hook_options_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_hook_options_slot(arg1 Smd_hook_options) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_hook_options_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_hook_options_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_options_slot_assign(arg1 Smd_hook_options, arg2 Smd_hook_options) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_hook_options_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_hook_options_slot_assign_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_hook_options_slot_value(arg1 Smd_hook_options) (_swig_ret Smd_hook_options) {
 	var swig_r Smd_hook_options
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_smd_hook_options_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_smd_hook_options_slot_value_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -879,32 +904,32 @@ type Smd_hook interface {
 
 func New_smd_hook_slot() (_swig_ret Smd_hook) {
 	var swig_r Smd_hook
-	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_new_smd_hook_slot_raw_beb7aa3994399177()))
+	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_new_smd_hook_slot_raw_23e6f0ff8d8efa76()))
 	return swig_r
 }
 
 func Copy_smd_hook_slot(arg1 Smd_hook) (_swig_ret Smd_hook) {
 	var swig_r Smd_hook
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_copy_smd_hook_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_copy_smd_hook_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_hook_slot(arg1 Smd_hook) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_hook_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_hook_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_slot_assign(arg1 Smd_hook, arg2 Smd_hook) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_hook_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_hook_slot_assign_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_hook_slot_value(arg1 Smd_hook) (_swig_ret Smd_hook) {
 	var swig_r Smd_hook
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_smd_hook_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_smd_hook_slot_value_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -924,32 +949,32 @@ type Smd_trial_options interface {
 
 func New_smd_trial_options_slot() (_swig_ret Smd_trial_options) {
 	var swig_r Smd_trial_options
-	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_new_smd_trial_options_slot_raw_beb7aa3994399177()))
+	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_new_smd_trial_options_slot_raw_23e6f0ff8d8efa76()))
 	return swig_r
 }
 
 func Copy_smd_trial_options_slot(arg1 Smd_trial_options) (_swig_ret Smd_trial_options) {
 	var swig_r Smd_trial_options
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_copy_smd_trial_options_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_copy_smd_trial_options_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_trial_options_slot(arg1 Smd_trial_options) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_trial_options_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_trial_options_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_options_slot_assign(arg1 Smd_trial_options, arg2 Smd_trial_options) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_trial_options_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_trial_options_slot_assign_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_trial_options_slot_value(arg1 Smd_trial_options) (_swig_ret Smd_trial_options) {
 	var swig_r Smd_trial_options
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_smd_trial_options_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_smd_trial_options_slot_value_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -969,32 +994,32 @@ type Smd_trial interface {
 
 func New_smd_trial_slot() (_swig_ret Smd_trial) {
 	var swig_r Smd_trial
-	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_new_smd_trial_slot_raw_beb7aa3994399177()))
+	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_new_smd_trial_slot_raw_23e6f0ff8d8efa76()))
 	return swig_r
 }
 
 func Copy_smd_trial_slot(arg1 Smd_trial) (_swig_ret Smd_trial) {
 	var swig_r Smd_trial
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_copy_smd_trial_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_copy_smd_trial_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_trial_slot(arg1 Smd_trial) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_trial_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_trial_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_slot_assign(arg1 Smd_trial, arg2 Smd_trial) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_trial_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_trial_slot_assign_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_trial_slot_value(arg1 Smd_trial) (_swig_ret Smd_trial) {
 	var swig_r Smd_trial
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_smd_trial_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_smd_trial_slot_value_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1014,32 +1039,32 @@ type Smd_tensor interface {
 
 func New_smd_tensor_slot() (_swig_ret Smd_tensor) {
 	var swig_r Smd_tensor
-	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_new_smd_tensor_slot_raw_beb7aa3994399177()))
+	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_new_smd_tensor_slot_raw_23e6f0ff8d8efa76()))
 	return swig_r
 }
 
 func Copy_smd_tensor_slot(arg1 Smd_tensor) (_swig_ret Smd_tensor) {
 	var swig_r Smd_tensor
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_copy_smd_tensor_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_copy_smd_tensor_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_tensor_slot(arg1 Smd_tensor) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_tensor_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_tensor_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_tensor_slot_assign(arg1 Smd_tensor, arg2 Smd_tensor) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_tensor_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_tensor_slot_assign_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_tensor_slot_value(arg1 Smd_tensor) (_swig_ret Smd_tensor) {
 	var swig_r Smd_tensor
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_smd_tensor_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_smd_tensor_slot_value_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1059,32 +1084,77 @@ type Smd_value interface {
 
 func New_smd_value_slot() (_swig_ret Smd_value) {
 	var swig_r Smd_value
-	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_new_smd_value_slot_raw_beb7aa3994399177()))
+	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_new_smd_value_slot_raw_23e6f0ff8d8efa76()))
 	return swig_r
 }
 
 func Copy_smd_value_slot(arg1 Smd_value) (_swig_ret Smd_value) {
 	var swig_r Smd_value
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_copy_smd_value_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_copy_smd_value_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_value_slot(arg1 Smd_value) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_value_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_value_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_value_slot_assign(arg1 Smd_value, arg2 Smd_value) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_value_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_value_slot_assign_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_value_slot_value(arg1 Smd_value) (_swig_ret Smd_value) {
 	var swig_r Smd_value
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_smd_value_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_smd_value_slot_value_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
+	return swig_r
+}
+
+type SwigcptrSmd_values uintptr
+
+func (p SwigcptrSmd_values) Swigcptr() uintptr {
+	return (uintptr)(p)
+}
+
+func (p SwigcptrSmd_values) SwigIsSmd_values() {
+}
+
+type Smd_values interface {
+	Swigcptr() uintptr
+	SwigIsSmd_values()
+}
+
+func New_smd_values_slot() (_swig_ret Smd_values) {
+	var swig_r Smd_values
+	swig_r = (Smd_values)(SwigcptrSmd_values(C._wrap_new_smd_values_slot_raw_23e6f0ff8d8efa76()))
+	return swig_r
+}
+
+func Copy_smd_values_slot(arg1 Smd_values) (_swig_ret Smd_values) {
+	var swig_r Smd_values
+	_swig_i_0 := getSwigcptr(arg1)
+	swig_r = (Smd_values)(SwigcptrSmd_values(C._wrap_copy_smd_values_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
+	return swig_r
+}
+
+func Delete_smd_values_slot(arg1 Smd_values) {
+	_swig_i_0 := getSwigcptr(arg1)
+	C._wrap_delete_smd_values_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
+}
+
+func Smd_values_slot_assign(arg1 Smd_values, arg2 Smd_values) {
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := getSwigcptr(arg2)
+	C._wrap_smd_values_slot_assign_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+}
+
+func Smd_values_slot_value(arg1 Smd_values) (_swig_ret Smd_values) {
+	var swig_r Smd_values
+	_swig_i_0 := getSwigcptr(arg1)
+	swig_r = (Smd_values)(SwigcptrSmd_values(C._wrap_smd_values_slot_value_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1104,32 +1174,32 @@ type Smd_rule_set interface {
 
 func New_smd_rule_set_slot() (_swig_ret Smd_rule_set) {
 	var swig_r Smd_rule_set
-	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_new_smd_rule_set_slot_raw_beb7aa3994399177()))
+	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_new_smd_rule_set_slot_raw_23e6f0ff8d8efa76()))
 	return swig_r
 }
 
 func Copy_smd_rule_set_slot(arg1 Smd_rule_set) (_swig_ret Smd_rule_set) {
 	var swig_r Smd_rule_set
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_copy_smd_rule_set_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_copy_smd_rule_set_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_rule_set_slot(arg1 Smd_rule_set) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_rule_set_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_rule_set_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_rule_set_slot_assign(arg1 Smd_rule_set, arg2 Smd_rule_set) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_rule_set_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_rule_set_slot_assign_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_rule_set_slot_value(arg1 Smd_rule_set) (_swig_ret Smd_rule_set) {
 	var swig_r Smd_rule_set
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_smd_rule_set_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_smd_rule_set_slot_value_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1149,32 +1219,32 @@ type Smd_step_file interface {
 
 func New_smd_step_file_slot() (_swig_ret Smd_step_file) {
 	var swig_r Smd_step_file
-	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_new_smd_step_file_slot_raw_beb7aa3994399177()))
+	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_new_smd_step_file_slot_raw_23e6f0ff8d8efa76()))
 	return swig_r
 }
 
 func Copy_smd_step_file_slot(arg1 Smd_step_file) (_swig_ret Smd_step_file) {
 	var swig_r Smd_step_file
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_copy_smd_step_file_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_copy_smd_step_file_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_step_file_slot(arg1 Smd_step_file) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_step_file_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_step_file_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_step_file_slot_assign(arg1 Smd_step_file, arg2 Smd_step_file) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_step_file_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_step_file_slot_assign_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_step_file_slot_value(arg1 Smd_step_file) (_swig_ret Smd_step_file) {
 	var swig_r Smd_step_file
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_smd_step_file_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_smd_step_file_slot_value_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1194,32 +1264,32 @@ type Smd_event_file interface {
 
 func New_smd_event_file_slot() (_swig_ret Smd_event_file) {
 	var swig_r Smd_event_file
-	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_new_smd_event_file_slot_raw_beb7aa3994399177()))
+	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_new_smd_event_file_slot_raw_23e6f0ff8d8efa76()))
 	return swig_r
 }
 
 func Copy_smd_event_file_slot(arg1 Smd_event_file) (_swig_ret Smd_event_file) {
 	var swig_r Smd_event_file
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_copy_smd_event_file_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_copy_smd_event_file_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_event_file_slot(arg1 Smd_event_file) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_event_file_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_event_file_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_event_file_slot_assign(arg1 Smd_event_file, arg2 Smd_event_file) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_event_file_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_event_file_slot_assign_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_event_file_slot_value(arg1 Smd_event_file) (_swig_ret Smd_event_file) {
 	var swig_r Smd_event_file
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_smd_event_file_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_smd_event_file_slot_value_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1239,32 +1309,32 @@ type Smd_store_report interface {
 
 func New_smd_store_report_slot() (_swig_ret Smd_store_report) {
 	var swig_r Smd_store_report
-	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_new_smd_store_report_slot_raw_beb7aa3994399177()))
+	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_new_smd_store_report_slot_raw_23e6f0ff8d8efa76()))
 	return swig_r
 }
 
 func Copy_smd_store_report_slot(arg1 Smd_store_report) (_swig_ret Smd_store_report) {
 	var swig_r Smd_store_report
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_copy_smd_store_report_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_copy_smd_store_report_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_store_report_slot(arg1 Smd_store_report) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_store_report_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_store_report_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_store_report_slot_assign(arg1 Smd_store_report, arg2 Smd_store_report) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_store_report_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_store_report_slot_assign_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_store_report_slot_value(arg1 Smd_store_report) (_swig_ret Smd_store_report) {
 	var swig_r Smd_store_report
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_smd_store_report_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_smd_store_report_slot_value_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1284,32 +1354,32 @@ type Smd_findings interface {
 
 func New_smd_findings_slot() (_swig_ret Smd_findings) {
 	var swig_r Smd_findings
-	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_new_smd_findings_slot_raw_beb7aa3994399177()))
+	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_new_smd_findings_slot_raw_23e6f0ff8d8efa76()))
 	return swig_r
 }
 
 func Copy_smd_findings_slot(arg1 Smd_findings) (_swig_ret Smd_findings) {
 	var swig_r Smd_findings
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_copy_smd_findings_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_copy_smd_findings_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_findings_slot(arg1 Smd_findings) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_findings_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_findings_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_findings_slot_assign(arg1 Smd_findings, arg2 Smd_findings) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_findings_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_findings_slot_assign_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_findings_slot_value(arg1 Smd_findings) (_swig_ret Smd_findings) {
 	var swig_r Smd_findings
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_smd_findings_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_smd_findings_slot_value_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1329,32 +1399,32 @@ type Smd_rule_results interface {
 
 func New_smd_rule_results_slot() (_swig_ret Smd_rule_results) {
 	var swig_r Smd_rule_results
-	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_new_smd_rule_results_slot_raw_beb7aa3994399177()))
+	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_new_smd_rule_results_slot_raw_23e6f0ff8d8efa76()))
 	return swig_r
 }
 
 func Copy_smd_rule_results_slot(arg1 Smd_rule_results) (_swig_ret Smd_rule_results) {
 	var swig_r Smd_rule_results
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_copy_smd_rule_results_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_copy_smd_rule_results_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_rule_results_slot(arg1 Smd_rule_results) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_rule_results_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_rule_results_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_rule_results_slot_assign(arg1 Smd_rule_results, arg2 Smd_rule_results) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_rule_results_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_rule_results_slot_assign_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_rule_results_slot_value(arg1 Smd_rule_results) (_swig_ret Smd_rule_results) {
 	var swig_r Smd_rule_results
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_smd_rule_results_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_smd_rule_results_slot_value_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1374,32 +1444,32 @@ type Smd_diagnosis interface {
 
 func New_smd_diagnosis_slot() (_swig_ret Smd_diagnosis) {
 	var swig_r Smd_diagnosis
-	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_new_smd_diagnosis_slot_raw_beb7aa3994399177()))
+	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_new_smd_diagnosis_slot_raw_23e6f0ff8d8efa76()))
 	return swig_r
 }
 
 func Copy_smd_diagnosis_slot(arg1 Smd_diagnosis) (_swig_ret Smd_diagnosis) {
 	var swig_r Smd_diagnosis
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_copy_smd_diagnosis_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_copy_smd_diagnosis_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_diagnosis_slot(arg1 Smd_diagnosis) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_diagnosis_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_diagnosis_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_diagnosis_slot_assign(arg1 Smd_diagnosis, arg2 Smd_diagnosis) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_diagnosis_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_diagnosis_slot_assign_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_diagnosis_slot_value(arg1 Smd_diagnosis) (_swig_ret Smd_diagnosis) {
 	var swig_r Smd_diagnosis
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_smd_diagnosis_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_smd_diagnosis_slot_value_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1419,32 +1489,32 @@ type Smd_bucket interface {
 
 func New_smd_bucket_slot() (_swig_ret Smd_bucket) {
 	var swig_r Smd_bucket
-	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_new_smd_bucket_slot_raw_beb7aa3994399177()))
+	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_new_smd_bucket_slot_raw_23e6f0ff8d8efa76()))
 	return swig_r
 }
 
 func Copy_smd_bucket_slot(arg1 Smd_bucket) (_swig_ret Smd_bucket) {
 	var swig_r Smd_bucket
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_copy_smd_bucket_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_copy_smd_bucket_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_bucket_slot(arg1 Smd_bucket) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_bucket_slot_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_bucket_slot_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_bucket_slot_assign(arg1 Smd_bucket, arg2 Smd_bucket) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_bucket_slot_assign_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_bucket_slot_assign_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_bucket_slot_value(arg1 Smd_bucket) (_swig_ret Smd_bucket) {
 	var swig_r Smd_bucket
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_smd_bucket_slot_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_smd_bucket_slot_value_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1464,114 +1534,114 @@ type Smd_error interface {
 
 func New_int32_slot() (_swig_ret *int) {
 	var swig_r *int
-	swig_r = (*int)(C._wrap_new_int32_slot_raw_beb7aa3994399177())
+	swig_r = (*int)(C._wrap_new_int32_slot_raw_23e6f0ff8d8efa76())
 	return swig_r
 }
 
 func Copy_int32_slot(arg1 int) (_swig_ret *int) {
 	var swig_r *int
 	_swig_i_0 := arg1
-	swig_r = (*int)(C._wrap_copy_int32_slot_raw_beb7aa3994399177(C.swig_intgo(_swig_i_0)))
+	swig_r = (*int)(C._wrap_copy_int32_slot_raw_23e6f0ff8d8efa76(C.swig_intgo(_swig_i_0)))
 	return swig_r
 }
 
 func Delete_int32_slot(arg1 *int) {
 	_swig_i_0 := arg1
-	C._wrap_delete_int32_slot_raw_beb7aa3994399177(C.swig_voidp(_swig_i_0))
+	C._wrap_delete_int32_slot_raw_23e6f0ff8d8efa76(C.swig_voidp(_swig_i_0))
 }
 
 func Int32_slot_assign(arg1 *int, arg2 int) {
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	C._wrap_int32_slot_assign_raw_beb7aa3994399177(C.swig_voidp(_swig_i_0), C.swig_intgo(_swig_i_1))
+	C._wrap_int32_slot_assign_raw_23e6f0ff8d8efa76(C.swig_voidp(_swig_i_0), C.swig_intgo(_swig_i_1))
 }
 
 func Int32_slot_value(arg1 *int) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := arg1
-	swig_r = (int)(C._wrap_int32_slot_value_raw_beb7aa3994399177(C.swig_voidp(_swig_i_0)))
+	swig_r = (int)(C._wrap_int32_slot_value_raw_23e6f0ff8d8efa76(C.swig_voidp(_swig_i_0)))
 	return swig_r
 }
 
 func New_int64_slot() (_swig_ret *int64) {
 	var swig_r *int64
-	swig_r = (*int64)(C._wrap_new_int64_slot_raw_beb7aa3994399177())
+	swig_r = (*int64)(C._wrap_new_int64_slot_raw_23e6f0ff8d8efa76())
 	return swig_r
 }
 
 func Copy_int64_slot(arg1 int64) (_swig_ret *int64) {
 	var swig_r *int64
 	_swig_i_0 := arg1
-	swig_r = (*int64)(C._wrap_copy_int64_slot_raw_beb7aa3994399177(C.swig_type_1(_swig_i_0)))
+	swig_r = (*int64)(C._wrap_copy_int64_slot_raw_23e6f0ff8d8efa76(C.swig_type_1(_swig_i_0)))
 	return swig_r
 }
 
 func Delete_int64_slot(arg1 *int64) {
 	_swig_i_0 := arg1
-	C._wrap_delete_int64_slot_raw_beb7aa3994399177(C.swig_voidp(_swig_i_0))
+	C._wrap_delete_int64_slot_raw_23e6f0ff8d8efa76(C.swig_voidp(_swig_i_0))
 }
 
 func Int64_slot_assign(arg1 *int64, arg2 int64) {
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	C._wrap_int64_slot_assign_raw_beb7aa3994399177(C.swig_voidp(_swig_i_0), C.swig_type_2(_swig_i_1))
+	C._wrap_int64_slot_assign_raw_23e6f0ff8d8efa76(C.swig_voidp(_swig_i_0), C.swig_type_2(_swig_i_1))
 }
 
 func Int64_slot_value(arg1 *int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := arg1
-	swig_r = (int64)(C._wrap_int64_slot_value_raw_beb7aa3994399177(C.swig_voidp(_swig_i_0)))
+	swig_r = (int64)(C._wrap_int64_slot_value_raw_23e6f0ff8d8efa76(C.swig_voidp(_swig_i_0)))
 	return swig_r
 }
 
 func New_double_slot() (_swig_ret *float64) {
 	var swig_r *float64
-	swig_r = (*float64)(C._wrap_new_double_slot_raw_beb7aa3994399177())
+	swig_r = (*float64)(C._wrap_new_double_slot_raw_23e6f0ff8d8efa76())
 	return swig_r
 }
 
 func Copy_double_slot(arg1 float64) (_swig_ret *float64) {
 	var swig_r *float64
 	_swig_i_0 := arg1
-	swig_r = (*float64)(C._wrap_copy_double_slot_raw_beb7aa3994399177(C.double(_swig_i_0)))
+	swig_r = (*float64)(C._wrap_copy_double_slot_raw_23e6f0ff8d8efa76(C.double(_swig_i_0)))
 	return swig_r
 }
 
 func Delete_double_slot(arg1 *float64) {
 	_swig_i_0 := arg1
-	C._wrap_delete_double_slot_raw_beb7aa3994399177(C.swig_voidp(_swig_i_0))
+	C._wrap_delete_double_slot_raw_23e6f0ff8d8efa76(C.swig_voidp(_swig_i_0))
 }
 
 func Double_slot_assign(arg1 *float64, arg2 float64) {
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	C._wrap_double_slot_assign_raw_beb7aa3994399177(C.swig_voidp(_swig_i_0), C.double(_swig_i_1))
+	C._wrap_double_slot_assign_raw_23e6f0ff8d8efa76(C.swig_voidp(_swig_i_0), C.double(_swig_i_1))
 }
 
 func Double_slot_value(arg1 *float64) (_swig_ret float64) {
 	var swig_r float64
 	_swig_i_0 := arg1
-	swig_r = (float64)(C._wrap_double_slot_value_raw_beb7aa3994399177(C.swig_voidp(_swig_i_0)))
+	swig_r = (float64)(C._wrap_double_slot_value_raw_23e6f0ff8d8efa76(C.swig_voidp(_swig_i_0)))
 	return swig_r
 }
 
 func New_int64_array(arg1 int64) (_swig_ret *int64) {
 	var swig_r *int64
 	_swig_i_0 := arg1
-	swig_r = (*int64)(C._wrap_new_int64_array_raw_beb7aa3994399177(C.swig_type_4(_swig_i_0)))
+	swig_r = (*int64)(C._wrap_new_int64_array_raw_23e6f0ff8d8efa76(C.swig_type_4(_swig_i_0)))
 	return swig_r
 }
 
 func Delete_int64_array(arg1 *int64) {
 	_swig_i_0 := arg1
-	C._wrap_delete_int64_array_raw_beb7aa3994399177(C.swig_voidp(_swig_i_0))
+	C._wrap_delete_int64_array_raw_23e6f0ff8d8efa76(C.swig_voidp(_swig_i_0))
 }
 
 func Int64_array_getitem(arg1 *int64, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_int64_array_getitem_raw_beb7aa3994399177(C.swig_voidp(_swig_i_0), C.swig_type_6(_swig_i_1)))
+	swig_r = (int64)(C._wrap_int64_array_getitem_raw_23e6f0ff8d8efa76(C.swig_voidp(_swig_i_0), C.swig_type_6(_swig_i_1)))
 	return swig_r
 }
 
@@ -1579,26 +1649,26 @@ func Int64_array_setitem(arg1 *int64, arg2 int64, arg3 int64) {
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	C._wrap_int64_array_setitem_raw_beb7aa3994399177(C.swig_voidp(_swig_i_0), C.swig_type_7(_swig_i_1), C.swig_type_8(_swig_i_2))
+	C._wrap_int64_array_setitem_raw_23e6f0ff8d8efa76(C.swig_voidp(_swig_i_0), C.swig_type_7(_swig_i_1), C.swig_type_8(_swig_i_2))
 }
 
 func New_smd_collection_array(arg1 int64) (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
 	_swig_i_0 := arg1
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_new_smd_collection_array_raw_beb7aa3994399177(C.swig_type_9(_swig_i_0))))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_new_smd_collection_array_raw_23e6f0ff8d8efa76(C.swig_type_9(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_collection_array(arg1 Smd_collection) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_collection_array_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_collection_array_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_collection_array_getitem(arg1 Smd_collection, arg2 int64) (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_smd_collection_array_getitem_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_10(_swig_i_1))))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_smd_collection_array_getitem_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_10(_swig_i_1))))
 	return swig_r
 }
 
@@ -1606,13 +1676,13 @@ func Smd_collection_array_setitem(arg1 Smd_collection, arg2 int64, arg3 Smd_coll
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	C._wrap_smd_collection_array_setitem_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_11(_swig_i_1), C.uintptr_t(_swig_i_2))
+	C._wrap_smd_collection_array_setitem_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_11(_swig_i_1), C.uintptr_t(_swig_i_2))
 }
 
 func Smd_mode_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_mode_name_raw_beb7aa3994399177(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_mode_name_raw_23e6f0ff8d8efa76(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1622,7 +1692,7 @@ func Smd_mode_name(arg1 int) (_swig_ret string) {
 func Smd_dtype_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_dtype_name_raw_beb7aa3994399177(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_dtype_name_raw_23e6f0ff8d8efa76(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1632,14 +1702,14 @@ func Smd_dtype_name(arg1 int) (_swig_ret string) {
 func Smd_dtype_size(arg1 int) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := arg1
-	swig_r = (int64)(C._wrap_smd_dtype_size_raw_beb7aa3994399177(C.swig_intgo(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_dtype_size_raw_23e6f0ff8d8efa76(C.swig_intgo(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_text_data(arg1 Smd_text) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_text_data_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_text_data_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1649,19 +1719,19 @@ func Smd_text_data(arg1 Smd_text) (_swig_ret string) {
 func Smd_text_size(arg1 Smd_text) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_text_size_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_text_size_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_text_free(arg1 Smd_text) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_text_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_text_free_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_strings_new(arg1 Smd_strings) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_strings_new_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_strings_new_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1669,7 +1739,7 @@ func Smd_strings_add(arg1 Smd_strings, arg2 string) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_strings_add_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_17)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_strings_add_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_17)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -1679,7 +1749,7 @@ func Smd_strings_add(arg1 Smd_strings, arg2 string) (_swig_ret Smd_error) {
 func Smd_strings_count(arg1 Smd_strings) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_strings_count_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_strings_count_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -1687,7 +1757,7 @@ func Smd_strings_get(arg1 Smd_strings, arg2 int64) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_strings_get_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_20(_swig_i_1))
+	swig_r_p := C._wrap_smd_strings_get_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_20(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1698,19 +1768,19 @@ func Smd_strings_size(arg1 Smd_strings, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_strings_size_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_22(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_strings_size_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_22(_swig_i_1)))
 	return swig_r
 }
 
 func Smd_strings_free(arg1 Smd_strings) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_strings_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_strings_free_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_integers_count(arg1 Smd_integers) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_integers_count_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_integers_count_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -1718,13 +1788,13 @@ func Smd_integers_get(arg1 Smd_integers, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_integers_get_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_25(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_integers_get_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_25(_swig_i_1)))
 	return swig_r
 }
 
 func Smd_integers_free(arg1 Smd_integers) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_integers_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_integers_free_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 const SMD_VERSION_MAJOR int = 1
@@ -1732,13 +1802,13 @@ const SMD_VERSION_MINOR int = 0
 const SMD_VERSION_PATCH int = 0
 func Smd_abi_level() (_swig_ret uint) {
 	var swig_r uint
-	swig_r = (uint)(C._wrap_smd_abi_level_raw_beb7aa3994399177())
+	swig_r = (uint)(C._wrap_smd_abi_level_raw_23e6f0ff8d8efa76())
 	return swig_r
 }
 
 func Smd_version_string() (_swig_ret string) {
 	var swig_r string
-	swig_r_p := C._wrap_smd_version_string_raw_beb7aa3994399177()
+	swig_r_p := C._wrap_smd_version_string_raw_23e6f0ff8d8efa76()
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1748,14 +1818,14 @@ func Smd_version_string() (_swig_ret string) {
 func Smd_require_abi(arg1 uint) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_require_abi_raw_beb7aa3994399177(C.swig_intgo(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_require_abi_raw_23e6f0ff8d8efa76(C.swig_intgo(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_has_feature(arg1 string) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := arg1
-	swig_r = (int)(C._wrap_smd_has_feature_raw_beb7aa3994399177(*(*C.swig_type_27)(unsafe.Pointer(&_swig_i_0))))
+	swig_r = (int)(C._wrap_smd_has_feature_raw_23e6f0ff8d8efa76(*(*C.swig_type_27)(unsafe.Pointer(&_swig_i_0))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -1765,14 +1835,14 @@ func Smd_has_feature(arg1 string) (_swig_ret int) {
 func Smd_error_code(arg1 Smd_error) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_error_code_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_error_code_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_error_message(arg1 Smd_error) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_error_message_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_error_message_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1783,7 +1853,7 @@ func Smd_error_detail(arg1 Smd_error, arg2 string) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_error_detail_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_30)(unsafe.Pointer(&_swig_i_1)))
+	swig_r_p := C._wrap_smd_error_detail_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_30)(unsafe.Pointer(&_swig_i_1)))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
@@ -1796,7 +1866,7 @@ func Smd_error_detail(arg1 Smd_error, arg2 string) (_swig_ret string) {
 func Smd_code_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_code_name_raw_beb7aa3994399177(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_code_name_raw_23e6f0ff8d8efa76(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1806,7 +1876,7 @@ func Smd_code_name(arg1 int) (_swig_ret string) {
 func Smd_error_is_retryable(arg1 Smd_error) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_error_is_retryable_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_error_is_retryable_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -1814,7 +1884,7 @@ func Smd_error_new(arg1 int, arg2 string) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_error_new_raw_beb7aa3994399177(C.swig_intgo(_swig_i_0), *(*C.swig_type_32)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_error_new_raw_23e6f0ff8d8efa76(C.swig_intgo(_swig_i_0), *(*C.swig_type_32)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -1823,48 +1893,48 @@ func Smd_error_new(arg1 int, arg2 string) (_swig_ret Smd_error) {
 
 func Smd_error_free(arg1 Smd_error) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_error_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_error_free_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 const SMD_MAX_RANK int = 32
 func Smd_value_dtype(arg1 Smd_value) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_value_dtype_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_value_dtype_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_value_ndim(arg1 Smd_value) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_value_ndim_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_value_ndim_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_value_nbytes(arg1 Smd_value) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_value_nbytes_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_value_nbytes_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_value_retain(arg1 Smd_value) (_swig_ret Smd_value) {
 	var swig_r Smd_value
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_smd_value_retain_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_smd_value_retain_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_value_free(arg1 Smd_value) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_value_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_value_free_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_value_strings(arg1 Smd_value, arg2 Smd_strings) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_strings_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_strings_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -1874,7 +1944,7 @@ func Smd_value_reduce(arg1 Smd_value, arg2 string, arg3 int, arg4 Smd_value) (_s
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_reduce_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_34)(unsafe.Pointer(&_swig_i_1)), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_reduce_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_34)(unsafe.Pointer(&_swig_i_1)), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -1885,14 +1955,14 @@ func Smd_value_to_double(arg1 Smd_value, arg2 *float64) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_to_double_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_to_double_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_save_config_new(arg1 Smd_save_config) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_new_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_new_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1905,7 +1975,7 @@ func Smd_save_config_set(arg1 Smd_save_config, arg2 int, arg3 int64, arg4 int64,
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := arg7
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_set_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_type_35(_swig_i_2), C.swig_type_36(_swig_i_3), C.swig_type_37(_swig_i_4), C.swig_voidp(_swig_i_5), C.swig_type_38(_swig_i_6))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_set_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_type_35(_swig_i_2), C.swig_type_36(_swig_i_3), C.swig_type_37(_swig_i_4), C.swig_voidp(_swig_i_5), C.swig_type_38(_swig_i_6))))
 	return swig_r
 }
 
@@ -1913,7 +1983,7 @@ func Smd_save_config_is_set(arg1 Smd_save_config, arg2 int) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_save_config_is_set_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_save_config_is_set_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
 	return swig_r
 }
 
@@ -1925,7 +1995,7 @@ func Smd_save_config_get(arg1 Smd_save_config, arg2 int, arg3 *int64, arg4 *int6
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_get_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_voidp(_swig_i_3), C.swig_voidp(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_get_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_voidp(_swig_i_3), C.swig_voidp(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	return swig_r
 }
 
@@ -1934,7 +2004,7 @@ func Smd_save_config_saves(arg1 Smd_save_config, arg2 int64, arg3 int) (_swig_re
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (int)(C._wrap_smd_save_config_saves_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_39(_swig_i_1), C.swig_intgo(_swig_i_2)))
+	swig_r = (int)(C._wrap_smd_save_config_saves_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_39(_swig_i_1), C.swig_intgo(_swig_i_2)))
 	return swig_r
 }
 
@@ -1942,7 +2012,7 @@ func Smd_save_config_merge(arg1 Smd_save_config, arg2 Smd_save_config) (_swig_re
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_merge_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_merge_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -1950,7 +2020,7 @@ func Smd_save_config_equal(arg1 Smd_save_config, arg2 Smd_save_config) (_swig_re
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (int)(C._wrap_smd_save_config_equal_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_save_config_equal_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
 	return swig_r
 }
 
@@ -1958,7 +2028,7 @@ func Smd_save_config_to_json(arg1 Smd_save_config, arg2 Smd_text) (_swig_ret Smd
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_to_json_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_to_json_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -1966,7 +2036,7 @@ func Smd_save_config_from_json(arg1 string, arg2 Smd_save_config) (_swig_ret Smd
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_from_json_raw_beb7aa3994399177(*(*C.swig_type_40)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_from_json_raw_23e6f0ff8d8efa76(*(*C.swig_type_40)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -1975,13 +2045,13 @@ func Smd_save_config_from_json(arg1 string, arg2 Smd_save_config) (_swig_ret Smd
 
 func Smd_save_config_free(arg1 Smd_save_config) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_save_config_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_save_config_free_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_reduction_config_new(arg1 Smd_reduction_config) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_new_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_new_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1989,7 +2059,7 @@ func Smd_reduction_config_add(arg1 Smd_reduction_config, arg2 string) (_swig_ret
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_add_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_41)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_add_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_41)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2000,7 +2070,7 @@ func Smd_reduction_config_set_raw(arg1 Smd_reduction_config, arg2 int) (_swig_re
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_set_raw_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_set_raw_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
@@ -2008,21 +2078,21 @@ func Smd_reduction_config_set_shape(arg1 Smd_reduction_config, arg2 int) (_swig_
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_set_shape_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_set_shape_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_reduction_config_raw(arg1 Smd_reduction_config) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_reduction_config_raw_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_reduction_config_raw_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_reduction_config_shape(arg1 Smd_reduction_config) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_reduction_config_shape_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_reduction_config_shape_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2030,7 +2100,7 @@ func Smd_reduction_config_reductions(arg1 Smd_reduction_config, arg2 Smd_strings
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_reductions_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_reductions_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2038,7 +2108,7 @@ func Smd_reduction_config_equal(arg1 Smd_reduction_config, arg2 Smd_reduction_co
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (int)(C._wrap_smd_reduction_config_equal_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_reduction_config_equal_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
 	return swig_r
 }
 
@@ -2046,7 +2116,7 @@ func Smd_reduction_config_to_json(arg1 Smd_reduction_config, arg2 Smd_text) (_sw
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_to_json_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_to_json_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2054,7 +2124,7 @@ func Smd_reduction_config_from_json(arg1 string, arg2 Smd_reduction_config) (_sw
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_from_json_raw_beb7aa3994399177(*(*C.swig_type_42)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_from_json_raw_23e6f0ff8d8efa76(*(*C.swig_type_42)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2063,14 +2133,14 @@ func Smd_reduction_config_from_json(arg1 string, arg2 Smd_reduction_config) (_sw
 
 func Smd_reduction_config_free(arg1 Smd_reduction_config) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_reduction_config_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_reduction_config_free_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_collection_new(arg1 string, arg2 Smd_collection) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_new_raw_beb7aa3994399177(*(*C.swig_type_43)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_new_raw_23e6f0ff8d8efa76(*(*C.swig_type_43)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2080,7 +2150,7 @@ func Smd_collection_new(arg1 string, arg2 Smd_collection) (_swig_ret Smd_error) 
 func Smd_collection_name(arg1 Smd_collection) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_collection_name_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_collection_name_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2091,7 +2161,7 @@ func Smd_collection_include_regex(arg1 Smd_collection, arg2 string) (_swig_ret S
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_include_regex_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_45)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_include_regex_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_45)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2102,7 +2172,7 @@ func Smd_collection_add_tensor(arg1 Smd_collection, arg2 string) (_swig_ret Smd_
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_add_tensor_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_46)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_add_tensor_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_46)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2113,7 +2183,7 @@ func Smd_collection_remove_tensor(arg1 Smd_collection, arg2 string) (_swig_ret S
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_remove_tensor_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_47)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_remove_tensor_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_47)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2124,7 +2194,7 @@ func Smd_collection_has(arg1 Smd_collection, arg2 string) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_collection_has_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_48)(unsafe.Pointer(&_swig_i_1))))
+	swig_r = (int)(C._wrap_smd_collection_has_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_48)(unsafe.Pointer(&_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2135,7 +2205,7 @@ func Smd_collection_set_save_config(arg1 Smd_collection, arg2 Smd_save_config) (
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_save_config_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_save_config_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2143,7 +2213,7 @@ func Smd_collection_set_reduction_config(arg1 Smd_collection, arg2 Smd_reduction
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_reduction_config_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_reduction_config_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2151,14 +2221,14 @@ func Smd_collection_set_save_histogram(arg1 Smd_collection, arg2 int) (_swig_ret
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_save_histogram_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_save_histogram_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_collection_save_histogram(arg1 Smd_collection) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_collection_save_histogram_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_collection_save_histogram_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2166,7 +2236,7 @@ func Smd_collection_regexes(arg1 Smd_collection, arg2 Smd_strings) (_swig_ret Sm
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_regexes_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_regexes_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2174,7 +2244,7 @@ func Smd_collection_tensors(arg1 Smd_collection, arg2 Smd_strings) (_swig_ret Sm
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_tensors_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_tensors_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2182,7 +2252,7 @@ func Smd_collection_save_config(arg1 Smd_collection, arg2 Smd_save_config) (_swi
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_save_config_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_save_config_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2190,7 +2260,7 @@ func Smd_collection_reduction_config(arg1 Smd_collection, arg2 Smd_reduction_con
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_reduction_config_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_reduction_config_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2198,7 +2268,7 @@ func Smd_collection_to_json(arg1 Smd_collection, arg2 Smd_text) (_swig_ret Smd_e
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_to_json_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_to_json_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2206,7 +2276,7 @@ func Smd_collection_from_json(arg1 string, arg2 Smd_collection) (_swig_ret Smd_e
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_from_json_raw_beb7aa3994399177(*(*C.swig_type_49)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_from_json_raw_23e6f0ff8d8efa76(*(*C.swig_type_49)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2215,13 +2285,13 @@ func Smd_collection_from_json(arg1 string, arg2 Smd_collection) (_swig_ret Smd_e
 
 func Smd_collection_free(arg1 Smd_collection) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_collection_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_collection_free_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_options_new(arg1 Smd_hook_options) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_new_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_new_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2230,7 +2300,7 @@ func Smd_hook_options_set(arg1 Smd_hook_options, arg2 string, arg3 string) (_swi
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_50)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_51)(unsafe.Pointer(&_swig_i_2)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_50)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_51)(unsafe.Pointer(&_swig_i_2)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2244,7 +2314,7 @@ func Smd_hook_options_load(arg1 Smd_hook_options, arg2 string) (_swig_ret Smd_er
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_load_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_52)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_load_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_52)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2256,7 +2326,7 @@ func Smd_hook_options_get(arg1 Smd_hook_options, arg2 string, arg3 Smd_text) (_s
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_get_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_53)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_get_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_53)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2267,7 +2337,7 @@ func Smd_hook_options_regexes(arg1 Smd_hook_options, arg2 Smd_strings) (_swig_re
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_regexes_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_regexes_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2275,7 +2345,7 @@ func Smd_hook_options_collections(arg1 Smd_hook_options, arg2 Smd_strings) (_swi
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_collections_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_collections_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2284,7 +2354,7 @@ func Smd_hook_options_collection(arg1 Smd_hook_options, arg2 string, arg3 Smd_co
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_collection_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_54)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_collection_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_54)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2295,7 +2365,7 @@ func Smd_hook_options_save_config(arg1 Smd_hook_options, arg2 Smd_save_config) (
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_save_config_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_save_config_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2303,7 +2373,7 @@ func Smd_hook_options_reduction_config(arg1 Smd_hook_options, arg2 Smd_reduction
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_reduction_config_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_reduction_config_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2311,7 +2381,7 @@ func Smd_hook_options_include_regex(arg1 Smd_hook_options, arg2 string) (_swig_r
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_include_regex_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_55)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_include_regex_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_55)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2322,7 +2392,7 @@ func Smd_hook_options_set_save_config(arg1 Smd_hook_options, arg2 Smd_save_confi
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_save_config_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_save_config_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2330,7 +2400,7 @@ func Smd_hook_options_set_reduction_config(arg1 Smd_hook_options, arg2 Smd_reduc
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_reduction_config_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_reduction_config_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2338,19 +2408,19 @@ func Smd_hook_options_add_collection(arg1 Smd_hook_options, arg2 Smd_collection)
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_add_collection_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_add_collection_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_options_free(arg1 Smd_hook_options) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_hook_options_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_hook_options_free_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_action_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_action_name_raw_beb7aa3994399177(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_action_name_raw_23e6f0ff8d8efa76(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2360,7 +2430,7 @@ func Smd_action_name(arg1 int) (_swig_ret string) {
 func Smd_level_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_level_name_raw_beb7aa3994399177(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_level_name_raw_23e6f0ff8d8efa76(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2370,7 +2440,7 @@ func Smd_level_name(arg1 int) (_swig_ret string) {
 func Smd_rule_status_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_rule_status_name_raw_beb7aa3994399177(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_rule_status_name_raw_23e6f0ff8d8efa76(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2380,7 +2450,7 @@ func Smd_rule_status_name(arg1 int) (_swig_ret string) {
 func Smd_findings_count(arg1 Smd_findings) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_findings_count_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_findings_count_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2388,19 +2458,19 @@ func Smd_findings_get(arg1 Smd_findings, arg2 int64) (_swig_ret Struct_SS_smd_fi
 	var swig_r Struct_SS_smd_finding
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Struct_SS_smd_finding)(SwigcptrStruct_SS_smd_finding(C._wrap_smd_findings_get_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_60(_swig_i_1))))
+	swig_r = (Struct_SS_smd_finding)(SwigcptrStruct_SS_smd_finding(C._wrap_smd_findings_get_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_60(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_findings_free(arg1 Smd_findings) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_findings_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_findings_free_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_rule_results_count(arg1 Smd_rule_results) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_rule_results_count_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_rule_results_count_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2408,25 +2478,25 @@ func Smd_rule_results_get(arg1 Smd_rule_results, arg2 int64) (_swig_ret Struct_S
 	var swig_r Struct_SS_smd_rule_result
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Struct_SS_smd_rule_result)(SwigcptrStruct_SS_smd_rule_result(C._wrap_smd_rule_results_get_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_62(_swig_i_1))))
+	swig_r = (Struct_SS_smd_rule_result)(SwigcptrStruct_SS_smd_rule_result(C._wrap_smd_rule_results_get_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_62(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_rule_results_free(arg1 Smd_rule_results) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_rule_results_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_rule_results_free_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_builtin_rule_count() (_swig_ret int64) {
 	var swig_r int64
-	swig_r = (int64)(C._wrap_smd_builtin_rule_count_raw_beb7aa3994399177())
+	swig_r = (int64)(C._wrap_smd_builtin_rule_count_raw_23e6f0ff8d8efa76())
 	return swig_r
 }
 
 func Smd_builtin_rule(arg1 int64) (_swig_ret Struct_SS_smd_rule_info) {
 	var swig_r Struct_SS_smd_rule_info
 	_swig_i_0 := arg1
-	swig_r = (Struct_SS_smd_rule_info)(SwigcptrStruct_SS_smd_rule_info(C._wrap_smd_builtin_rule_raw_beb7aa3994399177(C.swig_type_64(_swig_i_0))))
+	swig_r = (Struct_SS_smd_rule_info)(SwigcptrStruct_SS_smd_rule_info(C._wrap_smd_builtin_rule_raw_23e6f0ff8d8efa76(C.swig_type_64(_swig_i_0))))
 	return swig_r
 }
 
@@ -2434,7 +2504,7 @@ func Smd_rule_set_new(arg1 string, arg2 Smd_rule_set) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_new_raw_beb7aa3994399177(*(*C.swig_type_65)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_new_raw_23e6f0ff8d8efa76(*(*C.swig_type_65)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2447,7 +2517,7 @@ func Smd_rule_set_add(arg1 Smd_rule_set, arg2 string, arg3 string, arg4 int) (_s
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_add_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_66)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_67)(unsafe.Pointer(&_swig_i_2)), C.swig_intgo(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_add_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_66)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_67)(unsafe.Pointer(&_swig_i_2)), C.swig_intgo(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2461,7 +2531,7 @@ func Smd_rule_set_set_save_config(arg1 Smd_rule_set, arg2 Smd_save_config) (_swi
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_set_save_config_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_set_save_config_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2473,7 +2543,7 @@ func Smd_rule_set_evaluate(arg1 Smd_rule_set, arg2 Smd_trial, arg3 int64, arg4 i
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_evaluate_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_68(_swig_i_2), C.swig_type_69(_swig_i_3), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_evaluate_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_68(_swig_i_2), C.swig_type_69(_swig_i_3), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	return swig_r
 }
 
@@ -2481,34 +2551,34 @@ func Smd_rule_set_results(arg1 Smd_rule_set, arg2 Smd_rule_results) (_swig_ret S
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_results_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_results_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_rule_set_reset(arg1 Smd_rule_set) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_reset_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_reset_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_rule_set_free(arg1 Smd_rule_set) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_rule_set_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_rule_set_free_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_rule_set_diagnose(arg1 Smd_rule_set, arg2 Smd_diagnosis) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_diagnose_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_diagnose_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_diagnosis_count(arg1 Smd_diagnosis) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_diagnosis_count_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_diagnosis_count_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2516,20 +2586,20 @@ func Smd_diagnosis_get(arg1 Smd_diagnosis, arg2 int64) (_swig_ret Struct_SS_smd_
 	var swig_r Struct_SS_smd_cause
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Struct_SS_smd_cause)(SwigcptrStruct_SS_smd_cause(C._wrap_smd_diagnosis_get_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_71(_swig_i_1))))
+	swig_r = (Struct_SS_smd_cause)(SwigcptrStruct_SS_smd_cause(C._wrap_smd_diagnosis_get_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_71(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_diagnosis_free(arg1 Smd_diagnosis) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_diagnosis_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_diagnosis_free_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_new(arg1 Smd_hook_options, arg2 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_new_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_new_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2537,34 +2607,34 @@ func Smd_hook_flush(arg1 Smd_hook, arg2 int) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_flush_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_flush_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_close(arg1 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_close_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_close_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_hook_free(arg1 Smd_hook) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_hook_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_hook_free_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_set_mode(arg1 Smd_hook, arg2 int) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_set_mode_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_set_mode_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_mode(arg1 Smd_hook) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_hook_mode_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_hook_mode_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2572,21 +2642,21 @@ func Smd_hook_begin_step(arg1 Smd_hook, arg2 *int64) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_begin_step_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_begin_step_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_end_step(arg1 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_end_step_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_end_step_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_hook_discard_step(arg1 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_discard_step_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_discard_step_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2594,7 +2664,7 @@ func Smd_hook_add_to_step(arg1 Smd_hook, arg2 Smd_strings) (_swig_ret Smd_error)
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_add_to_step_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_add_to_step_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2602,7 +2672,7 @@ func Smd_hook_last_step(arg1 Smd_hook, arg2 int) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_hook_last_step_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_hook_last_step_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
 	return swig_r
 }
 
@@ -2610,7 +2680,7 @@ func Smd_hook_wants(arg1 Smd_hook, arg2 string) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_hook_wants_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_73)(unsafe.Pointer(&_swig_i_1))))
+	swig_r = (int)(C._wrap_smd_hook_wants_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_73)(unsafe.Pointer(&_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2620,7 +2690,7 @@ func Smd_hook_wants(arg1 Smd_hook, arg2 string) (_swig_ret int) {
 func Smd_hook_saves_step(arg1 Smd_hook) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_hook_saves_step_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_hook_saves_step_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2629,7 +2699,7 @@ func Smd_hook_collection(arg1 Smd_hook, arg2 string, arg3 Smd_collection) (_swig
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collection_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_74)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collection_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_74)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2641,7 +2711,7 @@ func Smd_hook_ensure_collection(arg1 Smd_hook, arg2 string, arg3 Smd_collection)
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_ensure_collection_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_75)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_ensure_collection_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_75)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2652,7 +2722,7 @@ func Smd_hook_add_collection(arg1 Smd_hook, arg2 Smd_collection) (_swig_ret Smd_
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_add_collection_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_add_collection_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2660,21 +2730,21 @@ func Smd_hook_collections(arg1 Smd_hook, arg2 Smd_strings) (_swig_ret Smd_error)
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collections_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collections_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_export_collections(arg1 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_export_collections_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_export_collections_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_hook_is_recording(arg1 Smd_hook) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_hook_is_recording_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_hook_is_recording_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2682,7 +2752,7 @@ func Smd_hook_count(arg1 Smd_hook, arg2 string) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_hook_count_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_77)(unsafe.Pointer(&_swig_i_1))))
+	swig_r = (int64)(C._wrap_smd_hook_count_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_77)(unsafe.Pointer(&_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2693,14 +2763,14 @@ func Smd_hook_attach(arg1 Smd_hook, arg2 Smd_rule_set) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_attach_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_attach_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_action(arg1 Smd_hook) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_hook_action_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_hook_action_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2708,7 +2778,7 @@ func Smd_hook_take_findings(arg1 Smd_hook, arg2 Smd_findings) (_swig_ret Smd_err
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_take_findings_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_take_findings_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2717,7 +2787,7 @@ func Smd_hook_forgo(arg1 Smd_hook, arg2 string, arg3 int64) (_swig_ret Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_forgo_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_78)(unsafe.Pointer(&_swig_i_1)), C.swig_type_79(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_forgo_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_78)(unsafe.Pointer(&_swig_i_1)), C.swig_type_79(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2727,7 +2797,7 @@ func Smd_hook_forgo(arg1 Smd_hook, arg2 string, arg3 int64) (_swig_ret Smd_error
 func Smd_trial_options_new(arg1 Smd_trial_options) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_new_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_new_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2736,7 +2806,7 @@ func Smd_trial_options_set(arg1 Smd_trial_options, arg2 string, arg3 string) (_s
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_set_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_80)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_81)(unsafe.Pointer(&_swig_i_2)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_set_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_80)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_81)(unsafe.Pointer(&_swig_i_2)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2748,7 +2818,7 @@ func Smd_trial_options_set(arg1 Smd_trial_options, arg2 string, arg3 string) (_s
 
 func Smd_trial_options_free(arg1 Smd_trial_options) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_trial_options_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_trial_options_free_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_new(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_ret Smd_error) {
@@ -2756,7 +2826,7 @@ func Smd_trial_new(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_r
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_new_raw_beb7aa3994399177(*(*C.swig_type_82)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_new_raw_23e6f0ff8d8efa76(*(*C.swig_type_82)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2766,7 +2836,7 @@ func Smd_trial_new(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_r
 func Smd_trial_load(arg1 Smd_trial) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_load_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_load_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2775,7 +2845,7 @@ func Smd_trial_open(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_open_raw_beb7aa3994399177(*(*C.swig_type_83)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_open_raw_23e6f0ff8d8efa76(*(*C.swig_type_83)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2784,18 +2854,18 @@ func Smd_trial_open(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_
 
 func Smd_trial_cancel(arg1 Smd_trial) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_trial_cancel_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_trial_cancel_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_free(arg1 Smd_trial) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_trial_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_trial_free_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_path(arg1 Smd_trial) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_trial_path_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_trial_path_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2805,7 +2875,7 @@ func Smd_trial_path(arg1 Smd_trial) (_swig_ret string) {
 func Smd_trial_name(arg1 Smd_trial) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_trial_name_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_trial_name_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2815,7 +2885,7 @@ func Smd_trial_name(arg1 Smd_trial) (_swig_ret string) {
 func Smd_trial_refresh(arg1 Smd_trial) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_refresh_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_refresh_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2823,21 +2893,21 @@ func Smd_trial_set_auto_refresh(arg1 Smd_trial, arg2 int) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_trial_set_auto_refresh_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_trial_set_auto_refresh_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
 	return swig_r
 }
 
 func Smd_trial_has_ended(arg1 Smd_trial) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_trial_has_ended_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_trial_has_ended_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_trial_last_complete_step(arg1 Smd_trial) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_trial_last_complete_step_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_trial_last_complete_step_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2847,7 +2917,7 @@ func Smd_trial_steps(arg1 Smd_trial, arg2 int, arg3 int, arg4 Smd_integers) (_sw
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_steps_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_steps_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -2855,7 +2925,7 @@ func Smd_trial_modes(arg1 Smd_trial, arg2 Smd_integers) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_modes_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_modes_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2865,7 +2935,7 @@ func Smd_trial_mode_step(arg1 Smd_trial, arg2 int64, arg3 *int64, arg4 *int) (_s
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_mode_step_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_87(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_voidp(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_mode_step_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_87(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_voidp(_swig_i_3))))
 	return swig_r
 }
 
@@ -2875,7 +2945,7 @@ func Smd_trial_global_step(arg1 Smd_trial, arg2 int64, arg3 int, arg4 *int64) (_
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_global_step_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_88(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_global_step_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_88(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
 	return swig_r
 }
 
@@ -2885,7 +2955,7 @@ func Smd_trial_step_state(arg1 Smd_trial, arg2 int64, arg3 int, arg4 *int) (_swi
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_step_state_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_89(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_step_state_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_89(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
 	return swig_r
 }
 
@@ -2895,7 +2965,7 @@ func Smd_trial_wait_for_step(arg1 Smd_trial, arg2 int64, arg3 int, arg4 int) (_s
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_wait_for_step_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_90(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_intgo(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_wait_for_step_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_90(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_intgo(_swig_i_3))))
 	return swig_r
 }
 
@@ -2903,7 +2973,7 @@ func Smd_trial_workers(arg1 Smd_trial, arg2 Smd_strings) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_workers_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_workers_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2911,7 +2981,7 @@ func Smd_trial_collections(arg1 Smd_trial, arg2 Smd_strings) (_swig_ret Smd_erro
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collections_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collections_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2920,7 +2990,7 @@ func Smd_trial_collection(arg1 Smd_trial, arg2 string, arg3 Smd_collection) (_sw
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collection_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_91)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collection_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_91)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2935,7 +3005,7 @@ func Smd_trial_tensor_names(arg1 Smd_trial, arg2 int64, arg3 int, arg4 Smd_strin
 	_swig_i_3 := getSwigcptr(arg4)
 	_swig_i_4 := getSwigcptr(arg5)
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_names_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_92(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3), C.uintptr_t(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_names_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_92(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3), C.uintptr_t(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	return swig_r
 }
 
@@ -2945,7 +3015,7 @@ func Smd_trial_recorded_names(arg1 Smd_trial, arg2 int64, arg3 int, arg4 Smd_str
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_recorded_names_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_93(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_recorded_names_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_93(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -2954,7 +3024,7 @@ func Smd_trial_tensor(arg1 Smd_trial, arg2 string, arg3 Smd_tensor) (_swig_ret S
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_94)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_94)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2968,7 +3038,7 @@ func Smd_trial_prefetch(arg1 Smd_trial, arg2 Smd_strings, arg3 *int64, arg4 int6
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_prefetch_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_type_95(_swig_i_3), C.swig_intgo(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_prefetch_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_type_95(_swig_i_3), C.swig_intgo(_swig_i_4))))
 	return swig_r
 }
 
@@ -2976,7 +3046,7 @@ func Smd_trial_export_tensorboard(arg1 Smd_trial, arg2 string) (_swig_ret Smd_er
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_export_tensorboard_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_96)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_export_tensorboard_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_96)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2986,7 +3056,7 @@ func Smd_trial_export_tensorboard(arg1 Smd_trial, arg2 string) (_swig_ret Smd_er
 func Smd_tensor_name(arg1 Smd_tensor) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_tensor_name_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_tensor_name_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2997,7 +3067,7 @@ func Smd_tensor_original_name(arg1 Smd_tensor, arg2 Smd_text) (_swig_ret Smd_err
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_original_name_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_original_name_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -3007,7 +3077,7 @@ func Smd_tensor_steps(arg1 Smd_tensor, arg2 int, arg3 int, arg4 Smd_integers) (_
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_steps_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_steps_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3018,7 +3088,7 @@ func Smd_tensor_prev_steps(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 int64, ar
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_prev_steps_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_98(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_type_99(_swig_i_3), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_prev_steps_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_98(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_type_99(_swig_i_3), C.uintptr_t(_swig_i_4))))
 	return swig_r
 }
 
@@ -3028,7 +3098,7 @@ func Smd_tensor_workers(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_strings)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_workers_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_100(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_workers_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_100(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3039,7 +3109,7 @@ func Smd_tensor_value(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, arg5 S
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_101(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_102)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_value_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_101(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_102)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3053,7 +3123,7 @@ func Smd_tensor_shape(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, arg5 S
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_shape_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_103(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_104)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_shape_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_103(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_104)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3069,7 +3139,7 @@ func Smd_tensor_reduction(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, ar
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := getSwigcptr(arg7)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_105(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_106)(unsafe.Pointer(&_swig_i_3)), *(*C.swig_type_107)(unsafe.Pointer(&_swig_i_4)), C.swig_intgo(_swig_i_5), C.uintptr_t(_swig_i_6))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_105(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_106)(unsafe.Pointer(&_swig_i_3)), *(*C.swig_type_107)(unsafe.Pointer(&_swig_i_4)), C.swig_intgo(_swig_i_5), C.uintptr_t(_swig_i_6))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3086,7 +3156,7 @@ func Smd_tensor_reductions(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, a
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reductions_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_108(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_109)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reductions_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_108(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_109)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3095,7 +3165,79 @@ func Smd_tensor_reductions(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, a
 
 func Smd_tensor_free(arg1 Smd_tensor) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_tensor_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_tensor_free_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
+}
+
+func Smd_tensor_values(arg1 Smd_tensor, arg2 int64, arg3 int64, arg4 int, arg5 string, arg6 Smd_values) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	_swig_i_3 := arg4
+	_swig_i_4 := arg5
+	_swig_i_5 := getSwigcptr(arg6)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_values_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_110(_swig_i_1), C.swig_type_111(_swig_i_2), C.swig_intgo(_swig_i_3), *(*C.swig_type_112)(unsafe.Pointer(&_swig_i_4)), C.uintptr_t(_swig_i_5))))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg5
+	}
+	return swig_r
+}
+
+func Smd_tensor_reduction_values(arg1 Smd_tensor, arg2 int64, arg3 int64, arg4 int, arg5 string, arg6 string, arg7 int, arg8 Smd_values) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	_swig_i_3 := arg4
+	_swig_i_4 := arg5
+	_swig_i_5 := arg6
+	_swig_i_6 := arg7
+	_swig_i_7 := getSwigcptr(arg8)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_values_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_113(_swig_i_1), C.swig_type_114(_swig_i_2), C.swig_intgo(_swig_i_3), *(*C.swig_type_115)(unsafe.Pointer(&_swig_i_4)), *(*C.swig_type_116)(unsafe.Pointer(&_swig_i_5)), C.swig_intgo(_swig_i_6), C.uintptr_t(_swig_i_7))))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg5
+	}
+	if Swig_escape_always_false {
+		Swig_escape_val = arg6
+	}
+	return swig_r
+}
+
+func Smd_values_count(arg1 Smd_values) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := getSwigcptr(arg1)
+	swig_r = (int64)(C._wrap_smd_values_count_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0)))
+	return swig_r
+}
+
+func Smd_values_step(arg1 Smd_values, arg2 int64) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	swig_r = (int64)(C._wrap_smd_values_step_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_119(_swig_i_1)))
+	return swig_r
+}
+
+func Smd_values_get(arg1 Smd_values, arg2 int64, arg3 Smd_value) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	_swig_i_2 := getSwigcptr(arg3)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_values_get_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_120(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	return swig_r
+}
+
+func Smd_values_run(arg1 Smd_values, arg2 int64) (_swig_ret int64) {
+	var swig_r int64
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	swig_r = (int64)(C._wrap_smd_values_run_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_122(_swig_i_1)))
+	return swig_r
+}
+
+func Smd_values_free(arg1 Smd_values) {
+	_swig_i_0 := getSwigcptr(arg1)
+	C._wrap_smd_values_free_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_tensor_full_shape(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_integers) (_swig_ret Smd_error) {
@@ -3104,7 +3246,7 @@ func Smd_tensor_full_shape(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_integ
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_shape_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_110(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_shape_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_123(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3114,7 +3256,7 @@ func Smd_tensor_full_value(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_value
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_111(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_value_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_124(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3126,7 +3268,7 @@ func Smd_tensor_full_reduction(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 strin
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_reduction_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_112(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_113)(unsafe.Pointer(&_swig_i_3)), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_reduction_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_125(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_126)(unsafe.Pointer(&_swig_i_3)), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3139,7 +3281,7 @@ func Smd_step_file_open(arg1 string, arg2 int64, arg3 string, arg4 Smd_step_file
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_open_raw_beb7aa3994399177(*(*C.swig_type_114)(unsafe.Pointer(&_swig_i_0)), C.swig_type_115(_swig_i_1), *(*C.swig_type_116)(unsafe.Pointer(&_swig_i_2)), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_open_raw_23e6f0ff8d8efa76(*(*C.swig_type_127)(unsafe.Pointer(&_swig_i_0)), C.swig_type_128(_swig_i_1), *(*C.swig_type_129)(unsafe.Pointer(&_swig_i_2)), C.uintptr_t(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3158,7 +3300,7 @@ func Smd_step_file_add_shape(arg1 Smd_step_file, arg2 string, arg3 *int64, arg4 
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := arg7
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_add_shape_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_117)(unsafe.Pointer(&_swig_i_1)), C.swig_voidp(_swig_i_2), C.swig_intgo(_swig_i_3), C.swig_type_118(_swig_i_4), C.swig_intgo(_swig_i_5), *(*C.swig_type_119)(unsafe.Pointer(&_swig_i_6)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_add_shape_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_130)(unsafe.Pointer(&_swig_i_1)), C.swig_voidp(_swig_i_2), C.swig_intgo(_swig_i_3), C.swig_type_131(_swig_i_4), C.swig_intgo(_swig_i_5), *(*C.swig_type_132)(unsafe.Pointer(&_swig_i_6)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3171,7 +3313,7 @@ func Smd_step_file_add_shape(arg1 Smd_step_file, arg2 string, arg3 *int64, arg4 
 func Smd_step_file_path(arg1 Smd_step_file) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_step_file_path_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_step_file_path_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3181,20 +3323,20 @@ func Smd_step_file_path(arg1 Smd_step_file) (_swig_ret string) {
 func Smd_step_file_close(arg1 Smd_step_file) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_close_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_close_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_step_file_free(arg1 Smd_step_file) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_step_file_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_step_file_free_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_event_file_open(arg1 string, arg2 Smd_event_file) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_open_raw_beb7aa3994399177(*(*C.swig_type_121)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_open_raw_23e6f0ff8d8efa76(*(*C.swig_type_134)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3205,14 +3347,14 @@ func Smd_event_file_next(arg1 Smd_event_file, arg2 *int) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_next_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_next_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_event_file_tensor(arg1 Smd_event_file) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_event_file_tensor_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_event_file_tensor_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3222,28 +3364,28 @@ func Smd_event_file_tensor(arg1 Smd_event_file) (_swig_ret string) {
 func Smd_event_file_step(arg1 Smd_event_file) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_event_file_step_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_event_file_step_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_event_file_mode(arg1 Smd_event_file) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_event_file_mode_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_event_file_mode_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_event_file_mode_step(arg1 Smd_event_file) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_event_file_mode_step_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_event_file_mode_step_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_event_file_timestamp(arg1 Smd_event_file) (_swig_ret float64) {
 	var swig_r float64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (float64)(C._wrap_smd_event_file_timestamp_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
+	swig_r = (float64)(C._wrap_smd_event_file_timestamp_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -3251,13 +3393,13 @@ func Smd_event_file_value(arg1 Smd_event_file, arg2 Smd_value) (_swig_ret Smd_er
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_value_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_value_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_event_file_free(arg1 Smd_event_file) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_event_file_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_event_file_free_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_collections_to_json(arg1 uintptr, arg2 int64, arg3 int, arg4 Smd_text) (_swig_ret Smd_error) {
@@ -3266,7 +3408,7 @@ func Smd_collections_to_json(arg1 uintptr, arg2 int64, arg3 int, arg4 Smd_text) 
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collections_to_json_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_125(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collections_to_json_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_138(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3275,7 +3417,7 @@ func Smd_store_check(arg1 string, arg2 Smd_hook_options, arg3 Smd_store_report) 
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_store_check_raw_beb7aa3994399177(*(*C.swig_type_126)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_store_check_raw_23e6f0ff8d8efa76(*(*C.swig_type_139)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3285,7 +3427,7 @@ func Smd_store_check(arg1 string, arg2 Smd_hook_options, arg3 Smd_store_report) 
 func Smd_store_report_count(arg1 Smd_store_report) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_store_report_count_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_store_report_count_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -3293,7 +3435,7 @@ func Smd_store_report_name(arg1 Smd_store_report, arg2 int64) (_swig_ret string)
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_store_report_name_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_129(_swig_i_1))
+	swig_r_p := C._wrap_smd_store_report_name_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_142(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3304,7 +3446,7 @@ func Smd_store_report_code(arg1 Smd_store_report, arg2 int64) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_store_report_code_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_130(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_store_report_code_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_143(_swig_i_1)))
 	return swig_r
 }
 
@@ -3312,7 +3454,7 @@ func Smd_store_report_message(arg1 Smd_store_report, arg2 int64) (_swig_ret stri
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_store_report_message_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), C.swig_type_132(_swig_i_1))
+	swig_r_p := C._wrap_smd_store_report_message_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), C.swig_type_145(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3321,7 +3463,7 @@ func Smd_store_report_message(arg1 Smd_store_report, arg2 int64) (_swig_ret stri
 
 func Smd_store_report_free(arg1 Smd_store_report) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_store_report_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_store_report_free_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_bucket_open(arg1 string, arg2 Smd_hook_options, arg3 Smd_bucket) (_swig_ret Smd_error) {
@@ -3329,7 +3471,7 @@ func Smd_bucket_open(arg1 string, arg2 Smd_hook_options, arg3 Smd_bucket) (_swig
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_open_raw_beb7aa3994399177(*(*C.swig_type_133)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_open_raw_23e6f0ff8d8efa76(*(*C.swig_type_146)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3343,7 +3485,7 @@ func Smd_bucket_list(arg1 Smd_bucket, arg2 string, arg3 string, arg4 string, arg
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_list_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_134)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_135)(unsafe.Pointer(&_swig_i_2)), *(*C.swig_type_136)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_list_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_147)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_148)(unsafe.Pointer(&_swig_i_2)), *(*C.swig_type_149)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3363,7 +3505,7 @@ func Smd_bucket_read(arg1 Smd_bucket, arg2 string, arg3 int64, arg4 int64, arg5 
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_read_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_137)(unsafe.Pointer(&_swig_i_1)), C.swig_type_138(_swig_i_2), C.swig_type_139(_swig_i_3), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_read_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_150)(unsafe.Pointer(&_swig_i_1)), C.swig_type_151(_swig_i_2), C.swig_type_152(_swig_i_3), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3376,7 +3518,7 @@ func Smd_bucket_write(arg1 Smd_bucket, arg2 string, arg3 uintptr, arg4 int64) (_
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_write_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_140)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2), C.swig_type_141(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_write_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_153)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2), C.swig_type_154(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3387,7 +3529,7 @@ func Smd_bucket_remove(arg1 Smd_bucket, arg2 string) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_remove_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0), *(*C.swig_type_142)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_remove_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0), *(*C.swig_type_155)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3396,7 +3538,7 @@ func Smd_bucket_remove(arg1 Smd_bucket, arg2 string) (_swig_ret Smd_error) {
 
 func Smd_bucket_free(arg1 Smd_bucket) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_bucket_free_raw_beb7aa3994399177(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_bucket_free_raw_23e6f0ff8d8efa76(C.uintptr_t(_swig_i_0))
 }
 
 

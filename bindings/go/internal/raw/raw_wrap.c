@@ -533,6 +533,29 @@ static smd_value * smd_value_slot_value(smd_value * *obj) {
 }
 
 
+static smd_values * *new_smd_values_slot(void) { 
+  return (smd_values * *) calloc(1,sizeof(smd_values *)); 
+}
+
+static smd_values * *copy_smd_values_slot(smd_values * value) { 
+  smd_values * *obj = (smd_values * *) calloc(1,sizeof(smd_values *));
+  *obj = value;
+  return obj; 
+}
+
+static void delete_smd_values_slot(smd_values * *obj) { 
+  free(obj); 
+}
+
+static void smd_values_slot_assign(smd_values * *obj, smd_values * value) {
+  *obj = value;
+}
+
+static smd_values * smd_values_slot_value(smd_values * *obj) {
+  return *obj;
+}
+
+
 static smd_rule_set * *new_smd_rule_set_slot(void) { 
   return (smd_rule_set * *) calloc(1,sizeof(smd_rule_set *)); 
 }
@@ -854,7 +877,7 @@ static int64_t raw_value_address(const smd_value *value) {
 extern "C" {
 #endif
 
-void _wrap_Swig_free_raw_beb7aa3994399177(void *_swig_go_0) {
+void _wrap_Swig_free_raw_23e6f0ff8d8efa76(void *_swig_go_0) {
   void *arg1 = 0 ;
   
   arg1 = *(void **)&_swig_go_0; 
@@ -864,7 +887,7 @@ void _wrap_Swig_free_raw_beb7aa3994399177(void *_swig_go_0) {
 }
 
 
-void *_wrap_Swig_malloc_raw_beb7aa3994399177(intgo _swig_go_0) {
+void *_wrap_Swig_malloc_raw_23e6f0ff8d8efa76(intgo _swig_go_0) {
   int arg1 ;
   void *result = 0 ;
   void *_swig_go_result;
@@ -877,7 +900,7 @@ void *_wrap_Swig_malloc_raw_beb7aa3994399177(intgo _swig_go_0) {
 }
 
 
-struct smd_text **_wrap_new_smd_text_slot_raw_beb7aa3994399177() {
+struct smd_text **_wrap_new_smd_text_slot_raw_23e6f0ff8d8efa76() {
   smd_text **result = 0 ;
   struct smd_text **_swig_go_result;
   
@@ -888,7 +911,7 @@ struct smd_text **_wrap_new_smd_text_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_text **_wrap_copy_smd_text_slot_raw_beb7aa3994399177(struct smd_text *_swig_go_0) {
+struct smd_text **_wrap_copy_smd_text_slot_raw_23e6f0ff8d8efa76(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   smd_text **result = 0 ;
   struct smd_text **_swig_go_result;
@@ -901,7 +924,7 @@ struct smd_text **_wrap_copy_smd_text_slot_raw_beb7aa3994399177(struct smd_text 
 }
 
 
-void _wrap_delete_smd_text_slot_raw_beb7aa3994399177(struct smd_text **_swig_go_0) {
+void _wrap_delete_smd_text_slot_raw_23e6f0ff8d8efa76(struct smd_text **_swig_go_0) {
   smd_text **arg1 = 0 ;
   
   arg1 = *(smd_text ***)&_swig_go_0; 
@@ -911,7 +934,7 @@ void _wrap_delete_smd_text_slot_raw_beb7aa3994399177(struct smd_text **_swig_go_
 }
 
 
-void _wrap_smd_text_slot_assign_raw_beb7aa3994399177(struct smd_text **_swig_go_0, struct smd_text *_swig_go_1) {
+void _wrap_smd_text_slot_assign_raw_23e6f0ff8d8efa76(struct smd_text **_swig_go_0, struct smd_text *_swig_go_1) {
   smd_text **arg1 = 0 ;
   smd_text *arg2 = 0 ;
   
@@ -923,7 +946,7 @@ void _wrap_smd_text_slot_assign_raw_beb7aa3994399177(struct smd_text **_swig_go_
 }
 
 
-struct smd_text *_wrap_smd_text_slot_value_raw_beb7aa3994399177(struct smd_text **_swig_go_0) {
+struct smd_text *_wrap_smd_text_slot_value_raw_23e6f0ff8d8efa76(struct smd_text **_swig_go_0) {
   smd_text **arg1 = 0 ;
   smd_text *result = 0 ;
   struct smd_text *_swig_go_result;
@@ -936,7 +959,7 @@ struct smd_text *_wrap_smd_text_slot_value_raw_beb7aa3994399177(struct smd_text 
 }
 
 
-struct smd_strings **_wrap_new_smd_strings_slot_raw_beb7aa3994399177() {
+struct smd_strings **_wrap_new_smd_strings_slot_raw_23e6f0ff8d8efa76() {
   smd_strings **result = 0 ;
   struct smd_strings **_swig_go_result;
   
@@ -947,7 +970,7 @@ struct smd_strings **_wrap_new_smd_strings_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_strings **_wrap_copy_smd_strings_slot_raw_beb7aa3994399177(struct smd_strings *_swig_go_0) {
+struct smd_strings **_wrap_copy_smd_strings_slot_raw_23e6f0ff8d8efa76(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   smd_strings **result = 0 ;
   struct smd_strings **_swig_go_result;
@@ -960,7 +983,7 @@ struct smd_strings **_wrap_copy_smd_strings_slot_raw_beb7aa3994399177(struct smd
 }
 
 
-void _wrap_delete_smd_strings_slot_raw_beb7aa3994399177(struct smd_strings **_swig_go_0) {
+void _wrap_delete_smd_strings_slot_raw_23e6f0ff8d8efa76(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   
   arg1 = *(smd_strings ***)&_swig_go_0; 
@@ -970,7 +993,7 @@ void _wrap_delete_smd_strings_slot_raw_beb7aa3994399177(struct smd_strings **_sw
 }
 
 
-void _wrap_smd_strings_slot_assign_raw_beb7aa3994399177(struct smd_strings **_swig_go_0, struct smd_strings *_swig_go_1) {
+void _wrap_smd_strings_slot_assign_raw_23e6f0ff8d8efa76(struct smd_strings **_swig_go_0, struct smd_strings *_swig_go_1) {
   smd_strings **arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   
@@ -982,7 +1005,7 @@ void _wrap_smd_strings_slot_assign_raw_beb7aa3994399177(struct smd_strings **_sw
 }
 
 
-struct smd_strings *_wrap_smd_strings_slot_value_raw_beb7aa3994399177(struct smd_strings **_swig_go_0) {
+struct smd_strings *_wrap_smd_strings_slot_value_raw_23e6f0ff8d8efa76(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   smd_strings *result = 0 ;
   struct smd_strings *_swig_go_result;
@@ -995,7 +1018,7 @@ struct smd_strings *_wrap_smd_strings_slot_value_raw_beb7aa3994399177(struct smd
 }
 
 
-struct smd_integers **_wrap_new_smd_integers_slot_raw_beb7aa3994399177() {
+struct smd_integers **_wrap_new_smd_integers_slot_raw_23e6f0ff8d8efa76() {
   smd_integers **result = 0 ;
   struct smd_integers **_swig_go_result;
   
@@ -1006,7 +1029,7 @@ struct smd_integers **_wrap_new_smd_integers_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_integers **_wrap_copy_smd_integers_slot_raw_beb7aa3994399177(struct smd_integers *_swig_go_0) {
+struct smd_integers **_wrap_copy_smd_integers_slot_raw_23e6f0ff8d8efa76(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   smd_integers **result = 0 ;
   struct smd_integers **_swig_go_result;
@@ -1019,7 +1042,7 @@ struct smd_integers **_wrap_copy_smd_integers_slot_raw_beb7aa3994399177(struct s
 }
 
 
-void _wrap_delete_smd_integers_slot_raw_beb7aa3994399177(struct smd_integers **_swig_go_0) {
+void _wrap_delete_smd_integers_slot_raw_23e6f0ff8d8efa76(struct smd_integers **_swig_go_0) {
   smd_integers **arg1 = 0 ;
   
   arg1 = *(smd_integers ***)&_swig_go_0; 
@@ -1029,7 +1052,7 @@ void _wrap_delete_smd_integers_slot_raw_beb7aa3994399177(struct smd_integers **_
 }
 
 
-void _wrap_smd_integers_slot_assign_raw_beb7aa3994399177(struct smd_integers **_swig_go_0, struct smd_integers *_swig_go_1) {
+void _wrap_smd_integers_slot_assign_raw_23e6f0ff8d8efa76(struct smd_integers **_swig_go_0, struct smd_integers *_swig_go_1) {
   smd_integers **arg1 = 0 ;
   smd_integers *arg2 = 0 ;
   
@@ -1041,7 +1064,7 @@ void _wrap_smd_integers_slot_assign_raw_beb7aa3994399177(struct smd_integers **_
 }
 
 
-struct smd_integers *_wrap_smd_integers_slot_value_raw_beb7aa3994399177(struct smd_integers **_swig_go_0) {
+struct smd_integers *_wrap_smd_integers_slot_value_raw_23e6f0ff8d8efa76(struct smd_integers **_swig_go_0) {
   smd_integers **arg1 = 0 ;
   smd_integers *result = 0 ;
   struct smd_integers *_swig_go_result;
@@ -1054,7 +1077,7 @@ struct smd_integers *_wrap_smd_integers_slot_value_raw_beb7aa3994399177(struct s
 }
 
 
-struct smd_save_config **_wrap_new_smd_save_config_slot_raw_beb7aa3994399177() {
+struct smd_save_config **_wrap_new_smd_save_config_slot_raw_23e6f0ff8d8efa76() {
   smd_save_config **result = 0 ;
   struct smd_save_config **_swig_go_result;
   
@@ -1065,7 +1088,7 @@ struct smd_save_config **_wrap_new_smd_save_config_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0) {
+struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_23e6f0ff8d8efa76(struct smd_save_config *_swig_go_0) {
   smd_save_config *arg1 = 0 ;
   smd_save_config **result = 0 ;
   struct smd_save_config **_swig_go_result;
@@ -1078,7 +1101,7 @@ struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_beb7aa3994399177(st
 }
 
 
-void _wrap_delete_smd_save_config_slot_raw_beb7aa3994399177(struct smd_save_config **_swig_go_0) {
+void _wrap_delete_smd_save_config_slot_raw_23e6f0ff8d8efa76(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   
   arg1 = *(smd_save_config ***)&_swig_go_0; 
@@ -1088,7 +1111,7 @@ void _wrap_delete_smd_save_config_slot_raw_beb7aa3994399177(struct smd_save_conf
 }
 
 
-void _wrap_smd_save_config_slot_assign_raw_beb7aa3994399177(struct smd_save_config **_swig_go_0, struct smd_save_config *_swig_go_1) {
+void _wrap_smd_save_config_slot_assign_raw_23e6f0ff8d8efa76(struct smd_save_config **_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config **arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   
@@ -1100,7 +1123,7 @@ void _wrap_smd_save_config_slot_assign_raw_beb7aa3994399177(struct smd_save_conf
 }
 
 
-struct smd_save_config *_wrap_smd_save_config_slot_value_raw_beb7aa3994399177(struct smd_save_config **_swig_go_0) {
+struct smd_save_config *_wrap_smd_save_config_slot_value_raw_23e6f0ff8d8efa76(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   smd_save_config *result = 0 ;
   struct smd_save_config *_swig_go_result;
@@ -1113,7 +1136,7 @@ struct smd_save_config *_wrap_smd_save_config_slot_value_raw_beb7aa3994399177(st
 }
 
 
-struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_beb7aa3994399177() {
+struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_23e6f0ff8d8efa76() {
   smd_reduction_config **result = 0 ;
   struct smd_reduction_config **_swig_go_result;
   
@@ -1124,7 +1147,7 @@ struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_beb7aa3994
 }
 
 
-struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0) {
+struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_23e6f0ff8d8efa76(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   smd_reduction_config **result = 0 ;
   struct smd_reduction_config **_swig_go_result;
@@ -1137,7 +1160,7 @@ struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_beb7aa399
 }
 
 
-void _wrap_delete_smd_reduction_config_slot_raw_beb7aa3994399177(struct smd_reduction_config **_swig_go_0) {
+void _wrap_delete_smd_reduction_config_slot_raw_23e6f0ff8d8efa76(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   
   arg1 = *(smd_reduction_config ***)&_swig_go_0; 
@@ -1147,7 +1170,7 @@ void _wrap_delete_smd_reduction_config_slot_raw_beb7aa3994399177(struct smd_redu
 }
 
 
-void _wrap_smd_reduction_config_slot_assign_raw_beb7aa3994399177(struct smd_reduction_config **_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+void _wrap_smd_reduction_config_slot_assign_raw_23e6f0ff8d8efa76(struct smd_reduction_config **_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_reduction_config **arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   
@@ -1159,7 +1182,7 @@ void _wrap_smd_reduction_config_slot_assign_raw_beb7aa3994399177(struct smd_redu
 }
 
 
-struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_beb7aa3994399177(struct smd_reduction_config **_swig_go_0) {
+struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_23e6f0ff8d8efa76(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   smd_reduction_config *result = 0 ;
   struct smd_reduction_config *_swig_go_result;
@@ -1172,7 +1195,7 @@ struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_beb7aa399
 }
 
 
-struct smd_collection **_wrap_new_smd_collection_slot_raw_beb7aa3994399177() {
+struct smd_collection **_wrap_new_smd_collection_slot_raw_23e6f0ff8d8efa76() {
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
   
@@ -1183,7 +1206,7 @@ struct smd_collection **_wrap_new_smd_collection_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_collection **_wrap_copy_smd_collection_slot_raw_beb7aa3994399177(struct smd_collection *_swig_go_0) {
+struct smd_collection **_wrap_copy_smd_collection_slot_raw_23e6f0ff8d8efa76(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
@@ -1196,7 +1219,7 @@ struct smd_collection **_wrap_copy_smd_collection_slot_raw_beb7aa3994399177(stru
 }
 
 
-void _wrap_delete_smd_collection_slot_raw_beb7aa3994399177(struct smd_collection **_swig_go_0) {
+void _wrap_delete_smd_collection_slot_raw_23e6f0ff8d8efa76(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   
   arg1 = *(smd_collection ***)&_swig_go_0; 
@@ -1206,7 +1229,7 @@ void _wrap_delete_smd_collection_slot_raw_beb7aa3994399177(struct smd_collection
 }
 
 
-void _wrap_smd_collection_slot_assign_raw_beb7aa3994399177(struct smd_collection **_swig_go_0, struct smd_collection *_swig_go_1) {
+void _wrap_smd_collection_slot_assign_raw_23e6f0ff8d8efa76(struct smd_collection **_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_collection **arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   
@@ -1218,7 +1241,7 @@ void _wrap_smd_collection_slot_assign_raw_beb7aa3994399177(struct smd_collection
 }
 
 
-struct smd_collection *_wrap_smd_collection_slot_value_raw_beb7aa3994399177(struct smd_collection **_swig_go_0) {
+struct smd_collection *_wrap_smd_collection_slot_value_raw_23e6f0ff8d8efa76(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   smd_collection *result = 0 ;
   struct smd_collection *_swig_go_result;
@@ -1231,7 +1254,7 @@ struct smd_collection *_wrap_smd_collection_slot_value_raw_beb7aa3994399177(stru
 }
 
 
-struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_beb7aa3994399177() {
+struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_23e6f0ff8d8efa76() {
   smd_hook_options **result = 0 ;
   struct smd_hook_options **_swig_go_result;
   
@@ -1242,7 +1265,7 @@ struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_beb7aa3994399177()
 }
 
 
-struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0) {
+struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_23e6f0ff8d8efa76(struct smd_hook_options *_swig_go_0) {
   smd_hook_options *arg1 = 0 ;
   smd_hook_options **result = 0 ;
   struct smd_hook_options **_swig_go_result;
@@ -1255,7 +1278,7 @@ struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_beb7aa3994399177(
 }
 
 
-void _wrap_delete_smd_hook_options_slot_raw_beb7aa3994399177(struct smd_hook_options **_swig_go_0) {
+void _wrap_delete_smd_hook_options_slot_raw_23e6f0ff8d8efa76(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   
   arg1 = *(smd_hook_options ***)&_swig_go_0; 
@@ -1265,7 +1288,7 @@ void _wrap_delete_smd_hook_options_slot_raw_beb7aa3994399177(struct smd_hook_opt
 }
 
 
-void _wrap_smd_hook_options_slot_assign_raw_beb7aa3994399177(struct smd_hook_options **_swig_go_0, struct smd_hook_options *_swig_go_1) {
+void _wrap_smd_hook_options_slot_assign_raw_23e6f0ff8d8efa76(struct smd_hook_options **_swig_go_0, struct smd_hook_options *_swig_go_1) {
   smd_hook_options **arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   
@@ -1277,7 +1300,7 @@ void _wrap_smd_hook_options_slot_assign_raw_beb7aa3994399177(struct smd_hook_opt
 }
 
 
-struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_beb7aa3994399177(struct smd_hook_options **_swig_go_0) {
+struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_23e6f0ff8d8efa76(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   smd_hook_options *result = 0 ;
   struct smd_hook_options *_swig_go_result;
@@ -1290,7 +1313,7 @@ struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_beb7aa3994399177(
 }
 
 
-struct smd_hook **_wrap_new_smd_hook_slot_raw_beb7aa3994399177() {
+struct smd_hook **_wrap_new_smd_hook_slot_raw_23e6f0ff8d8efa76() {
   smd_hook **result = 0 ;
   struct smd_hook **_swig_go_result;
   
@@ -1301,7 +1324,7 @@ struct smd_hook **_wrap_new_smd_hook_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_hook **_wrap_copy_smd_hook_slot_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
+struct smd_hook **_wrap_copy_smd_hook_slot_raw_23e6f0ff8d8efa76(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_hook **result = 0 ;
   struct smd_hook **_swig_go_result;
@@ -1314,7 +1337,7 @@ struct smd_hook **_wrap_copy_smd_hook_slot_raw_beb7aa3994399177(struct smd_hook 
 }
 
 
-void _wrap_delete_smd_hook_slot_raw_beb7aa3994399177(struct smd_hook **_swig_go_0) {
+void _wrap_delete_smd_hook_slot_raw_23e6f0ff8d8efa76(struct smd_hook **_swig_go_0) {
   smd_hook **arg1 = 0 ;
   
   arg1 = *(smd_hook ***)&_swig_go_0; 
@@ -1324,7 +1347,7 @@ void _wrap_delete_smd_hook_slot_raw_beb7aa3994399177(struct smd_hook **_swig_go_
 }
 
 
-void _wrap_smd_hook_slot_assign_raw_beb7aa3994399177(struct smd_hook **_swig_go_0, struct smd_hook *_swig_go_1) {
+void _wrap_smd_hook_slot_assign_raw_23e6f0ff8d8efa76(struct smd_hook **_swig_go_0, struct smd_hook *_swig_go_1) {
   smd_hook **arg1 = 0 ;
   smd_hook *arg2 = 0 ;
   
@@ -1336,7 +1359,7 @@ void _wrap_smd_hook_slot_assign_raw_beb7aa3994399177(struct smd_hook **_swig_go_
 }
 
 
-struct smd_hook *_wrap_smd_hook_slot_value_raw_beb7aa3994399177(struct smd_hook **_swig_go_0) {
+struct smd_hook *_wrap_smd_hook_slot_value_raw_23e6f0ff8d8efa76(struct smd_hook **_swig_go_0) {
   smd_hook **arg1 = 0 ;
   smd_hook *result = 0 ;
   struct smd_hook *_swig_go_result;
@@ -1349,7 +1372,7 @@ struct smd_hook *_wrap_smd_hook_slot_value_raw_beb7aa3994399177(struct smd_hook 
 }
 
 
-struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_beb7aa3994399177() {
+struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_23e6f0ff8d8efa76() {
   smd_trial_options **result = 0 ;
   struct smd_trial_options **_swig_go_result;
   
@@ -1360,7 +1383,7 @@ struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_beb7aa3994399177
 }
 
 
-struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_beb7aa3994399177(struct smd_trial_options *_swig_go_0) {
+struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_23e6f0ff8d8efa76(struct smd_trial_options *_swig_go_0) {
   smd_trial_options *arg1 = 0 ;
   smd_trial_options **result = 0 ;
   struct smd_trial_options **_swig_go_result;
@@ -1373,7 +1396,7 @@ struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_beb7aa399439917
 }
 
 
-void _wrap_delete_smd_trial_options_slot_raw_beb7aa3994399177(struct smd_trial_options **_swig_go_0) {
+void _wrap_delete_smd_trial_options_slot_raw_23e6f0ff8d8efa76(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   
   arg1 = *(smd_trial_options ***)&_swig_go_0; 
@@ -1383,7 +1406,7 @@ void _wrap_delete_smd_trial_options_slot_raw_beb7aa3994399177(struct smd_trial_o
 }
 
 
-void _wrap_smd_trial_options_slot_assign_raw_beb7aa3994399177(struct smd_trial_options **_swig_go_0, struct smd_trial_options *_swig_go_1) {
+void _wrap_smd_trial_options_slot_assign_raw_23e6f0ff8d8efa76(struct smd_trial_options **_swig_go_0, struct smd_trial_options *_swig_go_1) {
   smd_trial_options **arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   
@@ -1395,7 +1418,7 @@ void _wrap_smd_trial_options_slot_assign_raw_beb7aa3994399177(struct smd_trial_o
 }
 
 
-struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_beb7aa3994399177(struct smd_trial_options **_swig_go_0) {
+struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_23e6f0ff8d8efa76(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   smd_trial_options *result = 0 ;
   struct smd_trial_options *_swig_go_result;
@@ -1408,7 +1431,7 @@ struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_beb7aa399439917
 }
 
 
-struct smd_trial **_wrap_new_smd_trial_slot_raw_beb7aa3994399177() {
+struct smd_trial **_wrap_new_smd_trial_slot_raw_23e6f0ff8d8efa76() {
   smd_trial **result = 0 ;
   struct smd_trial **_swig_go_result;
   
@@ -1419,7 +1442,7 @@ struct smd_trial **_wrap_new_smd_trial_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_trial **_wrap_copy_smd_trial_slot_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
+struct smd_trial **_wrap_copy_smd_trial_slot_raw_23e6f0ff8d8efa76(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   smd_trial **result = 0 ;
   struct smd_trial **_swig_go_result;
@@ -1432,7 +1455,7 @@ struct smd_trial **_wrap_copy_smd_trial_slot_raw_beb7aa3994399177(struct smd_tri
 }
 
 
-void _wrap_delete_smd_trial_slot_raw_beb7aa3994399177(struct smd_trial **_swig_go_0) {
+void _wrap_delete_smd_trial_slot_raw_23e6f0ff8d8efa76(struct smd_trial **_swig_go_0) {
   smd_trial **arg1 = 0 ;
   
   arg1 = *(smd_trial ***)&_swig_go_0; 
@@ -1442,7 +1465,7 @@ void _wrap_delete_smd_trial_slot_raw_beb7aa3994399177(struct smd_trial **_swig_g
 }
 
 
-void _wrap_smd_trial_slot_assign_raw_beb7aa3994399177(struct smd_trial **_swig_go_0, struct smd_trial *_swig_go_1) {
+void _wrap_smd_trial_slot_assign_raw_23e6f0ff8d8efa76(struct smd_trial **_swig_go_0, struct smd_trial *_swig_go_1) {
   smd_trial **arg1 = 0 ;
   smd_trial *arg2 = 0 ;
   
@@ -1454,7 +1477,7 @@ void _wrap_smd_trial_slot_assign_raw_beb7aa3994399177(struct smd_trial **_swig_g
 }
 
 
-struct smd_trial *_wrap_smd_trial_slot_value_raw_beb7aa3994399177(struct smd_trial **_swig_go_0) {
+struct smd_trial *_wrap_smd_trial_slot_value_raw_23e6f0ff8d8efa76(struct smd_trial **_swig_go_0) {
   smd_trial **arg1 = 0 ;
   smd_trial *result = 0 ;
   struct smd_trial *_swig_go_result;
@@ -1467,7 +1490,7 @@ struct smd_trial *_wrap_smd_trial_slot_value_raw_beb7aa3994399177(struct smd_tri
 }
 
 
-struct smd_tensor **_wrap_new_smd_tensor_slot_raw_beb7aa3994399177() {
+struct smd_tensor **_wrap_new_smd_tensor_slot_raw_23e6f0ff8d8efa76() {
   smd_tensor **result = 0 ;
   struct smd_tensor **_swig_go_result;
   
@@ -1478,7 +1501,7 @@ struct smd_tensor **_wrap_new_smd_tensor_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0) {
+struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_23e6f0ff8d8efa76(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   smd_tensor **result = 0 ;
   struct smd_tensor **_swig_go_result;
@@ -1491,7 +1514,7 @@ struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_beb7aa3994399177(struct smd_t
 }
 
 
-void _wrap_delete_smd_tensor_slot_raw_beb7aa3994399177(struct smd_tensor **_swig_go_0) {
+void _wrap_delete_smd_tensor_slot_raw_23e6f0ff8d8efa76(struct smd_tensor **_swig_go_0) {
   smd_tensor **arg1 = 0 ;
   
   arg1 = *(smd_tensor ***)&_swig_go_0; 
@@ -1501,7 +1524,7 @@ void _wrap_delete_smd_tensor_slot_raw_beb7aa3994399177(struct smd_tensor **_swig
 }
 
 
-void _wrap_smd_tensor_slot_assign_raw_beb7aa3994399177(struct smd_tensor **_swig_go_0, struct smd_tensor *_swig_go_1) {
+void _wrap_smd_tensor_slot_assign_raw_23e6f0ff8d8efa76(struct smd_tensor **_swig_go_0, struct smd_tensor *_swig_go_1) {
   smd_tensor **arg1 = 0 ;
   smd_tensor *arg2 = 0 ;
   
@@ -1513,7 +1536,7 @@ void _wrap_smd_tensor_slot_assign_raw_beb7aa3994399177(struct smd_tensor **_swig
 }
 
 
-struct smd_tensor *_wrap_smd_tensor_slot_value_raw_beb7aa3994399177(struct smd_tensor **_swig_go_0) {
+struct smd_tensor *_wrap_smd_tensor_slot_value_raw_23e6f0ff8d8efa76(struct smd_tensor **_swig_go_0) {
   smd_tensor **arg1 = 0 ;
   smd_tensor *result = 0 ;
   struct smd_tensor *_swig_go_result;
@@ -1526,7 +1549,7 @@ struct smd_tensor *_wrap_smd_tensor_slot_value_raw_beb7aa3994399177(struct smd_t
 }
 
 
-struct smd_value **_wrap_new_smd_value_slot_raw_beb7aa3994399177() {
+struct smd_value **_wrap_new_smd_value_slot_raw_23e6f0ff8d8efa76() {
   smd_value **result = 0 ;
   struct smd_value **_swig_go_result;
   
@@ -1537,7 +1560,7 @@ struct smd_value **_wrap_new_smd_value_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_value **_wrap_copy_smd_value_slot_raw_beb7aa3994399177(struct smd_value *_swig_go_0) {
+struct smd_value **_wrap_copy_smd_value_slot_raw_23e6f0ff8d8efa76(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_value **result = 0 ;
   struct smd_value **_swig_go_result;
@@ -1550,7 +1573,7 @@ struct smd_value **_wrap_copy_smd_value_slot_raw_beb7aa3994399177(struct smd_val
 }
 
 
-void _wrap_delete_smd_value_slot_raw_beb7aa3994399177(struct smd_value **_swig_go_0) {
+void _wrap_delete_smd_value_slot_raw_23e6f0ff8d8efa76(struct smd_value **_swig_go_0) {
   smd_value **arg1 = 0 ;
   
   arg1 = *(smd_value ***)&_swig_go_0; 
@@ -1560,7 +1583,7 @@ void _wrap_delete_smd_value_slot_raw_beb7aa3994399177(struct smd_value **_swig_g
 }
 
 
-void _wrap_smd_value_slot_assign_raw_beb7aa3994399177(struct smd_value **_swig_go_0, struct smd_value *_swig_go_1) {
+void _wrap_smd_value_slot_assign_raw_23e6f0ff8d8efa76(struct smd_value **_swig_go_0, struct smd_value *_swig_go_1) {
   smd_value **arg1 = 0 ;
   smd_value *arg2 = 0 ;
   
@@ -1572,7 +1595,7 @@ void _wrap_smd_value_slot_assign_raw_beb7aa3994399177(struct smd_value **_swig_g
 }
 
 
-struct smd_value *_wrap_smd_value_slot_value_raw_beb7aa3994399177(struct smd_value **_swig_go_0) {
+struct smd_value *_wrap_smd_value_slot_value_raw_23e6f0ff8d8efa76(struct smd_value **_swig_go_0) {
   smd_value **arg1 = 0 ;
   smd_value *result = 0 ;
   struct smd_value *_swig_go_result;
@@ -1585,7 +1608,66 @@ struct smd_value *_wrap_smd_value_slot_value_raw_beb7aa3994399177(struct smd_val
 }
 
 
-struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_beb7aa3994399177() {
+struct smd_values **_wrap_new_smd_values_slot_raw_23e6f0ff8d8efa76() {
+  smd_values **result = 0 ;
+  struct smd_values **_swig_go_result;
+  
+  
+  result = (smd_values **)new_smd_values_slot();
+  *(smd_values ***)&_swig_go_result = (smd_values **)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_values **_wrap_copy_smd_values_slot_raw_23e6f0ff8d8efa76(struct smd_values *_swig_go_0) {
+  smd_values *arg1 = 0 ;
+  smd_values **result = 0 ;
+  struct smd_values **_swig_go_result;
+  
+  arg1 = *(smd_values **)&_swig_go_0; 
+  
+  result = (smd_values **)copy_smd_values_slot(arg1);
+  *(smd_values ***)&_swig_go_result = (smd_values **)result; 
+  return _swig_go_result;
+}
+
+
+void _wrap_delete_smd_values_slot_raw_23e6f0ff8d8efa76(struct smd_values **_swig_go_0) {
+  smd_values **arg1 = 0 ;
+  
+  arg1 = *(smd_values ***)&_swig_go_0; 
+  
+  delete_smd_values_slot(arg1);
+  
+}
+
+
+void _wrap_smd_values_slot_assign_raw_23e6f0ff8d8efa76(struct smd_values **_swig_go_0, struct smd_values *_swig_go_1) {
+  smd_values **arg1 = 0 ;
+  smd_values *arg2 = 0 ;
+  
+  arg1 = *(smd_values ***)&_swig_go_0; 
+  arg2 = *(smd_values **)&_swig_go_1; 
+  
+  smd_values_slot_assign(arg1,arg2);
+  
+}
+
+
+struct smd_values *_wrap_smd_values_slot_value_raw_23e6f0ff8d8efa76(struct smd_values **_swig_go_0) {
+  smd_values **arg1 = 0 ;
+  smd_values *result = 0 ;
+  struct smd_values *_swig_go_result;
+  
+  arg1 = *(smd_values ***)&_swig_go_0; 
+  
+  result = (smd_values *)smd_values_slot_value(arg1);
+  *(smd_values **)&_swig_go_result = (smd_values *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_23e6f0ff8d8efa76() {
   smd_rule_set **result = 0 ;
   struct smd_rule_set **_swig_go_result;
   
@@ -1596,7 +1678,7 @@ struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_beb7aa3994399177(struct smd_rule_set *_swig_go_0) {
+struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_23e6f0ff8d8efa76(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   smd_rule_set **result = 0 ;
   struct smd_rule_set **_swig_go_result;
@@ -1609,7 +1691,7 @@ struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_beb7aa3994399177(struct s
 }
 
 
-void _wrap_delete_smd_rule_set_slot_raw_beb7aa3994399177(struct smd_rule_set **_swig_go_0) {
+void _wrap_delete_smd_rule_set_slot_raw_23e6f0ff8d8efa76(struct smd_rule_set **_swig_go_0) {
   smd_rule_set **arg1 = 0 ;
   
   arg1 = *(smd_rule_set ***)&_swig_go_0; 
@@ -1619,7 +1701,7 @@ void _wrap_delete_smd_rule_set_slot_raw_beb7aa3994399177(struct smd_rule_set **_
 }
 
 
-void _wrap_smd_rule_set_slot_assign_raw_beb7aa3994399177(struct smd_rule_set **_swig_go_0, struct smd_rule_set *_swig_go_1) {
+void _wrap_smd_rule_set_slot_assign_raw_23e6f0ff8d8efa76(struct smd_rule_set **_swig_go_0, struct smd_rule_set *_swig_go_1) {
   smd_rule_set **arg1 = 0 ;
   smd_rule_set *arg2 = 0 ;
   
@@ -1631,7 +1713,7 @@ void _wrap_smd_rule_set_slot_assign_raw_beb7aa3994399177(struct smd_rule_set **_
 }
 
 
-struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_beb7aa3994399177(struct smd_rule_set **_swig_go_0) {
+struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_23e6f0ff8d8efa76(struct smd_rule_set **_swig_go_0) {
   smd_rule_set **arg1 = 0 ;
   smd_rule_set *result = 0 ;
   struct smd_rule_set *_swig_go_result;
@@ -1644,7 +1726,7 @@ struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_beb7aa3994399177(struct s
 }
 
 
-struct smd_step_file **_wrap_new_smd_step_file_slot_raw_beb7aa3994399177() {
+struct smd_step_file **_wrap_new_smd_step_file_slot_raw_23e6f0ff8d8efa76() {
   smd_step_file **result = 0 ;
   struct smd_step_file **_swig_go_result;
   
@@ -1655,7 +1737,7 @@ struct smd_step_file **_wrap_new_smd_step_file_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_beb7aa3994399177(struct smd_step_file *_swig_go_0) {
+struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_23e6f0ff8d8efa76(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   smd_step_file **result = 0 ;
   struct smd_step_file **_swig_go_result;
@@ -1668,7 +1750,7 @@ struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_beb7aa3994399177(struct
 }
 
 
-void _wrap_delete_smd_step_file_slot_raw_beb7aa3994399177(struct smd_step_file **_swig_go_0) {
+void _wrap_delete_smd_step_file_slot_raw_23e6f0ff8d8efa76(struct smd_step_file **_swig_go_0) {
   smd_step_file **arg1 = 0 ;
   
   arg1 = *(smd_step_file ***)&_swig_go_0; 
@@ -1678,7 +1760,7 @@ void _wrap_delete_smd_step_file_slot_raw_beb7aa3994399177(struct smd_step_file *
 }
 
 
-void _wrap_smd_step_file_slot_assign_raw_beb7aa3994399177(struct smd_step_file **_swig_go_0, struct smd_step_file *_swig_go_1) {
+void _wrap_smd_step_file_slot_assign_raw_23e6f0ff8d8efa76(struct smd_step_file **_swig_go_0, struct smd_step_file *_swig_go_1) {
   smd_step_file **arg1 = 0 ;
   smd_step_file *arg2 = 0 ;
   
@@ -1690,7 +1772,7 @@ void _wrap_smd_step_file_slot_assign_raw_beb7aa3994399177(struct smd_step_file *
 }
 
 
-struct smd_step_file *_wrap_smd_step_file_slot_value_raw_beb7aa3994399177(struct smd_step_file **_swig_go_0) {
+struct smd_step_file *_wrap_smd_step_file_slot_value_raw_23e6f0ff8d8efa76(struct smd_step_file **_swig_go_0) {
   smd_step_file **arg1 = 0 ;
   smd_step_file *result = 0 ;
   struct smd_step_file *_swig_go_result;
@@ -1703,7 +1785,7 @@ struct smd_step_file *_wrap_smd_step_file_slot_value_raw_beb7aa3994399177(struct
 }
 
 
-struct smd_event_file **_wrap_new_smd_event_file_slot_raw_beb7aa3994399177() {
+struct smd_event_file **_wrap_new_smd_event_file_slot_raw_23e6f0ff8d8efa76() {
   smd_event_file **result = 0 ;
   struct smd_event_file **_swig_go_result;
   
@@ -1714,7 +1796,7 @@ struct smd_event_file **_wrap_new_smd_event_file_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0) {
+struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_23e6f0ff8d8efa76(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   smd_event_file **result = 0 ;
   struct smd_event_file **_swig_go_result;
@@ -1727,7 +1809,7 @@ struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_beb7aa3994399177(stru
 }
 
 
-void _wrap_delete_smd_event_file_slot_raw_beb7aa3994399177(struct smd_event_file **_swig_go_0) {
+void _wrap_delete_smd_event_file_slot_raw_23e6f0ff8d8efa76(struct smd_event_file **_swig_go_0) {
   smd_event_file **arg1 = 0 ;
   
   arg1 = *(smd_event_file ***)&_swig_go_0; 
@@ -1737,7 +1819,7 @@ void _wrap_delete_smd_event_file_slot_raw_beb7aa3994399177(struct smd_event_file
 }
 
 
-void _wrap_smd_event_file_slot_assign_raw_beb7aa3994399177(struct smd_event_file **_swig_go_0, struct smd_event_file *_swig_go_1) {
+void _wrap_smd_event_file_slot_assign_raw_23e6f0ff8d8efa76(struct smd_event_file **_swig_go_0, struct smd_event_file *_swig_go_1) {
   smd_event_file **arg1 = 0 ;
   smd_event_file *arg2 = 0 ;
   
@@ -1749,7 +1831,7 @@ void _wrap_smd_event_file_slot_assign_raw_beb7aa3994399177(struct smd_event_file
 }
 
 
-struct smd_event_file *_wrap_smd_event_file_slot_value_raw_beb7aa3994399177(struct smd_event_file **_swig_go_0) {
+struct smd_event_file *_wrap_smd_event_file_slot_value_raw_23e6f0ff8d8efa76(struct smd_event_file **_swig_go_0) {
   smd_event_file **arg1 = 0 ;
   smd_event_file *result = 0 ;
   struct smd_event_file *_swig_go_result;
@@ -1762,7 +1844,7 @@ struct smd_event_file *_wrap_smd_event_file_slot_value_raw_beb7aa3994399177(stru
 }
 
 
-struct smd_store_report **_wrap_new_smd_store_report_slot_raw_beb7aa3994399177() {
+struct smd_store_report **_wrap_new_smd_store_report_slot_raw_23e6f0ff8d8efa76() {
   smd_store_report **result = 0 ;
   struct smd_store_report **_swig_go_result;
   
@@ -1773,7 +1855,7 @@ struct smd_store_report **_wrap_new_smd_store_report_slot_raw_beb7aa3994399177()
 }
 
 
-struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_beb7aa3994399177(struct smd_store_report *_swig_go_0) {
+struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_23e6f0ff8d8efa76(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   smd_store_report **result = 0 ;
   struct smd_store_report **_swig_go_result;
@@ -1786,7 +1868,7 @@ struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_beb7aa3994399177(
 }
 
 
-void _wrap_delete_smd_store_report_slot_raw_beb7aa3994399177(struct smd_store_report **_swig_go_0) {
+void _wrap_delete_smd_store_report_slot_raw_23e6f0ff8d8efa76(struct smd_store_report **_swig_go_0) {
   smd_store_report **arg1 = 0 ;
   
   arg1 = *(smd_store_report ***)&_swig_go_0; 
@@ -1796,7 +1878,7 @@ void _wrap_delete_smd_store_report_slot_raw_beb7aa3994399177(struct smd_store_re
 }
 
 
-void _wrap_smd_store_report_slot_assign_raw_beb7aa3994399177(struct smd_store_report **_swig_go_0, struct smd_store_report *_swig_go_1) {
+void _wrap_smd_store_report_slot_assign_raw_23e6f0ff8d8efa76(struct smd_store_report **_swig_go_0, struct smd_store_report *_swig_go_1) {
   smd_store_report **arg1 = 0 ;
   smd_store_report *arg2 = 0 ;
   
@@ -1808,7 +1890,7 @@ void _wrap_smd_store_report_slot_assign_raw_beb7aa3994399177(struct smd_store_re
 }
 
 
-struct smd_store_report *_wrap_smd_store_report_slot_value_raw_beb7aa3994399177(struct smd_store_report **_swig_go_0) {
+struct smd_store_report *_wrap_smd_store_report_slot_value_raw_23e6f0ff8d8efa76(struct smd_store_report **_swig_go_0) {
   smd_store_report **arg1 = 0 ;
   smd_store_report *result = 0 ;
   struct smd_store_report *_swig_go_result;
@@ -1821,7 +1903,7 @@ struct smd_store_report *_wrap_smd_store_report_slot_value_raw_beb7aa3994399177(
 }
 
 
-struct smd_findings **_wrap_new_smd_findings_slot_raw_beb7aa3994399177() {
+struct smd_findings **_wrap_new_smd_findings_slot_raw_23e6f0ff8d8efa76() {
   smd_findings **result = 0 ;
   struct smd_findings **_swig_go_result;
   
@@ -1832,7 +1914,7 @@ struct smd_findings **_wrap_new_smd_findings_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_findings **_wrap_copy_smd_findings_slot_raw_beb7aa3994399177(struct smd_findings *_swig_go_0) {
+struct smd_findings **_wrap_copy_smd_findings_slot_raw_23e6f0ff8d8efa76(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   smd_findings **result = 0 ;
   struct smd_findings **_swig_go_result;
@@ -1845,7 +1927,7 @@ struct smd_findings **_wrap_copy_smd_findings_slot_raw_beb7aa3994399177(struct s
 }
 
 
-void _wrap_delete_smd_findings_slot_raw_beb7aa3994399177(struct smd_findings **_swig_go_0) {
+void _wrap_delete_smd_findings_slot_raw_23e6f0ff8d8efa76(struct smd_findings **_swig_go_0) {
   smd_findings **arg1 = 0 ;
   
   arg1 = *(smd_findings ***)&_swig_go_0; 
@@ -1855,7 +1937,7 @@ void _wrap_delete_smd_findings_slot_raw_beb7aa3994399177(struct smd_findings **_
 }
 
 
-void _wrap_smd_findings_slot_assign_raw_beb7aa3994399177(struct smd_findings **_swig_go_0, struct smd_findings *_swig_go_1) {
+void _wrap_smd_findings_slot_assign_raw_23e6f0ff8d8efa76(struct smd_findings **_swig_go_0, struct smd_findings *_swig_go_1) {
   smd_findings **arg1 = 0 ;
   smd_findings *arg2 = 0 ;
   
@@ -1867,7 +1949,7 @@ void _wrap_smd_findings_slot_assign_raw_beb7aa3994399177(struct smd_findings **_
 }
 
 
-struct smd_findings *_wrap_smd_findings_slot_value_raw_beb7aa3994399177(struct smd_findings **_swig_go_0) {
+struct smd_findings *_wrap_smd_findings_slot_value_raw_23e6f0ff8d8efa76(struct smd_findings **_swig_go_0) {
   smd_findings **arg1 = 0 ;
   smd_findings *result = 0 ;
   struct smd_findings *_swig_go_result;
@@ -1880,7 +1962,7 @@ struct smd_findings *_wrap_smd_findings_slot_value_raw_beb7aa3994399177(struct s
 }
 
 
-struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_beb7aa3994399177() {
+struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_23e6f0ff8d8efa76() {
   smd_rule_results **result = 0 ;
   struct smd_rule_results **_swig_go_result;
   
@@ -1891,7 +1973,7 @@ struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_beb7aa3994399177()
 }
 
 
-struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_beb7aa3994399177(struct smd_rule_results *_swig_go_0) {
+struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_23e6f0ff8d8efa76(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   smd_rule_results **result = 0 ;
   struct smd_rule_results **_swig_go_result;
@@ -1904,7 +1986,7 @@ struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_beb7aa3994399177(
 }
 
 
-void _wrap_delete_smd_rule_results_slot_raw_beb7aa3994399177(struct smd_rule_results **_swig_go_0) {
+void _wrap_delete_smd_rule_results_slot_raw_23e6f0ff8d8efa76(struct smd_rule_results **_swig_go_0) {
   smd_rule_results **arg1 = 0 ;
   
   arg1 = *(smd_rule_results ***)&_swig_go_0; 
@@ -1914,7 +1996,7 @@ void _wrap_delete_smd_rule_results_slot_raw_beb7aa3994399177(struct smd_rule_res
 }
 
 
-void _wrap_smd_rule_results_slot_assign_raw_beb7aa3994399177(struct smd_rule_results **_swig_go_0, struct smd_rule_results *_swig_go_1) {
+void _wrap_smd_rule_results_slot_assign_raw_23e6f0ff8d8efa76(struct smd_rule_results **_swig_go_0, struct smd_rule_results *_swig_go_1) {
   smd_rule_results **arg1 = 0 ;
   smd_rule_results *arg2 = 0 ;
   
@@ -1926,7 +2008,7 @@ void _wrap_smd_rule_results_slot_assign_raw_beb7aa3994399177(struct smd_rule_res
 }
 
 
-struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_beb7aa3994399177(struct smd_rule_results **_swig_go_0) {
+struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_23e6f0ff8d8efa76(struct smd_rule_results **_swig_go_0) {
   smd_rule_results **arg1 = 0 ;
   smd_rule_results *result = 0 ;
   struct smd_rule_results *_swig_go_result;
@@ -1939,7 +2021,7 @@ struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_beb7aa3994399177(
 }
 
 
-struct smd_diagnosis **_wrap_new_smd_diagnosis_slot_raw_beb7aa3994399177() {
+struct smd_diagnosis **_wrap_new_smd_diagnosis_slot_raw_23e6f0ff8d8efa76() {
   smd_diagnosis **result = 0 ;
   struct smd_diagnosis **_swig_go_result;
   
@@ -1950,7 +2032,7 @@ struct smd_diagnosis **_wrap_new_smd_diagnosis_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_diagnosis **_wrap_copy_smd_diagnosis_slot_raw_beb7aa3994399177(struct smd_diagnosis *_swig_go_0) {
+struct smd_diagnosis **_wrap_copy_smd_diagnosis_slot_raw_23e6f0ff8d8efa76(struct smd_diagnosis *_swig_go_0) {
   smd_diagnosis *arg1 = 0 ;
   smd_diagnosis **result = 0 ;
   struct smd_diagnosis **_swig_go_result;
@@ -1963,7 +2045,7 @@ struct smd_diagnosis **_wrap_copy_smd_diagnosis_slot_raw_beb7aa3994399177(struct
 }
 
 
-void _wrap_delete_smd_diagnosis_slot_raw_beb7aa3994399177(struct smd_diagnosis **_swig_go_0) {
+void _wrap_delete_smd_diagnosis_slot_raw_23e6f0ff8d8efa76(struct smd_diagnosis **_swig_go_0) {
   smd_diagnosis **arg1 = 0 ;
   
   arg1 = *(smd_diagnosis ***)&_swig_go_0; 
@@ -1973,7 +2055,7 @@ void _wrap_delete_smd_diagnosis_slot_raw_beb7aa3994399177(struct smd_diagnosis *
 }
 
 
-void _wrap_smd_diagnosis_slot_assign_raw_beb7aa3994399177(struct smd_diagnosis **_swig_go_0, struct smd_diagnosis *_swig_go_1) {
+void _wrap_smd_diagnosis_slot_assign_raw_23e6f0ff8d8efa76(struct smd_diagnosis **_swig_go_0, struct smd_diagnosis *_swig_go_1) {
   smd_diagnosis **arg1 = 0 ;
   smd_diagnosis *arg2 = 0 ;
   
@@ -1985,7 +2067,7 @@ void _wrap_smd_diagnosis_slot_assign_raw_beb7aa3994399177(struct smd_diagnosis *
 }
 
 
-struct smd_diagnosis *_wrap_smd_diagnosis_slot_value_raw_beb7aa3994399177(struct smd_diagnosis **_swig_go_0) {
+struct smd_diagnosis *_wrap_smd_diagnosis_slot_value_raw_23e6f0ff8d8efa76(struct smd_diagnosis **_swig_go_0) {
   smd_diagnosis **arg1 = 0 ;
   smd_diagnosis *result = 0 ;
   struct smd_diagnosis *_swig_go_result;
@@ -1998,7 +2080,7 @@ struct smd_diagnosis *_wrap_smd_diagnosis_slot_value_raw_beb7aa3994399177(struct
 }
 
 
-struct smd_bucket **_wrap_new_smd_bucket_slot_raw_beb7aa3994399177() {
+struct smd_bucket **_wrap_new_smd_bucket_slot_raw_23e6f0ff8d8efa76() {
   smd_bucket **result = 0 ;
   struct smd_bucket **_swig_go_result;
   
@@ -2009,7 +2091,7 @@ struct smd_bucket **_wrap_new_smd_bucket_slot_raw_beb7aa3994399177() {
 }
 
 
-struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_beb7aa3994399177(struct smd_bucket *_swig_go_0) {
+struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_23e6f0ff8d8efa76(struct smd_bucket *_swig_go_0) {
   smd_bucket *arg1 = 0 ;
   smd_bucket **result = 0 ;
   struct smd_bucket **_swig_go_result;
@@ -2022,7 +2104,7 @@ struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_beb7aa3994399177(struct smd_b
 }
 
 
-void _wrap_delete_smd_bucket_slot_raw_beb7aa3994399177(struct smd_bucket **_swig_go_0) {
+void _wrap_delete_smd_bucket_slot_raw_23e6f0ff8d8efa76(struct smd_bucket **_swig_go_0) {
   smd_bucket **arg1 = 0 ;
   
   arg1 = *(smd_bucket ***)&_swig_go_0; 
@@ -2032,7 +2114,7 @@ void _wrap_delete_smd_bucket_slot_raw_beb7aa3994399177(struct smd_bucket **_swig
 }
 
 
-void _wrap_smd_bucket_slot_assign_raw_beb7aa3994399177(struct smd_bucket **_swig_go_0, struct smd_bucket *_swig_go_1) {
+void _wrap_smd_bucket_slot_assign_raw_23e6f0ff8d8efa76(struct smd_bucket **_swig_go_0, struct smd_bucket *_swig_go_1) {
   smd_bucket **arg1 = 0 ;
   smd_bucket *arg2 = 0 ;
   
@@ -2044,7 +2126,7 @@ void _wrap_smd_bucket_slot_assign_raw_beb7aa3994399177(struct smd_bucket **_swig
 }
 
 
-struct smd_bucket *_wrap_smd_bucket_slot_value_raw_beb7aa3994399177(struct smd_bucket **_swig_go_0) {
+struct smd_bucket *_wrap_smd_bucket_slot_value_raw_23e6f0ff8d8efa76(struct smd_bucket **_swig_go_0) {
   smd_bucket **arg1 = 0 ;
   smd_bucket *result = 0 ;
   struct smd_bucket *_swig_go_result;
@@ -2057,7 +2139,7 @@ struct smd_bucket *_wrap_smd_bucket_slot_value_raw_beb7aa3994399177(struct smd_b
 }
 
 
-intgo *_wrap_new_int32_slot_raw_beb7aa3994399177() {
+intgo *_wrap_new_int32_slot_raw_23e6f0ff8d8efa76() {
   int32_t *result = 0 ;
   intgo *_swig_go_result;
   
@@ -2068,7 +2150,7 @@ intgo *_wrap_new_int32_slot_raw_beb7aa3994399177() {
 }
 
 
-intgo *_wrap_copy_int32_slot_raw_beb7aa3994399177(intgo _swig_go_0) {
+intgo *_wrap_copy_int32_slot_raw_23e6f0ff8d8efa76(intgo _swig_go_0) {
   int32_t arg1 ;
   int32_t *result = 0 ;
   intgo *_swig_go_result;
@@ -2081,7 +2163,7 @@ intgo *_wrap_copy_int32_slot_raw_beb7aa3994399177(intgo _swig_go_0) {
 }
 
 
-void _wrap_delete_int32_slot_raw_beb7aa3994399177(intgo *_swig_go_0) {
+void _wrap_delete_int32_slot_raw_23e6f0ff8d8efa76(intgo *_swig_go_0) {
   int32_t *arg1 = 0 ;
   
   arg1 = *(int32_t **)&_swig_go_0; 
@@ -2091,7 +2173,7 @@ void _wrap_delete_int32_slot_raw_beb7aa3994399177(intgo *_swig_go_0) {
 }
 
 
-void _wrap_int32_slot_assign_raw_beb7aa3994399177(intgo *_swig_go_0, intgo _swig_go_1) {
+void _wrap_int32_slot_assign_raw_23e6f0ff8d8efa76(intgo *_swig_go_0, intgo _swig_go_1) {
   int32_t *arg1 = 0 ;
   int32_t arg2 ;
   
@@ -2103,7 +2185,7 @@ void _wrap_int32_slot_assign_raw_beb7aa3994399177(intgo *_swig_go_0, intgo _swig
 }
 
 
-intgo _wrap_int32_slot_value_raw_beb7aa3994399177(intgo *_swig_go_0) {
+intgo _wrap_int32_slot_value_raw_23e6f0ff8d8efa76(intgo *_swig_go_0) {
   int32_t *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2116,7 +2198,7 @@ intgo _wrap_int32_slot_value_raw_beb7aa3994399177(intgo *_swig_go_0) {
 }
 
 
-long long *_wrap_new_int64_slot_raw_beb7aa3994399177() {
+long long *_wrap_new_int64_slot_raw_23e6f0ff8d8efa76() {
   int64_t *result = 0 ;
   long long *_swig_go_result;
   
@@ -2127,7 +2209,7 @@ long long *_wrap_new_int64_slot_raw_beb7aa3994399177() {
 }
 
 
-long long *_wrap_copy_int64_slot_raw_beb7aa3994399177(long long _swig_go_0) {
+long long *_wrap_copy_int64_slot_raw_23e6f0ff8d8efa76(long long _swig_go_0) {
   int64_t arg1 ;
   int64_t *result = 0 ;
   long long *_swig_go_result;
@@ -2140,7 +2222,7 @@ long long *_wrap_copy_int64_slot_raw_beb7aa3994399177(long long _swig_go_0) {
 }
 
 
-void _wrap_delete_int64_slot_raw_beb7aa3994399177(long long *_swig_go_0) {
+void _wrap_delete_int64_slot_raw_23e6f0ff8d8efa76(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   
   arg1 = *(int64_t **)&_swig_go_0; 
@@ -2150,7 +2232,7 @@ void _wrap_delete_int64_slot_raw_beb7aa3994399177(long long *_swig_go_0) {
 }
 
 
-void _wrap_int64_slot_assign_raw_beb7aa3994399177(long long *_swig_go_0, long long _swig_go_1) {
+void _wrap_int64_slot_assign_raw_23e6f0ff8d8efa76(long long *_swig_go_0, long long _swig_go_1) {
   int64_t *arg1 = 0 ;
   int64_t arg2 ;
   
@@ -2162,7 +2244,7 @@ void _wrap_int64_slot_assign_raw_beb7aa3994399177(long long *_swig_go_0, long lo
 }
 
 
-long long _wrap_int64_slot_value_raw_beb7aa3994399177(long long *_swig_go_0) {
+long long _wrap_int64_slot_value_raw_23e6f0ff8d8efa76(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -2175,7 +2257,7 @@ long long _wrap_int64_slot_value_raw_beb7aa3994399177(long long *_swig_go_0) {
 }
 
 
-double *_wrap_new_double_slot_raw_beb7aa3994399177() {
+double *_wrap_new_double_slot_raw_23e6f0ff8d8efa76() {
   double *result = 0 ;
   double *_swig_go_result;
   
@@ -2186,7 +2268,7 @@ double *_wrap_new_double_slot_raw_beb7aa3994399177() {
 }
 
 
-double *_wrap_copy_double_slot_raw_beb7aa3994399177(double _swig_go_0) {
+double *_wrap_copy_double_slot_raw_23e6f0ff8d8efa76(double _swig_go_0) {
   double arg1 ;
   double *result = 0 ;
   double *_swig_go_result;
@@ -2199,7 +2281,7 @@ double *_wrap_copy_double_slot_raw_beb7aa3994399177(double _swig_go_0) {
 }
 
 
-void _wrap_delete_double_slot_raw_beb7aa3994399177(double *_swig_go_0) {
+void _wrap_delete_double_slot_raw_23e6f0ff8d8efa76(double *_swig_go_0) {
   double *arg1 = 0 ;
   
   arg1 = *(double **)&_swig_go_0; 
@@ -2209,7 +2291,7 @@ void _wrap_delete_double_slot_raw_beb7aa3994399177(double *_swig_go_0) {
 }
 
 
-void _wrap_double_slot_assign_raw_beb7aa3994399177(double *_swig_go_0, double _swig_go_1) {
+void _wrap_double_slot_assign_raw_23e6f0ff8d8efa76(double *_swig_go_0, double _swig_go_1) {
   double *arg1 = 0 ;
   double arg2 ;
   
@@ -2221,7 +2303,7 @@ void _wrap_double_slot_assign_raw_beb7aa3994399177(double *_swig_go_0, double _s
 }
 
 
-double _wrap_double_slot_value_raw_beb7aa3994399177(double *_swig_go_0) {
+double _wrap_double_slot_value_raw_23e6f0ff8d8efa76(double *_swig_go_0) {
   double *arg1 = 0 ;
   double result;
   double _swig_go_result;
@@ -2234,7 +2316,7 @@ double _wrap_double_slot_value_raw_beb7aa3994399177(double *_swig_go_0) {
 }
 
 
-long long *_wrap_new_int64_array_raw_beb7aa3994399177(long long _swig_go_0) {
+long long *_wrap_new_int64_array_raw_23e6f0ff8d8efa76(long long _swig_go_0) {
   size_t arg1 ;
   int64_t *result = 0 ;
   long long *_swig_go_result;
@@ -2247,7 +2329,7 @@ long long *_wrap_new_int64_array_raw_beb7aa3994399177(long long _swig_go_0) {
 }
 
 
-void _wrap_delete_int64_array_raw_beb7aa3994399177(long long *_swig_go_0) {
+void _wrap_delete_int64_array_raw_23e6f0ff8d8efa76(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   
   arg1 = *(int64_t **)&_swig_go_0; 
@@ -2257,7 +2339,7 @@ void _wrap_delete_int64_array_raw_beb7aa3994399177(long long *_swig_go_0) {
 }
 
 
-long long _wrap_int64_array_getitem_raw_beb7aa3994399177(long long *_swig_go_0, long long _swig_go_1) {
+long long _wrap_int64_array_getitem_raw_23e6f0ff8d8efa76(long long *_swig_go_0, long long _swig_go_1) {
   int64_t *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -2272,7 +2354,7 @@ long long _wrap_int64_array_getitem_raw_beb7aa3994399177(long long *_swig_go_0, 
 }
 
 
-void _wrap_int64_array_setitem_raw_beb7aa3994399177(long long *_swig_go_0, long long _swig_go_1, long long _swig_go_2) {
+void _wrap_int64_array_setitem_raw_23e6f0ff8d8efa76(long long *_swig_go_0, long long _swig_go_1, long long _swig_go_2) {
   int64_t *arg1 = 0 ;
   size_t arg2 ;
   int64_t arg3 ;
@@ -2286,7 +2368,7 @@ void _wrap_int64_array_setitem_raw_beb7aa3994399177(long long *_swig_go_0, long 
 }
 
 
-struct smd_collection **_wrap_new_smd_collection_array_raw_beb7aa3994399177(long long _swig_go_0) {
+struct smd_collection **_wrap_new_smd_collection_array_raw_23e6f0ff8d8efa76(long long _swig_go_0) {
   size_t arg1 ;
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
@@ -2299,7 +2381,7 @@ struct smd_collection **_wrap_new_smd_collection_array_raw_beb7aa3994399177(long
 }
 
 
-void _wrap_delete_smd_collection_array_raw_beb7aa3994399177(struct smd_collection **_swig_go_0) {
+void _wrap_delete_smd_collection_array_raw_23e6f0ff8d8efa76(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   
   arg1 = *(smd_collection ***)&_swig_go_0; 
@@ -2309,7 +2391,7 @@ void _wrap_delete_smd_collection_array_raw_beb7aa3994399177(struct smd_collectio
 }
 
 
-struct smd_collection *_wrap_smd_collection_array_getitem_raw_beb7aa3994399177(struct smd_collection **_swig_go_0, long long _swig_go_1) {
+struct smd_collection *_wrap_smd_collection_array_getitem_raw_23e6f0ff8d8efa76(struct smd_collection **_swig_go_0, long long _swig_go_1) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   smd_collection *result = 0 ;
@@ -2324,7 +2406,7 @@ struct smd_collection *_wrap_smd_collection_array_getitem_raw_beb7aa3994399177(s
 }
 
 
-void _wrap_smd_collection_array_setitem_raw_beb7aa3994399177(struct smd_collection **_swig_go_0, long long _swig_go_1, struct smd_collection *_swig_go_2) {
+void _wrap_smd_collection_array_setitem_raw_23e6f0ff8d8efa76(struct smd_collection **_swig_go_0, long long _swig_go_1, struct smd_collection *_swig_go_2) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   smd_collection *arg3 = 0 ;
@@ -2338,7 +2420,7 @@ void _wrap_smd_collection_array_setitem_raw_beb7aa3994399177(struct smd_collecti
 }
 
 
-_gostring_ _wrap_smd_mode_name_raw_beb7aa3994399177(intgo _swig_go_0) {
+_gostring_ _wrap_smd_mode_name_raw_23e6f0ff8d8efa76(intgo _swig_go_0) {
   smd_mode arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2351,7 +2433,7 @@ _gostring_ _wrap_smd_mode_name_raw_beb7aa3994399177(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_dtype_name_raw_beb7aa3994399177(intgo _swig_go_0) {
+_gostring_ _wrap_smd_dtype_name_raw_23e6f0ff8d8efa76(intgo _swig_go_0) {
   smd_dtype arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2364,7 +2446,7 @@ _gostring_ _wrap_smd_dtype_name_raw_beb7aa3994399177(intgo _swig_go_0) {
 }
 
 
-long long _wrap_smd_dtype_size_raw_beb7aa3994399177(intgo _swig_go_0) {
+long long _wrap_smd_dtype_size_raw_23e6f0ff8d8efa76(intgo _swig_go_0) {
   smd_dtype arg1 ;
   size_t result;
   long long _swig_go_result;
@@ -2377,7 +2459,7 @@ long long _wrap_smd_dtype_size_raw_beb7aa3994399177(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_text_data_raw_beb7aa3994399177(struct smd_text *_swig_go_0) {
+_gostring_ _wrap_smd_text_data_raw_23e6f0ff8d8efa76(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2390,7 +2472,7 @@ _gostring_ _wrap_smd_text_data_raw_beb7aa3994399177(struct smd_text *_swig_go_0)
 }
 
 
-long long _wrap_smd_text_size_raw_beb7aa3994399177(struct smd_text *_swig_go_0) {
+long long _wrap_smd_text_size_raw_23e6f0ff8d8efa76(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2403,7 +2485,7 @@ long long _wrap_smd_text_size_raw_beb7aa3994399177(struct smd_text *_swig_go_0) 
 }
 
 
-void _wrap_smd_text_free_raw_beb7aa3994399177(struct smd_text *_swig_go_0) {
+void _wrap_smd_text_free_raw_23e6f0ff8d8efa76(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   
   arg1 = *(smd_text **)&_swig_go_0; 
@@ -2413,7 +2495,7 @@ void _wrap_smd_text_free_raw_beb7aa3994399177(struct smd_text *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_strings_new_raw_beb7aa3994399177(struct smd_strings **_swig_go_0) {
+struct smd_error *_wrap_smd_strings_new_raw_23e6f0ff8d8efa76(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2426,7 +2508,7 @@ struct smd_error *_wrap_smd_strings_new_raw_beb7aa3994399177(struct smd_strings 
 }
 
 
-struct smd_error *_wrap_smd_strings_add_raw_beb7aa3994399177(struct smd_strings *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_strings_add_raw_23e6f0ff8d8efa76(struct smd_strings *_swig_go_0, _gostring_ _swig_go_1) {
   smd_strings *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2448,7 +2530,7 @@ struct smd_error *_wrap_smd_strings_add_raw_beb7aa3994399177(struct smd_strings 
 }
 
 
-long long _wrap_smd_strings_count_raw_beb7aa3994399177(struct smd_strings *_swig_go_0) {
+long long _wrap_smd_strings_count_raw_23e6f0ff8d8efa76(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2461,7 +2543,7 @@ long long _wrap_smd_strings_count_raw_beb7aa3994399177(struct smd_strings *_swig
 }
 
 
-_gostring_ _wrap_smd_strings_get_raw_beb7aa3994399177(struct smd_strings *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_strings_get_raw_23e6f0ff8d8efa76(struct smd_strings *_swig_go_0, long long _swig_go_1) {
   smd_strings *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -2476,7 +2558,7 @@ _gostring_ _wrap_smd_strings_get_raw_beb7aa3994399177(struct smd_strings *_swig_
 }
 
 
-long long _wrap_smd_strings_size_raw_beb7aa3994399177(struct smd_strings *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_strings_size_raw_23e6f0ff8d8efa76(struct smd_strings *_swig_go_0, long long _swig_go_1) {
   smd_strings *arg1 = 0 ;
   size_t arg2 ;
   size_t result;
@@ -2491,7 +2573,7 @@ long long _wrap_smd_strings_size_raw_beb7aa3994399177(struct smd_strings *_swig_
 }
 
 
-void _wrap_smd_strings_free_raw_beb7aa3994399177(struct smd_strings *_swig_go_0) {
+void _wrap_smd_strings_free_raw_23e6f0ff8d8efa76(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   
   arg1 = *(smd_strings **)&_swig_go_0; 
@@ -2501,7 +2583,7 @@ void _wrap_smd_strings_free_raw_beb7aa3994399177(struct smd_strings *_swig_go_0)
 }
 
 
-long long _wrap_smd_integers_count_raw_beb7aa3994399177(struct smd_integers *_swig_go_0) {
+long long _wrap_smd_integers_count_raw_23e6f0ff8d8efa76(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2514,7 +2596,7 @@ long long _wrap_smd_integers_count_raw_beb7aa3994399177(struct smd_integers *_sw
 }
 
 
-long long _wrap_smd_integers_get_raw_beb7aa3994399177(struct smd_integers *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_integers_get_raw_23e6f0ff8d8efa76(struct smd_integers *_swig_go_0, long long _swig_go_1) {
   smd_integers *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -2529,7 +2611,7 @@ long long _wrap_smd_integers_get_raw_beb7aa3994399177(struct smd_integers *_swig
 }
 
 
-void _wrap_smd_integers_free_raw_beb7aa3994399177(struct smd_integers *_swig_go_0) {
+void _wrap_smd_integers_free_raw_23e6f0ff8d8efa76(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   
   arg1 = *(smd_integers **)&_swig_go_0; 
@@ -2539,7 +2621,7 @@ void _wrap_smd_integers_free_raw_beb7aa3994399177(struct smd_integers *_swig_go_
 }
 
 
-intgo _wrap_smd_abi_level_raw_beb7aa3994399177() {
+intgo _wrap_smd_abi_level_raw_23e6f0ff8d8efa76() {
   uint32_t result;
   intgo _swig_go_result;
   
@@ -2550,7 +2632,7 @@ intgo _wrap_smd_abi_level_raw_beb7aa3994399177() {
 }
 
 
-_gostring_ _wrap_smd_version_string_raw_beb7aa3994399177() {
+_gostring_ _wrap_smd_version_string_raw_23e6f0ff8d8efa76() {
   char *result = 0 ;
   _gostring_ _swig_go_result;
   
@@ -2561,7 +2643,7 @@ _gostring_ _wrap_smd_version_string_raw_beb7aa3994399177() {
 }
 
 
-struct smd_error *_wrap_smd_require_abi_raw_beb7aa3994399177(intgo _swig_go_0) {
+struct smd_error *_wrap_smd_require_abi_raw_23e6f0ff8d8efa76(intgo _swig_go_0) {
   uint32_t arg1 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2574,7 +2656,7 @@ struct smd_error *_wrap_smd_require_abi_raw_beb7aa3994399177(intgo _swig_go_0) {
 }
 
 
-intgo _wrap_smd_has_feature_raw_beb7aa3994399177(_gostring_ _swig_go_0) {
+intgo _wrap_smd_has_feature_raw_23e6f0ff8d8efa76(_gostring_ _swig_go_0) {
   char *arg1 = 0 ;
   char *temp1 ;
   int32_t result;
@@ -2594,7 +2676,7 @@ intgo _wrap_smd_has_feature_raw_beb7aa3994399177(_gostring_ _swig_go_0) {
 }
 
 
-intgo _wrap_smd_error_code_raw_beb7aa3994399177(struct smd_error *_swig_go_0) {
+intgo _wrap_smd_error_code_raw_23e6f0ff8d8efa76(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   smd_code result;
   intgo _swig_go_result;
@@ -2607,7 +2689,7 @@ intgo _wrap_smd_error_code_raw_beb7aa3994399177(struct smd_error *_swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_error_message_raw_beb7aa3994399177(struct smd_error *_swig_go_0) {
+_gostring_ _wrap_smd_error_message_raw_23e6f0ff8d8efa76(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2620,7 +2702,7 @@ _gostring_ _wrap_smd_error_message_raw_beb7aa3994399177(struct smd_error *_swig_
 }
 
 
-_gostring_ _wrap_smd_error_detail_raw_beb7aa3994399177(struct smd_error *_swig_go_0, _gostring_ _swig_go_1) {
+_gostring_ _wrap_smd_error_detail_raw_23e6f0ff8d8efa76(struct smd_error *_swig_go_0, _gostring_ _swig_go_1) {
   smd_error *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2642,7 +2724,7 @@ _gostring_ _wrap_smd_error_detail_raw_beb7aa3994399177(struct smd_error *_swig_g
 }
 
 
-_gostring_ _wrap_smd_code_name_raw_beb7aa3994399177(intgo _swig_go_0) {
+_gostring_ _wrap_smd_code_name_raw_23e6f0ff8d8efa76(intgo _swig_go_0) {
   smd_code arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2655,7 +2737,7 @@ _gostring_ _wrap_smd_code_name_raw_beb7aa3994399177(intgo _swig_go_0) {
 }
 
 
-intgo _wrap_smd_error_is_retryable_raw_beb7aa3994399177(struct smd_error *_swig_go_0) {
+intgo _wrap_smd_error_is_retryable_raw_23e6f0ff8d8efa76(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2668,7 +2750,7 @@ intgo _wrap_smd_error_is_retryable_raw_beb7aa3994399177(struct smd_error *_swig_
 }
 
 
-struct smd_error *_wrap_smd_error_new_raw_beb7aa3994399177(intgo _swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_error_new_raw_23e6f0ff8d8efa76(intgo _swig_go_0, _gostring_ _swig_go_1) {
   smd_code arg1 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2690,7 +2772,7 @@ struct smd_error *_wrap_smd_error_new_raw_beb7aa3994399177(intgo _swig_go_0, _go
 }
 
 
-void _wrap_smd_error_free_raw_beb7aa3994399177(struct smd_error *_swig_go_0) {
+void _wrap_smd_error_free_raw_23e6f0ff8d8efa76(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   
   arg1 = *(smd_error **)&_swig_go_0; 
@@ -2700,7 +2782,7 @@ void _wrap_smd_error_free_raw_beb7aa3994399177(struct smd_error *_swig_go_0) {
 }
 
 
-intgo _wrap_smd_value_dtype_raw_beb7aa3994399177(struct smd_value *_swig_go_0) {
+intgo _wrap_smd_value_dtype_raw_23e6f0ff8d8efa76(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_dtype result;
   intgo _swig_go_result;
@@ -2713,7 +2795,7 @@ intgo _wrap_smd_value_dtype_raw_beb7aa3994399177(struct smd_value *_swig_go_0) {
 }
 
 
-intgo _wrap_smd_value_ndim_raw_beb7aa3994399177(struct smd_value *_swig_go_0) {
+intgo _wrap_smd_value_ndim_raw_23e6f0ff8d8efa76(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2726,7 +2808,7 @@ intgo _wrap_smd_value_ndim_raw_beb7aa3994399177(struct smd_value *_swig_go_0) {
 }
 
 
-long long _wrap_smd_value_nbytes_raw_beb7aa3994399177(struct smd_value *_swig_go_0) {
+long long _wrap_smd_value_nbytes_raw_23e6f0ff8d8efa76(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2739,7 +2821,7 @@ long long _wrap_smd_value_nbytes_raw_beb7aa3994399177(struct smd_value *_swig_go
 }
 
 
-struct smd_value *_wrap_smd_value_retain_raw_beb7aa3994399177(struct smd_value *_swig_go_0) {
+struct smd_value *_wrap_smd_value_retain_raw_23e6f0ff8d8efa76(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_value *result = 0 ;
   struct smd_value *_swig_go_result;
@@ -2752,7 +2834,7 @@ struct smd_value *_wrap_smd_value_retain_raw_beb7aa3994399177(struct smd_value *
 }
 
 
-void _wrap_smd_value_free_raw_beb7aa3994399177(struct smd_value *_swig_go_0) {
+void _wrap_smd_value_free_raw_23e6f0ff8d8efa76(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   
   arg1 = *(smd_value **)&_swig_go_0; 
@@ -2762,7 +2844,7 @@ void _wrap_smd_value_free_raw_beb7aa3994399177(struct smd_value *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_value_strings_raw_beb7aa3994399177(struct smd_value *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_value_strings_raw_23e6f0ff8d8efa76(struct smd_value *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_value *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2777,7 +2859,7 @@ struct smd_error *_wrap_smd_value_strings_raw_beb7aa3994399177(struct smd_value 
 }
 
 
-struct smd_error *_wrap_smd_value_reduce_raw_beb7aa3994399177(struct smd_value *_swig_go_0, _gostring_ _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
+struct smd_error *_wrap_smd_value_reduce_raw_23e6f0ff8d8efa76(struct smd_value *_swig_go_0, _gostring_ _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
   smd_value *arg1 = 0 ;
   char *arg2 = 0 ;
   int32_t arg3 ;
@@ -2803,7 +2885,7 @@ struct smd_error *_wrap_smd_value_reduce_raw_beb7aa3994399177(struct smd_value *
 }
 
 
-struct smd_error *_wrap_smd_value_to_double_raw_beb7aa3994399177(struct smd_value *_swig_go_0, double *_swig_go_1) {
+struct smd_error *_wrap_smd_value_to_double_raw_23e6f0ff8d8efa76(struct smd_value *_swig_go_0, double *_swig_go_1) {
   smd_value *arg1 = 0 ;
   double *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2818,7 +2900,7 @@ struct smd_error *_wrap_smd_value_to_double_raw_beb7aa3994399177(struct smd_valu
 }
 
 
-struct smd_error *_wrap_smd_save_config_new_raw_beb7aa3994399177(struct smd_save_config **_swig_go_0) {
+struct smd_error *_wrap_smd_save_config_new_raw_23e6f0ff8d8efa76(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2831,7 +2913,7 @@ struct smd_error *_wrap_smd_save_config_new_raw_beb7aa3994399177(struct smd_save
 }
 
 
-struct smd_error *_wrap_smd_save_config_set_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long _swig_go_2, long long _swig_go_3, long long _swig_go_4, long long *_swig_go_5, long long _swig_go_6) {
+struct smd_error *_wrap_smd_save_config_set_raw_23e6f0ff8d8efa76(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long _swig_go_2, long long _swig_go_3, long long _swig_go_4, long long *_swig_go_5, long long _swig_go_6) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t arg3 ;
@@ -2856,7 +2938,7 @@ struct smd_error *_wrap_smd_save_config_set_raw_beb7aa3994399177(struct smd_save
 }
 
 
-intgo _wrap_smd_save_config_is_set_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0, intgo _swig_go_1) {
+intgo _wrap_smd_save_config_is_set_raw_23e6f0ff8d8efa76(struct smd_save_config *_swig_go_0, intgo _swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t result;
@@ -2871,7 +2953,7 @@ intgo _wrap_smd_save_config_is_set_raw_beb7aa3994399177(struct smd_save_config *
 }
 
 
-struct smd_error *_wrap_smd_save_config_get_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long *_swig_go_2, long long *_swig_go_3, long long *_swig_go_4, struct smd_integers **_swig_go_5) {
+struct smd_error *_wrap_smd_save_config_get_raw_23e6f0ff8d8efa76(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long *_swig_go_2, long long *_swig_go_3, long long *_swig_go_4, struct smd_integers **_swig_go_5) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t *arg3 = 0 ;
@@ -2894,7 +2976,7 @@ struct smd_error *_wrap_smd_save_config_get_raw_beb7aa3994399177(struct smd_save
 }
 
 
-intgo _wrap_smd_save_config_saves_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0, long long _swig_go_1, intgo _swig_go_2) {
+intgo _wrap_smd_save_config_saves_raw_23e6f0ff8d8efa76(struct smd_save_config *_swig_go_0, long long _swig_go_1, intgo _swig_go_2) {
   smd_save_config *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -2911,7 +2993,7 @@ intgo _wrap_smd_save_config_saves_raw_beb7aa3994399177(struct smd_save_config *_
 }
 
 
-struct smd_error *_wrap_smd_save_config_merge_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_merge_raw_23e6f0ff8d8efa76(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2926,7 +3008,7 @@ struct smd_error *_wrap_smd_save_config_merge_raw_beb7aa3994399177(struct smd_sa
 }
 
 
-intgo _wrap_smd_save_config_equal_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
+intgo _wrap_smd_save_config_equal_raw_23e6f0ff8d8efa76(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   int32_t result;
@@ -2941,7 +3023,7 @@ intgo _wrap_smd_save_config_equal_raw_beb7aa3994399177(struct smd_save_config *_
 }
 
 
-struct smd_error *_wrap_smd_save_config_to_json_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_to_json_raw_23e6f0ff8d8efa76(struct smd_save_config *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2956,7 +3038,7 @@ struct smd_error *_wrap_smd_save_config_to_json_raw_beb7aa3994399177(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_save_config_from_json_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_from_json_raw_23e6f0ff8d8efa76(_gostring_ _swig_go_0, struct smd_save_config **_swig_go_1) {
   char *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   char *temp1 ;
@@ -2978,7 +3060,7 @@ struct smd_error *_wrap_smd_save_config_from_json_raw_beb7aa3994399177(_gostring
 }
 
 
-void _wrap_smd_save_config_free_raw_beb7aa3994399177(struct smd_save_config *_swig_go_0) {
+void _wrap_smd_save_config_free_raw_23e6f0ff8d8efa76(struct smd_save_config *_swig_go_0) {
   smd_save_config *arg1 = 0 ;
   
   arg1 = *(smd_save_config **)&_swig_go_0; 
@@ -2988,7 +3070,7 @@ void _wrap_smd_save_config_free_raw_beb7aa3994399177(struct smd_save_config *_sw
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_new_raw_beb7aa3994399177(struct smd_reduction_config **_swig_go_0) {
+struct smd_error *_wrap_smd_reduction_config_new_raw_23e6f0ff8d8efa76(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3001,7 +3083,7 @@ struct smd_error *_wrap_smd_reduction_config_new_raw_beb7aa3994399177(struct smd
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_add_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_add_raw_23e6f0ff8d8efa76(struct smd_reduction_config *_swig_go_0, _gostring_ _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3023,7 +3105,7 @@ struct smd_error *_wrap_smd_reduction_config_add_raw_beb7aa3994399177(struct smd
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_set_raw_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_set_raw_raw_23e6f0ff8d8efa76(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3038,7 +3120,7 @@ struct smd_error *_wrap_smd_reduction_config_set_raw_raw_beb7aa3994399177(struct
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_set_shape_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_set_shape_raw_23e6f0ff8d8efa76(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3053,7 +3135,7 @@ struct smd_error *_wrap_smd_reduction_config_set_shape_raw_beb7aa3994399177(stru
 }
 
 
-intgo _wrap_smd_reduction_config_raw_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0) {
+intgo _wrap_smd_reduction_config_raw_raw_23e6f0ff8d8efa76(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3066,7 +3148,7 @@ intgo _wrap_smd_reduction_config_raw_raw_beb7aa3994399177(struct smd_reduction_c
 }
 
 
-intgo _wrap_smd_reduction_config_shape_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0) {
+intgo _wrap_smd_reduction_config_shape_raw_23e6f0ff8d8efa76(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3079,7 +3161,7 @@ intgo _wrap_smd_reduction_config_shape_raw_beb7aa3994399177(struct smd_reduction
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_reductions_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_reductions_raw_23e6f0ff8d8efa76(struct smd_reduction_config *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3094,7 +3176,7 @@ struct smd_error *_wrap_smd_reduction_config_reductions_raw_beb7aa3994399177(str
 }
 
 
-intgo _wrap_smd_reduction_config_equal_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+intgo _wrap_smd_reduction_config_equal_raw_23e6f0ff8d8efa76(struct smd_reduction_config *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   int32_t result;
@@ -3109,7 +3191,7 @@ intgo _wrap_smd_reduction_config_equal_raw_beb7aa3994399177(struct smd_reduction
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_to_json_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_to_json_raw_23e6f0ff8d8efa76(struct smd_reduction_config *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3124,7 +3206,7 @@ struct smd_error *_wrap_smd_reduction_config_to_json_raw_beb7aa3994399177(struct
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_from_json_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_from_json_raw_23e6f0ff8d8efa76(_gostring_ _swig_go_0, struct smd_reduction_config **_swig_go_1) {
   char *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   char *temp1 ;
@@ -3146,7 +3228,7 @@ struct smd_error *_wrap_smd_reduction_config_from_json_raw_beb7aa3994399177(_gos
 }
 
 
-void _wrap_smd_reduction_config_free_raw_beb7aa3994399177(struct smd_reduction_config *_swig_go_0) {
+void _wrap_smd_reduction_config_free_raw_23e6f0ff8d8efa76(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   
   arg1 = *(smd_reduction_config **)&_swig_go_0; 
@@ -3156,7 +3238,7 @@ void _wrap_smd_reduction_config_free_raw_beb7aa3994399177(struct smd_reduction_c
 }
 
 
-struct smd_error *_wrap_smd_collection_new_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_new_raw_23e6f0ff8d8efa76(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
   char *arg1 = 0 ;
   smd_collection **arg2 = 0 ;
   char *temp1 ;
@@ -3178,7 +3260,7 @@ struct smd_error *_wrap_smd_collection_new_raw_beb7aa3994399177(_gostring_ _swig
 }
 
 
-_gostring_ _wrap_smd_collection_name_raw_beb7aa3994399177(struct smd_collection *_swig_go_0) {
+_gostring_ _wrap_smd_collection_name_raw_23e6f0ff8d8efa76(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3191,7 +3273,7 @@ _gostring_ _wrap_smd_collection_name_raw_beb7aa3994399177(struct smd_collection 
 }
 
 
-struct smd_error *_wrap_smd_collection_include_regex_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_include_regex_raw_23e6f0ff8d8efa76(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3213,7 +3295,7 @@ struct smd_error *_wrap_smd_collection_include_regex_raw_beb7aa3994399177(struct
 }
 
 
-struct smd_error *_wrap_smd_collection_add_tensor_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_add_tensor_raw_23e6f0ff8d8efa76(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3235,7 +3317,7 @@ struct smd_error *_wrap_smd_collection_add_tensor_raw_beb7aa3994399177(struct sm
 }
 
 
-struct smd_error *_wrap_smd_collection_remove_tensor_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_remove_tensor_raw_23e6f0ff8d8efa76(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3257,7 +3339,7 @@ struct smd_error *_wrap_smd_collection_remove_tensor_raw_beb7aa3994399177(struct
 }
 
 
-intgo _wrap_smd_collection_has_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+intgo _wrap_smd_collection_has_raw_23e6f0ff8d8efa76(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3279,7 +3361,7 @@ intgo _wrap_smd_collection_has_raw_beb7aa3994399177(struct smd_collection *_swig
 }
 
 
-struct smd_error *_wrap_smd_collection_set_save_config_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_save_config_raw_23e6f0ff8d8efa76(struct smd_collection *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3294,7 +3376,7 @@ struct smd_error *_wrap_smd_collection_set_save_config_raw_beb7aa3994399177(stru
 }
 
 
-struct smd_error *_wrap_smd_collection_set_reduction_config_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_reduction_config_raw_23e6f0ff8d8efa76(struct smd_collection *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3309,7 +3391,7 @@ struct smd_error *_wrap_smd_collection_set_reduction_config_raw_beb7aa3994399177
 }
 
 
-struct smd_error *_wrap_smd_collection_set_save_histogram_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_save_histogram_raw_23e6f0ff8d8efa76(struct smd_collection *_swig_go_0, intgo _swig_go_1) {
   smd_collection *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3324,7 +3406,7 @@ struct smd_error *_wrap_smd_collection_set_save_histogram_raw_beb7aa3994399177(s
 }
 
 
-intgo _wrap_smd_collection_save_histogram_raw_beb7aa3994399177(struct smd_collection *_swig_go_0) {
+intgo _wrap_smd_collection_save_histogram_raw_23e6f0ff8d8efa76(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3337,7 +3419,7 @@ intgo _wrap_smd_collection_save_histogram_raw_beb7aa3994399177(struct smd_collec
 }
 
 
-struct smd_error *_wrap_smd_collection_regexes_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_regexes_raw_23e6f0ff8d8efa76(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3352,7 +3434,7 @@ struct smd_error *_wrap_smd_collection_regexes_raw_beb7aa3994399177(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_tensors_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_tensors_raw_23e6f0ff8d8efa76(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3367,7 +3449,7 @@ struct smd_error *_wrap_smd_collection_tensors_raw_beb7aa3994399177(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_save_config_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_save_config_raw_23e6f0ff8d8efa76(struct smd_collection *_swig_go_0, struct smd_save_config **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3382,7 +3464,7 @@ struct smd_error *_wrap_smd_collection_save_config_raw_beb7aa3994399177(struct s
 }
 
 
-struct smd_error *_wrap_smd_collection_reduction_config_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_reduction_config_raw_23e6f0ff8d8efa76(struct smd_collection *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3397,7 +3479,7 @@ struct smd_error *_wrap_smd_collection_reduction_config_raw_beb7aa3994399177(str
 }
 
 
-struct smd_error *_wrap_smd_collection_to_json_raw_beb7aa3994399177(struct smd_collection *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_to_json_raw_23e6f0ff8d8efa76(struct smd_collection *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3412,7 +3494,7 @@ struct smd_error *_wrap_smd_collection_to_json_raw_beb7aa3994399177(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_from_json_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_from_json_raw_23e6f0ff8d8efa76(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
   char *arg1 = 0 ;
   smd_collection **arg2 = 0 ;
   char *temp1 ;
@@ -3434,7 +3516,7 @@ struct smd_error *_wrap_smd_collection_from_json_raw_beb7aa3994399177(_gostring_
 }
 
 
-void _wrap_smd_collection_free_raw_beb7aa3994399177(struct smd_collection *_swig_go_0) {
+void _wrap_smd_collection_free_raw_23e6f0ff8d8efa76(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   
   arg1 = *(smd_collection **)&_swig_go_0; 
@@ -3444,7 +3526,7 @@ void _wrap_smd_collection_free_raw_beb7aa3994399177(struct smd_collection *_swig
 }
 
 
-struct smd_error *_wrap_smd_hook_options_new_raw_beb7aa3994399177(struct smd_hook_options **_swig_go_0) {
+struct smd_error *_wrap_smd_hook_options_new_raw_23e6f0ff8d8efa76(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3457,7 +3539,7 @@ struct smd_error *_wrap_smd_hook_options_new_raw_beb7aa3994399177(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_set_raw_23e6f0ff8d8efa76(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -3488,7 +3570,7 @@ struct smd_error *_wrap_smd_hook_options_set_raw_beb7aa3994399177(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_load_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_load_raw_23e6f0ff8d8efa76(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3510,7 +3592,7 @@ struct smd_error *_wrap_smd_hook_options_load_raw_beb7aa3994399177(struct smd_ho
 }
 
 
-struct smd_error *_wrap_smd_hook_options_get_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_get_raw_23e6f0ff8d8efa76(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_text **arg3 = 0 ;
@@ -3534,7 +3616,7 @@ struct smd_error *_wrap_smd_hook_options_get_raw_beb7aa3994399177(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_regexes_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_regexes_raw_23e6f0ff8d8efa76(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3549,7 +3631,7 @@ struct smd_error *_wrap_smd_hook_options_regexes_raw_beb7aa3994399177(struct smd
 }
 
 
-struct smd_error *_wrap_smd_hook_options_collections_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_collections_raw_23e6f0ff8d8efa76(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3564,7 +3646,7 @@ struct smd_error *_wrap_smd_hook_options_collections_raw_beb7aa3994399177(struct
 }
 
 
-struct smd_error *_wrap_smd_hook_options_collection_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_collection_raw_23e6f0ff8d8efa76(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -3588,7 +3670,7 @@ struct smd_error *_wrap_smd_hook_options_collection_raw_beb7aa3994399177(struct 
 }
 
 
-struct smd_error *_wrap_smd_hook_options_save_config_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_save_config_raw_23e6f0ff8d8efa76(struct smd_hook_options *_swig_go_0, struct smd_save_config **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3603,7 +3685,7 @@ struct smd_error *_wrap_smd_hook_options_save_config_raw_beb7aa3994399177(struct
 }
 
 
-struct smd_error *_wrap_smd_hook_options_reduction_config_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_reduction_config_raw_23e6f0ff8d8efa76(struct smd_hook_options *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3618,7 +3700,7 @@ struct smd_error *_wrap_smd_hook_options_reduction_config_raw_beb7aa3994399177(s
 }
 
 
-struct smd_error *_wrap_smd_hook_options_include_regex_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_include_regex_raw_23e6f0ff8d8efa76(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3640,7 +3722,7 @@ struct smd_error *_wrap_smd_hook_options_include_regex_raw_beb7aa3994399177(stru
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_save_config_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_set_save_config_raw_23e6f0ff8d8efa76(struct smd_hook_options *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3655,7 +3737,7 @@ struct smd_error *_wrap_smd_hook_options_set_save_config_raw_beb7aa3994399177(st
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_23e6f0ff8d8efa76(struct smd_hook_options *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3670,7 +3752,7 @@ struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_beb7aa39943991
 }
 
 
-struct smd_error *_wrap_smd_hook_options_add_collection_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, struct smd_collection *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_add_collection_raw_23e6f0ff8d8efa76(struct smd_hook_options *_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3685,7 +3767,7 @@ struct smd_error *_wrap_smd_hook_options_add_collection_raw_beb7aa3994399177(str
 }
 
 
-void _wrap_smd_hook_options_free_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0) {
+void _wrap_smd_hook_options_free_raw_23e6f0ff8d8efa76(struct smd_hook_options *_swig_go_0) {
   smd_hook_options *arg1 = 0 ;
   
   arg1 = *(smd_hook_options **)&_swig_go_0; 
@@ -3695,7 +3777,7 @@ void _wrap_smd_hook_options_free_raw_beb7aa3994399177(struct smd_hook_options *_
 }
 
 
-_gostring_ _wrap_smd_action_name_raw_beb7aa3994399177(intgo _swig_go_0) {
+_gostring_ _wrap_smd_action_name_raw_23e6f0ff8d8efa76(intgo _swig_go_0) {
   smd_action arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3708,7 +3790,7 @@ _gostring_ _wrap_smd_action_name_raw_beb7aa3994399177(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_level_name_raw_beb7aa3994399177(intgo _swig_go_0) {
+_gostring_ _wrap_smd_level_name_raw_23e6f0ff8d8efa76(intgo _swig_go_0) {
   smd_level arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3721,7 +3803,7 @@ _gostring_ _wrap_smd_level_name_raw_beb7aa3994399177(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_rule_status_name_raw_beb7aa3994399177(intgo _swig_go_0) {
+_gostring_ _wrap_smd_rule_status_name_raw_23e6f0ff8d8efa76(intgo _swig_go_0) {
   smd_rule_status arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3734,7 +3816,7 @@ _gostring_ _wrap_smd_rule_status_name_raw_beb7aa3994399177(intgo _swig_go_0) {
 }
 
 
-long long _wrap_smd_findings_count_raw_beb7aa3994399177(struct smd_findings *_swig_go_0) {
+long long _wrap_smd_findings_count_raw_23e6f0ff8d8efa76(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -3747,7 +3829,7 @@ long long _wrap_smd_findings_count_raw_beb7aa3994399177(struct smd_findings *_sw
 }
 
 
-struct smd_finding *_wrap_smd_findings_get_raw_beb7aa3994399177(struct smd_findings *_swig_go_0, long long _swig_go_1) {
+struct smd_finding *_wrap_smd_findings_get_raw_23e6f0ff8d8efa76(struct smd_findings *_swig_go_0, long long _swig_go_1) {
   smd_findings *arg1 = 0 ;
   size_t arg2 ;
   smd_finding *result = 0 ;
@@ -3762,7 +3844,7 @@ struct smd_finding *_wrap_smd_findings_get_raw_beb7aa3994399177(struct smd_findi
 }
 
 
-void _wrap_smd_findings_free_raw_beb7aa3994399177(struct smd_findings *_swig_go_0) {
+void _wrap_smd_findings_free_raw_23e6f0ff8d8efa76(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   
   arg1 = *(smd_findings **)&_swig_go_0; 
@@ -3772,7 +3854,7 @@ void _wrap_smd_findings_free_raw_beb7aa3994399177(struct smd_findings *_swig_go_
 }
 
 
-long long _wrap_smd_rule_results_count_raw_beb7aa3994399177(struct smd_rule_results *_swig_go_0) {
+long long _wrap_smd_rule_results_count_raw_23e6f0ff8d8efa76(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -3785,7 +3867,7 @@ long long _wrap_smd_rule_results_count_raw_beb7aa3994399177(struct smd_rule_resu
 }
 
 
-struct smd_rule_result *_wrap_smd_rule_results_get_raw_beb7aa3994399177(struct smd_rule_results *_swig_go_0, long long _swig_go_1) {
+struct smd_rule_result *_wrap_smd_rule_results_get_raw_23e6f0ff8d8efa76(struct smd_rule_results *_swig_go_0, long long _swig_go_1) {
   smd_rule_results *arg1 = 0 ;
   size_t arg2 ;
   smd_rule_result *result = 0 ;
@@ -3800,7 +3882,7 @@ struct smd_rule_result *_wrap_smd_rule_results_get_raw_beb7aa3994399177(struct s
 }
 
 
-void _wrap_smd_rule_results_free_raw_beb7aa3994399177(struct smd_rule_results *_swig_go_0) {
+void _wrap_smd_rule_results_free_raw_23e6f0ff8d8efa76(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   
   arg1 = *(smd_rule_results **)&_swig_go_0; 
@@ -3810,7 +3892,7 @@ void _wrap_smd_rule_results_free_raw_beb7aa3994399177(struct smd_rule_results *_
 }
 
 
-long long _wrap_smd_builtin_rule_count_raw_beb7aa3994399177() {
+long long _wrap_smd_builtin_rule_count_raw_23e6f0ff8d8efa76() {
   size_t result;
   long long _swig_go_result;
   
@@ -3821,7 +3903,7 @@ long long _wrap_smd_builtin_rule_count_raw_beb7aa3994399177() {
 }
 
 
-struct smd_rule_info *_wrap_smd_builtin_rule_raw_beb7aa3994399177(long long _swig_go_0) {
+struct smd_rule_info *_wrap_smd_builtin_rule_raw_23e6f0ff8d8efa76(long long _swig_go_0) {
   size_t arg1 ;
   smd_rule_info *result = 0 ;
   struct smd_rule_info *_swig_go_result;
@@ -3834,7 +3916,7 @@ struct smd_rule_info *_wrap_smd_builtin_rule_raw_beb7aa3994399177(long long _swi
 }
 
 
-struct smd_error *_wrap_smd_rule_set_new_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_rule_set **_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_new_raw_23e6f0ff8d8efa76(_gostring_ _swig_go_0, struct smd_rule_set **_swig_go_1) {
   char *arg1 = 0 ;
   smd_rule_set **arg2 = 0 ;
   char *temp1 ;
@@ -3856,7 +3938,7 @@ struct smd_error *_wrap_smd_rule_set_new_raw_beb7aa3994399177(_gostring_ _swig_g
 }
 
 
-struct smd_error *_wrap_smd_rule_set_add_raw_beb7aa3994399177(struct smd_rule_set *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, intgo _swig_go_3) {
+struct smd_error *_wrap_smd_rule_set_add_raw_23e6f0ff8d8efa76(struct smd_rule_set *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, intgo _swig_go_3) {
   smd_rule_set *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -3889,7 +3971,7 @@ struct smd_error *_wrap_smd_rule_set_add_raw_beb7aa3994399177(struct smd_rule_se
 }
 
 
-struct smd_error *_wrap_smd_rule_set_set_save_config_raw_beb7aa3994399177(struct smd_rule_set *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_set_save_config_raw_23e6f0ff8d8efa76(struct smd_rule_set *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3904,7 +3986,7 @@ struct smd_error *_wrap_smd_rule_set_set_save_config_raw_beb7aa3994399177(struct
 }
 
 
-struct smd_error *_wrap_smd_rule_set_evaluate_raw_beb7aa3994399177(struct smd_rule_set *_swig_go_0, struct smd_trial *_swig_go_1, long long _swig_go_2, long long _swig_go_3, intgo _swig_go_4, struct smd_findings **_swig_go_5) {
+struct smd_error *_wrap_smd_rule_set_evaluate_raw_23e6f0ff8d8efa76(struct smd_rule_set *_swig_go_0, struct smd_trial *_swig_go_1, long long _swig_go_2, long long _swig_go_3, intgo _swig_go_4, struct smd_findings **_swig_go_5) {
   smd_rule_set *arg1 = 0 ;
   smd_trial *arg2 = 0 ;
   int64_t arg3 ;
@@ -3927,7 +4009,7 @@ struct smd_error *_wrap_smd_rule_set_evaluate_raw_beb7aa3994399177(struct smd_ru
 }
 
 
-struct smd_error *_wrap_smd_rule_set_results_raw_beb7aa3994399177(struct smd_rule_set *_swig_go_0, struct smd_rule_results **_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_results_raw_23e6f0ff8d8efa76(struct smd_rule_set *_swig_go_0, struct smd_rule_results **_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_rule_results **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3942,7 +4024,7 @@ struct smd_error *_wrap_smd_rule_set_results_raw_beb7aa3994399177(struct smd_rul
 }
 
 
-struct smd_error *_wrap_smd_rule_set_reset_raw_beb7aa3994399177(struct smd_rule_set *_swig_go_0) {
+struct smd_error *_wrap_smd_rule_set_reset_raw_23e6f0ff8d8efa76(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3955,7 +4037,7 @@ struct smd_error *_wrap_smd_rule_set_reset_raw_beb7aa3994399177(struct smd_rule_
 }
 
 
-void _wrap_smd_rule_set_free_raw_beb7aa3994399177(struct smd_rule_set *_swig_go_0) {
+void _wrap_smd_rule_set_free_raw_23e6f0ff8d8efa76(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   
   arg1 = *(smd_rule_set **)&_swig_go_0; 
@@ -3965,7 +4047,7 @@ void _wrap_smd_rule_set_free_raw_beb7aa3994399177(struct smd_rule_set *_swig_go_
 }
 
 
-struct smd_error *_wrap_smd_rule_set_diagnose_raw_beb7aa3994399177(struct smd_rule_set *_swig_go_0, struct smd_diagnosis **_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_diagnose_raw_23e6f0ff8d8efa76(struct smd_rule_set *_swig_go_0, struct smd_diagnosis **_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_diagnosis **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3980,7 +4062,7 @@ struct smd_error *_wrap_smd_rule_set_diagnose_raw_beb7aa3994399177(struct smd_ru
 }
 
 
-long long _wrap_smd_diagnosis_count_raw_beb7aa3994399177(struct smd_diagnosis *_swig_go_0) {
+long long _wrap_smd_diagnosis_count_raw_23e6f0ff8d8efa76(struct smd_diagnosis *_swig_go_0) {
   smd_diagnosis *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -3993,7 +4075,7 @@ long long _wrap_smd_diagnosis_count_raw_beb7aa3994399177(struct smd_diagnosis *_
 }
 
 
-struct smd_cause *_wrap_smd_diagnosis_get_raw_beb7aa3994399177(struct smd_diagnosis *_swig_go_0, long long _swig_go_1) {
+struct smd_cause *_wrap_smd_diagnosis_get_raw_23e6f0ff8d8efa76(struct smd_diagnosis *_swig_go_0, long long _swig_go_1) {
   smd_diagnosis *arg1 = 0 ;
   size_t arg2 ;
   smd_cause *result = 0 ;
@@ -4008,7 +4090,7 @@ struct smd_cause *_wrap_smd_diagnosis_get_raw_beb7aa3994399177(struct smd_diagno
 }
 
 
-void _wrap_smd_diagnosis_free_raw_beb7aa3994399177(struct smd_diagnosis *_swig_go_0) {
+void _wrap_smd_diagnosis_free_raw_23e6f0ff8d8efa76(struct smd_diagnosis *_swig_go_0) {
   smd_diagnosis *arg1 = 0 ;
   
   arg1 = *(smd_diagnosis **)&_swig_go_0; 
@@ -4018,7 +4100,7 @@ void _wrap_smd_diagnosis_free_raw_beb7aa3994399177(struct smd_diagnosis *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_hook_new_raw_beb7aa3994399177(struct smd_hook_options *_swig_go_0, struct smd_hook **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_new_raw_23e6f0ff8d8efa76(struct smd_hook_options *_swig_go_0, struct smd_hook **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_hook **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4033,7 +4115,7 @@ struct smd_error *_wrap_smd_hook_new_raw_beb7aa3994399177(struct smd_hook_option
 }
 
 
-struct smd_error *_wrap_smd_hook_flush_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_hook_flush_raw_23e6f0ff8d8efa76(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -4048,7 +4130,7 @@ struct smd_error *_wrap_smd_hook_flush_raw_beb7aa3994399177(struct smd_hook *_sw
 }
 
 
-struct smd_error *_wrap_smd_hook_close_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_close_raw_23e6f0ff8d8efa76(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4061,7 +4143,7 @@ struct smd_error *_wrap_smd_hook_close_raw_beb7aa3994399177(struct smd_hook *_sw
 }
 
 
-void _wrap_smd_hook_free_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
+void _wrap_smd_hook_free_raw_23e6f0ff8d8efa76(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   
   arg1 = *(smd_hook **)&_swig_go_0; 
@@ -4071,7 +4153,7 @@ void _wrap_smd_hook_free_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_set_mode_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_hook_set_mode_raw_23e6f0ff8d8efa76(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_mode arg2 ;
   struct smd_error *result = 0 ;
@@ -4086,7 +4168,7 @@ struct smd_error *_wrap_smd_hook_set_mode_raw_beb7aa3994399177(struct smd_hook *
 }
 
 
-intgo _wrap_smd_hook_mode_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_mode_raw_23e6f0ff8d8efa76(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_mode result;
   intgo _swig_go_result;
@@ -4099,7 +4181,7 @@ intgo _wrap_smd_hook_mode_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_begin_step_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, long long *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_begin_step_raw_23e6f0ff8d8efa76(struct smd_hook *_swig_go_0, long long *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   int64_t *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4114,7 +4196,7 @@ struct smd_error *_wrap_smd_hook_begin_step_raw_beb7aa3994399177(struct smd_hook
 }
 
 
-struct smd_error *_wrap_smd_hook_end_step_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_end_step_raw_23e6f0ff8d8efa76(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4127,7 +4209,7 @@ struct smd_error *_wrap_smd_hook_end_step_raw_beb7aa3994399177(struct smd_hook *
 }
 
 
-struct smd_error *_wrap_smd_hook_discard_step_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_discard_step_raw_23e6f0ff8d8efa76(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4140,7 +4222,7 @@ struct smd_error *_wrap_smd_hook_discard_step_raw_beb7aa3994399177(struct smd_ho
 }
 
 
-struct smd_error *_wrap_smd_hook_add_to_step_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, struct smd_strings *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_add_to_step_raw_23e6f0ff8d8efa76(struct smd_hook *_swig_go_0, struct smd_strings *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4155,7 +4237,7 @@ struct smd_error *_wrap_smd_hook_add_to_step_raw_beb7aa3994399177(struct smd_hoo
 }
 
 
-long long _wrap_smd_hook_last_step_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+long long _wrap_smd_hook_last_step_raw_23e6f0ff8d8efa76(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t result;
@@ -4170,7 +4252,7 @@ long long _wrap_smd_hook_last_step_raw_beb7aa3994399177(struct smd_hook *_swig_g
 }
 
 
-intgo _wrap_smd_hook_wants_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
+intgo _wrap_smd_hook_wants_raw_23e6f0ff8d8efa76(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -4192,7 +4274,7 @@ intgo _wrap_smd_hook_wants_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, _go
 }
 
 
-intgo _wrap_smd_hook_saves_step_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_saves_step_raw_23e6f0ff8d8efa76(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -4205,7 +4287,7 @@ intgo _wrap_smd_hook_saves_step_raw_beb7aa3994399177(struct smd_hook *_swig_go_0
 }
 
 
-struct smd_error *_wrap_smd_hook_collection_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_collection_raw_23e6f0ff8d8efa76(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -4229,7 +4311,7 @@ struct smd_error *_wrap_smd_hook_collection_raw_beb7aa3994399177(struct smd_hook
 }
 
 
-struct smd_error *_wrap_smd_hook_ensure_collection_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_ensure_collection_raw_23e6f0ff8d8efa76(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -4253,7 +4335,7 @@ struct smd_error *_wrap_smd_hook_ensure_collection_raw_beb7aa3994399177(struct s
 }
 
 
-struct smd_error *_wrap_smd_hook_add_collection_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, struct smd_collection *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_add_collection_raw_23e6f0ff8d8efa76(struct smd_hook *_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4268,7 +4350,7 @@ struct smd_error *_wrap_smd_hook_add_collection_raw_beb7aa3994399177(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_hook_collections_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_collections_raw_23e6f0ff8d8efa76(struct smd_hook *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4283,7 +4365,7 @@ struct smd_error *_wrap_smd_hook_collections_raw_beb7aa3994399177(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_export_collections_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_export_collections_raw_23e6f0ff8d8efa76(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4296,7 +4378,7 @@ struct smd_error *_wrap_smd_hook_export_collections_raw_beb7aa3994399177(struct 
 }
 
 
-intgo _wrap_smd_hook_is_recording_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_is_recording_raw_23e6f0ff8d8efa76(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -4309,7 +4391,7 @@ intgo _wrap_smd_hook_is_recording_raw_beb7aa3994399177(struct smd_hook *_swig_go
 }
 
 
-long long _wrap_smd_hook_count_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
+long long _wrap_smd_hook_count_raw_23e6f0ff8d8efa76(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -4331,7 +4413,7 @@ long long _wrap_smd_hook_count_raw_beb7aa3994399177(struct smd_hook *_swig_go_0,
 }
 
 
-struct smd_error *_wrap_smd_hook_attach_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, struct smd_rule_set *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_attach_raw_23e6f0ff8d8efa76(struct smd_hook *_swig_go_0, struct smd_rule_set *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_rule_set *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4346,7 +4428,7 @@ struct smd_error *_wrap_smd_hook_attach_raw_beb7aa3994399177(struct smd_hook *_s
 }
 
 
-intgo _wrap_smd_hook_action_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_action_raw_23e6f0ff8d8efa76(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_action result;
   intgo _swig_go_result;
@@ -4359,7 +4441,7 @@ intgo _wrap_smd_hook_action_raw_beb7aa3994399177(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_take_findings_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, struct smd_findings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_take_findings_raw_23e6f0ff8d8efa76(struct smd_hook *_swig_go_0, struct smd_findings **_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_findings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4374,7 +4456,7 @@ struct smd_error *_wrap_smd_hook_take_findings_raw_beb7aa3994399177(struct smd_h
 }
 
 
-struct smd_error *_wrap_smd_hook_forgo_raw_beb7aa3994399177(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2) {
+struct smd_error *_wrap_smd_hook_forgo_raw_23e6f0ff8d8efa76(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t arg3 ;
@@ -4398,7 +4480,7 @@ struct smd_error *_wrap_smd_hook_forgo_raw_beb7aa3994399177(struct smd_hook *_sw
 }
 
 
-struct smd_error *_wrap_smd_trial_options_new_raw_beb7aa3994399177(struct smd_trial_options **_swig_go_0) {
+struct smd_error *_wrap_smd_trial_options_new_raw_23e6f0ff8d8efa76(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4411,7 +4493,7 @@ struct smd_error *_wrap_smd_trial_options_new_raw_beb7aa3994399177(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_options_set_raw_beb7aa3994399177(struct smd_trial_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_trial_options_set_raw_23e6f0ff8d8efa76(struct smd_trial_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_trial_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -4442,7 +4524,7 @@ struct smd_error *_wrap_smd_trial_options_set_raw_beb7aa3994399177(struct smd_tr
 }
 
 
-void _wrap_smd_trial_options_free_raw_beb7aa3994399177(struct smd_trial_options *_swig_go_0) {
+void _wrap_smd_trial_options_free_raw_23e6f0ff8d8efa76(struct smd_trial_options *_swig_go_0) {
   smd_trial_options *arg1 = 0 ;
   
   arg1 = *(smd_trial_options **)&_swig_go_0; 
@@ -4452,7 +4534,7 @@ void _wrap_smd_trial_options_free_raw_beb7aa3994399177(struct smd_trial_options 
 }
 
 
-struct smd_error *_wrap_smd_trial_new_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_new_raw_23e6f0ff8d8efa76(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
   char *arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   smd_trial **arg3 = 0 ;
@@ -4476,7 +4558,7 @@ struct smd_error *_wrap_smd_trial_new_raw_beb7aa3994399177(_gostring_ _swig_go_0
 }
 
 
-struct smd_error *_wrap_smd_trial_load_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
+struct smd_error *_wrap_smd_trial_load_raw_23e6f0ff8d8efa76(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4489,7 +4571,7 @@ struct smd_error *_wrap_smd_trial_load_raw_beb7aa3994399177(struct smd_trial *_s
 }
 
 
-struct smd_error *_wrap_smd_trial_open_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_open_raw_23e6f0ff8d8efa76(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
   char *arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   smd_trial **arg3 = 0 ;
@@ -4513,7 +4595,7 @@ struct smd_error *_wrap_smd_trial_open_raw_beb7aa3994399177(_gostring_ _swig_go_
 }
 
 
-void _wrap_smd_trial_cancel_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
+void _wrap_smd_trial_cancel_raw_23e6f0ff8d8efa76(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   
   arg1 = *(smd_trial **)&_swig_go_0; 
@@ -4523,7 +4605,7 @@ void _wrap_smd_trial_cancel_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
 }
 
 
-void _wrap_smd_trial_free_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
+void _wrap_smd_trial_free_raw_23e6f0ff8d8efa76(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   
   arg1 = *(smd_trial **)&_swig_go_0; 
@@ -4533,7 +4615,7 @@ void _wrap_smd_trial_free_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_trial_path_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
+_gostring_ _wrap_smd_trial_path_raw_23e6f0ff8d8efa76(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4546,7 +4628,7 @@ _gostring_ _wrap_smd_trial_path_raw_beb7aa3994399177(struct smd_trial *_swig_go_
 }
 
 
-_gostring_ _wrap_smd_trial_name_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
+_gostring_ _wrap_smd_trial_name_raw_23e6f0ff8d8efa76(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4559,7 +4641,7 @@ _gostring_ _wrap_smd_trial_name_raw_beb7aa3994399177(struct smd_trial *_swig_go_
 }
 
 
-struct smd_error *_wrap_smd_trial_refresh_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
+struct smd_error *_wrap_smd_trial_refresh_raw_23e6f0ff8d8efa76(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4572,7 +4654,7 @@ struct smd_error *_wrap_smd_trial_refresh_raw_beb7aa3994399177(struct smd_trial 
 }
 
 
-intgo _wrap_smd_trial_set_auto_refresh_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, intgo _swig_go_1) {
+intgo _wrap_smd_trial_set_auto_refresh_raw_23e6f0ff8d8efa76(struct smd_trial *_swig_go_0, intgo _swig_go_1) {
   smd_trial *arg1 = 0 ;
   int32_t arg2 ;
   int32_t result;
@@ -4587,7 +4669,7 @@ intgo _wrap_smd_trial_set_auto_refresh_raw_beb7aa3994399177(struct smd_trial *_s
 }
 
 
-intgo _wrap_smd_trial_has_ended_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
+intgo _wrap_smd_trial_has_ended_raw_23e6f0ff8d8efa76(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -4600,7 +4682,7 @@ intgo _wrap_smd_trial_has_ended_raw_beb7aa3994399177(struct smd_trial *_swig_go_
 }
 
 
-long long _wrap_smd_trial_last_complete_step_raw_beb7aa3994399177(struct smd_trial *_swig_go_0) {
+long long _wrap_smd_trial_last_complete_step_raw_23e6f0ff8d8efa76(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -4613,7 +4695,7 @@ long long _wrap_smd_trial_last_complete_step_raw_beb7aa3994399177(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_steps_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_trial_steps_raw_23e6f0ff8d8efa76(struct smd_trial *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_trial *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t arg3 ;
@@ -4632,7 +4714,7 @@ struct smd_error *_wrap_smd_trial_steps_raw_beb7aa3994399177(struct smd_trial *_
 }
 
 
-struct smd_error *_wrap_smd_trial_modes_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, struct smd_integers **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_modes_raw_23e6f0ff8d8efa76(struct smd_trial *_swig_go_0, struct smd_integers **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_integers **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4647,7 +4729,7 @@ struct smd_error *_wrap_smd_trial_modes_raw_beb7aa3994399177(struct smd_trial *_
 }
 
 
-struct smd_error *_wrap_smd_trial_mode_step_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, long long _swig_go_1, long long *_swig_go_2, intgo *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_mode_step_raw_23e6f0ff8d8efa76(struct smd_trial *_swig_go_0, long long _swig_go_1, long long *_swig_go_2, intgo *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   int64_t *arg3 = 0 ;
@@ -4666,7 +4748,7 @@ struct smd_error *_wrap_smd_trial_mode_step_raw_beb7aa3994399177(struct smd_tria
 }
 
 
-struct smd_error *_wrap_smd_trial_global_step_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_global_step_raw_23e6f0ff8d8efa76(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4685,7 +4767,7 @@ struct smd_error *_wrap_smd_trial_global_step_raw_beb7aa3994399177(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_step_state_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_step_state_raw_23e6f0ff8d8efa76(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4704,7 +4786,7 @@ struct smd_error *_wrap_smd_trial_step_state_raw_beb7aa3994399177(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_wait_for_step_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo _swig_go_3) {
+struct smd_error *_wrap_smd_trial_wait_for_step_raw_23e6f0ff8d8efa76(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo _swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4723,7 +4805,7 @@ struct smd_error *_wrap_smd_trial_wait_for_step_raw_beb7aa3994399177(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_trial_workers_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_workers_raw_23e6f0ff8d8efa76(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4738,7 +4820,7 @@ struct smd_error *_wrap_smd_trial_workers_raw_beb7aa3994399177(struct smd_trial 
 }
 
 
-struct smd_error *_wrap_smd_trial_collections_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_collections_raw_23e6f0ff8d8efa76(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4753,7 +4835,7 @@ struct smd_error *_wrap_smd_trial_collections_raw_beb7aa3994399177(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_collection_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_collection_raw_23e6f0ff8d8efa76(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -4777,7 +4859,7 @@ struct smd_error *_wrap_smd_trial_collection_raw_beb7aa3994399177(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_tensor_names_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings *_swig_go_3, struct smd_collection *_swig_go_4, struct smd_strings **_swig_go_5) {
+struct smd_error *_wrap_smd_trial_tensor_names_raw_23e6f0ff8d8efa76(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings *_swig_go_3, struct smd_collection *_swig_go_4, struct smd_strings **_swig_go_5) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4800,7 +4882,7 @@ struct smd_error *_wrap_smd_trial_tensor_names_raw_beb7aa3994399177(struct smd_t
 }
 
 
-struct smd_error *_wrap_smd_trial_recorded_names_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
+struct smd_error *_wrap_smd_trial_recorded_names_raw_23e6f0ff8d8efa76(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4819,7 +4901,7 @@ struct smd_error *_wrap_smd_trial_recorded_names_raw_beb7aa3994399177(struct smd
 }
 
 
-struct smd_error *_wrap_smd_trial_tensor_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_tensor **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_tensor_raw_23e6f0ff8d8efa76(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_tensor **_swig_go_2) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_tensor **arg3 = 0 ;
@@ -4843,7 +4925,7 @@ struct smd_error *_wrap_smd_trial_tensor_raw_beb7aa3994399177(struct smd_trial *
 }
 
 
-struct smd_error *_wrap_smd_trial_prefetch_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, struct smd_strings *_swig_go_1, long long *_swig_go_2, long long _swig_go_3, intgo _swig_go_4) {
+struct smd_error *_wrap_smd_trial_prefetch_raw_23e6f0ff8d8efa76(struct smd_trial *_swig_go_0, struct smd_strings *_swig_go_1, long long *_swig_go_2, long long _swig_go_3, intgo _swig_go_4) {
   smd_trial *arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   int64_t *arg3 = 0 ;
@@ -4864,7 +4946,7 @@ struct smd_error *_wrap_smd_trial_prefetch_raw_beb7aa3994399177(struct smd_trial
 }
 
 
-struct smd_error *_wrap_smd_trial_export_tensorboard_raw_beb7aa3994399177(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_trial_export_tensorboard_raw_23e6f0ff8d8efa76(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -4886,7 +4968,7 @@ struct smd_error *_wrap_smd_trial_export_tensorboard_raw_beb7aa3994399177(struct
 }
 
 
-_gostring_ _wrap_smd_tensor_name_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0) {
+_gostring_ _wrap_smd_tensor_name_raw_23e6f0ff8d8efa76(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4899,7 +4981,7 @@ _gostring_ _wrap_smd_tensor_name_raw_beb7aa3994399177(struct smd_tensor *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_tensor_original_name_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_tensor_original_name_raw_23e6f0ff8d8efa76(struct smd_tensor *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_tensor *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4914,7 +4996,7 @@ struct smd_error *_wrap_smd_tensor_original_name_raw_beb7aa3994399177(struct smd
 }
 
 
-struct smd_error *_wrap_smd_tensor_steps_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_steps_raw_23e6f0ff8d8efa76(struct smd_tensor *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t arg3 ;
@@ -4933,7 +5015,7 @@ struct smd_error *_wrap_smd_tensor_steps_raw_beb7aa3994399177(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_prev_steps_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long _swig_go_3, struct smd_integers **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_prev_steps_raw_23e6f0ff8d8efa76(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long _swig_go_3, struct smd_integers **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4954,7 +5036,7 @@ struct smd_error *_wrap_smd_tensor_prev_steps_raw_beb7aa3994399177(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_workers_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_workers_raw_23e6f0ff8d8efa76(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4973,7 +5055,7 @@ struct smd_error *_wrap_smd_tensor_workers_raw_beb7aa3994399177(struct smd_tenso
 }
 
 
-struct smd_error *_wrap_smd_tensor_value_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_value **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_value_raw_23e6f0ff8d8efa76(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_value **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5001,7 +5083,7 @@ struct smd_error *_wrap_smd_tensor_value_raw_beb7aa3994399177(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_shape_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_integers **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_shape_raw_23e6f0ff8d8efa76(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_integers **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5029,7 +5111,7 @@ struct smd_error *_wrap_smd_tensor_shape_raw_beb7aa3994399177(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_reduction_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, _gostring_ _swig_go_4, intgo _swig_go_5, struct smd_value **_swig_go_6) {
+struct smd_error *_wrap_smd_tensor_reduction_raw_23e6f0ff8d8efa76(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, _gostring_ _swig_go_4, intgo _swig_go_5, struct smd_value **_swig_go_6) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5068,7 +5150,7 @@ struct smd_error *_wrap_smd_tensor_reduction_raw_beb7aa3994399177(struct smd_ten
 }
 
 
-struct smd_error *_wrap_smd_tensor_reductions_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_reductions_raw_23e6f0ff8d8efa76(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5096,7 +5178,7 @@ struct smd_error *_wrap_smd_tensor_reductions_raw_beb7aa3994399177(struct smd_te
 }
 
 
-void _wrap_smd_tensor_free_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0) {
+void _wrap_smd_tensor_free_raw_23e6f0ff8d8efa76(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   
   arg1 = *(smd_tensor **)&_swig_go_0; 
@@ -5106,7 +5188,148 @@ void _wrap_smd_tensor_free_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_shape_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_values_raw_23e6f0ff8d8efa76(struct smd_tensor *_swig_go_0, long long _swig_go_1, long long _swig_go_2, intgo _swig_go_3, _gostring_ _swig_go_4, struct smd_values **_swig_go_5) {
+  smd_tensor *arg1 = 0 ;
+  int64_t arg2 ;
+  int64_t arg3 ;
+  smd_mode arg4 ;
+  char *arg5 = 0 ;
+  smd_values **arg6 = 0 ;
+  char *temp5 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_tensor **)&_swig_go_0; 
+  arg2 = (int64_t)_swig_go_1; 
+  arg3 = (int64_t)_swig_go_2; 
+  arg4 = (smd_mode)_swig_go_3; 
+  
+  temp5 = (char *)malloc(_swig_go_4.n + 1);
+  memcpy(temp5, _swig_go_4.p, _swig_go_4.n);
+  temp5[_swig_go_4.n] = '\0';
+  arg5 = (char *)temp5;
+  
+  arg6 = *(smd_values ***)&_swig_go_5; 
+  
+  result = (struct smd_error *)smd_tensor_values(arg1,arg2,arg3,arg4,(char const *)arg5,arg6);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg5); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_tensor_reduction_values_raw_23e6f0ff8d8efa76(struct smd_tensor *_swig_go_0, long long _swig_go_1, long long _swig_go_2, intgo _swig_go_3, _gostring_ _swig_go_4, _gostring_ _swig_go_5, intgo _swig_go_6, struct smd_values **_swig_go_7) {
+  smd_tensor *arg1 = 0 ;
+  int64_t arg2 ;
+  int64_t arg3 ;
+  smd_mode arg4 ;
+  char *arg5 = 0 ;
+  char *arg6 = 0 ;
+  int32_t arg7 ;
+  smd_values **arg8 = 0 ;
+  char *temp5 ;
+  char *temp6 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_tensor **)&_swig_go_0; 
+  arg2 = (int64_t)_swig_go_1; 
+  arg3 = (int64_t)_swig_go_2; 
+  arg4 = (smd_mode)_swig_go_3; 
+  
+  temp5 = (char *)malloc(_swig_go_4.n + 1);
+  memcpy(temp5, _swig_go_4.p, _swig_go_4.n);
+  temp5[_swig_go_4.n] = '\0';
+  arg5 = (char *)temp5;
+  
+  
+  temp6 = (char *)malloc(_swig_go_5.n + 1);
+  memcpy(temp6, _swig_go_5.p, _swig_go_5.n);
+  temp6[_swig_go_5.n] = '\0';
+  arg6 = (char *)temp6;
+  
+  arg7 = (int32_t)_swig_go_6; 
+  arg8 = *(smd_values ***)&_swig_go_7; 
+  
+  result = (struct smd_error *)smd_tensor_reduction_values(arg1,arg2,arg3,arg4,(char const *)arg5,(char const *)arg6,arg7,arg8);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg5); 
+  free((char *)arg6); 
+  return _swig_go_result;
+}
+
+
+long long _wrap_smd_values_count_raw_23e6f0ff8d8efa76(struct smd_values *_swig_go_0) {
+  smd_values *arg1 = 0 ;
+  size_t result;
+  long long _swig_go_result;
+  
+  arg1 = *(smd_values **)&_swig_go_0; 
+  
+  result = smd_values_count((struct smd_values const *)arg1);
+  _swig_go_result = result; 
+  return _swig_go_result;
+}
+
+
+long long _wrap_smd_values_step_raw_23e6f0ff8d8efa76(struct smd_values *_swig_go_0, long long _swig_go_1) {
+  smd_values *arg1 = 0 ;
+  size_t arg2 ;
+  int64_t result;
+  long long _swig_go_result;
+  
+  arg1 = *(smd_values **)&_swig_go_0; 
+  arg2 = (size_t)_swig_go_1; 
+  
+  result = (int64_t)smd_values_step((struct smd_values const *)arg1,arg2);
+  _swig_go_result = result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_values_get_raw_23e6f0ff8d8efa76(struct smd_values *_swig_go_0, long long _swig_go_1, struct smd_value **_swig_go_2) {
+  smd_values *arg1 = 0 ;
+  size_t arg2 ;
+  smd_value **arg3 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_values **)&_swig_go_0; 
+  arg2 = (size_t)_swig_go_1; 
+  arg3 = *(smd_value ***)&_swig_go_2; 
+  
+  result = (struct smd_error *)smd_values_get((struct smd_values const *)arg1,arg2,arg3);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+long long _wrap_smd_values_run_raw_23e6f0ff8d8efa76(struct smd_values *_swig_go_0, long long _swig_go_1) {
+  smd_values *arg1 = 0 ;
+  size_t arg2 ;
+  size_t result;
+  long long _swig_go_result;
+  
+  arg1 = *(smd_values **)&_swig_go_0; 
+  arg2 = (size_t)_swig_go_1; 
+  
+  result = smd_values_run((struct smd_values const *)arg1,arg2);
+  _swig_go_result = result; 
+  return _swig_go_result;
+}
+
+
+void _wrap_smd_values_free_raw_23e6f0ff8d8efa76(struct smd_values *_swig_go_0) {
+  smd_values *arg1 = 0 ;
+  
+  arg1 = *(smd_values **)&_swig_go_0; 
+  
+  smd_values_free(arg1);
+  
+}
+
+
+struct smd_error *_wrap_smd_tensor_full_shape_raw_23e6f0ff8d8efa76(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5125,7 +5348,7 @@ struct smd_error *_wrap_smd_tensor_full_shape_raw_beb7aa3994399177(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_value_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_full_value_raw_23e6f0ff8d8efa76(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5144,7 +5367,7 @@ struct smd_error *_wrap_smd_tensor_full_value_raw_beb7aa3994399177(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_reduction_raw_beb7aa3994399177(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, intgo _swig_go_4, struct smd_value **_swig_go_5) {
+struct smd_error *_wrap_smd_tensor_full_reduction_raw_23e6f0ff8d8efa76(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, intgo _swig_go_4, struct smd_value **_swig_go_5) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5174,7 +5397,7 @@ struct smd_error *_wrap_smd_tensor_full_reduction_raw_beb7aa3994399177(struct sm
 }
 
 
-struct smd_error *_wrap_smd_step_file_open_raw_beb7aa3994399177(_gostring_ _swig_go_0, long long _swig_go_1, _gostring_ _swig_go_2, struct smd_step_file **_swig_go_3) {
+struct smd_error *_wrap_smd_step_file_open_raw_23e6f0ff8d8efa76(_gostring_ _swig_go_0, long long _swig_go_1, _gostring_ _swig_go_2, struct smd_step_file **_swig_go_3) {
   char *arg1 = 0 ;
   int64_t arg2 ;
   char *arg3 = 0 ;
@@ -5207,7 +5430,7 @@ struct smd_error *_wrap_smd_step_file_open_raw_beb7aa3994399177(_gostring_ _swig
 }
 
 
-struct smd_error *_wrap_smd_step_file_add_shape_raw_beb7aa3994399177(struct smd_step_file *_swig_go_0, _gostring_ _swig_go_1, long long *_swig_go_2, intgo _swig_go_3, long long _swig_go_4, intgo _swig_go_5, _gostring_ _swig_go_6) {
+struct smd_error *_wrap_smd_step_file_add_shape_raw_23e6f0ff8d8efa76(struct smd_step_file *_swig_go_0, _gostring_ _swig_go_1, long long *_swig_go_2, intgo _swig_go_3, long long _swig_go_4, intgo _swig_go_5, _gostring_ _swig_go_6) {
   smd_step_file *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t *arg3 = 0 ;
@@ -5246,7 +5469,7 @@ struct smd_error *_wrap_smd_step_file_add_shape_raw_beb7aa3994399177(struct smd_
 }
 
 
-_gostring_ _wrap_smd_step_file_path_raw_beb7aa3994399177(struct smd_step_file *_swig_go_0) {
+_gostring_ _wrap_smd_step_file_path_raw_23e6f0ff8d8efa76(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -5259,7 +5482,7 @@ _gostring_ _wrap_smd_step_file_path_raw_beb7aa3994399177(struct smd_step_file *_
 }
 
 
-struct smd_error *_wrap_smd_step_file_close_raw_beb7aa3994399177(struct smd_step_file *_swig_go_0) {
+struct smd_error *_wrap_smd_step_file_close_raw_23e6f0ff8d8efa76(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -5272,7 +5495,7 @@ struct smd_error *_wrap_smd_step_file_close_raw_beb7aa3994399177(struct smd_step
 }
 
 
-void _wrap_smd_step_file_free_raw_beb7aa3994399177(struct smd_step_file *_swig_go_0) {
+void _wrap_smd_step_file_free_raw_23e6f0ff8d8efa76(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   
   arg1 = *(smd_step_file **)&_swig_go_0; 
@@ -5282,7 +5505,7 @@ void _wrap_smd_step_file_free_raw_beb7aa3994399177(struct smd_step_file *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_event_file_open_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_event_file **_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_open_raw_23e6f0ff8d8efa76(_gostring_ _swig_go_0, struct smd_event_file **_swig_go_1) {
   char *arg1 = 0 ;
   smd_event_file **arg2 = 0 ;
   char *temp1 ;
@@ -5304,7 +5527,7 @@ struct smd_error *_wrap_smd_event_file_open_raw_beb7aa3994399177(_gostring_ _swi
 }
 
 
-struct smd_error *_wrap_smd_event_file_next_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0, intgo *_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_next_raw_23e6f0ff8d8efa76(struct smd_event_file *_swig_go_0, intgo *_swig_go_1) {
   smd_event_file *arg1 = 0 ;
   int32_t *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5319,7 +5542,7 @@ struct smd_error *_wrap_smd_event_file_next_raw_beb7aa3994399177(struct smd_even
 }
 
 
-_gostring_ _wrap_smd_event_file_tensor_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0) {
+_gostring_ _wrap_smd_event_file_tensor_raw_23e6f0ff8d8efa76(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -5332,7 +5555,7 @@ _gostring_ _wrap_smd_event_file_tensor_raw_beb7aa3994399177(struct smd_event_fil
 }
 
 
-long long _wrap_smd_event_file_step_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0) {
+long long _wrap_smd_event_file_step_raw_23e6f0ff8d8efa76(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -5345,7 +5568,7 @@ long long _wrap_smd_event_file_step_raw_beb7aa3994399177(struct smd_event_file *
 }
 
 
-intgo _wrap_smd_event_file_mode_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0) {
+intgo _wrap_smd_event_file_mode_raw_23e6f0ff8d8efa76(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   smd_mode result;
   intgo _swig_go_result;
@@ -5358,7 +5581,7 @@ intgo _wrap_smd_event_file_mode_raw_beb7aa3994399177(struct smd_event_file *_swi
 }
 
 
-long long _wrap_smd_event_file_mode_step_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0) {
+long long _wrap_smd_event_file_mode_step_raw_23e6f0ff8d8efa76(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -5371,7 +5594,7 @@ long long _wrap_smd_event_file_mode_step_raw_beb7aa3994399177(struct smd_event_f
 }
 
 
-double _wrap_smd_event_file_timestamp_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0) {
+double _wrap_smd_event_file_timestamp_raw_23e6f0ff8d8efa76(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   double result;
   double _swig_go_result;
@@ -5384,7 +5607,7 @@ double _wrap_smd_event_file_timestamp_raw_beb7aa3994399177(struct smd_event_file
 }
 
 
-struct smd_error *_wrap_smd_event_file_value_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0, struct smd_value **_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_value_raw_23e6f0ff8d8efa76(struct smd_event_file *_swig_go_0, struct smd_value **_swig_go_1) {
   smd_event_file *arg1 = 0 ;
   smd_value **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5399,7 +5622,7 @@ struct smd_error *_wrap_smd_event_file_value_raw_beb7aa3994399177(struct smd_eve
 }
 
 
-void _wrap_smd_event_file_free_raw_beb7aa3994399177(struct smd_event_file *_swig_go_0) {
+void _wrap_smd_event_file_free_raw_23e6f0ff8d8efa76(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   
   arg1 = *(smd_event_file **)&_swig_go_0; 
@@ -5409,7 +5632,7 @@ void _wrap_smd_event_file_free_raw_beb7aa3994399177(struct smd_event_file *_swig
 }
 
 
-struct smd_error *_wrap_smd_collections_to_json_raw_beb7aa3994399177(smd_collection **_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_text **_swig_go_3) {
+struct smd_error *_wrap_smd_collections_to_json_raw_23e6f0ff8d8efa76(smd_collection **_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_text **_swig_go_3) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   int32_t arg3 ;
@@ -5428,7 +5651,7 @@ struct smd_error *_wrap_smd_collections_to_json_raw_beb7aa3994399177(smd_collect
 }
 
 
-struct smd_error *_wrap_smd_store_check_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_store_report **_swig_go_2) {
+struct smd_error *_wrap_smd_store_check_raw_23e6f0ff8d8efa76(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_store_report **_swig_go_2) {
   char *arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   smd_store_report **arg3 = 0 ;
@@ -5452,7 +5675,7 @@ struct smd_error *_wrap_smd_store_check_raw_beb7aa3994399177(_gostring_ _swig_go
 }
 
 
-long long _wrap_smd_store_report_count_raw_beb7aa3994399177(struct smd_store_report *_swig_go_0) {
+long long _wrap_smd_store_report_count_raw_23e6f0ff8d8efa76(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -5465,7 +5688,7 @@ long long _wrap_smd_store_report_count_raw_beb7aa3994399177(struct smd_store_rep
 }
 
 
-_gostring_ _wrap_smd_store_report_name_raw_beb7aa3994399177(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_store_report_name_raw_23e6f0ff8d8efa76(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -5480,7 +5703,7 @@ _gostring_ _wrap_smd_store_report_name_raw_beb7aa3994399177(struct smd_store_rep
 }
 
 
-intgo _wrap_smd_store_report_code_raw_beb7aa3994399177(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+intgo _wrap_smd_store_report_code_raw_23e6f0ff8d8efa76(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   smd_code result;
@@ -5495,7 +5718,7 @@ intgo _wrap_smd_store_report_code_raw_beb7aa3994399177(struct smd_store_report *
 }
 
 
-_gostring_ _wrap_smd_store_report_message_raw_beb7aa3994399177(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_store_report_message_raw_23e6f0ff8d8efa76(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -5510,7 +5733,7 @@ _gostring_ _wrap_smd_store_report_message_raw_beb7aa3994399177(struct smd_store_
 }
 
 
-void _wrap_smd_store_report_free_raw_beb7aa3994399177(struct smd_store_report *_swig_go_0) {
+void _wrap_smd_store_report_free_raw_23e6f0ff8d8efa76(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   
   arg1 = *(smd_store_report **)&_swig_go_0; 
@@ -5520,7 +5743,7 @@ void _wrap_smd_store_report_free_raw_beb7aa3994399177(struct smd_store_report *_
 }
 
 
-struct smd_error *_wrap_smd_bucket_open_raw_beb7aa3994399177(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_bucket **_swig_go_2) {
+struct smd_error *_wrap_smd_bucket_open_raw_23e6f0ff8d8efa76(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_bucket **_swig_go_2) {
   char *arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   smd_bucket **arg3 = 0 ;
@@ -5544,7 +5767,7 @@ struct smd_error *_wrap_smd_bucket_open_raw_beb7aa3994399177(_gostring_ _swig_go
 }
 
 
-struct smd_error *_wrap_smd_bucket_list_raw_beb7aa3994399177(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
+struct smd_error *_wrap_smd_bucket_list_raw_23e6f0ff8d8efa76(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -5586,7 +5809,7 @@ struct smd_error *_wrap_smd_bucket_list_raw_beb7aa3994399177(struct smd_bucket *
 }
 
 
-struct smd_error *_wrap_smd_bucket_read_raw_beb7aa3994399177(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2, long long _swig_go_3, struct smd_text **_swig_go_4) {
+struct smd_error *_wrap_smd_bucket_read_raw_23e6f0ff8d8efa76(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2, long long _swig_go_3, struct smd_text **_swig_go_4) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t arg3 ;
@@ -5614,7 +5837,7 @@ struct smd_error *_wrap_smd_bucket_read_raw_beb7aa3994399177(struct smd_bucket *
 }
 
 
-struct smd_error *_wrap_smd_bucket_write_raw_beb7aa3994399177(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, void *_swig_go_2, long long _swig_go_3) {
+struct smd_error *_wrap_smd_bucket_write_raw_23e6f0ff8d8efa76(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, void *_swig_go_2, long long _swig_go_3) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   void *arg3 = 0 ;
@@ -5640,7 +5863,7 @@ struct smd_error *_wrap_smd_bucket_write_raw_beb7aa3994399177(struct smd_bucket 
 }
 
 
-struct smd_error *_wrap_smd_bucket_remove_raw_beb7aa3994399177(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_bucket_remove_raw_23e6f0ff8d8efa76(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -5662,7 +5885,7 @@ struct smd_error *_wrap_smd_bucket_remove_raw_beb7aa3994399177(struct smd_bucket
 }
 
 
-void _wrap_smd_bucket_free_raw_beb7aa3994399177(struct smd_bucket *_swig_go_0) {
+void _wrap_smd_bucket_free_raw_23e6f0ff8d8efa76(struct smd_bucket *_swig_go_0) {
   smd_bucket *arg1 = 0 ;
   
   arg1 = *(smd_bucket **)&_swig_go_0; 

@@ -64,9 +64,7 @@ static const char *FormatOf(smd_dtype dtype) {
 }
 
 /* A run has one dimension more than each of its values. */
-static int32_t RankOf(const Value *self) {
-  return smd_value_ndim(self->value) + (self->run > 0);
-}
+static int32_t RankOf(const Value *self) { return smd_value_ndim(self->value) + (self->run > 0); }
 
 static Py_ssize_t SizeAt(const Value *self, int32_t dimension) {
   if (self->run > 0 && dimension == 0) return self->run;

@@ -124,15 +124,14 @@ PyObject *SmdReadValues(PyObject *Py_UNUSED(module), PyObject *const *args, Py_s
   smd_error *error;
   if (!SmdNativeHasCount("read_values", count, 5) || ParseRange(args, &range) < 0) return NULL;
   Py_BEGIN_ALLOW_THREADS
-  error = smd_tensor_values(range.tensor, range.first, range.end, range.mode, range.worker,
-                            &values);
+  error =
+      smd_tensor_values(range.tensor, range.first, range.end, range.mode, range.worker, &values);
   Py_END_ALLOW_THREADS
   return error != NULL ? SmdNativeRaise(error) : DictOf(values, 0);
 }
 
 /* read_reductions(tensor, first, end, mode, worker, name, absolute) -> (dict, bool) */
-PyObject *SmdReadReductions(PyObject *Py_UNUSED(module), PyObject *const *args,
-                            Py_ssize_t count) {
+PyObject *SmdReadReductions(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
   Range range;
   const char *name;
   smd_values *values = NULL;

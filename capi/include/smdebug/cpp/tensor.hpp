@@ -88,9 +88,9 @@ class Tensor {
                                   int64_t end = std::numeric_limits<int64_t>::max(),
                                   Mode mode = Mode::kGlobal,
                                   const CString &worker = nullptr) const {
-    return detail::MakeObject<smdebug::Values>(
-        smd_tensor_reduction_values, Get(), first, end, static_cast<smd_mode>(mode), worker.Get(),
-        reduction.Get(), int32_t{absolute});
+    return detail::MakeObject<smdebug::Values>(smd_tensor_reduction_values, Get(), first, end,
+                                               static_cast<smd_mode>(mode), worker.Get(),
+                                               reduction.Get(), int32_t{absolute});
   }
 
   // The names of the saved reductions, such as "abs_l1".  smd_tensor_reductions().

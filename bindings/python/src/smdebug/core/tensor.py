@@ -10,7 +10,6 @@ from typing import (
     Any,
     Callable,
     Dict,
-    Iterable,
     List,
     Optional,
     Protocol,
@@ -60,10 +59,6 @@ class OwningTrial(Protocol):
     """The part of a trial that its tensors use."""
 
     name: str
-
-    def prefetch(
-        self, names: Iterable[str], steps: Iterable[int], mode: Optional[ModeKeys] = ...
-    ) -> None: ...
 
     def _tensor_handle(self, name: str) -> TensorHandle: ...
 
