@@ -172,7 +172,7 @@ Result<std::shared_ptr<storage::FileReader>> EventFiles::Open(const std::string 
       file = found->file;
     }
   }
-  if (is_used_often) KeepWhole(name, *file);
+  if (is_used_often && ReadsAtOnce() == 1) KeepWhole(name, *file);
   if (file) return file;
   SMD_ASSIGN_OR_RETURN(file, store_->Open(name));
   const MutexLock lock(mutex_);
@@ -181,23 +181,46 @@ Result<std::shared_ptr<storage::FileReader>> EventFiles::Open(const std::string 
   return file;
 }
 
-void EventFiles::KeepWhole(const std::string &name, const storage::FileReader &file) {
-  if (ReadsAtOnce() > 1) return;
+std::shared_ptr<const AlignedBuffer> EventFiles::KeepWhole(const std::string &name,
+                                                           const storage::FileReader &file) {
   const Result<uint64_t> size = file.Size();
-  if (!size.IsOk() || *size > SmallFiles::kLargest) return;
+  if (!size.IsOk() || *size > SmallFiles::kLargest) return nullptr;
   auto whole = std::make_shared<AlignedBuffer>(*size);
-  if (file.ReadInto(0, whole->Span()).IsOk()) small_files_.Keep(name, std::move(whole));
+  if (!file.ReadInto(0, whole->Span()).IsOk()) return nullptr;
+  small_files_.Keep(name, whole);
+  return whole;
 }
 
-std::optional<ReadTensor> EventFiles::ReadFromKept(const RecordPlace &place, ValueBlocks *blocks) {
-  // The checksum proves that the file still holds what the index says.
-  if (!place.crc32c || IsTooShort(place)) return {};
-  const std::shared_ptr<const AlignedBuffer> whole = small_files_.Find(place.file);
-  if (!whole || place.start > whole->Size() || place.length > whole->Size() - place.start) {
-    return {};
+std::shared_ptr<const AlignedBuffer> EventFiles::ReadWhole(const std::string &name) {
+  std::array<std::byte, kSmallRecord> memory;  // most files need no more
+  const Result<size_t> size = store_->ReadPart(name, 0, memory);
+  if (!size.IsOk()) return nullptr;
+  if (*size == memory.size()) {
+    const auto file = store_->Open(name);
+    return file.IsOk() ? KeepWhole(name, **file) : nullptr;
   }
+  auto whole = std::make_shared<AlignedBuffer>(*size);
+  if (*size > 0) std::memcpy(whole->Data(), memory.data(), *size);
+  small_files_.Keep(name, whole);
+  return whole;
+}
+
+std::optional<ReadTensor> EventFiles::ReadFrom(const AlignedBuffer *whole, const RecordPlace &place,
+                                               ValueBlocks *blocks) {
+  // The checksum proves that the file still holds what the index says.
+  if (whole == nullptr || !place.crc32c || IsTooShort(place)) return {};
+  if (place.start > whole->Size() || place.length > whole->Size() - place.start) return {};
   auto read = ParseWhole(place, whole->Span().subspan(place.start, place.length), blocks);
   return read.IsOk() ? *std::move(read) : std::nullopt;
+}
+
+bool EventFiles::BeginMany(const std::string &file, size_t count) {
+  if (!has_read_many_.exchange(true)) return false;
+  const auto opened = store_->Open(file);
+  if (!opened.IsOk()) return false;
+  const Result<uint64_t> size = (*opened)->Size();
+  return size.IsOk() && *size <= SmallFiles::kLargest &&
+         count <= SmallFiles::kMostKept / 4 * 3 / (*size + 1);
 }
 
 bool EventFiles::IsKept(const RecordPlace &place) {
@@ -233,25 +256,16 @@ std::optional<ReadTensor> EventFiles::TakeKept(const RecordPlace &place) {
 
 Result<ReadTensor> EventFiles::ReadOnce(const RecordPlace &place, ValueBlocks *blocks,
                                         bool keeps_files) {
-  if (keeps_files) {
-    if (auto kept = ReadFromKept(place, blocks)) return *std::move(kept);
-  }
+  std::shared_ptr<const AlignedBuffer> whole = small_files_.Find(place.file);
+  if (!whole && keeps_files && place.crc32c) whole = ReadWhole(place.file);
+  if (auto kept = ReadFrom(whole.get(), place, blocks)) return *std::move(kept);
   Result<std::optional<ReadTensor>> read = std::optional<ReadTensor>();
   if (place.length <= kSmallRecord && !IsTooShort(place)) {
-    const bool is_from_start = keeps_files && place.start <= kSmallRecord - place.length;
-    const uint64_t begin = is_from_start ? place.start : 0;  // of the record, in what is read
     std::array<std::byte, kSmallRecord> memory;
-    const MutableByteSpan bytes =
-        MutableByteSpan(memory).first(is_from_start ? memory.size() : place.length);
-    SMD_ASSIGN_OR_RETURN(const size_t size,
-                         store_->ReadPart(place.file, place.start - begin, bytes));
-    if (size < begin + place.length) return CutRecord("the file ends before the record does");
-    read = ParseWhole(place, bytes.subspan(begin, place.length), blocks);
-    if (is_from_start && size < bytes.size()) {
-      auto whole = std::make_shared<AlignedBuffer>(size);
-      std::memcpy(whole->Data(), bytes.data(), size);
-      small_files_.Keep(place.file, std::move(whole));
-    }
+    const MutableByteSpan bytes = MutableByteSpan(memory).first(place.length);
+    SMD_ASSIGN_OR_RETURN(const size_t size, store_->ReadPart(place.file, place.start, bytes));
+    if (size < bytes.size()) return CutRecord("the file ends before the record does");
+    read = ParseWhole(place, bytes, blocks);
   } else {
     SMD_ASSIGN_OR_RETURN(const auto file, store_->Open(place.file));
     read = ReadRecord(*file, place);
@@ -322,7 +336,8 @@ Result<ReadTensor> EventFiles::Read(const RecordPlace &place) {
 }
 
 Result<ReadTensor> EventFiles::ReadFromFile(const RecordPlace &place) {
-  if (auto kept = ReadFromKept(place, nullptr)) return *std::move(kept);
+  const std::shared_ptr<const AlignedBuffer> whole = small_files_.Find(place.file);
+  if (auto kept = ReadFrom(whole.get(), place, nullptr)) return *std::move(kept);
   SMD_ASSIGN_OR_RETURN(const std::shared_ptr<storage::FileReader> file, Open(place.file));
   auto read = ReadRecord(*file, place);
   if (read.IsOk() && *read) return std::move(**read);

@@ -52,8 +52,9 @@ class EventFiles {
   // for empty places.
   std::vector<std::optional<ReadTensor>> ReadAtOnce(std::span<const RecordPlace> places);
 
-  // Returns true from the second call on: then the same files will be read again.
-  bool NoteMany() { return many_.exchange(true); }
+  // Prepares to read one record from each of `count` files such as this one.  Returns true if
+  // ReadOnce() should keep them: they were read before, and fit into memory.
+  bool BeginMany(const std::string &file, size_t count);
 
   // Returns how many records are worth reading concurrently with ReadAtOnce().
   int ReadsAtOnce() const { return store_->ReadsAtOnce(); }
@@ -81,17 +82,22 @@ class EventFiles {
     int uses = 0;
   };
   Result<std::shared_ptr<storage::FileReader>> Open(const std::string &name);
-  // Keeps the file in memory if it is small.
-  void KeepWhole(const std::string &name, const storage::FileReader &file);
-  // Reads the record from what is kept of its file.  Returns nothing if that is not possible.
-  std::optional<ReadTensor> ReadFromKept(const RecordPlace &place, ValueBlocks *blocks);
+  // Keeps the file in memory if it is small.  Returns its content, or NULL.
+  std::shared_ptr<const AlignedBuffer> KeepWhole(const std::string &name,
+                                                 const storage::FileReader &file);
+  // Reads a small file into memory and keeps it.  Returns NULL if that is not possible.
+  std::shared_ptr<const AlignedBuffer> ReadWhole(const std::string &name);
+  // Reads the record from its file's content, which may be NULL.  Returns nothing if that is not
+  // possible.
+  static std::optional<ReadTensor> ReadFrom(const AlignedBuffer *whole, const RecordPlace &place,
+                                            ValueBlocks *blocks);
 
   Result<ReadTensor> ReadFromFile(const RecordPlace &place);
 
   const std::shared_ptr<storage::Store> store_;
   SharedReads shared_;
   SmallFiles small_files_;
-  std::atomic<bool> many_{false};
+  std::atomic<bool> has_read_many_{false};
   Mutex mutex_;
   std::list<Opened> opened_ SMD_GUARDED_BY(mutex_);  // the most recently used in front
   std::list<Kept> kept_ SMD_GUARDED_BY(mutex_);      // the oldest in front

@@ -73,13 +73,13 @@ class Reading {
     return std::max<size_t>(std::min<uint64_t>(useful, most), 1);
   }
 
-  // Returns true if the files are likely to be read again, and fit into memory.
+  // Returns true if the readers should keep the files in memory.
   bool KeepsFiles() const {
-    uint64_t bytes = 0;
-    for (const auto &entry : entries_) {
-      if (entry) bytes += std::min(entry->start, SmallFiles::kLargest) + entry->length;
-    }
-    return trial_.GetEventFiles().NoteMany() && bytes < SmallFiles::kMostKept / 2;
+    const auto first = std::find_if(entries_.begin(), entries_.end(),
+                                    [](const auto &entry) { return entry.has_value(); });
+    if (first == entries_.end()) return false;
+    const std::vector<RecordPlace> place = trial_.PlacesOf(std::span(first, 1));
+    return trial_.GetEventFiles().BeginMany(place.front().file, entries_.size());
   }
 
   void ReadInThreads() {

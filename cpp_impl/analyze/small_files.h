@@ -18,7 +18,7 @@ class SmallFiles {
  public:
   // The most bytes of a file, and of all files.
   static constexpr uint64_t kLargest = uint64_t{256} << 10;
-  static constexpr uint64_t kMostKept = uint64_t{32} << 20;
+  static constexpr uint64_t kMostKept = uint64_t{64} << 20;
 
   // Returns the content of the file, or NULL.
   std::shared_ptr<const AlignedBuffer> Find(const std::string &name);
