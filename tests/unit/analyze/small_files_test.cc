@@ -56,7 +56,7 @@ TEST(SmallFilesTest, ContentOutlivesItsPlace) {
   SmallFiles files;
   files.Keep("first", Bytes(SmallFiles::kLargest));
   const auto content = files.Find("first");
-  for (int i = 0; i < 200; ++i) files.Keep(StrCat(i), Bytes(SmallFiles::kLargest));
+  for (int i = 0; i < 300; ++i) files.Keep(StrCat(i), Bytes(SmallFiles::kLargest));
   EXPECT_EQ(files.Find("first"), nullptr);
   EXPECT_EQ(content->Size(), SmallFiles::kLargest);
 }
