@@ -57,9 +57,10 @@ func TestWorkers(t *testing.T) {
 		t.Error(number)
 	}
 	values := got(tensor.Values(0, math.MaxInt64, smdebug.Train, smdebug.FromWorker("worker_1")))(t)
-	if len(values) != 2 || values[1].Step != 1 || values[1].Err != nil || got(values[1].Value.Float64())(t) != 11 {
+	if len(values) != 3 || values[1].Step != 1 || values[1].Err != nil || got(values[1].Value.Float64())(t) != 11 {
 		t.Error(values)
 	}
+	mustFail(t, values[2].Err, smdebug.ErrWorkerUnknown)
 	sums := got(tensor.ReductionValues(1, 2, smdebug.Global, "abs_sum"))(t)
 	if len(sums) != 1 || sums[0].Step != 1 || got(sums[0].Value.Float64())(t) != 1 {
 		t.Error(sums)
