@@ -183,6 +183,10 @@ class Store {
   // Reads each of several files as ReadText() does.
   virtual std::vector<Result<std::string>> ReadTexts(std::span<const std::string> names);
 
+  // Fills `out` from a file that need not stay open, starting at `offset`.  Returns the number of
+  // bytes, which is less if the file ends before.  Fails as Open() and FileReader::Read().
+  virtual Result<size_t> ReadPart(const std::string &name, uint64_t offset, MutableByteSpan out);
+
   // Reads several ranges, concurrently where that pays.  Each status is that of FileReader::Read(),
   // except that a sink without room is not a failure.
   virtual std::vector<Status> ReadRanges(std::span<const RangeRead> ranges);
