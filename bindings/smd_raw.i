@@ -111,6 +111,7 @@ HANDLE(smd_trial_options)
 HANDLE(smd_trial)
 HANDLE(smd_tensor)
 HANDLE(smd_value)
+HANDLE(smd_values)
 HANDLE(smd_rule_set)
 HANDLE(smd_step_file)
 HANDLE(smd_event_file)
@@ -147,6 +148,7 @@ struct smd_error {};
 %include "smdebug/late.h"
 %include "smdebug/trial_options.h"
 %include "smdebug/trial.h"
+%include "smdebug/values.h"
 %include "smdebug/placement.h"
 %include "smdebug/scan.h"
 %include "smdebug/sys/files.h"

@@ -48,6 +48,7 @@
 #include "smdebug/trial.h"
 #include "smdebug/trial_options.h"
 #include "smdebug/types.h"
+#include "smdebug/values.h"
 #include "smdebug/version.h"
 
 #endif /* SMDEBUG_H */

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyze/event_files.h"
+#include "analyze/many_values.h"
 #include "analyze/tensor.h"
 #include "analyze/trial.h"
 #include "base/fork.h"
@@ -42,6 +43,10 @@ struct smd_integers {
 
 struct smd_value {
   smdebug::tensor::Value value;
+};
+
+struct smd_values {
+  std::vector<smdebug::analyze::StepValue> items;
 };
 
 struct smd_save_config {

@@ -71,8 +71,8 @@ smd_error *smd_scan_schema(const smd_scan *scan, ArrowSchema *out) noexcept {
 
 smd_error *smd_scan_open(const smd_scan *scan, ArrowArrayStream *out) noexcept {
   return Guard([&]() -> Status {
+    SMD_CLEAR_OUT(out);
     SMD_RETURN_IF_ERROR(NotNull(scan, "scan"));
-    SMD_RETURN_IF_ERROR(NotNull(out, "out"));
     SMD_ASSIGN_OR_RETURN(auto rows,
                          tables::OpenScan(std::make_shared<const tables::Request>(scan->request)));
     ExportStream(std::move(rows), out);

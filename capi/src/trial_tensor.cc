@@ -77,7 +77,7 @@ smd_error *smd_trial_prefetch(smd_trial *trial, const smd_strings *tensors, cons
         SMD_RETURN_IF_ERROR(tensor.AddPlace(steps[i], known, "", &places));
       }
     }
-    trial->trial->Prefetch(places);
+    trial->trial->GetEventFiles().Prefetch(places);
     return Status::Ok();
   });
 }

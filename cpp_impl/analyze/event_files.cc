@@ -13,6 +13,9 @@ namespace {
 
 constexpr size_t kMostOpen = 64;
 
+// A small file is kept in memory at this use of it.
+constexpr int kUsesOfSmallFile = 3;
+
 // A record up to this size is read in one call, and its payload is copied.  The envelope of a
 // larger record is found in its first bytes.
 constexpr size_t kSmallRecord = 16 << 10;
@@ -32,9 +35,10 @@ Status WrongChecksum() {
 }
 
 // Parses a record.  `content` either lies in `kept`, which then becomes the value's memory, or is
-// copied.
+// copied, into `blocks` if there are any.
 Result<std::optional<ReadTensor>> Parse(const format::RecordParts &parts,
-                                        std::shared_ptr<AlignedBuffer> kept) {
+                                        std::shared_ptr<AlignedBuffer> kept,
+                                        ValueBlocks *blocks = nullptr) {
   SMD_ASSIGN_OR_RETURN(std::optional<format::TensorEvent> event, format::ParseRecord(parts));
   if (!event) return std::optional<ReadTensor>();
   ReadTensor read{std::move(event->name), event->context, {}};
@@ -49,6 +53,8 @@ Result<std::optional<ReadTensor>> Parse(const format::RecordParts &parts,
     read.value.size = kept->Size();
     const std::byte *data = kept->Data();
     read.value.data = std::shared_ptr<const std::byte>(std::move(kept), data);
+  } else if (blocks != nullptr) {
+    read.value = blocks->CopyOf(event->dtype, event->content, std::move(event->shape));
   } else {
     read.value = tensor::Value::CopyOf(event->dtype, event->content, std::move(event->shape));
   }
@@ -56,9 +62,10 @@ Result<std::optional<ReadTensor>> Parse(const format::RecordParts &parts,
 }
 
 // Parses a record from its bytes, which are checked first.
-Result<std::optional<ReadTensor>> ParseWhole(const RecordPlace &place, ByteSpan bytes) {
+Result<std::optional<ReadTensor>> ParseWhole(const RecordPlace &place, ByteSpan bytes,
+                                             ValueBlocks *blocks = nullptr) {
   if (place.crc32c && Crc32c(bytes) != *place.crc32c) return WrongChecksum();
-  return Parse({bytes, {}, {}}, nullptr);
+  return Parse({bytes, {}, {}}, nullptr, blocks);
 }
 
 // Receives the bytes of one record in order, and writes its elements into the future value's
@@ -153,20 +160,67 @@ Result<std::optional<ReadTensor>> ReadRecord(const storage::FileReader &file,
 }
 
 Result<std::shared_ptr<storage::FileReader>> EventFiles::Open(const std::string &name) {
+  std::shared_ptr<storage::FileReader> file;
+  bool is_used_often = false;
   {
     const MutexLock lock(mutex_);
     const auto found = std::find_if(opened_.begin(), opened_.end(),
-                                    [&](const Opened &opened) { return opened.name == name; });
+                                    [&](const Opened &each) { return each.name == name; });
     if (found != opened_.end()) {
       opened_.splice(opened_.begin(), opened_, found);
-      return found->file;
+      is_used_often = ++found->uses == kUsesOfSmallFile;
+      file = found->file;
     }
   }
-  SMD_ASSIGN_OR_RETURN(std::shared_ptr<storage::FileReader> file, store_->Open(name));
+  if (is_used_often && ReadsAtOnce() == 1) KeepWhole(name, *file);
+  if (file) return file;
+  SMD_ASSIGN_OR_RETURN(file, store_->Open(name));
   const MutexLock lock(mutex_);
-  opened_.push_front({name, file});
+  opened_.push_front({name, file, 1});
   if (opened_.size() > kMostOpen) opened_.pop_back();
   return file;
+}
+
+std::shared_ptr<const AlignedBuffer> EventFiles::KeepWhole(const std::string &name,
+                                                           const storage::FileReader &file) {
+  const Result<uint64_t> size = file.Size();
+  if (!size.IsOk() || *size > SmallFiles::kLargest) return nullptr;
+  auto whole = std::make_shared<AlignedBuffer>(*size);
+  if (!file.ReadInto(0, whole->Span()).IsOk()) return nullptr;
+  small_files_.Keep(name, whole);
+  return whole;
+}
+
+std::shared_ptr<const AlignedBuffer> EventFiles::ReadWhole(const std::string &name) {
+  std::array<std::byte, kSmallRecord> memory;  // most files need no more
+  const Result<size_t> size = store_->ReadPart(name, 0, memory);
+  if (!size.IsOk()) return nullptr;
+  if (*size == memory.size()) {
+    const auto file = store_->Open(name);
+    return file.IsOk() ? KeepWhole(name, **file) : nullptr;
+  }
+  auto whole = std::make_shared<AlignedBuffer>(*size);
+  if (*size > 0) std::memcpy(whole->Data(), memory.data(), *size);
+  small_files_.Keep(name, whole);
+  return whole;
+}
+
+std::optional<ReadTensor> EventFiles::ReadFrom(const AlignedBuffer *whole, const RecordPlace &place,
+                                               ValueBlocks *blocks) {
+  // The checksum proves that the file still holds what the index says.
+  if (whole == nullptr || !place.crc32c || IsTooShort(place)) return {};
+  if (place.start > whole->Size() || place.length > whole->Size() - place.start) return {};
+  auto read = ParseWhole(place, whole->Span().subspan(place.start, place.length), blocks);
+  return read.IsOk() ? *std::move(read) : std::nullopt;
+}
+
+bool EventFiles::BeginMany(const std::string &file, size_t count) {
+  if (!has_read_many_.exchange(true)) return false;
+  const auto opened = store_->Open(file);
+  if (!opened.IsOk()) return false;
+  const Result<uint64_t> size = (*opened)->Size();
+  return size.IsOk() && *size <= SmallFiles::kLargest &&
+         count <= SmallFiles::kMostKept / 4 * 3 / (*size + 1);
 }
 
 bool EventFiles::IsKept(const RecordPlace &place) {
@@ -200,25 +254,61 @@ std::optional<ReadTensor> EventFiles::TakeKept(const RecordPlace &place) {
   return Release(found->second);
 }
 
-void EventFiles::Prefetch(std::span<const RecordPlace> places) {
-  if (store_->ReadsAtOnce() == 1) return;
-  std::vector<RecordPlace> wanted;
+Result<ReadTensor> EventFiles::ReadOnce(const RecordPlace &place, ValueBlocks *blocks,
+                                        bool keeps_files) {
+  std::shared_ptr<const AlignedBuffer> whole = small_files_.Find(place.file);
+  if (!whole && keeps_files && place.crc32c) whole = ReadWhole(place.file);
+  if (auto kept = ReadFrom(whole.get(), place, blocks)) return *std::move(kept);
+  Result<std::optional<ReadTensor>> read = std::optional<ReadTensor>();
+  if (place.length <= kSmallRecord && !IsTooShort(place)) {
+    std::array<std::byte, kSmallRecord> memory;
+    const MutableByteSpan bytes = MutableByteSpan(memory).first(place.length);
+    SMD_ASSIGN_OR_RETURN(const size_t size, store_->ReadPart(place.file, place.start, bytes));
+    if (size < bytes.size()) return CutRecord("the file ends before the record does");
+    read = ParseWhole(place, bytes, blocks);
+  } else {
+    SMD_ASSIGN_OR_RETURN(const auto file, store_->Open(place.file));
+    read = ReadRecord(*file, place);
+  }
+  if (!read.IsOk()) return read.GetStatus();
+  if (!*read) return CutRecord("it holds no tensor");
+  return std::move(**read);
+}
+
+std::vector<std::optional<ReadTensor>> EventFiles::ReadAtOnce(std::span<const RecordPlace> places) {
+  std::vector<std::optional<ReadTensor>> tensors(places.size());
+  std::vector<size_t> indexes;
   std::deque<RecordSink> sinks;
   std::vector<storage::RangeRead> ranges;
-  uint64_t bytes = 0;
-  wanted.reserve(places.size());  // the sinks refer to its elements
-  for (const RecordPlace &place : places) {
-    bytes += place.length;
-    if (bytes > kMostKept || IsTooShort(place) || IsKept(place)) continue;
-    wanted.push_back(place);
-    sinks.emplace_back(wanted.back());
+  for (size_t i = 0; i < places.size(); ++i) {
+    const RecordPlace &place = places[i];
+    if (IsTooShort(place)) continue;
+    tensors[i] = TakeKept(place);
+    if (tensors[i]) continue;
+    indexes.push_back(i);
+    sinks.emplace_back(place);
     ranges.push_back({place.file, place.start, place.length, &sinks.back()});
   }
   const std::vector<Status> read = store_->ReadRanges(ranges);
-  for (size_t i = 0; i < wanted.size(); ++i) {
+  for (size_t i = 0; i < indexes.size(); ++i) {
     if (!read[i].IsOk() || !sinks[i].State().IsOk()) continue;
     auto tensor = sinks[i].Finish();
-    if (tensor.IsOk() && *tensor) Keep(wanted[i], std::move(**tensor));
+    if (tensor.IsOk()) tensors[indexes[i]] = *std::move(tensor);
+  }
+  return tensors;
+}
+
+void EventFiles::Prefetch(std::span<const RecordPlace> places) {
+  if (ReadsAtOnce() == 1) return;
+  std::vector<RecordPlace> wanted;
+  uint64_t bytes = 0;
+  for (const RecordPlace &place : places) {
+    bytes += place.length;
+    if (bytes <= kMostKept && !IsKept(place)) wanted.push_back(place);
+  }
+  auto read = ReadAtOnce(wanted);
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (read[i]) Keep(wanted[i], *std::move(read[i]));
   }
 }
 
@@ -246,18 +336,18 @@ Result<ReadTensor> EventFiles::Read(const RecordPlace &place) {
 }
 
 Result<ReadTensor> EventFiles::ReadFromFile(const RecordPlace &place) {
+  const std::shared_ptr<const AlignedBuffer> whole = small_files_.Find(place.file);
+  if (auto kept = ReadFrom(whole.get(), place, nullptr)) return *std::move(kept);
   SMD_ASSIGN_OR_RETURN(const std::shared_ptr<storage::FileReader> file, Open(place.file));
   auto read = ReadRecord(*file, place);
+  if (read.IsOk() && *read) return std::move(**read);
   const std::string where = StrCat(store_->Location(), "/", place.file);
   if (!read.IsOk()) {
     const Status status = read.GetStatus();
     if (status.GetCode() != Code::kCorruptData || status.Detail("path") != nullptr) return status;
     return CorruptData(where, StrCat("record at ", place.start, ": ", status.Message()));
   }
-  if (!*read) {
-    return CorruptData(where, StrCat("record at ", place.start, ": it holds no tensor"));
-  }
-  return std::move(**read);
+  return CorruptData(where, StrCat("record at ", place.start, ": it holds no tensor"));
 }
 
 }  // namespace smdebug::analyze

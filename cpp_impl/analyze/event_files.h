@@ -1,6 +1,7 @@
 // Reads tensors from event files.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <list>
 #include <map>
@@ -9,9 +10,12 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "analyze/record.h"
 #include "analyze/shared_reads.h"
+#include "analyze/small_files.h"
+#include "analyze/value_blocks.h"
 #include "base/bytes.h"
 #include "base/mutex.h"
 #include "base/result.h"
@@ -24,7 +28,9 @@ class EventFiles {
  public:
   explicit EventFiles(std::shared_ptr<storage::Store> store) : store_(std::move(store)) {}
 
-  // Reads the elements directly into the value's own memory.  Fails: NOT_FOUND (no such file),
+  // Reads the elements directly into the value's own memory.  Files that are read again and again
+  // are kept in memory if they are small; what is kept is used only if the index has a checksum
+  // for it.  Fails: NOT_FOUND (no such file),
   // CORRUPT_DATA (path and offset in the message), IO.
   Result<ReadTensor> Read(const RecordPlace &place);
 
@@ -36,6 +42,22 @@ class EventFiles {
   // nest.
   void BeginSharing() { shared_.Begin(); }
   void EndSharing() { shared_.End(); }
+
+  // Reads a record of a file that need not stay open.  Small values lie in `blocks`.  If
+  // `keeps_files`, small files are kept in memory.  Fails if the record cannot be read at once;
+  // Read() then finds out why, or still reads it.
+  Result<ReadTensor> ReadOnce(const RecordPlace &place, ValueBlocks *blocks, bool keeps_files);
+
+  // Reads several records concurrently.  Returns nothing for those that Read() must try again, and
+  // for empty places.
+  std::vector<std::optional<ReadTensor>> ReadAtOnce(std::span<const RecordPlace> places);
+
+  // Prepares to read one record from each of `count` files such as this one.  Returns true if
+  // ReadOnce() should keep them: they were read before, and fit into memory.
+  bool BeginMany(const std::string &file, size_t count);
+
+  // Returns how many records are worth reading concurrently with ReadAtOnce().
+  int ReadsAtOnce() const { return store_->ReadsAtOnce(); }
 
   // If the store can read several records concurrently, reads them and keeps each until Read()
   // returns it, or until many later records displace it.  Ignores failures: Read() tries those
@@ -57,13 +79,25 @@ class EventFiles {
   struct Opened {
     std::string name;
     std::shared_ptr<storage::FileReader> file;
+    int uses = 0;
   };
   Result<std::shared_ptr<storage::FileReader>> Open(const std::string &name);
+  // Keeps the file in memory if it is small.  Returns its content, or NULL.
+  std::shared_ptr<const AlignedBuffer> KeepWhole(const std::string &name,
+                                                 const storage::FileReader &file);
+  // Reads a small file into memory and keeps it.  Returns NULL if that is not possible.
+  std::shared_ptr<const AlignedBuffer> ReadWhole(const std::string &name);
+  // Reads the record from its file's content, which may be NULL.  Returns nothing if that is not
+  // possible.
+  static std::optional<ReadTensor> ReadFrom(const AlignedBuffer *whole, const RecordPlace &place,
+                                            ValueBlocks *blocks);
 
   Result<ReadTensor> ReadFromFile(const RecordPlace &place);
 
   const std::shared_ptr<storage::Store> store_;
   SharedReads shared_;
+  SmallFiles small_files_;
+  std::atomic<bool> has_read_many_{false};
   Mutex mutex_;
   std::list<Opened> opened_ SMD_GUARDED_BY(mutex_);  // the most recently used in front
   std::list<Kept> kept_ SMD_GUARDED_BY(mutex_);      // the oldest in front

@@ -18,18 +18,10 @@ Status BeyondLast(const std::string &path) {
 
 }  // namespace
 
-IndexScanner::IndexScanner(std::shared_ptr<storage::Store> store, StepRange range)
-    : store_(std::move(store)),
-      range_(range),
-      listing_(store_->Follow(std::string(format::kIndexFolder))) {}
-
-Result<format::IndexFile> IndexScanner::Parse(const std::string &name,
-                                              const Result<std::string> &text,
-                                              format::IndexFile spare) const {
-  if (!text.IsOk()) return text.GetStatus();
-  const std::string path = StrCat(store_->Location(), "/", name);
+Result<format::IndexFile> ParseIndexFile(std::string_view text, const std::string &path,
+                                         format::IndexFile spare) {
   SMD_ASSIGN_OR_RETURN(format::IndexFile index,
-                       format::IndexFromJson(*text, path, std::move(spare)));
+                       format::IndexFromJson(text, path, std::move(spare)));
   constexpr uint64_t kLongest =
       format::kMaxRecordPayload + format::kRecordHeaderSize + format::kRecordFooterSize;
   for (const format::TensorLocation &location : index.tensors) {
@@ -39,6 +31,18 @@ Result<format::IndexFile> IndexScanner::Parse(const std::string &name,
     }
   }
   return index;
+}
+
+IndexScanner::IndexScanner(std::shared_ptr<storage::Store> store, StepRange range)
+    : store_(std::move(store)),
+      range_(range),
+      listing_(store_->Follow(std::string(format::kIndexFolder))) {}
+
+Result<format::IndexFile> IndexScanner::Parse(const std::string &name,
+                                              const Result<std::string> &text,
+                                              format::IndexFile spare) const {
+  if (!text.IsOk()) return text.GetStatus();
+  return ParseIndexFile(*text, StrCat(store_->Location(), "/", name), std::move(spare));
 }
 
 void IndexScanner::Settle(int64_t step) { listing_->Settle(format::IndexFilePrefix(step)); }

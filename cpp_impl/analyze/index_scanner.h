@@ -24,6 +24,11 @@ struct StepRange {
   bool Holds(int64_t step) const { return step >= first && (!end || step < *end); }
 };
 
+// Reads index text as format::IndexFromJson() does.  Also fails if a record is longer than any can
+// be.
+Result<format::IndexFile> ParseIndexFile(std::string_view text, const std::string &path,
+                                         format::IndexFile spare = {});
+
 // For one thread at a time.
 class IndexScanner {
  public:

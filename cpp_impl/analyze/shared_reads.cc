@@ -41,11 +41,13 @@ bool SharedReads::Reserve(uint64_t size) {
 
 void SharedReads::KeepPart(const std::string &file, uint64_t offset,
                            std::shared_ptr<const AlignedBuffer> bytes) {
+  if (users_ == 0) return;
   const MutexLock lock(mutex_);
   if (Reserve(bytes->Size())) parts_.push_back({file, offset, std::move(bytes)});
 }
 
 void SharedReads::KeepRecord(const RecordPlace &place, const ReadTensor &tensor) {
+  if (users_ == 0) return;
   {
     const MutexLock lock(mutex_);
     if (!Reserve(place.length)) return;
@@ -56,6 +58,7 @@ void SharedReads::KeepRecord(const RecordPlace &place, const ReadTensor &tensor)
 }
 
 std::optional<ReadTensor> SharedReads::FindRecord(const RecordPlace &place) {
+  if (users_ == 0) return {};
   std::shared_ptr<const ReadTensor> kept;
   {
     const MutexLock lock(mutex_);
@@ -67,6 +70,7 @@ std::optional<ReadTensor> SharedReads::FindRecord(const RecordPlace &place) {
 }
 
 Piece SharedReads::FindBytes(const RecordPlace &place) {
+  if (users_ == 0) return {};
   const MutexLock lock(mutex_);
   for (const Part &part : parts_) {
     const uint64_t size = part.bytes->Size();

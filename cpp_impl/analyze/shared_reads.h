@@ -1,6 +1,7 @@
 // Keeps what was read of event files while several readers need it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -44,7 +45,7 @@ class SharedReads {
   bool Reserve(uint64_t size) SMD_REQUIRES(mutex_);
 
   Mutex mutex_;
-  int users_ SMD_GUARDED_BY(mutex_) = 0;
+  std::atomic<int> users_{0};  // changes with the mutex held
   uint64_t kept_bytes_ SMD_GUARDED_BY(mutex_) = 0;
   std::vector<Part> parts_ SMD_GUARDED_BY(mutex_);
   std::map<std::pair<std::string, uint64_t>, std::shared_ptr<const ReadTensor>> records_

@@ -58,7 +58,7 @@ StepReader::FilePart StepReader::ReadPart(std::span<const Recorded> recorded) {
   if (last <= first || last - first > std::min(wanted + kMostUnwanted, kLargestPart)) return {};
   // Failures are reported when single records are read.
   const std::string *file = recorded.front().records.front().file;
-  auto bytes = trial_.ReadBytes(*file, first, last - first);
+  auto bytes = trial_.GetEventFiles().ReadBytes(*file, first, last - first);
   return bytes.IsOk() ? FilePart{file, first, *std::move(bytes)} : FilePart{};
 }
 

@@ -63,15 +63,32 @@ Result<Items> Tensor::At(int64_t step, Mode mode, const std::string &worker) con
       .With("tensor", name_);
 }
 
+bool Tensor::IsNameOf(EntryKind kind, const std::string &record) const {
+  const std::optional<tensor::Reduction> reduction = kind.AsReduction();
+  if (!reduction) return record == name_;
+  const auto saved = tensor::ParseReductionTensorName(record);
+  return saved && saved->reduction == *reduction && saved->tensor == name_;
+}
+
+Result<tensor::Value> Tensor::Reduce(const tensor::Value &value, tensor::Reduction reduction) {
+  return tensor::Reducer(value.AsView(), tensor::Reducer::Halves::kAsNumpy).Compute(reduction);
+}
+
+Result<std::optional<tensor::Value>> Tensor::TryRead(int64_t step, Mode mode,
+                                                     const std::string &worker,
+                                                     EntryKind kind) const {
+  SMD_RETURN_IF_ERROR(trial_->Load());
+  std::optional<RecordPlace> place = trial_->PlaceAt(name_, step, mode, worker, kind);
+  if (!place) return std::optional<tensor::Value>();
+  auto read = trial_->GetEventFiles().Read(*place);
+  if (!read.IsOk() && read.GetStatus().GetCode() != Code::kNotFound) return read.GetStatus();
+  if (!read.IsOk() || !IsNameOf(kind, read->name)) return std::optional<tensor::Value>();
+  return std::optional(std::move(read->value));
+}
+
 Result<tensor::Value> Tensor::Read(const StepEntries::Item &item) const {
   SMD_ASSIGN_OR_RETURN(ReadTensor read, trial_->ReadTensorAt(name_, item));
-  const std::optional<tensor::Reduction> reduction = item.entry.kind.AsReduction();
-  bool is_same = read.name == name_;
-  if (reduction) {
-    const auto saved = tensor::ParseReductionTensorName(read.name);
-    is_same = saved && saved->reduction == *reduction && saved->tensor == name_;
-  }
-  if (is_same) return std::move(read.value);
+  if (IsNameOf(item.entry.kind, read.name)) return std::move(read.value);
   return CorruptData(StrCat(trial_->Path(), "/", item.file),
                      StrCat("record at ", item.entry.start, ": holds '", read.name,
                             "' where the index says '", name_, "'"));
@@ -91,6 +108,9 @@ Status Tensor::NoValue(int64_t step, Mode mode, const Items &items) const {
 }
 
 Result<tensor::Value> Tensor::Value(int64_t step, Mode mode, const std::string &worker) const {
+  SMD_ASSIGN_OR_RETURN(std::optional<tensor::Value> fast,
+                       TryRead(step, mode, worker, EntryKind::Raw()));
+  if (fast) return *std::move(fast);
   SMD_ASSIGN_OR_RETURN(const Items items, At(step, mode, worker));
   const StepEntries::Item *raw = FindKind(items, EntryKind::Raw());
   return raw == nullptr ? NoValue(step, mode, items) : Read(*raw);
@@ -126,6 +146,9 @@ Result<std::vector<int64_t>> Tensor::Shape(int64_t step, Mode mode,
 
 Result<tensor::Value> Tensor::Reduction(int64_t step, Mode mode, const std::string &worker,
                                         tensor::Reduction reduction) const {
+  SMD_ASSIGN_OR_RETURN(std::optional<tensor::Value> fast,
+                       TryRead(step, mode, worker, EntryKind::Of(reduction)));
+  if (fast) return *std::move(fast);
   SMD_ASSIGN_OR_RETURN(const Items items, At(step, mode, worker));
   if (const StepEntries::Item *saved = FindKind(items, EntryKind::Of(reduction))) {
     return Read(*saved);
@@ -133,7 +156,7 @@ Result<tensor::Value> Tensor::Reduction(int64_t step, Mode mode, const std::stri
   const StepEntries::Item *raw = FindKind(items, EntryKind::Raw());
   if (raw == nullptr) return NoValue(step, mode, items);
   SMD_ASSIGN_OR_RETURN(const tensor::Value value, Read(*raw));
-  return tensor::Reducer(value.AsView(), tensor::Reducer::Halves::kAsNumpy).Compute(reduction);
+  return Reduce(value, reduction);
 }
 
 Result<std::vector<tensor::Reduction>> Tensor::Reductions(int64_t step, Mode mode,

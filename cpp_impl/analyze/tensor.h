@@ -41,6 +41,9 @@ class Tensor {
   Result<std::vector<int64_t>> Shape(int64_t step, Mode mode, const std::string &worker) const;
   Result<tensor::Value> Reduction(int64_t step, Mode mode, const std::string &worker,
                                   tensor::Reduction reduction) const;
+  // Returns true if a record of this name holds an entry of this kind of the tensor.
+  bool IsNameOf(EntryKind kind, const std::string &record) const;
+  static Result<tensor::Value> Reduce(const tensor::Value &value, tensor::Reduction reduction);
   // Returns the saved reductions.
   Result<std::vector<tensor::Reduction>> Reductions(int64_t step, Mode mode,
                                                     const std::string &worker) const;
@@ -53,6 +56,9 @@ class Tensor {
   Result<std::vector<StepEntries::Item>> At(int64_t step, Mode mode,
                                             const std::string &worker) const;
   Result<tensor::Value> Read(const StepEntries::Item &item) const;
+  // Reads one record, if that is all it takes; returns nothing if reading must retry, or fail.
+  Result<std::optional<tensor::Value>> TryRead(int64_t step, Mode mode, const std::string &worker,
+                                               EntryKind kind) const;
   Status NoValue(int64_t step, Mode mode, const std::vector<StepEntries::Item> &items) const;
 
   std::shared_ptr<Trial> trial_;

@@ -324,6 +324,7 @@ void Trial::Take(IndexScanner::Found &file) {
   const std::string usual = format::EventFileName(file.step, format::WorkerToFile(file.worker));
   if (!file.index.event_file_name.empty() && file.index.event_file_name != usual) {
     odd_event_files_[{file.step, worker}] = file.index.event_file_name;
+    last_file_key_ = {-1, 0};
   }
   tensors_.Add(file.step, worker, file.index);
   steps_.Add(file.step, worker, as);

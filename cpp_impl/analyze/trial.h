@@ -124,13 +124,18 @@ class Trial {
   // Returns the entries of one worker; for "", of the first worker that has any.
   StepEntries EntriesAt(const std::string &name, int64_t step, Mode mode,
                         const std::string &worker) const;
+  // Returns the entry of one kind at each step, of one worker as above; that of the elements if a
+  // reduction was not saved.  Omits tensors of several records.  Does not refresh.
+  std::vector<std::optional<Entry>> FindEntries(const std::string &name,
+                                                std::span<const int64_t> steps, Mode mode,
+                                                const std::string &worker, EntryKind kind) const;
+  // Returns where the record of each entry lies; an empty place for none.
+  std::vector<RecordPlace> PlacesOf(std::span<const std::optional<Entry>> entries) const;
+  // Returns where the only record of that kind lies.  Does not refresh.
+  std::optional<RecordPlace> PlaceAt(const std::string &name, int64_t step, Mode mode,
+                                     const std::string &worker, EntryKind kind) const;
   // Returns the records of every tensor at a global step, without shapes.  Does not refresh.
   StepRecords RecordsAt(int64_t global_step) const;
-  // Reads a part of an event file.  Fails as reading records does.
-  Result<std::shared_ptr<const AlignedBuffer>> ReadBytes(const std::string &file, uint64_t offset,
-                                                         uint64_t length) {
-    return event_files_.ReadBytes(file, offset, length);
-  }
   // Between the two, records that were read are kept for later readers.  Calls nest.
   void BeginSharing() { event_files_.BeginSharing(); }
   void EndSharing() { event_files_.EndSharing(); }
@@ -146,8 +151,8 @@ class Trial {
   // Reads a tensor, whether it is in one record or in several.  If the index names an event file
   // that does not exist yet, waits for it.
   Result<ReadTensor> ReadTensorAt(const std::string &name, const StepEntries::Item &item);
-  // Reads several records at once, for ReadTensorAt() to return.
-  void Prefetch(const std::vector<RecordPlace> &places) { event_files_.Prefetch(places); }
+  EventFiles &GetEventFiles() { return event_files_; }
+  Status CheckUsable() const;
   // Logs once that a reader of whole steps continued without a record.
   void NoteSkipped(const Status &damage) { once_log_.Error(StrCat(damage.Message(), "; skipped")); }
   // Calls Load(), then searches for new data if queries refresh.
@@ -171,7 +176,6 @@ class Trial {
   // Logs the failures.  Returns one, and keeps the others for Refresh().
   Status NoteFailures(std::vector<Status> failures) SMD_EXCLUDES(mutex_);
   void Take(IndexScanner::Found &file) SMD_EXCLUDES(mutex_);
-  Status CheckUsable() const;
   // Waits for a change, at most `pause`.  Fails with CANCELLED.
   Status Pause(storage::Watcher &watcher, Clock::Duration pause, const Deadline &deadline);
   Status PauseOnce(Clock::Duration pause);
@@ -183,9 +187,13 @@ class Trial {
   uint16_t WorkerNumber(const std::string &name) SMD_REQUIRES(mutex_);
   std::span<const Entry> EntriesOf(const TensorEntries &tensor, int64_t step, Mode mode) const
       SMD_REQUIRES(mutex_);
+  std::span<const Entry> OfWorker(std::span<const Entry> entries, const std::string &worker) const
+      SMD_REQUIRES(mutex_);
   StepEntries::Item ItemOf(const TensorEntries &tensor, const Entry &entry) const
       SMD_REQUIRES(mutex_);
   std::string EventFileOf(const Entry &entry) const SMD_REQUIRES(mutex_);
+  RecordPlace PlaceOf(const Entry &entry) const SMD_REQUIRES(mutex_);
+  const std::string &FileOf(const Entry &entry) const SMD_REQUIRES(mutex_);
   std::optional<ModeStep> KeyOf(const TensorEntries &tensor, int64_t step, Mode mode) const
       SMD_REQUIRES(mutex_);
   Status Gone(int64_t step, Mode mode) const SMD_REQUIRES(mutex_);
@@ -227,6 +235,9 @@ class Trial {
   std::deque<Status> unreported_
       SMD_GUARDED_BY(mutex_);  // failures that Refresh() has yet to return
   std::set<storage::Watcher *> watchers_ SMD_GUARDED_BY(mutex_);
+  // The file of the last entry that FileOf() was asked about: many follow from the same file.
+  mutable std::pair<int64_t, uint16_t> last_file_key_ SMD_GUARDED_BY(mutex_){-1, 0};
+  mutable std::string last_file_ SMD_GUARDED_BY(mutex_);
   mutable size_t usual_records_ SMD_GUARDED_BY(mutex_) = 0;  // of the last step that was read
   // Kept from one wait to the next: a host may wait in many short slices.
   Clock::Duration next_look_ SMD_GUARDED_BY(mutex_){};

@@ -121,29 +121,95 @@ StepEntries Trial::EntriesAt(const std::string &name, int64_t step, Mode mode) c
   return found;
 }
 
+// Returns the entries of one worker, which are adjacent; for "", those of the first by name.
+std::span<const Entry> Trial::OfWorker(std::span<const Entry> entries,
+                                       const std::string &worker) const {
+  if (entries.empty()) return {};
+  auto first = entries.begin();
+  if (!worker.empty()) {
+    const auto number = worker_numbers_.find(worker);
+    if (number == worker_numbers_.end()) return {};
+    // The entries of a step are sorted by their workers' numbers.
+    first = std::lower_bound(entries.begin(), entries.end(), number->second,
+                             [](const Entry &a, uint16_t b) { return a.worker < b; });
+    if (first == entries.end() || worker_names_[first->worker] != worker) return {};
+  } else if (entries.back().worker != first->worker) {
+    const auto is_before = [this](const Entry &a, const Entry &b) SMD_REQUIRES(mutex_) {
+      return a.worker != b.worker && worker_names_[a.worker] < worker_names_[b.worker];
+    };
+    first = std::min_element(entries.begin(), entries.end(), is_before);
+  }
+  const auto end = std::find_if(
+      first, entries.end(), [first](const Entry &entry) { return entry.worker != first->worker; });
+  return {first, end};
+}
+
 StepEntries Trial::EntriesAt(const std::string &name, int64_t step, Mode mode,
                              const std::string &worker) const {
   StepEntries found;
   const MutexLock lock(mutex_);
   const TensorEntries *tensor = tensors_.Find(name);
   if (tensor == nullptr) return found;
-  const std::span<const Entry> entries = EntriesOf(*tensor, step, mode);
-  const auto is_before = [this](const Entry &a, const Entry &b) SMD_REQUIRES(mutex_) {
-    return a.worker != b.worker && worker_names_[a.worker] < worker_names_[b.worker];
-  };
-  auto first = entries.end();
-  if (worker.empty()) {
-    first = std::min_element(entries.begin(), entries.end(), is_before);
-  } else if (const auto number = worker_numbers_.find(worker); number != worker_numbers_.end()) {
-    // The entries of a step are sorted by their workers' numbers.
-    first = std::lower_bound(entries.begin(), entries.end(), number->second,
-                             [](const Entry &a, uint16_t b) { return a.worker < b; });
-    if (first != entries.end() && worker_names_[first->worker] != worker) first = entries.end();
-  }
-  for (auto entry = first; entry != entries.end() && entry->worker == first->worker; ++entry) {
-    found.items.push_back(ItemOf(*tensor, *entry));
+  for (const Entry &entry : OfWorker(EntriesOf(*tensor, step, mode), worker)) {
+    found.items.push_back(ItemOf(*tensor, entry));
   }
   return found;
+}
+
+std::vector<std::optional<Entry>> Trial::FindEntries(const std::string &name,
+                                                     std::span<const int64_t> steps, Mode mode,
+                                                     const std::string &worker,
+                                                     EntryKind kind) const {
+  std::vector<std::optional<Entry>> found(steps.size());
+  const MutexLock lock(mutex_);
+  const TensorEntries *tensor = tensors_.Find(name);
+  if (tensor == nullptr) return found;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    for (const Entry &entry : OfWorker(EntriesOf(*tensor, steps[i], mode), worker)) {
+      if (entry.kind == kind) {
+        found[i] = entry;
+        break;
+      }
+      if (entry.kind == EntryKind::Raw()) found[i] = entry;
+    }
+    if (found[i] && found[i]->parts != 0) found[i].reset();
+  }
+  return found;
+}
+
+std::vector<RecordPlace> Trial::PlacesOf(std::span<const std::optional<Entry>> entries) const {
+  std::vector<RecordPlace> places(entries.size());
+  const MutexLock lock(mutex_);
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i]) places[i] = PlaceOf(*entries[i]);
+  }
+  return places;
+}
+
+const std::string &Trial::FileOf(const Entry &entry) const {
+  const std::pair key(entry.global_step, entry.worker);
+  if (last_file_key_ != key) {
+    last_file_ = EventFileOf(entry);
+    last_file_key_ = key;
+  }
+  return last_file_;
+}
+
+RecordPlace Trial::PlaceOf(const Entry &entry) const {
+  RecordPlace place{FileOf(entry), entry.start, entry.length, {}};
+  if (entry.has_crc32c) place.crc32c = entry.crc32c;
+  return place;
+}
+
+std::optional<RecordPlace> Trial::PlaceAt(const std::string &name, int64_t step, Mode mode,
+                                          const std::string &worker, EntryKind kind) const {
+  const MutexLock lock(mutex_);
+  const TensorEntries *tensor = tensors_.Find(name);
+  if (tensor == nullptr) return {};
+  for (const Entry &entry : OfWorker(EntriesOf(*tensor, step, mode), worker)) {
+    if (entry.kind == kind) return entry.parts == 0 ? std::optional(PlaceOf(entry)) : std::nullopt;
+  }
+  return {};
 }
 
 StepRecords Trial::RecordsAt(int64_t global_step) const {

@@ -177,6 +177,7 @@ Result<std::optional<ObjectInfo>> HeadObject(S3Client &client, const std::string
   if (const std::string *length = response->Find("content-length")) {
     info.size = static_cast<uint64_t>(std::max<int64_t>(0, ParseInt(*length).value_or(0)));
   }
+  if (const std::string *etag = response->Find("etag")) info.etag = *etag;
   if (const std::string *modified = response->Find("last-modified")) {
     info.modified_at = net::ParseHttpDate(*modified).value_or(0);
   }

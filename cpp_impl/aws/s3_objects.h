@@ -19,6 +19,7 @@ namespace smdebug::aws {
 
 struct ObjectInfo {
   uint64_t size = 0;
+  std::string etag{};  // empty if the service has none
   double modified_at = 0;  // seconds since 1970
 };
 

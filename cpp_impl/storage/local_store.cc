@@ -309,6 +309,13 @@ Result<std::shared_ptr<FileReader>> LocalStore::Open(const std::string &name) {
       std::move(file), static_cast<uint64_t>(facts.st_size), PathOf(name)));
 }
 
+Result<size_t> LocalStore::ReadPart(const std::string &name, uint64_t offset, MutableByteSpan out) {
+  SMD_ASSIGN_OR_RETURN(const FileDescriptor file, OpenBelow(name, O_RDONLY | O_NONBLOCK));
+  const ssize_t size = pread(file.Number(), out.data(), out.size(), static_cast<off_t>(offset));
+  if (size >= 0) return static_cast<size_t>(size);
+  return Store::ReadPart(name, offset, out);  // finds the reason
+}
+
 Result<std::optional<double>> LocalStore::ModifiedAt(const std::string &name) {
   struct stat facts {};
   if (lstat(PathOf(name).c_str(), &facts) == 0) {
@@ -316,6 +323,16 @@ Result<std::optional<double>> LocalStore::ModifiedAt(const std::string &name) {
                                  static_cast<double>(facts.st_mtim.tv_nsec) * 1e-9);
   }
   if (errno == ENOENT || errno == ENOTDIR) return std::optional<double>();
+  return SystemError("looking for", PathOf(name), errno);
+}
+
+Result<std::optional<std::string>> LocalStore::VersionOf(const std::string &name) {
+  struct stat facts {};
+  if (lstat(PathOf(name).c_str(), &facts) == 0) {
+    return std::optional(StrCat(facts.st_ino, "-", facts.st_size, "-", facts.st_mtim.tv_sec, ".",
+                                facts.st_mtim.tv_nsec));
+  }
+  if (errno == ENOENT || errno == ENOTDIR) return std::optional<std::string>();
   return SystemError("looking for", PathOf(name), errno);
 }
 

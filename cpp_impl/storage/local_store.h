@@ -23,7 +23,9 @@ class LocalStore final : public Store {
 
   const std::string &Location() const override { return root_path_; }
   Result<std::shared_ptr<FileReader>> Open(const std::string &name) override;
+  Result<size_t> ReadPart(const std::string &name, uint64_t offset, MutableByteSpan out) override;
   Result<std::optional<double>> ModifiedAt(const std::string &name) override;
+  Result<std::optional<std::string>> VersionOf(const std::string &name) override;
   Result<std::vector<std::string>> List(const std::string &folder) override;
   Result<std::vector<std::string>> Folders(const std::string &folder) override;
   std::unique_ptr<Listing> Follow(const std::string &folder) override;

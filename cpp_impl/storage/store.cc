@@ -1,5 +1,6 @@
 #include "storage/store.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/strings.h"
@@ -29,6 +30,15 @@ Result<std::string> Store::ReadText(const std::string &name, uint64_t limit) {
   std::string text(size, '\0');
   SMD_RETURN_IF_ERROR(file->ReadInto(0, {reinterpret_cast<std::byte *>(text.data()), text.size()}));
   return text;
+}
+
+Result<size_t> Store::ReadPart(const std::string &name, uint64_t offset, MutableByteSpan out) {
+  SMD_ASSIGN_OR_RETURN(const std::shared_ptr<FileReader> file, Open(name));
+  SMD_ASSIGN_OR_RETURN(const uint64_t size, file->Size());
+  if (offset >= size) return size_t{0};
+  out = out.first(std::min<uint64_t>(out.size(), size - offset));
+  SMD_RETURN_IF_ERROR(file->ReadInto(offset, out));
+  return out.size();
 }
 
 std::vector<Result<std::string>> Store::ReadTexts(std::span<const std::string> names) {

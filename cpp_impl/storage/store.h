@@ -119,6 +119,10 @@ class Store {
   // Returns when the file was written, in seconds since 1970, or nothing if it does not exist.
   virtual Result<std::optional<double>> ModifiedAt(const std::string &name) = 0;
 
+  // Returns a text that differs from that of any other content the file has had, or nothing if it
+  // does not exist: of its ETag, size and time, whatever the store has.
+  virtual Result<std::optional<std::string>> VersionOf(const std::string &name) = 0;
+
   // Returns the sorted names of all files in a folder, without subfolders.  Returns none if the
   // folder is missing.
   virtual Result<std::vector<std::string>> List(const std::string &folder) = 0;
@@ -178,6 +182,10 @@ class Store {
 
   // Reads each of several files as ReadText() does.
   virtual std::vector<Result<std::string>> ReadTexts(std::span<const std::string> names);
+
+  // Fills `out` from a file that need not stay open, starting at `offset`.  Returns the number of
+  // bytes, which is less if the file ends before.  Fails as Open() and FileReader::Read().
+  virtual Result<size_t> ReadPart(const std::string &name, uint64_t offset, MutableByteSpan out);
 
   // Reads several ranges, concurrently where that pays.  Each status is that of FileReader::Read(),
   // except that a sink without room is not a failure.

@@ -19,6 +19,8 @@ void BatchBuilder::Begin() {
 Batch BatchBuilder::Take() {
   Batch batch = std::exchange(batch_, {});
   Begin();
+  // The next batch is mostly as large as the last.
+  for (size_t i = 0; i < schema_.size(); ++i) batch_.columns[i].ReserveLike(batch.columns[i]);
   return batch;
 }
 

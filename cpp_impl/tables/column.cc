@@ -9,9 +9,12 @@ constexpr size_t kBits = 8;
 void AddBits(size_t rows, size_t count, bool value, std::vector<uint8_t> *bits) {
   bits->resize((rows + count + kBits - 1) / kBits, 0);
   if (!value) return;
-  for (size_t row = rows; row < rows + count; ++row) {
-    (*bits)[row / kBits] |= static_cast<uint8_t>(1U << (row % kBits));
-  }
+  size_t row = rows;
+  const size_t end = rows + count;
+  const auto set = [&] { (*bits)[row / kBits] |= static_cast<uint8_t>(1U << (row % kBits)); };
+  for (; row < end && row % kBits != 0; ++row) set();
+  for (; row + kBits <= end; row += kBits) (*bits)[row / kBits] = 0xFF;
+  for (; row < end; ++row) set();
 }
 
 }  // namespace
@@ -32,6 +35,15 @@ bool Column::HasOffsets() const {
 size_t Column::Size() const {
   return validity_.size() + offsets_.size() * sizeof(int32_t) + text_.size() +
          integers_.size() * sizeof(int64_t) + numbers_.size() * sizeof(double);
+}
+
+void Column::ReserveLike(const Column &other) {
+  const auto with_margin = [](size_t size) { return size + size / 8; };
+  validity_.reserve(with_margin(other.validity_.size()));
+  offsets_.reserve(with_margin(other.offsets_.size()));
+  text_.reserve(with_margin(other.text_.size()));
+  integers_.reserve(with_margin(other.integers_.size()));
+  numbers_.reserve(with_margin(other.numbers_.size()));
 }
 
 bool Column::Fits(size_t elements) const {

@@ -34,6 +34,8 @@ class Column {
   size_t Nulls() const { return nulls_; }
   // The memory that the rows need.
   size_t Size() const;
+  // Makes room for about as much as another column holds.
+  void ReserveLike(const Column &other);
   // Returns true if a text or list of this many elements still fits.
   bool Fits(size_t elements) const;
 

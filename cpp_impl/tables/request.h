@@ -26,7 +26,7 @@ struct RuleRequest {
 };
 
 struct Request {
-  static constexpr int64_t kDefaultRows = 65'536;
+  static constexpr int64_t kDefaultRows = 16'384;
   static constexpr int64_t kMostRows = 16'777'216;
 
   explicit Request(Table of) : table(of) {}

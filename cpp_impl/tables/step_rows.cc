@@ -13,7 +13,7 @@ namespace smdebug::tables {
 namespace {
 
 // What is planned is read once it has this many bytes.
-constexpr uint64_t kMostPlanned = uint64_t{32} << 20;
+constexpr uint64_t kMostPlanned = uint64_t{8} << 20;
 // Ranges of a file that are closer than this are read as one.
 constexpr uint64_t kSmallGap = 4096;
 // Bytes of a record of one element, besides those of its name.
@@ -78,8 +78,10 @@ struct StepRowReader::Open {
 
   // Merges what is close to each other.
   void Merge() {
-    std::sort(parts.begin(), parts.end(),
-              [](const Part &a, const Part &b) { return a.begin < b.begin; });
+    const auto is_before = [](const Part &a, const Part &b) { return a.begin < b.begin; };
+    if (!std::is_sorted(parts.begin(), parts.end(), is_before)) {
+      std::sort(parts.begin(), parts.end(), is_before);
+    }
     size_t kept = 0;
     for (const Part &part : parts) {
       if (kept > 0 && part.begin <= parts[kept - 1].end + kSmallGap) {
@@ -127,8 +129,7 @@ Status StepRowReader::Read(std::span<const StepFile> files, const Visit &visit,
     }
   }
   Status flushed = Flush(visit, damage);
-  expected_.resize(0);
-  names_->Trim();
+  if (names_->Trim()) expected_.clear();
   return flushed;
 }
 
@@ -138,7 +139,7 @@ Status StepRowReader::Take(const StepFile &file, const Result<std::string> &text
   open->parts.clear();
   if (!text.IsOk()) return text.GetStatus();
   const std::string path = StrCat(store_->Location(), "/", file.name);
-  SMD_ASSIGN_OR_RETURN(open->index, format::IndexFromJson(*text, path, std::move(open->index)));
+  SMD_ASSIGN_OR_RETURN(open->index, analyze::ParseIndexFile(*text, path, std::move(open->index)));
   return modes_.empty() || modes_.contains(open->index.mode) ? AddRows(open) : Status::Ok();
 }
 
@@ -199,8 +200,13 @@ uint64_t StepRowReader::Plan(const StepRow &row, Open *open) {
   const auto add = [&](const format::TensorLocation &location, uint64_t most) {
     const uint64_t length = std::min(location.length, most);
     if (length == 0 || location.start > UINT64_MAX - length) return;
-    open->parts.push_back({location.start, location.start + length, 0, Status::Ok()});
     bytes += length;
+    // Mostly records follow each other.
+    if (!open->parts.empty() && open->parts.back().end == location.start) {
+      open->parts.back().end += length;
+    } else {
+      open->parts.push_back({location.start, location.start + length, 0, Status::Ok()});
+    }
   };
   for (const auto &[statistic, location] : row.reductions) {
     if ((reads_.statistics >> statistic & 1) != 0) add(*location, location->length);
@@ -278,14 +284,14 @@ Status StepRowReader::Flush(const Visit &visit, const Damage &damage) {
 
 Result<ByteSpan> StepRowReader::BytesOf(Open *open, const format::TensorLocation &location,
                                         uint64_t length) {
-  const std::string path = StrCat(store_->Location(), "/", open->index.event_file_name);
+  const auto path = [&] { return StrCat(store_->Location(), "/", open->index.event_file_name); };
   const auto after =
       std::upper_bound(open->parts.begin(), open->parts.end(), location.start,
                        [](uint64_t start, const Open::Part &part) { return start < part.begin; });
   const bool is_planned = after != open->parts.begin() && (after - 1)->end >= location.start &&
                           (after - 1)->end - location.start >= length;
   if (!is_planned) {
-    return CorruptData(path, StrCat("the record of '", location.name, "' lies outside the file"));
+    return CorruptData(path(), StrCat("the record of '", location.name, "' lies outside the file"));
   }
   const Open::Part &part = *(after - 1);
   ByteSpan bytes;
@@ -303,8 +309,8 @@ Result<ByteSpan> StepRowReader::BytesOf(Open *open, const format::TensorLocation
     bytes = open->again;
   }
   if (length == location.length && location.crc32c && Crc32c(bytes) != *location.crc32c) {
-    return CorruptData(path, StrCat("the record of '", location.name, "' at ", location.start,
-                                    " has a wrong checksum"));
+    return CorruptData(path(), StrCat("the record of '", location.name, "' at ", location.start,
+                                      " has a wrong checksum"));
   }
   return bytes;
 }

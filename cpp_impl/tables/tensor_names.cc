@@ -50,10 +50,11 @@ Result<const NamedRecord *> TensorNames::Record(std::string_view name) {
   return records_.emplace(key, std::move(record)).first->second.get();
 }
 
-void TensorNames::Trim() {
-  if (records_.size() <= kMost && tensors_.size() <= kMost) return;
+bool TensorNames::Trim() {
+  if (records_.size() <= kMost && tensors_.size() <= kMost) return false;
   records_.clear();
   tensors_.clear();
+  return true;
 }
 
 }  // namespace smdebug::tables

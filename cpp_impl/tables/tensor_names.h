@@ -43,8 +43,8 @@ class TensorNames {
   // Trim().
   Result<const NamedRecord *> Record(std::string_view name);
   Result<const NamedTensor *> Tensor(std::string_view name);
-  // Forgets all names if there are very many.
-  void Trim();
+  // If there are very many names, forgets all and returns true.
+  bool Trim();
 
  private:
   static constexpr size_t kMost = 1'000'000;

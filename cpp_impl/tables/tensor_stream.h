@@ -11,7 +11,8 @@
 namespace smdebug::tables {
 
 // Returns the rows of the trials, trial by trial, step by step, worker by worker, in the order of
-// recording.  Only the rows of one batch, and the names of one trial, are in memory.
+// recording.  Reads a few trials ahead, in threads that end with each call of Next(): memory holds
+// at most a batch, and the names, of each.
 std::unique_ptr<BatchStream> StreamTensors(std::shared_ptr<const Request> request,
                                            std::vector<FoundTrial> trials);
 

@@ -11,6 +11,7 @@
 #include "format/paths.h"
 #include "storage/store.h"
 #include "tables/batch_builder.h"
+#include "tables/catalogue.h"
 #include "tables/step_rows.h"
 
 namespace smdebug::tables {
@@ -36,25 +37,34 @@ constexpr double kMicroseconds = 1e6;
 
 struct Summary {
   std::string state = "unreadable";
-  int64_t steps = 0;
-  std::optional<int64_t> first_step;
-  std::optional<int64_t> last_step;
-  int64_t workers = 0;
-  std::optional<double> first_time;
-  std::optional<double> last_time;
+  TrialSummary of;
+  std::optional<std::string> end_marker;  // its version
   std::string configuration;
   Status problem;
 };
 
+std::optional<int64_t> Microseconds(std::optional<double> seconds) {
+  if (!seconds) return std::nullopt;
+  return static_cast<int64_t>(std::llround(*seconds * kMicroseconds));
+}
+
+std::string FolderOf(const std::string &trial) { return trial.substr(0, trial.rfind('/')); }
+
+// Safe from any thread.
 class Summarizer {
  public:
   Summarizer(const Request &request, const std::vector<size_t> &columns)
       : request_(request), columns_(columns) {}
 
-  Summary Summarize(const FoundTrial &trial) const {
+  // `catalogue` may be NULL.
+  Summary Summarize(const FoundTrial &trial, const Catalogue *catalogue) const {
     Summary summary;
-    summary.problem = Read(trial, &summary);
+    summary.problem = Read(trial, catalogue, &summary);
     return summary;
+  }
+  // Reports whether summaries of this request are those of whole trials.
+  bool IsOfWholeTrials() const {
+    return request_.workers.empty() && request_.steps.first == 0 && !request_.steps.end;
   }
 
  private:
@@ -62,19 +72,45 @@ class Summarizer {
     return std::find(columns_.begin(), columns_.end(), column) != columns_.end();
   }
 
-  Status Read(const FoundTrial &trial, Summary *summary) const {
+  Status Read(const FoundTrial &trial, const Catalogue *catalogue, Summary *summary) const {
     SMD_ASSIGN_OR_RETURN(const std::shared_ptr<storage::Store> store,
                          storage::OpenStore(trial.path, request_.store_options, request_.logger));
-    SMD_ASSIGN_OR_RETURN(const std::vector<StepFile> files,
-                         ListStepFiles(*store, request_.steps, request_.workers));
-    Count(files, summary);
-    if (Shows(kState) || Shows(kFirstTime) || Shows(kLastTime)) {
-      SMD_RETURN_IF_ERROR(ReadState(*store, files, summary));
+    // The marker is checked first: the job wrote everything else before it.
+    SMD_ASSIGN_OR_RETURN(summary->end_marker, store->VersionOf(std::string(format::kEndMarker)));
+    const TrialSummary *known = nullptr;
+    if (catalogue && summary->end_marker) known = catalogue->Find(trial.path, *summary->end_marker);
+    if (known) {
+      summary->of = *known;
+      summary->state = "finished";
+    } else {
+      SMD_RETURN_IF_ERROR(Look(*store, summary));
     }
     return Shows(kConfiguration) ? ReadConfiguration(*store, summary) : Status::Ok();
   }
 
-  static void Count(const std::vector<StepFile> &files, Summary *summary) {
+  Status Look(storage::Store &store, Summary *summary) const {
+    SMD_ASSIGN_OR_RETURN(const std::vector<StepFile> files,
+                         ListStepFiles(store, request_.steps, request_.workers));
+    Count(files, &summary->of);
+    if (!files.empty()) {
+      SMD_ASSIGN_OR_RETURN(const auto first, store.ModifiedAt(files.front().name));
+      SMD_ASSIGN_OR_RETURN(const auto last, store.ModifiedAt(files.back().name));
+      summary->of.first_time = Microseconds(first);
+      summary->of.last_time = Microseconds(last);
+    }
+    summary->state = StateOf(*summary);
+    return Status::Ok();
+  }
+
+  static std::string StateOf(const Summary &summary) {
+    if (summary.end_marker) return "finished";
+    if (summary.of.steps == 0) return "empty";
+    const double now = Clock::System().WallSeconds();
+    const double last = static_cast<double>(summary.of.last_time.value_or(0)) / kMicroseconds;
+    return now - last > kQuietSeconds ? "interrupted" : "running";
+  }
+
+  static void Count(const std::vector<StepFile> &files, TrialSummary *summary) {
     if (files.empty()) return;
     std::set<std::string_view> workers;
     int64_t last = -1;
@@ -86,27 +122,6 @@ class Summarizer {
     summary->first_step = files.front().step;
     summary->last_step = files.back().step;
     summary->workers = static_cast<int64_t>(workers.size());
-  }
-
-  Status ReadState(storage::Store &store, const std::vector<StepFile> &files,
-                   Summary *summary) const {
-    if (!files.empty() && Shows(kFirstTime)) {
-      SMD_ASSIGN_OR_RETURN(summary->first_time, store.ModifiedAt(files.front().name));
-    }
-    SMD_ASSIGN_OR_RETURN(const bool has_ended, store.Exists(std::string(format::kEndMarker)));
-    if (!files.empty() && (Shows(kLastTime) || !has_ended)) {
-      SMD_ASSIGN_OR_RETURN(summary->last_time, store.ModifiedAt(files.back().name));
-    }
-    if (has_ended) {
-      summary->state = "finished";
-    } else if (files.empty()) {
-      summary->state = "empty";
-    } else {
-      const double now = Clock::System().WallSeconds();
-      const bool is_quiet = summary->last_time && now - *summary->last_time > kQuietSeconds;
-      summary->state = is_quiet ? "interrupted" : "running";
-    }
-    return Status::Ok();
   }
 
   static Status ReadConfiguration(storage::Store &store, Summary *summary) {
@@ -133,9 +148,8 @@ void AddOptional(std::optional<int64_t> number, Column *column) {
   number ? column->AddIntegers(*number) : column->AddNulls();
 }
 
-void AddTime(std::optional<double> seconds, Column *column) {
-  seconds ? column->AddIntegers(static_cast<int64_t>(std::llround(*seconds * kMicroseconds)))
-          : column->AddNulls();
+void AddTime(std::optional<int64_t> time, Column *column) {
+  time ? column->AddIntegers(*time) : column->AddNulls();
 }
 
 void WriteColumn(size_t column, const FoundTrial &trial, const Summary &summary, Column *out) {
@@ -143,12 +157,12 @@ void WriteColumn(size_t column, const FoundTrial &trial, const Summary &summary,
     case kTrial: return out->AddTexts(trial.name);
     case kPath: return out->AddTexts(trial.path);
     case kState: return out->AddTexts(summary.state);
-    case kSteps: return out->AddIntegers(summary.steps);
-    case kFirstStep: return AddOptional(summary.first_step, out);
-    case kLastStep: return AddOptional(summary.last_step, out);
-    case kWorkers: return out->AddIntegers(summary.workers);
-    case kFirstTime: return AddTime(summary.first_time, out);
-    case kLastTime: return AddTime(summary.last_time, out);
+    case kSteps: return out->AddIntegers(summary.of.steps);
+    case kFirstStep: return AddOptional(summary.of.first_step, out);
+    case kLastStep: return AddOptional(summary.of.last_step, out);
+    case kWorkers: return out->AddIntegers(summary.of.workers);
+    case kFirstTime: return AddTime(summary.of.first_time, out);
+    case kLastTime: return AddTime(summary.of.last_time, out);
     case kProblem: return AddOptional(summary.problem.Message(), out);
     default: return AddOptional(summary.configuration, out);
   }
@@ -174,18 +188,37 @@ class TrialStream final : public BatchStream {
  private:
   Status ReadSome() {
     const bool is_remote = trials_[next_].path.starts_with("s3://");
-    std::vector<Summary> summaries(std::min(kTrialsAtOnce, trials_.size() - next_));
     const Summarizer summarizer(*request_, columns_);
-    InParallel(summaries.size(), is_remote ? kRequestsAtOnce : 2,
-               [&](size_t i) { summaries[i] = summarizer.Summarize(trials_[next_ + i]); });
-    for (const Summary &summary : summaries) {
-      if (request_->fails_on_damage) SMD_RETURN_IF_ERROR(summary.problem);
-      for (size_t i = 0; i < columns_.size(); ++i) {
-        WriteColumn(columns_[i], trials_[next_], summary, &builder_.At(i));
-      }
-      builder_.NoteRows(1);
-      ++next_;
+    // One folder at a time, for its catalogue.
+    const std::string folder = FolderOf(trials_[next_].path);
+    const auto begin = trials_.begin() + static_cast<std::ptrdiff_t>(next_);
+    const auto most = static_cast<std::ptrdiff_t>(std::min(kTrialsAtOnce, trials_.size() - next_));
+    const auto end = std::find_if(begin, begin + most, [&](const FoundTrial &trial) {
+      return FolderOf(trial.path) != folder;
+    });
+    if (summarizer.IsOfWholeTrials() && folder != folder_) {
+      folder_ = folder;
+      catalogue_.emplace(folder);
     }
+    std::vector<Summary> summaries(static_cast<size_t>(end - begin));
+    const Catalogue *known = catalogue_ ? &*catalogue_ : nullptr;
+    InParallel(summaries.size(), is_remote ? kRequestsAtOnce : 2,
+               [&](size_t i) { summaries[i] = summarizer.Summarize(trials_[next_ + i], known); });
+    for (const Summary &summary : summaries) SMD_RETURN_IF_ERROR(Write(summary));
+    if (catalogue_) catalogue_->Save();
+    return Status::Ok();
+  }
+
+  Status Write(const Summary &summary) {
+    const FoundTrial &trial = trials_[next_];
+    if (request_->fails_on_damage) SMD_RETURN_IF_ERROR(summary.problem);
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      WriteColumn(columns_[i], trial, summary, &builder_.At(i));
+    }
+    builder_.NoteRows(1);
+    ++next_;
+    const bool is_lasting = catalogue_ && summary.end_marker && summary.problem.IsOk();
+    if (is_lasting) catalogue_->Note(trial.path, *summary.end_marker, summary.of);
     return Status::Ok();
   }
 
@@ -194,6 +227,8 @@ class TrialStream final : public BatchStream {
   const std::vector<size_t> columns_;
   size_t next_ = 0;
   BatchBuilder builder_;
+  std::string folder_;
+  std::optional<Catalogue> catalogue_;  // of the folder
 };
 
 }  // namespace

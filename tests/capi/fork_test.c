@@ -20,6 +20,7 @@ typedef struct {
   smd_text *text;
   smd_trial_options *trial_options;
   smd_value *value;
+  smd_values *values;
 } data_handles;
 
 static data_handles make_data(const process_handles *own) {
@@ -36,12 +37,14 @@ static data_handles make_data(const process_handles *own) {
   EXPECT_OK(smd_collection_to_json(own->smd_collection, &made.text));
   EXPECT_OK(smd_trial_options_new(&made.trial_options));
   EXPECT_OK(smd_tensor_value(own->smd_tensor, 0, SMD_MODE_GLOBAL, NULL, &made.value));
+  EXPECT_OK(smd_tensor_values(own->smd_tensor, 0, 9, SMD_MODE_GLOBAL, NULL, &made.values));
   return made;
 }
 
 static void use_data(const data_handles *data) {
   smd_text *json = NULL;
   smd_value *mean = NULL;
+  smd_value *second = NULL;
   double number = 0;
   EXPECT(smd_error_code(data->error) == SMD_IO);
   EXPECT(strcmp(smd_error_message(data->error), "a message") == 0);
@@ -58,6 +61,9 @@ static void use_data(const data_handles *data) {
   EXPECT_OK(smd_value_reduce(data->value, "mean", 0, &mean));
   EXPECT_OK(smd_value_to_double(mean, &number));
   EXPECT(number == 3.5);
+  EXPECT(smd_values_count(data->values) == 2 && smd_values_step(data->values, 1) == 1);
+  EXPECT_OK(smd_values_get(data->values, 1, &second));
+  smd_value_free(second);
   EXPECT_OK(smd_save_config_to_json(data->save_config, &json));
   smd_text_free(json);
   smd_value_free(mean);
@@ -75,6 +81,7 @@ static void free_data(data_handles *data) {
   smd_text_free(data->text);
   smd_trial_options_free(data->trial_options);
   smd_value_free(data->value);
+  smd_values_free(data->values);
 }
 
 /* Handles of the child refuse a collection of the parent. */
@@ -163,9 +170,12 @@ static void *read_trial(void *trial) {
   while (!has_ended) {
     smd_tensor *tensor = NULL;
     smd_value *value = NULL;
+    smd_values *values = NULL;
     EXPECT_OK(smd_trial_refresh(trial));
     EXPECT_OK(smd_trial_tensor(trial, "w", &tensor));
     EXPECT_OK(smd_tensor_value(tensor, 0, SMD_MODE_GLOBAL, NULL, &value));
+    EXPECT_OK(smd_tensor_values(tensor, 0, INT64_MAX, SMD_MODE_GLOBAL, NULL, &values));
+    smd_values_free(values);
     smd_value_free(value);
     smd_tensor_free(tensor);
   }

@@ -54,6 +54,7 @@ static void cycle_reading(void) {
   smd_value *value = NULL;
   smd_value *mean = NULL;
   smd_value *none = NULL;
+  smd_values *values = NULL;
   smd_integers *steps = NULL;
   smd_strings *names = NULL;
   smd_trial *trial = open_trial(trial_path);
@@ -62,7 +63,9 @@ static void cycle_reading(void) {
   EXPECT_OK(smd_trial_tensor_names(trial, -1, SMD_MODE_GLOBAL, NULL, NULL, &names));
   EXPECT_OK(smd_tensor_value(tensor, 0, SMD_MODE_GLOBAL, NULL, &value));
   EXPECT_OK(smd_value_reduce(value, "mean", 0, &mean));
+  EXPECT_OK(smd_tensor_values(tensor, 0, 9, SMD_MODE_GLOBAL, NULL, &values));
   smd_trial_free(trial);
+  smd_values_free(values);
   EXPECT(((const float *)smd_value_data(value))[5] == 6);
   EXPECT_CODE(SMD_STEP_UNAVAILABLE, smd_tensor_value(tensor, 7, SMD_MODE_GLOBAL, NULL, &none));
   smd_tensor_free(tensor);

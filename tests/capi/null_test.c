@@ -126,6 +126,9 @@ static void trial(void) {
   REFUSED(smd_tensor_reductions(NULL, 0, SMD_MODE_TRAIN, NULL, NULL));
   REFUSED(smd_tensor_full_shape(NULL, 0, SMD_MODE_TRAIN, NULL));
   REFUSED(smd_tensor_full_value(NULL, 0, SMD_MODE_TRAIN, NULL));
+  REFUSED(smd_tensor_values(NULL, 0, 1, SMD_MODE_TRAIN, NULL, NULL));
+  REFUSED(smd_tensor_reduction_values(NULL, 0, 1, SMD_MODE_TRAIN, NULL, NULL, 0, NULL));
+  REFUSED(smd_values_get(NULL, 0, NULL));
   REFUSED(smd_tensor_full_reduction(NULL, 0, SMD_MODE_TRAIN, NULL, 0, NULL));
   EXPECT(smd_trial_has_ended(NULL) == 0 && smd_trial_last_complete_step(NULL) == -1);
   EXPECT(smd_trial_path(NULL)[0] == '\0' && smd_trial_name(NULL)[0] == '\0');

@@ -156,6 +156,11 @@ static void tensor(const char *path) {
   CLEARED(smd_strings, smd_tensor_reductions(NULL, 0, SMD_MODE_GLOBAL, NULL, &out));
   CLEARED(smd_integers, smd_tensor_full_shape(NULL, 0, SMD_MODE_GLOBAL, &out));
   CLEARED(smd_value, smd_tensor_full_value(NULL, 0, SMD_MODE_GLOBAL, &out));
+  CLEARED(smd_values, smd_tensor_values(NULL, 0, 1, SMD_MODE_GLOBAL, NULL, &out));
+  CLEARED(smd_values, smd_tensor_values(tensor, 0, 1, SMD_MODE_ANY, NULL, &out));
+  CLEARED(smd_values,
+          smd_tensor_reduction_values(tensor, 0, 1, SMD_MODE_GLOBAL, NULL, "avg", 0, &out));
+  CLEARED(smd_value, smd_values_get(NULL, 0, &out));
   CLEARED(smd_value, smd_tensor_full_reduction(tensor, 0, SMD_MODE_GLOBAL, NULL, 0, &out));
   CLEARED(smd_integers, smd_tensor_steps(NULL, SMD_MODE_GLOBAL, 0, &out));
   CLEARED(smd_strings, smd_tensor_workers(NULL, 0, SMD_MODE_GLOBAL, &out));

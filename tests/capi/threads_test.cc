@@ -32,10 +32,14 @@ void ReadUntilEnd(smd_trial *trial, const std::atomic<bool> &is_written) {
     if (seen == 0) continue;
     smd_tensor *tensor = nullptr;
     smd_value *value = nullptr;
+    smd_values *values = nullptr;
     EXPECT_OK(smd_trial_tensor(trial, "w1_7", &tensor));
     EXPECT_OK(
         smd_tensor_value(tensor, static_cast<int64_t>(seen) - 1, SMD_MODE_GLOBAL, nullptr, &value));
     EXPECT(smd_value_nbytes(value) == sizeof example_data);
+    EXPECT_OK(smd_tensor_values(tensor, 0, INT64_MAX, SMD_MODE_GLOBAL, nullptr, &values));
+    EXPECT(smd_values_count(values) >= seen);
+    smd_values_free(values);
     smd_value_free(value);
     smd_tensor_free(tensor);
   } while (!is_written || seen < kSteps);

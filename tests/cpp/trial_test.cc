@@ -36,6 +36,25 @@ TEST(Trial, AnswersAboutSteps) {
   EXPECT_FALSE(trial.SetAutoRefresh(true));
 }
 
+TEST(Tensor, ReadsManyStepsInOneCall) {
+  const Folder folder;
+  RecordSteps(folder / "run", 3);
+  const Tensor tensor = Trial::Open(folder / "run").Tensor("w");
+  const Values values = tensor.Values();
+  ASSERT_EQ(values.Count(), 3U);
+  EXPECT_EQ(values.Step(2), 2);
+  EXPECT_EQ(values.Step(3), -1);
+  EXPECT_EQ(values.Run(0), 3U);
+  EXPECT_EQ(values.Value(1).ToVector<float>(), tensor.Value(1).ToVector<float>());
+  EXPECT_EQ(CodeOf([&] { values.Value(3); }), SMD_INVALID_ARGUMENT);
+  EXPECT_EQ(tensor.Values(1, 2).Count(), 1U);
+  EXPECT_EQ(tensor.Values(0, 9, Mode::kEval).Count(), 0U);
+  const Values sums = tensor.ReductionValues("sum");
+  EXPECT_EQ(sums.Value(2).ToDouble(), tensor.Reduction(2, "sum").ToDouble());
+  EXPECT_EQ(CodeOf([&] { tensor.Values(0, 1, Mode::kGlobal, "nobody").Value(0); }),
+            SMD_WORKER_UNKNOWN);
+}
+
 TEST(Trial, AnswersAboutNames) {
   const Folder folder;
   RecordSteps(folder / "run", 2);

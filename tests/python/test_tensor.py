@@ -1,17 +1,22 @@
 """Tensor: values, shapes and reductions at a step."""
 
+import concurrent.futures
+import gc
 import os
 
 import numpy as np
 import pytest
+import smdebug as smd
 from helpers import Recorder, record
-from smdebug import ReductionConfig, modes
+from smdebug import ReductionConfig, SaveConfig, modes
 from smdebug.core.writer import FileWriter
 from smdebug.exceptions import (
     InvalidWorker,
     NoMoreData,
     ShapeUnavailableForStep,
     SMDebugNotImplementedError,
+    SMDebugRuntimeError,
+    SMDebugTypeError,
     SMDebugValueError,
     StepNotYetAvailable,
     StepUnavailable,
@@ -39,6 +44,127 @@ def test_a_value_is_asked_for_by_global_or_mode_step(tensor):
 def test_values_of_a_mode_by_step(tensor):
     assert {step: value[0, 0] for step, value in tensor.values(modes.TRAIN).items()} == {0: 0, 1: 2}
     assert list(tensor.values()) == [0, 2, 4]
+
+
+def test_values_of_a_range_of_steps(tensor):
+    assert list(tensor.values(first=1)) == [2, 4]
+    assert list(tensor.values(end=4)) == [0, 2]
+    assert list(tensor.values(modes.TRAIN, first=0, end=1)) == [0]
+    assert tensor.values(first=9) == {} == tensor.values(first=4, end=2)
+    assert list(tensor.values(None, "worker_0", first=np.int64(2), end=4)) == [2]
+    with pytest.raises(TypeError):
+        tensor.values(first="0")
+    with pytest.raises(OverflowError):
+        tensor.values(end=1 << 63)
+
+
+def saved(tmp_path, arrays, **settings):
+    """A tensor "x" with these arrays, a step each."""
+    path = str(tmp_path / "run")
+    with smd.Hook(path, save_all=True, save_config=SaveConfig(save_interval=1), **settings) as hook:
+        for array in arrays:
+            with hook.step():
+                hook.save("x", array)
+    return smd.create_trial(path).tensor("x")
+
+
+ARRAYS = {
+    "numbers": [np.float32(i) for i in range(700)],
+    "small": [np.full((2, 3), i, np.int16) for i in range(700)],
+    "of other shapes": [np.arange(i % 4, dtype=np.float64) for i in range(50)],
+    "of other types": [np.full(3, 1, t) for t in ("u1", "f8", "u1", "?", "c16", "f2")],
+    "large": [np.full(5000, i, np.float32) for i in range(5)],
+    "not finite": [np.array([np.nan, np.inf, -0.0], np.float32) for _ in range(5)],
+    "text": [np.array(["a", "bc"]) for _ in range(3)],
+    "of 32 dimensions": [np.full((1,) * 32, i, np.int8) for i in range(5)],
+}
+
+
+@pytest.mark.parametrize("what", ARRAYS)
+def test_values_are_what_single_calls_return(tmp_path, what):
+    tensor = saved(tmp_path, ARRAYS[what])
+    values = tensor.values()
+    assert list(values) == list(range(len(ARRAYS[what])))
+    for step, array in values.items():
+        alone = tensor.value(step)
+        assert (array.dtype, array.shape) == (alone.dtype, alone.shape)
+        assert array.flags.writeable == alone.flags.writeable
+        np.testing.assert_array_equal(array, alone)
+
+
+def test_values_belong_to_the_caller(tmp_path):
+    tensor = saved(tmp_path, ARRAYS["small"])
+    values = tensor.values()
+    last = values[699]
+    values[1][:] = -1
+    assert values[2][0, 0] == 2 and not np.shares_memory(values[1], values[2])
+    del values, tensor
+    gc.collect()
+    assert last[1, 2] == 699 and memoryview(last).nbytes == 12
+
+
+def test_values_of_half_precision_come_as_float32(tmp_path):
+    ones = np.full(3, 1, pytest.importorskip("ml_dtypes").bfloat16)
+    tensor = saved(tmp_path, [ones] * 4)
+    values = tensor.values()
+    assert len(values) == 4
+    assert all(array.dtype == np.float32 and (array == 1).all() for array in values.values())
+    assert tensor.reductions("max") == {step: 1 for step in range(4)}
+
+
+@pytest.mark.parametrize("is_saved", [True, False])
+def test_reductions_are_what_single_calls_return(tmp_path, is_saved):
+    settings = {"reduction_config": ReductionConfig(reductions=["mean"])} if is_saved else {}
+    tensor = saved(tmp_path, ARRAYS["small"][:300], **settings)
+    means = tensor.reductions("mean", first=10)
+    assert list(means) == list(range(10, 300))
+    for step, mean in means.items():
+        alone = tensor.reduction_value(step, "mean")
+        assert type(mean) is type(alone) and mean == alone
+        assert mean.dtype == alone.dtype
+
+
+def test_reductions_that_cannot_be(tensor, tmp_path):
+    with pytest.raises(SMDebugValueError, match="average"):
+        tensor.reductions("average")
+    with pytest.raises(SMDebugTypeError):
+        saved(tmp_path, ARRAYS["text"]).reductions("mean")
+
+
+def test_the_first_step_that_cannot_be_read_raises(recorder, tmp_path):
+    path = tmp_path / "run"
+    tensor = saved(tmp_path, ARRAYS["small"][:5])
+    event_file = next((path / "events").glob("*3/*.tfevents"))
+    event_file.write_bytes(event_file.read_bytes()[:40])
+    with pytest.raises(SMDebugRuntimeError, match="000000000003"):
+        tensor.values()
+    assert list(tensor.values(end=3)) == [0, 1, 2]
+    with pytest.raises(InvalidWorker):
+        tensor.values(worker="nobody")
+
+
+def test_values_where_only_reductions_were_saved(tmp_path):
+    reductions = ReductionConfig(reductions=["min"])
+    tensor = saved(tmp_path, ARRAYS["small"][:3], reduction_config=reductions)
+    with pytest.raises(TensorUnavailableForStep) as caught:
+        tensor.values()
+    assert (caught.value.step, caught.value.has_reductions) == (0, True)
+
+
+def test_values_of_a_trial_that_keeps_them(tmp_path):
+    saved(tmp_path, ARRAYS["small"][:4])
+    trial = smd.create_trial(str(tmp_path / "run"))
+    tensor = trial.tensor("x")
+    tensor.cache = True
+    assert tensor.values()[2] is tensor.value(2)
+    assert list(tensor.values(first=1, end=3)) == [1, 2]
+
+
+def test_a_read_of_many_values_lets_other_threads_run(tmp_path):
+    tensor = saved(tmp_path, ARRAYS["small"])
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda _: len(tensor.values()), range(12)))
+    assert results == [700] * 12
 
 
 def test_steps_of_a_tensor(tensor):

@@ -27,6 +27,7 @@ var (
 	trialOptionsSlot    = slot[raw.Smd_trial_options]{raw.New_smd_trial_options_slot, raw.Smd_trial_options_slot_value, raw.Delete_smd_trial_options_slot}
 	trialSlot           = slot[raw.Smd_trial]{raw.New_smd_trial_slot, raw.Smd_trial_slot_value, raw.Delete_smd_trial_slot}
 	valueSlot           = slot[raw.Smd_value]{raw.New_smd_value_slot, raw.Smd_value_slot_value, raw.Delete_smd_value_slot}
+	valuesSlot          = slot[raw.Smd_values]{raw.New_smd_values_slot, raw.Smd_values_slot_value, raw.Delete_smd_values_slot}
 )
 
 var errNoMemory = &Error{Code: ErrOutOfMemory, Message: "out of memory for the result of a call"}

@@ -2,6 +2,7 @@ package smdebug_test
 
 import (
 	"context"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -55,6 +56,19 @@ func TestWorkers(t *testing.T) {
 	if number := got(tensor.Reduction(1, smdebug.Train, "max", smdebug.FromWorker("worker_1")))(t); number != 11 {
 		t.Error(number)
 	}
+	values := got(tensor.Values(0, math.MaxInt64, smdebug.Train, smdebug.FromWorker("worker_1")))(t)
+	if len(values) != 3 || values[1].Step != 1 || values[1].Err != nil || got(values[1].Value.Float64())(t) != 11 {
+		t.Error(values)
+	}
+	mustFail(t, values[2].Err, smdebug.ErrWorkerUnknown)
+	sums := got(tensor.ReductionValues(1, 2, smdebug.Global, "abs_sum"))(t)
+	if len(sums) != 1 || sums[0].Step != 1 || got(sums[0].Value.Float64())(t) != 1 {
+		t.Error(sums)
+	}
+	values = got(tensor.Values(0, 9, smdebug.Train, smdebug.FromWorker("nobody")))(t)
+	mustFail(t, values[0].Err, smdebug.ErrWorkerUnknown)
+	mustFail(t, two(tensor.Values(0, 9, 77)), smdebug.ErrInvalidArgument)
+	mustFail(t, two(tensor.ReductionValues(0, 9, smdebug.Train, "average")), smdebug.ErrInvalidArgument)
 	if shape := got(tensor.Shape(1, smdebug.Train, smdebug.FromWorker("worker_1")))(t); !slices.Equal(shape, []int{1}) {
 		t.Error(shape)
 	}

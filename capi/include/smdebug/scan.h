@@ -45,7 +45,7 @@ SMD_FALLIBLE smd_scan_new(const char *table, smd_scan **out) SMD_NOEXCEPT;
  *   rule +        a built-in rule for "findings", as NAME or NAME {"parameter": value}
  *                 (default: all of the profile whose defaults suffice)
  *   profile       "calibrated" (default), "aws" or "llm"
- *   batch_rows    the least number of rows of a batch, if there are as many (65536)
+ *   batch_rows    the least number of rows of a batch, if there are as many (16384)
  *   s3_...        as for smd_trial_options_set()
  *
  * Fails: INVALID_ARGUMENT (unknown option or column; the message names the nearest),
@@ -74,7 +74,7 @@ SMD_FALLIBLE smd_scan_schema(const smd_scan *scan, struct ArrowSchema *out) SMD_
  * and one thread may use it at a time; batches are plain data.
  *
  * Fails: INVALID_ARGUMENT (no path), NOT_FOUND (a path without trials), UNSUPPORTED (the
- * kind of path), INVALID_CONFIG, IO, PERMISSION.  `*out` is then not changed.
+ * kind of path), INVALID_CONFIG, IO, PERMISSION.
  * Thread: any. */
 SMD_FALLIBLE smd_scan_open(const smd_scan *scan, struct ArrowArrayStream *out) SMD_NOEXCEPT;
 

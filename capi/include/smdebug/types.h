@@ -56,6 +56,7 @@ typedef struct smd_trial_options smd_trial_options;
 typedef struct smd_trial smd_trial;
 typedef struct smd_tensor smd_tensor;             /* a trial's tensor, by name */
 typedef struct smd_value smd_value;               /* one tensor's elements at one step */
+typedef struct smd_values smd_values;             /* a list of values at several steps */
 typedef struct smd_rule_set smd_rule_set;         /* rules that evaluate one job together */
 typedef struct smd_findings smd_findings;         /* a list of what rules found */
 typedef struct smd_rule_results smd_rule_results; /* a list with a summary of each rule */

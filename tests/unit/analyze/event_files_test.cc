@@ -190,6 +190,7 @@ TEST_F(EventFilesTest, FilesStayOpenAndAreNotTooMany) {
     StepFiles step(i);
     step.Add("x", {1});
     places.push_back(PlaceOf(step));
+    places.back().crc32c.reset();  // without it, no file is kept in memory
   }
   Read(places[0]);
   Read(places[0]);
@@ -200,6 +201,29 @@ TEST_F(EventFilesTest, FilesStayOpenAndAreNotTooMany) {
   EXPECT_EQ(opened, 65);
   Read(places[0]);
   EXPECT_EQ(opened, 66) << "the one used longest ago was closed";
+}
+
+TEST_F(EventFilesTest, SmallFilesThatAreReadOftenAreKept) {
+  int reads = 0;
+  store_->SetFault([&](MemoryStore::Call call, const std::string &) {
+    if (call == MemoryStore::Call::kRead) ++reads;
+    return Status::Ok();
+  });
+  StepFiles step(0);
+  for (int i = 0; i < 20; ++i) step.Add(StrCat("x", i), {static_cast<float>(i)});
+  RecordPlace place;
+  for (size_t i = 0; i < 20; ++i) {
+    place = PlaceOf(step, i);
+    EXPECT_THAT(FloatsOf(Read(place).value), ElementsAre(static_cast<float>(i)));
+  }
+  EXPECT_LT(reads, 5);
+  // The checksum is not that of what is kept: the file itself is read.
+  place.crc32c = *place.crc32c + 1;
+  EXPECT_EQ(Error(place).GetCode(), Code::kCorruptData);
+  place.crc32c.reset();
+  reads = 0;
+  EXPECT_THAT(FloatsOf(Read(place).value), ElementsAre(19));
+  EXPECT_EQ(reads, 1);
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ TEST_F(PartsTest, AreFetchedOneByOne) {
   Expect(Find().AddPlace(0, Mode::kGlobal, "", &places));
   ASSERT_EQ(places.size(), 2U);
   EXPECT_EQ(places[1].start, places[0].start + places[0].length);
-  TheTrial().Prefetch(places);
+  TheTrial().GetEventFiles().Prefetch(places);
   EXPECT_EQ(Take(Find().Value(0, Mode::kGlobal, "")).size, 24U);
 }
 

@@ -171,6 +171,14 @@ Result<std::optional<double>> MemoryStore::ModifiedAt(const std::string &name) {
   return std::optional<double>(content_->times[name]);
 }
 
+Result<std::optional<std::string>> MemoryStore::VersionOf(const std::string &name) {
+  SMD_ASSIGN_OR_RETURN(const auto modified, ModifiedAt(name));
+  const MutexLock lock(content_->mutex);
+  const auto found = content_->files.find(name);
+  if (!modified || found == content_->files.end()) return std::optional<std::string>();
+  return std::optional(StrCat(*found->second, "-", *modified));
+}
+
 Result<std::vector<std::string>> MemoryStore::List(const std::string &folder) {
   SMD_RETURN_IF_ERROR(content_->Ask(Call::kList, folder));
   const MutexLock lock(content_->mutex);

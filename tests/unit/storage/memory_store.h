@@ -33,6 +33,7 @@ class MemoryStore final : public Store {
   const std::string &Location() const override;
   Result<std::shared_ptr<FileReader>> Open(const std::string &name) override;
   Result<std::optional<double>> ModifiedAt(const std::string &name) override;
+  Result<std::optional<std::string>> VersionOf(const std::string &name) override;
   Result<std::vector<std::string>> List(const std::string &folder) override;
   Result<std::vector<std::string>> Folders(const std::string &folder) override;
   std::unique_ptr<Listing> Follow(const std::string &folder) override;
@@ -42,6 +43,8 @@ class MemoryStore final : public Store {
   std::unique_ptr<Watcher> Watch() override;
   int WritesAtOnce() const override { return writes_at_once_; }
   void SetWritesAtOnce(int count) { writes_at_once_ = count; }
+  int ReadsAtOnce() const override { return reads_at_once_; }
+  void SetReadsAtOnce(int count) { reads_at_once_ = count; }
   bool IsMetered() const override { return is_metered_; }
   void SetMetered() { is_metered_ = true; }
 
@@ -49,6 +52,7 @@ class MemoryStore final : public Store {
   struct Content;
   std::shared_ptr<Content> content_;
   int writes_at_once_ = 1;
+  int reads_at_once_ = 1;
   bool is_metered_ = false;
 };
 

@@ -533,6 +533,29 @@ static smd_value * smd_value_slot_value(smd_value * *obj) {
 }
 
 
+static smd_values * *new_smd_values_slot(void) { 
+  return (smd_values * *) calloc(1,sizeof(smd_values *)); 
+}
+
+static smd_values * *copy_smd_values_slot(smd_values * value) { 
+  smd_values * *obj = (smd_values * *) calloc(1,sizeof(smd_values *));
+  *obj = value;
+  return obj; 
+}
+
+static void delete_smd_values_slot(smd_values * *obj) { 
+  free(obj); 
+}
+
+static void smd_values_slot_assign(smd_values * *obj, smd_values * value) {
+  *obj = value;
+}
+
+static smd_values * smd_values_slot_value(smd_values * *obj) {
+  return *obj;
+}
+
+
 static smd_rule_set * *new_smd_rule_set_slot(void) { 
   return (smd_rule_set * *) calloc(1,sizeof(smd_rule_set *)); 
 }
@@ -900,7 +923,7 @@ static int64_t raw_value_address(const smd_value *value) {
 extern "C" {
 #endif
 
-void _wrap_Swig_free_raw_36795ce60d6c6e42(void *_swig_go_0) {
+void _wrap_Swig_free_raw_d1f948c520e5a9dd(void *_swig_go_0) {
   void *arg1 = 0 ;
   
   arg1 = *(void **)&_swig_go_0; 
@@ -910,7 +933,7 @@ void _wrap_Swig_free_raw_36795ce60d6c6e42(void *_swig_go_0) {
 }
 
 
-void *_wrap_Swig_malloc_raw_36795ce60d6c6e42(intgo _swig_go_0) {
+void *_wrap_Swig_malloc_raw_d1f948c520e5a9dd(intgo _swig_go_0) {
   int arg1 ;
   void *result = 0 ;
   void *_swig_go_result;
@@ -923,7 +946,7 @@ void *_wrap_Swig_malloc_raw_36795ce60d6c6e42(intgo _swig_go_0) {
 }
 
 
-struct smd_text **_wrap_new_smd_text_slot_raw_36795ce60d6c6e42() {
+struct smd_text **_wrap_new_smd_text_slot_raw_d1f948c520e5a9dd() {
   smd_text **result = 0 ;
   struct smd_text **_swig_go_result;
   
@@ -934,7 +957,7 @@ struct smd_text **_wrap_new_smd_text_slot_raw_36795ce60d6c6e42() {
 }
 
 
-struct smd_text **_wrap_copy_smd_text_slot_raw_36795ce60d6c6e42(struct smd_text *_swig_go_0) {
+struct smd_text **_wrap_copy_smd_text_slot_raw_d1f948c520e5a9dd(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   smd_text **result = 0 ;
   struct smd_text **_swig_go_result;
@@ -947,7 +970,7 @@ struct smd_text **_wrap_copy_smd_text_slot_raw_36795ce60d6c6e42(struct smd_text 
 }
 
 
-void _wrap_delete_smd_text_slot_raw_36795ce60d6c6e42(struct smd_text **_swig_go_0) {
+void _wrap_delete_smd_text_slot_raw_d1f948c520e5a9dd(struct smd_text **_swig_go_0) {
   smd_text **arg1 = 0 ;
   
   arg1 = *(smd_text ***)&_swig_go_0; 
@@ -957,7 +980,7 @@ void _wrap_delete_smd_text_slot_raw_36795ce60d6c6e42(struct smd_text **_swig_go_
 }
 
 
-void _wrap_smd_text_slot_assign_raw_36795ce60d6c6e42(struct smd_text **_swig_go_0, struct smd_text *_swig_go_1) {
+void _wrap_smd_text_slot_assign_raw_d1f948c520e5a9dd(struct smd_text **_swig_go_0, struct smd_text *_swig_go_1) {
   smd_text **arg1 = 0 ;
   smd_text *arg2 = 0 ;
   
@@ -969,7 +992,7 @@ void _wrap_smd_text_slot_assign_raw_36795ce60d6c6e42(struct smd_text **_swig_go_
 }
 
 
-struct smd_text *_wrap_smd_text_slot_value_raw_36795ce60d6c6e42(struct smd_text **_swig_go_0) {
+struct smd_text *_wrap_smd_text_slot_value_raw_d1f948c520e5a9dd(struct smd_text **_swig_go_0) {
   smd_text **arg1 = 0 ;
   smd_text *result = 0 ;
   struct smd_text *_swig_go_result;
@@ -982,7 +1005,7 @@ struct smd_text *_wrap_smd_text_slot_value_raw_36795ce60d6c6e42(struct smd_text 
 }
 
 
-struct smd_strings **_wrap_new_smd_strings_slot_raw_36795ce60d6c6e42() {
+struct smd_strings **_wrap_new_smd_strings_slot_raw_d1f948c520e5a9dd() {
   smd_strings **result = 0 ;
   struct smd_strings **_swig_go_result;
   
@@ -993,7 +1016,7 @@ struct smd_strings **_wrap_new_smd_strings_slot_raw_36795ce60d6c6e42() {
 }
 
 
-struct smd_strings **_wrap_copy_smd_strings_slot_raw_36795ce60d6c6e42(struct smd_strings *_swig_go_0) {
+struct smd_strings **_wrap_copy_smd_strings_slot_raw_d1f948c520e5a9dd(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   smd_strings **result = 0 ;
   struct smd_strings **_swig_go_result;
@@ -1006,7 +1029,7 @@ struct smd_strings **_wrap_copy_smd_strings_slot_raw_36795ce60d6c6e42(struct smd
 }
 
 
-void _wrap_delete_smd_strings_slot_raw_36795ce60d6c6e42(struct smd_strings **_swig_go_0) {
+void _wrap_delete_smd_strings_slot_raw_d1f948c520e5a9dd(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   
   arg1 = *(smd_strings ***)&_swig_go_0; 
@@ -1016,7 +1039,7 @@ void _wrap_delete_smd_strings_slot_raw_36795ce60d6c6e42(struct smd_strings **_sw
 }
 
 
-void _wrap_smd_strings_slot_assign_raw_36795ce60d6c6e42(struct smd_strings **_swig_go_0, struct smd_strings *_swig_go_1) {
+void _wrap_smd_strings_slot_assign_raw_d1f948c520e5a9dd(struct smd_strings **_swig_go_0, struct smd_strings *_swig_go_1) {
   smd_strings **arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   
@@ -1028,7 +1051,7 @@ void _wrap_smd_strings_slot_assign_raw_36795ce60d6c6e42(struct smd_strings **_sw
 }
 
 
-struct smd_strings *_wrap_smd_strings_slot_value_raw_36795ce60d6c6e42(struct smd_strings **_swig_go_0) {
+struct smd_strings *_wrap_smd_strings_slot_value_raw_d1f948c520e5a9dd(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   smd_strings *result = 0 ;
   struct smd_strings *_swig_go_result;
@@ -1041,7 +1064,7 @@ struct smd_strings *_wrap_smd_strings_slot_value_raw_36795ce60d6c6e42(struct smd
 }
 
 
-struct smd_integers **_wrap_new_smd_integers_slot_raw_36795ce60d6c6e42() {
+struct smd_integers **_wrap_new_smd_integers_slot_raw_d1f948c520e5a9dd() {
   smd_integers **result = 0 ;
   struct smd_integers **_swig_go_result;
   
@@ -1052,7 +1075,7 @@ struct smd_integers **_wrap_new_smd_integers_slot_raw_36795ce60d6c6e42() {
 }
 
 
-struct smd_integers **_wrap_copy_smd_integers_slot_raw_36795ce60d6c6e42(struct smd_integers *_swig_go_0) {
+struct smd_integers **_wrap_copy_smd_integers_slot_raw_d1f948c520e5a9dd(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   smd_integers **result = 0 ;
   struct smd_integers **_swig_go_result;
@@ -1065,7 +1088,7 @@ struct smd_integers **_wrap_copy_smd_integers_slot_raw_36795ce60d6c6e42(struct s
 }
 
 
-void _wrap_delete_smd_integers_slot_raw_36795ce60d6c6e42(struct smd_integers **_swig_go_0) {
+void _wrap_delete_smd_integers_slot_raw_d1f948c520e5a9dd(struct smd_integers **_swig_go_0) {
   smd_integers **arg1 = 0 ;
   
   arg1 = *(smd_integers ***)&_swig_go_0; 
@@ -1075,7 +1098,7 @@ void _wrap_delete_smd_integers_slot_raw_36795ce60d6c6e42(struct smd_integers **_
 }
 
 
-void _wrap_smd_integers_slot_assign_raw_36795ce60d6c6e42(struct smd_integers **_swig_go_0, struct smd_integers *_swig_go_1) {
+void _wrap_smd_integers_slot_assign_raw_d1f948c520e5a9dd(struct smd_integers **_swig_go_0, struct smd_integers *_swig_go_1) {
   smd_integers **arg1 = 0 ;
   smd_integers *arg2 = 0 ;
   
@@ -1087,7 +1110,7 @@ void _wrap_smd_integers_slot_assign_raw_36795ce60d6c6e42(struct smd_integers **_
 }
 
 
-struct smd_integers *_wrap_smd_integers_slot_value_raw_36795ce60d6c6e42(struct smd_integers **_swig_go_0) {
+struct smd_integers *_wrap_smd_integers_slot_value_raw_d1f948c520e5a9dd(struct smd_integers **_swig_go_0) {
   smd_integers **arg1 = 0 ;
   smd_integers *result = 0 ;
   struct smd_integers *_swig_go_result;
@@ -1100,7 +1123,7 @@ struct smd_integers *_wrap_smd_integers_slot_value_raw_36795ce60d6c6e42(struct s
 }
 
 
-struct smd_save_config **_wrap_new_smd_save_config_slot_raw_36795ce60d6c6e42() {
+struct smd_save_config **_wrap_new_smd_save_config_slot_raw_d1f948c520e5a9dd() {
   smd_save_config **result = 0 ;
   struct smd_save_config **_swig_go_result;
   
@@ -1111,7 +1134,7 @@ struct smd_save_config **_wrap_new_smd_save_config_slot_raw_36795ce60d6c6e42() {
 }
 
 
-struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_36795ce60d6c6e42(struct smd_save_config *_swig_go_0) {
+struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_d1f948c520e5a9dd(struct smd_save_config *_swig_go_0) {
   smd_save_config *arg1 = 0 ;
   smd_save_config **result = 0 ;
   struct smd_save_config **_swig_go_result;
@@ -1124,7 +1147,7 @@ struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_36795ce60d6c6e42(st
 }
 
 
-void _wrap_delete_smd_save_config_slot_raw_36795ce60d6c6e42(struct smd_save_config **_swig_go_0) {
+void _wrap_delete_smd_save_config_slot_raw_d1f948c520e5a9dd(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   
   arg1 = *(smd_save_config ***)&_swig_go_0; 
@@ -1134,7 +1157,7 @@ void _wrap_delete_smd_save_config_slot_raw_36795ce60d6c6e42(struct smd_save_conf
 }
 
 
-void _wrap_smd_save_config_slot_assign_raw_36795ce60d6c6e42(struct smd_save_config **_swig_go_0, struct smd_save_config *_swig_go_1) {
+void _wrap_smd_save_config_slot_assign_raw_d1f948c520e5a9dd(struct smd_save_config **_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config **arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   
@@ -1146,7 +1169,7 @@ void _wrap_smd_save_config_slot_assign_raw_36795ce60d6c6e42(struct smd_save_conf
 }
 
 
-struct smd_save_config *_wrap_smd_save_config_slot_value_raw_36795ce60d6c6e42(struct smd_save_config **_swig_go_0) {
+struct smd_save_config *_wrap_smd_save_config_slot_value_raw_d1f948c520e5a9dd(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   smd_save_config *result = 0 ;
   struct smd_save_config *_swig_go_result;
@@ -1159,7 +1182,7 @@ struct smd_save_config *_wrap_smd_save_config_slot_value_raw_36795ce60d6c6e42(st
 }
 
 
-struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_36795ce60d6c6e42() {
+struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_d1f948c520e5a9dd() {
   smd_reduction_config **result = 0 ;
   struct smd_reduction_config **_swig_go_result;
   
@@ -1170,7 +1193,7 @@ struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_36795ce60d
 }
 
 
-struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_36795ce60d6c6e42(struct smd_reduction_config *_swig_go_0) {
+struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_d1f948c520e5a9dd(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   smd_reduction_config **result = 0 ;
   struct smd_reduction_config **_swig_go_result;
@@ -1183,7 +1206,7 @@ struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_36795ce60
 }
 
 
-void _wrap_delete_smd_reduction_config_slot_raw_36795ce60d6c6e42(struct smd_reduction_config **_swig_go_0) {
+void _wrap_delete_smd_reduction_config_slot_raw_d1f948c520e5a9dd(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   
   arg1 = *(smd_reduction_config ***)&_swig_go_0; 
@@ -1193,7 +1216,7 @@ void _wrap_delete_smd_reduction_config_slot_raw_36795ce60d6c6e42(struct smd_redu
 }
 
 
-void _wrap_smd_reduction_config_slot_assign_raw_36795ce60d6c6e42(struct smd_reduction_config **_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+void _wrap_smd_reduction_config_slot_assign_raw_d1f948c520e5a9dd(struct smd_reduction_config **_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_reduction_config **arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   
@@ -1205,7 +1228,7 @@ void _wrap_smd_reduction_config_slot_assign_raw_36795ce60d6c6e42(struct smd_redu
 }
 
 
-struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_36795ce60d6c6e42(struct smd_reduction_config **_swig_go_0) {
+struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_d1f948c520e5a9dd(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   smd_reduction_config *result = 0 ;
   struct smd_reduction_config *_swig_go_result;
@@ -1218,7 +1241,7 @@ struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_36795ce60
 }
 
 
-struct smd_collection **_wrap_new_smd_collection_slot_raw_36795ce60d6c6e42() {
+struct smd_collection **_wrap_new_smd_collection_slot_raw_d1f948c520e5a9dd() {
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
   
@@ -1229,7 +1252,7 @@ struct smd_collection **_wrap_new_smd_collection_slot_raw_36795ce60d6c6e42() {
 }
 
 
-struct smd_collection **_wrap_copy_smd_collection_slot_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0) {
+struct smd_collection **_wrap_copy_smd_collection_slot_raw_d1f948c520e5a9dd(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
@@ -1242,7 +1265,7 @@ struct smd_collection **_wrap_copy_smd_collection_slot_raw_36795ce60d6c6e42(stru
 }
 
 
-void _wrap_delete_smd_collection_slot_raw_36795ce60d6c6e42(struct smd_collection **_swig_go_0) {
+void _wrap_delete_smd_collection_slot_raw_d1f948c520e5a9dd(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   
   arg1 = *(smd_collection ***)&_swig_go_0; 
@@ -1252,7 +1275,7 @@ void _wrap_delete_smd_collection_slot_raw_36795ce60d6c6e42(struct smd_collection
 }
 
 
-void _wrap_smd_collection_slot_assign_raw_36795ce60d6c6e42(struct smd_collection **_swig_go_0, struct smd_collection *_swig_go_1) {
+void _wrap_smd_collection_slot_assign_raw_d1f948c520e5a9dd(struct smd_collection **_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_collection **arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   
@@ -1264,7 +1287,7 @@ void _wrap_smd_collection_slot_assign_raw_36795ce60d6c6e42(struct smd_collection
 }
 
 
-struct smd_collection *_wrap_smd_collection_slot_value_raw_36795ce60d6c6e42(struct smd_collection **_swig_go_0) {
+struct smd_collection *_wrap_smd_collection_slot_value_raw_d1f948c520e5a9dd(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   smd_collection *result = 0 ;
   struct smd_collection *_swig_go_result;
@@ -1277,7 +1300,7 @@ struct smd_collection *_wrap_smd_collection_slot_value_raw_36795ce60d6c6e42(stru
 }
 
 
-struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_36795ce60d6c6e42() {
+struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_d1f948c520e5a9dd() {
   smd_hook_options **result = 0 ;
   struct smd_hook_options **_swig_go_result;
   
@@ -1288,7 +1311,7 @@ struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_36795ce60d6c6e42()
 }
 
 
-struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0) {
+struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_d1f948c520e5a9dd(struct smd_hook_options *_swig_go_0) {
   smd_hook_options *arg1 = 0 ;
   smd_hook_options **result = 0 ;
   struct smd_hook_options **_swig_go_result;
@@ -1301,7 +1324,7 @@ struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_36795ce60d6c6e42(
 }
 
 
-void _wrap_delete_smd_hook_options_slot_raw_36795ce60d6c6e42(struct smd_hook_options **_swig_go_0) {
+void _wrap_delete_smd_hook_options_slot_raw_d1f948c520e5a9dd(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   
   arg1 = *(smd_hook_options ***)&_swig_go_0; 
@@ -1311,7 +1334,7 @@ void _wrap_delete_smd_hook_options_slot_raw_36795ce60d6c6e42(struct smd_hook_opt
 }
 
 
-void _wrap_smd_hook_options_slot_assign_raw_36795ce60d6c6e42(struct smd_hook_options **_swig_go_0, struct smd_hook_options *_swig_go_1) {
+void _wrap_smd_hook_options_slot_assign_raw_d1f948c520e5a9dd(struct smd_hook_options **_swig_go_0, struct smd_hook_options *_swig_go_1) {
   smd_hook_options **arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   
@@ -1323,7 +1346,7 @@ void _wrap_smd_hook_options_slot_assign_raw_36795ce60d6c6e42(struct smd_hook_opt
 }
 
 
-struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_36795ce60d6c6e42(struct smd_hook_options **_swig_go_0) {
+struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_d1f948c520e5a9dd(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   smd_hook_options *result = 0 ;
   struct smd_hook_options *_swig_go_result;
@@ -1336,7 +1359,7 @@ struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_36795ce60d6c6e42(
 }
 
 
-struct smd_hook **_wrap_new_smd_hook_slot_raw_36795ce60d6c6e42() {
+struct smd_hook **_wrap_new_smd_hook_slot_raw_d1f948c520e5a9dd() {
   smd_hook **result = 0 ;
   struct smd_hook **_swig_go_result;
   
@@ -1347,7 +1370,7 @@ struct smd_hook **_wrap_new_smd_hook_slot_raw_36795ce60d6c6e42() {
 }
 
 
-struct smd_hook **_wrap_copy_smd_hook_slot_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0) {
+struct smd_hook **_wrap_copy_smd_hook_slot_raw_d1f948c520e5a9dd(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_hook **result = 0 ;
   struct smd_hook **_swig_go_result;
@@ -1360,7 +1383,7 @@ struct smd_hook **_wrap_copy_smd_hook_slot_raw_36795ce60d6c6e42(struct smd_hook 
 }
 
 
-void _wrap_delete_smd_hook_slot_raw_36795ce60d6c6e42(struct smd_hook **_swig_go_0) {
+void _wrap_delete_smd_hook_slot_raw_d1f948c520e5a9dd(struct smd_hook **_swig_go_0) {
   smd_hook **arg1 = 0 ;
   
   arg1 = *(smd_hook ***)&_swig_go_0; 
@@ -1370,7 +1393,7 @@ void _wrap_delete_smd_hook_slot_raw_36795ce60d6c6e42(struct smd_hook **_swig_go_
 }
 
 
-void _wrap_smd_hook_slot_assign_raw_36795ce60d6c6e42(struct smd_hook **_swig_go_0, struct smd_hook *_swig_go_1) {
+void _wrap_smd_hook_slot_assign_raw_d1f948c520e5a9dd(struct smd_hook **_swig_go_0, struct smd_hook *_swig_go_1) {
   smd_hook **arg1 = 0 ;
   smd_hook *arg2 = 0 ;
   
@@ -1382,7 +1405,7 @@ void _wrap_smd_hook_slot_assign_raw_36795ce60d6c6e42(struct smd_hook **_swig_go_
 }
 
 
-struct smd_hook *_wrap_smd_hook_slot_value_raw_36795ce60d6c6e42(struct smd_hook **_swig_go_0) {
+struct smd_hook *_wrap_smd_hook_slot_value_raw_d1f948c520e5a9dd(struct smd_hook **_swig_go_0) {
   smd_hook **arg1 = 0 ;
   smd_hook *result = 0 ;
   struct smd_hook *_swig_go_result;
@@ -1395,7 +1418,7 @@ struct smd_hook *_wrap_smd_hook_slot_value_raw_36795ce60d6c6e42(struct smd_hook 
 }
 
 
-struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_36795ce60d6c6e42() {
+struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_d1f948c520e5a9dd() {
   smd_trial_options **result = 0 ;
   struct smd_trial_options **_swig_go_result;
   
@@ -1406,7 +1429,7 @@ struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_36795ce60d6c6e42
 }
 
 
-struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_36795ce60d6c6e42(struct smd_trial_options *_swig_go_0) {
+struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_d1f948c520e5a9dd(struct smd_trial_options *_swig_go_0) {
   smd_trial_options *arg1 = 0 ;
   smd_trial_options **result = 0 ;
   struct smd_trial_options **_swig_go_result;
@@ -1419,7 +1442,7 @@ struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_36795ce60d6c6e4
 }
 
 
-void _wrap_delete_smd_trial_options_slot_raw_36795ce60d6c6e42(struct smd_trial_options **_swig_go_0) {
+void _wrap_delete_smd_trial_options_slot_raw_d1f948c520e5a9dd(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   
   arg1 = *(smd_trial_options ***)&_swig_go_0; 
@@ -1429,7 +1452,7 @@ void _wrap_delete_smd_trial_options_slot_raw_36795ce60d6c6e42(struct smd_trial_o
 }
 
 
-void _wrap_smd_trial_options_slot_assign_raw_36795ce60d6c6e42(struct smd_trial_options **_swig_go_0, struct smd_trial_options *_swig_go_1) {
+void _wrap_smd_trial_options_slot_assign_raw_d1f948c520e5a9dd(struct smd_trial_options **_swig_go_0, struct smd_trial_options *_swig_go_1) {
   smd_trial_options **arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   
@@ -1441,7 +1464,7 @@ void _wrap_smd_trial_options_slot_assign_raw_36795ce60d6c6e42(struct smd_trial_o
 }
 
 
-struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_36795ce60d6c6e42(struct smd_trial_options **_swig_go_0) {
+struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_d1f948c520e5a9dd(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   smd_trial_options *result = 0 ;
   struct smd_trial_options *_swig_go_result;
@@ -1454,7 +1477,7 @@ struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_36795ce60d6c6e4
 }
 
 
-struct smd_trial **_wrap_new_smd_trial_slot_raw_36795ce60d6c6e42() {
+struct smd_trial **_wrap_new_smd_trial_slot_raw_d1f948c520e5a9dd() {
   smd_trial **result = 0 ;
   struct smd_trial **_swig_go_result;
   
@@ -1465,7 +1488,7 @@ struct smd_trial **_wrap_new_smd_trial_slot_raw_36795ce60d6c6e42() {
 }
 
 
-struct smd_trial **_wrap_copy_smd_trial_slot_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0) {
+struct smd_trial **_wrap_copy_smd_trial_slot_raw_d1f948c520e5a9dd(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   smd_trial **result = 0 ;
   struct smd_trial **_swig_go_result;
@@ -1478,7 +1501,7 @@ struct smd_trial **_wrap_copy_smd_trial_slot_raw_36795ce60d6c6e42(struct smd_tri
 }
 
 
-void _wrap_delete_smd_trial_slot_raw_36795ce60d6c6e42(struct smd_trial **_swig_go_0) {
+void _wrap_delete_smd_trial_slot_raw_d1f948c520e5a9dd(struct smd_trial **_swig_go_0) {
   smd_trial **arg1 = 0 ;
   
   arg1 = *(smd_trial ***)&_swig_go_0; 
@@ -1488,7 +1511,7 @@ void _wrap_delete_smd_trial_slot_raw_36795ce60d6c6e42(struct smd_trial **_swig_g
 }
 
 
-void _wrap_smd_trial_slot_assign_raw_36795ce60d6c6e42(struct smd_trial **_swig_go_0, struct smd_trial *_swig_go_1) {
+void _wrap_smd_trial_slot_assign_raw_d1f948c520e5a9dd(struct smd_trial **_swig_go_0, struct smd_trial *_swig_go_1) {
   smd_trial **arg1 = 0 ;
   smd_trial *arg2 = 0 ;
   
@@ -1500,7 +1523,7 @@ void _wrap_smd_trial_slot_assign_raw_36795ce60d6c6e42(struct smd_trial **_swig_g
 }
 
 
-struct smd_trial *_wrap_smd_trial_slot_value_raw_36795ce60d6c6e42(struct smd_trial **_swig_go_0) {
+struct smd_trial *_wrap_smd_trial_slot_value_raw_d1f948c520e5a9dd(struct smd_trial **_swig_go_0) {
   smd_trial **arg1 = 0 ;
   smd_trial *result = 0 ;
   struct smd_trial *_swig_go_result;
@@ -1513,7 +1536,7 @@ struct smd_trial *_wrap_smd_trial_slot_value_raw_36795ce60d6c6e42(struct smd_tri
 }
 
 
-struct smd_tensor **_wrap_new_smd_tensor_slot_raw_36795ce60d6c6e42() {
+struct smd_tensor **_wrap_new_smd_tensor_slot_raw_d1f948c520e5a9dd() {
   smd_tensor **result = 0 ;
   struct smd_tensor **_swig_go_result;
   
@@ -1524,7 +1547,7 @@ struct smd_tensor **_wrap_new_smd_tensor_slot_raw_36795ce60d6c6e42() {
 }
 
 
-struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0) {
+struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_d1f948c520e5a9dd(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   smd_tensor **result = 0 ;
   struct smd_tensor **_swig_go_result;
@@ -1537,7 +1560,7 @@ struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_36795ce60d6c6e42(struct smd_t
 }
 
 
-void _wrap_delete_smd_tensor_slot_raw_36795ce60d6c6e42(struct smd_tensor **_swig_go_0) {
+void _wrap_delete_smd_tensor_slot_raw_d1f948c520e5a9dd(struct smd_tensor **_swig_go_0) {
   smd_tensor **arg1 = 0 ;
   
   arg1 = *(smd_tensor ***)&_swig_go_0; 
@@ -1547,7 +1570,7 @@ void _wrap_delete_smd_tensor_slot_raw_36795ce60d6c6e42(struct smd_tensor **_swig
 }
 
 
-void _wrap_smd_tensor_slot_assign_raw_36795ce60d6c6e42(struct smd_tensor **_swig_go_0, struct smd_tensor *_swig_go_1) {
+void _wrap_smd_tensor_slot_assign_raw_d1f948c520e5a9dd(struct smd_tensor **_swig_go_0, struct smd_tensor *_swig_go_1) {
   smd_tensor **arg1 = 0 ;
   smd_tensor *arg2 = 0 ;
   
@@ -1559,7 +1582,7 @@ void _wrap_smd_tensor_slot_assign_raw_36795ce60d6c6e42(struct smd_tensor **_swig
 }
 
 
-struct smd_tensor *_wrap_smd_tensor_slot_value_raw_36795ce60d6c6e42(struct smd_tensor **_swig_go_0) {
+struct smd_tensor *_wrap_smd_tensor_slot_value_raw_d1f948c520e5a9dd(struct smd_tensor **_swig_go_0) {
   smd_tensor **arg1 = 0 ;
   smd_tensor *result = 0 ;
   struct smd_tensor *_swig_go_result;
@@ -1572,7 +1595,7 @@ struct smd_tensor *_wrap_smd_tensor_slot_value_raw_36795ce60d6c6e42(struct smd_t
 }
 
 
-struct smd_value **_wrap_new_smd_value_slot_raw_36795ce60d6c6e42() {
+struct smd_value **_wrap_new_smd_value_slot_raw_d1f948c520e5a9dd() {
   smd_value **result = 0 ;
   struct smd_value **_swig_go_result;
   
@@ -1583,7 +1606,7 @@ struct smd_value **_wrap_new_smd_value_slot_raw_36795ce60d6c6e42() {
 }
 
 
-struct smd_value **_wrap_copy_smd_value_slot_raw_36795ce60d6c6e42(struct smd_value *_swig_go_0) {
+struct smd_value **_wrap_copy_smd_value_slot_raw_d1f948c520e5a9dd(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_value **result = 0 ;
   struct smd_value **_swig_go_result;
@@ -1596,7 +1619,7 @@ struct smd_value **_wrap_copy_smd_value_slot_raw_36795ce60d6c6e42(struct smd_val
 }
 
 
-void _wrap_delete_smd_value_slot_raw_36795ce60d6c6e42(struct smd_value **_swig_go_0) {
+void _wrap_delete_smd_value_slot_raw_d1f948c520e5a9dd(struct smd_value **_swig_go_0) {
   smd_value **arg1 = 0 ;
   
   arg1 = *(smd_value ***)&_swig_go_0; 
@@ -1606,7 +1629,7 @@ void _wrap_delete_smd_value_slot_raw_36795ce60d6c6e42(struct smd_value **_swig_g
 }
 
 
-void _wrap_smd_value_slot_assign_raw_36795ce60d6c6e42(struct smd_value **_swig_go_0, struct smd_value *_swig_go_1) {
+void _wrap_smd_value_slot_assign_raw_d1f948c520e5a9dd(struct smd_value **_swig_go_0, struct smd_value *_swig_go_1) {
   smd_value **arg1 = 0 ;
   smd_value *arg2 = 0 ;
   
@@ -1618,7 +1641,7 @@ void _wrap_smd_value_slot_assign_raw_36795ce60d6c6e42(struct smd_value **_swig_g
 }
 
 
-struct smd_value *_wrap_smd_value_slot_value_raw_36795ce60d6c6e42(struct smd_value **_swig_go_0) {
+struct smd_value *_wrap_smd_value_slot_value_raw_d1f948c520e5a9dd(struct smd_value **_swig_go_0) {
   smd_value **arg1 = 0 ;
   smd_value *result = 0 ;
   struct smd_value *_swig_go_result;
@@ -1631,7 +1654,66 @@ struct smd_value *_wrap_smd_value_slot_value_raw_36795ce60d6c6e42(struct smd_val
 }
 
 
-struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_36795ce60d6c6e42() {
+struct smd_values **_wrap_new_smd_values_slot_raw_d1f948c520e5a9dd() {
+  smd_values **result = 0 ;
+  struct smd_values **_swig_go_result;
+  
+  
+  result = (smd_values **)new_smd_values_slot();
+  *(smd_values ***)&_swig_go_result = (smd_values **)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_values **_wrap_copy_smd_values_slot_raw_d1f948c520e5a9dd(struct smd_values *_swig_go_0) {
+  smd_values *arg1 = 0 ;
+  smd_values **result = 0 ;
+  struct smd_values **_swig_go_result;
+  
+  arg1 = *(smd_values **)&_swig_go_0; 
+  
+  result = (smd_values **)copy_smd_values_slot(arg1);
+  *(smd_values ***)&_swig_go_result = (smd_values **)result; 
+  return _swig_go_result;
+}
+
+
+void _wrap_delete_smd_values_slot_raw_d1f948c520e5a9dd(struct smd_values **_swig_go_0) {
+  smd_values **arg1 = 0 ;
+  
+  arg1 = *(smd_values ***)&_swig_go_0; 
+  
+  delete_smd_values_slot(arg1);
+  
+}
+
+
+void _wrap_smd_values_slot_assign_raw_d1f948c520e5a9dd(struct smd_values **_swig_go_0, struct smd_values *_swig_go_1) {
+  smd_values **arg1 = 0 ;
+  smd_values *arg2 = 0 ;
+  
+  arg1 = *(smd_values ***)&_swig_go_0; 
+  arg2 = *(smd_values **)&_swig_go_1; 
+  
+  smd_values_slot_assign(arg1,arg2);
+  
+}
+
+
+struct smd_values *_wrap_smd_values_slot_value_raw_d1f948c520e5a9dd(struct smd_values **_swig_go_0) {
+  smd_values **arg1 = 0 ;
+  smd_values *result = 0 ;
+  struct smd_values *_swig_go_result;
+  
+  arg1 = *(smd_values ***)&_swig_go_0; 
+  
+  result = (smd_values *)smd_values_slot_value(arg1);
+  *(smd_values **)&_swig_go_result = (smd_values *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_d1f948c520e5a9dd() {
   smd_rule_set **result = 0 ;
   struct smd_rule_set **_swig_go_result;
   
@@ -1642,7 +1724,7 @@ struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_36795ce60d6c6e42() {
 }
 
 
-struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_36795ce60d6c6e42(struct smd_rule_set *_swig_go_0) {
+struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_d1f948c520e5a9dd(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   smd_rule_set **result = 0 ;
   struct smd_rule_set **_swig_go_result;
@@ -1655,7 +1737,7 @@ struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_36795ce60d6c6e42(struct s
 }
 
 
-void _wrap_delete_smd_rule_set_slot_raw_36795ce60d6c6e42(struct smd_rule_set **_swig_go_0) {
+void _wrap_delete_smd_rule_set_slot_raw_d1f948c520e5a9dd(struct smd_rule_set **_swig_go_0) {
   smd_rule_set **arg1 = 0 ;
   
   arg1 = *(smd_rule_set ***)&_swig_go_0; 
@@ -1665,7 +1747,7 @@ void _wrap_delete_smd_rule_set_slot_raw_36795ce60d6c6e42(struct smd_rule_set **_
 }
 
 
-void _wrap_smd_rule_set_slot_assign_raw_36795ce60d6c6e42(struct smd_rule_set **_swig_go_0, struct smd_rule_set *_swig_go_1) {
+void _wrap_smd_rule_set_slot_assign_raw_d1f948c520e5a9dd(struct smd_rule_set **_swig_go_0, struct smd_rule_set *_swig_go_1) {
   smd_rule_set **arg1 = 0 ;
   smd_rule_set *arg2 = 0 ;
   
@@ -1677,7 +1759,7 @@ void _wrap_smd_rule_set_slot_assign_raw_36795ce60d6c6e42(struct smd_rule_set **_
 }
 
 
-struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_36795ce60d6c6e42(struct smd_rule_set **_swig_go_0) {
+struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_d1f948c520e5a9dd(struct smd_rule_set **_swig_go_0) {
   smd_rule_set **arg1 = 0 ;
   smd_rule_set *result = 0 ;
   struct smd_rule_set *_swig_go_result;
@@ -1690,7 +1772,7 @@ struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_36795ce60d6c6e42(struct s
 }
 
 
-struct smd_step_file **_wrap_new_smd_step_file_slot_raw_36795ce60d6c6e42() {
+struct smd_step_file **_wrap_new_smd_step_file_slot_raw_d1f948c520e5a9dd() {
   smd_step_file **result = 0 ;
   struct smd_step_file **_swig_go_result;
   
@@ -1701,7 +1783,7 @@ struct smd_step_file **_wrap_new_smd_step_file_slot_raw_36795ce60d6c6e42() {
 }
 
 
-struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_36795ce60d6c6e42(struct smd_step_file *_swig_go_0) {
+struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_d1f948c520e5a9dd(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   smd_step_file **result = 0 ;
   struct smd_step_file **_swig_go_result;
@@ -1714,7 +1796,7 @@ struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_36795ce60d6c6e42(struct
 }
 
 
-void _wrap_delete_smd_step_file_slot_raw_36795ce60d6c6e42(struct smd_step_file **_swig_go_0) {
+void _wrap_delete_smd_step_file_slot_raw_d1f948c520e5a9dd(struct smd_step_file **_swig_go_0) {
   smd_step_file **arg1 = 0 ;
   
   arg1 = *(smd_step_file ***)&_swig_go_0; 
@@ -1724,7 +1806,7 @@ void _wrap_delete_smd_step_file_slot_raw_36795ce60d6c6e42(struct smd_step_file *
 }
 
 
-void _wrap_smd_step_file_slot_assign_raw_36795ce60d6c6e42(struct smd_step_file **_swig_go_0, struct smd_step_file *_swig_go_1) {
+void _wrap_smd_step_file_slot_assign_raw_d1f948c520e5a9dd(struct smd_step_file **_swig_go_0, struct smd_step_file *_swig_go_1) {
   smd_step_file **arg1 = 0 ;
   smd_step_file *arg2 = 0 ;
   
@@ -1736,7 +1818,7 @@ void _wrap_smd_step_file_slot_assign_raw_36795ce60d6c6e42(struct smd_step_file *
 }
 
 
-struct smd_step_file *_wrap_smd_step_file_slot_value_raw_36795ce60d6c6e42(struct smd_step_file **_swig_go_0) {
+struct smd_step_file *_wrap_smd_step_file_slot_value_raw_d1f948c520e5a9dd(struct smd_step_file **_swig_go_0) {
   smd_step_file **arg1 = 0 ;
   smd_step_file *result = 0 ;
   struct smd_step_file *_swig_go_result;
@@ -1749,7 +1831,7 @@ struct smd_step_file *_wrap_smd_step_file_slot_value_raw_36795ce60d6c6e42(struct
 }
 
 
-struct smd_event_file **_wrap_new_smd_event_file_slot_raw_36795ce60d6c6e42() {
+struct smd_event_file **_wrap_new_smd_event_file_slot_raw_d1f948c520e5a9dd() {
   smd_event_file **result = 0 ;
   struct smd_event_file **_swig_go_result;
   
@@ -1760,7 +1842,7 @@ struct smd_event_file **_wrap_new_smd_event_file_slot_raw_36795ce60d6c6e42() {
 }
 
 
-struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_36795ce60d6c6e42(struct smd_event_file *_swig_go_0) {
+struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_d1f948c520e5a9dd(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   smd_event_file **result = 0 ;
   struct smd_event_file **_swig_go_result;
@@ -1773,7 +1855,7 @@ struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_36795ce60d6c6e42(stru
 }
 
 
-void _wrap_delete_smd_event_file_slot_raw_36795ce60d6c6e42(struct smd_event_file **_swig_go_0) {
+void _wrap_delete_smd_event_file_slot_raw_d1f948c520e5a9dd(struct smd_event_file **_swig_go_0) {
   smd_event_file **arg1 = 0 ;
   
   arg1 = *(smd_event_file ***)&_swig_go_0; 
@@ -1783,7 +1865,7 @@ void _wrap_delete_smd_event_file_slot_raw_36795ce60d6c6e42(struct smd_event_file
 }
 
 
-void _wrap_smd_event_file_slot_assign_raw_36795ce60d6c6e42(struct smd_event_file **_swig_go_0, struct smd_event_file *_swig_go_1) {
+void _wrap_smd_event_file_slot_assign_raw_d1f948c520e5a9dd(struct smd_event_file **_swig_go_0, struct smd_event_file *_swig_go_1) {
   smd_event_file **arg1 = 0 ;
   smd_event_file *arg2 = 0 ;
   
@@ -1795,7 +1877,7 @@ void _wrap_smd_event_file_slot_assign_raw_36795ce60d6c6e42(struct smd_event_file
 }
 
 
-struct smd_event_file *_wrap_smd_event_file_slot_value_raw_36795ce60d6c6e42(struct smd_event_file **_swig_go_0) {
+struct smd_event_file *_wrap_smd_event_file_slot_value_raw_d1f948c520e5a9dd(struct smd_event_file **_swig_go_0) {
   smd_event_file **arg1 = 0 ;
   smd_event_file *result = 0 ;
   struct smd_event_file *_swig_go_result;
@@ -1808,7 +1890,7 @@ struct smd_event_file *_wrap_smd_event_file_slot_value_raw_36795ce60d6c6e42(stru
 }
 
 
-struct smd_store_report **_wrap_new_smd_store_report_slot_raw_36795ce60d6c6e42() {
+struct smd_store_report **_wrap_new_smd_store_report_slot_raw_d1f948c520e5a9dd() {
   smd_store_report **result = 0 ;
   struct smd_store_report **_swig_go_result;
   
@@ -1819,7 +1901,7 @@ struct smd_store_report **_wrap_new_smd_store_report_slot_raw_36795ce60d6c6e42()
 }
 
 
-struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_36795ce60d6c6e42(struct smd_store_report *_swig_go_0) {
+struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_d1f948c520e5a9dd(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   smd_store_report **result = 0 ;
   struct smd_store_report **_swig_go_result;
@@ -1832,7 +1914,7 @@ struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_36795ce60d6c6e42(
 }
 
 
-void _wrap_delete_smd_store_report_slot_raw_36795ce60d6c6e42(struct smd_store_report **_swig_go_0) {
+void _wrap_delete_smd_store_report_slot_raw_d1f948c520e5a9dd(struct smd_store_report **_swig_go_0) {
   smd_store_report **arg1 = 0 ;
   
   arg1 = *(smd_store_report ***)&_swig_go_0; 
@@ -1842,7 +1924,7 @@ void _wrap_delete_smd_store_report_slot_raw_36795ce60d6c6e42(struct smd_store_re
 }
 
 
-void _wrap_smd_store_report_slot_assign_raw_36795ce60d6c6e42(struct smd_store_report **_swig_go_0, struct smd_store_report *_swig_go_1) {
+void _wrap_smd_store_report_slot_assign_raw_d1f948c520e5a9dd(struct smd_store_report **_swig_go_0, struct smd_store_report *_swig_go_1) {
   smd_store_report **arg1 = 0 ;
   smd_store_report *arg2 = 0 ;
   
@@ -1854,7 +1936,7 @@ void _wrap_smd_store_report_slot_assign_raw_36795ce60d6c6e42(struct smd_store_re
 }
 
 
-struct smd_store_report *_wrap_smd_store_report_slot_value_raw_36795ce60d6c6e42(struct smd_store_report **_swig_go_0) {
+struct smd_store_report *_wrap_smd_store_report_slot_value_raw_d1f948c520e5a9dd(struct smd_store_report **_swig_go_0) {
   smd_store_report **arg1 = 0 ;
   smd_store_report *result = 0 ;
   struct smd_store_report *_swig_go_result;
@@ -1867,7 +1949,7 @@ struct smd_store_report *_wrap_smd_store_report_slot_value_raw_36795ce60d6c6e42(
 }
 
 
-struct smd_findings **_wrap_new_smd_findings_slot_raw_36795ce60d6c6e42() {
+struct smd_findings **_wrap_new_smd_findings_slot_raw_d1f948c520e5a9dd() {
   smd_findings **result = 0 ;
   struct smd_findings **_swig_go_result;
   
@@ -1878,7 +1960,7 @@ struct smd_findings **_wrap_new_smd_findings_slot_raw_36795ce60d6c6e42() {
 }
 
 
-struct smd_findings **_wrap_copy_smd_findings_slot_raw_36795ce60d6c6e42(struct smd_findings *_swig_go_0) {
+struct smd_findings **_wrap_copy_smd_findings_slot_raw_d1f948c520e5a9dd(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   smd_findings **result = 0 ;
   struct smd_findings **_swig_go_result;
@@ -1891,7 +1973,7 @@ struct smd_findings **_wrap_copy_smd_findings_slot_raw_36795ce60d6c6e42(struct s
 }
 
 
-void _wrap_delete_smd_findings_slot_raw_36795ce60d6c6e42(struct smd_findings **_swig_go_0) {
+void _wrap_delete_smd_findings_slot_raw_d1f948c520e5a9dd(struct smd_findings **_swig_go_0) {
   smd_findings **arg1 = 0 ;
   
   arg1 = *(smd_findings ***)&_swig_go_0; 
@@ -1901,7 +1983,7 @@ void _wrap_delete_smd_findings_slot_raw_36795ce60d6c6e42(struct smd_findings **_
 }
 
 
-void _wrap_smd_findings_slot_assign_raw_36795ce60d6c6e42(struct smd_findings **_swig_go_0, struct smd_findings *_swig_go_1) {
+void _wrap_smd_findings_slot_assign_raw_d1f948c520e5a9dd(struct smd_findings **_swig_go_0, struct smd_findings *_swig_go_1) {
   smd_findings **arg1 = 0 ;
   smd_findings *arg2 = 0 ;
   
@@ -1913,7 +1995,7 @@ void _wrap_smd_findings_slot_assign_raw_36795ce60d6c6e42(struct smd_findings **_
 }
 
 
-struct smd_findings *_wrap_smd_findings_slot_value_raw_36795ce60d6c6e42(struct smd_findings **_swig_go_0) {
+struct smd_findings *_wrap_smd_findings_slot_value_raw_d1f948c520e5a9dd(struct smd_findings **_swig_go_0) {
   smd_findings **arg1 = 0 ;
   smd_findings *result = 0 ;
   struct smd_findings *_swig_go_result;
@@ -1926,7 +2008,7 @@ struct smd_findings *_wrap_smd_findings_slot_value_raw_36795ce60d6c6e42(struct s
 }
 
 
-struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_36795ce60d6c6e42() {
+struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_d1f948c520e5a9dd() {
   smd_rule_results **result = 0 ;
   struct smd_rule_results **_swig_go_result;
   
@@ -1937,7 +2019,7 @@ struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_36795ce60d6c6e42()
 }
 
 
-struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_36795ce60d6c6e42(struct smd_rule_results *_swig_go_0) {
+struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_d1f948c520e5a9dd(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   smd_rule_results **result = 0 ;
   struct smd_rule_results **_swig_go_result;
@@ -1950,7 +2032,7 @@ struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_36795ce60d6c6e42(
 }
 
 
-void _wrap_delete_smd_rule_results_slot_raw_36795ce60d6c6e42(struct smd_rule_results **_swig_go_0) {
+void _wrap_delete_smd_rule_results_slot_raw_d1f948c520e5a9dd(struct smd_rule_results **_swig_go_0) {
   smd_rule_results **arg1 = 0 ;
   
   arg1 = *(smd_rule_results ***)&_swig_go_0; 
@@ -1960,7 +2042,7 @@ void _wrap_delete_smd_rule_results_slot_raw_36795ce60d6c6e42(struct smd_rule_res
 }
 
 
-void _wrap_smd_rule_results_slot_assign_raw_36795ce60d6c6e42(struct smd_rule_results **_swig_go_0, struct smd_rule_results *_swig_go_1) {
+void _wrap_smd_rule_results_slot_assign_raw_d1f948c520e5a9dd(struct smd_rule_results **_swig_go_0, struct smd_rule_results *_swig_go_1) {
   smd_rule_results **arg1 = 0 ;
   smd_rule_results *arg2 = 0 ;
   
@@ -1972,7 +2054,7 @@ void _wrap_smd_rule_results_slot_assign_raw_36795ce60d6c6e42(struct smd_rule_res
 }
 
 
-struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_36795ce60d6c6e42(struct smd_rule_results **_swig_go_0) {
+struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_d1f948c520e5a9dd(struct smd_rule_results **_swig_go_0) {
   smd_rule_results **arg1 = 0 ;
   smd_rule_results *result = 0 ;
   struct smd_rule_results *_swig_go_result;
@@ -1985,7 +2067,7 @@ struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_36795ce60d6c6e42(
 }
 
 
-struct smd_diagnosis **_wrap_new_smd_diagnosis_slot_raw_36795ce60d6c6e42() {
+struct smd_diagnosis **_wrap_new_smd_diagnosis_slot_raw_d1f948c520e5a9dd() {
   smd_diagnosis **result = 0 ;
   struct smd_diagnosis **_swig_go_result;
   
@@ -1996,7 +2078,7 @@ struct smd_diagnosis **_wrap_new_smd_diagnosis_slot_raw_36795ce60d6c6e42() {
 }
 
 
-struct smd_diagnosis **_wrap_copy_smd_diagnosis_slot_raw_36795ce60d6c6e42(struct smd_diagnosis *_swig_go_0) {
+struct smd_diagnosis **_wrap_copy_smd_diagnosis_slot_raw_d1f948c520e5a9dd(struct smd_diagnosis *_swig_go_0) {
   smd_diagnosis *arg1 = 0 ;
   smd_diagnosis **result = 0 ;
   struct smd_diagnosis **_swig_go_result;
@@ -2009,7 +2091,7 @@ struct smd_diagnosis **_wrap_copy_smd_diagnosis_slot_raw_36795ce60d6c6e42(struct
 }
 
 
-void _wrap_delete_smd_diagnosis_slot_raw_36795ce60d6c6e42(struct smd_diagnosis **_swig_go_0) {
+void _wrap_delete_smd_diagnosis_slot_raw_d1f948c520e5a9dd(struct smd_diagnosis **_swig_go_0) {
   smd_diagnosis **arg1 = 0 ;
   
   arg1 = *(smd_diagnosis ***)&_swig_go_0; 
@@ -2019,7 +2101,7 @@ void _wrap_delete_smd_diagnosis_slot_raw_36795ce60d6c6e42(struct smd_diagnosis *
 }
 
 
-void _wrap_smd_diagnosis_slot_assign_raw_36795ce60d6c6e42(struct smd_diagnosis **_swig_go_0, struct smd_diagnosis *_swig_go_1) {
+void _wrap_smd_diagnosis_slot_assign_raw_d1f948c520e5a9dd(struct smd_diagnosis **_swig_go_0, struct smd_diagnosis *_swig_go_1) {
   smd_diagnosis **arg1 = 0 ;
   smd_diagnosis *arg2 = 0 ;
   
@@ -2031,7 +2113,7 @@ void _wrap_smd_diagnosis_slot_assign_raw_36795ce60d6c6e42(struct smd_diagnosis *
 }
 
 
-struct smd_diagnosis *_wrap_smd_diagnosis_slot_value_raw_36795ce60d6c6e42(struct smd_diagnosis **_swig_go_0) {
+struct smd_diagnosis *_wrap_smd_diagnosis_slot_value_raw_d1f948c520e5a9dd(struct smd_diagnosis **_swig_go_0) {
   smd_diagnosis **arg1 = 0 ;
   smd_diagnosis *result = 0 ;
   struct smd_diagnosis *_swig_go_result;
@@ -2044,7 +2126,7 @@ struct smd_diagnosis *_wrap_smd_diagnosis_slot_value_raw_36795ce60d6c6e42(struct
 }
 
 
-struct smd_bucket **_wrap_new_smd_bucket_slot_raw_36795ce60d6c6e42() {
+struct smd_bucket **_wrap_new_smd_bucket_slot_raw_d1f948c520e5a9dd() {
   smd_bucket **result = 0 ;
   struct smd_bucket **_swig_go_result;
   
@@ -2055,7 +2137,7 @@ struct smd_bucket **_wrap_new_smd_bucket_slot_raw_36795ce60d6c6e42() {
 }
 
 
-struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_36795ce60d6c6e42(struct smd_bucket *_swig_go_0) {
+struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_d1f948c520e5a9dd(struct smd_bucket *_swig_go_0) {
   smd_bucket *arg1 = 0 ;
   smd_bucket **result = 0 ;
   struct smd_bucket **_swig_go_result;
@@ -2068,7 +2150,7 @@ struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_36795ce60d6c6e42(struct smd_b
 }
 
 
-void _wrap_delete_smd_bucket_slot_raw_36795ce60d6c6e42(struct smd_bucket **_swig_go_0) {
+void _wrap_delete_smd_bucket_slot_raw_d1f948c520e5a9dd(struct smd_bucket **_swig_go_0) {
   smd_bucket **arg1 = 0 ;
   
   arg1 = *(smd_bucket ***)&_swig_go_0; 
@@ -2078,7 +2160,7 @@ void _wrap_delete_smd_bucket_slot_raw_36795ce60d6c6e42(struct smd_bucket **_swig
 }
 
 
-void _wrap_smd_bucket_slot_assign_raw_36795ce60d6c6e42(struct smd_bucket **_swig_go_0, struct smd_bucket *_swig_go_1) {
+void _wrap_smd_bucket_slot_assign_raw_d1f948c520e5a9dd(struct smd_bucket **_swig_go_0, struct smd_bucket *_swig_go_1) {
   smd_bucket **arg1 = 0 ;
   smd_bucket *arg2 = 0 ;
   
@@ -2090,7 +2172,7 @@ void _wrap_smd_bucket_slot_assign_raw_36795ce60d6c6e42(struct smd_bucket **_swig
 }
 
 
-struct smd_bucket *_wrap_smd_bucket_slot_value_raw_36795ce60d6c6e42(struct smd_bucket **_swig_go_0) {
+struct smd_bucket *_wrap_smd_bucket_slot_value_raw_d1f948c520e5a9dd(struct smd_bucket **_swig_go_0) {
   smd_bucket **arg1 = 0 ;
   smd_bucket *result = 0 ;
   struct smd_bucket *_swig_go_result;
@@ -2103,7 +2185,7 @@ struct smd_bucket *_wrap_smd_bucket_slot_value_raw_36795ce60d6c6e42(struct smd_b
 }
 
 
-struct smd_scan **_wrap_new_smd_scan_slot_raw_36795ce60d6c6e42() {
+struct smd_scan **_wrap_new_smd_scan_slot_raw_d1f948c520e5a9dd() {
   smd_scan **result = 0 ;
   struct smd_scan **_swig_go_result;
   
@@ -2114,7 +2196,7 @@ struct smd_scan **_wrap_new_smd_scan_slot_raw_36795ce60d6c6e42() {
 }
 
 
-struct smd_scan **_wrap_copy_smd_scan_slot_raw_36795ce60d6c6e42(struct smd_scan *_swig_go_0) {
+struct smd_scan **_wrap_copy_smd_scan_slot_raw_d1f948c520e5a9dd(struct smd_scan *_swig_go_0) {
   smd_scan *arg1 = 0 ;
   smd_scan **result = 0 ;
   struct smd_scan **_swig_go_result;
@@ -2127,7 +2209,7 @@ struct smd_scan **_wrap_copy_smd_scan_slot_raw_36795ce60d6c6e42(struct smd_scan 
 }
 
 
-void _wrap_delete_smd_scan_slot_raw_36795ce60d6c6e42(struct smd_scan **_swig_go_0) {
+void _wrap_delete_smd_scan_slot_raw_d1f948c520e5a9dd(struct smd_scan **_swig_go_0) {
   smd_scan **arg1 = 0 ;
   
   arg1 = *(smd_scan ***)&_swig_go_0; 
@@ -2137,7 +2219,7 @@ void _wrap_delete_smd_scan_slot_raw_36795ce60d6c6e42(struct smd_scan **_swig_go_
 }
 
 
-void _wrap_smd_scan_slot_assign_raw_36795ce60d6c6e42(struct smd_scan **_swig_go_0, struct smd_scan *_swig_go_1) {
+void _wrap_smd_scan_slot_assign_raw_d1f948c520e5a9dd(struct smd_scan **_swig_go_0, struct smd_scan *_swig_go_1) {
   smd_scan **arg1 = 0 ;
   smd_scan *arg2 = 0 ;
   
@@ -2149,7 +2231,7 @@ void _wrap_smd_scan_slot_assign_raw_36795ce60d6c6e42(struct smd_scan **_swig_go_
 }
 
 
-struct smd_scan *_wrap_smd_scan_slot_value_raw_36795ce60d6c6e42(struct smd_scan **_swig_go_0) {
+struct smd_scan *_wrap_smd_scan_slot_value_raw_d1f948c520e5a9dd(struct smd_scan **_swig_go_0) {
   smd_scan **arg1 = 0 ;
   smd_scan *result = 0 ;
   struct smd_scan *_swig_go_result;
@@ -2162,7 +2244,7 @@ struct smd_scan *_wrap_smd_scan_slot_value_raw_36795ce60d6c6e42(struct smd_scan 
 }
 
 
-struct smd_partitions **_wrap_new_smd_partitions_slot_raw_36795ce60d6c6e42() {
+struct smd_partitions **_wrap_new_smd_partitions_slot_raw_d1f948c520e5a9dd() {
   smd_partitions **result = 0 ;
   struct smd_partitions **_swig_go_result;
   
@@ -2173,7 +2255,7 @@ struct smd_partitions **_wrap_new_smd_partitions_slot_raw_36795ce60d6c6e42() {
 }
 
 
-struct smd_partitions **_wrap_copy_smd_partitions_slot_raw_36795ce60d6c6e42(struct smd_partitions *_swig_go_0) {
+struct smd_partitions **_wrap_copy_smd_partitions_slot_raw_d1f948c520e5a9dd(struct smd_partitions *_swig_go_0) {
   smd_partitions *arg1 = 0 ;
   smd_partitions **result = 0 ;
   struct smd_partitions **_swig_go_result;
@@ -2186,7 +2268,7 @@ struct smd_partitions **_wrap_copy_smd_partitions_slot_raw_36795ce60d6c6e42(stru
 }
 
 
-void _wrap_delete_smd_partitions_slot_raw_36795ce60d6c6e42(struct smd_partitions **_swig_go_0) {
+void _wrap_delete_smd_partitions_slot_raw_d1f948c520e5a9dd(struct smd_partitions **_swig_go_0) {
   smd_partitions **arg1 = 0 ;
   
   arg1 = *(smd_partitions ***)&_swig_go_0; 
@@ -2196,7 +2278,7 @@ void _wrap_delete_smd_partitions_slot_raw_36795ce60d6c6e42(struct smd_partitions
 }
 
 
-void _wrap_smd_partitions_slot_assign_raw_36795ce60d6c6e42(struct smd_partitions **_swig_go_0, struct smd_partitions *_swig_go_1) {
+void _wrap_smd_partitions_slot_assign_raw_d1f948c520e5a9dd(struct smd_partitions **_swig_go_0, struct smd_partitions *_swig_go_1) {
   smd_partitions **arg1 = 0 ;
   smd_partitions *arg2 = 0 ;
   
@@ -2208,7 +2290,7 @@ void _wrap_smd_partitions_slot_assign_raw_36795ce60d6c6e42(struct smd_partitions
 }
 
 
-struct smd_partitions *_wrap_smd_partitions_slot_value_raw_36795ce60d6c6e42(struct smd_partitions **_swig_go_0) {
+struct smd_partitions *_wrap_smd_partitions_slot_value_raw_d1f948c520e5a9dd(struct smd_partitions **_swig_go_0) {
   smd_partitions **arg1 = 0 ;
   smd_partitions *result = 0 ;
   struct smd_partitions *_swig_go_result;
@@ -2221,7 +2303,7 @@ struct smd_partitions *_wrap_smd_partitions_slot_value_raw_36795ce60d6c6e42(stru
 }
 
 
-intgo *_wrap_new_int32_slot_raw_36795ce60d6c6e42() {
+intgo *_wrap_new_int32_slot_raw_d1f948c520e5a9dd() {
   int32_t *result = 0 ;
   intgo *_swig_go_result;
   
@@ -2232,7 +2314,7 @@ intgo *_wrap_new_int32_slot_raw_36795ce60d6c6e42() {
 }
 
 
-intgo *_wrap_copy_int32_slot_raw_36795ce60d6c6e42(intgo _swig_go_0) {
+intgo *_wrap_copy_int32_slot_raw_d1f948c520e5a9dd(intgo _swig_go_0) {
   int32_t arg1 ;
   int32_t *result = 0 ;
   intgo *_swig_go_result;
@@ -2245,7 +2327,7 @@ intgo *_wrap_copy_int32_slot_raw_36795ce60d6c6e42(intgo _swig_go_0) {
 }
 
 
-void _wrap_delete_int32_slot_raw_36795ce60d6c6e42(intgo *_swig_go_0) {
+void _wrap_delete_int32_slot_raw_d1f948c520e5a9dd(intgo *_swig_go_0) {
   int32_t *arg1 = 0 ;
   
   arg1 = *(int32_t **)&_swig_go_0; 
@@ -2255,7 +2337,7 @@ void _wrap_delete_int32_slot_raw_36795ce60d6c6e42(intgo *_swig_go_0) {
 }
 
 
-void _wrap_int32_slot_assign_raw_36795ce60d6c6e42(intgo *_swig_go_0, intgo _swig_go_1) {
+void _wrap_int32_slot_assign_raw_d1f948c520e5a9dd(intgo *_swig_go_0, intgo _swig_go_1) {
   int32_t *arg1 = 0 ;
   int32_t arg2 ;
   
@@ -2267,7 +2349,7 @@ void _wrap_int32_slot_assign_raw_36795ce60d6c6e42(intgo *_swig_go_0, intgo _swig
 }
 
 
-intgo _wrap_int32_slot_value_raw_36795ce60d6c6e42(intgo *_swig_go_0) {
+intgo _wrap_int32_slot_value_raw_d1f948c520e5a9dd(intgo *_swig_go_0) {
   int32_t *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2280,7 +2362,7 @@ intgo _wrap_int32_slot_value_raw_36795ce60d6c6e42(intgo *_swig_go_0) {
 }
 
 
-long long *_wrap_new_int64_slot_raw_36795ce60d6c6e42() {
+long long *_wrap_new_int64_slot_raw_d1f948c520e5a9dd() {
   int64_t *result = 0 ;
   long long *_swig_go_result;
   
@@ -2291,7 +2373,7 @@ long long *_wrap_new_int64_slot_raw_36795ce60d6c6e42() {
 }
 
 
-long long *_wrap_copy_int64_slot_raw_36795ce60d6c6e42(long long _swig_go_0) {
+long long *_wrap_copy_int64_slot_raw_d1f948c520e5a9dd(long long _swig_go_0) {
   int64_t arg1 ;
   int64_t *result = 0 ;
   long long *_swig_go_result;
@@ -2304,7 +2386,7 @@ long long *_wrap_copy_int64_slot_raw_36795ce60d6c6e42(long long _swig_go_0) {
 }
 
 
-void _wrap_delete_int64_slot_raw_36795ce60d6c6e42(long long *_swig_go_0) {
+void _wrap_delete_int64_slot_raw_d1f948c520e5a9dd(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   
   arg1 = *(int64_t **)&_swig_go_0; 
@@ -2314,7 +2396,7 @@ void _wrap_delete_int64_slot_raw_36795ce60d6c6e42(long long *_swig_go_0) {
 }
 
 
-void _wrap_int64_slot_assign_raw_36795ce60d6c6e42(long long *_swig_go_0, long long _swig_go_1) {
+void _wrap_int64_slot_assign_raw_d1f948c520e5a9dd(long long *_swig_go_0, long long _swig_go_1) {
   int64_t *arg1 = 0 ;
   int64_t arg2 ;
   
@@ -2326,7 +2408,7 @@ void _wrap_int64_slot_assign_raw_36795ce60d6c6e42(long long *_swig_go_0, long lo
 }
 
 
-long long _wrap_int64_slot_value_raw_36795ce60d6c6e42(long long *_swig_go_0) {
+long long _wrap_int64_slot_value_raw_d1f948c520e5a9dd(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -2339,7 +2421,7 @@ long long _wrap_int64_slot_value_raw_36795ce60d6c6e42(long long *_swig_go_0) {
 }
 
 
-double *_wrap_new_double_slot_raw_36795ce60d6c6e42() {
+double *_wrap_new_double_slot_raw_d1f948c520e5a9dd() {
   double *result = 0 ;
   double *_swig_go_result;
   
@@ -2350,7 +2432,7 @@ double *_wrap_new_double_slot_raw_36795ce60d6c6e42() {
 }
 
 
-double *_wrap_copy_double_slot_raw_36795ce60d6c6e42(double _swig_go_0) {
+double *_wrap_copy_double_slot_raw_d1f948c520e5a9dd(double _swig_go_0) {
   double arg1 ;
   double *result = 0 ;
   double *_swig_go_result;
@@ -2363,7 +2445,7 @@ double *_wrap_copy_double_slot_raw_36795ce60d6c6e42(double _swig_go_0) {
 }
 
 
-void _wrap_delete_double_slot_raw_36795ce60d6c6e42(double *_swig_go_0) {
+void _wrap_delete_double_slot_raw_d1f948c520e5a9dd(double *_swig_go_0) {
   double *arg1 = 0 ;
   
   arg1 = *(double **)&_swig_go_0; 
@@ -2373,7 +2455,7 @@ void _wrap_delete_double_slot_raw_36795ce60d6c6e42(double *_swig_go_0) {
 }
 
 
-void _wrap_double_slot_assign_raw_36795ce60d6c6e42(double *_swig_go_0, double _swig_go_1) {
+void _wrap_double_slot_assign_raw_d1f948c520e5a9dd(double *_swig_go_0, double _swig_go_1) {
   double *arg1 = 0 ;
   double arg2 ;
   
@@ -2385,7 +2467,7 @@ void _wrap_double_slot_assign_raw_36795ce60d6c6e42(double *_swig_go_0, double _s
 }
 
 
-double _wrap_double_slot_value_raw_36795ce60d6c6e42(double *_swig_go_0) {
+double _wrap_double_slot_value_raw_d1f948c520e5a9dd(double *_swig_go_0) {
   double *arg1 = 0 ;
   double result;
   double _swig_go_result;
@@ -2398,7 +2480,7 @@ double _wrap_double_slot_value_raw_36795ce60d6c6e42(double *_swig_go_0) {
 }
 
 
-long long *_wrap_new_int64_array_raw_36795ce60d6c6e42(long long _swig_go_0) {
+long long *_wrap_new_int64_array_raw_d1f948c520e5a9dd(long long _swig_go_0) {
   size_t arg1 ;
   int64_t *result = 0 ;
   long long *_swig_go_result;
@@ -2411,7 +2493,7 @@ long long *_wrap_new_int64_array_raw_36795ce60d6c6e42(long long _swig_go_0) {
 }
 
 
-void _wrap_delete_int64_array_raw_36795ce60d6c6e42(long long *_swig_go_0) {
+void _wrap_delete_int64_array_raw_d1f948c520e5a9dd(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   
   arg1 = *(int64_t **)&_swig_go_0; 
@@ -2421,7 +2503,7 @@ void _wrap_delete_int64_array_raw_36795ce60d6c6e42(long long *_swig_go_0) {
 }
 
 
-long long _wrap_int64_array_getitem_raw_36795ce60d6c6e42(long long *_swig_go_0, long long _swig_go_1) {
+long long _wrap_int64_array_getitem_raw_d1f948c520e5a9dd(long long *_swig_go_0, long long _swig_go_1) {
   int64_t *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -2436,7 +2518,7 @@ long long _wrap_int64_array_getitem_raw_36795ce60d6c6e42(long long *_swig_go_0, 
 }
 
 
-void _wrap_int64_array_setitem_raw_36795ce60d6c6e42(long long *_swig_go_0, long long _swig_go_1, long long _swig_go_2) {
+void _wrap_int64_array_setitem_raw_d1f948c520e5a9dd(long long *_swig_go_0, long long _swig_go_1, long long _swig_go_2) {
   int64_t *arg1 = 0 ;
   size_t arg2 ;
   int64_t arg3 ;
@@ -2450,7 +2532,7 @@ void _wrap_int64_array_setitem_raw_36795ce60d6c6e42(long long *_swig_go_0, long 
 }
 
 
-struct smd_collection **_wrap_new_smd_collection_array_raw_36795ce60d6c6e42(long long _swig_go_0) {
+struct smd_collection **_wrap_new_smd_collection_array_raw_d1f948c520e5a9dd(long long _swig_go_0) {
   size_t arg1 ;
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
@@ -2463,7 +2545,7 @@ struct smd_collection **_wrap_new_smd_collection_array_raw_36795ce60d6c6e42(long
 }
 
 
-void _wrap_delete_smd_collection_array_raw_36795ce60d6c6e42(struct smd_collection **_swig_go_0) {
+void _wrap_delete_smd_collection_array_raw_d1f948c520e5a9dd(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   
   arg1 = *(smd_collection ***)&_swig_go_0; 
@@ -2473,7 +2555,7 @@ void _wrap_delete_smd_collection_array_raw_36795ce60d6c6e42(struct smd_collectio
 }
 
 
-struct smd_collection *_wrap_smd_collection_array_getitem_raw_36795ce60d6c6e42(struct smd_collection **_swig_go_0, long long _swig_go_1) {
+struct smd_collection *_wrap_smd_collection_array_getitem_raw_d1f948c520e5a9dd(struct smd_collection **_swig_go_0, long long _swig_go_1) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   smd_collection *result = 0 ;
@@ -2488,7 +2570,7 @@ struct smd_collection *_wrap_smd_collection_array_getitem_raw_36795ce60d6c6e42(s
 }
 
 
-void _wrap_smd_collection_array_setitem_raw_36795ce60d6c6e42(struct smd_collection **_swig_go_0, long long _swig_go_1, struct smd_collection *_swig_go_2) {
+void _wrap_smd_collection_array_setitem_raw_d1f948c520e5a9dd(struct smd_collection **_swig_go_0, long long _swig_go_1, struct smd_collection *_swig_go_2) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   smd_collection *arg3 = 0 ;
@@ -2502,7 +2584,7 @@ void _wrap_smd_collection_array_setitem_raw_36795ce60d6c6e42(struct smd_collecti
 }
 
 
-_gostring_ _wrap_smd_mode_name_raw_36795ce60d6c6e42(intgo _swig_go_0) {
+_gostring_ _wrap_smd_mode_name_raw_d1f948c520e5a9dd(intgo _swig_go_0) {
   smd_mode arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2515,7 +2597,7 @@ _gostring_ _wrap_smd_mode_name_raw_36795ce60d6c6e42(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_dtype_name_raw_36795ce60d6c6e42(intgo _swig_go_0) {
+_gostring_ _wrap_smd_dtype_name_raw_d1f948c520e5a9dd(intgo _swig_go_0) {
   smd_dtype arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2528,7 +2610,7 @@ _gostring_ _wrap_smd_dtype_name_raw_36795ce60d6c6e42(intgo _swig_go_0) {
 }
 
 
-long long _wrap_smd_dtype_size_raw_36795ce60d6c6e42(intgo _swig_go_0) {
+long long _wrap_smd_dtype_size_raw_d1f948c520e5a9dd(intgo _swig_go_0) {
   smd_dtype arg1 ;
   size_t result;
   long long _swig_go_result;
@@ -2541,7 +2623,7 @@ long long _wrap_smd_dtype_size_raw_36795ce60d6c6e42(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_text_data_raw_36795ce60d6c6e42(struct smd_text *_swig_go_0) {
+_gostring_ _wrap_smd_text_data_raw_d1f948c520e5a9dd(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2554,7 +2636,7 @@ _gostring_ _wrap_smd_text_data_raw_36795ce60d6c6e42(struct smd_text *_swig_go_0)
 }
 
 
-long long _wrap_smd_text_size_raw_36795ce60d6c6e42(struct smd_text *_swig_go_0) {
+long long _wrap_smd_text_size_raw_d1f948c520e5a9dd(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2567,7 +2649,7 @@ long long _wrap_smd_text_size_raw_36795ce60d6c6e42(struct smd_text *_swig_go_0) 
 }
 
 
-void _wrap_smd_text_free_raw_36795ce60d6c6e42(struct smd_text *_swig_go_0) {
+void _wrap_smd_text_free_raw_d1f948c520e5a9dd(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   
   arg1 = *(smd_text **)&_swig_go_0; 
@@ -2577,7 +2659,7 @@ void _wrap_smd_text_free_raw_36795ce60d6c6e42(struct smd_text *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_strings_new_raw_36795ce60d6c6e42(struct smd_strings **_swig_go_0) {
+struct smd_error *_wrap_smd_strings_new_raw_d1f948c520e5a9dd(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2590,7 +2672,7 @@ struct smd_error *_wrap_smd_strings_new_raw_36795ce60d6c6e42(struct smd_strings 
 }
 
 
-struct smd_error *_wrap_smd_strings_add_raw_36795ce60d6c6e42(struct smd_strings *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_strings_add_raw_d1f948c520e5a9dd(struct smd_strings *_swig_go_0, _gostring_ _swig_go_1) {
   smd_strings *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2612,7 +2694,7 @@ struct smd_error *_wrap_smd_strings_add_raw_36795ce60d6c6e42(struct smd_strings 
 }
 
 
-long long _wrap_smd_strings_count_raw_36795ce60d6c6e42(struct smd_strings *_swig_go_0) {
+long long _wrap_smd_strings_count_raw_d1f948c520e5a9dd(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2625,7 +2707,7 @@ long long _wrap_smd_strings_count_raw_36795ce60d6c6e42(struct smd_strings *_swig
 }
 
 
-_gostring_ _wrap_smd_strings_get_raw_36795ce60d6c6e42(struct smd_strings *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_strings_get_raw_d1f948c520e5a9dd(struct smd_strings *_swig_go_0, long long _swig_go_1) {
   smd_strings *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -2640,7 +2722,7 @@ _gostring_ _wrap_smd_strings_get_raw_36795ce60d6c6e42(struct smd_strings *_swig_
 }
 
 
-long long _wrap_smd_strings_size_raw_36795ce60d6c6e42(struct smd_strings *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_strings_size_raw_d1f948c520e5a9dd(struct smd_strings *_swig_go_0, long long _swig_go_1) {
   smd_strings *arg1 = 0 ;
   size_t arg2 ;
   size_t result;
@@ -2655,7 +2737,7 @@ long long _wrap_smd_strings_size_raw_36795ce60d6c6e42(struct smd_strings *_swig_
 }
 
 
-void _wrap_smd_strings_free_raw_36795ce60d6c6e42(struct smd_strings *_swig_go_0) {
+void _wrap_smd_strings_free_raw_d1f948c520e5a9dd(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   
   arg1 = *(smd_strings **)&_swig_go_0; 
@@ -2665,7 +2747,7 @@ void _wrap_smd_strings_free_raw_36795ce60d6c6e42(struct smd_strings *_swig_go_0)
 }
 
 
-long long _wrap_smd_integers_count_raw_36795ce60d6c6e42(struct smd_integers *_swig_go_0) {
+long long _wrap_smd_integers_count_raw_d1f948c520e5a9dd(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2678,7 +2760,7 @@ long long _wrap_smd_integers_count_raw_36795ce60d6c6e42(struct smd_integers *_sw
 }
 
 
-long long _wrap_smd_integers_get_raw_36795ce60d6c6e42(struct smd_integers *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_integers_get_raw_d1f948c520e5a9dd(struct smd_integers *_swig_go_0, long long _swig_go_1) {
   smd_integers *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -2693,7 +2775,7 @@ long long _wrap_smd_integers_get_raw_36795ce60d6c6e42(struct smd_integers *_swig
 }
 
 
-void _wrap_smd_integers_free_raw_36795ce60d6c6e42(struct smd_integers *_swig_go_0) {
+void _wrap_smd_integers_free_raw_d1f948c520e5a9dd(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   
   arg1 = *(smd_integers **)&_swig_go_0; 
@@ -2703,7 +2785,7 @@ void _wrap_smd_integers_free_raw_36795ce60d6c6e42(struct smd_integers *_swig_go_
 }
 
 
-intgo _wrap_smd_abi_level_raw_36795ce60d6c6e42() {
+intgo _wrap_smd_abi_level_raw_d1f948c520e5a9dd() {
   uint32_t result;
   intgo _swig_go_result;
   
@@ -2714,7 +2796,7 @@ intgo _wrap_smd_abi_level_raw_36795ce60d6c6e42() {
 }
 
 
-_gostring_ _wrap_smd_version_string_raw_36795ce60d6c6e42() {
+_gostring_ _wrap_smd_version_string_raw_d1f948c520e5a9dd() {
   char *result = 0 ;
   _gostring_ _swig_go_result;
   
@@ -2725,7 +2807,7 @@ _gostring_ _wrap_smd_version_string_raw_36795ce60d6c6e42() {
 }
 
 
-struct smd_error *_wrap_smd_require_abi_raw_36795ce60d6c6e42(intgo _swig_go_0) {
+struct smd_error *_wrap_smd_require_abi_raw_d1f948c520e5a9dd(intgo _swig_go_0) {
   uint32_t arg1 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2738,7 +2820,7 @@ struct smd_error *_wrap_smd_require_abi_raw_36795ce60d6c6e42(intgo _swig_go_0) {
 }
 
 
-intgo _wrap_smd_has_feature_raw_36795ce60d6c6e42(_gostring_ _swig_go_0) {
+intgo _wrap_smd_has_feature_raw_d1f948c520e5a9dd(_gostring_ _swig_go_0) {
   char *arg1 = 0 ;
   char *temp1 ;
   int32_t result;
@@ -2758,7 +2840,7 @@ intgo _wrap_smd_has_feature_raw_36795ce60d6c6e42(_gostring_ _swig_go_0) {
 }
 
 
-intgo _wrap_smd_error_code_raw_36795ce60d6c6e42(struct smd_error *_swig_go_0) {
+intgo _wrap_smd_error_code_raw_d1f948c520e5a9dd(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   smd_code result;
   intgo _swig_go_result;
@@ -2771,7 +2853,7 @@ intgo _wrap_smd_error_code_raw_36795ce60d6c6e42(struct smd_error *_swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_error_message_raw_36795ce60d6c6e42(struct smd_error *_swig_go_0) {
+_gostring_ _wrap_smd_error_message_raw_d1f948c520e5a9dd(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2784,7 +2866,7 @@ _gostring_ _wrap_smd_error_message_raw_36795ce60d6c6e42(struct smd_error *_swig_
 }
 
 
-_gostring_ _wrap_smd_error_detail_raw_36795ce60d6c6e42(struct smd_error *_swig_go_0, _gostring_ _swig_go_1) {
+_gostring_ _wrap_smd_error_detail_raw_d1f948c520e5a9dd(struct smd_error *_swig_go_0, _gostring_ _swig_go_1) {
   smd_error *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2806,7 +2888,7 @@ _gostring_ _wrap_smd_error_detail_raw_36795ce60d6c6e42(struct smd_error *_swig_g
 }
 
 
-_gostring_ _wrap_smd_code_name_raw_36795ce60d6c6e42(intgo _swig_go_0) {
+_gostring_ _wrap_smd_code_name_raw_d1f948c520e5a9dd(intgo _swig_go_0) {
   smd_code arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2819,7 +2901,7 @@ _gostring_ _wrap_smd_code_name_raw_36795ce60d6c6e42(intgo _swig_go_0) {
 }
 
 
-intgo _wrap_smd_error_is_retryable_raw_36795ce60d6c6e42(struct smd_error *_swig_go_0) {
+intgo _wrap_smd_error_is_retryable_raw_d1f948c520e5a9dd(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2832,7 +2914,7 @@ intgo _wrap_smd_error_is_retryable_raw_36795ce60d6c6e42(struct smd_error *_swig_
 }
 
 
-struct smd_error *_wrap_smd_error_new_raw_36795ce60d6c6e42(intgo _swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_error_new_raw_d1f948c520e5a9dd(intgo _swig_go_0, _gostring_ _swig_go_1) {
   smd_code arg1 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2854,7 +2936,7 @@ struct smd_error *_wrap_smd_error_new_raw_36795ce60d6c6e42(intgo _swig_go_0, _go
 }
 
 
-void _wrap_smd_error_free_raw_36795ce60d6c6e42(struct smd_error *_swig_go_0) {
+void _wrap_smd_error_free_raw_d1f948c520e5a9dd(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   
   arg1 = *(smd_error **)&_swig_go_0; 
@@ -2864,7 +2946,7 @@ void _wrap_smd_error_free_raw_36795ce60d6c6e42(struct smd_error *_swig_go_0) {
 }
 
 
-intgo _wrap_smd_value_dtype_raw_36795ce60d6c6e42(struct smd_value *_swig_go_0) {
+intgo _wrap_smd_value_dtype_raw_d1f948c520e5a9dd(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_dtype result;
   intgo _swig_go_result;
@@ -2877,7 +2959,7 @@ intgo _wrap_smd_value_dtype_raw_36795ce60d6c6e42(struct smd_value *_swig_go_0) {
 }
 
 
-intgo _wrap_smd_value_ndim_raw_36795ce60d6c6e42(struct smd_value *_swig_go_0) {
+intgo _wrap_smd_value_ndim_raw_d1f948c520e5a9dd(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2890,7 +2972,7 @@ intgo _wrap_smd_value_ndim_raw_36795ce60d6c6e42(struct smd_value *_swig_go_0) {
 }
 
 
-long long _wrap_smd_value_nbytes_raw_36795ce60d6c6e42(struct smd_value *_swig_go_0) {
+long long _wrap_smd_value_nbytes_raw_d1f948c520e5a9dd(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2903,7 +2985,7 @@ long long _wrap_smd_value_nbytes_raw_36795ce60d6c6e42(struct smd_value *_swig_go
 }
 
 
-struct smd_value *_wrap_smd_value_retain_raw_36795ce60d6c6e42(struct smd_value *_swig_go_0) {
+struct smd_value *_wrap_smd_value_retain_raw_d1f948c520e5a9dd(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_value *result = 0 ;
   struct smd_value *_swig_go_result;
@@ -2916,7 +2998,7 @@ struct smd_value *_wrap_smd_value_retain_raw_36795ce60d6c6e42(struct smd_value *
 }
 
 
-void _wrap_smd_value_free_raw_36795ce60d6c6e42(struct smd_value *_swig_go_0) {
+void _wrap_smd_value_free_raw_d1f948c520e5a9dd(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   
   arg1 = *(smd_value **)&_swig_go_0; 
@@ -2926,7 +3008,7 @@ void _wrap_smd_value_free_raw_36795ce60d6c6e42(struct smd_value *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_value_strings_raw_36795ce60d6c6e42(struct smd_value *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_value_strings_raw_d1f948c520e5a9dd(struct smd_value *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_value *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2941,7 +3023,7 @@ struct smd_error *_wrap_smd_value_strings_raw_36795ce60d6c6e42(struct smd_value 
 }
 
 
-struct smd_error *_wrap_smd_value_reduce_raw_36795ce60d6c6e42(struct smd_value *_swig_go_0, _gostring_ _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
+struct smd_error *_wrap_smd_value_reduce_raw_d1f948c520e5a9dd(struct smd_value *_swig_go_0, _gostring_ _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
   smd_value *arg1 = 0 ;
   char *arg2 = 0 ;
   int32_t arg3 ;
@@ -2967,7 +3049,7 @@ struct smd_error *_wrap_smd_value_reduce_raw_36795ce60d6c6e42(struct smd_value *
 }
 
 
-struct smd_error *_wrap_smd_value_to_double_raw_36795ce60d6c6e42(struct smd_value *_swig_go_0, double *_swig_go_1) {
+struct smd_error *_wrap_smd_value_to_double_raw_d1f948c520e5a9dd(struct smd_value *_swig_go_0, double *_swig_go_1) {
   smd_value *arg1 = 0 ;
   double *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -2982,7 +3064,7 @@ struct smd_error *_wrap_smd_value_to_double_raw_36795ce60d6c6e42(struct smd_valu
 }
 
 
-struct smd_error *_wrap_smd_save_config_new_raw_36795ce60d6c6e42(struct smd_save_config **_swig_go_0) {
+struct smd_error *_wrap_smd_save_config_new_raw_d1f948c520e5a9dd(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2995,7 +3077,7 @@ struct smd_error *_wrap_smd_save_config_new_raw_36795ce60d6c6e42(struct smd_save
 }
 
 
-struct smd_error *_wrap_smd_save_config_set_raw_36795ce60d6c6e42(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long _swig_go_2, long long _swig_go_3, long long _swig_go_4, long long *_swig_go_5, long long _swig_go_6) {
+struct smd_error *_wrap_smd_save_config_set_raw_d1f948c520e5a9dd(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long _swig_go_2, long long _swig_go_3, long long _swig_go_4, long long *_swig_go_5, long long _swig_go_6) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t arg3 ;
@@ -3020,7 +3102,7 @@ struct smd_error *_wrap_smd_save_config_set_raw_36795ce60d6c6e42(struct smd_save
 }
 
 
-intgo _wrap_smd_save_config_is_set_raw_36795ce60d6c6e42(struct smd_save_config *_swig_go_0, intgo _swig_go_1) {
+intgo _wrap_smd_save_config_is_set_raw_d1f948c520e5a9dd(struct smd_save_config *_swig_go_0, intgo _swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t result;
@@ -3035,7 +3117,7 @@ intgo _wrap_smd_save_config_is_set_raw_36795ce60d6c6e42(struct smd_save_config *
 }
 
 
-struct smd_error *_wrap_smd_save_config_get_raw_36795ce60d6c6e42(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long *_swig_go_2, long long *_swig_go_3, long long *_swig_go_4, struct smd_integers **_swig_go_5) {
+struct smd_error *_wrap_smd_save_config_get_raw_d1f948c520e5a9dd(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long *_swig_go_2, long long *_swig_go_3, long long *_swig_go_4, struct smd_integers **_swig_go_5) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t *arg3 = 0 ;
@@ -3058,7 +3140,7 @@ struct smd_error *_wrap_smd_save_config_get_raw_36795ce60d6c6e42(struct smd_save
 }
 
 
-intgo _wrap_smd_save_config_saves_raw_36795ce60d6c6e42(struct smd_save_config *_swig_go_0, long long _swig_go_1, intgo _swig_go_2) {
+intgo _wrap_smd_save_config_saves_raw_d1f948c520e5a9dd(struct smd_save_config *_swig_go_0, long long _swig_go_1, intgo _swig_go_2) {
   smd_save_config *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -3075,7 +3157,7 @@ intgo _wrap_smd_save_config_saves_raw_36795ce60d6c6e42(struct smd_save_config *_
 }
 
 
-struct smd_error *_wrap_smd_save_config_merge_raw_36795ce60d6c6e42(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_merge_raw_d1f948c520e5a9dd(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3090,7 +3172,7 @@ struct smd_error *_wrap_smd_save_config_merge_raw_36795ce60d6c6e42(struct smd_sa
 }
 
 
-intgo _wrap_smd_save_config_equal_raw_36795ce60d6c6e42(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
+intgo _wrap_smd_save_config_equal_raw_d1f948c520e5a9dd(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   int32_t result;
@@ -3105,7 +3187,7 @@ intgo _wrap_smd_save_config_equal_raw_36795ce60d6c6e42(struct smd_save_config *_
 }
 
 
-struct smd_error *_wrap_smd_save_config_to_json_raw_36795ce60d6c6e42(struct smd_save_config *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_to_json_raw_d1f948c520e5a9dd(struct smd_save_config *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3120,7 +3202,7 @@ struct smd_error *_wrap_smd_save_config_to_json_raw_36795ce60d6c6e42(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_save_config_from_json_raw_36795ce60d6c6e42(_gostring_ _swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_from_json_raw_d1f948c520e5a9dd(_gostring_ _swig_go_0, struct smd_save_config **_swig_go_1) {
   char *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   char *temp1 ;
@@ -3142,7 +3224,7 @@ struct smd_error *_wrap_smd_save_config_from_json_raw_36795ce60d6c6e42(_gostring
 }
 
 
-void _wrap_smd_save_config_free_raw_36795ce60d6c6e42(struct smd_save_config *_swig_go_0) {
+void _wrap_smd_save_config_free_raw_d1f948c520e5a9dd(struct smd_save_config *_swig_go_0) {
   smd_save_config *arg1 = 0 ;
   
   arg1 = *(smd_save_config **)&_swig_go_0; 
@@ -3152,7 +3234,7 @@ void _wrap_smd_save_config_free_raw_36795ce60d6c6e42(struct smd_save_config *_sw
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_new_raw_36795ce60d6c6e42(struct smd_reduction_config **_swig_go_0) {
+struct smd_error *_wrap_smd_reduction_config_new_raw_d1f948c520e5a9dd(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3165,7 +3247,7 @@ struct smd_error *_wrap_smd_reduction_config_new_raw_36795ce60d6c6e42(struct smd
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_add_raw_36795ce60d6c6e42(struct smd_reduction_config *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_add_raw_d1f948c520e5a9dd(struct smd_reduction_config *_swig_go_0, _gostring_ _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3187,7 +3269,7 @@ struct smd_error *_wrap_smd_reduction_config_add_raw_36795ce60d6c6e42(struct smd
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_set_raw_raw_36795ce60d6c6e42(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_set_raw_raw_d1f948c520e5a9dd(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3202,7 +3284,7 @@ struct smd_error *_wrap_smd_reduction_config_set_raw_raw_36795ce60d6c6e42(struct
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_set_shape_raw_36795ce60d6c6e42(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_set_shape_raw_d1f948c520e5a9dd(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3217,7 +3299,7 @@ struct smd_error *_wrap_smd_reduction_config_set_shape_raw_36795ce60d6c6e42(stru
 }
 
 
-intgo _wrap_smd_reduction_config_raw_raw_36795ce60d6c6e42(struct smd_reduction_config *_swig_go_0) {
+intgo _wrap_smd_reduction_config_raw_raw_d1f948c520e5a9dd(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3230,7 +3312,7 @@ intgo _wrap_smd_reduction_config_raw_raw_36795ce60d6c6e42(struct smd_reduction_c
 }
 
 
-intgo _wrap_smd_reduction_config_shape_raw_36795ce60d6c6e42(struct smd_reduction_config *_swig_go_0) {
+intgo _wrap_smd_reduction_config_shape_raw_d1f948c520e5a9dd(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3243,7 +3325,7 @@ intgo _wrap_smd_reduction_config_shape_raw_36795ce60d6c6e42(struct smd_reduction
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_reductions_raw_36795ce60d6c6e42(struct smd_reduction_config *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_reductions_raw_d1f948c520e5a9dd(struct smd_reduction_config *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3258,7 +3340,7 @@ struct smd_error *_wrap_smd_reduction_config_reductions_raw_36795ce60d6c6e42(str
 }
 
 
-intgo _wrap_smd_reduction_config_equal_raw_36795ce60d6c6e42(struct smd_reduction_config *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+intgo _wrap_smd_reduction_config_equal_raw_d1f948c520e5a9dd(struct smd_reduction_config *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   int32_t result;
@@ -3273,7 +3355,7 @@ intgo _wrap_smd_reduction_config_equal_raw_36795ce60d6c6e42(struct smd_reduction
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_to_json_raw_36795ce60d6c6e42(struct smd_reduction_config *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_to_json_raw_d1f948c520e5a9dd(struct smd_reduction_config *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3288,7 +3370,7 @@ struct smd_error *_wrap_smd_reduction_config_to_json_raw_36795ce60d6c6e42(struct
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_from_json_raw_36795ce60d6c6e42(_gostring_ _swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_from_json_raw_d1f948c520e5a9dd(_gostring_ _swig_go_0, struct smd_reduction_config **_swig_go_1) {
   char *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   char *temp1 ;
@@ -3310,7 +3392,7 @@ struct smd_error *_wrap_smd_reduction_config_from_json_raw_36795ce60d6c6e42(_gos
 }
 
 
-void _wrap_smd_reduction_config_free_raw_36795ce60d6c6e42(struct smd_reduction_config *_swig_go_0) {
+void _wrap_smd_reduction_config_free_raw_d1f948c520e5a9dd(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   
   arg1 = *(smd_reduction_config **)&_swig_go_0; 
@@ -3320,7 +3402,7 @@ void _wrap_smd_reduction_config_free_raw_36795ce60d6c6e42(struct smd_reduction_c
 }
 
 
-struct smd_error *_wrap_smd_collection_new_raw_36795ce60d6c6e42(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_new_raw_d1f948c520e5a9dd(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
   char *arg1 = 0 ;
   smd_collection **arg2 = 0 ;
   char *temp1 ;
@@ -3342,7 +3424,7 @@ struct smd_error *_wrap_smd_collection_new_raw_36795ce60d6c6e42(_gostring_ _swig
 }
 
 
-_gostring_ _wrap_smd_collection_name_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0) {
+_gostring_ _wrap_smd_collection_name_raw_d1f948c520e5a9dd(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3355,7 +3437,7 @@ _gostring_ _wrap_smd_collection_name_raw_36795ce60d6c6e42(struct smd_collection 
 }
 
 
-struct smd_error *_wrap_smd_collection_include_regex_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_include_regex_raw_d1f948c520e5a9dd(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3377,7 +3459,7 @@ struct smd_error *_wrap_smd_collection_include_regex_raw_36795ce60d6c6e42(struct
 }
 
 
-struct smd_error *_wrap_smd_collection_add_tensor_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_add_tensor_raw_d1f948c520e5a9dd(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3399,7 +3481,7 @@ struct smd_error *_wrap_smd_collection_add_tensor_raw_36795ce60d6c6e42(struct sm
 }
 
 
-struct smd_error *_wrap_smd_collection_remove_tensor_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_remove_tensor_raw_d1f948c520e5a9dd(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3421,7 +3503,7 @@ struct smd_error *_wrap_smd_collection_remove_tensor_raw_36795ce60d6c6e42(struct
 }
 
 
-intgo _wrap_smd_collection_has_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+intgo _wrap_smd_collection_has_raw_d1f948c520e5a9dd(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3443,7 +3525,7 @@ intgo _wrap_smd_collection_has_raw_36795ce60d6c6e42(struct smd_collection *_swig
 }
 
 
-struct smd_error *_wrap_smd_collection_set_save_config_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_save_config_raw_d1f948c520e5a9dd(struct smd_collection *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3458,7 +3540,7 @@ struct smd_error *_wrap_smd_collection_set_save_config_raw_36795ce60d6c6e42(stru
 }
 
 
-struct smd_error *_wrap_smd_collection_set_reduction_config_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_reduction_config_raw_d1f948c520e5a9dd(struct smd_collection *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3473,7 +3555,7 @@ struct smd_error *_wrap_smd_collection_set_reduction_config_raw_36795ce60d6c6e42
 }
 
 
-struct smd_error *_wrap_smd_collection_set_save_histogram_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_save_histogram_raw_d1f948c520e5a9dd(struct smd_collection *_swig_go_0, intgo _swig_go_1) {
   smd_collection *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3488,7 +3570,7 @@ struct smd_error *_wrap_smd_collection_set_save_histogram_raw_36795ce60d6c6e42(s
 }
 
 
-intgo _wrap_smd_collection_save_histogram_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0) {
+intgo _wrap_smd_collection_save_histogram_raw_d1f948c520e5a9dd(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3501,7 +3583,7 @@ intgo _wrap_smd_collection_save_histogram_raw_36795ce60d6c6e42(struct smd_collec
 }
 
 
-struct smd_error *_wrap_smd_collection_regexes_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_regexes_raw_d1f948c520e5a9dd(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3516,7 +3598,7 @@ struct smd_error *_wrap_smd_collection_regexes_raw_36795ce60d6c6e42(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_tensors_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_tensors_raw_d1f948c520e5a9dd(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3531,7 +3613,7 @@ struct smd_error *_wrap_smd_collection_tensors_raw_36795ce60d6c6e42(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_save_config_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_save_config_raw_d1f948c520e5a9dd(struct smd_collection *_swig_go_0, struct smd_save_config **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3546,7 +3628,7 @@ struct smd_error *_wrap_smd_collection_save_config_raw_36795ce60d6c6e42(struct s
 }
 
 
-struct smd_error *_wrap_smd_collection_reduction_config_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_reduction_config_raw_d1f948c520e5a9dd(struct smd_collection *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3561,7 +3643,7 @@ struct smd_error *_wrap_smd_collection_reduction_config_raw_36795ce60d6c6e42(str
 }
 
 
-struct smd_error *_wrap_smd_collection_to_json_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_to_json_raw_d1f948c520e5a9dd(struct smd_collection *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3576,7 +3658,7 @@ struct smd_error *_wrap_smd_collection_to_json_raw_36795ce60d6c6e42(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_from_json_raw_36795ce60d6c6e42(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_from_json_raw_d1f948c520e5a9dd(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
   char *arg1 = 0 ;
   smd_collection **arg2 = 0 ;
   char *temp1 ;
@@ -3598,7 +3680,7 @@ struct smd_error *_wrap_smd_collection_from_json_raw_36795ce60d6c6e42(_gostring_
 }
 
 
-void _wrap_smd_collection_free_raw_36795ce60d6c6e42(struct smd_collection *_swig_go_0) {
+void _wrap_smd_collection_free_raw_d1f948c520e5a9dd(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   
   arg1 = *(smd_collection **)&_swig_go_0; 
@@ -3608,7 +3690,7 @@ void _wrap_smd_collection_free_raw_36795ce60d6c6e42(struct smd_collection *_swig
 }
 
 
-struct smd_error *_wrap_smd_hook_options_new_raw_36795ce60d6c6e42(struct smd_hook_options **_swig_go_0) {
+struct smd_error *_wrap_smd_hook_options_new_raw_d1f948c520e5a9dd(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3621,7 +3703,7 @@ struct smd_error *_wrap_smd_hook_options_new_raw_36795ce60d6c6e42(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_set_raw_d1f948c520e5a9dd(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -3652,7 +3734,7 @@ struct smd_error *_wrap_smd_hook_options_set_raw_36795ce60d6c6e42(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_load_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_load_raw_d1f948c520e5a9dd(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3674,7 +3756,7 @@ struct smd_error *_wrap_smd_hook_options_load_raw_36795ce60d6c6e42(struct smd_ho
 }
 
 
-struct smd_error *_wrap_smd_hook_options_get_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_get_raw_d1f948c520e5a9dd(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_text **arg3 = 0 ;
@@ -3698,7 +3780,7 @@ struct smd_error *_wrap_smd_hook_options_get_raw_36795ce60d6c6e42(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_regexes_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_regexes_raw_d1f948c520e5a9dd(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3713,7 +3795,7 @@ struct smd_error *_wrap_smd_hook_options_regexes_raw_36795ce60d6c6e42(struct smd
 }
 
 
-struct smd_error *_wrap_smd_hook_options_collections_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_collections_raw_d1f948c520e5a9dd(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3728,7 +3810,7 @@ struct smd_error *_wrap_smd_hook_options_collections_raw_36795ce60d6c6e42(struct
 }
 
 
-struct smd_error *_wrap_smd_hook_options_collection_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_collection_raw_d1f948c520e5a9dd(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -3752,7 +3834,7 @@ struct smd_error *_wrap_smd_hook_options_collection_raw_36795ce60d6c6e42(struct 
 }
 
 
-struct smd_error *_wrap_smd_hook_options_save_config_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_save_config_raw_d1f948c520e5a9dd(struct smd_hook_options *_swig_go_0, struct smd_save_config **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3767,7 +3849,7 @@ struct smd_error *_wrap_smd_hook_options_save_config_raw_36795ce60d6c6e42(struct
 }
 
 
-struct smd_error *_wrap_smd_hook_options_reduction_config_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_reduction_config_raw_d1f948c520e5a9dd(struct smd_hook_options *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3782,7 +3864,7 @@ struct smd_error *_wrap_smd_hook_options_reduction_config_raw_36795ce60d6c6e42(s
 }
 
 
-struct smd_error *_wrap_smd_hook_options_include_regex_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_include_regex_raw_d1f948c520e5a9dd(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3804,7 +3886,7 @@ struct smd_error *_wrap_smd_hook_options_include_regex_raw_36795ce60d6c6e42(stru
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_save_config_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_set_save_config_raw_d1f948c520e5a9dd(struct smd_hook_options *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3819,7 +3901,7 @@ struct smd_error *_wrap_smd_hook_options_set_save_config_raw_36795ce60d6c6e42(st
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_d1f948c520e5a9dd(struct smd_hook_options *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3834,7 +3916,7 @@ struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_36795ce60d6c6e
 }
 
 
-struct smd_error *_wrap_smd_hook_options_add_collection_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0, struct smd_collection *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_add_collection_raw_d1f948c520e5a9dd(struct smd_hook_options *_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3849,7 +3931,7 @@ struct smd_error *_wrap_smd_hook_options_add_collection_raw_36795ce60d6c6e42(str
 }
 
 
-void _wrap_smd_hook_options_free_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0) {
+void _wrap_smd_hook_options_free_raw_d1f948c520e5a9dd(struct smd_hook_options *_swig_go_0) {
   smd_hook_options *arg1 = 0 ;
   
   arg1 = *(smd_hook_options **)&_swig_go_0; 
@@ -3859,7 +3941,7 @@ void _wrap_smd_hook_options_free_raw_36795ce60d6c6e42(struct smd_hook_options *_
 }
 
 
-_gostring_ _wrap_smd_action_name_raw_36795ce60d6c6e42(intgo _swig_go_0) {
+_gostring_ _wrap_smd_action_name_raw_d1f948c520e5a9dd(intgo _swig_go_0) {
   smd_action arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3872,7 +3954,7 @@ _gostring_ _wrap_smd_action_name_raw_36795ce60d6c6e42(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_level_name_raw_36795ce60d6c6e42(intgo _swig_go_0) {
+_gostring_ _wrap_smd_level_name_raw_d1f948c520e5a9dd(intgo _swig_go_0) {
   smd_level arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3885,7 +3967,7 @@ _gostring_ _wrap_smd_level_name_raw_36795ce60d6c6e42(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_rule_status_name_raw_36795ce60d6c6e42(intgo _swig_go_0) {
+_gostring_ _wrap_smd_rule_status_name_raw_d1f948c520e5a9dd(intgo _swig_go_0) {
   smd_rule_status arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3898,7 +3980,7 @@ _gostring_ _wrap_smd_rule_status_name_raw_36795ce60d6c6e42(intgo _swig_go_0) {
 }
 
 
-long long _wrap_smd_findings_count_raw_36795ce60d6c6e42(struct smd_findings *_swig_go_0) {
+long long _wrap_smd_findings_count_raw_d1f948c520e5a9dd(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -3911,7 +3993,7 @@ long long _wrap_smd_findings_count_raw_36795ce60d6c6e42(struct smd_findings *_sw
 }
 
 
-struct smd_finding *_wrap_smd_findings_get_raw_36795ce60d6c6e42(struct smd_findings *_swig_go_0, long long _swig_go_1) {
+struct smd_finding *_wrap_smd_findings_get_raw_d1f948c520e5a9dd(struct smd_findings *_swig_go_0, long long _swig_go_1) {
   smd_findings *arg1 = 0 ;
   size_t arg2 ;
   smd_finding *result = 0 ;
@@ -3926,7 +4008,7 @@ struct smd_finding *_wrap_smd_findings_get_raw_36795ce60d6c6e42(struct smd_findi
 }
 
 
-void _wrap_smd_findings_free_raw_36795ce60d6c6e42(struct smd_findings *_swig_go_0) {
+void _wrap_smd_findings_free_raw_d1f948c520e5a9dd(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   
   arg1 = *(smd_findings **)&_swig_go_0; 
@@ -3936,7 +4018,7 @@ void _wrap_smd_findings_free_raw_36795ce60d6c6e42(struct smd_findings *_swig_go_
 }
 
 
-long long _wrap_smd_rule_results_count_raw_36795ce60d6c6e42(struct smd_rule_results *_swig_go_0) {
+long long _wrap_smd_rule_results_count_raw_d1f948c520e5a9dd(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -3949,7 +4031,7 @@ long long _wrap_smd_rule_results_count_raw_36795ce60d6c6e42(struct smd_rule_resu
 }
 
 
-struct smd_rule_result *_wrap_smd_rule_results_get_raw_36795ce60d6c6e42(struct smd_rule_results *_swig_go_0, long long _swig_go_1) {
+struct smd_rule_result *_wrap_smd_rule_results_get_raw_d1f948c520e5a9dd(struct smd_rule_results *_swig_go_0, long long _swig_go_1) {
   smd_rule_results *arg1 = 0 ;
   size_t arg2 ;
   smd_rule_result *result = 0 ;
@@ -3964,7 +4046,7 @@ struct smd_rule_result *_wrap_smd_rule_results_get_raw_36795ce60d6c6e42(struct s
 }
 
 
-void _wrap_smd_rule_results_free_raw_36795ce60d6c6e42(struct smd_rule_results *_swig_go_0) {
+void _wrap_smd_rule_results_free_raw_d1f948c520e5a9dd(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   
   arg1 = *(smd_rule_results **)&_swig_go_0; 
@@ -3974,7 +4056,7 @@ void _wrap_smd_rule_results_free_raw_36795ce60d6c6e42(struct smd_rule_results *_
 }
 
 
-long long _wrap_smd_builtin_rule_count_raw_36795ce60d6c6e42() {
+long long _wrap_smd_builtin_rule_count_raw_d1f948c520e5a9dd() {
   size_t result;
   long long _swig_go_result;
   
@@ -3985,7 +4067,7 @@ long long _wrap_smd_builtin_rule_count_raw_36795ce60d6c6e42() {
 }
 
 
-struct smd_rule_info *_wrap_smd_builtin_rule_raw_36795ce60d6c6e42(long long _swig_go_0) {
+struct smd_rule_info *_wrap_smd_builtin_rule_raw_d1f948c520e5a9dd(long long _swig_go_0) {
   size_t arg1 ;
   smd_rule_info *result = 0 ;
   struct smd_rule_info *_swig_go_result;
@@ -3998,7 +4080,7 @@ struct smd_rule_info *_wrap_smd_builtin_rule_raw_36795ce60d6c6e42(long long _swi
 }
 
 
-struct smd_error *_wrap_smd_rule_set_new_raw_36795ce60d6c6e42(_gostring_ _swig_go_0, struct smd_rule_set **_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_new_raw_d1f948c520e5a9dd(_gostring_ _swig_go_0, struct smd_rule_set **_swig_go_1) {
   char *arg1 = 0 ;
   smd_rule_set **arg2 = 0 ;
   char *temp1 ;
@@ -4020,7 +4102,7 @@ struct smd_error *_wrap_smd_rule_set_new_raw_36795ce60d6c6e42(_gostring_ _swig_g
 }
 
 
-struct smd_error *_wrap_smd_rule_set_add_raw_36795ce60d6c6e42(struct smd_rule_set *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, intgo _swig_go_3) {
+struct smd_error *_wrap_smd_rule_set_add_raw_d1f948c520e5a9dd(struct smd_rule_set *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, intgo _swig_go_3) {
   smd_rule_set *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -4053,7 +4135,7 @@ struct smd_error *_wrap_smd_rule_set_add_raw_36795ce60d6c6e42(struct smd_rule_se
 }
 
 
-struct smd_error *_wrap_smd_rule_set_set_save_config_raw_36795ce60d6c6e42(struct smd_rule_set *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_set_save_config_raw_d1f948c520e5a9dd(struct smd_rule_set *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4068,7 +4150,7 @@ struct smd_error *_wrap_smd_rule_set_set_save_config_raw_36795ce60d6c6e42(struct
 }
 
 
-struct smd_error *_wrap_smd_rule_set_evaluate_raw_36795ce60d6c6e42(struct smd_rule_set *_swig_go_0, struct smd_trial *_swig_go_1, long long _swig_go_2, long long _swig_go_3, intgo _swig_go_4, struct smd_findings **_swig_go_5) {
+struct smd_error *_wrap_smd_rule_set_evaluate_raw_d1f948c520e5a9dd(struct smd_rule_set *_swig_go_0, struct smd_trial *_swig_go_1, long long _swig_go_2, long long _swig_go_3, intgo _swig_go_4, struct smd_findings **_swig_go_5) {
   smd_rule_set *arg1 = 0 ;
   smd_trial *arg2 = 0 ;
   int64_t arg3 ;
@@ -4091,7 +4173,7 @@ struct smd_error *_wrap_smd_rule_set_evaluate_raw_36795ce60d6c6e42(struct smd_ru
 }
 
 
-struct smd_error *_wrap_smd_rule_set_results_raw_36795ce60d6c6e42(struct smd_rule_set *_swig_go_0, struct smd_rule_results **_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_results_raw_d1f948c520e5a9dd(struct smd_rule_set *_swig_go_0, struct smd_rule_results **_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_rule_results **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4106,7 +4188,7 @@ struct smd_error *_wrap_smd_rule_set_results_raw_36795ce60d6c6e42(struct smd_rul
 }
 
 
-struct smd_error *_wrap_smd_rule_set_reset_raw_36795ce60d6c6e42(struct smd_rule_set *_swig_go_0) {
+struct smd_error *_wrap_smd_rule_set_reset_raw_d1f948c520e5a9dd(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4119,7 +4201,7 @@ struct smd_error *_wrap_smd_rule_set_reset_raw_36795ce60d6c6e42(struct smd_rule_
 }
 
 
-void _wrap_smd_rule_set_free_raw_36795ce60d6c6e42(struct smd_rule_set *_swig_go_0) {
+void _wrap_smd_rule_set_free_raw_d1f948c520e5a9dd(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   
   arg1 = *(smd_rule_set **)&_swig_go_0; 
@@ -4129,7 +4211,7 @@ void _wrap_smd_rule_set_free_raw_36795ce60d6c6e42(struct smd_rule_set *_swig_go_
 }
 
 
-struct smd_error *_wrap_smd_rule_set_diagnose_raw_36795ce60d6c6e42(struct smd_rule_set *_swig_go_0, struct smd_diagnosis **_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_diagnose_raw_d1f948c520e5a9dd(struct smd_rule_set *_swig_go_0, struct smd_diagnosis **_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_diagnosis **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4144,7 +4226,7 @@ struct smd_error *_wrap_smd_rule_set_diagnose_raw_36795ce60d6c6e42(struct smd_ru
 }
 
 
-long long _wrap_smd_diagnosis_count_raw_36795ce60d6c6e42(struct smd_diagnosis *_swig_go_0) {
+long long _wrap_smd_diagnosis_count_raw_d1f948c520e5a9dd(struct smd_diagnosis *_swig_go_0) {
   smd_diagnosis *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -4157,7 +4239,7 @@ long long _wrap_smd_diagnosis_count_raw_36795ce60d6c6e42(struct smd_diagnosis *_
 }
 
 
-struct smd_cause *_wrap_smd_diagnosis_get_raw_36795ce60d6c6e42(struct smd_diagnosis *_swig_go_0, long long _swig_go_1) {
+struct smd_cause *_wrap_smd_diagnosis_get_raw_d1f948c520e5a9dd(struct smd_diagnosis *_swig_go_0, long long _swig_go_1) {
   smd_diagnosis *arg1 = 0 ;
   size_t arg2 ;
   smd_cause *result = 0 ;
@@ -4172,7 +4254,7 @@ struct smd_cause *_wrap_smd_diagnosis_get_raw_36795ce60d6c6e42(struct smd_diagno
 }
 
 
-void _wrap_smd_diagnosis_free_raw_36795ce60d6c6e42(struct smd_diagnosis *_swig_go_0) {
+void _wrap_smd_diagnosis_free_raw_d1f948c520e5a9dd(struct smd_diagnosis *_swig_go_0) {
   smd_diagnosis *arg1 = 0 ;
   
   arg1 = *(smd_diagnosis **)&_swig_go_0; 
@@ -4182,7 +4264,7 @@ void _wrap_smd_diagnosis_free_raw_36795ce60d6c6e42(struct smd_diagnosis *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_hook_new_raw_36795ce60d6c6e42(struct smd_hook_options *_swig_go_0, struct smd_hook **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_new_raw_d1f948c520e5a9dd(struct smd_hook_options *_swig_go_0, struct smd_hook **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_hook **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4197,7 +4279,7 @@ struct smd_error *_wrap_smd_hook_new_raw_36795ce60d6c6e42(struct smd_hook_option
 }
 
 
-struct smd_error *_wrap_smd_hook_flush_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_hook_flush_raw_d1f948c520e5a9dd(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -4212,7 +4294,7 @@ struct smd_error *_wrap_smd_hook_flush_raw_36795ce60d6c6e42(struct smd_hook *_sw
 }
 
 
-struct smd_error *_wrap_smd_hook_close_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_close_raw_d1f948c520e5a9dd(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4225,7 +4307,7 @@ struct smd_error *_wrap_smd_hook_close_raw_36795ce60d6c6e42(struct smd_hook *_sw
 }
 
 
-void _wrap_smd_hook_free_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0) {
+void _wrap_smd_hook_free_raw_d1f948c520e5a9dd(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   
   arg1 = *(smd_hook **)&_swig_go_0; 
@@ -4235,7 +4317,7 @@ void _wrap_smd_hook_free_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_set_mode_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_hook_set_mode_raw_d1f948c520e5a9dd(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_mode arg2 ;
   struct smd_error *result = 0 ;
@@ -4250,7 +4332,7 @@ struct smd_error *_wrap_smd_hook_set_mode_raw_36795ce60d6c6e42(struct smd_hook *
 }
 
 
-intgo _wrap_smd_hook_mode_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_mode_raw_d1f948c520e5a9dd(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_mode result;
   intgo _swig_go_result;
@@ -4263,7 +4345,7 @@ intgo _wrap_smd_hook_mode_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_begin_step_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, long long *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_begin_step_raw_d1f948c520e5a9dd(struct smd_hook *_swig_go_0, long long *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   int64_t *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4278,7 +4360,7 @@ struct smd_error *_wrap_smd_hook_begin_step_raw_36795ce60d6c6e42(struct smd_hook
 }
 
 
-struct smd_error *_wrap_smd_hook_end_step_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_end_step_raw_d1f948c520e5a9dd(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4291,7 +4373,7 @@ struct smd_error *_wrap_smd_hook_end_step_raw_36795ce60d6c6e42(struct smd_hook *
 }
 
 
-struct smd_error *_wrap_smd_hook_discard_step_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_discard_step_raw_d1f948c520e5a9dd(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4304,7 +4386,7 @@ struct smd_error *_wrap_smd_hook_discard_step_raw_36795ce60d6c6e42(struct smd_ho
 }
 
 
-struct smd_error *_wrap_smd_hook_add_to_step_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, struct smd_strings *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_add_to_step_raw_d1f948c520e5a9dd(struct smd_hook *_swig_go_0, struct smd_strings *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4319,7 +4401,7 @@ struct smd_error *_wrap_smd_hook_add_to_step_raw_36795ce60d6c6e42(struct smd_hoo
 }
 
 
-long long _wrap_smd_hook_last_step_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+long long _wrap_smd_hook_last_step_raw_d1f948c520e5a9dd(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t result;
@@ -4334,7 +4416,7 @@ long long _wrap_smd_hook_last_step_raw_36795ce60d6c6e42(struct smd_hook *_swig_g
 }
 
 
-intgo _wrap_smd_hook_wants_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
+intgo _wrap_smd_hook_wants_raw_d1f948c520e5a9dd(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -4356,7 +4438,7 @@ intgo _wrap_smd_hook_wants_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, _go
 }
 
 
-intgo _wrap_smd_hook_saves_step_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_saves_step_raw_d1f948c520e5a9dd(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -4369,7 +4451,7 @@ intgo _wrap_smd_hook_saves_step_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0
 }
 
 
-struct smd_error *_wrap_smd_hook_collection_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_collection_raw_d1f948c520e5a9dd(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -4393,7 +4475,7 @@ struct smd_error *_wrap_smd_hook_collection_raw_36795ce60d6c6e42(struct smd_hook
 }
 
 
-struct smd_error *_wrap_smd_hook_ensure_collection_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_ensure_collection_raw_d1f948c520e5a9dd(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -4417,7 +4499,7 @@ struct smd_error *_wrap_smd_hook_ensure_collection_raw_36795ce60d6c6e42(struct s
 }
 
 
-struct smd_error *_wrap_smd_hook_add_collection_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, struct smd_collection *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_add_collection_raw_d1f948c520e5a9dd(struct smd_hook *_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4432,7 +4514,7 @@ struct smd_error *_wrap_smd_hook_add_collection_raw_36795ce60d6c6e42(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_hook_collections_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_collections_raw_d1f948c520e5a9dd(struct smd_hook *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4447,7 +4529,7 @@ struct smd_error *_wrap_smd_hook_collections_raw_36795ce60d6c6e42(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_export_collections_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_export_collections_raw_d1f948c520e5a9dd(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4460,7 +4542,7 @@ struct smd_error *_wrap_smd_hook_export_collections_raw_36795ce60d6c6e42(struct 
 }
 
 
-intgo _wrap_smd_hook_is_recording_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_is_recording_raw_d1f948c520e5a9dd(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -4473,7 +4555,7 @@ intgo _wrap_smd_hook_is_recording_raw_36795ce60d6c6e42(struct smd_hook *_swig_go
 }
 
 
-long long _wrap_smd_hook_count_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
+long long _wrap_smd_hook_count_raw_d1f948c520e5a9dd(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -4495,7 +4577,7 @@ long long _wrap_smd_hook_count_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0,
 }
 
 
-struct smd_error *_wrap_smd_hook_attach_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, struct smd_rule_set *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_attach_raw_d1f948c520e5a9dd(struct smd_hook *_swig_go_0, struct smd_rule_set *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_rule_set *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4510,7 +4592,7 @@ struct smd_error *_wrap_smd_hook_attach_raw_36795ce60d6c6e42(struct smd_hook *_s
 }
 
 
-intgo _wrap_smd_hook_action_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_action_raw_d1f948c520e5a9dd(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_action result;
   intgo _swig_go_result;
@@ -4523,7 +4605,7 @@ intgo _wrap_smd_hook_action_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_take_findings_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, struct smd_findings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_take_findings_raw_d1f948c520e5a9dd(struct smd_hook *_swig_go_0, struct smd_findings **_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_findings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4538,7 +4620,7 @@ struct smd_error *_wrap_smd_hook_take_findings_raw_36795ce60d6c6e42(struct smd_h
 }
 
 
-struct smd_error *_wrap_smd_hook_forgo_raw_36795ce60d6c6e42(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2) {
+struct smd_error *_wrap_smd_hook_forgo_raw_d1f948c520e5a9dd(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t arg3 ;
@@ -4562,7 +4644,7 @@ struct smd_error *_wrap_smd_hook_forgo_raw_36795ce60d6c6e42(struct smd_hook *_sw
 }
 
 
-struct smd_error *_wrap_smd_trial_options_new_raw_36795ce60d6c6e42(struct smd_trial_options **_swig_go_0) {
+struct smd_error *_wrap_smd_trial_options_new_raw_d1f948c520e5a9dd(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4575,7 +4657,7 @@ struct smd_error *_wrap_smd_trial_options_new_raw_36795ce60d6c6e42(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_options_set_raw_36795ce60d6c6e42(struct smd_trial_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_trial_options_set_raw_d1f948c520e5a9dd(struct smd_trial_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_trial_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -4606,7 +4688,7 @@ struct smd_error *_wrap_smd_trial_options_set_raw_36795ce60d6c6e42(struct smd_tr
 }
 
 
-void _wrap_smd_trial_options_free_raw_36795ce60d6c6e42(struct smd_trial_options *_swig_go_0) {
+void _wrap_smd_trial_options_free_raw_d1f948c520e5a9dd(struct smd_trial_options *_swig_go_0) {
   smd_trial_options *arg1 = 0 ;
   
   arg1 = *(smd_trial_options **)&_swig_go_0; 
@@ -4616,7 +4698,7 @@ void _wrap_smd_trial_options_free_raw_36795ce60d6c6e42(struct smd_trial_options 
 }
 
 
-struct smd_error *_wrap_smd_trial_new_raw_36795ce60d6c6e42(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_new_raw_d1f948c520e5a9dd(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
   char *arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   smd_trial **arg3 = 0 ;
@@ -4640,7 +4722,7 @@ struct smd_error *_wrap_smd_trial_new_raw_36795ce60d6c6e42(_gostring_ _swig_go_0
 }
 
 
-struct smd_error *_wrap_smd_trial_load_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0) {
+struct smd_error *_wrap_smd_trial_load_raw_d1f948c520e5a9dd(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4653,7 +4735,7 @@ struct smd_error *_wrap_smd_trial_load_raw_36795ce60d6c6e42(struct smd_trial *_s
 }
 
 
-struct smd_error *_wrap_smd_trial_open_raw_36795ce60d6c6e42(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_open_raw_d1f948c520e5a9dd(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
   char *arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   smd_trial **arg3 = 0 ;
@@ -4677,7 +4759,7 @@ struct smd_error *_wrap_smd_trial_open_raw_36795ce60d6c6e42(_gostring_ _swig_go_
 }
 
 
-void _wrap_smd_trial_cancel_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0) {
+void _wrap_smd_trial_cancel_raw_d1f948c520e5a9dd(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   
   arg1 = *(smd_trial **)&_swig_go_0; 
@@ -4687,7 +4769,7 @@ void _wrap_smd_trial_cancel_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0) {
 }
 
 
-void _wrap_smd_trial_free_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0) {
+void _wrap_smd_trial_free_raw_d1f948c520e5a9dd(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   
   arg1 = *(smd_trial **)&_swig_go_0; 
@@ -4697,7 +4779,7 @@ void _wrap_smd_trial_free_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_trial_path_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0) {
+_gostring_ _wrap_smd_trial_path_raw_d1f948c520e5a9dd(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4710,7 +4792,7 @@ _gostring_ _wrap_smd_trial_path_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_
 }
 
 
-_gostring_ _wrap_smd_trial_name_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0) {
+_gostring_ _wrap_smd_trial_name_raw_d1f948c520e5a9dd(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4723,7 +4805,7 @@ _gostring_ _wrap_smd_trial_name_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_
 }
 
 
-struct smd_error *_wrap_smd_trial_refresh_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0) {
+struct smd_error *_wrap_smd_trial_refresh_raw_d1f948c520e5a9dd(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4736,7 +4818,7 @@ struct smd_error *_wrap_smd_trial_refresh_raw_36795ce60d6c6e42(struct smd_trial 
 }
 
 
-intgo _wrap_smd_trial_set_auto_refresh_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, intgo _swig_go_1) {
+intgo _wrap_smd_trial_set_auto_refresh_raw_d1f948c520e5a9dd(struct smd_trial *_swig_go_0, intgo _swig_go_1) {
   smd_trial *arg1 = 0 ;
   int32_t arg2 ;
   int32_t result;
@@ -4751,7 +4833,7 @@ intgo _wrap_smd_trial_set_auto_refresh_raw_36795ce60d6c6e42(struct smd_trial *_s
 }
 
 
-intgo _wrap_smd_trial_has_ended_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0) {
+intgo _wrap_smd_trial_has_ended_raw_d1f948c520e5a9dd(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -4764,7 +4846,7 @@ intgo _wrap_smd_trial_has_ended_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_
 }
 
 
-long long _wrap_smd_trial_last_complete_step_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0) {
+long long _wrap_smd_trial_last_complete_step_raw_d1f948c520e5a9dd(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -4777,7 +4859,7 @@ long long _wrap_smd_trial_last_complete_step_raw_36795ce60d6c6e42(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_steps_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_trial_steps_raw_d1f948c520e5a9dd(struct smd_trial *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_trial *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t arg3 ;
@@ -4796,7 +4878,7 @@ struct smd_error *_wrap_smd_trial_steps_raw_36795ce60d6c6e42(struct smd_trial *_
 }
 
 
-struct smd_error *_wrap_smd_trial_modes_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, struct smd_integers **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_modes_raw_d1f948c520e5a9dd(struct smd_trial *_swig_go_0, struct smd_integers **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_integers **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4811,7 +4893,7 @@ struct smd_error *_wrap_smd_trial_modes_raw_36795ce60d6c6e42(struct smd_trial *_
 }
 
 
-struct smd_error *_wrap_smd_trial_mode_step_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, long long _swig_go_1, long long *_swig_go_2, intgo *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_mode_step_raw_d1f948c520e5a9dd(struct smd_trial *_swig_go_0, long long _swig_go_1, long long *_swig_go_2, intgo *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   int64_t *arg3 = 0 ;
@@ -4830,7 +4912,7 @@ struct smd_error *_wrap_smd_trial_mode_step_raw_36795ce60d6c6e42(struct smd_tria
 }
 
 
-struct smd_error *_wrap_smd_trial_global_step_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_global_step_raw_d1f948c520e5a9dd(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4849,7 +4931,7 @@ struct smd_error *_wrap_smd_trial_global_step_raw_36795ce60d6c6e42(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_step_state_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_step_state_raw_d1f948c520e5a9dd(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4868,7 +4950,7 @@ struct smd_error *_wrap_smd_trial_step_state_raw_36795ce60d6c6e42(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_wait_for_step_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo _swig_go_3) {
+struct smd_error *_wrap_smd_trial_wait_for_step_raw_d1f948c520e5a9dd(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo _swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4887,7 +4969,7 @@ struct smd_error *_wrap_smd_trial_wait_for_step_raw_36795ce60d6c6e42(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_trial_workers_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_workers_raw_d1f948c520e5a9dd(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4902,7 +4984,7 @@ struct smd_error *_wrap_smd_trial_workers_raw_36795ce60d6c6e42(struct smd_trial 
 }
 
 
-struct smd_error *_wrap_smd_trial_collections_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_collections_raw_d1f948c520e5a9dd(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4917,7 +4999,7 @@ struct smd_error *_wrap_smd_trial_collections_raw_36795ce60d6c6e42(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_collection_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_collection_raw_d1f948c520e5a9dd(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -4941,7 +5023,7 @@ struct smd_error *_wrap_smd_trial_collection_raw_36795ce60d6c6e42(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_tensor_names_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings *_swig_go_3, struct smd_collection *_swig_go_4, struct smd_strings **_swig_go_5) {
+struct smd_error *_wrap_smd_trial_tensor_names_raw_d1f948c520e5a9dd(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings *_swig_go_3, struct smd_collection *_swig_go_4, struct smd_strings **_swig_go_5) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4964,7 +5046,7 @@ struct smd_error *_wrap_smd_trial_tensor_names_raw_36795ce60d6c6e42(struct smd_t
 }
 
 
-struct smd_error *_wrap_smd_trial_recorded_names_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
+struct smd_error *_wrap_smd_trial_recorded_names_raw_d1f948c520e5a9dd(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4983,7 +5065,7 @@ struct smd_error *_wrap_smd_trial_recorded_names_raw_36795ce60d6c6e42(struct smd
 }
 
 
-struct smd_error *_wrap_smd_trial_tensor_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_tensor **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_tensor_raw_d1f948c520e5a9dd(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_tensor **_swig_go_2) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_tensor **arg3 = 0 ;
@@ -5007,7 +5089,7 @@ struct smd_error *_wrap_smd_trial_tensor_raw_36795ce60d6c6e42(struct smd_trial *
 }
 
 
-struct smd_error *_wrap_smd_trial_prefetch_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, struct smd_strings *_swig_go_1, long long *_swig_go_2, long long _swig_go_3, intgo _swig_go_4) {
+struct smd_error *_wrap_smd_trial_prefetch_raw_d1f948c520e5a9dd(struct smd_trial *_swig_go_0, struct smd_strings *_swig_go_1, long long *_swig_go_2, long long _swig_go_3, intgo _swig_go_4) {
   smd_trial *arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   int64_t *arg3 = 0 ;
@@ -5028,7 +5110,7 @@ struct smd_error *_wrap_smd_trial_prefetch_raw_36795ce60d6c6e42(struct smd_trial
 }
 
 
-struct smd_error *_wrap_smd_trial_export_tensorboard_raw_36795ce60d6c6e42(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_trial_export_tensorboard_raw_d1f948c520e5a9dd(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -5050,7 +5132,7 @@ struct smd_error *_wrap_smd_trial_export_tensorboard_raw_36795ce60d6c6e42(struct
 }
 
 
-_gostring_ _wrap_smd_tensor_name_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0) {
+_gostring_ _wrap_smd_tensor_name_raw_d1f948c520e5a9dd(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -5063,7 +5145,7 @@ _gostring_ _wrap_smd_tensor_name_raw_36795ce60d6c6e42(struct smd_tensor *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_tensor_original_name_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_tensor_original_name_raw_d1f948c520e5a9dd(struct smd_tensor *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_tensor *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5078,7 +5160,7 @@ struct smd_error *_wrap_smd_tensor_original_name_raw_36795ce60d6c6e42(struct smd
 }
 
 
-struct smd_error *_wrap_smd_tensor_steps_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_steps_raw_d1f948c520e5a9dd(struct smd_tensor *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t arg3 ;
@@ -5097,7 +5179,7 @@ struct smd_error *_wrap_smd_tensor_steps_raw_36795ce60d6c6e42(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_prev_steps_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long _swig_go_3, struct smd_integers **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_prev_steps_raw_d1f948c520e5a9dd(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long _swig_go_3, struct smd_integers **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5118,7 +5200,7 @@ struct smd_error *_wrap_smd_tensor_prev_steps_raw_36795ce60d6c6e42(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_workers_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_workers_raw_d1f948c520e5a9dd(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5137,7 +5219,7 @@ struct smd_error *_wrap_smd_tensor_workers_raw_36795ce60d6c6e42(struct smd_tenso
 }
 
 
-struct smd_error *_wrap_smd_tensor_value_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_value **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_value_raw_d1f948c520e5a9dd(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_value **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5165,7 +5247,7 @@ struct smd_error *_wrap_smd_tensor_value_raw_36795ce60d6c6e42(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_shape_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_integers **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_shape_raw_d1f948c520e5a9dd(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_integers **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5193,7 +5275,7 @@ struct smd_error *_wrap_smd_tensor_shape_raw_36795ce60d6c6e42(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_reduction_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, _gostring_ _swig_go_4, intgo _swig_go_5, struct smd_value **_swig_go_6) {
+struct smd_error *_wrap_smd_tensor_reduction_raw_d1f948c520e5a9dd(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, _gostring_ _swig_go_4, intgo _swig_go_5, struct smd_value **_swig_go_6) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5232,7 +5314,7 @@ struct smd_error *_wrap_smd_tensor_reduction_raw_36795ce60d6c6e42(struct smd_ten
 }
 
 
-struct smd_error *_wrap_smd_tensor_reductions_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_reductions_raw_d1f948c520e5a9dd(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5260,7 +5342,7 @@ struct smd_error *_wrap_smd_tensor_reductions_raw_36795ce60d6c6e42(struct smd_te
 }
 
 
-void _wrap_smd_tensor_free_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0) {
+void _wrap_smd_tensor_free_raw_d1f948c520e5a9dd(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   
   arg1 = *(smd_tensor **)&_swig_go_0; 
@@ -5270,7 +5352,148 @@ void _wrap_smd_tensor_free_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_shape_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_values_raw_d1f948c520e5a9dd(struct smd_tensor *_swig_go_0, long long _swig_go_1, long long _swig_go_2, intgo _swig_go_3, _gostring_ _swig_go_4, struct smd_values **_swig_go_5) {
+  smd_tensor *arg1 = 0 ;
+  int64_t arg2 ;
+  int64_t arg3 ;
+  smd_mode arg4 ;
+  char *arg5 = 0 ;
+  smd_values **arg6 = 0 ;
+  char *temp5 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_tensor **)&_swig_go_0; 
+  arg2 = (int64_t)_swig_go_1; 
+  arg3 = (int64_t)_swig_go_2; 
+  arg4 = (smd_mode)_swig_go_3; 
+  
+  temp5 = (char *)malloc(_swig_go_4.n + 1);
+  memcpy(temp5, _swig_go_4.p, _swig_go_4.n);
+  temp5[_swig_go_4.n] = '\0';
+  arg5 = (char *)temp5;
+  
+  arg6 = *(smd_values ***)&_swig_go_5; 
+  
+  result = (struct smd_error *)smd_tensor_values(arg1,arg2,arg3,arg4,(char const *)arg5,arg6);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg5); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_tensor_reduction_values_raw_d1f948c520e5a9dd(struct smd_tensor *_swig_go_0, long long _swig_go_1, long long _swig_go_2, intgo _swig_go_3, _gostring_ _swig_go_4, _gostring_ _swig_go_5, intgo _swig_go_6, struct smd_values **_swig_go_7) {
+  smd_tensor *arg1 = 0 ;
+  int64_t arg2 ;
+  int64_t arg3 ;
+  smd_mode arg4 ;
+  char *arg5 = 0 ;
+  char *arg6 = 0 ;
+  int32_t arg7 ;
+  smd_values **arg8 = 0 ;
+  char *temp5 ;
+  char *temp6 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_tensor **)&_swig_go_0; 
+  arg2 = (int64_t)_swig_go_1; 
+  arg3 = (int64_t)_swig_go_2; 
+  arg4 = (smd_mode)_swig_go_3; 
+  
+  temp5 = (char *)malloc(_swig_go_4.n + 1);
+  memcpy(temp5, _swig_go_4.p, _swig_go_4.n);
+  temp5[_swig_go_4.n] = '\0';
+  arg5 = (char *)temp5;
+  
+  
+  temp6 = (char *)malloc(_swig_go_5.n + 1);
+  memcpy(temp6, _swig_go_5.p, _swig_go_5.n);
+  temp6[_swig_go_5.n] = '\0';
+  arg6 = (char *)temp6;
+  
+  arg7 = (int32_t)_swig_go_6; 
+  arg8 = *(smd_values ***)&_swig_go_7; 
+  
+  result = (struct smd_error *)smd_tensor_reduction_values(arg1,arg2,arg3,arg4,(char const *)arg5,(char const *)arg6,arg7,arg8);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg5); 
+  free((char *)arg6); 
+  return _swig_go_result;
+}
+
+
+long long _wrap_smd_values_count_raw_d1f948c520e5a9dd(struct smd_values *_swig_go_0) {
+  smd_values *arg1 = 0 ;
+  size_t result;
+  long long _swig_go_result;
+  
+  arg1 = *(smd_values **)&_swig_go_0; 
+  
+  result = smd_values_count((struct smd_values const *)arg1);
+  _swig_go_result = result; 
+  return _swig_go_result;
+}
+
+
+long long _wrap_smd_values_step_raw_d1f948c520e5a9dd(struct smd_values *_swig_go_0, long long _swig_go_1) {
+  smd_values *arg1 = 0 ;
+  size_t arg2 ;
+  int64_t result;
+  long long _swig_go_result;
+  
+  arg1 = *(smd_values **)&_swig_go_0; 
+  arg2 = (size_t)_swig_go_1; 
+  
+  result = (int64_t)smd_values_step((struct smd_values const *)arg1,arg2);
+  _swig_go_result = result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_values_get_raw_d1f948c520e5a9dd(struct smd_values *_swig_go_0, long long _swig_go_1, struct smd_value **_swig_go_2) {
+  smd_values *arg1 = 0 ;
+  size_t arg2 ;
+  smd_value **arg3 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_values **)&_swig_go_0; 
+  arg2 = (size_t)_swig_go_1; 
+  arg3 = *(smd_value ***)&_swig_go_2; 
+  
+  result = (struct smd_error *)smd_values_get((struct smd_values const *)arg1,arg2,arg3);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+long long _wrap_smd_values_run_raw_d1f948c520e5a9dd(struct smd_values *_swig_go_0, long long _swig_go_1) {
+  smd_values *arg1 = 0 ;
+  size_t arg2 ;
+  size_t result;
+  long long _swig_go_result;
+  
+  arg1 = *(smd_values **)&_swig_go_0; 
+  arg2 = (size_t)_swig_go_1; 
+  
+  result = smd_values_run((struct smd_values const *)arg1,arg2);
+  _swig_go_result = result; 
+  return _swig_go_result;
+}
+
+
+void _wrap_smd_values_free_raw_d1f948c520e5a9dd(struct smd_values *_swig_go_0) {
+  smd_values *arg1 = 0 ;
+  
+  arg1 = *(smd_values **)&_swig_go_0; 
+  
+  smd_values_free(arg1);
+  
+}
+
+
+struct smd_error *_wrap_smd_tensor_full_shape_raw_d1f948c520e5a9dd(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5289,7 +5512,7 @@ struct smd_error *_wrap_smd_tensor_full_shape_raw_36795ce60d6c6e42(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_value_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_full_value_raw_d1f948c520e5a9dd(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5308,7 +5531,7 @@ struct smd_error *_wrap_smd_tensor_full_value_raw_36795ce60d6c6e42(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_reduction_raw_36795ce60d6c6e42(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, intgo _swig_go_4, struct smd_value **_swig_go_5) {
+struct smd_error *_wrap_smd_tensor_full_reduction_raw_d1f948c520e5a9dd(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, intgo _swig_go_4, struct smd_value **_swig_go_5) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5338,7 +5561,7 @@ struct smd_error *_wrap_smd_tensor_full_reduction_raw_36795ce60d6c6e42(struct sm
 }
 
 
-struct smd_error *_wrap_smd_scan_new_raw_36795ce60d6c6e42(_gostring_ _swig_go_0, struct smd_scan **_swig_go_1) {
+struct smd_error *_wrap_smd_scan_new_raw_d1f948c520e5a9dd(_gostring_ _swig_go_0, struct smd_scan **_swig_go_1) {
   char *arg1 = 0 ;
   smd_scan **arg2 = 0 ;
   char *temp1 ;
@@ -5360,7 +5583,7 @@ struct smd_error *_wrap_smd_scan_new_raw_36795ce60d6c6e42(_gostring_ _swig_go_0,
 }
 
 
-struct smd_error *_wrap_smd_scan_add_raw_36795ce60d6c6e42(struct smd_scan *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_scan_add_raw_d1f948c520e5a9dd(struct smd_scan *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_scan *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -5391,7 +5614,7 @@ struct smd_error *_wrap_smd_scan_add_raw_36795ce60d6c6e42(struct smd_scan *_swig
 }
 
 
-struct smd_error *_wrap_smd_scan_partitions_raw_36795ce60d6c6e42(struct smd_scan *_swig_go_0, struct smd_partitions **_swig_go_1) {
+struct smd_error *_wrap_smd_scan_partitions_raw_d1f948c520e5a9dd(struct smd_scan *_swig_go_0, struct smd_partitions **_swig_go_1) {
   smd_scan *arg1 = 0 ;
   smd_partitions **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5406,7 +5629,7 @@ struct smd_error *_wrap_smd_scan_partitions_raw_36795ce60d6c6e42(struct smd_scan
 }
 
 
-long long _wrap_smd_partitions_count_raw_36795ce60d6c6e42(struct smd_partitions *_swig_go_0) {
+long long _wrap_smd_partitions_count_raw_d1f948c520e5a9dd(struct smd_partitions *_swig_go_0) {
   smd_partitions *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -5419,7 +5642,7 @@ long long _wrap_smd_partitions_count_raw_36795ce60d6c6e42(struct smd_partitions 
 }
 
 
-void _wrap_smd_partitions_free_raw_36795ce60d6c6e42(struct smd_partitions *_swig_go_0) {
+void _wrap_smd_partitions_free_raw_d1f948c520e5a9dd(struct smd_partitions *_swig_go_0) {
   smd_partitions *arg1 = 0 ;
   
   arg1 = *(smd_partitions **)&_swig_go_0; 
@@ -5429,7 +5652,7 @@ void _wrap_smd_partitions_free_raw_36795ce60d6c6e42(struct smd_partitions *_swig
 }
 
 
-void _wrap_smd_scan_free_raw_36795ce60d6c6e42(struct smd_scan *_swig_go_0) {
+void _wrap_smd_scan_free_raw_d1f948c520e5a9dd(struct smd_scan *_swig_go_0) {
   smd_scan *arg1 = 0 ;
   
   arg1 = *(smd_scan **)&_swig_go_0; 
@@ -5439,7 +5662,7 @@ void _wrap_smd_scan_free_raw_36795ce60d6c6e42(struct smd_scan *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_step_file_open_raw_36795ce60d6c6e42(_gostring_ _swig_go_0, long long _swig_go_1, _gostring_ _swig_go_2, struct smd_step_file **_swig_go_3) {
+struct smd_error *_wrap_smd_step_file_open_raw_d1f948c520e5a9dd(_gostring_ _swig_go_0, long long _swig_go_1, _gostring_ _swig_go_2, struct smd_step_file **_swig_go_3) {
   char *arg1 = 0 ;
   int64_t arg2 ;
   char *arg3 = 0 ;
@@ -5472,7 +5695,7 @@ struct smd_error *_wrap_smd_step_file_open_raw_36795ce60d6c6e42(_gostring_ _swig
 }
 
 
-struct smd_error *_wrap_smd_step_file_add_shape_raw_36795ce60d6c6e42(struct smd_step_file *_swig_go_0, _gostring_ _swig_go_1, long long *_swig_go_2, intgo _swig_go_3, long long _swig_go_4, intgo _swig_go_5, _gostring_ _swig_go_6) {
+struct smd_error *_wrap_smd_step_file_add_shape_raw_d1f948c520e5a9dd(struct smd_step_file *_swig_go_0, _gostring_ _swig_go_1, long long *_swig_go_2, intgo _swig_go_3, long long _swig_go_4, intgo _swig_go_5, _gostring_ _swig_go_6) {
   smd_step_file *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t *arg3 = 0 ;
@@ -5511,7 +5734,7 @@ struct smd_error *_wrap_smd_step_file_add_shape_raw_36795ce60d6c6e42(struct smd_
 }
 
 
-_gostring_ _wrap_smd_step_file_path_raw_36795ce60d6c6e42(struct smd_step_file *_swig_go_0) {
+_gostring_ _wrap_smd_step_file_path_raw_d1f948c520e5a9dd(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -5524,7 +5747,7 @@ _gostring_ _wrap_smd_step_file_path_raw_36795ce60d6c6e42(struct smd_step_file *_
 }
 
 
-struct smd_error *_wrap_smd_step_file_close_raw_36795ce60d6c6e42(struct smd_step_file *_swig_go_0) {
+struct smd_error *_wrap_smd_step_file_close_raw_d1f948c520e5a9dd(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -5537,7 +5760,7 @@ struct smd_error *_wrap_smd_step_file_close_raw_36795ce60d6c6e42(struct smd_step
 }
 
 
-void _wrap_smd_step_file_free_raw_36795ce60d6c6e42(struct smd_step_file *_swig_go_0) {
+void _wrap_smd_step_file_free_raw_d1f948c520e5a9dd(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   
   arg1 = *(smd_step_file **)&_swig_go_0; 
@@ -5547,7 +5770,7 @@ void _wrap_smd_step_file_free_raw_36795ce60d6c6e42(struct smd_step_file *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_event_file_open_raw_36795ce60d6c6e42(_gostring_ _swig_go_0, struct smd_event_file **_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_open_raw_d1f948c520e5a9dd(_gostring_ _swig_go_0, struct smd_event_file **_swig_go_1) {
   char *arg1 = 0 ;
   smd_event_file **arg2 = 0 ;
   char *temp1 ;
@@ -5569,7 +5792,7 @@ struct smd_error *_wrap_smd_event_file_open_raw_36795ce60d6c6e42(_gostring_ _swi
 }
 
 
-struct smd_error *_wrap_smd_event_file_next_raw_36795ce60d6c6e42(struct smd_event_file *_swig_go_0, intgo *_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_next_raw_d1f948c520e5a9dd(struct smd_event_file *_swig_go_0, intgo *_swig_go_1) {
   smd_event_file *arg1 = 0 ;
   int32_t *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5584,7 +5807,7 @@ struct smd_error *_wrap_smd_event_file_next_raw_36795ce60d6c6e42(struct smd_even
 }
 
 
-_gostring_ _wrap_smd_event_file_tensor_raw_36795ce60d6c6e42(struct smd_event_file *_swig_go_0) {
+_gostring_ _wrap_smd_event_file_tensor_raw_d1f948c520e5a9dd(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -5597,7 +5820,7 @@ _gostring_ _wrap_smd_event_file_tensor_raw_36795ce60d6c6e42(struct smd_event_fil
 }
 
 
-long long _wrap_smd_event_file_step_raw_36795ce60d6c6e42(struct smd_event_file *_swig_go_0) {
+long long _wrap_smd_event_file_step_raw_d1f948c520e5a9dd(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -5610,7 +5833,7 @@ long long _wrap_smd_event_file_step_raw_36795ce60d6c6e42(struct smd_event_file *
 }
 
 
-intgo _wrap_smd_event_file_mode_raw_36795ce60d6c6e42(struct smd_event_file *_swig_go_0) {
+intgo _wrap_smd_event_file_mode_raw_d1f948c520e5a9dd(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   smd_mode result;
   intgo _swig_go_result;
@@ -5623,7 +5846,7 @@ intgo _wrap_smd_event_file_mode_raw_36795ce60d6c6e42(struct smd_event_file *_swi
 }
 
 
-long long _wrap_smd_event_file_mode_step_raw_36795ce60d6c6e42(struct smd_event_file *_swig_go_0) {
+long long _wrap_smd_event_file_mode_step_raw_d1f948c520e5a9dd(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -5636,7 +5859,7 @@ long long _wrap_smd_event_file_mode_step_raw_36795ce60d6c6e42(struct smd_event_f
 }
 
 
-double _wrap_smd_event_file_timestamp_raw_36795ce60d6c6e42(struct smd_event_file *_swig_go_0) {
+double _wrap_smd_event_file_timestamp_raw_d1f948c520e5a9dd(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   double result;
   double _swig_go_result;
@@ -5649,7 +5872,7 @@ double _wrap_smd_event_file_timestamp_raw_36795ce60d6c6e42(struct smd_event_file
 }
 
 
-struct smd_error *_wrap_smd_event_file_value_raw_36795ce60d6c6e42(struct smd_event_file *_swig_go_0, struct smd_value **_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_value_raw_d1f948c520e5a9dd(struct smd_event_file *_swig_go_0, struct smd_value **_swig_go_1) {
   smd_event_file *arg1 = 0 ;
   smd_value **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5664,7 +5887,7 @@ struct smd_error *_wrap_smd_event_file_value_raw_36795ce60d6c6e42(struct smd_eve
 }
 
 
-void _wrap_smd_event_file_free_raw_36795ce60d6c6e42(struct smd_event_file *_swig_go_0) {
+void _wrap_smd_event_file_free_raw_d1f948c520e5a9dd(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   
   arg1 = *(smd_event_file **)&_swig_go_0; 
@@ -5674,7 +5897,7 @@ void _wrap_smd_event_file_free_raw_36795ce60d6c6e42(struct smd_event_file *_swig
 }
 
 
-struct smd_error *_wrap_smd_collections_to_json_raw_36795ce60d6c6e42(smd_collection **_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_text **_swig_go_3) {
+struct smd_error *_wrap_smd_collections_to_json_raw_d1f948c520e5a9dd(smd_collection **_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_text **_swig_go_3) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   int32_t arg3 ;
@@ -5693,7 +5916,7 @@ struct smd_error *_wrap_smd_collections_to_json_raw_36795ce60d6c6e42(smd_collect
 }
 
 
-struct smd_error *_wrap_smd_store_check_raw_36795ce60d6c6e42(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_store_report **_swig_go_2) {
+struct smd_error *_wrap_smd_store_check_raw_d1f948c520e5a9dd(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_store_report **_swig_go_2) {
   char *arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   smd_store_report **arg3 = 0 ;
@@ -5717,7 +5940,7 @@ struct smd_error *_wrap_smd_store_check_raw_36795ce60d6c6e42(_gostring_ _swig_go
 }
 
 
-long long _wrap_smd_store_report_count_raw_36795ce60d6c6e42(struct smd_store_report *_swig_go_0) {
+long long _wrap_smd_store_report_count_raw_d1f948c520e5a9dd(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -5730,7 +5953,7 @@ long long _wrap_smd_store_report_count_raw_36795ce60d6c6e42(struct smd_store_rep
 }
 
 
-_gostring_ _wrap_smd_store_report_name_raw_36795ce60d6c6e42(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_store_report_name_raw_d1f948c520e5a9dd(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -5745,7 +5968,7 @@ _gostring_ _wrap_smd_store_report_name_raw_36795ce60d6c6e42(struct smd_store_rep
 }
 
 
-intgo _wrap_smd_store_report_code_raw_36795ce60d6c6e42(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+intgo _wrap_smd_store_report_code_raw_d1f948c520e5a9dd(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   smd_code result;
@@ -5760,7 +5983,7 @@ intgo _wrap_smd_store_report_code_raw_36795ce60d6c6e42(struct smd_store_report *
 }
 
 
-_gostring_ _wrap_smd_store_report_message_raw_36795ce60d6c6e42(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_store_report_message_raw_d1f948c520e5a9dd(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -5775,7 +5998,7 @@ _gostring_ _wrap_smd_store_report_message_raw_36795ce60d6c6e42(struct smd_store_
 }
 
 
-void _wrap_smd_store_report_free_raw_36795ce60d6c6e42(struct smd_store_report *_swig_go_0) {
+void _wrap_smd_store_report_free_raw_d1f948c520e5a9dd(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   
   arg1 = *(smd_store_report **)&_swig_go_0; 
@@ -5785,7 +6008,7 @@ void _wrap_smd_store_report_free_raw_36795ce60d6c6e42(struct smd_store_report *_
 }
 
 
-struct smd_error *_wrap_smd_bucket_open_raw_36795ce60d6c6e42(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_bucket **_swig_go_2) {
+struct smd_error *_wrap_smd_bucket_open_raw_d1f948c520e5a9dd(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_bucket **_swig_go_2) {
   char *arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   smd_bucket **arg3 = 0 ;
@@ -5809,7 +6032,7 @@ struct smd_error *_wrap_smd_bucket_open_raw_36795ce60d6c6e42(_gostring_ _swig_go
 }
 
 
-struct smd_error *_wrap_smd_bucket_list_raw_36795ce60d6c6e42(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
+struct smd_error *_wrap_smd_bucket_list_raw_d1f948c520e5a9dd(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -5851,7 +6074,7 @@ struct smd_error *_wrap_smd_bucket_list_raw_36795ce60d6c6e42(struct smd_bucket *
 }
 
 
-struct smd_error *_wrap_smd_bucket_read_raw_36795ce60d6c6e42(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2, long long _swig_go_3, struct smd_text **_swig_go_4) {
+struct smd_error *_wrap_smd_bucket_read_raw_d1f948c520e5a9dd(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2, long long _swig_go_3, struct smd_text **_swig_go_4) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t arg3 ;
@@ -5879,7 +6102,7 @@ struct smd_error *_wrap_smd_bucket_read_raw_36795ce60d6c6e42(struct smd_bucket *
 }
 
 
-struct smd_error *_wrap_smd_bucket_write_raw_36795ce60d6c6e42(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, void *_swig_go_2, long long _swig_go_3) {
+struct smd_error *_wrap_smd_bucket_write_raw_d1f948c520e5a9dd(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, void *_swig_go_2, long long _swig_go_3) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   void *arg3 = 0 ;
@@ -5905,7 +6128,7 @@ struct smd_error *_wrap_smd_bucket_write_raw_36795ce60d6c6e42(struct smd_bucket 
 }
 
 
-struct smd_error *_wrap_smd_bucket_remove_raw_36795ce60d6c6e42(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_bucket_remove_raw_d1f948c520e5a9dd(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -5927,7 +6150,7 @@ struct smd_error *_wrap_smd_bucket_remove_raw_36795ce60d6c6e42(struct smd_bucket
 }
 
 
-void _wrap_smd_bucket_free_raw_36795ce60d6c6e42(struct smd_bucket *_swig_go_0) {
+void _wrap_smd_bucket_free_raw_d1f948c520e5a9dd(struct smd_bucket *_swig_go_0) {
   smd_bucket *arg1 = 0 ;
   
   arg1 = *(smd_bucket **)&_swig_go_0; 

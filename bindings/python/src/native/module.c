@@ -65,7 +65,7 @@ static PyObject *TakeValue(PyObject *Py_UNUSED(module), PyObject *handle) {
 /* take_array(value) -> ndarray; takes ownership of the value */
 static PyObject *TakeArray(PyObject *Py_UNUSED(module), PyObject *handle) {
   smd_value *value = SmdNativePointer(handle, SMD_NATIVE_VALUE);
-  return value == NULL ? NULL : SmdValueToArray(value);
+  return value == NULL ? NULL : SmdValueToArray(value, 0);
 }
 
 /* ---- recording ---------------------------------------------------------------- */
@@ -156,7 +156,7 @@ static smd_value *ReadAt(PyObject *const *args) {
 /* read_array(tensor, step, mode, worker) -> ndarray */
 static PyObject *ReadArray(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
   smd_value *value = SmdNativeHasCount("read_array", count, 4) ? ReadAt(args) : NULL;
-  return value == NULL ? NULL : SmdValueToArray(value);
+  return value == NULL ? NULL : SmdValueToArray(value, 0);
 }
 
 /* read_value(tensor, step, mode, worker) -> Value */
@@ -182,7 +182,7 @@ static PyObject *ReadReduction(PyObject *Py_UNUSED(module), PyObject *const *arg
   error = smd_tensor_reduction(place.tensor, place.step, place.mode, place.worker, name, absolute,
                                &value);
   Py_END_ALLOW_THREADS
-  return error != NULL ? SmdNativeRaise(error) : SmdValueToArray(value);
+  return error != NULL ? SmdNativeRaise(error) : SmdValueToArray(value, 0);
 }
 
 /* ---- module --------------------------------------------------------------------- */
@@ -228,6 +228,8 @@ static PyMethodDef functions[] = {
     {"read_array", SMD_NATIVE_FAST(ReadArray), NULL},
     {"read_value", SMD_NATIVE_FAST(ReadValue), NULL},
     {"read_reduction", SMD_NATIVE_FAST(ReadReduction), NULL},
+    {"read_values", SMD_NATIVE_FAST(SmdReadValues), NULL},
+    {"read_reductions", SMD_NATIVE_FAST(SmdReadReductions), NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -173,8 +173,14 @@ int SmdValueInit(PyObject *module);
 PyObject *SmdValueNew(smd_value *value, int writable);
 
 /* Returns the value as a numpy array, strings too; takes ownership of `value`.  The array is
- * writable, so nobody else may use the value. */
-PyObject *SmdValueToArray(smd_value *value);
+ * writable, so nobody else may use the value.  If `run` is not 0, the array holds that many
+ * values, which follow each other as smd_values_run() says. */
+PyObject *SmdValueToArray(smd_value *value, Py_ssize_t run);
+
+/* ---- values.c: many values ------------------------------------------------- */
+
+PyObject *SmdReadValues(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *SmdReadReductions(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* ---- dlpack.c -------------------------------------------------------------- */
 

@@ -5,6 +5,7 @@
 typedef struct {
   PyObject_HEAD
   smd_value *value;
+  Py_ssize_t run; /* the values that follow each other from `value` on; 0: `value` alone */
   int writable;
   Py_ssize_t *dims; /* shape, then strides in bytes; NULL until a consumer asks */
 } Value;
@@ -21,6 +22,7 @@ PyObject *SmdValueNew(smd_value *value, int writable) {
     return NULL;
   }
   self->value = value;
+  self->run = 0;
   self->writable = writable;
   self->dims = NULL;
   return (PyObject *)self;
@@ -61,9 +63,16 @@ static const char *FormatOf(smd_dtype dtype) {
   }
 }
 
+/* A run has one dimension more than each of its values. */
+static int32_t RankOf(const Value *self) { return smd_value_ndim(self->value) + (self->run > 0); }
+
+static Py_ssize_t SizeAt(const Value *self, int32_t dimension) {
+  if (self->run > 0 && dimension == 0) return self->run;
+  return (Py_ssize_t)smd_value_shape(self->value)[dimension - (self->run > 0)];
+}
+
 static int MakeDims(Value *self) {
-  int32_t rank = smd_value_ndim(self->value);
-  const int64_t *shape = smd_value_shape(self->value);
+  int32_t rank = RankOf(self);
   Py_ssize_t stride = (Py_ssize_t)smd_dtype_size(smd_value_dtype(self->value));
   Py_ssize_t *dims;
   if (self->dims != NULL) return 0;
@@ -73,7 +82,7 @@ static int MakeDims(Value *self) {
     return -1;
   }
   for (int32_t i = rank - 1; i >= 0; --i) {
-    dims[i] = (Py_ssize_t)shape[i];
+    dims[i] = SizeAt(self, i);
     dims[rank + i] = stride;
     stride *= dims[i];
   }
@@ -85,7 +94,7 @@ static int ValueGetBuffer(PyObject *object, Py_buffer *view, int flags) {
   Value *self = (Value *)object;
   smd_dtype dtype = smd_value_dtype(self->value);
   const void *data = smd_value_data(self->value);
-  int32_t rank = smd_value_ndim(self->value);
+  int32_t rank = RankOf(self);
   view->obj = NULL;
   if (FormatOf(dtype) == NULL) {
     PyErr_SetString(PyExc_BufferError, "text has no buffer");
@@ -97,7 +106,7 @@ static int ValueGetBuffer(PyObject *object, Py_buffer *view, int flags) {
   }
   if ((flags & PyBUF_ND) == PyBUF_ND && MakeDims(self) < 0) return -1;
   view->buf = data == NULL ? no_elements : (void *)(uintptr_t)data;
-  view->len = (Py_ssize_t)smd_value_nbytes(self->value);
+  view->len = (Py_ssize_t)smd_value_nbytes(self->value) * (self->run > 0 ? self->run : 1);
   view->itemsize = (Py_ssize_t)smd_dtype_size(dtype);
   view->readonly = !self->writable;
   view->ndim = rank;
@@ -112,12 +121,11 @@ static int ValueGetBuffer(PyObject *object, Py_buffer *view, int flags) {
 
 /* ---- facts ------------------------------------------------------------------ */
 
-static PyObject *ShapeOf(const smd_value *value) {
-  int32_t rank = smd_value_ndim(value);
-  const int64_t *shape = smd_value_shape(value);
+static PyObject *ShapeOf(const Value *self) {
+  int32_t rank = RankOf(self);
   PyObject *result = PyTuple_New(rank);
   for (int32_t i = 0; result != NULL && i < rank; ++i) {
-    PyObject *size = PyLong_FromLongLong(shape[i]);
+    PyObject *size = PyLong_FromSsize_t(SizeAt(self, i));
     /* This takes ownership of `size`, also if it fails. */
     if (size == NULL || PyTuple_SetItem(result, i, size) < 0) Py_CLEAR(result);
   }
@@ -125,7 +133,7 @@ static PyObject *ShapeOf(const smd_value *value) {
 }
 
 static PyObject *ValueShape(PyObject *self, void *Py_UNUSED(closure)) {
-  return ShapeOf(((Value *)self)->value);
+  return ShapeOf((Value *)self);
 }
 
 static PyObject *ValueDtype(PyObject *self, void *Py_UNUSED(closure)) {
@@ -150,11 +158,11 @@ static PyObject *Texts(const smd_value *value) {
   return error != NULL ? SmdNativeRaise(error) : SmdNativeList(strings);
 }
 
-static PyObject *TextArray(const smd_value *value) {
+static PyObject *TextArray(const Value *self) {
   PyObject *result = NULL;
   PyObject *flat = NULL;
-  PyObject *shape = ShapeOf(value);
-  PyObject *texts = shape == NULL ? NULL : Texts(value);
+  PyObject *shape = ShapeOf(self);
+  PyObject *texts = shape == NULL ? NULL : Texts(self->value);
   if (texts != NULL && Numpy() != NULL) {
     flat = PyObject_CallMethod(Numpy(), "array", "Os", texts, "U");
   }
@@ -170,7 +178,7 @@ static PyObject *ArrayOver(Value *self) {
   PyObject *dtype;
   PyObject *shape;
   PyObject *array;
-  if (smd_value_dtype(self->value) == SMD_STRING) return TextArray(self->value);
+  if (smd_value_dtype(self->value) == SMD_STRING) return TextArray(self);
   if (ndarray == NULL) {
     if (Numpy() == NULL) return NULL;
     ndarray = PyObject_GetAttrString(Numpy(), "ndarray");
@@ -178,17 +186,18 @@ static PyObject *ArrayOver(Value *self) {
   }
   dtype = SmdNativeDtype(smd_value_dtype(self->value));
   if (dtype == NULL) return NULL;
-  shape = ShapeOf(self->value);
+  shape = ShapeOf(self);
   if (shape == NULL) return NULL;
   array = PyObject_CallFunctionObjArgs(ndarray, shape, dtype, (PyObject *)self, NULL);
   Py_DECREF(shape);
   return array;
 }
 
-PyObject *SmdValueToArray(smd_value *value) {
+PyObject *SmdValueToArray(smd_value *value, Py_ssize_t run) {
   PyObject *array;
   PyObject *self = SmdValueNew(value, 1);
   if (self == NULL) return NULL;
+  ((Value *)self)->run = run;
   array = ArrayOver((Value *)self);
   Py_DECREF(self);
   return array;

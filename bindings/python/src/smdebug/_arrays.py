@@ -34,6 +34,8 @@ _DEVICES: Dict[int, str] = {
     17: "maia",
 }
 
+_FIRST_OF_PACKAGES = 256
+
 # Types that numpy knows only through the package ml_dtypes, and the integer of the same
 # size.
 _EXTENDED: Dict[str, str] = {
@@ -73,6 +75,9 @@ def widened(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     Returns other arrays unchanged.  float16 is a type of numpy.
     """
     dtype = array.dtype
+    # The types of other packages have larger numbers.
+    if dtype.num < _FIRST_OF_PACKAGES and dtype.metadata is None:
+        return array
     name = dtype.metadata.get("dtype", "") if dtype.metadata else dtype.name
     if name not in _EXTENDED:
         return array

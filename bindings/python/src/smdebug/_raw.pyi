@@ -139,6 +139,27 @@ def read_value(tensor: Handle, step: int, mode: object, worker: Optional[str], /
 def read_reduction(
     tensor: Handle, step: int, mode: object, worker: Optional[str], name: str, absolute: bool, /
 ) -> np.ndarray[Any, Any]: ...
+def read_values(
+    tensor: Handle,
+    first: Optional[int],
+    end: Optional[int],
+    mode: object,
+    worker: Optional[str],
+    /,
+) -> Tuple[Dict[int, np.ndarray[Any, Any]], bool]:
+    """The values by step, and whether numpy knows all their types."""
+
+def read_reductions(
+    tensor: Handle,
+    first: Optional[int],
+    end: Optional[int],
+    mode: object,
+    worker: Optional[str],
+    name: str,
+    absolute: bool,
+    /,
+) -> Tuple[Dict[int, Any], bool]:
+    """The reductions by step, and whether numpy knows all their types."""
 
 def take_findings(hook: Handle, /) -> List[Tuple[Any, ...]]: ...
 def rule_results(rule_set: Handle, /) -> List[Tuple[Any, ...]]: ...

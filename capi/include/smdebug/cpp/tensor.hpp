@@ -2,6 +2,7 @@
 #ifndef SMDEBUG_CPP_TENSOR_HPP
 #define SMDEBUG_CPP_TENSOR_HPP
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "smdebug/cpp/placement.hpp"
 #include "smdebug/cpp/types.hpp"
 #include "smdebug/cpp/value.hpp"
+#include "smdebug/cpp/values.hpp"
 #include "smdebug/trial.h"
 
 namespace smdebug {
@@ -56,6 +58,14 @@ class Tensor {
                                               static_cast<smd_mode>(mode), worker.Get());
   }
 
+  // The values at all steps from `first` to before `end`, in one call.  A step that cannot be read
+  // throws when its value is taken.  smd_tensor_values().
+  smdebug::Values Values(int64_t first = 0, int64_t end = std::numeric_limits<int64_t>::max(),
+                         Mode mode = Mode::kGlobal, const CString &worker = nullptr) const {
+    return detail::MakeObject<smdebug::Values>(smd_tensor_values, Get(), first, end,
+                                               static_cast<smd_mode>(mode), worker.Get());
+  }
+
   // smd_tensor_shape().
   std::vector<int64_t> Shape(int64_t step, Mode mode = Mode::kGlobal,
                              const CString &worker = nullptr) const {
@@ -70,6 +80,17 @@ class Tensor {
     return detail::MakeObject<smdebug::Value>(smd_tensor_reduction, Get(), step,
                                               static_cast<smd_mode>(mode), worker.Get(),
                                               reduction.Get(), int32_t{absolute});
+  }
+
+  // The reduction at all these steps, in one call.  smd_tensor_reduction_values().
+  smdebug::Values ReductionValues(const CString &reduction, bool absolute = false,
+                                  int64_t first = 0,
+                                  int64_t end = std::numeric_limits<int64_t>::max(),
+                                  Mode mode = Mode::kGlobal,
+                                  const CString &worker = nullptr) const {
+    return detail::MakeObject<smdebug::Values>(smd_tensor_reduction_values, Get(), first, end,
+                                               static_cast<smd_mode>(mode), worker.Get(),
+                                               reduction.Get(), int32_t{absolute});
   }
 
   // The names of the saved reductions, such as "abs_l1".  smd_tensor_reductions().

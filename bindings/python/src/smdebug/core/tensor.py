@@ -10,7 +10,6 @@ from typing import (
     Any,
     Callable,
     Dict,
-    Iterable,
     List,
     Optional,
     Protocol,
@@ -45,9 +44,6 @@ if TYPE_CHECKING:
 __all__ = ["StepState", "Tensor"]
 
 
-# How many values are read in one request.
-_PREFETCHED = 32
-
 _STATISTICS = ("min", "max", "sum", "mean", "variance", "std", "l1", "l2")
 
 
@@ -63,10 +59,6 @@ class OwningTrial(Protocol):
     """The part of a trial that its tensors use."""
 
     name: str
-
-    def prefetch(
-        self, names: Iterable[str], steps: Iterable[int], mode: Optional[ModeKeys] = ...
-    ) -> None: ...
 
     def _tensor_handle(self, name: str) -> TensorHandle: ...
 
@@ -315,24 +307,44 @@ class Tensor:
         return _raw.read_value(self._handle, step_num, mode, worker)
 
     def values(
-        self, mode: Optional[ModeKeys] = ModeKeys.GLOBAL, worker: Optional[str] = None
+        self,
+        mode: Optional[ModeKeys] = ModeKeys.GLOBAL,
+        worker: Optional[str] = None,
+        *,
+        first: Optional[int] = None,
+        end: Optional[int] = None,
     ) -> Dict[int, np.ndarray[Any, Any]]:
-        """Returns the values at all steps of a mode, by step.
+        """Returns the values at all steps of a mode, by step, in one call of the C library.
+
+        Parameters
+        ----------
+        mode, worker
+            As in `value`.
+        first, end : int, optional
+            The first step, and the step after the last.  Default to all.
 
         Raises
         ------
-        As `value`.
+        As `value`, for the first step that cannot be read.
         """
-        steps = self.steps(mode)
-        values = {}
-        for begin in range(0, len(steps), _PREFETCHED):
-            some = steps[begin : begin + _PREFETCHED]
-            if worker is None and not self.cache:
-                # value() reports what is missing.
-                with suppress(TensorUnavailableForStep):
-                    self.trial.prefetch([self.name], some, mode)
-            values.update({step: self.value(step, mode, worker) for step in some})
-        return values
+        if self.cache:
+            return {step: self.value(step, mode, worker) for step in self._range(mode, first, end)}
+        try:
+            values, is_plain = _raw.read_values(self._handle, first, end, mode, worker)
+        except TensorUnavailableForStep as error:
+            self._add_reductions(error, error.step, mode, worker)
+            raise
+        return values if is_plain else {step: widened(value) for step, value in values.items()}
+
+    def _range(
+        self, mode: Optional[ModeKeys], first: Optional[int], end: Optional[int]
+    ) -> List[int]:
+        """Returns the steps of a mode from `first` to before `end`."""
+        return [
+            step
+            for step in self.steps(mode)
+            if (first is None or step >= first) and (end is None or step < end)
+        ]
 
     def shape(
         self,
@@ -391,12 +403,48 @@ class Tensor:
             If neither the reduction nor the value was saved there.
         """
         try:
-            value = widened(
-                _raw.read_reduction(self._handle, step_num, mode, worker, reduction_name, abs)
+            value = _raw.read_reduction(
+                self._handle, step_num, mode, worker, reduction_name, abs
             )
         except SMDebugNotImplementedError as error:
             raise SMDebugTypeError(str(error)) from error
-        return value[()] if value.ndim == 0 else value
+        return _as_reduction(value)
+
+    def reductions(
+        self,
+        reduction_name: str,
+        mode: Optional[ModeKeys] = ModeKeys.GLOBAL,
+        worker: Optional[str] = None,
+        abs: bool = False,
+        *,
+        first: Optional[int] = None,
+        end: Optional[int] = None,
+    ) -> Dict[int, Any]:
+        """Returns a reduction at all steps of a mode, by step, in one call of the C library.
+
+        Parameters
+        ----------
+        reduction_name, abs
+            As in `reduction_value`.
+        mode, worker, first, end
+            As in `values`.
+
+        Returns
+        -------
+        dict
+            What `reduction_value` returns at each step.
+
+        Raises
+        ------
+        As `reduction_value`, for the first step that cannot be read.
+        """
+        try:
+            found, is_plain = _raw.read_reductions(
+                self._handle, first, end, mode, worker, reduction_name, abs
+            )
+        except SMDebugNotImplementedError as error:
+            raise SMDebugTypeError(str(error)) from error
+        return found if is_plain else {step: _as_reduction(each) for step, each in found.items()}
 
     def reduction_values(
         self,
@@ -511,6 +559,12 @@ def mode_number(mode: Optional[ModeKeys]) -> int:
 
 def _as_scalar(array: np.ndarray[Any, Any]) -> Any:
     return widened(array).reshape(())[()]
+
+
+def _as_reduction(value: Any) -> Any:
+    """Returns a reduction as callers get it: a number, unless it has dimensions."""
+    value = widened(value)
+    return value[()] if value.ndim == 0 else value
 
 
 def _kept(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

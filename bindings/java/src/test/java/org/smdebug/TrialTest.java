@@ -68,6 +68,23 @@ class TrialTest {
       assertEquals("Tensor(w)", tensor.toString());
       assertEquals("w", tensor.originalName());
       assertArrayEquals(new long[] {0, 1, 3}, tensor.steps().toArray());
+      try (Values values = tensor.values(0, Long.MAX_VALUE, Mode.GLOBAL, null);
+          Values sums = tensor.reductionValues(1, 3, Mode.TRAIN, null, Reduction.SUM, true);
+          Values ofNobody = tensor.values(0, 1, Mode.GLOBAL, "nobody")) {
+        assertEquals(3, values.size());
+        assertEquals(3, values.step(2));
+        assertEquals("Values(3 steps)", values.toString());
+        try (Value value = values.value(2);
+            Value sum = sums.value(0)) {
+          values.close();
+          assertArrayEquals(new float[] {-1, 2}, value.toFloatArray());
+          assertEquals(3, sum.toDouble());
+        }
+        assertThrows(IllegalStateException.class, () -> values.value(0));
+        assertThrows(IndexOutOfBoundsException.class, () -> sums.value(1));
+        assertThrows(IndexOutOfBoundsException.class, () -> sums.step(-1));
+        assertThrows(WorkerUnknownException.class, () -> ofNobody.value(0));
+      }
       assertArrayEquals(new long[] {1, 3}, tensor.previousSteps(3, Mode.GLOBAL, 2).toArray());
       assertEquals(List.of("worker_0"), tensor.workers(0, Mode.EVAL));
       assertArrayEquals(new long[] {1, 2}, tensor.shape(0));

@@ -1,0 +1,128 @@
+#include "tables/catalogue.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "base/crc32c.h"
+#include "base/environment.h"
+#include "base/json.h"
+#include "base/small_file.h"
+#include "base/strings.h"
+#include "storage/store.h"
+
+namespace smdebug::tables {
+namespace {
+
+constexpr size_t kLargestFile = size_t{256} << 20;
+constexpr int64_t kVersion = 1;
+// What an entry holds after the end marker's version, in order.
+constexpr size_t kNumbers = 6;
+
+// Returns the file of a folder's catalogue, or "".
+std::string FileOf(const std::string &folder) {
+  std::optional<std::string> cache = Environment("XDG_CACHE_HOME");
+  if (!cache || !cache->starts_with('/')) {
+    const std::optional<std::string> home = Environment("HOME");
+    if (!home || !home->starts_with('/')) return "";
+    cache = StrCat(*home, "/.cache");
+  }
+  // The end of the path tells people which folder it is; the checksum tells folders apart.
+  constexpr size_t kShown = 40;
+  std::string shown = folder.substr(folder.size() - std::min(folder.size(), kShown));
+  std::replace_if(
+      shown.begin(), shown.end(),
+      [](unsigned char c) { return (std::isalnum(c) == 0) && c != '-' && c != '.'; }, '_');
+  return StrCat(*cache, "/libsmdebug/catalogue/", shown, "-", Crc32c(AsBytes(folder)), ".json");
+}
+
+// Absent numbers are -1: steps and times are not negative.
+int64_t Stored(std::optional<int64_t> number) { return number.value_or(-1); }
+std::optional<int64_t> Restored(int64_t number) {
+  return number < 0 ? std::optional<int64_t>() : number;
+}
+
+std::optional<TrialSummary> SummaryFrom(const std::vector<JsonValue> &items) {
+  std::array<int64_t, kNumbers> numbers{};
+  for (size_t i = 0; i < kNumbers; ++i) {
+    const auto number = items[i + 1].Int();
+    if (!number.IsOk()) return std::nullopt;
+    numbers[i] = *number;
+  }
+  return TrialSummary{numbers[0], Restored(numbers[1]), Restored(numbers[2]),
+                      numbers[3], Restored(numbers[4]), Restored(numbers[5])};
+}
+
+}  // namespace
+
+Catalogue::Catalogue(std::string folder) : folder_(std::move(folder)), path_(FileOf(folder_)) {
+  if (!path_.empty()) Load();
+}
+
+void Catalogue::Load() {
+  const auto text = ReadSmallFile(path_, kLargestFile);
+  if (!text.IsOk()) return;
+  const auto document = JsonDocument::Parse(*text);
+  if (!document.IsOk()) return;
+  const JsonValue root = document->Root();
+  const auto version = root.Find("version");
+  const auto folder = root.Find("folder");
+  const auto trials = root.Find("trials");
+  if (!version || !folder || !trials) return;
+  const auto number = version->Int();
+  const auto name = folder->Text();
+  if (!number.IsOk() || *number != kVersion || !name.IsOk() || *name != folder_) return;
+  for (const auto &[trial, entry] : trials->Members()) {
+    const std::vector<JsonValue> items = entry.Items();
+    if (items.size() != kNumbers + 1) continue;
+    const auto marker = items.front().Text();
+    const auto summary = SummaryFrom(items);
+    if (marker.IsOk() && summary) entries_[trial] = {*marker, *summary};
+  }
+}
+
+const TrialSummary *Catalogue::Find(const std::string &trial, std::string_view marker) const {
+  const auto found = entries_.find(trial);
+  const bool is_valid = found != entries_.end() && found->second.marker == marker;
+  return is_valid ? &found->second.summary : nullptr;
+}
+
+void Catalogue::Note(const std::string &trial, std::string marker, const TrialSummary &summary) {
+  if (const TrialSummary *known = Find(trial, marker); known && *known == summary) return;
+  entries_[trial] = {std::move(marker), summary};
+  has_news_ = true;
+}
+
+void Catalogue::Save() {
+  if (!has_news_ || path_.empty()) return;
+  has_news_ = false;
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("version");
+  json.Int(kVersion);
+  json.Key("folder");
+  json.Text(folder_);
+  json.Key("trials");
+  json.BeginObject();
+  for (const auto &[trial, entry] : entries_) {
+    const TrialSummary &of = entry.summary;
+    json.Key(trial);
+    json.BeginArray();
+    json.Text(entry.marker);
+    for (const int64_t number : {of.steps, Stored(of.first_step), Stored(of.last_step), of.workers,
+                                 Stored(of.first_time), Stored(of.last_time)}) {
+      json.Int(number);
+    }
+    json.EndArray();
+  }
+  json.EndObject();
+  json.EndObject();
+  // The store replaces the file as a whole.  Without the catalogue, only time is lost.
+  const std::filesystem::path path(path_);
+  const auto store = storage::OpenStore(path.parent_path().string());
+  if (store.IsOk()) (void)(*store)->WriteText(path.filename().string(), json.Written(), false);
+}
+
+}  // namespace smdebug::tables

@@ -1,0 +1,168 @@
+"""The tables part of `make bench`: many trials in DuckDB, compared with what DuckDB reads of its
+own Parquet, and with TensorBoard's EventAccumulator and tbparse on the same scalars.
+
+CPU seconds are those of all threads.  Runs in the environment of tests/frameworks/tables.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Callable, Tuple
+
+import duckdb
+import numpy as np
+from page import table, tell
+
+import smdebug as smd
+
+ROUNDS = int(os.environ.get("SMDEBUG_BENCH_ROUNDS", "3"))
+TRIALS, STEPS, TENSORS = 1000, 50, 200
+SCALAR_STEPS, SCALARS = 500, 100
+GROUP = "select tensor, count(*), avg(l2), max(step) from {} group by 1 order by 1"
+
+Row = Tuple[str, str, str, str]
+
+
+def cpu_seconds(work: Callable[[], object]) -> Tuple[float, float]:
+    """The CPU and wall seconds of the fastest of some rounds."""
+    best = (float("inf"), float("inf"))
+    for _ in range(ROUNDS):
+        cpu, wall = time.process_time(), time.perf_counter()
+        work()
+        best = min(best, (time.process_time() - cpu, time.perf_counter() - wall))
+    return best
+
+
+def record(folder: Path, steps: int, names: list[str], elements: int, **settings: object) -> None:
+    values = np.random.default_rng(0).standard_normal((len(names), elements)).astype(np.float32)
+    options = {"out_dir": str(folder), "save_config": smd.SaveConfig(save_interval=1), **settings}
+    with smd.Hook(**options) as hook:
+        for _ in range(steps):
+            hook.begin_step(smd.modes.TRAIN)
+            for name, value in zip(names, values):
+                hook.save(name, value)
+            hook.end_step()
+
+
+def copy(trial: Path, count: int) -> None:
+    """Makes copies beside it, as links: the files are the same."""
+    for number in range(1, count):
+        target = trial.with_name(f"run_{number:04d}")
+        subprocess.run(["cp", "-al", str(trial), str(target)], check=True)
+
+
+def statistics_rows(root: Path) -> list[Row]:
+    names = [f"gradient/transformer.h.{i}.mlp.weight" for i in range(TENSORS)]
+    norms = smd.ReductionConfig(norms=["l2"], save_raw_tensor=False)
+    record(root / "runs/run_0000", STEPS, names, 16, include_collections=["gradients"],
+           reduction_config=norms)
+    copy(root / "runs/run_0000", TRIALS)
+    rows = TRIALS * STEPS * TENSORS
+    scan = smd.scan(root / "runs")
+    begin = time.perf_counter()
+    cpu = time.process_time()
+    groups = duckdb.sql(GROUP.format("scan")).fetchall()
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - begin
+    if sum(row[1] for row in groups) != rows:
+        raise RuntimeError("rows are missing")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    few = smd.scan(root / "runs", columns=["tensor", "step", "l2"], regex=".", trials="run_00..$")
+    few_cpu, _ = cpu_seconds(lambda: duckdb.sql(GROUP.format("few")).fetchall())
+    parquet = root / "rows.parquet"
+    some = smd.scan(root / "runs", trials="run_00..$")
+    duckdb.sql(f"copy (from some) to '{parquet}' (format parquet)")
+    own_cpu, _ = cpu_seconds(lambda: duckdb.sql(GROUP.format(f"'{parquet}'")).fetchall())
+    part = rows * 100 // TRIALS
+    return [
+        row("rows a CPU second into DuckDB, all default columns", rows / cpu, 5e6),
+        row("rows a CPU second into DuckDB, three columns", part / few_cpu, 5e6),
+        row("of the rows a CPU second that DuckDB reads of its own Parquet",
+            own_cpu / few_cpu, 0.5),
+        row("seconds to group 1,000 trials with 10 M index entries", wall, 10, is_least=False),
+        row("MB of memory at most, for 10 M rows", peak, 300, is_least=False),
+    ]
+
+
+def read_bytes() -> int:
+    """The bytes that this process has read so far, from the page cache too."""
+    lines = Path("/proc/self/io").read_text(encoding="ascii").splitlines()
+    return int(next(line for line in lines if line.startswith("rchar")).split()[1])
+
+
+def filter_row(root: Path) -> Row:
+    names = [f"layer_{i}" for i in range(TENSORS)]
+    record(root / "raw", 10, names, 65_536, save_all=True)
+    indexes = sum(file.stat().st_size for file in (root / "raw/index").rglob("*.json"))
+    others = sum(file.stat().st_size for file in (root / "raw/collections").rglob("*.json"))
+    scan = smd.scan(root / "raw", tensors="layer_7", columns=["step", "value"])
+    before = read_bytes()
+    count = duckdb.sql("select sum(len(value)) from scan").fetchone()
+    read = read_bytes() - before - indexes - others
+    if count != (10 * 65_536,):
+        raise RuntimeError("elements are missing")
+    return row("times the bytes of a tensor, one of 200, read of event files",
+               read / (10 * 65_536 * 4), 1.1, is_least=False)
+
+
+PEERS = """
+import sys, time
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tbparse import SummaryReader
+def accumulate():
+    events = EventAccumulator(sys.argv[1], size_guidance={"scalars": 0}).Reload()
+    return sum(len(events.Scalars(tag)) for tag in events.Tags()["scalars"])
+def parse():
+    return len(SummaryReader(sys.argv[1]).scalars)
+for work in (accumulate, parse):
+    begin = time.process_time()
+    print(work() / (time.process_time() - begin))
+"""
+
+
+def scalar_rows(root: Path) -> list[Row]:
+    from tensorboard.summary.writer.event_file_writer import EventFileWriter
+    from tensorboard.compat.proto.event_pb2 import Event
+    from tensorboard.compat.proto.summary_pb2 import Summary
+
+    names = [f"metric_{i}" for i in range(SCALARS)]
+    record(root / "scalars", SCALAR_STEPS, names, 1, save_all=True)
+    writer = EventFileWriter(str(root / "board"))
+    for step in range(SCALAR_STEPS):
+        for name in names:
+            value = Summary.Value(tag=name, simple_value=1.5)
+            writer.add_event(Event(step=step, wall_time=1.5, summary=Summary(value=[value])))
+    writer.close()
+    command = [sys.executable, "-c", PEERS, str(root / "board")]
+    output = subprocess.run(command, check=True, capture_output=True, text=True, timeout=600).stdout
+    accumulator, tbparse = map(float, output.split())
+    scan = smd.scan(root / "scalars", "scalars")
+    cpu, _ = cpu_seconds(lambda: duckdb.sql("select name, min(value) from scan group by 1").fetchall())
+    ours = SCALAR_STEPS * SCALARS / cpu
+    return [
+        row("times TensorBoard's EventAccumulator, scalars a CPU second", ours / accumulator, 100),
+        row("times tbparse, scalars a CPU second", ours / tbparse, 100),
+    ]
+
+
+def row(name: str, figure: float, goal: float, is_least: bool = True) -> Row:
+    reached = figure >= goal if is_least else figure <= goal
+    sign = ">=" if is_least else "<="
+    shown = f"{figure:,.0f}" if abs(figure) >= 100 else f"{figure:.3g}"
+    return name, shown, f"{sign} {goal:,.4g}", "yes" if reached else "NO"
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory(prefix="smdebug-tables-") as folder:
+        root = Path(folder)
+        rows = [*statistics_rows(root), filter_row(root), *scalar_rows(root)]
+    tell("tables", table(["tables", "measured", "to reach", "reached"], rows))
+
+
+if __name__ == "__main__":
+    main()
