@@ -35,8 +35,8 @@ Result<Mode> ModeOf(std::string_view value) {
     return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   });
   const auto mode = ModeFromName(name);
-  if (mode && *mode != Mode::kGlobal) return *mode;
-  return BadValue("mode", value, "TRAIN, EVAL or PREDICT");
+  if (mode) return *mode;
+  return BadValue("mode", value, "TRAIN, EVAL, PREDICT or GLOBAL");
 }
 
 Status AddRegex(std::string_view value, std::vector<Regex> *regexes) {

@@ -10,17 +10,12 @@ enum { kSteps = 20 };
 static void record(const char *folder) {
   const float data[2] = {1, 2};
   const int64_t shape[1] = {2};
-  smd_hook_options *options = NULL;
-  smd_hook *hook = NULL;
+  smd_hook *hook = open_hook(folder);
   smd_tensor_view view = SMD_TENSOR_VIEW_INIT;
   view.data = data;
   view.shape = shape;
   view.ndim = 1;
   view.dtype = SMD_FLOAT32;
-  EXPECT_OK(smd_hook_options_new(&options));
-  EXPECT_OK(smd_hook_options_set(options, "out_dir", folder));
-  EXPECT_OK(smd_hook_options_set(options, "save_all", "true"));
-  EXPECT_OK(smd_hook_open(options, &hook));
   for (int i = 0; i < kSteps; ++i) {
     EXPECT_OK(smd_hook_begin_step(hook, NULL));
     EXPECT_OK(smd_hook_save(hook, "w", &view));
@@ -28,7 +23,6 @@ static void record(const char *folder) {
   }
   EXPECT_OK(smd_hook_close(hook));
   smd_hook_free(hook);
-  smd_hook_options_free(options);
 }
 
 static smd_scan *scan_of(const char *table, const char *path) {

@@ -23,7 +23,7 @@ typedef struct smd_partitions smd_partitions;
  *   "trials"    a row for each trial, with its state and steps
  *
  * Fails: INVALID_ARGUMENT (no such table; the message names the nearest).
- * Thread: any. */
+ * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_scan_new(const char *table, smd_scan **out) SMD_NOEXCEPT;
 
 /* Adds a value to an option.  Those marked + may be added several times; of the others,
@@ -36,7 +36,7 @@ SMD_FALLIBLE smd_scan_new(const char *table, smd_scan **out) SMD_NOEXCEPT;
  *   tensor +      a tensor's name
  *   regex +       a regular expression found in the tensor's name
  *   collection    a collection that holds the tensor
- *   mode +        TRAIN, EVAL or PREDICT
+ *   mode +        TRAIN, EVAL, PREDICT, or GLOBAL: steps of jobs without modes
  *   worker +      a worker's name
  *   first, end    global steps: first <= step < end
  *   compute       "true": statistics that were not saved are computed from values
@@ -50,14 +50,14 @@ SMD_FALLIBLE smd_scan_new(const char *table, smd_scan **out) SMD_NOEXCEPT;
  *
  * Fails: INVALID_ARGUMENT (unknown option or column; the message names the nearest),
  * INVALID_CONFIG (bad value).
- * Thread: one. */
+ * Thread: one.   Since: 1.0 */
 SMD_FALLIBLE smd_scan_add(smd_scan *scan, const char *option, const char *value) SMD_NOEXCEPT;
 
 /* Sends the log lines to `log`.  `destroy`, if not NULL, is called once with `user_data`:
  * when the scan and its streams are freed, or if this fails.
  *
  * Fails: INVALID_ARGUMENT.
- * Thread: one. */
+ * Thread: one.   Since: 1.0 */
 SMD_FALLIBLE smd_scan_set_log(smd_scan *scan, smd_log_level level, smd_log_fn log, void *user_data,
                               smd_release_fn destroy) SMD_NOEXCEPT;
 
@@ -75,7 +75,7 @@ SMD_FALLIBLE smd_scan_schema(const smd_scan *scan, struct ArrowSchema *out) SMD_
  *
  * Fails: INVALID_ARGUMENT (no path), NOT_FOUND (a path without trials), UNSUPPORTED (the
  * kind of path), INVALID_CONFIG, IO, PERMISSION.
- * Thread: any. */
+ * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_scan_open(const smd_scan *scan, struct ArrowArrayStream *out) SMD_NOEXCEPT;
 
 /* A part of a scan, which can be scanned by itself, on another machine too: add its fields
@@ -95,21 +95,24 @@ typedef struct smd_partition {
  * scan.
  *
  * Fails: as smd_scan_open().
- * Thread: any. */
+ * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_scan_partitions(const smd_scan *scan, smd_partitions **out) SMD_NOEXCEPT;
 
 /* Returns the number of partitions; 0 for NULL.
- * Thread: any. */
+ * Thread: any.   Since: 1.0 */
 SMD_API size_t smd_partitions_count(const smd_partitions *list) SMD_NOEXCEPT;
 
 /* Returns a partition, or NULL if there is none at the index.  Borrowed.
- * Thread: any. */
+ * Thread: any.   Since: 1.0 */
 SMD_API const smd_partition *smd_partitions_get(const smd_partitions *list,
                                                 size_t index) SMD_NOEXCEPT;
 
-/* Free what they name.  NULL is allowed.
- * Thread: any. */
+/* Frees the list.  NULL is allowed.
+ * Thread: any.   Since: 1.0 */
 SMD_API void smd_partitions_free(smd_partitions *list) SMD_NOEXCEPT;
+
+/* Frees the scan; its streams live on.  NULL is allowed.
+ * Thread: any.   Since: 1.0 */
 SMD_API void smd_scan_free(smd_scan *scan) SMD_NOEXCEPT;
 
 SMD_END_DECLS

@@ -252,7 +252,7 @@ TEST_F(ScanTest, NamesWhatIsWrongWithARequest) {
   EXPECT_THAT(refused("column", "stepp"), HasSubstr("did you mean 'step'?"));
   EXPECT_THAT(refused("first", "one"), HasSubstr("first is 'one'"));
   EXPECT_THAT(refused("regex", "("), HasSubstr("("));
-  EXPECT_THAT(refused("mode", "fast"), HasSubstr("TRAIN, EVAL or PREDICT"));
+  EXPECT_THAT(refused("mode", "fast"), HasSubstr("TRAIN, EVAL, PREDICT or GLOBAL"));
   EXPECT_THAT(refused("rule", "Overfitt"), HasSubstr("Overfit"));
   EXPECT_THAT(refused("rule", "Overfit {\"patienc\": 1}"), HasSubstr("patienc"));
   EXPECT_THAT(request.Check().Message(), HasSubstr("no path"));
