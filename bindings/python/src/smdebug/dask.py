@@ -1,0 +1,79 @@
+"""Tables of trials as Dask DataFrames: ``smdebug.dask.read("s3://jobs/*", "scalars")``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Optional, Union
+
+from smdebug.core.utils import import_framework
+from smdebug.tables.scan import Path, Scan, scan
+
+if TYPE_CHECKING:
+    import dask.dataframe as dd
+    import pandas as pd
+    import pyarrow as pa
+
+__all__ = ["read"]
+
+
+def read(
+    paths: Union[Path, Iterable[Path], Scan], table: str = "tensors", **conditions: Any
+) -> dd.DataFrame:
+    """Returns a table of trials as a Dask DataFrame, whose partitions are those of the scan.
+
+    Only the columns that a computation uses are read.  Each computation reads the trials again.
+
+    Parameters
+    ----------
+    paths : str, path, several, or Scan
+        As `smdebug.scan` takes them; or a scan, which has its table and conditions.
+    table : str
+        The table: "tensors", "scalars", "findings" or "trials".
+    **conditions
+        Conditions and options, as `smdebug.scan` takes them.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If Dask is not installed.
+
+    Examples
+    --------
+    >>> losses = smdebug.dask.read("runs/*", "scalars", tensors="loss")
+    >>> losses.groupby("trial")["value"].min().compute()
+    """
+    frames = import_framework("dask.dataframe", "'libsmdebug[dask]'", "smdebug.dask")
+    import_framework("pyarrow", "pyarrow", "smdebug.dask")
+    given = paths if isinstance(paths, Scan) else scan(paths, table, **conditions)
+    meta = _frame(_schema(given).empty_table())
+    parts = given.partitions()
+    if not parts:
+        return frames.from_pandas(meta, npartitions=1)
+    return frames.from_map(_read_part, parts, meta=meta, label="smdebug", enforce_metadata=True)
+
+
+def _schema(given: Scan) -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.RecordBatchReader.from_stream(given).schema
+
+
+def _read_part(part: Scan, columns: Optional[List[str]] = None) -> pd.DataFrame:
+    """Reads a part; Dask passes the columns that are used."""
+    import pyarrow as pa
+
+    if columns is not None:
+        fixed = [each for each in part.options if each[0] != "column"]
+        # A scan returns all columns if none is named, and rows are counted without any.
+        named = [("column", name) for name in columns or ["trial"]]
+        part = Scan(part.table, fixed + named)
+    frame = _frame(pa.table(part))
+    return frame if columns is None else frame[list(columns)]
+
+
+def _frame(table: pa.Table) -> pd.DataFrame:
+    """Converts rows so that each part has the same types, whether or not it has null."""
+    import pandas as pd
+    import pyarrow as pa
+
+    types: Callable[[pa.DataType], Any] = {pa.int64(): pd.Int64Dtype()}.get
+    return table.to_pandas(types_mapper=types)
