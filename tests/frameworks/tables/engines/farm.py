@@ -6,8 +6,10 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any, Dict, List, Union
 
 import numpy as np
+import pyarrow as pa
 
 import smdebug
 
@@ -15,10 +17,10 @@ STEPS = 6
 NAN_FROM = 3
 
 
-def hook_for(path: Path, worker: str = "worker_0") -> smdebug.Hook:
+def hook_for(path: Union[Path, str], worker: str = "worker_0", **more: Any) -> smdebug.Hook:
     every_step = smdebug.SaveConfig(save_interval=1)
     return smdebug.Hook(str(path), save_all=True, save_config=every_step, worker=worker,
-                        include_workers="all")  # fmt: skip
+                        include_workers="all", **more)  # fmt: skip
 
 
 def save(hook: smdebug.Hook, steps: range, bad: bool = False) -> None:
@@ -32,8 +34,8 @@ def save(hook: smdebug.Hook, steps: range, bad: bool = False) -> None:
     hook.flush()
 
 
-def record(path: Path, bad: bool = False) -> None:
-    hook = hook_for(path)
+def record(path: Union[Path, str], bad: bool = False, **more: Any) -> None:
+    hook = hook_for(path, **more)
     save(hook, range(STEPS), bad)
     hook.close()
 
@@ -86,3 +88,14 @@ def make_hostile(path: Path, model: Path) -> None:
         replace(file, json.dumps(content).encode())
     (index / "loop").symlink_to(index)
     (path / "events/loop").symlink_to(path / "events/loop")
+
+
+def rows_of(table: Any) -> List[Dict[str, Any]]:
+    """The rows of an Arrow table or stream, in an order of their own."""
+    listed = pa.table(table).to_pylist()
+    return sorted(listed, key=lambda row: [str(value) for value in row.values()])
+
+
+def expected(paths: Any, table: str, **conditions: Any) -> List[Dict[str, Any]]:
+    """The rows that a scan in this process returns."""
+    return rows_of(smdebug.scan(paths, table, **conditions))

@@ -9,6 +9,7 @@ import pyarrow as pa
 from ray.data import Datasource, ReadTask
 from ray.data.block import BlockMetadata
 
+from smdebug._slices import slices
 from smdebug.tables.scan import Scan
 
 if TYPE_CHECKING:
@@ -45,10 +46,7 @@ class TrialsDatasource(Datasource):
     ) -> List[ReadTask]:
         """Returns what each task reads: adjacent partitions."""
         scan = self._projected()
-        parts = scan.partitions()
         schema = pa.RecordBatchReader.from_stream(scan).schema
-        length = -(-len(parts) // max(1, parallelism)) or 1
-        slices = [parts[i : i + length] for i in range(0, len(parts), length)] or [[]]
         return [
             ReadTask(
                 partial(_read, each, schema),
@@ -56,7 +54,7 @@ class TrialsDatasource(Datasource):
                 schema=schema,
                 per_task_row_limit=per_task_row_limit,
             )
-            for each in slices
+            for each in slices(scan.partitions(), parallelism) or [[]]
         ]
 
     def _projected(self) -> Scan:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Iterable, Iterator, List, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
 
+from smdebug._slices import slices
 from smdebug.exceptions import SMDebugValueError
 from smdebug.spark.filters import push
 from smdebug.tables.scan import Scan
@@ -30,14 +31,18 @@ _SEVERAL = {
     "trials": "trial",
     "workers": "worker",
 }
-_OF_STREAMS = frozenset({"maxfilespertrigger"})
+_OF_READERS = frozenset({"maxfilespertrigger", "numpartitions"})
+
+# As many as Spark's shuffles have.
+_PARTITIONS = 200
 
 
 class DefaultSource(DataSource):
     """Tables of trials.
 
     Its options are the parameters of `smdebug.scan`: "table", "columns" and so on.  One that takes
-    several values takes one, or a JSON list.  The columns are also those of a schema that is given:
+    several values takes one, or a JSON list.  "numPartitions" limits the tasks of a read or of a
+    batch (default 200), "maxFilesPerTrigger" the index files of a batch.  The columns are also those of a schema that is given:
     ``.schema("trial string, step bigint")``.
     """
 
@@ -55,18 +60,29 @@ class DefaultSource(DataSource):
 
     def reader(self, schema: StructType) -> Reader:
         """Returns the reader of a DataFrame."""
-        return Reader(self._scan(schema.fieldNames()))
+        return Reader(self._scan(schema.fieldNames()), self._number("numPartitions", _PARTITIONS))
 
     def streamReader(self, schema: StructType) -> StreamReader:
         """Returns the reader of a streaming DataFrame."""
         from smdebug.spark.stream import StreamReader
 
-        most = self.options.get("maxFilesPerTrigger")
-        return StreamReader(self._scan(schema.fieldNames()), most)
+        most_parts = self._number("numPartitions", _PARTITIONS)
+        most_files = self._number("maxFilesPerTrigger", 0) or None
+        return StreamReader(self._scan(schema.fieldNames()), most_parts, most_files)
+
+    def _number(self, option: str, default: int) -> int:
+        value = self.options.get(option)
+        if value is None:
+            return default
+        if not (value.isascii() and value.isdigit() and 0 < int(value) < 2**31):
+            raise SMDebugValueError(
+                f"the option {option} is {value!r}; it must be a whole number from 1"
+            )
+        return int(value)
 
     def _scan(self, columns: Optional[List[str]] = None) -> Scan:
         given = {name.lower(): value for name, value in self.options.items()}
-        options = {name: value for name, value in given.items() if name not in _OF_STREAMS}
+        options = {name: value for name, value in given.items() if name not in _OF_READERS}
         table = options.pop("table", "tensors")
         if not {"path", "paths"} & options.keys():
             raise SMDebugValueError('the data source "smdebug" needs a path, as .load("s3://jobs/*")')
@@ -112,18 +128,18 @@ def _type_in_spark(given: Any) -> str:
 
 
 class Part(InputPartition):
-    """A part of a scan that one task reads."""
+    """The scans that one task reads."""
 
-    def __init__(self, scan: Scan) -> None:
-        super().__init__(scan)
+    def __init__(self, scans: Sequence[Scan]) -> None:
+        super().__init__(scans)
 
 
 def read_part(partition: InputPartition) -> Iterator[pa.RecordBatch]:
     """Reads one part; Spark makes a part of None where there is nothing to read."""
     import pyarrow as pa
 
-    if partition.value is not None:
-        yield from pa.RecordBatchReader.from_stream(partition.value)
+    for scan in partition.value or ():
+        yield from pa.RecordBatchReader.from_stream(scan)
 
 
 class _Pushes:
@@ -147,13 +163,15 @@ class _Pushes:
 class Reader(DataSourceReader):
     """Reads a scan, part by part; `scan` is None if filters leave no row."""
 
-    def __init__(self, scan: Scan) -> None:
+    def __init__(self, scan: Scan, most: int = _PARTITIONS) -> None:
         self.scan: Optional[Scan] = scan
+        self._most = most
         self.pushFilters = _Pushes(self)
 
     def partitions(self) -> List[Part]:
         """Returns what each task reads."""
-        return [Part(part) for part in self.scan.partitions()] if self.scan is not None else []
+        scans = [] if self.scan is None else self.scan.partitions()
+        return [Part(each) for each in slices(scans, self._most)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yields the rows of a part."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optiona
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
+from smdebug._slices import slices
 from smdebug.exceptions import SMDebugValueError
 from smdebug.spark.source import Part, read_part
 from smdebug.tables.scan import Scan
@@ -35,21 +36,18 @@ class _News(NamedTuple):
 class StreamReader(DataSourceStreamReader):
     """Reads each step of each worker once, in the order of steps.
 
-    A batch reads at most `most` index files, if that is given: a worker has one for each step.  A
-    step that is recorded after a later one of its worker was read is never read.
+    A batch reads at most `most_files` index files, if that is given: a worker has one for each step.
+    A step that is recorded after a later one of its worker was read is never read.
     """
 
-    def __init__(self, scan: Scan, most: Optional[str] = None) -> None:
+    def __init__(self, scan: Scan, most_parts: int, most_files: Optional[int] = None) -> None:
         if scan.table not in ("tensors", "scalars"):
             raise SMDebugValueError(
                 f"the table {scan.table} cannot be read as a stream; tensors and scalars can"
             )
-        if most is not None and not (most.isascii() and most.isdigit() and int(most) > 0):
-            raise SMDebugValueError(
-                f"maxFilesPerTrigger is {most!r}; it must be a whole number from 1"
-            )
         self._scan = scan
-        self._most = None if most is None else int(most)
+        self._most_parts = most_parts
+        self._most_files = most_files
         self._first = int(dict(scan.options).get("first", "0"))
 
     def initialOffset(self) -> _Offset:
@@ -60,7 +58,7 @@ class StreamReader(DataSourceStreamReader):
         """Returns the limit of maxFilesPerTrigger."""
         from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxFiles
 
-        return ReadAllAvailable() if self._most is None else ReadMaxFiles(self._most)
+        return ReadAllAvailable() if self._most_files is None else ReadMaxFiles(self._most_files)
 
     def latestOffset(self, start: Optional[_Offset] = None, limit: Any = None) -> _Offset:
         """Returns the offset after the steps that the next batch reads."""
@@ -120,7 +118,7 @@ class StreamReader(DataSourceStreamReader):
     def partitions(self, start: _Offset, end: _Offset) -> List[Part]:
         """Returns what each task reads of a batch."""
         fixed = [each for each in self._scan.options if each[0] not in _OF_PART]
-        parts = []
+        scans = []
         for path, trial in end.items():
             before = start.get(path, {}).get("workers", {})
             for worker, last in trial["workers"].items():
@@ -128,8 +126,8 @@ class StreamReader(DataSourceStreamReader):
                 if first < last:
                     place = [("path", path), ("name", trial["name"]), ("worker", worker),
                              ("first", str(first)), ("end", str(last))]  # fmt: skip
-                    parts.append(Part(Scan(self._scan.table, fixed + place)))
-        return parts
+                    scans.append(Scan(self._scan.table, fixed + place))
+        return [Part(each) for each in slices(scans, self._most_parts)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yields the rows of a part."""

@@ -23,7 +23,7 @@ from typing import (
 from smdebug.core.finding import Action, Finding
 from smdebug.core.utils import import_framework
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
-from smdebug.rules.evaluate_engines import ENGINES
+from smdebug.rules.evaluate_many_engines import ENGINES
 from smdebug.rules.rule_set import RuleSet
 from smdebug.tables.scan import Path, Scan, scan
 from smdebug.trials.utils import create_trial

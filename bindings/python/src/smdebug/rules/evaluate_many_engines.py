@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Sequence
 
+from smdebug._slices import slices
 from smdebug.core.utils import import_framework
 from smdebug.tables.scan import Scan
 
@@ -17,13 +18,7 @@ _Evaluate = Callable[[Scan], "pa.Table"]
 _Engine = Callable[[_Evaluate, Sequence[Scan]], List["pa.Table"]]
 
 # Enough for the processors of a cluster, and few enough that starting tasks costs little.
-_MOST_TASKS = 512
-
-
-def _slices(parts: Sequence[Scan]) -> List[Sequence[Scan]]:
-    """Divides the scans into slices of adjacent ones."""
-    length = -(-len(parts) // _MOST_TASKS) or 1
-    return [parts[i : i + length] for i in range(0, len(parts), length)]
+_MOST_TASKS = 256
 
 
 def _evaluate_slice(evaluate: _Evaluate, parts: Sequence[Scan]) -> List[pa.Table]:
@@ -41,27 +36,27 @@ def _in_this_process(evaluate: _Evaluate, parts: Sequence[Scan]) -> List[pa.Tabl
 def _on_spark(evaluate: _Evaluate, parts: Sequence[Scan]) -> List[pa.Table]:
     sql = import_framework("pyspark.sql", "'libsmdebug[spark]'", "the engine 'spark'")
     session = sql.SparkSession.getActiveSession() or sql.SparkSession.builder.getOrCreate()
-    slices = _slices(parts)
-    if not slices:
+    tasks = slices(parts, _MOST_TASKS)
+    if not tasks:
         return []
-    numbers = session.range(0, len(slices), 1, len(slices))
+    numbers = session.range(0, len(tasks), 1, len(tasks))
     # Without an RDD: sessions on another machine (Spark Connect) have none.
     evaluated = numbers.mapInArrow(
-        partial(_evaluate_batches, evaluate, slices), "number bigint, findings binary"
+        partial(_evaluate_batches, evaluate, tasks), "number bigint, findings binary"
     )
     rows = sorted(evaluated.collect(), key=lambda row: int(row["number"]))
     return [_table(row["findings"]) for row in rows]
 
 
 def _evaluate_batches(
-    evaluate: _Evaluate, slices: Sequence[Sequence[Scan]], batches: Iterator[Any]
+    evaluate: _Evaluate, tasks: Sequence[Sequence[Scan]], batches: Iterator[Any]
 ) -> Iterator[Any]:
-    """Evaluates the slices whose numbers Spark gives."""
+    """Evaluates the tasks whose numbers Spark gives."""
     import pyarrow as pa
 
     for batch in batches:
         for number in batch.column(0).to_pylist():
-            table = pa.concat_tables(_evaluate_slice(evaluate, slices[number]))
+            table = pa.concat_tables(_evaluate_slice(evaluate, tasks[number]))
             yield pa.RecordBatch.from_pydict({"number": [number], "findings": [_bytes(table)]})
 
 
@@ -84,14 +79,14 @@ def _on_ray(evaluate: _Evaluate, parts: Sequence[Scan]) -> List[pa.Table]:
     ray = import_framework("ray", "'libsmdebug[ray]'", "the engine 'ray'")
     task = ray.remote(_evaluate_slice)
     known = ray.put(evaluate)
-    results = ray.get([task.remote(known, each) for each in _slices(parts)])
+    results = ray.get([task.remote(known, each) for each in slices(parts, _MOST_TASKS)])
     return [table for tables in results for table in tables]
 
 
 def _on_dask(evaluate: _Evaluate, parts: Sequence[Scan]) -> List[pa.Table]:
     dask = import_framework("dask", "'libsmdebug[dask]'", "the engine 'dask'")
     task = dask.delayed(partial(_evaluate_slice, evaluate), pure=False)
-    results = dask.compute(*(task(each) for each in _slices(parts)))
+    results = dask.compute(*(task(each) for each in slices(parts, _MOST_TASKS)))
     return [table for tables in results for table in tables]
 
 
