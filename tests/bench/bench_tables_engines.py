@@ -152,7 +152,8 @@ def main() -> None:
     parser.add_argument("--trials", default="1,10,100,1000")
     given = parser.parse_args()
     counts = [int(each) for each in given.trials.split(",")]
-    folder = Path(tempfile.mkdtemp(prefix="smdebug-bench-", dir=os.environ.get("SMDEBUG_BENCH_DIR")))
+    base = os.environ.get("SMDEBUG_BENCH_DIR")
+    folder = Path(tempfile.mkdtemp(prefix="smdebug-bench-", dir=base))
     rows: Dict[str, List[str]] = {}
     try:
         record(folder / "model")

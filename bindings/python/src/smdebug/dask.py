@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Optional, Sequence, Union
 
+from smdebug._slices import slices
 from smdebug.core.utils import import_framework
 from smdebug.tables.scan import Path, Scan, scan
 
@@ -16,11 +17,16 @@ __all__ = ["read"]
 
 
 def read(
-    paths: Union[Path, Iterable[Path], Scan], table: str = "tensors", **conditions: Any
+    paths: Union[Path, Iterable[Path], Scan],
+    table: str = "tensors",
+    *,
+    npartitions: int = 200,
+    **conditions: Any,
 ) -> dd.DataFrame:
-    """Returns a table of trials as a Dask DataFrame, whose partitions are those of the scan.
+    """Returns a table of trials as a Dask DataFrame.
 
-    Only the columns that a computation uses are read.  Each computation reads the trials again.
+    Its partitions hold adjacent partitions of the scan.  Only the columns that a computation uses
+    are read.  Each computation reads the trials again.
 
     Parameters
     ----------
@@ -28,6 +34,8 @@ def read(
         As `smdebug.scan` takes them; or a scan, which has its table and conditions.
     table : str
         The table: "tensors", "scalars", "findings" or "trials".
+    npartitions : int
+        The most partitions of the DataFrame.
     **conditions
         Conditions and options, as `smdebug.scan` takes them.
 
@@ -45,10 +53,10 @@ def read(
     import_framework("pyarrow", "pyarrow", "smdebug.dask")
     given = paths if isinstance(paths, Scan) else scan(paths, table, **conditions)
     meta = _frame(_schema(given).empty_table())
-    parts = given.partitions()
-    if not parts:
+    tasks = slices(given.partitions(), npartitions)
+    if not tasks:
         return frames.from_pandas(meta, npartitions=1)
-    return frames.from_map(_read_part, parts, meta=meta, label="smdebug", enforce_metadata=True)
+    return frames.from_map(_read, tasks, meta=meta, label="smdebug", enforce_metadata=True)
 
 
 def _schema(given: Scan) -> pa.Schema:
@@ -57,17 +65,20 @@ def _schema(given: Scan) -> pa.Schema:
     return pa.RecordBatchReader.from_stream(given).schema
 
 
-def _read_part(part: Scan, columns: Optional[List[str]] = None) -> pd.DataFrame:
-    """Reads a part; Dask passes the columns that are used."""
+def _read(parts: Sequence[Scan], columns: Optional[List[str]] = None) -> pd.DataFrame:
+    """Reads one partition; Dask passes the columns that are used."""
     import pyarrow as pa
 
     if columns is not None:
-        fixed = [each for each in part.options if each[0] != "column"]
         # A scan returns all columns if none is named, and rows are counted without any.
-        named = [("column", name) for name in columns or ["trial"]]
-        part = Scan(part.table, fixed + named)
-    frame = _frame(pa.table(part))
+        parts = [_with_columns(part, columns or ["trial"]) for part in parts]
+    frame = _frame(pa.concat_tables([pa.table(part) for part in parts]))
     return frame if columns is None else frame[list(columns)]
+
+
+def _with_columns(part: Scan, columns: Sequence[str]) -> Scan:
+    fixed = [each for each in part.options if each[0] != "column"]
+    return Scan(part.table, fixed + [("column", name) for name in columns])
 
 
 def _frame(table: pa.Table) -> pd.DataFrame:

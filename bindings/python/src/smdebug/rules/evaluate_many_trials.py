@@ -115,7 +115,7 @@ def _suits_scan(rules: RuleSet) -> bool:
     """Returns whether a scan evaluates the same rules with the same results."""
     if rules._save_config is not None or rules._profile == "llm" or not rules._added:
         return False
-    return all(isinstance(rule, str) and action is Action.WARN for rule, _, action, _ in rules._added)
+    return all(isinstance(each[0], str) and each[2] is Action.WARN for each in rules._added)
 
 
 def _options_of(rules: RuleSet) -> List[Tuple[str, object]]:

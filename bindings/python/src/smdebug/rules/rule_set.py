@@ -295,8 +295,8 @@ class RuleSet:
         for rule, _, _, name in self._added:
             if isinstance(rule, Rule):
                 raise SMDebugTypeError(
-                    f"the rule {name or rule.rule_name} belongs to one trial, so its rule set cannot"
-                    " be pickled; add a function of a trial and a step instead"
+                    f"the rule {name or rule.rule_name} belongs to one trial, so its rule set"
+                    " cannot be pickled; add a function of a trial and a step instead"
                 )
         return _with_rules, (self._profile, self._save_config, list(self._added))
 

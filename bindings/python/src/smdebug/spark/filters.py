@@ -61,7 +61,7 @@ class _Conditions:
 
     def add(self, given: Filter) -> bool:
         """Adds a filter.  Returns False if Spark must evaluate it."""
-        attribute = getattr(given, "attribute", ())
+        attribute: Tuple[str, ...] = getattr(given, "attribute", ())
         if len(attribute) != 1:
             return False
         if attribute[0] == "step" and self._has_steps:

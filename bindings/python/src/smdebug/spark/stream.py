@@ -36,8 +36,8 @@ class _News(NamedTuple):
 class StreamReader(DataSourceStreamReader):
     """Reads each step of each worker once, in the order of steps.
 
-    A batch reads at most `most_files` index files, if that is given: a worker has one for each step.
-    A step that is recorded after a later one of its worker was read is never read.
+    A batch reads at most `most_files` index files, if that is given; a worker has one for each
+    step.  A step that is recorded after a later one of its worker was read is never read.
     """
 
     def __init__(self, scan: Scan, most_parts: int, most_files: Optional[int] = None) -> None:
@@ -95,8 +95,9 @@ class StreamReader(DataSourceStreamReader):
         """Returns how many steps there are, and the step after the last one."""
         import pyarrow as pa
 
-        conditions = [("path", news.path), ("worker", news.worker), ("first", str(news.first)),
-                      ("end", str(news.end)), ("column", "steps"), ("column", "last_step")]  # fmt: skip
+        conditions = [("path", news.path), ("worker", news.worker)]
+        conditions += [("first", str(news.first)), ("end", str(news.end))]
+        conditions += [("column", "steps"), ("column", "last_step")]
         conditions += [each for each in self._scan.options if each[0].startswith("s3_")]
         rows = pa.table(Scan("trials", conditions)).to_pylist()
         found = [row for row in rows if row["steps"]]
