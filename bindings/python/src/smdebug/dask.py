@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 
 __all__ = ["read"]
 
+_SMALL_PARTS = 8
+
 
 def read(
     paths: Union[Path, Iterable[Path], Scan],
     table: str = "tensors",
     *,
-    npartitions: int = 200,
+    npartitions: Optional[int] = None,
     **conditions: Any,
 ) -> dd.DataFrame:
     """Returns a table of trials as a Dask DataFrame.
@@ -34,8 +36,10 @@ def read(
         As `smdebug.scan` takes them; or a scan, which has its table and conditions.
     table : str
         The table: "tensors", "scalars", "findings" or "trials".
-    npartitions : int
-        The most partitions of the DataFrame.
+    npartitions : int, optional
+        The most partitions of the DataFrame.  Defaults to one for each partition of the scan, or
+        for each eight in tables other than "tensors", whose rows are few: a task costs Dask some
+        20 ms.
     **conditions
         Conditions and options, as `smdebug.scan` takes them.
 
@@ -53,10 +57,12 @@ def read(
     import_framework("pyarrow", "pyarrow", "smdebug.dask")
     given = paths if isinstance(paths, Scan) else scan(paths, table, **conditions)
     meta = _frame(_schema(given).empty_table())
-    tasks = slices(given.partitions(), npartitions)
+    parts = given.partitions()
+    each = 1 if given.table == "tensors" else _SMALL_PARTS
+    tasks = slices(parts, npartitions or -(-len(parts) // each))
     if not tasks:
         return frames.from_pandas(meta, npartitions=1)
-    return frames.from_map(_read, tasks, meta=meta, label="smdebug", enforce_metadata=True)
+    return frames.from_map(_read, tasks, meta=meta, label="smdebug", enforce_metadata=False)
 
 
 def _schema(given: Scan) -> pa.Schema:
