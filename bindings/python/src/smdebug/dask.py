@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Optional, Sequence, Union
 
-from smdebug._slices import slices
+from smdebug._slices import default_tasks, slices
 from smdebug.core.utils import import_framework
 from smdebug.tables.scan import Path, Scan, scan
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["read"]
-
-_SMALL_PARTS = 8
 
 
 def read(
@@ -38,8 +36,7 @@ def read(
         The table: "tensors", "scalars", "findings" or "trials".
     npartitions : int, optional
         The most partitions of the DataFrame.  Defaults to one for each partition of the scan, or
-        for each eight in tables other than "tensors", whose rows are few: a task costs Dask some
-        20 ms.
+        for each eight in tables other than "tensors", whose rows are few.
     **conditions
         Conditions and options, as `smdebug.scan` takes them.
 
@@ -58,8 +55,7 @@ def read(
     given = paths if isinstance(paths, Scan) else scan(paths, table, **conditions)
     meta = _frame(_schema(given).empty_table())
     parts = given.partitions()
-    each = 1 if given.table == "tensors" else _SMALL_PARTS
-    tasks = slices(parts, npartitions or -(-len(parts) // each))
+    tasks = slices(parts, npartitions or default_tasks(given.table, len(parts)))
     if not tasks:
         return frames.from_pandas(meta, npartitions=1)
     return frames.from_map(_read, tasks, meta=meta, label="smdebug", enforce_metadata=False)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Iterable, Iterator, List, Optional, Seque
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
 
-from smdebug._slices import slices
+from smdebug._slices import default_tasks, slices
 from smdebug.spark.filters import push
 from smdebug.spark.options import number_of, scan_of
 from smdebug.tables.scan import Scan
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["DefaultSource", "Part", "read_part"]
 
 # As many as Spark's shuffles have.
-_PARTITIONS = 200
+MOST_TASKS = 200
 
 
 class DefaultSource(DataSource):
@@ -29,7 +29,7 @@ class DefaultSource(DataSource):
     Its options are the parameters of `smdebug.scan`: "table", "columns" and so on.  One that takes
     several values takes one, or a JSON list.  A schema that is given selects the columns:
     ``.schema("trial string, step bigint")``.  "numPartitions" limits the tasks of a read or of a
-    batch (default 200), "maxFilesPerTrigger" the index files of a batch.
+    batch (200 or fewer by default), "maxFilesPerTrigger" the index files of a batch.
     """
 
     @classmethod
@@ -46,14 +46,14 @@ class DefaultSource(DataSource):
 
     def reader(self, schema: StructType) -> Reader:
         """Returns the reader of a DataFrame."""
-        most = number_of(self.options, "numPartitions", _PARTITIONS)
+        most = number_of(self.options, "numPartitions", 0)
         return Reader(scan_of(self.options, schema.fieldNames()), most)
 
     def streamReader(self, schema: StructType) -> StreamReader:
         """Returns the reader of a streaming DataFrame."""
         from smdebug.spark.stream import StreamReader
 
-        most_parts = number_of(self.options, "numPartitions", _PARTITIONS)
+        most_parts = number_of(self.options, "numPartitions", MOST_TASKS)
         most_files = number_of(self.options, "maxFilesPerTrigger", 0) or None
         return StreamReader(scan_of(self.options, schema.fieldNames()), most_parts, most_files)
 
@@ -111,15 +111,18 @@ class _Pushes:
 class Reader(DataSourceReader):
     """Reads a scan, part by part; `scan` is None if filters leave no row."""
 
-    def __init__(self, scan: Scan, most: int = _PARTITIONS) -> None:
+    def __init__(self, scan: Scan, most: int = 0) -> None:
         self.scan: Optional[Scan] = scan
         self._most = most
         self.pushFilters = _Pushes(self)
 
     def partitions(self) -> List[Part]:
         """Returns what each task reads."""
-        scans = [] if self.scan is None else self.scan.partitions()
-        return [Part(each) for each in slices(scans, self._most)]
+        if self.scan is None:
+            return []
+        scans = self.scan.partitions()
+        most = self._most or min(MOST_TASKS, default_tasks(self.scan.table, len(scans)))
+        return [Part(each) for each in slices(scans, most)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yields the rows of a part."""
