@@ -70,7 +70,8 @@ def test_paths_of_spark(server, bucket):
 
     paths = json.dumps([f"{bucket}/run-0000", f"{bucket}/run-0001"])
     source = DefaultSource({"paths": paths, "table": "trials", **server.options()})
-    names = [part.value[0].options for part in source.reader(Fields(["trial"])).partitions()]
+    parts = source.reader(Fields(["trial"])).partitions()
+    names = [scan.options for part in parts for scan in part.value]
     assert [dict(each)["name"] for each in names] == ["run-0000", "run-0001"]
 
 
