@@ -3,6 +3,7 @@
 from smdebug.core.diagnosis import Cause, Evidence
 from smdebug.core.finding import Action, Finding, Level, RuleResult, RuleStatus
 from smdebug.rules.builtin import BuiltinRule
+from smdebug.rules.evaluate_many_trials import evaluate_many
 from smdebug.rules.req_tensors import RequiredTensors, RequiredTensorsForTrial
 from smdebug.rules.rule import Rule
 from smdebug.rules.rule_invoker import invoke_rule
@@ -24,5 +25,6 @@ __all__ = [
     "RuleSet",
     "RuleStatus",
     "builtin_rules",
+    "evaluate_many",
     "invoke_rule",
 ]

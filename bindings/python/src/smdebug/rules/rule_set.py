@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from dataclasses import dataclass
-from typing import ClassVar, Deque, Iterator, List, Mapping, Optional, Tuple, Union
+from typing import Any, ClassVar, Deque, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
 from smdebug import _raw
 from smdebug._handles import RuleSetHandle, check, out, text
@@ -105,6 +105,9 @@ class RuleSet:
         self._handle = RuleSetHandle(
             out("rule_set", _raw.smd_rule_set_new, text(profile, "profile"))
         )
+        self._profile = profile
+        self._save_config = save_config
+        self._added: List[Tuple[Any, Dict[str, str], Action, Optional[str]]] = []  # as add() takes
         if save_config is not None:
             settings = SaveConfig.parse(save_config)
             check(_raw.smd_rule_set_set_save_config(self._handle, settings._handle()))
@@ -149,10 +152,13 @@ class RuleSet:
         SMDebugRuntimeError
             If a step was evaluated.
         """
-        number = int(action_of(action))
+        severity = action_of(action)
+        number = int(severity)
+        given = {key: str(value) for key, value in (parameters or {}).items()}
         if isinstance(rule, str):
-            given = json.dumps({key: str(value) for key, value in (parameters or {}).items()})
-            check(_raw.smd_rule_set_add(self._handle, text(rule, "rule"), given, number))
+            passed = json.dumps(given)
+            check(_raw.smd_rule_set_add(self._handle, text(rule, "rule"), passed, number))
+            self._added.append((rule, given, severity, None))
             return self
         if parameters:
             raise SMDebugTypeError("only built-in rules take parameters here")
@@ -165,6 +171,7 @@ class RuleSet:
         else:
             raise SMDebugTypeError(f"expected a rule, not a {type(rule).__name__}")
         _raw.add_function(self._handle, known, self._evaluating.caller(known, reports), number)
+        self._added.append((rule, {}, severity, name))
         return self
 
     def evaluate(
@@ -279,3 +286,28 @@ class RuleSet:
         check(_raw.smd_rule_set_reset(self._handle))
         self._last = -1
         self._left = deque()
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        """Pickles the rules, without the trial and the results.
+
+        Functions are pickled as Python does.  A `Rule` belongs to its trial, and is refused.
+        """
+        for rule, _, _, name in self._added:
+            if isinstance(rule, Rule):
+                raise SMDebugTypeError(
+                    f"the rule {name or rule.rule_name} belongs to one trial, so its rule set"
+                    " cannot be pickled; add a function of a trial and a step instead"
+                )
+        return _with_rules, (self._profile, self._save_config, list(self._added))
+
+
+def _with_rules(
+    profile: str,
+    save_config: SaveSettings,
+    added: List[Tuple[Any, Dict[str, str], Action, Optional[str]]],
+) -> RuleSet:
+    """Makes a rule set of what another one held."""
+    rules = RuleSet(profile, save_config)
+    for rule, parameters, action, name in added:
+        rules.add(rule, parameters, action, name)
+    return rules

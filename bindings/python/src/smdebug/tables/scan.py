@@ -168,7 +168,9 @@ class Scan:
         return hash((self._table, self._options))
 
     def __repr__(self) -> str:
-        options = ", ".join(f"{name}={value!r}" for name, value in self._options)
+        options = ", ".join(
+            f"{name}={'...' if name in _SECRETS else repr(value)}" for name, value in self._options
+        )
         return f"<Scan of {self._table}: {options}>" if options else f"<Scan of {self._table}>"
 
 
@@ -180,6 +182,7 @@ _TYPES = {
     "tsu:": "timestamp[us]",
     "z": "binary",
 }
+_SECRETS = frozenset({"s3_access_key", "s3_secret_key", "s3_session_token"})
 _OF_PARTITION = frozenset({"path", "name", "trial", "worker", "first", "end"})
 
 

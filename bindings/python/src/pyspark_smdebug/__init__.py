@@ -1,0 +1,5 @@
+"""Lets Spark find the data source "smdebug", without registering it."""
+
+from smdebug.spark import DefaultSource
+
+__all__ = ["DefaultSource"]
