@@ -19,8 +19,25 @@ from servers import Server, new_bucket, run_versitygw  # noqa: E402
 TRIALS = 40
 
 
+# Starting a cluster takes most of the time, and each of its jobs seconds.  CI runs these, and
+# whatever needs no cluster; `make test-frameworks WHOLE=1` runs all.
+CLUSTERS = {"spark", "ray_cluster", "dask_client", "engine"}
+IN_CI = {
+    "test_all_rows_without_registering",
+    "test_filters_are_pushed",
+    "test_all_rows",
+    "test_all_rows[scalars]",
+    "test_same_rows[dask]",
+    "test_worker_that_dies[dask]",
+    "test_evaluate_many[local]",
+}
+
+
 def pytest_collection_modifyitems(items: List[pytest.Item]) -> None:
     for item in items:
+        needed = set(getattr(item, "fixturenames", ()))
+        if item.path.parent == HERE and needed & CLUSTERS and item.name not in IN_CI:
+            item.add_marker(pytest.mark.whole)
         if item.path.parent == HERE and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(240))
 
