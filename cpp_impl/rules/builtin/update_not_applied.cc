@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
@@ -421,12 +422,19 @@ class UpdateNotApplied final : public Rule {
     int64_t count = 0;
     int64_t without = 0;
     std::map<std::string_view, int64_t> with;  // by kind
+    std::set<Fingerprint> trained;             // how weights with a gradient began
     for (auto &[key, parameter] : parameters) {
       parameter.ever_had_gradient |= parameter.gradient_norm_now.has_value();
-      if (parameter.ever_had_gradient) ++with[KindOf(key)];
+      if (!parameter.ever_had_gradient) continue;
+      ++with[KindOf(key)];
+      // Nothing tells weights of ones apart.
+      const auto &first = parameter.first_weight;
+      if (first && first->at(3) != first->at(4)) trained.insert(*first);
     }
     for (auto &[key, parameter] : parameters) {
       if (!IsLeftOut(parameter)) continue;
+      // A copy of another weight, or an average that begins as one.
+      if (trained.find(*parameter.first_weight) != trained.end()) continue;
       // Of some kinds, as biases, the job may record no gradients.
       if (with.find(KindOf(key)) == with.end()) continue;
       ++without;

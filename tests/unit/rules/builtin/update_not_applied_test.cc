@@ -344,7 +344,8 @@ TEST(UpdateNotAppliedTest, LargeGradientsAreComparedByPart) {
 }
 
 TEST(UpdateNotAppliedTest, AWeightWithoutAnyGradient) {
-  FakeSource source = Of({{"a.weight", Falling, Alternating}, {"b.weight", Same, nullptr}});
+  const auto other = [](int64_t) { return 7.0; };
+  FakeSource source = Of({{"a.weight", Falling, Alternating}, {"b.weight", other, nullptr}});
   const Evaluated evaluated = Evaluate(kRule, {{"patience_gradient", "2"}}, source);
   ASSERT_THAT(evaluated.Steps(), ElementsAre(1)) << "it is told once";
   EXPECT_EQ(evaluated.findings[0].check, "no_gradient");
@@ -358,6 +359,15 @@ TEST(UpdateNotAppliedTest, GradientsThatAreNotRecordedAreNotMissing) {
   EXPECT_THAT(Evaluate(kRule, {}, constant).findings, IsEmpty()) << "no bias has a gradient";
   FakeSource average = Of({{"a.weight", Falling, Alternating}, {"ema/a.weight", Falling, nullptr}});
   EXPECT_THAT(Evaluate(kRule, {}, average).findings, IsEmpty());
+}
+
+TEST(UpdateNotAppliedTest, CopiesOfWeightsNeedNoGradient) {
+  FakeSource source;
+  for (int64_t step = 0; step < 9; ++step) {
+    source.Step(step).Save("a.weight", {3, 5}).Save("ema/a.weight", {3, 5});
+    source.Save("gradient/a.weight", {1e-9, 1e-9});
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
 }
 
 TEST(UpdateNotAppliedTest, NamesOfRecurrentNetworksTellBiasesFromWeights) {
