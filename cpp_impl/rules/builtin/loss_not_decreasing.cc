@@ -142,7 +142,7 @@ class Curve {
 
   using Point = std::deque<std::pair<int64_t, double>>::const_iterator;
 
-  double ErrorOf(Point now, int64_t before, const Limits &limits) const {
+  double ErrorOf(const Point &now, int64_t before, const Limits &limits) const {
     Spread of_now;
     Spread of_before;
     for (int64_t i = 0; i < limits.window; ++i) {
