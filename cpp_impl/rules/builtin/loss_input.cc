@@ -119,9 +119,12 @@ class LossInput final : public Rule {
                      Input *input) {
     input->was_negative |=
         std::any_of(elements.begin(), elements.end(), [](double each) { return !(each >= 0); });
+    const auto zeros_now = std::count(elements.begin(), elements.end(), 0.0);
+    // A last layer may begin with zeros.
+    if (zeros_now == static_cast<std::ptrdiff_t>(elements.size())) return;
     ++input->steps;
     input->elements += static_cast<double>(elements.size());
-    input->zeros += static_cast<double>(std::count(elements.begin(), elements.end(), 0.0));
+    input->zeros += static_cast<double>(zeros_now);
     if (input->was_negative || input->steps < limits_.patience) return;
     if (has_targets && input->negative_targets <= limits_.below / 100 * input->targets) return;
     const double zeros = 100 * input->zeros / input->elements;

@@ -61,6 +61,18 @@ TEST(LossInputTest, ScoresThatAreCutOffAtZero) {
   EXPECT_EQ(OfScores(Identity, false).result.status, RuleStatus::kPassed);
 }
 
+TEST(LossInputTest, ALastLayerMayBeginWithZeros) {
+  FakeSource source;
+  for (int64_t step = 0; step < 30; ++step) {
+    std::vector<double> scores(32);
+    for (size_t i = 0; i < scores.size() && step >= 10; ++i) {
+      scores[i] = std::sin(static_cast<double>(i) + static_cast<double>(step));
+    }
+    source.Step(step).Save(kScores, scores, {8, 4});
+  }
+  EXPECT_EQ(Evaluate(kRule, {}, source, Profile::kCalibrated).result.status, RuleStatus::kPassed);
+}
+
 TEST(LossInputTest, OutputsMayBeCutOffWhereTargetsAre) {
   const auto with_targets = [](double least) {
     FakeSource source;
