@@ -25,7 +25,7 @@ constexpr double kLeastGain = 0.1;
 constexpr double kSmallPartOfChance = 0.1;
 // The validation loss has risen if it did by this many standard errors, which are known from the
 // batches of so many passes.  Its best value is one that chance made low.
-constexpr double kSignificance = 3;
+constexpr double kSignificance = 2.5;
 constexpr int64_t kLeastDegrees = 3;
 // Training losses that differ by less are one entry of a history.
 constexpr double kHistoryStep = 1.02;

@@ -1,6 +1,7 @@
 // Finds trainings that fail to start because of their initial weights.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 
 #include "base/strings.h"
@@ -96,9 +97,10 @@ class Beginning {
 
   // Appends the findings of the step that ends.  Returns true if there was something to evaluate.
   bool EndStep(const std::string &worker, FindingByCheck *at_step) {
-    // A step whose gradients overflowed changed nothing: the loss had no reason to fall.
-    if (!is_skipped_) {
-      for (const auto &[name, loss] : losses_now_) EvaluateLoss(name, loss);
+    // A step whose gradients overflowed changed nothing: the loss had no reason to fall.  A loss that
+    // is not finite either is no overflow of scaled gradients.
+    for (const auto &[name, loss] : losses_now_) {
+      if (!is_skipped_ || !std::isfinite(loss)) EvaluateLoss(name, loss);
     }
     losses_now_.clear();
     is_skipped_ = false;
