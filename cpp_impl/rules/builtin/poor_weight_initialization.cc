@@ -97,8 +97,8 @@ class Beginning {
 
   // Appends the findings of the step that ends.  Returns true if there was something to evaluate.
   bool EndStep(const std::string &worker, FindingByCheck *at_step) {
-    // A step whose gradients overflowed changed nothing: the loss had no reason to fall.  A loss that
-    // is not finite either is no overflow of scaled gradients.
+    // A step whose gradients overflowed changed nothing: the loss had no reason to fall.  A loss
+    // that is not finite either is no overflow of scaled gradients.
     for (const auto &[name, loss] : losses_now_) {
       if (!is_skipped_ || !std::isfinite(loss)) EvaluateLoss(name, loss);
     }
