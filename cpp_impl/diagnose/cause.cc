@@ -22,6 +22,10 @@ constexpr std::array<CauseText, kCauses> kTexts = {{
      "Begin with biases of 0, or use an activation that has a slope below 0, such as leaky ReLU. "
      "If the units died during the training, lower the learning rate.",
      "docs/diagnosis.md#dead_units"},
+    {"gradients_vanish", "gradients vanish on their way to the first layers",
+     "Use ReLU or a relative instead of sigmoid or tanh, or normalise between layers. Connections "
+     "around layers, or fewer layers, help too.",
+     "docs/diagnosis.md#gradients_vanish"},
     {"inputs_not_normalised", "the inputs are not normalised",
      "Subtract the mean of each feature or channel, and divide by its standard deviation. Do the "
      "same in training and in evaluation.",

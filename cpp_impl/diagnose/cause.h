@@ -13,6 +13,7 @@ enum class Cause : uint8_t {
   kRateTooLow,
   kInitialisation,
   kDeadUnits,
+  kGradientsVanish,
   kInputsNotNormalised,
   kInputsEmpty,
   kLabelsWrong,
@@ -30,7 +31,7 @@ enum class Cause : uint8_t {
   kReplicasApart,
   kOverfit,
 };
-inline constexpr size_t kCauses = 20;
+inline constexpr size_t kCauses = 21;
 
 // What users read about a cause.
 struct CauseText {

@@ -13,7 +13,8 @@ constexpr std::array kLlm = {
     NamedSetRule{"ExplodingTensor",
                  R"({"growth": "None", "collection_names": "losses,gradients,weights,biases"})"},
     NamedSetRule{"WorkerDivergence", R"({"bitwise": "true"})"},
-    NamedSetRule{"UpdateNotApplied", "{}"},
+    // LowPrecisionUpdateLost finds what is rounded away.
+    NamedSetRule{"UpdateNotApplied", R"({"rounded": "false"})"},
     NamedSetRule{"RepeatedBatch", "{}"},
     NamedSetRule{"SharedShard", "{}"},
     NamedSetRule{"TiedWeightsBroken", "{}"},

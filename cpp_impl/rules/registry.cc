@@ -34,6 +34,7 @@ constexpr std::array kRules = {
     &kFirstNonFinite,
     &kWorkerDivergence,
     &kUpdateNotApplied,
+    &kLossInput,
     &kRepeatedBatch,
     &kSharedShard,
     &kTiedWeightsBroken,

@@ -131,6 +131,7 @@ def save_step(hook: Hook, random: np.random.Generator, step: int, is_eval: bool)
     labels, scores = classified(random, step)
     hook.save("CrossEntropyLoss_input_0", scores)
     hook.save("CrossEntropyLoss_input_1", labels)
+    hook.save("BCEWithLogitsLoss_input_0", np.maximum(normal(50, 4), 0))
     hook.save("loss", np.float32(1 + step / 4 if is_eval else 1 / (1 + 0.2 * min(step, 20))))
     hook.save("stuck_loss", np.float32(2))
     hook.save("rising_loss", np.float32(1 + step))
@@ -175,7 +176,7 @@ def test_findings_and_results_of_all_rules(tmp_path, profile):
     assert list(map(repr, live)) == list(map(repr, stored))
     results = reading.results()
     assert list(map(repr, watching.results())) == list(map(repr, results))
-    assert len(results) == 23
+    assert len(results) == 24
     expected = {
         each.rule: WITHOUT_FINDING.get(each.rule, RuleStatus.HAS_FINDINGS) for each in results
     }

@@ -31,6 +31,7 @@ CAUSES: Dict[str, Tuple[str, ...]] = {
         "weights_too_large", "weights_too_small", "weights_of_zeros", "weights_all_alike",
     ),
     "dead_units": ("dead_units", "dead_relu"),
+    "gradients_vanish": ("many_sigmoids", "vanishing_gradient"),
     "inputs_not_normalised": ("images_not_normalised", "inputs_too_large"),
     "inputs_empty": ("inputs_of_zeros",),
     "labels_wrong": ("shuffled_labels",),
@@ -49,7 +50,9 @@ CAUSES: Dict[str, Tuple[str, ...]] = {
     "overfit": ("overfit", "overtraining"),
 }  # fmt: skip
 # These fit few of the drawn models, and are drawn more often where they do.
-RARELY_FIT = ("initialisation", "dead_units", "optimizer_incomplete", "overfit")
+RARELY_FIT = (
+    "initialisation", "dead_units", "gradients_vanish", "optimizer_incomplete", "overfit",
+)  # fmt: skip
 RARE = 4
 # Faults that are planted too, and that no cause explains.
 UNKNOWN = ("mostly_padding", "noisy_gradients", "wrong_axis")
@@ -120,6 +123,20 @@ class Before(Around):
 
 def _end_with(training: Training, last: nn.Module) -> None:
     training.model = Before(training.model, last)
+    training.trained = list(training.model.parameters())
+
+
+@more(lambda drawn: drawn.family in ("perceptron", "autoencoder"))
+def many_sigmoids(planted: Planted) -> None:
+    """Four to nine layers of sigmoids, none of which is normalised."""
+    training, width = planted.training, planted.drawn.width
+    linear = training.modules(nn.Linear)
+    begin, end = linear[0].in_features, linear[-1].out_features
+    layers: List[nn.Module] = []
+    for _ in range(4 + round(5 * planted.severity)):
+        layers += [nn.Linear(begin, width), nn.Sigmoid()]
+        begin = width
+    training.model = nn.Sequential(*layers, nn.Linear(width, end))
     training.trained = list(training.model.parameters())
 
 

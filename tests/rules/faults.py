@@ -23,7 +23,7 @@ Inject = Callable[[Training], List[str]]
 
 LINEAR = (nn.Linear, nn.Conv2d)
 LOSSES = [r"Loss_output_0$"]
-WEIGHTS = [r"^(?!gradient/)[A-Z]\w*_.*(weight|bias|places)"]
+WEIGHTS = [r"^(?!gradient/)_?[A-Z]\w*_.*(weight|bias|places)"]
 GRADIENTS = [r"^gradient/"]
 INPUTS = [r"^(?!.*Loss)[A-Z]\w*_input_0$"]
 

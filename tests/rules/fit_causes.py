@@ -8,6 +8,8 @@ Only runs with findings take part.  "measure" is for the figures of docs/diagnos
 
     python tests/rules/fit_causes.py build/causes*.jsonl --write
 
+--also adds runs of other seeds to those of the table, as of earlier rules that see the same.
+
 With --keep the weights stay as they are, and no runs of "table" are needed: small changes of rules
 need a new temperature and new figures first of all.
 """
@@ -267,7 +269,7 @@ def table_source(table: Table, rows: Mapping[str, Sequence[Row]], kept: str) -> 
         "// Written by `make diagnosis-table` (tests/rules/fit_causes.py); do not edit.",
         "//",
         f"// Weights: fitted to {counts['table']} runs, {found['table']} of them with findings, of",
-        '// the seeds "diagnosis-table" in tests/rules/seeds.json.',
+        '// the seeds that tests/rules/seeds.json says the table is fitted to.',
         f"// Temperature, doubt: fitted to {counts['confidence']} runs, {found['confidence']} of them with",
         '// findings, of the seeds "diagnosis-confidence".',
         '#include "diagnose/table.h"', "", "namespace smdebug::diagnose {", "namespace {", "",
@@ -307,12 +309,16 @@ def examples_source(table: Table, rows: Sequence[Row]) -> str:
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("runs", type=Path, nargs="+", help="files of collect_causes.py")
+    parser.add_argument("--also", type=Path, nargs="*", default=[], help="more for the table")
     parser.add_argument("--write", action="store_true", help="write the C++ table")
     parser.add_argument("--keep", action="store_true", help="keep the weights of the C++ table")
     parser.add_argument("--penalties", action="store_true", help="compare penalties")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     every = read(options.runs)
+    for row in read(options.also):
+        row["set"] = "table"
+        every.append(row)
     sets = {
         name: [row for row in every if row["set"] == name]
         for name in ("table", "confidence", "measure")
@@ -329,7 +335,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     measure(table, sets["measure"])
     if options.write:
         TABLE.write_text(table_source(table, sets, kept))
-        EXAMPLES.write_text(examples_source(table, found["measure"]))
+        EXAMPLES.write_text(examples_source(table, found["measure"] or found["table"]))
     return 0
 
 

@@ -1,5 +1,6 @@
 // Finds rare classes and classes that the model misses.
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "base/strings.h"
@@ -10,6 +11,9 @@
 
 namespace smdebug::rules {
 namespace {
+
+// The error rate has improved if it fell by this many standard errors.
+constexpr double kSignificance = 2;
 
 // Labels with more distinct values than this are not classes.
 constexpr size_t kMostClasses = 10'000;
@@ -36,6 +40,7 @@ struct Counts {
   int64_t labels = 0;
   int64_t recent_labels = 0;
   int64_t mispredictions = 0;  // consecutive evaluations
+  double first_error = 0;      // of all classes, at the first of these evaluations
   bool has_too_many = false;
 };
 
@@ -141,7 +146,12 @@ class ClassImbalance final : public Rule {
     const double of_all = static_cast<double>(mispredicted) / static_cast<double>(predicted);
     const bool has_learned = !limits_.max_error || of_all <= *limits_.max_error;
     const bool is_found = most > limits_.misprediction && has_learned;
-    counts.mispredictions = is_found ? counts.mispredictions + 1 : 0;
+    // A model that still improves may learn one class after another.
+    const double error = std::sqrt(of_all * (1 - of_all) / static_cast<double>(predicted));
+    const bool improves = of_all < counts.first_error - kSignificance * error;
+    const bool goes_on = is_found && counts.mispredictions > 0 && !improves;
+    if (!goes_on) counts.first_error = of_all;
+    counts.mispredictions = goes_on ? counts.mispredictions + 1 : is_found ? 1 : 0;
     if (!is_found || counts.mispredictions < limits_.patience) return;
     Finding finding;
     finding.worker = pair.predictions.worker;

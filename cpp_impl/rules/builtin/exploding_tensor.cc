@@ -8,6 +8,7 @@
 #include "rules/support/culprits.h"
 #include "rules/support/named_tensors.h"
 #include "rules/support/overflows.h"
+#include "rules/support/tensor_names.h"
 #include "rules/support/tensor_states.h"
 #include "rules/support/words.h"
 
@@ -25,6 +26,9 @@ struct Limits {
 // A norm that grew above the usual must also exceed the record of earlier norms by this factor.  A
 // converged model occasionally meets a hard batch.
 constexpr double kLeastRecord = 10;
+// Where gradients are nearly 0, as before a recurrent network gets going or when little is left to
+// learn, a single batch may cause one of usual size.  So their growth has to last.
+constexpr int64_t kLeastStepsOfGradient = 3;
 
 // Keeps the last norms of a tensor and the largest norm before them.
 class Norms {
@@ -57,6 +61,11 @@ class Norms {
   std::array<double, kMost> norms_{};
   size_t count_ = 0;
   double record_ = 0;
+};
+
+struct Grown {
+  Norms norms;
+  int64_t steps = 0;  // in a row, with a norm that grew too much
 };
 
 class ExplodingTensor final : public Rule {
@@ -161,13 +170,16 @@ class ExplodingTensor final : public Rule {
 
   void ObserveGrowth(const Sample &sample, double norm, double largest) {
     if (!std::isfinite(norm)) return;
-    Norms &norms = norms_.Of(sample);
+    Grown &grown = grown_.Of(sample);
+    Norms &norms = grown.norms;
     const bool is_evaluated =
         norms.IsEnough() && largest > limits_.growth_floor && norms.IsRecord(norm);
     const std::optional<double> usual =
         is_evaluated ? norms.MedianBelow(norm, *limits_.growth) : std::nullopt;
     norms.Add(norm);
-    if (!usual) return;
+    grown.steps = usual ? grown.steps + 1 : 0;
+    const bool is_gradient = WeightOfGradient(sample.Tensor()) != sample.Tensor();
+    if (!usual || (is_gradient && grown.steps < kLeastStepsOfGradient)) return;
     const double factor = norm / *usual;
     culprits_.Offer(sample, {factor, factor, *limits_.growth, "growth"}, [&] {
       return StrCat("the norm of '", sample.Tensor(), "' is ", Shortest(norm), ", ",
@@ -177,7 +189,7 @@ class ExplodingTensor final : public Rule {
 
   const Selector selector_;  // empty: selects every tensor
   const Limits limits_;
-  TensorStates<Norms> norms_;
+  TensorStates<Grown> grown_;
   Culprits culprits_;
   Overflows overflows_;
   std::vector<Finding> broken_;  // of this step

@@ -3,14 +3,18 @@
 #include <array>
 #include <cmath>
 #include <deque>
+#include <map>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/chance_level.h"
 #include "rules/support/culprits.h"
 #include "rules/support/loss_names.h"
+#include "rules/support/roles.h"
 #include "rules/support/selector.h"
+#include "rules/support/tensor_names.h"
 #include "rules/support/tensor_states.h"
+#include "rules/support/update_counts.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
@@ -51,8 +55,9 @@ struct Comparison {
   double before;
   int64_t step_before;
   double first;
-  bool is_late;     // enough steps after the first one, which was the first of the job
-  bool has_fallen;  // since the first steps, by more than chance
+  bool is_of_start;  // the first loss was of the job's first steps
+  bool has_fallen;   // since the first steps, by more than chance
+  double most_fall;  // percentage by which it may have fallen since, apart from chance
   double first_loss;
   int64_t steps;  // since the first one
   double error;   // the standard error of the difference
@@ -124,8 +129,9 @@ class Curve {
                       MedianOf(points_.begin() + (before - limits.window), limits.window),
                       points_[before_ - 1].first,
                       first_.value_or(0),
-                      first_step_ <= limits.num_steps && step - first_step_ >= limits.start_steps,
-                      HasFallen(),
+                      first_step_ <= limits.num_steps,
+                      FallOf(-kSignificance) > 0,
+                      MostFall(),
                       first_loss_,
                       step - first_step_,
                       ErrorOf(points_.end() - limits.window, before, limits)};
@@ -136,7 +142,7 @@ class Curve {
 
   using Point = std::deque<std::pair<int64_t, double>>::const_iterator;
 
-  double ErrorOf(Point now, int64_t before, const Limits &limits) const {
+  double ErrorOf(const Point &now, int64_t before, const Limits &limits) const {
     Spread of_now;
     Spread of_before;
     for (int64_t i = 0; i < limits.window; ++i) {
@@ -146,11 +152,16 @@ class Curve {
     return std::sqrt(of_now.SquaredError() + of_before.SquaredError());
   }
 
-  bool HasFallen() const {
+  // Returns how far the mean has fallen since the first steps, plus some standard errors.
+  double FallOf(double errors) const {
     Spread last;
     for (const double loss : last_losses_) last.Add(loss);
     const double error = std::sqrt(first_losses_.SquaredError() + last.SquaredError());
-    return first_losses_.Mean() - last.Mean() > kSignificance * error;
+    return first_losses_.Mean() - last.Mean() + errors * error;
+  }
+  double MostFall() const {
+    const double first = std::abs(first_losses_.Mean());
+    return first > 0 ? 100 * FallOf(kSignificance) / first : 0;
   }
 
   std::deque<std::pair<int64_t, double>> points_;  // by step
@@ -165,20 +176,26 @@ class Curve {
 
 class LossNotDecreasing final : public Rule {
  public:
-  LossNotDecreasing(Selector selector, const Limits &limits, Choice choice)
+  LossNotDecreasing(Selector selector, Selector weights, const Limits &limits, Choice choice)
       : Rule("LossNotDecreasing"),
         selector_(std::move(selector)),
         limits_(limits),
-        choice_(choice) {}
+        choice_(choice),
+        weights_({std::move(weights)}) {}
 
   bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return selector_.Matches(tensor, membership) ||
-           (limits_.learned_percent && !LossOfTarget(tensor).empty());
+    if (selector_.Matches(tensor, membership)) return true;
+    if (!limits_.learned_percent) return false;
+    return !LossOfTarget(tensor).empty() || weights_.Ask(tensor, membership);
   }
 
   void Observe(const Sample &sample, Findings &) override {
     if (const std::string_view loss = LossOfTarget(sample.Tensor()); !loss.empty()) {
       if (limits_.learned_percent) levels_.Of(sample.Worker(), loss).Add(sample);
+      return;
+    }
+    if (weights_.Of(sample.Tensor())) {
+      if (IsTraining(sample.Place().mode)) updates_[std::string(sample.Worker())].Note(sample);
       return;
     }
     const std::optional<double> loss = LossOf(sample);
@@ -192,7 +209,10 @@ class LossNotDecreasing final : public Rule {
     if (const auto comparison = curve->Compare(limits_)) Evaluate(sample, *comparison);
   }
 
-  void EndStep(Findings &findings) override { culprits_.Report(findings); }
+  void EndStep(Findings &findings) override {
+    for (auto &[worker, updates] : updates_) updates.EndStep();
+    culprits_.Report(findings);
+  }
 
   std::string Missing() const override {
     return StrCat("a loss at two steps that are at least ", limits_.num_steps, " apart");
@@ -304,7 +324,14 @@ class LossNotDecreasing final : public Rule {
   // Trainings may take a while to get going, and losses besides the one that falls may stay.
   bool IsToBlame(const Sample &sample, const Comparison &losses) {
     if (!limits_.learned_percent) return true;
-    return losses.is_late && !losses.has_fallen && !learned_.Of(sample.Worker(), "");
+    return losses.is_of_start &&
+           UpdatesOf(sample, losses) >= static_cast<double>(limits_.start_steps) &&
+           !losses.has_fallen && losses.most_fall < *limits_.learned_percent &&
+           !learned_.Of(sample.Worker(), "");
+  }
+  // Returns how often the weights were updated since the first loss.
+  double UpdatesOf(const Sample &sample, const Comparison &losses) {
+    return static_cast<double>(losses.steps) * updates_[std::string(sample.Worker())].Share();
   }
 
   void Offer(const Sample &sample, const Comparison &losses, double fall) {
@@ -325,6 +352,8 @@ class LossNotDecreasing final : public Rule {
   TensorStates<Curves> curves_;
   TensorStates<ChanceLevel> levels_;  // by loss
   TensorStates<bool> learned_;        // by worker: some loss fell
+  mutable Roles weights_;
+  std::map<std::string, UpdateCounts> updates_;  // by worker
   Culprits culprits_;
 };
 
@@ -345,7 +374,9 @@ constexpr ParameterSpec kParameters[] = {
      "a loss that fell by this percentage since the start may stay constant, and so may others "
      "beside it, and one far below that of a model without knowledge"},
     {"start_steps", "0", "80",
-     "with learned_percent, number of steps that a training may take to get going"},
+     "with learned_percent, number of updates of the weights that a training may take to get "
+     "going; "
+     "steps that change no weight, as with accumulation, do not count"},
     {"skip_validation", "False", "True", "if mode is None, true checks only losses of training"},
     {"legacy_2019", "False", "False",
      "true treats diff_percent as the rise to find, as an early version of the service did"},
@@ -393,8 +424,9 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   if (limits.is_of_2019 && !parameters.IsGiven("diff_percent")) limits.fall_percent = 0;
   SMD_ASSIGN_OR_RETURN(const Choice choice, ReadChoice(parameters));
   SMD_ASSIGN_OR_RETURN(Selector selector, ReadSelector(parameters));
+  SMD_ASSIGN_OR_RETURN(Selector weights, Selector::Make({"weights"}, {}));
   return std::unique_ptr<Rule>(
-      std::make_unique<LossNotDecreasing>(std::move(selector), limits, choice));
+      std::make_unique<LossNotDecreasing>(std::move(selector), std::move(weights), limits, choice));
 }
 
 }  // namespace

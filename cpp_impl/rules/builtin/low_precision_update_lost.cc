@@ -4,6 +4,7 @@
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
+#include "rules/support/lost_updates.h"
 #include "rules/support/roles.h"
 #include "rules/support/tensor_names.h"
 #include "rules/support/tensor_states.h"
@@ -22,61 +23,6 @@ struct Limits {
   double share;
   double ratio;
   int64_t half;
-};
-
-// Follows which elements change in two halves of a window.  Elements whose updates round to
-// nothing are the same in both halves.  With stochastic rounding, or a copy of the weights in 32
-// bits, an element that stayed in the first half changes in the second about as often as others.
-class Halves {
- public:
-  struct Lost {
-    double share;  // of elements that changed in neither half
-    double ratio;  // how much seldomer those that stayed in the first half changed in the second
-  };
-
-  // Returns what a window shows at its end.
-  std::optional<Lost> Add(std::vector<double> weight, int64_t half) {
-    if (weight.size() != last_.size()) {
-      *this = {};
-      first_.assign(weight.size(), false);
-      second_.assign(weight.size(), false);
-      last_ = std::move(weight);
-      return std::nullopt;
-    }
-    std::vector<bool> &changed = steps_ < half ? first_ : second_;
-    for (size_t i = 0; i < weight.size(); ++i) {
-      if (weight[i] != last_[i]) changed[i] = true;
-    }
-    last_ = std::move(weight);
-    if (++steps_ < 2 * half) return std::nullopt;
-    const Lost lost = Sum();
-    // The second half is the first of the next window.
-    first_ = std::exchange(second_, std::vector<bool>(last_.size()));
-    steps_ = half;
-    return lost;
-  }
-
- private:
-  Lost Sum() const {
-    double neither = 0;
-    double of_stayed = 0;
-    double stayed = 0;
-    double of_changed = 0;
-    double changed = 0;
-    for (size_t i = 0; i < last_.size(); ++i) {
-      (first_[i] ? changed : stayed) += 1;
-      if (second_[i]) (first_[i] ? of_changed : of_stayed) += 1;
-      if (!first_[i] && !second_[i]) neither += 1;
-    }
-    const double usual = changed > 0 ? of_changed / changed : 0;
-    const double ratio = stayed > 0 && usual > 0 ? of_stayed / stayed / usual : 1;
-    return {neither / static_cast<double>(last_.size()), ratio};
-  }
-
-  std::vector<double> last_;
-  std::vector<bool> first_;
-  std::vector<bool> second_;
-  int64_t steps_ = 0;
 };
 
 class LowPrecisionUpdateLost final : public Rule {
@@ -103,16 +49,16 @@ class LowPrecisionUpdateLost final : public Rule {
     // The gradient is that of the previous step if the weight is recorded before it.
     const bool has_gradient = gradients_.Of(sample.Worker(), sample.Tensor());
     std::vector<double> numbers = sample.SomeNumbers(kElements);
-    Halves &halves = halves_.Of(sample);
+    LostUpdates &halves = halves_.Of(sample);
     if (!has_gradient || numbers.size() < kLeastElements) {
       halves = {};
       return;
     }
-    const std::optional<Halves::Lost> lost = halves.Add(std::move(numbers), limits_.half);
+    const std::optional<LostUpdates::Counts> lost = halves.Add(std::move(numbers), limits_.half);
     if (!lost) return;
     NoteEvaluated();
-    if (lost->share < limits_.share || lost->ratio > limits_.ratio) return;
-    if (lost->share > culprit_.value) Keep(sample, *lost);
+    if (lost->ShareOfNeither() < limits_.share || lost->Ratio() > limits_.ratio) return;
+    if (lost->ShareOfNeither() > culprit_.value) Keep(sample, lost->ShareOfNeither());
   }
 
   void EndStep(Findings &findings) override {
@@ -134,11 +80,11 @@ class LowPrecisionUpdateLost final : public Rule {
     return none;
   }
 
-  void Keep(const Sample &sample, const Halves::Lost &lost) {
-    culprit_ = FindingOf({std::string(sample.Worker()), std::string(sample.Tensor())}, "",
-                         lost.share, limits_.share,
-                         StrCat(Shortest(100 * lost.share), " % of the elements of '",
-                                sample.Tensor(), "' have not changed for ", 2 * limits_.half,
+  void Keep(const Sample &sample, double share) {
+    culprit_ = FindingOf({std::string(sample.Worker()), std::string(sample.Tensor())}, "", share,
+                         limits_.share,
+                         StrCat(Shortest(100 * share), " % of the elements of '", sample.Tensor(),
+                                "' have not changed for ", 2 * limits_.half,
                                 " steps, though they have gradients: their updates are too small "
                                 "for its type"));
   }
@@ -146,7 +92,7 @@ class LowPrecisionUpdateLost final : public Rule {
   mutable Roles roles_;
   const Limits limits_;
   TensorStates<bool> gradients_;
-  TensorStates<Halves> halves_;
+  TensorStates<LostUpdates> halves_;
   Finding culprit_ = None();
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
+#include "rules/support/chance_level.h"
 #include "rules/support/loss_names.h"
 #include "rules/support/selector.h"
 #include "rules/support/tensor_states.h"
@@ -20,6 +21,12 @@ constexpr double kLeastLoss = 1e-8;
 // this share.
 constexpr double kHalved = 2;
 constexpr double kLeastGain = 0.1;
+// A validation loss below this part of what a model without knowledge has is no problem.
+constexpr double kSmallPartOfChance = 0.1;
+// The validation loss has risen if it did by this many standard errors, which are known from the
+// batches of so many passes.  Its best value is one that chance made low.
+constexpr double kSignificance = 2.5;
+constexpr int64_t kLeastDegrees = 3;
 // Training losses that differ by less are one entry of a history.
 constexpr double kHistoryStep = 1.02;
 
@@ -38,7 +45,15 @@ struct Limits {
 
 struct Mean {
   double sum = 0;
+  double squares = 0;
   int64_t count = 0;
+  void Add(double value) {
+    sum += value;
+    squares += value * value;
+    ++count;
+  }
+  // The sum of squared distances from the mean.
+  double Spread() const { return std::max(0.0, squares - sum * Get()); }
   double Get() const { return sum / static_cast<double>(count); }
 };
 
@@ -78,6 +93,9 @@ struct Evaluations {
   int64_t exceeding = 0;       // consecutive previous passes
   int64_t widening = 0;        // consecutive previous passes with a gap that is worth a look
   History history;             // of the previous passes
+  double spread = 0;           // of batches around the mean of their pass, squared, of all passes
+  int64_t degrees = 0;         // of freedom of that spread
+  bool is_small = false;       // far below the loss of a model without knowledge
   bool is_reported = false;    // this pass was reported
 };
 
@@ -87,10 +105,15 @@ class Overfit final : public Rule {
       : Rule("Overfit"), selector_(std::move(selector)), limits_(limits) {}
 
   bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return selector_.Matches(tensor, membership);
+    return selector_.Matches(tensor, membership) ||
+           (limits_.rise_percent && !LossOfTarget(tensor).empty());
   }
 
   void Observe(const Sample &sample, Findings &) override {
+    if (const std::string_view loss = LossOfTarget(sample.Tensor()); !loss.empty()) {
+      if (limits_.rise_percent) levels_.Of(sample.Worker(), loss).Add(sample);
+      return;
+    }
     if (sample.Place().step >= limits_.start_step) losses_.Note(sample);
   }
 
@@ -99,11 +122,11 @@ class Overfit final : public Rule {
       if (!std::isfinite(loss.value)) continue;
       Mean &training = training_.Of(loss.worker, loss.loss);
       if (!loss.is_of_validation) {
-        training.sum += loss.value;
-        ++training.count;
+        training.Add(loss.value);
       } else if (training.count > 0) {
         Evaluations &evaluations = evaluations_.Of(loss.worker, loss.tensor);
         Add(loss.value, training, &evaluations);
+        evaluations.is_small = IsSmall(loss, evaluations.pass.Get());
         Evaluate(loss, evaluations, findings);
       }
     }
@@ -117,12 +140,18 @@ class Overfit final : public Rule {
       if (evaluations->pass.count > 0) Close(evaluations);
       const Mean &before = evaluations->training_at_pass;
       evaluations->training_loss =
-          Mean{training.sum - before.sum, training.count - before.count}.Get();
+          (training.sum - before.sum) / static_cast<double>(training.count - before.count);
       if (before.count == 0) evaluations->first_loss = evaluations->training_loss;
       evaluations->training_at_pass = training;
     }
-    evaluations->pass.sum += loss;
-    ++evaluations->pass.count;
+    evaluations->pass.Add(loss);
+  }
+
+  bool IsSmall(const LossesOfStep::Item &loss, double value) {
+    const std::string_view name = LossOfOutput(loss.tensor);
+    if (name.empty()) return false;
+    const std::optional<double> level = levels_.Of(loss.worker, name).Get();
+    return level && value < kSmallPartOfChance * *level;
   }
 
   void Close(Evaluations *evaluations) const {
@@ -130,6 +159,8 @@ class Overfit final : public Rule {
     evaluations->widening = Widens(*evaluations) ? evaluations->widening + 1 : 0;
     evaluations->best = std::min(evaluations->best, evaluations->pass.Get());
     evaluations->history.Note(evaluations->training_loss, evaluations->best);
+    evaluations->spread += evaluations->pass.Spread();
+    evaluations->degrees += evaluations->pass.count - 1;
     evaluations->batches_before = evaluations->pass.count;
     evaluations->pass = {};
     evaluations->is_reported = false;
@@ -141,17 +172,30 @@ class Overfit final : public Rule {
   }
 
   bool Exceeds(const Evaluations &evaluations) const {
+    return HasRisen(evaluations) && HasGap(evaluations, limits_.ratio);
+  }
+
+  bool HasRisen(const Evaluations &evaluations) const {
+    if (!limits_.rise_percent) return true;
+    if (evaluations.is_small) return false;
     const double rise = evaluations.pass.Get() - evaluations.best;
-    const bool has_risen =
-        !limits_.rise_percent || rise * 100 > *limits_.rise_percent * std::abs(evaluations.best);
-    return has_risen && HasGap(evaluations, limits_.ratio);
+    return rise * 100 > *limits_.rise_percent * std::abs(evaluations.best) &&
+           rise > kSignificance * ErrorOf(evaluations);
+  }
+
+  // Returns the standard error of the pass's mean, or 0 if it is not known.
+  static double ErrorOf(const Evaluations &evaluations) {
+    const double spread = evaluations.spread + evaluations.pass.Spread();
+    const int64_t degrees = evaluations.degrees + evaluations.pass.count - 1;
+    if (degrees < kLeastDegrees) return 0;
+    return std::sqrt(spread / static_cast<double>(degrees * evaluations.pass.count));
   }
 
   // Returns true if training improves and validation does not: the model learns its data by heart,
   // even though the validation loss has not risen.
   bool Widens(const Evaluations &evaluations) const {
     if (!limits_.look_ratio || !HasGap(evaluations, *limits_.look_ratio)) return false;
-    if (evaluations.training_loss <= 0) return false;
+    if (evaluations.training_loss <= 0 || evaluations.is_small) return false;
     const auto then = evaluations.history.BestAt(kHalved * evaluations.training_loss);
     const double best = std::min(evaluations.best, evaluations.pass.Get());
     return then && best > (1 - kLeastGain) * *then;
@@ -203,6 +247,7 @@ class Overfit final : public Rule {
   LossesOfStep losses_;
   TensorStates<Mean> training_;
   TensorStates<Evaluations> evaluations_;
+  TensorStates<ChanceLevel> levels_;  // by loss
 };
 
 constexpr ParameterSpec kParameters[] = {

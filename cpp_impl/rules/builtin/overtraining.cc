@@ -33,8 +33,13 @@ struct Mean {
   double Get() const { return sum / static_cast<double>(count); }
 };
 
+// The part of its first value by which the training loss must have fallen: a model that has not
+// learned has nothing to lose.
+constexpr double kLearned = 0.1;
+
 // Holds the best value of a loss and the number of points since then.
 struct Progress {
+  double first = INFINITY;
   double best = INFINITY;
   int64_t step_of_best = -1;
   int64_t points_since = 0;
@@ -43,6 +48,7 @@ struct Progress {
     const double delta = limits.delta_is_relative && std::isfinite(best)
                              ? limits.delta * std::abs(best)
                              : limits.delta;
+    if (step_of_best < 0) first = point;
     if (point < best - delta) {
       best = point;
       step_of_best = step;
@@ -51,6 +57,7 @@ struct Progress {
       ++points_since;
     }
   }
+  bool HasLearned() const { return first - best >= kLearned * std::abs(first); }
 };
 
 struct Training {
@@ -108,7 +115,10 @@ class Overtraining final : public Rule {
     if (!AddToPass(loss.value, training.batches, findings.Place().step, &validation)) return;
     const Progress &progress = validation.progress;
     if (progress.points_since < limits_.patience_validation) return;
-    if (limits_.needs_both && training.progress.points_since < limits_.patience_train) return;
+    const Progress &of_training = training.progress;
+    const bool is_ready =
+        of_training.points_since >= limits_.patience_train && of_training.HasLearned();
+    if (limits_.needs_both && !is_ready) return;
     Tell(loss, progress, limits_.patience_validation, "validation", findings);
   }
 

@@ -1,13 +1,16 @@
 // Finds trainings that fail to start because of their initial weights.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
+#include "rules/support/chance_level.h"
 #include "rules/support/named_tensors.h"
 #include "rules/support/roles.h"
 #include "rules/support/tensor_names.h"
+#include "rules/support/tensor_states.h"
 #include "rules/support/words.h"
 
 namespace smdebug::rules {
@@ -20,7 +23,14 @@ struct Options {
   int64_t patience;
   int64_t steps;
   int64_t least_checks;
+  bool loss_scaling;
+  bool skip_learned;
 };
+
+// A loss below this part of what a model without knowledge has was learned before.
+constexpr double kPartOfChance = 0.7;
+// A loss below this value cannot fall much further, whatever its targets.
+constexpr double kFloor = 1e-4;
 
 // The checks are ordered by how well their tensors name the culprit, best first.
 enum Check : size_t { kVariance, kGradients, kLoss, kChecks };
@@ -46,7 +56,8 @@ struct Extreme {
   double value = kNoNumber;
 
   bool IsKnown() const { return !tensor.empty(); }
-  void Take(const Sample &sample, double other) { *this = {std::string(sample.Tensor()), other}; }
+  void Take(const Sample &sample, double other) { Take(std::string(sample.Tensor()), other); }
+  void Take(std::string name, double other) { *this = {std::move(name), other}; }
 };
 
 // Collects observations of one worker's first steps.
@@ -65,6 +76,10 @@ class Beginning {
   void AddGradient(const Sample &sample) {
     // A bias that a later normalisation cancels has no gradient.  This does no harm.
     if (options_.layers_only && !IsOfLayer(sample)) return;
+    if (options_.loss_scaling && !IsFinite(sample)) {
+      is_skipped_ = true;
+      return;
+    }
     // A single number has no distribution.
     const tensor::View *elements = sample.RealElements();
     if (elements == nullptr || elements->ElementCount() < 2) return;
@@ -76,20 +91,19 @@ class Beginning {
 
   void AddLoss(const Sample &sample) {
     const std::optional<double> loss = sample.Reduce({tensor::ReductionKind::kMean});
-    if (!loss) return;
-    const auto [known, is_new] = losses_.try_emplace(std::string(sample.Tensor()), Loss{*loss, 0});
-    Loss &best = known->second;
-    if (is_new) return;
-    has_second_loss_ = true;
-    if (*loss < best.least) {
-      best = {*loss, 0};
-    } else if (++best.steps >= options_.patience && !stuck_.IsKnown()) {
-      stuck_.Take(sample, static_cast<double>(best.steps));
-    }
+    if (loss) losses_now_.emplace_back(sample.Tensor(), *loss);
   }
+  void AddTarget(std::string_view loss, const Sample &sample) { levels_.Of("", loss).Add(sample); }
 
   // Appends the findings of the step that ends.  Returns true if there was something to evaluate.
   bool EndStep(const std::string &worker, FindingByCheck *at_step) {
+    // A step whose gradients overflowed changed nothing: the loss had no reason to fall.  A loss
+    // that is not finite either is no overflow of scaled gradients.
+    for (const auto &[name, loss] : losses_now_) {
+      if (!is_skipped_ || !std::isfinite(loss)) EvaluateLoss(name, loss);
+    }
+    losses_now_.clear();
+    is_skipped_ = false;
     const bool can_evaluate = activations_ > 1 || narrowest_.IsKnown() || has_second_loss_;
     if (activations_ > 1 && most_.value > options_.threshold * least_.value) {
       (*at_step)[kVariance] = SpreadFinding(worker);
@@ -118,6 +132,32 @@ class Beginning {
     int64_t steps;  // since the least loss
   };
 
+  static bool IsFinite(const Sample &sample) {
+    const tensor::Statistics *statistics = sample.GetStatistics();
+    return statistics == nullptr || statistics->nan_count + statistics->inf_count == 0;
+  }
+
+  bool WasLearned(const std::string &name, double loss) {
+    if (!options_.skip_learned) return false;
+    if (loss < kFloor) return true;
+    const std::string_view of_output = LossOfOutput(name);
+    if (of_output.empty()) return false;
+    const std::optional<double> level = levels_.Of("", of_output).Get();
+    return level && loss < kPartOfChance * *level;
+  }
+
+  void EvaluateLoss(const std::string &name, double loss) {
+    const auto [known, is_new] = losses_.try_emplace(name, Loss{loss, 0});
+    Loss &best = known->second;
+    if (is_new) return;
+    has_second_loss_ = true;
+    if (loss < best.least || WasLearned(name, loss)) {
+      best = {std::min(loss, best.least), 0};
+    } else if (++best.steps >= options_.patience && !stuck_.IsKnown()) {
+      stuck_.Take(name, static_cast<double>(best.steps));
+    }
+  }
+
   Finding SpreadFinding(const std::string &worker) const {
     const double ratio = most_.value / least_.value;
     return FindingOf(
@@ -132,6 +172,9 @@ class Beginning {
   Extreme narrowest_;     // gradient
   Extreme stuck_;         // loss
   std::map<std::string, Loss> losses_;
+  std::vector<std::pair<std::string, double>> losses_now_;
+  TensorStates<ChanceLevel> levels_;  // by loss
+  bool is_skipped_ = false;           // this step
   bool has_second_loss_ = false;
 };
 
@@ -142,7 +185,8 @@ class PoorWeightInitialization final : public Rule {
       : Rule("PoorWeightInitialization"), roles_(std::move(roles)), options_(options) {}
 
   bool Wants(std::string_view tensor, const Membership &membership) const override {
-    return roles_.Ask(tensor, membership);
+    return roles_.Ask(tensor, membership) ||
+           (options_.skip_learned && !LossOfTarget(tensor).empty());
   }
 
   void Observe(const Sample &sample, Findings &) override {
@@ -150,6 +194,10 @@ class PoorWeightInitialization final : public Rule {
     if (!IsTraining(place.mode) || place.mode_step >= options_.steps) return;
     const auto known = workers_.try_emplace(std::string(sample.Worker()), options_).first;
     Beginning &beginning = known->second.beginning;
+    if (const std::string_view loss = LossOfTarget(sample.Tensor()); !loss.empty()) {
+      if (options_.skip_learned) beginning.AddTarget(loss, sample);
+      return;
+    }
     switch (roles_.Of(sample.Tensor()).value_or(kChecks)) {
       case kVariance: return beginning.AddActivation(sample);
       case kGradients: return beginning.AddGradient(sample);
@@ -225,6 +273,12 @@ constexpr ParameterSpec kParameters[] = {
     {"steps", "10", "10", "number of first steps to evaluate"},
     {"least_checks", "1", "2",
      "how many of the three checks (variance, gradients, loss) must fail"},
+    {"loss_scaling", "False", "True",
+     "true leaves out gradients that are not finite, and the loss of their step, as loss scaling "
+     "skips it"},
+    {"skip_learned", "False", "True",
+     "true allows a loss far below that of a model without knowledge to stay, as where a training "
+     "resumes"},
     kSample,
 };
 
@@ -236,6 +290,8 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
   SMD_ASSIGN_OR_RETURN(options.patience, parameters.Whole("patience", 1, 1'000'000));
   SMD_ASSIGN_OR_RETURN(options.steps, parameters.Whole("steps", 1, int64_t{1} << 53));
   SMD_ASSIGN_OR_RETURN(options.least_checks, parameters.Whole("least_checks", 1, kChecks));
+  SMD_ASSIGN_OR_RETURN(options.loss_scaling, parameters.Switch("loss_scaling"));
+  SMD_ASSIGN_OR_RETURN(options.skip_learned, parameters.Switch("skip_learned"));
   SMD_ASSIGN_OR_RETURN(Selector activations,
                        TensorsByRole(parameters, "activation_inputs_regex", {"relu_input"}));
   SMD_ASSIGN_OR_RETURN(Selector gradients, Selector::Make({"gradients"}, {}));

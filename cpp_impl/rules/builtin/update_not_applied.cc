@@ -3,10 +3,12 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin_rules.h"
 #include "rules/support/gradient_sums.h"
+#include "rules/support/lost_updates.h"
 #include "rules/support/precision.h"
 #include "rules/support/products.h"
 #include "rules/support/recorded_sums.h"
@@ -27,6 +29,15 @@ constexpr std::string_view kLossTargets = "Loss_input_1$";
 
 constexpr size_t kMostParameters = 100'000;
 
+// A weight of few elements may stay for so much longer while its updates are rounded at random.
+constexpr int64_t kLongerIfRounded = 4;
+// So many elements of a model must not change at all, and those that do must show that they could:
+// see LostUpdates.
+constexpr double kShareOfLost = 0.5;
+constexpr double kMostRatio = 0.1;
+constexpr double kMostChance = 1e-4;
+constexpr int64_t kHalfOfLost = 16;  // steps
+
 // A script resets all gradients or none: about so many weights of a larger model show it.
 constexpr size_t kMostSums = 32;
 
@@ -36,6 +47,8 @@ struct Limits {
   int64_t patience_gradient;
   int64_t patience_growth;
   int64_t patience_sums;
+  int64_t patience_recorded;
+  bool rounded;
   double correlation;
   double relevance;
 };
@@ -91,7 +104,9 @@ struct Parameter {
 
   std::optional<Fingerprint> weight;  // at the previous step
   bool had_gradient = false;          // the previous step had a gradient that matters
-  int64_t unchanged = 0;              // consecutive steps
+  bool may_round = false;             // few elements with few digits
+  LostUpdates lost;
+  int64_t unchanged = 0;  // consecutive steps
 
   double gradient_norm = 0;  // at the previous step
   std::vector<double> gradient;
@@ -155,6 +170,7 @@ class UpdateNotApplied final : public Rule {
                       [](const auto &each) { return each.second.gradient_norm_now.has_value(); });
       if (has_gradients) {
         EvaluateUpdates(worker, parameters, findings);
+        if (limits_.rounded) EvaluateLost(worker, parameters, findings);
         EvaluateAllSums(worker, parameters, findings);
         EvaluateGrowth(worker, parameters, findings);
         EvaluateMissing(worker, parameters, findings);
@@ -176,9 +192,13 @@ class UpdateNotApplied final : public Rule {
   // The name of a gradient has no output number, but the name of its weight may have one.
   static std::string KeyOf(std::string_view weight) { return std::string(WithoutOutput(weight)); }
 
-  // Returns "weight" for "net.fc1.weight".
+  // Returns "weight" for "net.fc1.weight" and for "net.recurrent.weight_hh_l0".
   static std::string_view KindOf(std::string_view weight) {
-    return weight.substr(weight.find_last_of("./_") + 1);
+    const std::string_view last = weight.substr(weight.find_last_of("./") + 1);
+    for (const std::string_view kind : {"bias", "weight"}) {
+      if (last.find(kind) != std::string_view::npos) return kind;
+    }
+    return last.substr(last.find_last_of('_') + 1);
   }
 
   // Reports whether a weight never had a gradient and never changed.  One that changes is trained,
@@ -204,8 +224,7 @@ class UpdateNotApplied final : public Rule {
         if (*parameter.weight != *parameter.weight_now) {
           parameter.unchanged = 0;
           ++changed;
-        } else if (matters && parameter.had_gradient && !parameter.is_frozen &&
-                   !MayRoundAway(parameter.weight_elements_now.size(), digits_[worker])) {
+        } else if (matters && parameter.had_gradient && !parameter.is_frozen) {
           // One update lies between two records of a weight, whether it is recorded before or after
           // the update.
           ++parameter.unchanged;
@@ -213,17 +232,65 @@ class UpdateNotApplied final : public Rule {
       }
       parameter.weight = parameter.weight_now;
       parameter.had_gradient = matters;
-      if (culprit == nullptr || parameter.unchanged > culprit->unchanged) culprit = &parameter;
+      parameter.may_round = MayRoundAway(parameter.weight_elements_now.size(), digits_[worker]);
+      if (culprit == nullptr || Unchanged(parameter) > Unchanged(*culprit)) culprit = &parameter;
     }
     if (culprit == nullptr) return;
     const int64_t limit = changed > 0 ? limits_.patience : limits_.patience_all;
-    if (culprit->unchanged < limit) return;
+    if (Unchanged(*culprit) < limit) return;
     Add(worker, culprit->weight_name, changed > 0 ? "not_updated" : "nothing_updated",
         static_cast<double>(culprit->unchanged), static_cast<double>(limit),
         StrCat("'", culprit->weight_name, "' has not changed for ", culprit->unchanged,
                " steps, though its gradient has a norm of ", Shortest(*culprit->gradient_norm_now),
                changed > 0 ? "; other weights have" : "; no other weight has either"),
         findings);
+  }
+
+  static int64_t Unchanged(const Parameter &parameter) {
+    return parameter.may_round ? parameter.unchanged / kLongerIfRounded : parameter.unchanged;
+  }
+
+  // Finds weights most of whose elements never change though they have gradients.
+  void EvaluateLost(const std::string &worker, Parameters &parameters, Findings &findings) {
+    LostUpdates::Counts all;
+    const Parameter *culprit = nullptr;
+    double most = 0;
+    size_t place = 0;
+    for (auto &[key, parameter] : parameters) {
+      if (place++ % StrideOf(parameters) != 0) continue;
+      if (!parameter.weight_now || !parameter.gradient_norm_now) continue;
+      if (parameter.is_frozen || !MovesMostElements(parameter)) {
+        parameter.lost.Clear();
+        continue;
+      }
+      const auto counts = parameter.lost.Add(parameter.weight_elements_now, kHalfOfLost);
+      if (!counts) continue;
+      all.Add(*counts);
+      if (culprit != nullptr && counts->ShareOfNeither() <= most) continue;
+      most = counts->ShareOfNeither();
+      culprit = &parameter;
+    }
+    if (culprit == nullptr || all.ShareOfNeither() < kShareOfLost) return;
+    if (all.Ratio() > kMostRatio || all.Chance() > kMostChance) return;
+    Add(worker, culprit->weight_name, "rounded_away", 100 * most, 100 * kShareOfLost,
+        StrCat(Shortest(100 * most), " % of the elements of '", culprit->weight_name,
+               "' have not changed for ", 2 * kHalfOfLost,
+               " steps, though they have gradients and others change: their updates are too small "
+               "for the digits of the weight"),
+        findings);
+  }
+
+  // Elements without a gradient, as of an embedding, stay as they are.
+  bool MovesMostElements(const Parameter &parameter) const {
+    const std::vector<double> &gradient = parameter.gradient_now;
+    const auto zeros = std::count(gradient.begin(), gradient.end(), 0.0);
+    return Matters(parameter) && 4 * static_cast<size_t>(zeros) < gradient.size();
+  }
+
+  // Of the names of a large model, every so many stands for the others.  Every other name is that
+  // of a bias, so the stride is odd.
+  static size_t StrideOf(const Parameters &parameters) {
+    return (parameters.size() - 1) / kMostSums | 1U;
   }
 
   // Counts the weights whose gradients add up.
@@ -278,8 +345,7 @@ class UpdateNotApplied final : public Rule {
   Sums SumsOfUpdates(Parameters &parameters) const {
     Sums by_size;
     Sums by_sign;
-    // Every other name is that of a bias, so the stride is odd.
-    const size_t stride = (parameters.size() - 1) / kMostSums | 1U;
+    const size_t stride = StrideOf(parameters);
     size_t place = 0;
     for (auto &[key, parameter] : parameters) {
       const bool is_chosen = place++ % stride == 0;
@@ -309,7 +375,7 @@ class UpdateNotApplied final : public Rule {
       RecordedSums &recorded = parameter.recorded;
       recorded.Add(parameter.gradient_now);
       averages.Add(recorded);
-      sums.Add(parameter, recorded.Steps(), recorded.IsJudged(), limits_.patience_sums);
+      sums.Add(parameter, recorded.Steps(), recorded.IsJudged(), limits_.patience_recorded);
       on_average.Add(parameter, recorded.IsJudged() ? 1 : 0, recorded.IsJudged(), 1);
     }
     const int64_t steps = averages.EndStep();
@@ -356,12 +422,19 @@ class UpdateNotApplied final : public Rule {
     int64_t count = 0;
     int64_t without = 0;
     std::map<std::string_view, int64_t> with;  // by kind
+    std::set<Fingerprint> trained;             // how weights with a gradient began
     for (auto &[key, parameter] : parameters) {
       parameter.ever_had_gradient |= parameter.gradient_norm_now.has_value();
-      if (parameter.ever_had_gradient) ++with[KindOf(key)];
+      if (!parameter.ever_had_gradient) continue;
+      ++with[KindOf(key)];
+      // Nothing tells weights of ones apart.
+      const auto &first = parameter.first_weight;
+      if (first && first->at(3) != first->at(4)) trained.insert(*first);
     }
     for (auto &[key, parameter] : parameters) {
       if (!IsLeftOut(parameter)) continue;
+      // A copy of another weight, or an average that begins as one.
+      if (trained.find(*parameter.first_weight) != trained.end()) continue;
       // Of some kinds, as biases, the job may record no gradients.
       if (with.find(KindOf(key)) == with.end()) continue;
       ++without;
@@ -414,6 +487,10 @@ constexpr ParameterSpec kParameters[] = {
      "number of steps at which a weight has no gradient, while others have one, before a finding"},
     {"patience_sums", "3", "5",
      "number of steps whose updates follow from sums of all gradients before a finding"},
+    {"patience_recorded", "3", "8",
+     "number of steps at which gradients are the previous ones plus others before a finding"},
+    {"rounded", "False", "True",
+     "true finds weights most of whose elements do not change, as their updates are rounded away"},
     {"patience_growth", "3", "30",
      "number of steps at which half of the gradients grow in one direction before a finding"},
     {"correlation", "0.5", "0.95",
@@ -434,6 +511,9 @@ Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
                        parameters.Whole("patience_gradient", 1, 1'000'000));
   SMD_ASSIGN_OR_RETURN(limits.patience_growth, parameters.Whole("patience_growth", 1, 1'000'000));
   SMD_ASSIGN_OR_RETURN(limits.patience_sums, parameters.Whole("patience_sums", 1, 1'000'000));
+  SMD_ASSIGN_OR_RETURN(limits.rounded, parameters.Switch("rounded"));
+  SMD_ASSIGN_OR_RETURN(limits.patience_recorded,
+                       parameters.Whole("patience_recorded", 1, 1'000'000));
   SMD_ASSIGN_OR_RETURN(limits.correlation, parameters.Number("correlation", -1, 1));
   SMD_ASSIGN_OR_RETURN(limits.relevance, parameters.Number("relevance", 0, 1e300));
   SMD_ASSIGN_OR_RETURN(Selector weights, Selector::Make({"weights", "biases"}, {}));

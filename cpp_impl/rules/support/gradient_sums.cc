@@ -94,6 +94,13 @@ GradientSums::Updates::Unexplained GradientSums::Updates::UnexplainedBySum(
   return {Part(rest, std::sqrt(Product(now, now))), Part(rest, std::sqrt(Product(change, change)))};
 }
 
+double GradientSums::Updates::UnexplainedByLast() const {
+  if (last_change.empty()) return 1;
+  const std::vector<double> nothing(change.size());
+  return Part(DistanceOf(change, last_change, nothing, kMostMomentum),
+              std::sqrt(Product(change, change)));
+}
+
 void GradientSums::Squares::Add(const std::vector<double> &divided) {
   last.swap(now);
   last.resize(divided.size());
@@ -141,7 +148,8 @@ void GradientSums::Evaluate(const std::vector<double> &gradient, double noise) {
   by_sum_.NoteChange();
   const Updates::Unexplained of_plain = plain_.UnexplainedBySum(gradient);
   const Updates::Unexplained of_sum = by_sum_.UnexplainedBySum(gradient);
-  const Updates::Unexplained &best = of_plain.of_change < of_sum.of_change ? of_plain : of_sum;
+  const bool is_plain = of_plain.of_change < of_sum.of_change;
+  const Updates::Unexplained &best = is_plain ? of_plain : of_sum;
   const double size = std::sqrt(Product(plain_.now, plain_.now));
   const double change =
       plain_.change.empty() ? 0 : std::sqrt(Product(plain_.change, plain_.change));
@@ -149,6 +157,9 @@ void GradientSums::Evaluate(const std::vector<double> &gradient, double noise) {
   // In a healthy training, sums hardly ever explain the change.  The other conditions are then not
   // computed.
   bool is_sum = is_judged_ && best.of_change < kOfChange;
+  // The gradient must add to what the last change explains.  Steps of equal size, as those of Lion,
+  // change only as the weight decays.
+  is_sum = is_sum && best.of_change < kOfOther * (is_plain ? plain_ : by_sum_).UnexplainedByLast();
   if (is_sum) {
     const double unexplained = UnexplainedByGradient(gradient);
     is_sum = best.of_update < kOfOther * unexplained && unexplained > kLeastUnexplained &&

@@ -42,6 +42,8 @@ class GradientSums {
       double of_change = 1;
     };
     Unexplained UnexplainedBySum(const std::vector<double> &gradient) const;
+    // The fraction of the change that the last change alone does not explain.
+    double UnexplainedByLast() const;
   };
   // Holds Adam's divisors: averages of squares.
   struct Squares {

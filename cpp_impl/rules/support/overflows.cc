@@ -6,9 +6,9 @@
 namespace smdebug::rules {
 namespace {
 
-// PyTorch's scaler begins with 2^16 and halves that at each skipped step, so a healthy training
-// skips a few steps in a row.
-constexpr int64_t kMostSkipped = 10;
+// PyTorch's scaler begins with 2^16 and halves that at each skipped step: after 16 of them, the
+// loss is not scaled any more.  With accumulation, each may be recorded as several steps.
+constexpr int64_t kMostSkipped = 32;
 
 }  // namespace
 

@@ -17,7 +17,7 @@ namespace smdebug::rules {
 inline constexpr ParameterSpec kLossScaling = {
     "loss_scaling", "False", "True",
     "true allows gradients to overflow, unless another tensor is non-finite at that step or the "
-    "next, or it lasts ten steps"};
+    "next, or it lasts 32 steps"};
 
 // Holds back findings of gradients that are not finite.  With loss scaling, gradients overflow now
 // and then; the optimiser skips that step and nothing else becomes non-finite.  A finding is

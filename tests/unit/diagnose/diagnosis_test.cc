@@ -100,6 +100,14 @@ TEST(DiagnosisTest, TheLikeliestCauseIsFirstWithItsEvidence) {
   EXPECT_EQ(causes[0].evidence[0].tensors, 2);
 }
 
+// The findings of the demo's faulty training, of seven layers of sigmoids.
+TEST(DiagnosisTest, AFirstLayerWithoutGradientHasOneThatVanishes) {
+  const std::vector<LikelyCause> causes =
+      Diagnose(EvidenceOf({{"VanishingGradient", "ratio", "gradient/layer1.weight", 41, 32}}), {});
+  ASSERT_FALSE(causes.empty());
+  EXPECT_EQ(causes[0].cause, Cause::kGradientsVanish);
+}
+
 TEST(DiagnosisTest, TheOrderOfFindingsDoesNotMatter) {
   std::vector<Found> found = {{"WeightUpdateRatio", "small", "Sequential_4.weight", 5, 95},
                               {"UpdateNotApplied", "not_updated", "Sequential_4.weight", 12, 90},

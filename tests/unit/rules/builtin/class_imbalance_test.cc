@@ -122,6 +122,26 @@ TEST(ClassImbalanceTest, CalibratedWaitsForAModelThatKnowsSomething) {
               ElementsAre(2, 3, 4));
 }
 
+TEST(ClassImbalanceTest, CalibratedWaitsWhileTheModelImproves) {
+  const auto missing_in = [](double improvement) {
+    FakeSource source;
+    for (int step = 0; step < 8; ++step) {
+      // Of classes 0 and 1 some are right, and class 2 never is.
+      const auto right = static_cast<size_t>(450 + 40 * improvement * step);
+      std::vector<double> labels;
+      std::vector<double> predictions;
+      for (size_t i = 0; i < 900; ++i) {
+        labels.push_back(i < 800 ? static_cast<double>(i % 2) : 2);
+        predictions.push_back(i < right ? labels.back() : 1 - std::min(1.0, labels.back()));
+      }
+      source.Step(step).Save("labels", labels).Save("predictions", predictions);
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated).findings.empty();
+  };
+  EXPECT_TRUE(missing_in(1));
+  EXPECT_FALSE(missing_in(0));
+}
+
 TEST(ClassImbalanceTest, WithoutLabelsNothingIsJudged) {
   FakeSource source;
   source.Step(0).Save("weight", {1});

@@ -112,6 +112,16 @@ TEST(ExplodingTensorTest, ANormFarAboveItsMedianIsGrowth) {
   EXPECT_THAT(Evaluate(kRule, {}, source).findings, IsEmpty()) << "the service knows no growth";
 }
 
+TEST(ExplodingTensorTest, ASingleLargeGradientIsNoGrowth) {
+  FakeSource source;
+  for (int step = 0; step < 30; ++step) source.Step(step).Save("gradient/w", {1e-3});
+  for (int step = 30; step < 32; ++step) source.Step(step).Save("gradient/w", {5});
+  source.Step(32).Save("gradient/w", {1e-3});
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
+  for (int step = 33; step < 36; ++step) source.Step(step).Save("gradient/w", {50});
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).Steps(), ElementsAre(35));
+}
+
 TEST(ExplodingTensorTest, WhatHasConvergedMayMeetAHardBatch) {
   FakeSource source;
   for (int step = 0; step < 5; ++step) source.Step(step).Save("loss", {8}).Save("small", {1e-9});

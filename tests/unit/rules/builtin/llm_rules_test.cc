@@ -117,7 +117,7 @@ FakeSource Rounded(bool is_stochastic) {
           is_stochastic ? (i * 7 + static_cast<size_t>(step) * 13) % 41 == 0 : i < 64;
       if (moves) weights[i] = weights[i] == 1 ? 1.5 : 1;
     }
-    source.Save("w.weight", tensor::TensorOf(tensor::DType::kBFloat16, weights));
+    source.Save("w.weight", tensor::TensorOfNumbers(tensor::DType::kBFloat16, weights));
   }
   return source;
 }

@@ -229,6 +229,26 @@ TEST_F(Calibrated, NothingLearnedIsFound) {
               ElementsAre("not_decreasing", "not_decreasing"));
 }
 
+TEST_F(Calibrated, StepsThatChangeNoWeightDoNotCount) {
+  const auto with_accumulation = [](int64_t batches) {
+    FakeSource source;
+    for (int64_t step = 0; step < 120; ++step) {
+      source.Step(step, Mode::kTrain, step).Save("loss", {2.3});
+      source.Save("net.weight", {static_cast<double>(step / batches), 1});
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated).Steps();
+  };
+  EXPECT_THAT(with_accumulation(1), ElementsAre(84, 104));
+  EXPECT_THAT(with_accumulation(2), IsEmpty()) << "60 updates";
+  EXPECT_THAT(with_accumulation(1000), ElementsAre(84, 104)) << "nothing is updated at all";
+}
+
+TEST_F(Calibrated, NoiseThatCouldHideAFallIsNotEnough) {
+  std::vector<double> losses;
+  for (int i = 0; i < 120; ++i) losses.push_back(2.3 + (i * 7 % 5 - 2) * 1.0);
+  EXPECT_THAT(Of(losses).findings, IsEmpty());
+}
+
 TEST_F(Calibrated, AFallThatNoiseHidesCounts) {
   std::vector<double> losses;
   for (int i = 0; i < 120; ++i) losses.push_back(2.3 - 0.001 * i + (i * 7 % 5) * 0.01);

@@ -152,6 +152,38 @@ TEST(OverfitTest, CalibratedWaitsForARise) {
               ElementsAre(7, 9, 11));
 }
 
+TEST(OverfitTest, ARiseWithinTheNoiseOfFewBatchesIsNone) {
+  const auto with_noise = [](double noise) {
+    Training training;
+    for (int i = 0; i < 8; ++i) {
+      const double mean = 1 + .1 * i;
+      training.Train({1. / (i + 1)}).Evaluate({mean - noise, mean + noise});
+    }
+    return Evaluate(kRule, {}, training.Source(), Profile::kCalibrated).result.finding_count;
+  };
+  EXPECT_EQ(with_noise(.6), 0);
+  EXPECT_GT(with_noise(.02), 0);
+}
+
+TEST(OverfitTest, AValidationLossFarBelowThatOfAGuessIsFine) {
+  const auto with_level = [](double first) {
+    FakeSource source;
+    int64_t step = 0;
+    for (int i = 0; i < 6; ++i) {
+      for (const auto &[mode, loss] :
+           {std::pair{Mode::kTrain, first / (i + 1)}, {Mode::kEval, first * (1 + .1 * i)}}) {
+        source.Step(step, mode, step).Save(kLoss, {loss});
+        source.Save("CrossEntropyLoss_input_1",
+                    tensor::TensorOf<int64_t>(tensor::DType::kInt64, {0, 1, 2, 3, 0, 1, 2, 3}));
+        ++step;
+      }
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated).findings.empty();
+  };
+  EXPECT_TRUE(with_level(.01)) << "resumed, with little left to learn";
+  EXPECT_FALSE(with_level(1));
+}
+
 // Losses of 63.8 in validation and 15.9 in training, which rise_percent lets pass.
 Training Plateau(double gain) {
   Training training;

@@ -79,8 +79,9 @@ TEST(OvertrainingTest, NamesTellValidationToo) {
   EXPECT_THAT(evaluated.Checks(), ElementsAre("validation"));
 }
 
-// Training gets no better after the first window, nor does validation.
-FakeSource Stopped(double of_training, double of_validation) {
+// Training gets no better after its first epochs, of which the first has this loss, nor does
+// validation.
+FakeSource Stopped(double of_training, double of_validation, double first = 2) {
   FakeSource source;
   int64_t step = 0;
   const auto tell = [&](Mode mode, double loss) {
@@ -90,7 +91,9 @@ FakeSource Stopped(double of_training, double of_validation) {
   double training = 1;
   double validation = 1;
   for (int epoch = 0; epoch < 40; ++epoch) {
-    for (int batch = 0; batch < 5; ++batch) tell(Mode::kTrain, training + .3 * (batch % 2));
+    for (int batch = 0; batch < 5; ++batch) {
+      tell(Mode::kTrain, (epoch < 2 ? first : training) + .3 * (batch % 2));
+    }
     for (int batch = 0; batch < 3; ++batch) tell(Mode::kEval, validation + .3 * batch);
     training *= of_training;
     validation *= of_validation;
@@ -103,6 +106,9 @@ TEST(OvertrainingTest, CalibratedWaitsForBoth) {
   const Evaluated evaluated = Evaluate(kRule, {}, both, Profile::kCalibrated);
   ASSERT_FALSE(evaluated.findings.empty());
   EXPECT_THAT(evaluated.Checks(), Each("validation"));
+  FakeSource neither = Stopped(1, 1, 1);
+  EXPECT_THAT(Evaluate(kRule, {}, neither, Profile::kCalibrated).findings, IsEmpty())
+      << "what never learned has nothing to lose";
   FakeSource one = Stopped(.9, 1);
   EXPECT_THAT(Evaluate(kRule, {}, one, Profile::kCalibrated).findings, IsEmpty());
   FakeSource other = Stopped(1, .9);

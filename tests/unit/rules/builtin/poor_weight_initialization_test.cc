@@ -119,6 +119,33 @@ TEST(PoorWeightInitializationTest, CalibratedPassesOverBiases) {
               ElementsAre("gradients+loss", "gradients+loss", "gradients+loss"));
 }
 
+TEST(PoorWeightInitializationTest, StepsThatLossScalingSkipsDoNotCount) {
+  FakeSource source;
+  for (int step = 0; step < 8; ++step) {
+    const double element = step < 5 ? std::nan("") : 1;
+    source.Step(step).Save("loss", {step < 6 ? 1 : .5});
+    source.Save("gradient/embedding.weight", {0, 0, 0, element}, {2, 2});
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
+  EXPECT_FALSE(
+      Evaluate(kRule, {{"loss_scaling", "False"}}, source, Profile::kCalibrated).findings.empty());
+}
+
+TEST(PoorWeightInitializationTest, AResumedTrainingMayHaveNothingLeftToLearn) {
+  const auto with_loss = [](double loss) {
+    FakeSource source;
+    for (int step = 0; step < 8; ++step) {
+      source.Step(step).Save("CrossEntropyLoss_output_0", {loss});
+      source.Save("CrossEntropyLoss_input_1",
+                  tensor::TensorOf<int64_t>(tensor::DType::kInt64, std::vector<int64_t>(32, 1)));
+      source.Save("gradient/w.weight", {0, 1e-12}, {1, 2});
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated).findings.empty();
+  };
+  EXPECT_TRUE(with_loss(1e-5));
+  EXPECT_FALSE(with_loss(1.4));
+}
+
 TEST(PoorWeightInitializationTest, FrameworksNamesAreKnown) {
   for (const auto &[a, b] : {std::pair{"relu1_input_0", "relu2_input_0"},
                              {"ReLU_input_0", "layers.relu_input_0"},

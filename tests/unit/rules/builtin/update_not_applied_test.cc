@@ -233,6 +233,60 @@ TEST(UpdateNotAppliedTest, OfManyWeightsSomeShowIt) {
   }
 }
 
+// Weights of eight digits that are updated by 1 to 2 % of their last digit, or, with the last ones,
+// by more.
+FakeSource RoundedWeights(bool at_random) {
+  constexpr size_t kSize = 40;
+  FakeSource source;
+  std::vector<double> weight(kSize);
+  for (size_t i = 0; i < kSize; ++i) weight[i] = i < 30 ? 0.75 : 0.0078125;
+  uint32_t random = 1;
+  for (int64_t step = 0; step < 70; ++step) {
+    source.Step(step, Mode::kTrain, step).Save("a.weight", weight);
+    std::vector<double> gradient(kSize);
+    for (size_t i = 0; i < kSize; ++i) {
+      gradient[i] = 1 + NoiseOf(&random) / 2;
+      const double digit = i < 30 ? 1.0 / 256 : 1.0 / 32768;
+      const double digits = (weight[i] + 1e-4 * gradient[i]) / digit;
+      const double up = at_random ? (NoiseOf(&random) + 1) / 2 : 0.5;
+      weight[i] = std::floor(digits + up) * digit;
+    }
+    source.Save("gradient/a.weight", gradient);
+  }
+  return source;
+}
+
+TEST(UpdateNotAppliedTest, UpdatesThatAreRoundedAwayAreLost) {
+  FakeSource lost = RoundedWeights(false);
+  const Evaluated evaluated = Evaluate(kRule, {}, lost, Profile::kCalibrated);
+  ASSERT_THAT(evaluated.Checks(), Contains("rounded_away"));
+  EXPECT_EQ(evaluated.findings[0].tensor, "a.weight");
+  EXPECT_EQ(evaluated.findings[0].value, 75);
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("too small for the digits"));
+  FakeSource random = RoundedWeights(true);
+  EXPECT_THAT(Evaluate(kRule, {}, random, Profile::kCalibrated).findings, IsEmpty());
+  EXPECT_THAT(Evaluate(kRule, {{"rounded", "False"}}, lost, Profile::kCalibrated).findings,
+              IsEmpty());
+}
+
+TEST(UpdateNotAppliedTest, StepsOfEqualSizeUnderDecayAreNoSums) {
+  constexpr size_t kSize = 16;
+  FakeSource source;
+  std::vector<double> weight(kSize);
+  for (size_t i = 0; i < kSize; ++i) weight[i] = 1 + 0.01 * static_cast<double>(i);
+  uint32_t random = 1;
+  for (int64_t step = 0; step < 40; ++step) {
+    std::vector<double> gradient(kSize);
+    for (size_t i = 0; i < kSize; ++i) gradient[i] = (i % 3 == 0 ? 2 : -2) + NoiseOf(&random);
+    source.Step(step, Mode::kTrain, step).Save("a.weight", weight);
+    source.Save("gradient/a.weight", gradient);
+    for (size_t i = 0; i < kSize; ++i) {
+      weight[i] = weight[i] * 0.9995 - std::copysign(0.005, gradient[i]);
+    }
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
+}
+
 TEST(UpdateNotAppliedTest, GradientsOfOneBatchAreNotJudged) {
   FakeSource source = DividedDescent(false, Divides::kBySize, true);
   EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
@@ -290,7 +344,8 @@ TEST(UpdateNotAppliedTest, LargeGradientsAreComparedByPart) {
 }
 
 TEST(UpdateNotAppliedTest, AWeightWithoutAnyGradient) {
-  FakeSource source = Of({{"a.weight", Falling, Alternating}, {"b.weight", Same, nullptr}});
+  const auto other = [](int64_t) { return 7.0; };
+  FakeSource source = Of({{"a.weight", Falling, Alternating}, {"b.weight", other, nullptr}});
   const Evaluated evaluated = Evaluate(kRule, {{"patience_gradient", "2"}}, source);
   ASSERT_THAT(evaluated.Steps(), ElementsAre(1)) << "it is told once";
   EXPECT_EQ(evaluated.findings[0].check, "no_gradient");
@@ -304,6 +359,23 @@ TEST(UpdateNotAppliedTest, GradientsThatAreNotRecordedAreNotMissing) {
   EXPECT_THAT(Evaluate(kRule, {}, constant).findings, IsEmpty()) << "no bias has a gradient";
   FakeSource average = Of({{"a.weight", Falling, Alternating}, {"ema/a.weight", Falling, nullptr}});
   EXPECT_THAT(Evaluate(kRule, {}, average).findings, IsEmpty());
+}
+
+TEST(UpdateNotAppliedTest, CopiesOfWeightsNeedNoGradient) {
+  FakeSource source;
+  for (int64_t step = 0; step < 9; ++step) {
+    source.Step(step).Save("a.weight", {3, 5}).Save("ema/a.weight", {3, 5});
+    source.Save("gradient/a.weight", {1e-9, 1e-9});
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, source, Profile::kCalibrated).findings, IsEmpty());
+}
+
+TEST(UpdateNotAppliedTest, NamesOfRecurrentNetworksTellBiasesFromWeights) {
+  FakeSource source = Of({{"rnn.weight_hh_l0", Falling, Alternating},
+                          {"rnn.bias_hh_l0", Falling, nullptr},
+                          {"rnn.bias_ih_l0", Same, nullptr}},
+                         9);
+  EXPECT_THAT(Evaluate(kRule, {}, source).findings, IsEmpty()) << "biases are not recorded";
 }
 
 TEST(UpdateNotAppliedTest, WhoFreezesMostOfAModelMeansIt) {

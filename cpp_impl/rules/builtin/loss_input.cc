@@ -1,0 +1,176 @@
+// Finds losses that get outputs of a kind that they do not expect.
+#include <algorithm>
+#include <cmath>
+
+#include "base/strings.h"
+#include "rules/builtin/builtin_rules.h"
+#include "rules/support/culprits.h"
+#include "rules/support/roles.h"
+#include "rules/support/tensor_names.h"
+#include "rules/support/tensor_states.h"
+#include "rules/support/words.h"
+
+namespace smdebug::rules {
+namespace {
+
+enum Role : size_t { kScores, kNumbers, kTargets };
+
+// Scores of classes, which a softmax or a sigmoid turns into probabilities inside the loss.
+constexpr std::string_view kScoreInputs = R"((CrossEntropy|BCEWithLogits)Loss\w*_input_0$)";
+constexpr std::string_view kNumberInputs = R"((MSE|L1|Huber)Loss\w*_input_0$)";
+constexpr std::string_view kNumberTargets = R"((MSE|L1|Huber)Loss\w*_input_1$)";
+
+// Sums of a softmax in 16 bits differ from 1 by less.
+constexpr double kTolerance = 0.02;
+constexpr int64_t kMostElements = 65'536;
+constexpr double kLeastElements = 32;
+
+struct Limits {
+  int64_t patience;
+  double zeros;
+  double below;
+};
+
+// Follows one input of a loss.
+struct Input {
+  int64_t probabilities = 0;  // consecutive steps
+  int64_t steps = 0;
+  double elements = 0;  // of all steps
+  double zeros = 0;
+  bool was_negative = false;
+  double targets = 0;
+  double negative_targets = 0;
+};
+
+class LossInput final : public Rule {
+ public:
+  LossInput(Roles roles, const Limits &limits)
+      : Rule("LossInput"), roles_(std::move(roles)), limits_(limits) {}
+
+  bool Wants(std::string_view tensor, const Membership &membership) const override {
+    return roles_.Ask(tensor, membership);
+  }
+
+  void Observe(const Sample &sample, Findings &) override {
+    const std::optional<size_t> role = roles_.Of(sample.Tensor());
+    if (!role || !IsTraining(sample.Place().mode)) return;
+    // "CrossEntropyLoss_input_" for the input and the target of a loss.
+    Input &input =
+        inputs_.Of(sample.Worker(), sample.Tensor().substr(0, sample.Tensor().size() - 1));
+    if (role == kTargets) return NoteTargets(sample, &input);
+    const tensor::View *form = sample.RealElements();
+    if (form == nullptr || !tensor::IsFloat(form->dtype)) return;
+    const std::vector<double> elements = sample.SomeNumbers(kMostElements);
+    if (elements.empty()) return;
+    NoteEvaluated();
+    if (role == kScores) EvaluateProbabilities(sample, elements, &input);
+    EvaluateZeros(sample, elements, role == kNumbers, &input);
+  }
+
+  void EndStep(Findings &findings) override { culprits_.Report(findings); }
+
+  std::string Missing() const override { return "inputs of a loss with their elements"; }
+
+ private:
+  static void NoteTargets(const Sample &sample, Input *input) {
+    for (const double target : sample.SomeNumbers(kMostElements)) {
+      ++input->targets;
+      if (target < 0) ++input->negative_targets;
+    }
+  }
+
+  void EvaluateProbabilities(const Sample &sample, const std::vector<double> &elements,
+                             Input *input) {
+    const bool is_now = AreProbabilities(sample, elements);
+    input->probabilities = is_now ? input->probabilities + 1 : 0;
+    if (input->probabilities < limits_.patience) return;
+    const auto steps = static_cast<double>(input->probabilities);
+    culprits_.Offer(
+        sample, {steps, steps, static_cast<double>(limits_.patience), "probabilities"}, [&] {
+          return StrCat("'", sample.Tensor(), "' holds probabilities, for ", input->probabilities,
+                        " steps by now, but its loss takes scores and computes their softmax");
+        });
+  }
+
+  // Reports whether the elements are scores of samples that add up to 1 each.
+  static bool AreProbabilities(const Sample &sample, const std::vector<double> &elements) {
+    const std::span<const int64_t> shape = sample.RealElements()->shape;
+    const auto is_outside = [](double each) { return !(each >= 0 && each <= 1 + kTolerance); };
+    if (std::any_of(elements.begin(), elements.end(), is_outside)) return false;
+    // The others would be elements of samples in part.
+    if (shape.size() != 2 || shape[1] < 2 || sample.RealElements()->ElementCount() > kMostElements)
+      return false;
+    const auto classes = static_cast<size_t>(shape[1]);
+    double varies = 0;
+    for (size_t row = 0; row + classes <= elements.size(); row += classes) {
+      double sum = 0;
+      for (size_t i = row; i < row + classes; ++i) {
+        sum += elements[i];
+        varies = std::max(varies, std::fabs(elements[i] - elements[i % classes]));
+      }
+      if (std::fabs(sum - 1) > kTolerance) return false;
+    }
+    // Scores of 0.25 each, as of a last layer of zeros, are probabilities by chance.
+    return varies > 0;
+  }
+
+  // An activation before the loss cuts off what is below 0, which targets or scores need.
+  void EvaluateZeros(const Sample &sample, const std::vector<double> &elements, bool has_targets,
+                     Input *input) {
+    input->was_negative |=
+        std::any_of(elements.begin(), elements.end(), [](double each) { return !(each >= 0); });
+    const auto zeros_now = std::count(elements.begin(), elements.end(), 0.0);
+    // A last layer may begin with zeros.
+    if (zeros_now == static_cast<std::ptrdiff_t>(elements.size())) return;
+    ++input->steps;
+    input->elements += static_cast<double>(elements.size());
+    input->zeros += static_cast<double>(zeros_now);
+    if (input->was_negative || input->steps < limits_.patience) return;
+    if (has_targets && input->negative_targets <= limits_.below / 100 * input->targets) return;
+    const double zeros = 100 * input->zeros / input->elements;
+    if (zeros < limits_.zeros || input->elements < kLeastElements) return;
+    culprits_.Offer(sample, {zeros, zeros, limits_.zeros, "cut_off"}, [&] {
+      return StrCat("'", sample.Tensor(), "' was never below 0, and ", Shortest(zeros),
+                    " % of it were 0: an activation cuts off the outputs before the loss",
+                    has_targets ? ", though targets are below 0" : "");
+    });
+  }
+
+  mutable Roles roles_;
+  const Limits limits_;
+  TensorStates<Input> inputs_;
+  Culprits culprits_;
+};
+
+constexpr ParameterSpec kParameters[] = {
+    {"scores_regex", kScoreInputs, kScoreInputs,
+     "expressions found in the names of scores that a loss takes, separated by commas"},
+    {"numbers_regex", kNumberInputs, kNumberInputs,
+     "expressions found in the names of outputs that a loss compares with numbers"},
+    {"targets_regex", kNumberTargets, kNumberTargets,
+     "expressions found in the names of these numbers, which end like the outputs but with 1"},
+    {"zeros", "5", "5", "minimum percentage of outputs that are cut off at 0"},
+    {"below", "5", "5", "minimum percentage of numbers below 0 that outputs should reach"},
+    {"patience", "3", "5", "number of consecutive steps before a finding"},
+};
+
+Result<std::unique_ptr<Rule>> Make(const Parameters &parameters) {
+  Limits limits{};
+  SMD_ASSIGN_OR_RETURN(limits.zeros, parameters.Number("zeros", 0, 100));
+  SMD_ASSIGN_OR_RETURN(limits.below, parameters.Number("below", 0, 100));
+  SMD_ASSIGN_OR_RETURN(limits.patience, parameters.Whole("patience", 1, 1'000'000));
+  std::vector<Selector> selectors(3);
+  SMD_ASSIGN_OR_RETURN(selectors[kScores], Selector::Make({}, parameters.List("scores_regex")));
+  SMD_ASSIGN_OR_RETURN(selectors[kNumbers], Selector::Make({}, parameters.List("numbers_regex")));
+  SMD_ASSIGN_OR_RETURN(selectors[kTargets], Selector::Make({}, parameters.List("targets_regex")));
+  return std::unique_ptr<Rule>(std::make_unique<LossInput>(Roles(std::move(selectors)), limits));
+}
+
+}  // namespace
+
+const RuleSpec kLossInput = {"LossInput",
+                             "a loss gets probabilities where it takes scores, or outputs that an "
+                             "activation has cut off",
+                             kParameters, Make};
+
+}  // namespace smdebug::rules

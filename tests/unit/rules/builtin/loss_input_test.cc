@@ -1,0 +1,125 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "rules/evaluating.h"
+
+namespace smdebug::rules::loss_input_test {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char *kRule = "LossInput";
+constexpr const char *kScores = "CrossEntropyLoss_input_0";
+
+// Scores of eight samples and four classes, at some steps.
+Evaluated OfScores(double (*score)(double), bool is_normalised, int64_t steps = 8,
+                   const Parameters::Given &given = {}) {
+  FakeSource source;
+  for (int64_t step = 0; step < steps; ++step) {
+    std::vector<double> scores;
+    for (int row = 0; row < 8; ++row) {
+      double sum = 0;
+      for (int i = 0; i < 4; ++i) {
+        scores.push_back(score(std::sin(row * 4 + i + static_cast<double>(step))));
+        sum += scores.back();
+      }
+      if (!is_normalised) continue;
+      for (size_t i = scores.size() - 4; i < scores.size(); ++i) scores[i] /= sum;
+    }
+    source.Step(step, Mode::kTrain, step).Save(kScores, scores, {8, 4});
+  }
+  return Evaluate(kRule, given, source, Profile::kCalibrated);
+}
+
+double Exponential(double x) { return std::exp(x); }
+double Identity(double x) { return x; }
+double Rectified(double x) { return std::max(0.0, x); }
+
+TEST(LossInputTest, ProbabilitiesAreNoScores) {
+  const Evaluated evaluated = OfScores(Exponential, true);
+  EXPECT_THAT(evaluated.Steps(), ElementsAre(4, 5, 6, 7));
+  EXPECT_THAT(evaluated.Checks(), Contains("probabilities"));
+  EXPECT_EQ(evaluated.findings[0].tensor, kScores);
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("computes their softmax"));
+  EXPECT_EQ(OfScores(Exponential, false).result.status, RuleStatus::kPassed);
+  EXPECT_THAT(OfScores(Exponential, true, 8, {{"patience", "9"}}).findings, IsEmpty());
+}
+
+TEST(LossInputTest, EqualScoresMayAddUpToOne) {
+  EXPECT_EQ(OfScores([](double) { return 0.25; }, false).result.status, RuleStatus::kPassed);
+}
+
+TEST(LossInputTest, ScoresThatAreCutOffAtZero) {
+  const Evaluated evaluated = OfScores(Rectified, false);
+  EXPECT_THAT(evaluated.Checks(), Contains("cut_off"));
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("never below 0"));
+  EXPECT_EQ(OfScores(Identity, false).result.status, RuleStatus::kPassed);
+}
+
+TEST(LossInputTest, ALastLayerMayBeginWithZeros) {
+  FakeSource source;
+  for (int64_t step = 0; step < 30; ++step) {
+    std::vector<double> scores(32);
+    for (size_t i = 0; i < scores.size() && step >= 10; ++i) {
+      scores[i] = std::sin(static_cast<double>(i) + static_cast<double>(step));
+    }
+    source.Step(step).Save(kScores, scores, {8, 4});
+  }
+  EXPECT_EQ(Evaluate(kRule, {}, source, Profile::kCalibrated).result.status, RuleStatus::kPassed);
+}
+
+TEST(LossInputTest, OutputsMayBeCutOffWhereTargetsAre) {
+  const auto with_targets = [](double least) {
+    FakeSource source;
+    for (int64_t step = 0; step < 8; ++step) {
+      std::vector<double> outputs;
+      std::vector<double> targets;
+      for (int i = 0; i < 20; ++i) {
+        const double target = std::sin(i + static_cast<double>(step));
+        targets.push_back(std::max(least, target));
+        outputs.push_back(std::max(0.0, target));
+      }
+      source.Step(step).Save("MSELoss_input_0", outputs).Save("MSELoss_input_1", targets);
+    }
+    return Evaluate(kRule, {}, source, Profile::kCalibrated);
+  };
+  EXPECT_THAT(with_targets(-1).Checks(), Contains("cut_off"));
+  EXPECT_THAT(with_targets(-1).findings[0].message, HasSubstr("though targets are below 0"));
+  EXPECT_EQ(with_targets(0).result.status, RuleStatus::kPassed);
+}
+
+TEST(LossInputTest, EvaluationsAndNumbersThatAreNoneDoNotCount) {
+  FakeSource source;
+  for (int64_t step = 0; step < 8; ++step) {
+    source.Step(step, Mode::kEval, step).Save(kScores, std::vector<double>(32, 0.0), {8, 4});
+  }
+  EXPECT_EQ(Evaluate(kRule, {}, source).result.status, RuleStatus::kNotEnoughData);
+  FakeSource broken;
+  for (int64_t step = 0; step < 8; ++step) {
+    broken.Step(step).Save(kScores, std::vector<double>(32, std::nan("")), {8, 4});
+  }
+  EXPECT_THAT(Evaluate(kRule, {}, broken).findings, IsEmpty());
+}
+
+TEST(LossInputTest, WithoutLossesThereIsNothing) {
+  FakeSource source;
+  source.Step(0).Save("a.weight", {1});
+  EXPECT_EQ(Evaluate(kRule, {}, source).result.status, RuleStatus::kNoTensors);
+  source.Step(1).Save(kScores, {}, {0, 4});
+  EXPECT_EQ(Evaluate(kRule, {}, source).result.status, RuleStatus::kNotEnoughData);
+}
+
+TEST(LossInputTest, ItsParametersAreChecked) {
+  EXPECT_THAT(Refusal(kRule, {{"patience", "0"}}), HasSubstr("patience"));
+  EXPECT_THAT(Refusal(kRule, {{"zeros", "101"}}), HasSubstr("zeros"));
+  EXPECT_THAT(Refusal(kRule, {{"below", "x"}}), HasSubstr("below"));
+  EXPECT_THAT(Refusal(kRule, {{"scores_regex", "("}}), HasSubstr("("));
+}
+
+}  // namespace
+}  // namespace smdebug::rules::loss_input_test
