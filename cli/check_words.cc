@@ -15,24 +15,27 @@ struct Words {
 };
 
 // Others have names that read well without underscores.
-constexpr std::array<Words, 18> kWords = {{{"above", "above the limit"},
-                                           {"accumulating", "gradients add up"},
-                                           {"below", "below the limit"},
-                                           {"element", "a single element"},
-                                           {"growing", "gradients grow"},
-                                           {"imbalance", "classes of unequal size"},
-                                           {"increasing", "rising"},
-                                           {"inf", "infinite"},
-                                           {"large", "too large"},
-                                           {"max_off_diag", "too large beside the diagonal"},
-                                           {"min_diag", "too small on the diagonal"},
-                                           {"misprediction", "classes predicted wrongly"},
-                                           {"nan", "NaN"},
-                                           {"not_decreasing", "not falling"},
-                                           {"ratio", "first against last layer"},
-                                           {"small", "too small"},
-                                           {"stunted", "too small"},
-                                           {"unused", "no gradient at any step"}}};
+constexpr std::array kWords =
+    std::to_array<Words>({{"above", "above the limit"},
+                          {"above_chance", "worse than a guess"},
+                          {"accumulating", "gradients add up"},
+                          {"below", "below the limit"},
+                          {"cut_off", "outputs cut off"},
+                          {"element", "a single element"},
+                          {"growing", "gradients grow"},
+                          {"imbalance", "classes of unequal size"},
+                          {"increasing", "rising"},
+                          {"inf", "infinite"},
+                          {"large", "too large"},
+                          {"max_off_diag", "too large beside the diagonal"},
+                          {"min_diag", "too small on the diagonal"},
+                          {"misprediction", "classes predicted wrongly"},
+                          {"nan", "NaN"},
+                          {"not_decreasing", "not falling"},
+                          {"ratio", "first against last layer"},
+                          {"small", "too small"},
+                          {"stunted", "too small"},
+                          {"unused", "no gradient at any step"}});
 
 struct Measured {
   std::string_view rule;
@@ -48,6 +51,9 @@ constexpr std::array kMeasures = std::to_array<Measured>({
     {"ExplodingTensor", "large", {"largest element", ""}},
     {"ExplodingTensor", "nan", {"elements that are not finite", ""}},
     {"FirstNonFinite", "*", {"elements that are not finite", ""}},
+    {"LossInput", "cut_off", {"outputs that are 0", "%"}},
+    {"LossInput", "probabilities", {"time of probabilities", "steps"}},
+    {"LossNotDecreasing", "above_chance", {"loss", ""}},
     {"LossNotDecreasing", "increasing", {"rise of the loss", "%"}},
     {"LossNotDecreasing", "not_decreasing", {"fall of the loss", "%"}},
     {"NLPSequenceRatio", "*", {"share of the token", "%"}},
@@ -62,6 +68,7 @@ constexpr std::array kMeasures = std::to_array<Measured>({
     {"UpdateNotApplied", "nothing_updated", {"time without a change", "steps"}},
     {"UpdateNotApplied", "not_updated", {"time without a change", "steps"}},
     {"UpdateNotApplied", "no_gradient", {"time without a gradient", "steps"}},
+    {"UpdateNotApplied", "rounded_away", {"elements that do not change", "%"}},
     {"VanishingGradient", "ratio", {"first layer's gradient, relative to the last", ""}},
     {"VanishingGradient", "small", {"mean absolute value", ""}},
     {"VanishingGradient", "unused", {"mean absolute value", ""}},
