@@ -59,8 +59,8 @@ smd_error *smd_scan_set_log(smd_scan *scan, smd_log_level level, smd_log_fn log,
 
 smd_error *smd_scan_schema(const smd_scan *scan, ArrowSchema *out) noexcept {
   return Guard([&]() -> Status {
+    SMD_CLEAR_OUT(out);
     SMD_RETURN_IF_ERROR(NotNull(scan, "scan"));
-    SMD_RETURN_IF_ERROR(NotNull(out, "out"));
     const auto all = tables::ColumnsOf(scan->request.table);
     std::vector<tables::ColumnSpec> columns;
     for (const size_t column : scan->request.Columns()) columns.push_back(all[column]);
