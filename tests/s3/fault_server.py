@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Callable, Iterator
+from typing import Callable, Iterator, Sequence
 from urllib.parse import parse_qsl, quote, unquote
 from xml.sax.saxutils import escape
 
@@ -367,15 +367,17 @@ class FaultServer:
         token = query.get("continuation-token", "")
         after = base64.b64decode(token).decode() if token else query.get("start-after", "")
         prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
-        keys = [
-            key
-            for key in sorted(self.objects)
-            if key.startswith(prefix)
-            and key > after
-            and not (delimiter and delimiter in key[len(prefix) :])
-        ]
+        names: dict[str, None] = {}  # keys, and prefixes up to a delimiter, in order
+        for key in sorted(self.objects):
+            if key.startswith(prefix):
+                head, found, _ = key[len(prefix) :].partition(delimiter or "\0")
+                names[f"{prefix}{head}{found}"] = None
+        left = [name for name in names if name > after]
         size = min(int(query.get("max-keys", "1000")), self.page_size)
-        return Answer(200, listing(keys[:size], keys[size - 1] if len(keys) > size else ""))
+        page = left[:size]
+        groups = [name for name in page if delimiter and name.endswith(delimiter)]
+        keys = [name for name in page if name not in groups]
+        return Answer(200, listing(keys, page[-1] if len(left) > size else "", groups=groups))
 
     def _CreateMultipartUpload(self, request: Request) -> Answer:
         number = f"upload-{len(self.uploads)}-{len(self.requests)}"
@@ -404,9 +406,18 @@ class FaultServer:
         return Answer(204)
 
 
-def listing(keys: list[str], next_after: str = "", truncated: bool | None = None) -> bytes:
+def listing(
+    keys: list[str],
+    next_after: str = "",
+    truncated: bool | None = None,
+    groups: Sequence[str] = (),
+) -> bytes:
     """Returns a page of a listing.  Another page follows if `next_after` is set."""
     contents = "".join(f"<Contents><Key>{escape(quote(key))}</Key></Contents>" for key in keys)
+    contents += "".join(
+        f"<CommonPrefixes><Prefix>{escape(quote(group))}</Prefix></CommonPrefixes>"
+        for group in groups
+    )
     is_truncated = bool(next_after) if truncated is None else truncated
     body = "<ListBucketResult><EncodingType>url</EncodingType>"
     body += f"<IsTruncated>{str(is_truncated).lower()}</IsTruncated>"
