@@ -136,4 +136,18 @@ bool IsUtf8(std::string_view text) {
   return true;
 }
 
+std::string WellFormed(std::string_view text) {
+  if (IsUtf8(text)) return std::string(text);
+  constexpr size_t kLongest = 4;
+  std::string out;
+  while (!text.empty()) {
+    size_t size = 1;
+    while (size < kLongest && size < text.size() && !IsUtf8(text.substr(0, size))) ++size;
+    const bool is_character = IsUtf8(text.substr(0, size));
+    out += is_character ? text.substr(0, size) : std::string_view("\xEF\xBF\xBD");
+    text.remove_prefix(is_character ? size : 1);
+  }
+  return out;
+}
+
 }  // namespace smdebug

@@ -53,4 +53,7 @@ std::string DidYouMean(std::string_view text, const std::vector<std::string_view
 // Returns true if the bytes are well-formed UTF-8 (no surrogates, no overlong forms).
 bool IsUtf8(std::string_view text);
 
+// Returns the text with U+FFFD for each byte that is not part of UTF-8.
+std::string WellFormed(std::string_view text);
+
 }  // namespace smdebug

@@ -1,5 +1,7 @@
 #include "tables/column.h"
 
+#include <cmath>
+
 namespace smdebug::tables {
 namespace {
 
@@ -81,6 +83,16 @@ void Column::AddTexts(std::string_view text, size_t count) {
 void Column::AddIntegers(int64_t number, size_t count) {
   NoteValid(count);
   integers_.insert(integers_.end(), count, number);
+}
+
+void Column::AddOptional(std::string_view text) {
+  text.empty() || !Fits(text.size()) ? AddNulls() : AddTexts(text);
+}
+
+void Column::AddOptional(double number) { std::isnan(number) ? AddNulls() : AddNumber(number); }
+
+void Column::AddOptional(std::optional<int64_t> number) {
+  number ? AddIntegers(*number) : AddNulls();
 }
 
 void Column::AddList(std::span<const int64_t> elements) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,6 +50,10 @@ class Column {
     NoteValid(1);
     numbers_.push_back(number);
   }
+  // Each adds a null for what is unknown: an empty text or one that does not fit, NaN, nothing.
+  void AddOptional(std::string_view text);
+  void AddOptional(double number);
+  void AddOptional(std::optional<int64_t> number);
   // kIntegers and kNumbers.  Require Fits().
   void AddList(std::span<const int64_t> elements);
   void AddList(std::span<const double> elements);

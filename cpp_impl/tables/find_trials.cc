@@ -14,7 +14,6 @@ namespace smdebug::tables {
 namespace {
 
 constexpr std::string_view kScheme = "s3://";
-constexpr size_t kRequestsAtOnce = 32;
 
 std::string_view LastPart(std::string_view path) {
   while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
@@ -74,8 +73,7 @@ class Search {
 
   Result<std::vector<Folders>> FoldersOf(const std::vector<Candidate> &level) {
     std::vector<Result<Folders>> answers(level.size(), Folders());
-    const size_t at_once = store_.IsMetered() ? kRequestsAtOnce : 1;
-    InParallel(level.size(), at_once,
+    InParallel(level.size(), LooksAtOnce(path_.root),
                [&](size_t i) { answers[i] = store_.Folders(level[i].name); });
     std::vector<Folders> folders;
     folders.reserve(level.size());
@@ -130,6 +128,13 @@ Status NothingFound(const std::string &path, const SplitPath &split) {
 
 }  // namespace
 
+size_t LooksAtOnce(std::string_view path) {
+  // Requests to a bucket are mostly waiting; two folders are read while one waits for the disk.
+  constexpr size_t kRequests = 32;
+  constexpr size_t kFolders = 2;
+  return path.starts_with(kScheme) ? kRequests : kFolders;
+}
+
 Result<std::vector<FoundTrial>> FindTrials(const Request &request) {
   std::vector<FoundTrial> trials;
   std::set<std::string> known;
@@ -144,6 +149,10 @@ Result<std::vector<FoundTrial>> FindTrials(const Request &request) {
       FoundTrial trial{name.empty() ? root : StrCat(root, root.ends_with('/') ? "" : "/", name),
                        name.empty() ? std::string(LastPart(root)) : name};
       if (!request.name.empty() && name.empty()) trial.name = request.name;
+      if (!IsUtf8(trial.path)) {
+        request.logger.Warning(StrCat(WellFormed(trial.path), ": its name is not UTF-8; skipped"));
+        continue;
+      }
       SMD_ASSIGN_OR_RETURN(const bool is_wanted, request.WantsTrial(trial.name));
       if (is_wanted && known.insert(trial.path).second) trials.push_back(std::move(trial));
     }

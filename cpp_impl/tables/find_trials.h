@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tables/request.h"
@@ -24,5 +25,8 @@ struct FoundTrial {
 Result<std::vector<FoundTrial>> FindTrials(const Request &request);
 
 inline constexpr int kDepth = 8;
+
+// Returns how many trials are worth looking at concurrently, which depends on where one is.
+size_t LooksAtOnce(std::string_view path);
 
 }  // namespace smdebug::tables

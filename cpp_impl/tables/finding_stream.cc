@@ -7,6 +7,7 @@
 
 #include "analyze/trial_source.h"
 #include "base/parallel.h"
+#include "base/strings.h"
 #include "rules/evaluation.h"
 #include "rules/named_sets.h"
 #include "rules/registry.h"
@@ -82,14 +83,6 @@ Status Evaluate(const Request &request, const FoundTrial &found, Verdict *verdic
   });
 }
 
-void AddOptional(std::string_view text, Column *column) {
-  text.empty() ? column->AddNulls() : column->AddTexts(text);
-}
-
-void AddOptional(double number, Column *column) {
-  std::isnan(number) ? column->AddNulls() : column->AddNumber(number);
-}
-
 class FindingStream final : public BatchStream {
  public:
   FindingStream(std::shared_ptr<const Request> request, std::vector<FoundTrial> trials)
@@ -149,15 +142,15 @@ class FindingStream final : public BatchStream {
       case kRule: return out->AddTexts(finding.rule);
       case kLevel: return out->AddTexts(rules::LevelName(finding.level));
       case kAction: return out->AddTexts(rules::ActionName(finding.action));
-      case kCheck: return AddOptional(finding.check, out);
+      case kCheck: return out->AddOptional(finding.check);
       case kStep: return out->AddIntegers(finding.place.step);
       case kMode: return out->AddTexts(ModeName(finding.place.mode));
       case kModeStep: return out->AddIntegers(finding.place.mode_step);
-      case kWorker: return AddOptional(finding.worker, out);
-      case kTensor: return AddOptional(finding.tensor, out);
-      case kValue: return AddOptional(finding.value, out);
-      case kLimit: return AddOptional(finding.limit, out);
-      case kMessage: return out->AddTexts(finding.message);
+      case kWorker: return out->AddOptional(WellFormed(finding.worker));
+      case kTensor: return out->AddOptional(WellFormed(finding.tensor));
+      case kValue: return out->AddOptional(finding.value);
+      case kLimit: return out->AddOptional(finding.limit);
+      case kMessage: return out->AddTexts(WellFormed(finding.message));
       default: return out->AddNulls();
     }
   }
@@ -168,7 +161,7 @@ class FindingStream final : public BatchStream {
       if (columns_[i] == kTrial) {
         out.AddTexts(trial.name);
       } else if (columns_[i] == kProblem) {
-        out.AddTexts(problem.Message());
+        out.AddTexts(WellFormed(problem.Message()));
       } else {
         out.AddNulls();
       }

@@ -52,11 +52,6 @@ void AddTime(std::optional<double> seconds, Column *column) {
   column->AddIntegers(static_cast<int64_t>(std::llround(*seconds * kMicroseconds)));
 }
 
-void AddOptional(std::string_view text, Column *column) {
-  if (text.empty()) return column->AddNulls();
-  column->AddTexts(text);
-}
-
 void WriteScalar(size_t column, const StepRow &row, Column *out) {
   if (column == kScalarTime) return AddTime(row.time, out);
   const format::TensorEvent &event = *row.elements;
@@ -100,7 +95,7 @@ void WriteBytes(const StepRow &row, Column *out) {
 
 void WriteOfTensor(size_t column, const StepRow &row, Column *out) {
   switch (column) {
-    case kDType: return AddOptional(tensor::DTypeName(DTypeOf(row)), out);
+    case kDType: return out->AddOptional(tensor::DTypeName(DTypeOf(row)));
     case kShape: return WriteShape(row, out);
     case kTime: return AddTime(row.time, out);
     case kValue: return row.elements ? AddNumbers(*row.elements, out) : out->AddNulls();
@@ -177,7 +172,7 @@ void RowWriter::WriteColumn(size_t column, const std::string &trial, const StepR
     if (column == kTensor) {
       out->AddTexts(row.tensor->name);
     } else if (column == kCollection) {
-      AddOptional(row.tensor->collection, out);
+      out->AddOptional(row.tensor->collection);
     } else if (is_scalars_) {
       WriteScalar(column, row, out);
     } else {

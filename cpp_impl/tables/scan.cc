@@ -15,8 +15,6 @@
 namespace smdebug::tables {
 namespace {
 
-constexpr size_t kRequestsAtOnce = 32;
-
 Result<std::vector<StepFile>> StepFilesOf(const Request &request, const FoundTrial &trial) {
   SMD_ASSIGN_OR_RETURN(const std::shared_ptr<storage::Store> store,
                        storage::OpenStore(trial.path, request.store_options, request.logger));
@@ -59,8 +57,8 @@ Result<std::vector<Partition>> PartitionsOf(const Request &request) {
   SMD_ASSIGN_OR_RETURN(const std::vector<FoundTrial> trials, FindTrials(request));
   const bool by_steps = request.table == Table::kTensors || request.table == Table::kScalars;
   std::vector<std::vector<Partition>> of_trials(trials.size());
-  const bool is_remote = !trials.empty() && trials.front().path.starts_with("s3://");
-  InParallel(trials.size(), is_remote ? kRequestsAtOnce : 1, [&](size_t i) {
+  const size_t at_once = trials.empty() ? 0 : LooksAtOnce(trials.front().path);
+  InParallel(trials.size(), at_once, [&](size_t i) {
     const int64_t end = request.steps.end.value_or(-1);
     of_trials[i] = by_steps ? Divide(request, trials[i])
                             : std::vector<Partition>{

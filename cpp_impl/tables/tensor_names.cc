@@ -27,7 +27,7 @@ Result<const NamedTensor *> TensorNames::Tensor(std::string_view name) {
   const auto found = tensors_.find(name);
   if (found != tensors_.end()) return found->second.get();
   auto tensor = std::make_unique<NamedTensor>();
-  tensor->name = name;
+  tensor->name = name;  // as it is in files: index files hold only UTF-8
   SMD_ASSIGN_OR_RETURN(tensor->is_wanted, request_.WantsTensor(name));
   if (tensor->is_wanted) SMD_RETURN_IF_ERROR(SetCollection(tensor.get()));
   const std::string_view key = tensor->name;

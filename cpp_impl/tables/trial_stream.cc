@@ -32,7 +32,6 @@ enum TrialColumn : size_t {
 };
 
 constexpr size_t kTrialsAtOnce = 256;
-constexpr size_t kRequestsAtOnce = 32;
 constexpr double kMicroseconds = 1e6;
 
 struct Summary {
@@ -128,7 +127,8 @@ class Summarizer {
     SMD_ASSIGN_OR_RETURN(const auto names, store.List(std::string(format::kCollectionsFolder)));
     for (const std::string &name : names) {
       if (!format::ParseCollectionsFileName(name)) continue;
-      SMD_ASSIGN_OR_RETURN(summary->configuration, store.ReadText(name));
+      SMD_ASSIGN_OR_RETURN(const std::string text, store.ReadText(name));
+      summary->configuration = WellFormed(text);
       break;
     }
     return Status::Ok();
@@ -137,16 +137,6 @@ class Summarizer {
   const Request &request_;
   const std::vector<size_t> &columns_;
 };
-
-void AddOptional(std::string_view text, Column *column) {
-  // A file that is no text is no configuration.
-  text.empty() || !column->Fits(text.size()) || !IsUtf8(text) ? column->AddNulls()
-                                                              : column->AddTexts(text);
-}
-
-void AddOptional(std::optional<int64_t> number, Column *column) {
-  number ? column->AddIntegers(*number) : column->AddNulls();
-}
 
 void AddTime(std::optional<int64_t> time, Column *column) {
   time ? column->AddIntegers(*time) : column->AddNulls();
@@ -158,13 +148,13 @@ void WriteColumn(size_t column, const FoundTrial &trial, const Summary &summary,
     case kPath: return out->AddTexts(trial.path);
     case kState: return out->AddTexts(summary.state);
     case kSteps: return out->AddIntegers(summary.of.steps);
-    case kFirstStep: return AddOptional(summary.of.first_step, out);
-    case kLastStep: return AddOptional(summary.of.last_step, out);
+    case kFirstStep: return out->AddOptional(summary.of.first_step);
+    case kLastStep: return out->AddOptional(summary.of.last_step);
     case kWorkers: return out->AddIntegers(summary.of.workers);
     case kFirstTime: return AddTime(summary.of.first_time, out);
     case kLastTime: return AddTime(summary.of.last_time, out);
-    case kProblem: return AddOptional(summary.problem.Message(), out);
-    default: return AddOptional(summary.configuration, out);
+    case kProblem: return out->AddOptional(WellFormed(summary.problem.Message()));
+    default: return out->AddOptional(summary.configuration);
   }
 }
 
@@ -187,7 +177,6 @@ class TrialStream final : public BatchStream {
 
  private:
   Status ReadSome() {
-    const bool is_remote = trials_[next_].path.starts_with("s3://");
     const Summarizer summarizer(*request_, columns_);
     // One folder at a time, for its catalogue.
     const std::string folder = FolderOf(trials_[next_].path);
@@ -202,7 +191,7 @@ class TrialStream final : public BatchStream {
     }
     std::vector<Summary> summaries(static_cast<size_t>(end - begin));
     const Catalogue *known = catalogue_ ? &*catalogue_ : nullptr;
-    InParallel(summaries.size(), is_remote ? kRequestsAtOnce : 2,
+    InParallel(summaries.size(), LooksAtOnce(folder),
                [&](size_t i) { summaries[i] = summarizer.Summarize(trials_[next_ + i], known); });
     for (const Summary &summary : summaries) SMD_RETURN_IF_ERROR(Write(summary));
     if (catalogue_) catalogue_->Save();

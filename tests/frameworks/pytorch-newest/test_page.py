@@ -1,6 +1,10 @@
 """The page on PyTorch, with the newest PyTorch, transformers and Lightning."""
 
+import pytest
 from pages import run_page
+
+# Each snippet imports PyTorch by itself, beside other tests.
+pytestmark = pytest.mark.timeout(400)
 
 
 def test_the_page(tmp_path):

@@ -419,7 +419,7 @@ def test_scans_can_be_pickled_and_compared(farm):
         (("x", "tensors", {"columns": 3}), TypeError, "not iterable|must be"),
         (("x", "tensors", {"tensors": [3]}), SMDebugTypeError, "tensor must be a str, not int"),
         (("x", "tensors", {"regex": "("}), SMDebugValueError, "\\("),
-        (("x", "tensors", {"modes": "nonsense"}), SMDebugValueError, "TRAIN, EVAL or PREDICT"),
+        (("x", "tensors", {"modes": "nonsense"}), SMDebugValueError, "TRAIN, EVAL, PREDICT or GLOBAL"),
         (("x", "tensors", {"first": -1}), SMDebugValueError, "first is '-1'"),
         (("x", "tensors", {"first": "abc"}), SMDebugValueError, "first is 'abc'"),
         (("x", "findings", {"rules": "Nonsense"}), SMDebugValueError, "Nonsense"),

@@ -87,6 +87,14 @@ TEST(DidYouMean, SuggestsNothingIfNothingIsSimilar) {
   EXPECT_EQ(DidYouMean(std::string(100'000, 'x'), {"min"}), "");
 }
 
+TEST(WellFormed, ReplacesEachByteThatIsNoUtf8) {
+  EXPECT_EQ(WellFormed("a\x7fé€😀"), "a\x7fé€😀");
+  EXPECT_EQ(WellFormed("\xff"
+                       "é\xc3"),
+            "\uFFFDé\uFFFD");
+  EXPECT_EQ(WellFormed("\xe2\x82"), "\uFFFD\uFFFD");
+}
+
 TEST(IsUtf8, AcceptsWellFormedTextOnly) {
   EXPECT_TRUE(IsUtf8(""));
   EXPECT_TRUE(IsUtf8("a\x7fé€😀"));

@@ -138,8 +138,8 @@ TEST_F(ScanTest, RemembersTrialsThatHaveEnded) {
   runs_.PutTrial("a", 3);
   runs_.Folder().Write("a/training_job_end.ts", "");
   runs_.PutTrial("b", 1);
-  const std::vector<std::string> columns = {"column", "trial", "column", "state", "column", "steps",
-                                            "column", "last_step"};
+  const std::vector<std::string> columns = {"column", "trial", "column", "state",
+                                            "column", "steps", "column", "last_step"};
   EXPECT_THAT(Scan(Table::kTrials, columns), ElementsAre("a|finished|3|2", "b|running|1|0"));
   // Steps are not counted again, but those of a running trial, and of another end, are.
   runs_.PutTrial("a", 4);
@@ -239,6 +239,15 @@ TEST_F(ScanTest, FindsTrialsInFoldersAndByPatterns) {
   EXPECT_THAT(names("/x/2026-2"), ElementsAre("2026-2"));
   EXPECT_THAT(names("/y/2026-?"), ElementsAre("2026-3"));
   EXPECT_THAT(names("/z/[1]"), ElementsAre("[1]"));
+}
+
+TEST_F(ScanTest, LeavesOutWhatHasNoNameInUtf8) {
+  runs_.PutTrial("a", 1);
+  runs_.PutTrial("b\xFF", 1);
+  runs_.PutTrial("a", 1, "w\xC3");
+  EXPECT_THAT(Scan(Table::kScalars, {"column", "trial", "column", "worker"}),
+              ElementsAre("a|w\xEF\xBF\xBD", "a|worker_0"));
+  EXPECT_THAT(log_, testing::Contains(HasSubstr("its name is not UTF-8; skipped")));
 }
 
 TEST_F(ScanTest, NamesWhatIsWrongWithARequest) {

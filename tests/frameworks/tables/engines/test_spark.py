@@ -96,7 +96,7 @@ def test_settings_are_off(spark, farm):
         ({"columns": '["stepp"]'}, "has no column 'stepp'"),
         ({"columns": "[1"}, "the option columns is '[1'; it must be a JSON list of texts"),
         ({"first": "soon"}, "first is 'soon'; it must be a whole number"),
-        ({"modes": "TRAINING"}, "mode is 'TRAINING'; it must be TRAIN, EVAL or PREDICT"),
+        ({"modes": "TRAINING"}, "mode is 'TRAINING'; it must be TRAIN, EVAL, PREDICT or GLOBAL"),
         ({"tensorz": "a"}, "a scan has no option 'tensorz'; did you mean"),
         ({"path": "/nowhere/at/all"}, "there is no trial in it"),
     ],
