@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "base/strings.h"
 #include "format/paths.h"
 #include "tables/step_rows.h"
 
@@ -41,7 +40,7 @@ Result<std::vector<StepFile>> ListStepFiles(storage::Store &store, const analyze
     auto file = format::ParseStepFileName(name);
     if (!file || !range.Holds(file->step)) continue;
     if (!workers.empty() && !workers.contains(file->worker)) continue;
-    files.push_back({file->step, WellFormed(file->worker), std::move(name)});
+    files.push_back({file->step, std::move(file->worker), std::move(name)});
   }
   const auto is_before = [](const StepFile &a, const StepFile &b) {
     return std::tie(a.step, a.worker, a.name) < std::tie(b.step, b.worker, b.name);

@@ -244,9 +244,7 @@ TEST_F(ScanTest, FindsTrialsInFoldersAndByPatterns) {
 TEST_F(ScanTest, LeavesOutWhatHasNoNameInUtf8) {
   runs_.PutTrial("a", 1);
   runs_.PutTrial("b\xFF", 1);
-  runs_.PutTrial("a", 1, "w\xC3");
-  EXPECT_THAT(Scan(Table::kScalars, {"column", "trial", "column", "worker"}),
-              ElementsAre("a|w\xEF\xBF\xBD", "a|worker_0"));
+  EXPECT_THAT(Scan(Table::kScalars, {"column", "trial"}), ElementsAre("a"));
   EXPECT_THAT(log_, testing::Contains(HasSubstr("its name is not UTF-8; skipped")));
 }
 
