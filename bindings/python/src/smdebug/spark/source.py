@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Iterable, Iterator, List, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, List, Optional
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
 
 from smdebug._slices import default_tasks, slices
 from smdebug.spark.filters import push
 from smdebug.spark.options import number_of, scan_of
+from smdebug.spark.part import Part, read_part
+from smdebug.spark.stream import StreamReader
 from smdebug.tables.scan import Scan
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-    from smdebug.spark.stream import StreamReader
-
-__all__ = ["DefaultSource", "Part", "read_part"]
+__all__ = ["DefaultSource"]
 
 # As many as Spark's shuffles have.
 MOST_TASKS = 200
@@ -51,8 +51,6 @@ class DefaultSource(DataSource):
 
     def streamReader(self, schema: StructType) -> StreamReader:
         """Returns the reader of a streaming DataFrame."""
-        from smdebug.spark.stream import StreamReader
-
         most_parts = number_of(self.options, "numPartitions", MOST_TASKS)
         most_files = number_of(self.options, "maxFilesPerTrigger", 0) or None
         return StreamReader(scan_of(self.options, schema.fieldNames()), most_parts, most_files)
@@ -71,21 +69,6 @@ def _type_in_spark(given: Any) -> str:
     if pa.types.is_list(given):
         return f"array<{names[given.value_type]}>"
     return names[given]
-
-
-class Part(InputPartition):
-    """The scans that one task reads."""
-
-    def __init__(self, scans: Sequence[Scan]) -> None:
-        super().__init__(scans)
-
-
-def read_part(partition: InputPartition) -> Iterator[pa.RecordBatch]:
-    """Reads one part; Spark makes a part of None where there is nothing to read."""
-    import pyarrow as pa
-
-    for scan in partition.value or ():
-        yield from pa.RecordBatchReader.from_stream(scan)
 
 
 class _Pushes:

@@ -8,7 +8,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from smdebug._slices import slices
 from smdebug.exceptions import SMDebugValueError
-from smdebug.spark.source import Part, read_part
+from smdebug.spark.part import Part, read_part
 from smdebug.tables.scan import Scan
 
 if TYPE_CHECKING:
