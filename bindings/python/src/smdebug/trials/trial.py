@@ -108,7 +108,9 @@ class Trial(ABC):
                 settings.set(option, bound)
         for option, value in (options or {}).items():
             settings.set(option, value)
-        self._given_options = dict(options or {})
+        # A function, so that no listing of attributes shows a secret.
+        of_store = {key: value for key, value in (options or {}).items() if key.startswith("s3_")}
+        self._store_options: Callable[[], Dict[str, str]] = lambda: of_store
         raw = out("trial", _raw.smd_trial_new, text(path, "path"), settings)
         self._open: Optional[TrialHandle] = TrialHandle(raw)
         self.name: str = name or _raw.smd_trial_name(raw)
@@ -325,8 +327,8 @@ class Trial(ABC):
                 conditions[name] = bound if given is None else narrower(bound, given)
         if None not in (conditions.get("first"), conditions.get("end")):
             conditions["end"] = max(conditions["first"], conditions["end"])  # else there is none
-        of_store = {k: v for k, v in self._given_options.items() if k.startswith("s3_")}
-        options = {**of_store, "name": self.name, **(conditions.pop("options", None) or {})}
+        given = conditions.pop("options", None) or {}
+        options = {**self._store_options(), "name": self.name, **given}
         return scan(self.path, table, options=options, **conditions)
 
     def to_arrow(self, table: str = "tensors", **conditions: Any) -> pa.Table:
