@@ -68,8 +68,8 @@ class TrialTest {
       assertEquals("Tensor(w)", tensor.toString());
       assertEquals("w", tensor.originalName());
       assertArrayEquals(new long[] {0, 1, 3}, tensor.steps().toArray());
-      try (Values values = tensor.values(0, Long.MAX_VALUE, Mode.GLOBAL, null);
-          Values sums = tensor.reductionValues(1, 3, Mode.TRAIN, null, Reduction.SUM, true);
+      Values values = tensor.values(0, Long.MAX_VALUE, Mode.GLOBAL, null);
+      try (Values sums = tensor.reductionValues(1, 3, Mode.TRAIN, null, Reduction.SUM, true);
           Values ofNobody = tensor.values(0, 1, Mode.GLOBAL, "nobody")) {
         assertEquals(3, values.size());
         assertEquals(3, values.step(2));
