@@ -39,6 +39,11 @@ def cpu_seconds(work: Callable[[], object]) -> Tuple[float, float]:
     return best
 
 
+def grouped(scan: smd.Scan, query: str = GROUP.format("scan")) -> list[tuple]:
+    """Returns the rows of a query over the scan."""
+    return duckdb.sql(query).fetchall()
+
+
 def record(folder: Path, steps: int, names: list[str], elements: int, **settings: object) -> None:
     values = np.random.default_rng(0).standard_normal((len(names), elements)).astype(np.float32)
     options = {"out_dir": str(folder), "save_config": smd.SaveConfig(save_interval=1), **settings}
@@ -67,16 +72,16 @@ def statistics_rows(root: Path) -> list[Row]:
     scan = smd.scan(root / "runs")
     begin = time.perf_counter()
     cpu = time.process_time()
-    groups = duckdb.sql(GROUP.format("scan")).fetchall()
+    groups = grouped(scan)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - begin
     if sum(row[1] for row in groups) != rows:
         raise RuntimeError("rows are missing")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     few = smd.scan(root / "runs", columns=["tensor", "step", "l2"], regex=".", trials="run_00..$")
-    few_cpu, _ = cpu_seconds(lambda: duckdb.sql(GROUP.format("few")).fetchall())
+    few_cpu, _ = cpu_seconds(lambda: grouped(few))
     parquet = root / "rows.parquet"
-    some = smd.scan(root / "runs", trials="run_00..$")
-    duckdb.sql(f"copy (from some) to '{parquet}' (format parquet)")
+    part_of_runs = smd.scan(root / "runs", trials="run_00..$")
+    duckdb.sql(f"copy (from part_of_runs) to '{parquet}' (format parquet)")
     own_cpu, _ = cpu_seconds(lambda: duckdb.sql(GROUP.format(f"'{parquet}'")).fetchall())
     part = rows * 100 // TRIALS
     return [
@@ -102,7 +107,7 @@ def filter_row(root: Path) -> Row:
     others = sum(file.stat().st_size for file in (root / "raw/collections").rglob("*.json"))
     scan = smd.scan(root / "raw", tensors="layer_7", columns=["step", "value"])
     before = read_bytes()
-    count = duckdb.sql("select sum(len(value)) from scan").fetchone()
+    [count] = duckdb.sql("select sum(len(value)) from scan").fetchall()
     read = read_bytes() - before - indexes - others
     if count != (10 * 65_536,):
         raise RuntimeError("elements are missing")
@@ -142,7 +147,9 @@ def scalar_rows(root: Path) -> list[Row]:
     output = subprocess.run(command, check=True, capture_output=True, text=True, timeout=600).stdout
     accumulator, tbparse = map(float, output.split())
     scan = smd.scan(root / "scalars", "scalars")
-    cpu, _ = cpu_seconds(lambda: duckdb.sql("select name, min(value) from scan group by 1").fetchall())
+    cpu, _ = cpu_seconds(
+        lambda: grouped(scan, "select name, min(value) from scan group by 1")
+    )
     ours = SCALAR_STEPS * SCALARS / cpu
     return [
         row("times TensorBoard's EventAccumulator, scalars a CPU second", ours / accumulator, 100),
