@@ -25,7 +25,7 @@ class Report final : public Command {
     return "smdebug report run\n"
            "smdebug report run -o page.html\n"
            "smdebug report run --rule VanishingGradient,threshold=1e-6 --rule Overfit\n"
-           "smdebug report run1 run2 run3 -o runs.html\n"
+           "smdebug report run other_run -o runs.html\n"
            "smdebug report s3://my-bucket/run -o run.html\n";
   }
 

@@ -13,7 +13,7 @@ function drawSparkline(element, data, { title, scale = null }) {
   const { width, height } = SPARKLINE;
   const svg = makeSvg('svg', { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: 'none', 'aria-hidden': 'true' });
   const range = make('div', { class: 'range' });
-  const figure = make('figure', { role: 'img' }, make('figcaption', { title }, shortened(title, 26)), svg, range);
+  const figure = make('figure', { role: 'img', class: 'sparkline' }, make('figcaption', { title }, shortened(title, 26)), svg, range);
   element.append(figure);
 
   function update({ x: steps, y: values, marks = [] }) {
