@@ -10,9 +10,9 @@
 #include "base/strings.h"
 #include "format/paths.h"
 #include "storage/store.h"
-#include "tables/batch_builder.h"
 #include "tables/catalogue.h"
 #include "tables/step_rows.h"
+#include "tables/trial_by_trial.h"
 
 namespace smdebug::tables {
 namespace {
@@ -41,11 +41,6 @@ struct Summary {
   std::string configuration;
   Status problem;
 };
-
-std::optional<int64_t> Microseconds(std::optional<double> seconds) {
-  if (!seconds) return std::nullopt;
-  return static_cast<int64_t>(std::llround(*seconds * kMicroseconds));
-}
 
 std::string FolderOf(const std::string &trial) { return trial.substr(0, trial.rfind('/')); }
 
@@ -138,10 +133,6 @@ class Summarizer {
   const std::vector<size_t> &columns_;
 };
 
-void AddTime(std::optional<int64_t> time, Column *column) {
-  time ? column->AddIntegers(*time) : column->AddNulls();
-}
-
 void WriteColumn(size_t column, const FoundTrial &trial, const Summary &summary, Column *out) {
   switch (column) {
     case kTrial: return out->AddTexts(trial.name);
@@ -151,32 +142,20 @@ void WriteColumn(size_t column, const FoundTrial &trial, const Summary &summary,
     case kFirstStep: return out->AddOptional(summary.of.first_step);
     case kLastStep: return out->AddOptional(summary.of.last_step);
     case kWorkers: return out->AddIntegers(summary.of.workers);
-    case kFirstTime: return AddTime(summary.of.first_time, out);
-    case kLastTime: return AddTime(summary.of.last_time, out);
+    case kFirstTime: return out->AddOptional(summary.of.first_time);
+    case kLastTime: return out->AddOptional(summary.of.last_time);
     case kProblem: return out->AddOptional(WellFormed(summary.problem.Message()));
     default: return out->AddOptional(summary.configuration);
   }
 }
 
-class TrialStream final : public BatchStream {
+class TrialStream final : public TrialByTrial {
  public:
   TrialStream(std::shared_ptr<const Request> request, std::vector<FoundTrial> trials)
-      : request_(std::move(request)),
-        trials_(std::move(trials)),
-        columns_(request_->Columns()),
-        builder_(*request_) {}
-
-  const std::vector<ColumnSpec> &Schema() const override { return builder_.Schema(); }
-
-  Result<std::optional<Batch>> Next() override {
-    const auto most = static_cast<size_t>(request_->batch_rows);
-    while (builder_.Rows() < most && next_ < trials_.size()) SMD_RETURN_IF_ERROR(ReadSome());
-    if (builder_.Rows() == 0) return std::optional<Batch>();
-    return std::optional<Batch>(builder_.Take());
-  }
+      : TrialByTrial(std::move(request), std::move(trials)) {}
 
  private:
-  Status ReadSome() {
+  Status Advance() override {
     const Summarizer summarizer(*request_, columns_);
     // One folder at a time, for its catalogue.
     const std::string folder = FolderOf(trials_[next_].path);
@@ -211,11 +190,6 @@ class TrialStream final : public BatchStream {
     return Status::Ok();
   }
 
-  const std::shared_ptr<const Request> request_;
-  const std::vector<FoundTrial> trials_;
-  const std::vector<size_t> columns_;
-  size_t next_ = 0;
-  BatchBuilder builder_;
   std::string folder_;
   std::optional<Catalogue> catalogue_;  // of the folder
 };

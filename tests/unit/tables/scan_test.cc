@@ -72,6 +72,26 @@ TEST_F(ScanTest, ComputesStatisticsThatWereNotSavedIfAsked) {
               ElementsAre("gradient/w|1.5|3|6", "a|0|-|-", "loss|0|0|0"));
 }
 
+TEST_F(ScanTest, TimeComesFromAnyStatisticThatIsRead) {
+  runs_.Put("a", [](storage::MemoryStore &store) {
+    analyze::PutCollections(store, 1);
+    analyze::StepFiles(0, Mode::kTrain, 0)
+        .Add("smdebug/reductions/min/a", {1.0F})
+        .Add("smdebug/reductions/max/a", {2.0F})
+        .Put(store);
+  });
+  const auto rows = [&](const std::vector<std::string> &columns) {
+    std::vector<std::string> options = {"damage", "fail"};
+    for (const std::string &column : columns) options.insert(options.end(), {"column", column});
+    return Scan(Table::kTensors, options);
+  };
+  EXPECT_THAT(rows({"time", "max"}), ElementsAre("1500000|2"));
+  EXPECT_THAT(rows({"time", "min"}), ElementsAre("1500000|1"));
+  EXPECT_THAT(rows({"time", "mean"}), ElementsAre("1500000|-"));
+  EXPECT_THAT(rows({"time"}), ElementsAre("1500000"));
+  EXPECT_THAT(log_, IsEmpty());
+}
+
 TEST_F(ScanTest, ScalarsAreTensorsOfOneElement) {
   runs_.PutTrial("a", 2);
   EXPECT_THAT(Scan(Table::kScalars, {}), ElementsAre("a|loss|-|0|TRAIN|0|worker_0|0|1500000",
