@@ -88,6 +88,7 @@ constexpr std::array kTrialColumns = std::to_array<ColumnSpec>({
     {"last_time", kTime},
     {"problem", kText},
     {"configuration", kText, false},
+    {"metadata", kText, false},
 });
 
 constexpr size_t kNorms = 2;

@@ -6,8 +6,10 @@
 #include <set>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/parallel.h"
 #include "base/strings.h"
+#include "config/collection_set.h"
 #include "format/paths.h"
 #include "storage/store.h"
 #include "tables/catalogue.h"
@@ -29,6 +31,7 @@ enum TrialColumn : size_t {
   kLastTime,
   kProblem,
   kConfiguration,
+  kMetadata,
 };
 
 constexpr size_t kTrialsAtOnce = 256;
@@ -39,6 +42,7 @@ struct Summary {
   TrialSummary of;
   std::optional<std::string> end_marker;  // its version
   std::string configuration;
+  std::string metadata;
   Status problem;
 };
 
@@ -79,7 +83,8 @@ class Summarizer {
     } else {
       SMD_RETURN_IF_ERROR(Look(*store, summary));
     }
-    return Shows(kConfiguration) ? ReadConfiguration(*store, summary) : Status::Ok();
+    const bool is_wanted = Shows(kConfiguration) || Shows(kMetadata);
+    return is_wanted ? ReadConfiguration(*store, summary) : Status::Ok();
   }
 
   Status Look(storage::Store &store, Summary *summary) const {
@@ -118,12 +123,18 @@ class Summarizer {
     summary->workers = static_cast<int64_t>(workers.size());
   }
 
-  static Status ReadConfiguration(storage::Store &store, Summary *summary) {
+  Status ReadConfiguration(storage::Store &store, Summary *summary) const {
     SMD_ASSIGN_OR_RETURN(const auto names, store.List(std::string(format::kCollectionsFolder)));
     for (const std::string &name : names) {
       if (!format::ParseCollectionsFileName(name)) continue;
       SMD_ASSIGN_OR_RETURN(const std::string text, store.ReadText(name));
       summary->configuration = WellFormed(text);
+      if (!Shows(kMetadata)) break;
+      SMD_ASSIGN_OR_RETURN(const config::CollectionsFile file,
+                           config::CollectionsFromJson(text, StrCat(store.Location(), "/", name)));
+      JsonWriter json;
+      config::WriteMetadata(file.metadata, json);
+      summary->metadata = json.Take();
       break;
     }
     return Status::Ok();
@@ -145,7 +156,8 @@ void WriteColumn(size_t column, const FoundTrial &trial, const Summary &summary,
     case kFirstTime: return out->AddOptional(summary.of.first_time);
     case kLastTime: return out->AddOptional(summary.of.last_time);
     case kProblem: return out->AddOptional(WellFormed(summary.problem.Message()));
-    default: return out->AddOptional(summary.configuration);
+    case kConfiguration: return out->AddOptional(summary.configuration);
+    default: return out->AddOptional(summary.metadata);
   }
 }
 

@@ -31,7 +31,8 @@ SMD_FALLIBLE smd_scan_new(const char *table, smd_scan **out) SMD_NOEXCEPT;
  *   path +        a trial, a folder or bucket that holds trials, or a pattern of such
  *                 ("s3://jobs/2026-*"); at least one is needed
  *   name          the name of the trial, in place of the last part of its path
- *   column +      a column to return (default: all but "value", "bytes", "configuration")
+ *   column +      a column to return (default: all but "value", "bytes", "configuration" and
+ *                 "metadata")
  *   trial +       a regular expression found in the trial's name
  *   tensor +      a tensor's name
  *   regex +       a regular expression found in the tensor's name

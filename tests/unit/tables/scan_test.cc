@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "config/collection_set.h"
+#include "format/paths.h"
 #include "tables/runs.h"
 
 namespace smdebug::tables::scan_test {
@@ -150,6 +152,17 @@ TEST_F(ScanTest, TrialsHaveTheirStateStepsAndWorkers) {
                             "problem", "column", "configuration"}),
       ElementsAre(HasSubstr("a|finished|3|0|2|2|-|{\"collections\""),
                   HasSubstr("b|running|1|0|0|1|-|{\"collections\""), "c|empty|0|-|-|0|-|{}"));
+}
+
+TEST_F(ScanTest, TrialsHaveTheirMetadataIfAsked) {
+  runs_.PutTrial("a", 1);
+  runs_.Put("b", [](storage::MemoryStore &store) {
+    analyze::PutCollections(store, 1);
+    store.Put(format::CollectionsFileName("worker_0"),
+              config::CollectionsToJson({}, 1, {}, {{"rate", "0.1"}}));
+  });
+  EXPECT_THAT(Scan(Table::kTrials, {"column", "trial", "column", "metadata"}),
+              ElementsAre("a|{}", R"(b|{"rate": "0.1"})"));
 }
 
 TEST_F(ScanTest, RemembersTrialsThatHaveEnded) {
