@@ -13,6 +13,8 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 PICTURES = Path(__file__).parent / "golden/charts"
+# Charts are drawn in the frame in which their size is known.
+FRAMES = "return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 TIPS = "return [...document.querySelectorAll('.tip')].filter((tip) => !tip.hidden).map((tip) => tip.innerText)"
 
 
@@ -35,6 +37,7 @@ def draw(browser, kind, data, **options):
     browser.run(
         f"window.chart = draw{kind}(document.getElementById('place'), arguments[0], arguments[1])", data, options
     )
+    browser.run(FRAMES)
 
 
 def line(x, y, label="loss", colour=0):
@@ -83,6 +86,7 @@ def test_points_between_gaps_are_drawn(charts):
         arguments[0].lines[0].y[3] = Infinity;
         document.getElementById('place').replaceChildren();
         drawLineChart(document.getElementById('place'), arguments[0], {title: 'a'})""", data)
+    charts.run(FRAMES)
     assert charts.run("return document.querySelectorAll('.odd').length") == 1
     assert charts.run("return document.querySelector('.curve.dots').getAttribute('d').split('M').length - 1") == 3
 
@@ -113,7 +117,7 @@ def test_a_drag_zooms_and_a_double_click_shows_all(charts):
     assert 440 < min(zoomed) and max(zoomed) < 620
     assert charts.find(".zoom-out").is_displayed()
     charts.run("chart.update(arguments[0])", {"lines": [line(range(2001), [0.5] * 2001)]})
-    charts.run("return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    charts.run(FRAMES)
     assert [int(text) for text, _ in ticks(charts)] == zoomed
     ActionChains(charts.driver).double_click(charts.find(".surface")).perform()
     assert [int(text) for text, _ in ticks(charts)][-1] == 2000
@@ -165,6 +169,7 @@ def test_long_lines_keep_what_stands_out_and_zoom_smoothly(charts):
         const x = Float64Array.from({length: 100000}, (_, i) => i);
         const y = Float64Array.from(x, (i) => (i === 54321 ? 9 : Math.sin(i / 3000)));
         window.chart = drawLineChart(document.getElementById('place'), {lines: [{label: 'loss', colour: 0, dash: null, x, y}]}, {title: 'a'})""")
+    charts.run(FRAMES)
     assert charts.run("return document.querySelector('.curve').getAttribute('d').split('L').length") < 4 * 700
     heights = """return document.querySelector('.curve').getAttribute('d').slice(1).split('L').map((p) => Number(p.split(' ')[1]))"""
     highest, second, *_ = sorted(charts.run(heights))
@@ -188,7 +193,7 @@ def test_an_update_keeps_hidden_lines(charts):
     draw(charts, "LineChart", both, title="x")
     charts.find(".legend button").click()
     charts.run("chart.update(arguments[0])", both)
-    charts.run("return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    charts.run(FRAMES)
     assert charts.run("return document.querySelectorAll('svg > g > .curve:not(.points)').length") == 1
     assert charts.find(".legend button").get_attribute("aria-pressed") == "false"
     charts.run("chart.destroy()")
