@@ -48,6 +48,7 @@ class Series {
   // Returns true if the tensor has one element, which is then the only number.
   bool IsSingle() const { return is_single_; }
 
+  const Trial &TheTrial() const { return trial_; }
   std::string WorkerText() const;
   // Returns "step 7 (TRAIN 3)".
   std::string PlaceText(const Point &point) const;

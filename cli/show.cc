@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "elements.h"
+#include "natural_order.h"
 #include "series.h"
+#include "suggestions.h"
 #include "table.h"
 #include "text.h"
 #include "trial_arguments.h"
@@ -48,7 +50,8 @@ class Show final : public Command {
         "show these statistics, separated by commas: min, max, median, mean, std, variance, "
         "sum, prod, l1, l2; abs_ before a name takes absolute values",
         &reductions_);
-    arguments.Whole("--last", "N", "limit the rows to the last N steps; 0 shows all (default: 20)",
+    arguments.Whole("--last", "N",
+                    "show only the last N steps; 0 shows all (default: 20, with --json all)",
                     &last_);
     arguments.Flag("--all", "with --step: show all elements of a long tensor", &all_);
     arguments.Flag("--json",
@@ -59,7 +62,7 @@ class Show final : public Command {
 
   ExitCode Run() override {
     const Trial trial = trial_.Open();
-    const Tensor tensor = trial.Tensor(name_);
+    const Tensor tensor = Find(trial);
     Series series(trial, tensor, ModeOf(mode_name_), worker_, Reductions());
     if (step_) {
       ShowStep(series);
@@ -70,6 +73,19 @@ class Show final : public Command {
   }
 
  private:
+  Tensor Find(const Trial &trial) const {
+    try {
+      return trial.Tensor(name_);
+    } catch (const Error &error) {
+      if (error.Code() != SMD_TENSOR_UNAVAILABLE) throw;
+      const char *const when = trial.HasEnded() ? "never saved" : "not saved so far";
+      const std::string advice = DidYouMean(name_, InNaturalOrder(trial.TensorNames()));
+      throw Error(error.Code(), "tensor '" + name_ + "' was " + when + " by the job at " +
+                                    trial.Path() +
+                                    (advice.empty() ? "; smdebug ls lists its tensors" : advice));
+    }
+  }
+
   // Returns the reductions in all arguments, such as "l2,abs_max".
   std::vector<std::string> Reductions() const {
     static const std::vector<std::string> kKnown = {"min",      "max", "median", "mean", "std",
@@ -79,13 +95,23 @@ class Show final : public Command {
       for (const std::string &name : Split(list, ',')) {
         const std::string plain = ReductionOf(name).name;
         if (std::find(kKnown.begin(), kKnown.end(), plain) == kKnown.end()) {
-          throw UsageError("unknown reduction '" + Printable(name) + "'; use " +
-                           Join(kKnown, ", ") + ", or one of these with abs_ before it");
+          throw UsageError("unknown reduction '" + Printable(name) + "'" +
+                           DidYouMean(plain, kKnown) + "; use " + Join(kKnown, ", ") +
+                           ", or one of these with abs_ before it");
         }
         names.push_back(name);
       }
     }
     return names;
+  }
+
+  // Names similar workers if the one that was given is unknown.
+  std::string WorkerAdvice(const Trial &trial) const {
+    const std::vector<std::string> known = InNaturalOrder(trial.Workers());
+    const bool is_known = std::find(known.begin(), known.end(), worker_) != known.end();
+    if (worker_.empty() || is_known) return "";
+    const std::string advice = DidYouMean(worker_, known);
+    return advice.empty() ? "; its workers are " + Join(known, ", ") : advice;
   }
 
   std::string Title(const Series &series, const Saved &saved) const {
@@ -119,10 +145,13 @@ class Show final : public Command {
       if (!trial_.TheDamage().Sentences().empty()) return;
       throw Error(SMD_VALUE_UNAVAILABLE, "tensor '" + name_ + "' has no saved step" +
                                              (mode_name_.empty() ? "" : " of mode " + mode_name_) +
-                                             (worker_.empty() ? "" : " by " + worker_));
+                                             (worker_.empty() ? "" : " by " + worker_) +
+                                             WorkerAdvice(series->TheTrial()));
     }
     if (as_json_) {
-      for (const Series::Point &point : points) Print(series->ToJson(point, false) + "\n");
+      for (size_t i = FirstRow(points.size(), 0); i < points.size(); ++i) {
+        Print(series->ToJson(points[i], false) + "\n");
+      }
       return;
     }
     Print(Title(*series, points.back().saved) + "  " + Count(points.size(), "step") + "\n");
@@ -130,10 +159,14 @@ class Show final : public Command {
     PrintRows(*series, points);
   }
 
+  // Returns the first of `count` rows that --last selects; 0 selects all.
+  size_t FirstRow(size_t count, int64_t by_default) const {
+    const auto wanted = static_cast<size_t>(last_.value_or(by_default));
+    return wanted == 0 || wanted > count ? 0 : count - wanted;
+  }
+
   void PrintRows(const Series &series, const std::vector<Series::Point> &points) const {
-    const auto wanted = static_cast<size_t>(last_.value_or(kLastSteps));
-    const size_t count = wanted == 0 ? points.size() : std::min(wanted, points.size());
-    const size_t first = points.size() - count;
+    const size_t first = FirstRow(points.size(), kLastSteps);
     Print("\n");
     Table table(series.Headings());
     for (size_t i = first; i < points.size(); ++i) table.Add(series.Row(points[i]));

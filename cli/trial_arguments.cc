@@ -112,16 +112,35 @@ void TrialArguments::RefreshAll(const Trial &trial, const OnDamage &on_damage) c
   }
 }
 
-Trial TrialArguments::Open(const std::string &path, const OnDamage &on_damage) const {
+std::vector<std::pair<std::string, std::string>> TrialArguments::Settings() const {
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (const std::string &setting : settings_) settings.push_back(Split(setting));
+  return settings;
+}
+
+Trial TrialArguments::OpenAt(const std::string &path, const OnDamage &on_damage) const {
   TrialOptions options = Options(path, on_damage == nullptr);
   options.Set("wait_seconds", "0").Set("end_delay_seconds", "0").Set("missing_file_retries", "0");
   ApplyTo(&options);
   RefuseMissingFolder(path);
+  Trial trial = Trial::Open(path, options);
+  trial.SetAutoRefresh(false);
+  RefreshAll(trial, on_damage);
+  return trial;
+}
+
+std::optional<Trial> TrialArguments::OpenIfTrial() const {
   try {
-    Trial trial = Trial::Open(path, options);
-    trial.SetAutoRefresh(false);
-    RefreshAll(trial, on_damage);
-    return trial;
+    return OpenAt(path_, nullptr);
+  } catch (const Error &error) {
+    if (error.Code() != SMD_MISSING_COLLECTIONS) throw;
+    return std::nullopt;
+  }
+}
+
+Trial TrialArguments::Open(const std::string &path, const OnDamage &on_damage) const {
+  try {
+    return OpenAt(path, on_damage);
   } catch (const Error &error) {
     if (error.Code() != SMD_MISSING_COLLECTIONS) throw;
     FailWithoutTrial(path, error);

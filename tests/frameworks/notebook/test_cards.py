@@ -54,8 +54,8 @@ def test_a_trial(run):
     for line in ("has ended", "worker_0", "60: 54 TRAIN (0 to 53), 6 EVAL (0 to 5)"):
         assert line in lines, line
     assert str(run) in lines
-    names = [line for line in lines if re.fullmatch(r"loss|accuracy|(gradient/)?fc\d+\.weight", line)]
-    assert names[:4] == ["loss", "accuracy", "fc1.weight", "fc2.weight"]
+    names = [line for line in lines if re.fullmatch(r"loss|scalar/accuracy|(gradient/)?fc\d+\.weight", line)]
+    assert names[:4] == ["loss", "scalar/accuracy", "fc1.weight", "fc2.weight"]
     assert names.index("fc2.weight") < names.index("fc10.weight")
     assert card.tags.count("svg") == 12
     assert "12 more: tensor_names() lists all." in lines
@@ -109,7 +109,7 @@ def test_odd_tensors_and_hostile_names(tmp_path):
         assert not {"img", "script", "b"} & set(card.tags)
         assert not re.search("[\u202e\u2028\x07]", card.text)
     assert r"\x202e\x2028\x07$x^2" in named.text
-    assert "l2, abs_max" in cards[trial_index(things, "reduced")].text
+    assert "abs_max, l2" in cards[trial_index(things, "reduced")].text
 
 
 def trial_index(things, name):
@@ -122,7 +122,7 @@ def test_a_hook(tmp_path):
         hook.save_scalar("x", 1.0)
     hook.flush()
     lines = shown(hook).text.splitlines()
-    assert {"records", "1 written", "TRAIN 0", "worker_0, one of 1", str(tmp_path / "<run>")} <= set(lines)
+    assert {"records", "1 written", "0 (TRAIN 0)", "worker_0, one of 1", str(tmp_path / "<run>")} <= set(lines)
     hook.attach(RuleSet().add("VanishingGradient"))
     assert "recommend to continue" in shown(hook).text
     hook.close()

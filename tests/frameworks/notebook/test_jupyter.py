@@ -16,6 +16,8 @@ from nbclient.exceptions import CellExecutionError
 from nbconvert import HTMLExporter
 from snippets import ROOT
 
+# A folder for a picture of the notebook, to look at.  Read here: each test begins without it.
+PICTURES = os.environ.get("SMDEBUG_PICTURES")
 TRAINING = Path(__file__).parent / "training.py"
 
 
@@ -61,7 +63,7 @@ def test_a_notebook_shows_everything(run, execute, browser, tmp_path):
     page, _ = HTMLExporter(template_name="classic", exclude_input_prompt=True).from_notebook_node(book)
     path = tmp_path / "notebook.html"
     path.write_text(page, encoding="utf-8")
-    browser.open(path, width=1100)
+    browser.open(path, width=1100, height=3000)
     assert browser.run("return document.querySelectorAll('.smdebug').length") == 4
     assert browser.run("return document.querySelectorAll('.smdebug svg polyline').length") > 10
     frame = browser.find("iframe")
@@ -69,10 +71,10 @@ def test_a_notebook_shows_everything(run, execute, browser, tmp_path):
     assert "run" in browser.run("return document.body.innerText")
     assert browser.run("return document.documentElement.scrollHeight") > 500
     browser.driver.switch_to.default_content()
-    folder = os.environ.get("SMDEBUG_PICTURES")
-    if folder:
+    assert not [line for line in browser.complaints() if "srcdoc" in line], "the page fails in its sandbox"
+    if PICTURES:
         height = browser.run("return document.documentElement.scrollHeight")
-        (Path(folder) / "notebook.png").write_bytes(browser.screenshot(height))
+        (Path(PICTURES) / "notebook.png").write_bytes(browser.screenshot(height))
 
 
 def start_training(path, steps):

@@ -35,7 +35,8 @@ def record_training(path: Path, steps: int = 60, nan_from: int = 50, pause: floa
 
 def record_odd(path: Path) -> None:
     """Records text, nothing, complex numbers, reductions only, and names that are dangerous."""
-    with smd.Hook(path, save_all=True, save_config=EVERY_STEP) as hook:
+    with smd.Hook(path, save_config=EVERY_STEP, include_collections=["others", "reduced"]) as hook:
+        hook.get_collection("others").include("^(?!reduced)")
         reduced = hook.get_collection("reduced")
         reduced.include("^reduced")
         reduced.reduction_config = smd.ReductionConfig(abs_reductions=["max"], norms=["l2"])

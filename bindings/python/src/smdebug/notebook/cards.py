@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Dict, List, Sequence, Tuple
+from typing import Any, Callable, List, Sequence, Tuple
 
 from smdebug.core.collection import CollectionKeys
 from smdebug.core.modes import ModeKeys
@@ -89,13 +89,13 @@ def _steps_text(trial: Any) -> str:
 
 
 def _first_names(trial: Any, names: List[str]) -> List[str]:
-    """Returns the names to show: losses, then metrics, then the others."""
-    first: Dict[str, None] = {}
-    for collection in (CollectionKeys.LOSSES, CollectionKeys.METRICS):
-        found = trial.tensor_names(collection=collection)
-        first.update(dict.fromkeys(sorted(found, key=natural_key)))
-    first.update(dict.fromkeys(sorted(names, key=natural_key)))
-    return list(first)[:_TENSORS]
+    """Returns the names to show: losses, metrics, those in no collection (scalars), the others."""
+    held = {name: trial.tensor_names(collection=name) for name in _collections(trial)}
+    in_one = set().union(*held.values())
+    groups = [held.get(name, []) for name in (CollectionKeys.LOSSES, CollectionKeys.METRICS)]
+    groups.extend([[name for name in names if name not in in_one], names])
+    ordered = [name for group in groups for name in sorted(group, key=natural_key)]
+    return list(dict.fromkeys(ordered))[:_TENSORS]
 
 
 def _tensors_table(tensors: Sequence[Any]) -> Html:
@@ -140,7 +140,8 @@ def _last_step(tensor: Any, step: int) -> List[Tuple[str, object]]:
     pairs: List[Tuple[str, object]] = []
     try:
         shape = tensor.shape(step)
-        pairs.append(("shape", " × ".join(map(str, shape)) or "one number"))
+        text = " × ".join(map(str, shape))
+        pairs.append(("shape", "one number" if math.prod(shape) == 1 else text))
     except (SMDebugError, OSError):
         pass
     try:
@@ -171,7 +172,10 @@ def hook_card(hook: Any) -> str:
 
 def _hook_card(hook: Any) -> str:
     state = "records" if hook.is_recording else "does not record in this process"
-    steps = [f"{mode.name} {step}" for mode, step in hook.mode_steps.items() if step >= 0]
+    steps = [
+        f"{mode.name} {step}" for mode, step in hook.mode_steps.items() if mode is not ModeKeys.GLOBAL
+    ]
+    last = f"{int(hook.step)} ({', '.join(steps)})" if steps else int(hook.step)
     saved = "all tensors" if hook.save_all else _listed(hook.include_collections) or "losses"
     counts = {
         name: hook.count(f"steps_{name}") for name in ("written", "dropped", "failed")
@@ -181,7 +185,7 @@ def _hook_card(hook: Any) -> str:
         ("path", hook.out_dir),
         ("state", "dry run" if hook.dry_run else state),
         ("worker", f"{hook.worker}, one of {hook.num_workers}"),
-        ("last step", ", ".join(steps) or "none"),
+        ("last step", "none" if int(hook.step) < 0 else last),
         ("steps", written),
         ("tensors", f"{hook.count('tensors_written')}, {_bytes_text(hook.count('bytes_written'))}"),
         ("collections", saved),

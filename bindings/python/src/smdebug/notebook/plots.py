@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["plot_tensor", "plot_trial"]
 
 _MOST = 20  # tensors in one plot
+_LARGEST = 1e300  # an axis whose length overflows cannot be drawn
 
 
 def plot_tensor(
@@ -111,7 +112,7 @@ def _draw(axes: Axes, curve: Curve, label: str) -> Any:
     if odd:
         axes.plot(
             odd, [0.02] * len(odd), "x", color=line.get_color(), transform=axes.get_xaxis_transform(),
-            label=f"not finite: {len(odd)} steps, from {odd[0]}",
+            label=f"not finite: {len(odd)} step{'s' * (len(odd) > 1)}, from {odd[0]}",
         )  # fmt: skip
     return line.get_color()
 
@@ -139,7 +140,7 @@ def _draw_band(
 
 
 def _finite(number: float) -> float:
-    return number if math.isfinite(number) else math.nan
+    return max(-_LARGEST, min(number, _LARGEST)) if math.isfinite(number) else math.nan
 
 
 def _finish(axes: Axes, reductions: Set[str], mode: Optional[ModeKeys], has_legend: bool) -> None:
