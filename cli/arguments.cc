@@ -245,8 +245,9 @@ void Arguments::Number(const char *names, const char *value, const char *help, d
 }
 
 std::string Arguments::Help(const Command &command) const {
-  std::string out = std::string("smdebug ") + command.Name() + ": " + command.Summary() +
-                    "\n\nusage: smdebug " + command.Name() + " [OPTIONS]" + usage_ + "\n\n";
+  const std::string name = std::string("smdebug ") + command.Name();
+  std::string out = Paragraph(name + ": " + command.Summary()) + "\n" +
+                    Paragraph("usage: " + name + " [OPTIONS]" + usage_) + "\n";
   for (const Line &line : positionals_) out += HelpLine(line.left, line.help);
   out += "\noptions:\n";
   for (const Line &line : options_) out += HelpLine(line.left, line.help);

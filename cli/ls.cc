@@ -235,7 +235,7 @@ class Ls final : public Command {
     json.Key("incomplete_steps")
         .Whole(
             static_cast<int64_t>(trial.Steps(Mode::kGlobal, true).size() - trial.Steps().size()));
-    json.Key("collections").Texts(InNaturalOrder(trial.Collections())).Key("tensors").BeginArray();
+    json.Key("collections").Texts(trial.Collections()).Key("tensors").BeginArray();
     for (const Listed &item : tensors) {
       json.BeginObject().Key("name").Text(item.name).Key("shape");
       item.saved.shape ? json.Wholes(*item.saved.shape) : json.Null();

@@ -10,6 +10,7 @@ namespace {
 
 constexpr size_t kMost = 3;
 constexpr size_t kLongest = 200;     // of names that are compared: a hostile one may be huge
+constexpr size_t kShort = 4;         // in a shorter text, two edits leave nothing in common
 constexpr size_t kShortestPart = 3;  // of a name that contains the text
 
 std::string Lower(std::string_view text) {
@@ -49,7 +50,7 @@ struct Candidate {
 std::vector<std::string> Similar(std::string_view text, const std::vector<std::string> &names) {
   if (text.empty() || text.size() > kLongest) return {};
   const std::string wanted = Lower(text);
-  const size_t tolerated = std::max<size_t>(1, wanted.size() / 3);
+  const size_t tolerated = wanted.size() < kShort ? 1 : std::max<size_t>(2, wanted.size() / 3);
   std::vector<Candidate> found;
   for (const std::string &name : names) {
     if (name.size() > kLongest) continue;

@@ -81,7 +81,10 @@ def test_metadata(unpacked, version):
     ):
         assert f"\n{line}\n" in text, line
     assert "# libsmdebug" in text
-    assert re.findall(r"\nRequires-Dist: (.+)", text) == ['numpy>=1.24; extra == "numpy"']
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert {"numpy", "sql", "spark", "ray", "dask", "plot", "notebook"} == set(extras)
+    wanted = {f'{each}; extra == "{name}"' for name, packages in extras.items() for each in packages}
+    assert set(re.findall(r"\nRequires-Dist: (.+)", text)) == wanted, "nothing is needed without an extra"
 
 
 def test_wheel_is_small(wheel, unpacked):
