@@ -4,6 +4,7 @@
 #include <charconv>
 #include <climits>
 #include <cmath>
+#include <filesystem>
 #include <map>
 
 #include "output.h"
@@ -142,15 +143,30 @@ std::string OptionIn(const std::string &word) {
   std::vector<std::string> names;
   names.reserve(commands.size());
   for (const auto &command : commands) names.emplace_back(command->Name());
+  std::error_code ignored;
+  if (word.starts_with("s3://") || std::filesystem::is_directory(word, ignored)) {
+    throw UsageError(Excerpt(word) + " is no command; to list what it holds: smdebug ls " +
+                     Printable(word));
+  }
+  for (const char *const other : {"help", "--help", "--version"}) names.emplace_back(other);
   const std::string advice = DidYouMean(word, names);
+  names.resize(commands.size());
   throw UsageError("unknown command " + Excerpt(word) +
                    (advice.empty() ? "; use " + Join(names, ", ") : advice));
+}
+
+// Returns why the program itself has no such option.
+std::string RefusalOfOption(const std::string &word) {
+  const std::vector<std::string> names = {"--help", "--version"};
+  const std::string advice = word == "-v" ? "; did you mean '-V'?" : DidYouMean(word, names);
+  return "unknown option " + Excerpt(word) + (advice.empty() ? "; see smdebug --help" : advice);
 }
 
 // Returns the words of `smdebug help [COMMAND]` as --help takes them.
 std::vector<std::string> WithHelpAsOption(std::vector<std::string> words) {
   if (words.empty() || words.front() != "help") return words;
   words.erase(words.begin());
+  if (words.size() == 1 && words.front() == "help") words.clear();
   if (words.size() > 1) {
     throw UsageError("smdebug help takes one command, not " + Excerpt(words[1]) + " too");
   }
@@ -247,7 +263,7 @@ void Arguments::Number(const char *names, const char *value, const char *help, d
 std::string Arguments::Help(const Command &command) const {
   const std::string name = std::string("smdebug ") + command.Name();
   std::string out = Paragraph(name + ": " + command.Summary()) + "\n" +
-                    Paragraph("usage: " + name + " [OPTIONS]" + usage_) + "\n";
+                    Paragraph("usage: " + Usage(command)) + "\n";
   for (const Line &line : positionals_) out += HelpLine(line.left, line.help);
   out += "\noptions:\n";
   for (const Line &line : options_) out += HelpLine(line.left, line.help);
@@ -258,6 +274,10 @@ std::string Arguments::Help(const Command &command) const {
     out += Paragraph(details);
   }
   return out + Examples(Lines(command.Examples()));
+}
+
+std::string Arguments::Usage(const Command &command) const {
+  return std::string("smdebug ") + command.Name() + " [OPTIONS]" + usage_;
 }
 
 bool Arguments::Has(const std::string &option) const {
@@ -313,9 +333,16 @@ ExitCode RunCommandLine(int count, char **words,
   } catch (const CLI::CallForVersion &version) {
     Print(std::string(version.what()) + "\n");
     return ExitCode::kNoFindings;
+  } catch (const CLI::ExtrasError &) {
+    throw UsageError(chosen == arguments.end()
+                         ? RefusalOfOption(first)
+                         : "too many words; usage: " + chosen->second.Usage(*by_name[first]));
   } catch (const CLI::ParseError &error) {
     const std::string command = chosen == arguments.end() ? "" : " " + first;
     const std::string what = Printable(Sentence(error.what()));
+    if (chosen != arguments.end() && what.find("required but received") != std::string::npos) {
+      throw UsageError("too few words; usage: " + chosen->second.Usage(*by_name[first]));
+    }
     throw UsageError(what + (what.ends_with('?') ? "" : "; see smdebug" + command + " --help"));
   }
   if (app.get_subcommands().empty()) {

@@ -41,6 +41,9 @@ class Arguments {
   // Returns the output of `smdebug COMMAND --help`.
   std::string Help(const Command &command) const;
 
+  // Returns "smdebug ls [OPTIONS] TRIAL".
+  std::string Usage(const Command &command) const;
+
   // Fails with UsageError if a word looks like an option, and the command has none of that name;
   // the message names similar options.
   void RefuseUnknownOption(const std::string &command, const std::vector<std::string> &words) const;

@@ -1,6 +1,7 @@
 #include "show.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "elements.h"
 #include "natural_order.h"
@@ -61,6 +62,8 @@ class Show final : public Command {
   }
 
   ExitCode Run() override {
+    if (step_ && last_) throw UsageError("--last selects among all steps; omit it with --step");
+    RefuseSwappedWords();
     const Trial trial = trial_.Open();
     const Tensor tensor = Find(trial);
     Series series(trial, tensor, ModeOf(mode_name_), worker_, Reductions());
@@ -73,6 +76,39 @@ class Show final : public Command {
   }
 
  private:
+  void RefuseSwappedWords() const {
+    std::error_code ignored;
+    const bool is_swapped = IsLocal(trial_.Path()) &&
+                            !std::filesystem::exists(trial_.Path(), ignored) &&
+                            std::filesystem::is_directory(name_ + "/collections", ignored);
+    if (!is_swapped) return;
+    throw UsageError("the trial comes first: smdebug show " + Printable(name_) + " " +
+                     Printable(trial_.Path()));
+  }
+
+  // Reads a step.  If nothing was saved there, the message names the nearest steps.
+  static Series::Point ReadStep(const Series &series, int64_t step) {
+    try {
+      return series.Read(step);
+    } catch (const Error &error) {
+      const smd_code code = error.Code();
+      const bool is_absent = code == SMD_STEP_UNAVAILABLE || code == SMD_STEP_NOT_YET ||
+                             (code == SMD_VALUE_UNAVAILABLE && !error.Detail("path"));
+      if (!is_absent || series.Steps().empty()) throw;
+      throw Error(code, std::string(error.what()) + "; the nearest: " + NearestSteps(series, step));
+    }
+  }
+
+  // Returns "4 and 6".
+  static std::string NearestSteps(const Series &series, int64_t step) {
+    const std::vector<int64_t> &steps = series.Steps();
+    const auto after = std::upper_bound(steps.begin(), steps.end(), step);
+    std::vector<std::string> nearest;
+    if (after != steps.begin()) nearest.push_back(std::to_string(*std::prev(after)));
+    if (after != steps.end()) nearest.push_back(std::to_string(*after));
+    return Join(nearest, " and ");
+  }
+
   Tensor Find(const Trial &trial) const {
     try {
       return trial.Tensor(name_);
@@ -122,7 +158,7 @@ class Show final : public Command {
   }
 
   void ShowStep(const Series &series) const {
-    const Series::Point point = series.Read(*step_);
+    const Series::Point point = ReadStep(series, *step_);
     if (as_json_) {
       Print(series.ToJson(point, true) + "\n");
       return;

@@ -3,21 +3,44 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "natural_order.h"
 #include "output.h"
+#include "suggestions.h"
 #include "text.h"
 
 namespace smdebug::cli {
 namespace {
 
+// Names the folders beside a missing one that have similar names.
+std::string NeighboursLike(const std::string &path) {
+  constexpr size_t kMostRead = 10000;
+  const std::filesystem::path whole =
+      path.ends_with('/') ? std::filesystem::path(path).parent_path() : std::filesystem::path(path);
+  const std::filesystem::path parent = whole.parent_path();
+  std::vector<std::string> folders;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(parent.empty() ? "." : parent, error);
+  for (size_t i = 0; i < kMostRead && !error && entry != std::filesystem::directory_iterator();
+       ++i) {
+    std::error_code ignored;
+    if (entry->is_directory(ignored)) {
+      folders.push_back((parent / entry->path().filename()).string());
+    }
+    entry.increment(error);
+  }
+  return DidYouMean(whole.string(), InNaturalOrder(std::move(folders)));
+}
+
 void RefuseMissingFolder(const std::string &path) {
+  if (path.empty()) throw UsageError("the path of the trial is empty");
   if (!IsLocal(path) || path.starts_with("~")) return;
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (status.type() == std::filesystem::file_type::not_found) {
-    throw Error(SMD_NOT_FOUND, Printable(path) + ": the folder does not exist");
+    throw Error(SMD_NOT_FOUND, path + ": the folder does not exist" + NeighboursLike(path));
   }
   if (status.type() == std::filesystem::file_type::regular) {
-    throw Error(SMD_NOT_FOUND, Printable(path) + ": this is a file; give the folder of a trial");
+    throw Error(SMD_NOT_FOUND, path + ": this is a file; give the folder of a trial");
   }
 }
 

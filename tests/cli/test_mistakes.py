@@ -104,3 +104,36 @@ def test_hostile_names_are_escaped(tmp_path):
 def test_last_also_limits_json(smdebug):
     assert [each["step"] for each in smdebug.objects("show run loss --json --last 2")] == [28, 29]
     assert len(smdebug.objects("show run loss --json")) == len(smdebug.objects("show run loss --json --last 0")) == 30
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        ("run", 2, "'run' is no command; to list what it holds: smdebug ls run"),
+        ("s3://b/run", 2, "'s3://b/run' is no command; to list what it holds: smdebug ls s3://b/run"),
+        ("version", 2, "unknown command 'version'; did you mean '--version'?"),
+        ("--verson", 2, "unknown option '--verson'; did you mean '--version'?"),
+        ("-v", 2, "unknown option '-v'; did you mean '-V'?"),
+        ("ls run extra", 2, "too many words; usage: smdebug ls [OPTIONS] TRIAL"),
+        ("export run", 2, "too few words; usage: smdebug export [OPTIONS] PATH... OUT"),
+        ("ls ''", 2, "the path of the trial is empty"),
+        ("ls rnu", 3, "rnu: the folder does not exist; did you mean 'run'?"),
+        ("ls ./rnu/", 3, "./rnu/: the folder does not exist; did you mean './run'?"),
+        ("show loss run", 2, "the trial comes first: smdebug show run loss"),
+        ("show run loss --step 3 --last 2", 2, "--last selects among all steps; omit it with --step"),
+        ("show run loss --step 77", 3, "GLOBAL step 77 was not saved by the training job; the nearest: 29"),
+        ("show run loss --step 7 --mode eval", 3, "EVAL step 7 was not saved by the training job; the nearest: 4"),
+        ("show run gradient/fc1.weight --step 5", 3,
+         "tensor 'gradient/fc1.weight' was not saved at GLOBAL step 5; the nearest: 4 and 6"),
+        ("rules --list --rule Vanishing", 2, "there is no built-in rule 'Vanishing'; did you mean 'VanishingGradient'?"),
+    ],
+)  # fmt: skip
+def test_what_newcomers_try(smdebug, command, code, said):
+    assert smdebug.complaint(command, code) == said
+
+
+def test_the_parameters_of_one_rule(smdebug):
+    shown = smdebug("rules --list --rule VanishingGradient")
+    assert [line for line in shown.splitlines() if line[0] != " "] == ["VanishingGradient"]
+    assert "    threshold" in shown
+    assert smdebug("help help") == smdebug("help")

@@ -30,7 +30,9 @@ def execute(tmp_path, monkeypatch):
 
     def run(*cells, during=None):
         book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-        client = NotebookClient(book, timeout=60, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}})
+        client = NotebookClient(
+            book, timeout=60, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+        )
         if during is None:
             client.execute()
         else:

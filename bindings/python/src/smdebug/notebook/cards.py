@@ -73,7 +73,9 @@ def trial_parts(trial: Any) -> List[Html]:
 
 
 def _collections(trial: Any) -> List[str]:
-    return sorted((name for name in trial.collections() if name != CollectionKeys.ALL), key=natural_key)
+    return sorted(
+        (name for name in trial.collections() if name != CollectionKeys.ALL), key=natural_key
+    )
 
 
 def _steps_text(trial: Any) -> str:
@@ -128,7 +130,9 @@ def _tensor_card(tensor: Any) -> str:
         pairs.extend(_last_step(tensor, steps[-1]))
     curve = sampled_curve(tensor, _POINTS)
     if curve is not None and curve.steps:
-        range_text = join(" ", curve.reduction or "value", ", last ", number_text(curve.numbers[-1]))
+        range_text = join(
+            " ", curve.reduction or "value", ", last ", number_text(curve.numbers[-1])
+        )
         pairs.append(("numbers", join(sparkline(curve.steps, curve.numbers), range_text)))
         odd = sum(not math.isfinite(number) for number in curve.numbers)
         if odd:
@@ -173,14 +177,16 @@ def hook_card(hook: Any) -> str:
 def _hook_card(hook: Any) -> str:
     state = "records" if hook.is_recording else "does not record in this process"
     steps = [
-        f"{mode.name} {step}" for mode, step in hook.mode_steps.items() if mode is not ModeKeys.GLOBAL
+        f"{mode.name} {step}"
+        for mode, step in hook.mode_steps.items()
+        if mode is not ModeKeys.GLOBAL
     ]
     last = f"{int(hook.step)} ({', '.join(steps)})" if steps else int(hook.step)
     saved = "all tensors" if hook.save_all else _listed(hook.include_collections) or "losses"
-    counts = {
-        name: hook.count(f"steps_{name}") for name in ("written", "dropped", "failed")
-    }
-    written = ", ".join(f"{count} {name}" for name, count in counts.items() if count or name == "written")
+    counts = {name: hook.count(f"steps_{name}") for name in ("written", "dropped", "failed")}
+    written = ", ".join(
+        f"{count} {name}" for name, count in counts.items() if count or name == "written"
+    )
     pairs: List[Tuple[str, object]] = [
         ("path", hook.out_dir),
         ("state", "dry run" if hook.dry_run else state),
@@ -230,7 +236,12 @@ def _step_text(finding: Any) -> str:
 def findings_table(findings: Sequence[Any], most: int) -> Html:
     """Returns a table of the last findings."""
     rows = [
-        (_mark(each.level.name == "FINDING", each.rule), _step_text(each), each.tensor, each.message)
+        (
+            _mark(each.level.name == "FINDING", each.rule),
+            _step_text(each),
+            each.tensor,
+            each.message,
+        )
         for each in findings[-most:]
     ]
     return table(("rule", "step", "tensor…", "finding…"), rows)
@@ -248,7 +259,11 @@ def result_card(result: Any) -> str:
 def cause_card(cause: Any) -> str:
     """Returns a card of a likely cause."""
     evidence = "; ".join(str(each.first) for each in cause.evidence)
-    pairs = [("confidence", f"{cause.confidence:.0%}"), ("advice", cause.advice), ("evidence", evidence)]
+    pairs = [
+        ("confidence", f"{cause.confidence:.0%}"),
+        ("advice", cause.advice),
+        ("evidence", evidence),
+    ]
     return card(cause.title, "likely cause", facts(pairs))
 
 

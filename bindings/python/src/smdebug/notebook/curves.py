@@ -69,7 +69,9 @@ def curve_of(
     """
     steps = tensor.steps(mode, True)
     name = _chosen(tensor, mode, reduction, worker, steps)
-    return _labelled(tensor, mode, reduction, worker, name, _numbers(tensor, mode, name, worker, steps))
+    return _labelled(
+        tensor, mode, reduction, worker, name, _numbers(tensor, mode, name, worker, steps)
+    )
 
 
 def sampled_curve(tensor: Any, most: int) -> Optional[Curve]:
@@ -114,7 +116,11 @@ def _spread(steps: Sequence[int], most: int) -> List[int]:
 
 
 def _size(
-    tensor: Any, step: int, mode: Optional[ModeKeys] = None, worker: Optional[str] = None, unknown: int = 1
+    tensor: Any,
+    step: int,
+    mode: Optional[ModeKeys] = None,
+    worker: Optional[str] = None,
+    unknown: int = 1,
 ) -> int:
     try:
         return math.prod(tensor.shape(step, mode, worker))

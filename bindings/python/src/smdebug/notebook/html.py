@@ -57,7 +57,10 @@ def card(title: object, subtitle: object, *parts: Html) -> str:
 
 def facts(pairs: Iterable[Tuple[str, object]]) -> Html:
     """Returns names with their values, one pair per line."""
-    rows = [(join(Html('<span style="opacity:.7">'), name, Html("</span>")), value) for name, value in pairs]
+    rows = [
+        (join(Html('<span style="opacity:.7">'), name, Html("</span>")), value)
+        for name, value in pairs
+    ]
     return table((), rows)
 
 

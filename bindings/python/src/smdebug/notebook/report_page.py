@@ -70,11 +70,18 @@ def make_report(
         words = [str(PROGRAM), "report", "--output", str(page), f"--profile={profile}"]
         for rule in rules:
             words.append(f"--rule={_rule_text(rule)}")
-        words.extend(f"--set={name}={value}" for name, value in options.items() if name not in _SECRETS)
+        words.extend(
+            f"--set={name}={value}" for name, value in options.items() if name not in _SECRETS
+        )
         words.extend(["--", path if "://" in path else os.path.abspath(path)])
         try:
             done = subprocess.run(
-                words, env=_environment(options), capture_output=True, text=True, errors="replace", check=False
+                words,
+                env=_environment(options),
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
             )
         except OSError as error:
             raise SMDebugRuntimeError(

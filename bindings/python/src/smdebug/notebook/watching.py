@@ -82,7 +82,9 @@ def _default_rules() -> RuleSet:
 class _Watch:
     """One call of `watch`."""
 
-    def __init__(self, trial: Trial, rules: RuleSet, every: float, widgets: Any, display: Any) -> None:
+    def __init__(
+        self, trial: Trial, rules: RuleSet, every: float, widgets: Any, display: Any
+    ) -> None:
         self._trial = trial
         self._rules = rules
         self._every = every
