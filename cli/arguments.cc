@@ -162,6 +162,14 @@ std::string RefusalOfOption(const std::string &word) {
   return "unknown option " + Excerpt(word) + (advice.empty() ? "; see smdebug --help" : advice);
 }
 
+// Returns "unexpected 'x'; usage: " of "The following argument was not expected: x".
+std::string RefusalOfWords(const std::string &what) {
+  const std::string words = Sentence(what);
+  const size_t colon = words.find(": ");
+  return "unexpected " + Excerpt(colon == std::string::npos ? words : words.substr(colon + 2)) +
+         "; usage: ";
+}
+
 // Returns the words of `smdebug help [COMMAND]` as --help takes them.
 std::vector<std::string> WithHelpAsOption(std::vector<std::string> words) {
   if (words.empty() || words.front() != "help") return words;
@@ -333,10 +341,10 @@ ExitCode RunCommandLine(int count, char **words,
   } catch (const CLI::CallForVersion &version) {
     Print(std::string(version.what()) + "\n");
     return ExitCode::kNoFindings;
-  } catch (const CLI::ExtrasError &) {
+  } catch (const CLI::ExtrasError &error) {
     throw UsageError(chosen == arguments.end()
                          ? RefusalOfOption(first)
-                         : "too many words; usage: " + chosen->second.Usage(*by_name[first]));
+                         : RefusalOfWords(error.what()) + chosen->second.Usage(*by_name[first]));
   } catch (const CLI::ParseError &error) {
     const std::string command = chosen == arguments.end() ? "" : " " + first;
     const std::string what = Printable(Sentence(error.what()));

@@ -21,7 +21,7 @@ import smdebug as smd
         ("show run loss --step 99", 3, "99"),
         ("show run loss --worker nobody", 3, "by nobody"),
         ("show run loss --mode predict", 3, "of mode predict"),
-        ("list run", 2, "unknown command 'list'; use ls, show, rules,"),
+        ("list run", 2, "unknown command 'list'; did you mean 'ls'?"),
         ("ls", 2, "TRIAL is required; see smdebug ls --help"),
         ("show run", 2, "TENSOR is required"),
         ("ls run --colection x", 2, "--colection"),

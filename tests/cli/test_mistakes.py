@@ -49,7 +49,7 @@ def test_a_long_value_is_shortened(smdebug):
         ("ls run --collection weigths", "no collection is named 'weigths'; did you mean 'weights'?"),
         ("rules run --rule VanishingGradent", "there is no built-in rule 'VanishingGradent'; did you mean 'VanishingGradient'?"),
         ("show run loss --reduction meen",
-         "unknown reduction 'meen'; did you mean 'mean'?; use min, max, median, mean, std, variance, sum, prod, l1, l2, "
+         "unknown reduction 'meen'; did you mean 'mean' or 'min'?; use min, max, median, mean, std, variance, sum, prod, l1, l2, "
          "or one of these with abs_ before it"),
     ],
 )  # fmt: skip
@@ -114,7 +114,7 @@ def test_last_also_limits_json(smdebug):
         ("version", 2, "unknown command 'version'; did you mean '--version'?"),
         ("--verson", 2, "unknown option '--verson'; did you mean '--version'?"),
         ("-v", 2, "unknown option '-v'; did you mean '-V'?"),
-        ("ls run extra", 2, "too many words; usage: smdebug ls [OPTIONS] TRIAL"),
+        ("ls run extra", 2, "unexpected 'extra'; usage: smdebug ls [OPTIONS] TRIAL"),
         ("export run", 2, "too few words; usage: smdebug export [OPTIONS] PATH... OUT"),
         ("ls ''", 2, "the path of the trial is empty"),
         ("ls rnu", 3, "rnu: the folder does not exist; did you mean 'run'?"),

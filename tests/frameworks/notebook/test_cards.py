@@ -61,6 +61,18 @@ def test_a_trial(run):
     assert "12 more: tensor_names() lists all." in lines
 
 
+def test_what_a_job_recorded_about_itself(tmp_path):
+    with smd.Hook(tmp_path / "run", save_config=EVERY_STEP) as hook:
+        hook.set_metadata(learning_rate=0.1, note="<i>\x1b" + 200 * "x")
+        with hook.step():
+            hook.save_scalar("x", 1.0)
+    with smd.create_trial(tmp_path / "run") as trial:
+        card = shown(trial)
+    [settings] = [line for line in card.text.splitlines() if line.startswith("learning_rate 0.1")]
+    assert "note <i>\\x1b" in settings and len(settings) < 80 and "i" not in card.tags
+    assert re.search(r"python 3\.", card.text)
+
+
 def test_a_running_trial(tmp_path):
     with smd.Hook(tmp_path / "run", save_config=EVERY_STEP) as hook:
         with hook.step():

@@ -9,7 +9,7 @@ from smdebug.core.collection import CollectionKeys
 from smdebug.core.modes import ModeKeys
 from smdebug.exceptions import SMDebugError
 from smdebug.notebook.curves import natural_key, sampled_curve
-from smdebug.notebook.html import Html, card, facts, join, table
+from smdebug.notebook.html import Html, card, facts, join, printable, table
 from smdebug.notebook.sparkline import number_text, sparkline
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
 _TENSORS = 12  # of a trial's card
 _POINTS = 60  # of a sparkline
 _NAMES = 8  # of workers and collections
+_VALUE = 40  # the longest value that is shown whole
 
 _STATUS = {
     "PASSED": "passed",
@@ -63,6 +64,7 @@ def trial_parts(trial: Any) -> List[Html]:
         ("workers", _listed(trial.workers())),
         ("tensors", f"{len(names)}, in the collections {_listed(_collections(trial))}"),
     ]
+    pairs.extend(_metadata(trial))
     shown = _first_names(trial, names)
     parts = [facts(pairs)]
     if shown:
@@ -70,6 +72,17 @@ def trial_parts(trial: Any) -> List[Html]:
     if len(names) > len(shown):
         parts.append(join(f"{len(names) - len(shown)} more: tensor_names() lists all."))
     return parts
+
+
+def _metadata(trial: Any) -> List[Tuple[str, object]]:
+    """Returns the settings that the job recorded, and on what it ran."""
+    run, settings = [], []
+    for key, value in trial.metadata().items():
+        name = key.removeprefix("run.")
+        (settings if name == key else run).append(f"{name} {printable(value, _VALUE)}")
+    return [
+        (title, _listed(texts)) for title, texts in (("settings", settings), ("run", run)) if texts
+    ]
 
 
 def _collections(trial: Any) -> List[str]:
