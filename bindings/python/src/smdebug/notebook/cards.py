@@ -76,7 +76,8 @@ def trial_parts(trial: Any) -> List[Html]:
 
 def _metadata(trial: Any) -> List[Tuple[str, object]]:
     """Returns the settings that the job recorded, and on what it ran."""
-    run, settings = [], []
+    run: List[str] = []
+    settings: List[str] = []
     for key, value in trial.metadata().items():
         name = key.removeprefix("run.")
         (settings if name == key else run).append(f"{name} {printable(value, _VALUE)}")
