@@ -23,7 +23,7 @@ namespace {
 struct Contents {
   RuleReport rules;
   Inventory inventory;
-  std::vector<Chart> charts;
+  Curves curves;
   Statistics statistics;
   std::vector<Histograms> histograms;
   Booster booster;
@@ -36,7 +36,7 @@ Contents Gather(const ReportRequest &request, Problems *problems) {
   contents.rules = EvaluateRules(request, problems);
   contents.inventory = TakeInventory(trial, problems);
   const Inventory &inventory = contents.inventory;
-  contents.charts = ReadCharts(trial, inventory, problems);
+  contents.curves = ReadCurves(trial, inventory, problems);
   contents.statistics = ReadStatistics(trial, inventory, contents.rules, problems);
   contents.histograms = ReadHistograms(trial, inventory, contents.rules, problems);
   contents.booster = ReadBooster(inventory, problems);
@@ -70,7 +70,8 @@ std::string DataJson(const Contents &contents) {
   json.Key("last").Whole(inventory.steps.empty() ? 0 : inventory.steps.back()).EndObject();
   WorkersToJson(inventory, contents.rules, &json.Key("workers"));
   ToJson(contents.rules, &json.Key("rules"));
-  ToJson(contents.charts, &json.Key("charts"));
+  ToJson(contents.curves.charts, &json.Key("charts"));
+  json.Key("hidden_charts").Whole(static_cast<int64_t>(contents.curves.hidden));
   ToJson(contents.statistics, &json.Key("statistics"));
   ToJson(contents.histograms, &json.Key("histograms"));
   ToJson(contents.booster, &json.Key("booster"));
@@ -107,7 +108,7 @@ std::vector<Section> SectionsOf(const Contents &contents) {
       !contents.booster.importances.empty() || !contents.booster.trees.steps.empty();
   const bool has_workers = contents.inventory.workers.size() > 1;
   return {
-      {"curves", "Losses and metrics", "", !contents.charts.empty()},
+      {"curves", "Losses and metrics", "", !contents.curves.charts.empty()},
       {"layers", "Layers over the steps", StatisticsNote(contents.statistics), has_layers},
       {"histograms", "Histograms over the steps", "", !contents.histograms.empty()},
       {"workers", "Workers side by side", "", has_workers},
@@ -166,7 +167,7 @@ ReportSummary WriteReport(const ReportRequest &request, std::ostream &out) {
 
   out << FillIn(kPage,
                 {{"title", Html(TitleText(contents.rules) + " · " + request.trial.Name())},
-                 {"style", std::string(kStyle)},
+                 {"style", std::string(kChartStyle) + std::string(kStyle)},
                  {"name", Html(request.trial.Name())},
                  {"headline", DiagnosisHtml(contents.rules.causes) + HeadlineHtml(contents.rules)},
                  {"problems", ProblemsHtml(problems)},
@@ -175,7 +176,7 @@ ReportSummary WriteReport(const ReportRequest &request, std::ostream &out) {
                  {"sections", sections},
                  {"made", "smdebug " + Version() + ", " + TimeText()},
                  {"data", JsonInHtml(DataJson(contents))},
-                 {"script", std::string(kScript)}});
+                 {"script", std::string(kChartScript) + std::string(kScript)}});
   return {contents.rules.CountFindings(), contents.rules.CountRules(Level::kFinding),
           contents.rules.CountRules(Level::kWorthALook)};
 }
