@@ -70,6 +70,17 @@ std::map<Mode, Points> ByMode(const Points &points) {
   return lines;
 }
 
+// Writes the values of a smooth line at some of its steps.
+void SmoothToJson(const Points &smooth, const std::vector<int64_t> &steps, JsonWriter *json) {
+  json->BeginArray();
+  size_t i = 0;
+  for (const int64_t step : steps) {
+    while (smooth.steps[i] != step) ++i;
+    NumberToJson(smooth.values[i], json);
+  }
+  json->EndArray();
+}
+
 using Configuration = std::map<std::string, std::string>;
 
 void AddSaveConfig(const std::string &prefix, const SaveConfig &config, Configuration *out) {
@@ -179,11 +190,11 @@ Response AnswerSeries(const ApiContext &context, const Request &request) {
     json.BeginObject().Key("mode").Text(ModeName(mode));
     const Curve whole{points.steps, points.values, 0};
     json.Key("count").Whole(static_cast<int64_t>(points.steps.size()));
-    ToJson(Thin(Cut(whole, first, end), first, end, pixels), &json.Key("points"));
+    const Points thin = Thin(Cut(whole, first, end), first, end, pixels);
+    ToJson(thin, &json.Key("points"));
     if (weight > 0) {
       Smooth(weight, &points);
-      const Curve smooth{points.steps, points.values, 0};
-      ToJson(Thin(Cut(smooth, first, end), first, end, pixels), &json.Key("smooth"));
+      SmoothToJson(points, thin.steps, &json.Key("smooth"));
     }
     json.EndObject();
   }

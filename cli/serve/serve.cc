@@ -1,11 +1,13 @@
 #include "serve/serve.h"
 
+#include <array>
 #include <csignal>
 #include <fstream>
 #include <set>
 #include <sstream>
 
 #include "output.h"
+#include "report/page.h"
 #include "serve/access.h"
 #include "serve/alerts.h"
 #include "serve/api.h"
@@ -37,6 +39,13 @@ std::string ReadFile(const std::string &path) {
   return text.str();
 }
 
+// The charts and the style of reports, which this page shares.
+const std::array<PageFile, 3> kChartFiles = {{
+    {"/charts.js", "text/javascript; charset=utf-8", report::kChartScript},
+    {"/charts.css", "text/css; charset=utf-8", report::kChartStyle},
+    {"/style.css", "text/css; charset=utf-8", report::kStyle},
+}};
+
 // Decides what answers a request.
 class Router {
  public:
@@ -46,10 +55,10 @@ class Router {
   Reply Answer(const Request &request) const {
     if (std::optional<Response> refusal = access_.Refuse(request)) return {std::move(refusal), {}, {}};
     for (const PageFile &file : PageFiles()) {
-      if (file.path != request.path) continue;
-      return {Response{200, std::string(file.type), std::string(file.bytes),
-                       {{"Cache-Control", "private, no-cache"}}},
-              {}, {}};
+      if (file.path == request.path) return {FileResponse(file), {}, {}};
+    }
+    for (const PageFile &file : kChartFiles) {
+      if (file.path == request.path) return {FileResponse(file), {}, {}};
     }
     if (request.path == "/events") return Events(request);
     if (const ApiFunction function = FindApi(request.path)) {
@@ -59,6 +68,11 @@ class Router {
   }
 
  private:
+  static Response FileResponse(const PageFile &file) {
+    return {200, std::string(file.type), std::string(file.bytes),
+            {{"Cache-Control", "private, no-cache"}}};
+  }
+
   Reply Events(const Request &request) const {
     if (request.method == "HEAD") return {Response{200, "text/event-stream", ""}, {}, {}};
     try {
