@@ -155,7 +155,7 @@ class HttpServer::Daemon {
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
     std::array<MHD_OptionItem, 3> tls{};
     size_t count = 0;
-    if (!options.certificate.empty()) {
+    if (options.has_tls) {
       flags |= MHD_USE_TLS;
       tls[count++] = {MHD_OPTION_HTTPS_MEM_CERT, 0, const_cast<char *>(options.certificate.c_str())};
       tls[count++] = {MHD_OPTION_HTTPS_MEM_KEY, 0, const_cast<char *>(options.key.c_str())};
@@ -169,9 +169,9 @@ class HttpServer::Daemon {
         MHD_OPTION_NOTIFY_COMPLETED, Complete, nullptr, MHD_OPTION_ARRAY, tls.data(),
         MHD_OPTION_END);
     if (daemon_ == nullptr) {
-      throw Error(SMD_IO, options.certificate.empty()
-                              ? "the server cannot start"
-                              : "the server cannot start; check the certificate and its key");
+      throw Error(SMD_IO, options.has_tls
+                              ? "the server cannot start; check the certificate and its key"
+                              : "the server cannot start");
     }
   }
   Daemon(const Daemon &) = delete;

@@ -20,7 +20,8 @@ struct Reply {
 
 struct ServerOptions {
   int socket = -1;          // listens; the server closes it
-  std::string certificate;  // PEM; empty: no TLS
+  bool has_tls = false;
+  std::string certificate;  // PEM
   std::string key;
 };
 

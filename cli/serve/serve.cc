@@ -181,6 +181,7 @@ class Serve final : public Command {
     Alerts alerts(targets_);
     ServerOptions options;
     if (IsTls()) {
+      options.has_tls = true;
       options.certificate = ReadFile(certificate_);
       options.key = ReadFile(key_);
     }
