@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "inventory.h"
 #include "request.h"
@@ -15,6 +16,14 @@ std::string TrialFactsHtml(const Trial &trial, const Inventory &inventory);
 // rules.  `rules` is the number of evaluated rules.  Omits what cannot be read.
 std::string ConfigurationHtml(const ReportRequest &request, const Inventory &inventory,
                               size_t rules, Problems *problems);
+
+// A part of the configuration, for the comparison of several runs.
+struct Setting {
+  std::string name;
+  std::string html;  // its value
+};
+// Omits what cannot be read.
+std::vector<Setting> SettingsOf(const Trial &trial, const Inventory &inventory, Problems *problems);
 
 // Returns what could not be read; "" if everything could.
 std::string ProblemsHtml(const Problems &problems);

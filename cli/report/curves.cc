@@ -202,6 +202,38 @@ Curves ReadCurves(const Trial &trial, const Inventory &inventory, Problems *prob
   return curves;
 }
 
+Curves Overlay(std::vector<Curves> runs, const std::vector<std::string> &names) {
+  Curves all;
+  std::map<std::string, size_t> places;
+  const size_t share = std::max<size_t>(kMostLines / std::max<size_t>(runs.size(), 1), 1);
+  for (size_t run = 0; run < runs.size(); ++run) {
+    all.hidden = std::max(all.hidden, runs[run].hidden);
+    for (Chart &chart : runs[run].charts) {
+      const auto [place, is_new] = places.try_emplace(chart.measure, all.charts.size());
+      if (is_new) all.charts.push_back({chart.measure, chart.measure, false, {}});
+      Chart &shared = all.charts[place->second];
+      shared.is_loss = shared.is_loss || chart.is_loss;
+      shared.hidden_lines += chart.hidden_lines;
+      for (size_t i = 0; i < chart.lines.size(); ++i) {
+        if (i >= share) {
+          ++shared.hidden_lines;
+          continue;
+        }
+        chart.lines[i].run = names[run];
+        chart.lines[i].colour = run;
+        shared.lines.push_back(std::move(chart.lines[i]));
+      }
+    }
+  }
+  std::stable_sort(all.charts.begin(), all.charts.end(),
+                   [](const Chart &a, const Chart &b) { return a.is_loss && !b.is_loss; });
+  if (all.charts.size() > kMostCharts) {
+    all.hidden += all.charts.size() - kMostCharts;
+    all.charts.resize(kMostCharts);
+  }
+  return all;
+}
+
 void ToJson(const std::vector<Chart> &charts, JsonWriter *json) {
   json->BeginArray();
   for (const Chart &chart : charts) {
@@ -210,7 +242,14 @@ void ToJson(const std::vector<Chart> &charts, JsonWriter *json) {
     json->Key("hidden_lines").Whole(static_cast<int64_t>(chart.hidden_lines));
     json->Key("is_loss").Bool(chart.is_loss).Key("lines").BeginArray();
     for (const Line &line : chart.lines) {
-      json->BeginObject().Key("tensor").Text(Brief(line.tensor));
+      json->BeginObject();
+      if (!line.run.empty()) {
+        json->Key("run")
+            .Text(Brief(line.run))
+            .Key("colour")
+            .Whole(static_cast<int64_t>(line.colour));
+      }
+      json->Key("tensor").Text(Brief(line.tensor));
       json->Key("mode").Text(ModeName(line.mode)).Key("worker").Text(Brief(line.worker));
       AddWholes(line.steps, &json->Key("steps"));
       AddNumbers(line.values, &json->Key("values"));

@@ -10,6 +10,8 @@
 namespace smdebug::cli::report {
 
 struct Line {
+  std::string run = "";  // its name, if the page compares several
+  size_t colour = 0;     // for the lines of a run
   std::string tensor;
   Mode mode;
   std::string worker;
@@ -33,6 +35,10 @@ struct Curves {
 // Reads the charts, losses first.  Tensors with the same measure for several data sets, such as
 // "train-auc" and "test-auc", share a chart.  Omits what cannot be read.
 Curves ReadCurves(const Trial &trial, const Inventory &inventory, Problems *problems);
+
+// Returns the curves of all runs, where equal measures share a chart.  `names` are those of the
+// runs.
+Curves Overlay(std::vector<Curves> runs, const std::vector<std::string> &names);
 
 void ToJson(const std::vector<Chart> &charts, JsonWriter *json);
 

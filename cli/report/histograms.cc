@@ -73,8 +73,7 @@ class Scale {
   }
 
   size_t BinOf(double element) const {
-    return static_cast<size_t>(
-        std::clamp((ToScale(element) - first_) / width_, 0.0, kBins - 1.0));
+    return static_cast<size_t>(std::clamp((ToScale(element) - first_) / width_, 0.0, kBins - 1.0));
   }
 
   double Unit() const { return unit_; }
@@ -99,7 +98,7 @@ class Scale {
 
   double least_ = 0;
   double most_ = 1;
-  double unit_ = 0;  // linear below this; 0: linear everywhere
+  double unit_ = 0;   // linear below this; 0: linear everywhere
   double first_ = 0;  // on the scale: the first edge, and the width of a bin
   double width_ = 1.0 / kBins;
 };

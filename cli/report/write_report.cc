@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <ctime>
 #include <ostream>
 
 #include "booster.h"
@@ -117,24 +116,6 @@ std::vector<Section> SectionsOf(const Contents &contents) {
   };
 }
 
-std::string SectionHtml(const char *id, const char *title, const std::string &html) {
-  return std::string("<section id=\"") + id + "\" aria-labelledby=\"" + id +
-         "-title\">\n<h2 id=\"" + id + "-title\">" + title + "</h2>\n" + html + "</section>\n";
-}
-
-std::string LinkHtml(const char *id, const char *title) {
-  return std::string("<a href=\"#") + id + "\">" + title + "</a>\n";
-}
-
-std::string TimeText() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  std::string text(32, '\0');
-  text.resize(std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M UTC", &utc));
-  return text;
-}
-
 }  // namespace
 
 ReportSummary WriteReport(const ReportRequest &request, std::ostream &out) {
@@ -174,7 +155,7 @@ ReportSummary WriteReport(const ReportRequest &request, std::ostream &out) {
                  {"facts", TrialFactsHtml(request.trial, contents.inventory)},
                  {"links", links},
                  {"sections", sections},
-                 {"made", "smdebug " + Version() + ", " + TimeText()},
+                 {"made", FootText()},
                  {"data", JsonInHtml(DataJson(contents))},
                  {"script", std::string(kChartScript) + std::string(kScript)}});
   return {contents.rules.CountFindings(), contents.rules.CountRules(Level::kFinding),
