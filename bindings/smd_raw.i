@@ -150,6 +150,7 @@ struct smd_error {};
 %include "smdebug/trial.h"
 %include "smdebug/values.h"
 %include "smdebug/placement.h"
+%include "smdebug/metadata.h"
 %include "smdebug/scan.h"
 %include "smdebug/sys/files.h"
 %include "smdebug/store.h"

@@ -39,6 +39,7 @@
 #include "smdebug/hook_options.h"
 #include "smdebug/late.h"
 #include "smdebug/log.h"
+#include "smdebug/metadata.h"
 #include "smdebug/placement.h"
 #include "smdebug/rule_set.h"
 #include "smdebug/scan.h"

@@ -1,16 +1,12 @@
 #include "analyze/many_values.h"
 
 #include <algorithm>
-#include <array>
-#include <atomic>
-#include <exception>
 #include <optional>
 #include <span>
 #include <thread>
 
 #include "analyze/value_blocks.h"
-#include "base/mutex.h"
-#include "base/thread.h"
+#include "base/parallel.h"
 #include "tensor/statistics.h"
 
 namespace smdebug::analyze {
@@ -86,31 +82,13 @@ class Reading {
     keeps_files_ = KeepsFiles();
     const size_t readers = Readers();
     // Neighbours in a chunk share memory.
-    chunk_ = readers == 1 ? kLargestChunk
-                          : std::clamp<size_t>(entries_.size() / (readers * 4), 1, kLargestChunk);
-    std::array<Thread, kMostReaders - 1> others;
-    for (size_t i = 0; i + 1 < readers; ++i) {
-      // With fewer threads, those that run read more.
-      if (!others[i].Start("smd-read", [this] { ReadChunks(); }).IsOk()) break;
-    }
-    ReadChunks();
-    for (Thread &other : others) other.Join();
-    const MutexLock lock(mutex_);
-    if (failure_) std::rethrow_exception(failure_);
-  }
-
-  void ReadChunks() noexcept {
-    try {
-      while (trial_.CheckUsable().IsOk()) {
-        const size_t begin = next_.fetch_add(chunk_);
-        if (begin >= entries_.size()) return;
-        ReadChunk(begin, std::min(begin + chunk_, entries_.size()));
-      }
-    } catch (...) {
-      next_ = entries_.size();
-      const MutexLock lock(mutex_);
-      if (!failure_) failure_ = std::current_exception();
-    }
+    const size_t size = readers == 1
+                            ? kLargestChunk
+                            : std::clamp<size_t>(entries_.size() / (readers * 4), 1, kLargestChunk);
+    InParallel((entries_.size() + size - 1) / size, readers, [&](size_t chunk) {
+      if (!trial_.CheckUsable().IsOk()) return;
+      ReadChunk(chunk * size, std::min((chunk + 1) * size, entries_.size()));
+    });
   }
 
   void ReadChunk(size_t begin, size_t end) {
@@ -173,11 +151,7 @@ class Reading {
   std::vector<std::optional<Entry>> entries_;
   std::vector<StepValue> values_;
   std::vector<uint8_t> is_read_;  // not bool: threads write to neighbours
-  size_t chunk_ = 1;
   bool keeps_files_ = false;
-  std::atomic<size_t> next_{0};
-  Mutex mutex_;
-  std::exception_ptr failure_ SMD_GUARDED_BY(mutex_);
 };
 
 }  // namespace

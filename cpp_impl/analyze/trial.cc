@@ -125,7 +125,7 @@ Result<bool> Trial::LoadCollections() {
                          config::CollectionsFromJson(text, StrCat(store_->Location(), "/", name)));
     if (workers.empty()) num_workers = static_cast<size_t>(file.num_workers);
     workers.insert(*worker);
-    TakePlacements(*worker, std::move(file.placements));
+    TakeMeta(*worker, &file);
     for (const config::CollectionPtr &collection : file.collections) {
       const config::CollectionPtr known = collections_.Find(collection->Name());
       if (!known) {
@@ -142,10 +142,11 @@ Result<bool> Trial::LoadCollections() {
   return is_complete;
 }
 
-void Trial::TakePlacements(const std::string &worker, config::Placements placements) {
+void Trial::TakeMeta(const std::string &worker, config::CollectionsFile *file) {
   const MutexLock lock(mutex_);
+  metadata_[worker] = std::move(file->metadata);
   config::Placements &known = placements_[worker];
-  for (auto &[tensor, placement] : placements) {
+  for (auto &[tensor, placement] : file->placements) {
     config::PlacementPtr &held = known[tensor];
     if (held && *held == *placement) continue;
     if (held) old_placements_.push_back(std::move(held));
@@ -162,10 +163,24 @@ const config::Placement *Trial::PlacementOf(std::string_view tensor,
   return placement == of_worker->second.end() ? nullptr : placement->second.get();
 }
 
+Result<config::Metadata> Trial::MetadataOf(std::string_view worker) {
+  SMD_RETURN_IF_ERROR(MaybeRefresh());
+  SMD_RETURN_IF_ERROR(RereadCollections());
+  const MutexLock lock(mutex_);
+  config::Metadata all;
+  for (const auto &[name, metadata] : metadata_) {
+    if (worker.empty() || name == worker) all.insert(metadata.begin(), metadata.end());
+  }
+  return all;
+}
+
 Status Trial::RereadCollections() {
-  if (has_ended_) return Status::Ok();
+  if (are_collections_final_) return Status::Ok();
+  const bool is_final = has_ended_;
   const DeferringLock lock(refresh_mutex_);
-  return LoadCollections().GetStatus();
+  SMD_RETURN_IF_ERROR(LoadCollections().GetStatus());
+  are_collections_final_ = is_final;
+  return Status::Ok();
 }
 
 Result<bool> Trial::TryLoad() {

@@ -144,7 +144,9 @@ class Trial {
   // Returns which part of a tensor a worker holds, or NULL if no collections file says so.  Valid
   // as long as the trial.
   const config::Placement *PlacementOf(std::string_view tensor, std::string_view worker) const;
-  // Reads the collections files again, unless the job has ended.
+  // Returns the metadata of a worker; for "", of all, each key of the first worker that has it.
+  Result<config::Metadata> MetadataOf(std::string_view worker);
+  // Reads the collections files again, but only once after the end of the job.
   Status RereadCollections() SMD_EXCLUDES(refresh_mutex_);
   // Returns the reason that no value exists: one of the errors of smd_tensor_value().
   Status WhyNothing(const std::string &name, int64_t step, Mode mode);
@@ -166,8 +168,7 @@ class Trial {
   Result<bool> TryLoad() SMD_EXCLUDES(refresh_mutex_);
   Result<bool> TryLoadLocked() SMD_REQUIRES(refresh_mutex_);
   Result<bool> LoadCollections() SMD_REQUIRES(refresh_mutex_);
-  void TakePlacements(const std::string &worker, config::Placements placements)
-      SMD_EXCLUDES(mutex_);
+  void TakeMeta(const std::string &worker, config::CollectionsFile *file) SMD_EXCLUDES(mutex_);
   Status MissingCollections(std::string_view why) const;
   // Reads the data that was recorded since.
   Status Look() SMD_EXCLUDES(refresh_mutex_);
@@ -215,6 +216,7 @@ class Trial {
   std::atomic<bool> is_loaded_{false};
   std::atomic<bool> has_logged_waiting_{false};
   std::atomic<bool> has_ended_{false};
+  std::atomic<bool> are_collections_final_{false};  // read after the end
   std::atomic<bool> is_cancelled_{false};
 
   Mutex refresh_mutex_;  // acquired before mutex_
@@ -227,6 +229,7 @@ class Trial {
   std::set<std::string> recording_workers_ SMD_GUARDED_BY(mutex_);  // from collections files
   std::map<std::string, config::Placements, std::less<>> placements_
       SMD_GUARDED_BY(mutex_);  // by worker
+  std::map<std::string, config::Metadata, std::less<>> metadata_ SMD_GUARDED_BY(mutex_);
   // Placements that were replaced, which readers may still use.
   std::vector<config::PlacementPtr> old_placements_ SMD_GUARDED_BY(mutex_);
   std::vector<std::string> worker_names_ SMD_GUARDED_BY(mutex_);  // by number

@@ -11,6 +11,7 @@ constexpr const char *kCollectionsKey = "collections";
 constexpr const char *kMetaKey = "_meta";
 constexpr const char *kNumWorkersKey = "num_workers";
 constexpr const char *kPlacementsKey = "placements";
+constexpr const char *kMetadataKey = "metadata";
 
 struct Default {
   std::string_view name;
@@ -65,12 +66,15 @@ Result<CollectionsFile> Read(std::string_view text) {
     if (expressions > Collection::kMaxRegexes) return InvalidConfig("too many expressions");
     set.Add(std::move(collection));
   }
-  CollectionsFile file{set.List(), 1, {}};
+  CollectionsFile file{set.List(), 1, {}, {}};
   SMD_ASSIGN_OR_RETURN(const JsonValue meta, FindMember(root, kMetaKey));
   SMD_RETURN_IF_ERROR(CheckIsObject(meta));
   SMD_ASSIGN_OR_RETURN(file.num_workers, ReadNumWorkers(meta));
   if (const std::optional<JsonValue> placements = FindGiven(meta, kPlacementsKey)) {
     SMD_ASSIGN_OR_RETURN(file.placements, ReadPlacements(*placements));
+  }
+  if (const std::optional<JsonValue> metadata = FindGiven(meta, kMetadataKey)) {
+    SMD_ASSIGN_OR_RETURN(file.metadata, ReadMetadata(*metadata));
   }
   return file;
 }
@@ -135,7 +139,7 @@ uint64_t CollectionSet::Version() const {
 }
 
 std::string CollectionsToJson(const std::vector<CollectionPtr> &collections, int64_t num_workers,
-                              const Placements &placements) {
+                              const Placements &placements, const Metadata &metadata) {
   JsonWriter json;
   json.BeginObject();
   json.Key(kCollectionsKey);
@@ -152,6 +156,10 @@ std::string CollectionsToJson(const std::vector<CollectionPtr> &collections, int
   if (!placements.empty()) {
     json.Key(kPlacementsKey);
     WritePlacements(placements, json);
+  }
+  if (!metadata.empty()) {
+    json.Key(kMetadataKey);
+    WriteMetadata(metadata, json);
   }
   json.EndObject();
   json.EndObject();

@@ -11,6 +11,7 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "config/collection.h"
+#include "config/metadata.h"
 #include "config/placement.h"
 
 namespace smdebug::config {
@@ -46,12 +47,14 @@ class CollectionSet {
 
 // Returns the text of a collections file.
 std::string CollectionsToJson(const std::vector<CollectionPtr> &collections, int64_t num_workers,
-                              const Placements &placements = {});
+                              const Placements &placements = {},
+                              const Metadata &metadata = {});
 
 struct CollectionsFile {
   std::vector<CollectionPtr> collections;
   int64_t num_workers = 1;
   Placements placements;
+  Metadata metadata;
 };
 
 // Reads such a text; `path` is for messages.  All keys of a collection except its name are

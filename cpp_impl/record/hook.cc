@@ -252,7 +252,7 @@ Status Hook::WriteStep(OpenStep &step, PendingValues *values) {
   Status status = WritePending(step, values);
   if (!step.IsWritten()) return status;
   // Without it the step could not be read, nor its parts put together.
-  if (collections_text_.empty() || placements_.Version() != written_placements_) {
+  if (collections_text_.empty() || MetaVersion() != written_meta_) {
     PutCollections(step.ToQueue());
   }
   Status sealed = step.Seal();
@@ -440,15 +440,20 @@ Status Hook::SetPlacement(std::string_view tensor, config::Placement placement) 
   return Status::Ok();
 }
 
+Status Hook::SetMetadata(std::string_view key, std::string_view value) {
+  SMD_RETURN_IF_ERROR(mark_.Check());
+  return metadata_.Set(key, value);
+}
+
 std::string Hook::CollectionsText() {
   const MutexLock lock(plan_mutex_);
   return config::CollectionsToJson(plan_.FilledIn(),
                                    options_.includes_all_workers ? options_.num_workers : 1,
-                                   placements_.List());
+                                   placements_.List(), metadata_.List());
 }
 
 void Hook::PutCollections(const std::shared_ptr<Step> &before) {
-  written_placements_ = placements_.Version();
+  written_meta_ = MetaVersion();
   std::string text = CollectionsText();
   queue_.PutFileBefore(before, format::CollectionsFileName(options_.worker), text);
   collections_text_ = std::move(text);

@@ -106,6 +106,7 @@ class Hook {
 
   config::CollectionSet &Collections() { return collections_; }
   Status SetPlacement(std::string_view tensor, config::Placement placement);
+  Status SetMetadata(std::string_view key, std::string_view value);
   Status ExportCollections();
   bool IsRecording() const { return is_recording_; }
   QueueCounts Counts() const { return queue_.Counts(); }
@@ -172,6 +173,8 @@ class Hook {
   Status WriteLeftovers() SMD_REQUIRES(mutex_);
   Status WriteTheEnd() SMD_REQUIRES(mutex_);
   std::string CollectionsText();
+  // Grows with each change of what a collections file tells besides its collections.
+  uint64_t MetaVersion() const { return placements_.Version() + metadata_.Version(); }
   void PutCollections(const std::shared_ptr<Step> &before = nullptr) SMD_REQUIRES(mutex_);
 
   const HookOptions options_;
@@ -179,6 +182,7 @@ class Hook {
   const std::shared_ptr<storage::Store> store_;
   config::CollectionSet collections_;
   config::PlacementSet placements_;
+  config::MetadataSet metadata_;
   std::atomic<bool> is_recording_;
   std::atomic<uint64_t> phase_{0};
   StepNumbers numbers_;
@@ -195,8 +199,8 @@ class Hook {
   // The last step, if it recorded nothing, so that its number may be used.
   std::optional<StepPosition> unused_ SMD_GUARDED_BY(mutex_);
   bool is_closed_ SMD_GUARDED_BY(mutex_) = false;
-  std::string collections_text_ SMD_GUARDED_BY(mutex_);     // as last written
-  uint64_t written_placements_ SMD_GUARDED_BY(mutex_) = 0;  // their version then
+  std::string collections_text_ SMD_GUARDED_BY(mutex_);  // as last written
+  uint64_t written_meta_ SMD_GUARDED_BY(mutex_) = 0;     // MetaVersion() then
   std::unique_ptr<StateStore> state_store_ SMD_GUARDED_BY(mutex_);
   int64_t training_run_ SMD_GUARDED_BY(mutex_) = 0;
   std::optional<int64_t> last_saved_ SMD_GUARDED_BY(mutex_);

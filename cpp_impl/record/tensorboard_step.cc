@@ -2,22 +2,11 @@
 
 #include <unistd.h>
 
-#include <array>
-
 #include "base/strings.h"
+#include "record/run_facts.h"
 #include "tensor/statistics.h"
 
 namespace smdebug::record {
-namespace {
-
-std::string HostName() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "host";
-  return name.data();
-}
-
-}  // namespace
-
 format::SummaryWriter TensorboardStep::WriterAt(double wall_time) {
   const format::SummaryWriter writer(global_step_, wall_time);
   if (records_.empty()) writer.AddVersion(&records_);
@@ -41,8 +30,8 @@ void TensorboardStep::AddHistogram(std::string_view collection, std::string_view
 }
 
 std::string TensorboardStep::FileName() const {
-  return StrCat(ModeName(mode_), "/", ZeroPadded(global_step_, 12), "_", getpid(), "_", HostName(),
-                ".tfevents");
+  return StrCat(ModeName(mode_), "/", ZeroPadded(global_step_, 12), "_", getpid(), "_",
+                HostName().value_or("host"), ".tfevents");
 }
 
 }  // namespace smdebug::record

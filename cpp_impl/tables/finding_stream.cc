@@ -11,7 +11,7 @@
 #include "rules/evaluation.h"
 #include "rules/named_sets.h"
 #include "rules/registry.h"
-#include "tables/batch_builder.h"
+#include "tables/trial_by_trial.h"
 
 namespace smdebug::tables {
 namespace {
@@ -83,28 +83,16 @@ Status Evaluate(const Request &request, const FoundTrial &found, Verdict *verdic
   });
 }
 
-class FindingStream final : public BatchStream {
+class FindingStream final : public TrialByTrial {
  public:
   FindingStream(std::shared_ptr<const Request> request, std::vector<FoundTrial> trials)
-      : request_(std::move(request)),
-        trials_(std::move(trials)),
-        columns_(request_->Columns()),
-        builder_(*request_) {}
-
-  const std::vector<ColumnSpec> &Schema() const override { return builder_.Schema(); }
-
-  Result<std::optional<Batch>> Next() override {
-    const auto most = static_cast<size_t>(request_->batch_rows);
-    while (builder_.Rows() < most && next_ < trials_.size()) SMD_RETURN_IF_ERROR(EvaluateSome());
-    if (builder_.Rows() == 0) return std::optional<Batch>();
-    return std::optional<Batch>(builder_.Take());
-  }
+      : TrialByTrial(std::move(request), std::move(trials)) {}
 
  private:
   // Several rounds of trials at a time, so that a long one does not leave the others waiting.
   static constexpr size_t kRounds = 4;
 
-  Status EvaluateSome() {
+  Status Advance() override {
     const size_t threads = std::max(1U, std::thread::hardware_concurrency());
     std::vector<Verdict> verdicts(std::min(threads * kRounds, trials_.size() - next_));
     InParallel(verdicts.size(), threads, [&](size_t i) {
@@ -168,12 +156,6 @@ class FindingStream final : public BatchStream {
     }
     builder_.NoteRows(1);
   }
-
-  const std::shared_ptr<const Request> request_;
-  const std::vector<FoundTrial> trials_;
-  const std::vector<size_t> columns_;
-  size_t next_ = 0;
-  BatchBuilder builder_;
 };
 
 }  // namespace

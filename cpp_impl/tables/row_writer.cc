@@ -28,10 +28,6 @@ enum TensorColumn : size_t {
 };
 enum ScalarColumn : size_t { kScalarValue = kWorker + 1, kScalarTime };
 
-constexpr double kMicroseconds = 1e6;
-// The largest time that fits, some 290,000 years.
-constexpr double kMostSeconds = 9e12;
-
 void AddNumbers(const format::TensorEvent &event, Column *column) {
   const bool is_list = event.dtype != tensor::DType::kString && !tensor::IsComplex(event.dtype);
   const size_t size = tensor::DTypeSize(event.dtype);
@@ -46,18 +42,11 @@ void AddNumbers(const format::TensorEvent &event, Column *column) {
   column->AddList(std::span<const double>(numbers));
 }
 
-void AddTime(std::optional<double> seconds, Column *column) {
-  const bool is_time = seconds && std::abs(*seconds) < kMostSeconds;
-  if (!is_time) return column->AddNulls();
-  column->AddIntegers(static_cast<int64_t>(std::llround(*seconds * kMicroseconds)));
-}
-
 void WriteScalar(size_t column, const StepRow &row, Column *out) {
-  if (column == kScalarTime) return AddTime(row.time, out);
+  if (column == kScalarTime) return out->AddOptional(Microseconds(row.time));
   const format::TensorEvent &event = *row.elements;
   if (tensor::IsComplex(event.dtype)) return out->AddNulls();  // as its "value" of "tensors"
-  const auto number =
-      tensor::ToDouble(tensor::Value::CopyOf(event.dtype, event.content, event.shape));
+  const auto number = tensor::ToDouble(event.dtype, event.content);
   number.IsOk() ? out->AddNumber(*number) : out->AddNulls();
 }
 
@@ -97,15 +86,10 @@ void WriteOfTensor(size_t column, const StepRow &row, Column *out) {
   switch (column) {
     case kDType: return out->AddOptional(tensor::DTypeName(DTypeOf(row)));
     case kShape: return WriteShape(row, out);
-    case kTime: return AddTime(row.time, out);
+    case kTime: return out->AddOptional(Microseconds(row.time));
     case kValue: return row.elements ? AddNumbers(*row.elements, out) : out->AddNulls();
     default: return WriteBytes(row, out);
   }
-}
-
-bool IsOfOne(const StepRow &row) {
-  return row.elements && row.elements->dtype != tensor::DType::kString &&
-         row.elements->content.size() == tensor::DTypeSize(row.elements->dtype);
 }
 
 }  // namespace
@@ -114,11 +98,8 @@ Reads ReadsFor(const Request &request) {
   Reads reads;
   reads.computes = request.computes;
   for (const size_t column : request.Columns()) {
-    if (request.table == Table::kScalars) {
-      reads.elements = reads.elements || column == kScalarValue;
-      reads.time = reads.time || column == kScalarTime;
-      continue;
-    }
+    // Whether a tensor has one element shows in its record alone; that has the time, too.
+    if (request.table == Table::kScalars) return Reads{.elements = true};
     if (column >= kFirstStatistic && column < kTime) {
       reads.statistics |= 1U << (column - kFirstStatistic);
     }
@@ -126,8 +107,6 @@ Reads ReadsFor(const Request &request) {
     reads.type = reads.type || column == kDType || column == kShape;
     reads.elements = reads.elements || column == kValue || column == kBytes;
   }
-  // Whether it has one element shows in the record alone.
-  if (request.table == Table::kScalars) reads.elements = true;
   return reads;
 }
 
@@ -143,7 +122,9 @@ RowWriter::RowWriter(const Request &request, BatchBuilder *builder)
 
 void RowWriter::Write(const std::string &trial, const StepRows &rows) {
   if (!is_scalars_) return WriteSome(trial, rows, rows.rows);
-  const auto end = std::stable_partition(rows.rows.begin(), rows.rows.end(), IsOfOne);
+  const auto end = std::stable_partition(
+      rows.rows.begin(), rows.rows.end(),
+      [](const StepRow &row) { return row.elements && IsOfOne(*row.elements); });
   WriteSome(trial, rows, {rows.rows.begin(), end});
 }
 

@@ -12,17 +12,12 @@
 namespace smdebug::tables {
 namespace {
 
-// What is planned is read once it has this many bytes.
+// The reader collects the records that it needs, and reads them when they have this many bytes.
 constexpr uint64_t kMostPlanned = uint64_t{8} << 20;
 // Ranges of a file that are closer than this are read as one.
 constexpr uint64_t kSmallGap = 4096;
 // Bytes of a record of one element, besides those of its name.
 constexpr uint64_t kScalarRecord = 256;
-
-bool IsOfOne(const format::TensorEvent &event) {
-  return event.dtype != tensor::DType::kString &&
-         event.content.size() == tensor::DTypeSize(event.dtype);
-}
 
 // Of several records of a statistic, the last one counts.
 void AddReduction(const NamedRecord &record, const format::TensorLocation &location, StepRow *row) {
@@ -40,11 +35,12 @@ void AddReduction(const NamedRecord &record, const format::TensorLocation &locat
   }
 }
 
-Result<double> OneNumber(const format::TensorEvent &event) {
-  return tensor::ToDouble(tensor::Value::CopyOf(event.dtype, event.content, {}));
-}
-
 }  // namespace
+
+bool IsOfOne(const format::TensorEvent &event) {
+  return event.dtype != tensor::DType::kString &&
+         event.content.size() == tensor::DTypeSize(event.dtype);
+}
 
 void StepRow::Clear() {
   tensor = nullptr;
@@ -74,7 +70,7 @@ struct StepRowReader::Open {
   std::vector<StepRow> rows;  // the first `count` are in use
   size_t count = 0;
   std::vector<Part> parts;
-  std::vector<std::byte> again;  // of a record that is read by itself
+  std::vector<std::byte> again;  // a record that is read alone, after its part failed
 
   // Merges what is close to each other.
   void Merge() {
@@ -282,16 +278,20 @@ Status StepRowReader::Flush(const Visit &visit, const Damage &damage) {
   return failed;
 }
 
+std::string StepRowReader::PathOf(const Open *open) const {
+  return StrCat(store_->Location(), "/", open->index.event_file_name);
+}
+
 Result<ByteSpan> StepRowReader::BytesOf(Open *open, const format::TensorLocation &location,
                                         uint64_t length) {
-  const auto path = [&] { return StrCat(store_->Location(), "/", open->index.event_file_name); };
   const auto after =
       std::upper_bound(open->parts.begin(), open->parts.end(), location.start,
                        [](uint64_t start, const Open::Part &part) { return start < part.begin; });
   const bool is_planned = after != open->parts.begin() && (after - 1)->end >= location.start &&
                           (after - 1)->end - location.start >= length;
   if (!is_planned) {
-    return CorruptData(path(), StrCat("the record of '", location.name, "' lies outside the file"));
+    return CorruptData(PathOf(open),
+                       StrCat("the record of '", location.name, "' lies outside the file"));
   }
   const Open::Part &part = *(after - 1);
   ByteSpan bytes;
@@ -309,8 +309,8 @@ Result<ByteSpan> StepRowReader::BytesOf(Open *open, const format::TensorLocation
     bytes = open->again;
   }
   if (length == location.length && location.crc32c && Crc32c(bytes) != *location.crc32c) {
-    return CorruptData(path(), StrCat("the record of '", location.name, "' at ", location.start,
-                                      " has a wrong checksum"));
+    return CorruptData(PathOf(open), StrCat("the record of '", location.name, "' at ",
+                                            location.start, " has a wrong checksum"));
   }
   return bytes;
 }
@@ -328,32 +328,39 @@ Status StepRowReader::Fill(Open *open, StepRow *row) {
 
 Status StepRowReader::FillReductions(Open *open, StepRow *row) {
   Status first;
+  bool is_any_wanted = false;
   for (const auto &[statistic, location] : row->reductions) {
-    const bool is_wanted = (reads_.statistics >> statistic & 1) != 0;
-    const bool gives_time = reads_.time && !row->time && row->raw.empty();
-    if (!is_wanted && (!gives_time || location != row->reductions.front().second)) continue;
-    const uint64_t length =
-        is_wanted ? location->length : std::min(location->length, format::kHeadSize);
-    const auto bytes = BytesOf(open, *location, length);
+    if ((reads_.statistics >> statistic & 1) == 0) continue;
+    is_any_wanted = true;
+    const auto bytes = BytesOf(open, *location, location->length);
     KeepFirst(&first, bytes.GetStatus());
     if (!bytes.IsOk()) continue;
-    if (gives_time) row->time = format::ReadWallTime(*bytes);
-    if (!is_wanted) continue;
-    if (const auto number = format::ReadScalarRecord(*bytes)) {
-      row->Set(statistic, *number);
-      continue;
-    }
-    const auto event = format::ParseRecord({*bytes, {}, {}});
-    const bool is_one = event.IsOk() && *event && IsOfOne(**event);
-    const auto number = is_one ? OneNumber(**event) : Result<double>(event.GetStatus());
-    if (is_one && number.IsOk()) row->Set(statistic, *number);
-    if (!event.IsOk()) {
-      KeepFirst(&first, CorruptData(StrCat(store_->Location(), "/", open->index.event_file_name),
-                                    StrCat("the record of '", location->name,
-                                           "': ", event.GetStatus().Message())));
-    }
+    if (!row->time) row->time = format::ReadWallTime(*bytes);
+    KeepFirst(&first, FillStatistic(open, *location, statistic, *bytes, row));
   }
+  if (is_any_wanted || !reads_.time || !row->raw.empty() || row->reductions.empty()) return first;
+  const format::TensorLocation &location = *row->reductions.front().second;
+  SMD_ASSIGN_OR_RETURN(const ByteSpan bytes,
+                       BytesOf(open, location, std::min(location.length, format::kHeadSize)));
+  row->time = format::ReadWallTime(bytes);
   return first;
+}
+
+Status StepRowReader::FillStatistic(const Open *open, const format::TensorLocation &location,
+                                    size_t statistic, ByteSpan bytes, StepRow *row) const {
+  if (const auto number = format::ReadScalarRecord(bytes)) {
+    row->Set(statistic, *number);
+    return Status::Ok();
+  }
+  const auto event = format::ParseRecord({bytes, {}, {}});
+  if (!event.IsOk()) {
+    return CorruptData(
+        PathOf(open), StrCat("the record of '", location.name, "': ", event.GetStatus().Message()));
+  }
+  if (!*event || !IsOfOne(**event)) return Status::Ok();
+  SMD_ASSIGN_OR_RETURN(const double number, tensor::ToDouble((*event)->dtype, (*event)->content));
+  row->Set(statistic, number);
+  return Status::Ok();
 }
 
 void StepRowReader::FillHead(Open *open, StepRow *row) {
@@ -369,11 +376,10 @@ Status StepRowReader::FillElements(Open *open, StepRow *row) {
   const format::TensorLocation &location = *row->raw.front();
   SMD_ASSIGN_OR_RETURN(const ByteSpan bytes, BytesOf(open, location, location.length));
   auto event = format::ParseRecord({bytes, {}, {}});
-  const std::string path = StrCat(store_->Location(), "/", open->index.event_file_name);
   if (!event.IsOk() || !*event) {
-    return CorruptData(
-        path, StrCat("the record of '", location.name,
-                     "': ", event.IsOk() ? "it holds no tensor" : event.GetStatus().Message()));
+    return CorruptData(PathOf(open),
+                       StrCat("the record of '", location.name, "': ",
+                              event.IsOk() ? "it holds no tensor" : event.GetStatus().Message()));
   }
   row->elements = std::move(**event);
   row->time = row->elements->context.wall_time;
@@ -397,7 +403,7 @@ Status StepRowReader::JoinParts(Open *open, StepRow *row) {
   const size_t size = tensor::DTypeSize(row->elements->dtype);
   if (count.IsOk() && static_cast<size_t>(*count) * size == row->joined.size()) return Status::Ok();
   row->elements.reset();
-  return CorruptData(StrCat(store_->Location(), "/", open->index.event_file_name),
+  return CorruptData(PathOf(open),
                      StrCat("the parts of '", row->tensor->name, "' do not make its shape"));
 }
 

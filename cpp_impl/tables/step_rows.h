@@ -31,7 +31,7 @@ struct StepFile {
   std::string name;
 };
 
-// What is read of each tensor, besides its name and step.
+// Selects what the reader reads of each tensor.  Names and steps are always known.
 struct Reads {
   uint32_t statistics = 0;  // a bit for each column of statistics
   bool computes = false;    // those that were not saved, from the elements
@@ -52,7 +52,7 @@ struct StepRow {
   uint32_t given = 0;     // a bit for each statistic that is known
   std::array<double, kStatistics> statistics{};
   std::optional<double> time;
-  // What is known of the elements.  `content` points into memory that lives during a visit.
+  // The elements and their type, or the type alone.  The elements are valid during a visit.
   std::optional<format::TensorEvent> elements;
   std::optional<format::RecordHead> head;
   std::vector<std::byte> joined;  // the parts
@@ -63,6 +63,9 @@ struct StepRow {
     given |= 1U << statistic;
   }
 };
+
+// Returns true if the record holds one number.
+bool IsOfOne(const format::TensorEvent &event);
 
 // Rows of one index file, in the order in which they were recorded.
 struct StepRows {
@@ -109,9 +112,13 @@ class StepRowReader {
   Status CheckEnd(const std::string &file, uint64_t begin, uint64_t end);
   Status Fill(Open *open, StepRow *row);
   Status FillReductions(Open *open, StepRow *row);
+  Status FillStatistic(const Open *open, const format::TensorLocation &location, size_t statistic,
+                       ByteSpan bytes, StepRow *row) const;
   Status FillElements(Open *open, StepRow *row);
   Status JoinParts(Open *open, StepRow *row);
   void FillHead(Open *open, StepRow *row);
+  // Returns the path of the event file, for messages.
+  std::string PathOf(const Open *open) const;
   // Returns the bytes of a record, or its first ones.
   Result<ByteSpan> BytesOf(Open *open, const format::TensorLocation &location, uint64_t length);
   Status Compute(StepRow *row) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/strings.h"
 
@@ -87,6 +88,7 @@ constexpr std::array kTrialColumns = std::to_array<ColumnSpec>({
     {"last_time", kTime},
     {"problem", kText},
     {"configuration", kText, false},
+    {"metadata", kText, false},
 });
 
 constexpr size_t kNorms = 2;
@@ -136,6 +138,15 @@ size_t StatisticOf(tensor::Reduction reduction) {
 tensor::Reduction ReductionOf(size_t statistic) {
   const bool absolute = statistic >= kPlain;
   return {static_cast<tensor::ReductionKind>(absolute ? statistic - kPlain : statistic), absolute};
+}
+
+std::optional<int64_t> Microseconds(std::optional<double> seconds) {
+  constexpr double kMicroseconds = 1e6;
+  // The largest time that fits, some 290,000 years.
+  constexpr double kMostSeconds = 9e12;
+  const bool is_time = seconds && std::abs(*seconds) < kMostSeconds;
+  if (!is_time) return std::nullopt;
+  return static_cast<int64_t>(std::llround(*seconds * kMicroseconds));
 }
 
 size_t Batch::Size() const {

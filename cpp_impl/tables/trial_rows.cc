@@ -22,10 +22,7 @@ Result<std::unique_ptr<TrialRows>> TrialRows::Open(std::shared_ptr<const Request
 }
 
 Status TrialRows::Read(RowWriter *writer) {
-  const bool is_large = request_->table == Table::kTensors && ReadsFor(*request_).NeedsElements();
-  const size_t at_once =
-      is_large ? std::min(reader_->AtOnce(), kFilesOfElements) : reader_->AtOnce();
-  const size_t count = std::min(at_once, files_.size() - next_);
+  const size_t count = std::min(at_once_, files_.size() - next_);
   const std::span<const StepFile> some = std::span(files_).subspan(next_, count);
   next_ += count;
   return reader_->Read(

@@ -37,6 +37,7 @@ class TrialRows {
   std::shared_ptr<analyze::Trial> known_;  // for its collections
   std::vector<StepFile> files_;
   size_t next_ = 0;
+  size_t at_once_ = 1;  // files
   std::unique_ptr<StepRowReader> reader_;
 };
 

@@ -6,13 +6,15 @@
 #include <set>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/parallel.h"
 #include "base/strings.h"
+#include "config/collection_set.h"
 #include "format/paths.h"
 #include "storage/store.h"
-#include "tables/batch_builder.h"
 #include "tables/catalogue.h"
 #include "tables/step_rows.h"
+#include "tables/trial_by_trial.h"
 
 namespace smdebug::tables {
 namespace {
@@ -29,6 +31,7 @@ enum TrialColumn : size_t {
   kLastTime,
   kProblem,
   kConfiguration,
+  kMetadata,
 };
 
 constexpr size_t kTrialsAtOnce = 256;
@@ -39,13 +42,9 @@ struct Summary {
   TrialSummary of;
   std::optional<std::string> end_marker;  // its version
   std::string configuration;
+  std::string metadata;
   Status problem;
 };
-
-std::optional<int64_t> Microseconds(std::optional<double> seconds) {
-  if (!seconds) return std::nullopt;
-  return static_cast<int64_t>(std::llround(*seconds * kMicroseconds));
-}
 
 std::string FolderOf(const std::string &trial) { return trial.substr(0, trial.rfind('/')); }
 
@@ -84,7 +83,8 @@ class Summarizer {
     } else {
       SMD_RETURN_IF_ERROR(Look(*store, summary));
     }
-    return Shows(kConfiguration) ? ReadConfiguration(*store, summary) : Status::Ok();
+    const bool is_wanted = Shows(kConfiguration) || Shows(kMetadata);
+    return is_wanted ? ReadConfiguration(*store, summary) : Status::Ok();
   }
 
   Status Look(storage::Store &store, Summary *summary) const {
@@ -123,12 +123,18 @@ class Summarizer {
     summary->workers = static_cast<int64_t>(workers.size());
   }
 
-  static Status ReadConfiguration(storage::Store &store, Summary *summary) {
+  Status ReadConfiguration(storage::Store &store, Summary *summary) const {
     SMD_ASSIGN_OR_RETURN(const auto names, store.List(std::string(format::kCollectionsFolder)));
     for (const std::string &name : names) {
       if (!format::ParseCollectionsFileName(name)) continue;
       SMD_ASSIGN_OR_RETURN(const std::string text, store.ReadText(name));
       summary->configuration = WellFormed(text);
+      if (!Shows(kMetadata)) break;
+      SMD_ASSIGN_OR_RETURN(const config::CollectionsFile file,
+                           config::CollectionsFromJson(text, StrCat(store.Location(), "/", name)));
+      JsonWriter json;
+      config::WriteMetadata(file.metadata, json);
+      summary->metadata = json.Take();
       break;
     }
     return Status::Ok();
@@ -137,10 +143,6 @@ class Summarizer {
   const Request &request_;
   const std::vector<size_t> &columns_;
 };
-
-void AddTime(std::optional<int64_t> time, Column *column) {
-  time ? column->AddIntegers(*time) : column->AddNulls();
-}
 
 void WriteColumn(size_t column, const FoundTrial &trial, const Summary &summary, Column *out) {
   switch (column) {
@@ -151,32 +153,21 @@ void WriteColumn(size_t column, const FoundTrial &trial, const Summary &summary,
     case kFirstStep: return out->AddOptional(summary.of.first_step);
     case kLastStep: return out->AddOptional(summary.of.last_step);
     case kWorkers: return out->AddIntegers(summary.of.workers);
-    case kFirstTime: return AddTime(summary.of.first_time, out);
-    case kLastTime: return AddTime(summary.of.last_time, out);
+    case kFirstTime: return out->AddOptional(summary.of.first_time);
+    case kLastTime: return out->AddOptional(summary.of.last_time);
     case kProblem: return out->AddOptional(WellFormed(summary.problem.Message()));
-    default: return out->AddOptional(summary.configuration);
+    case kConfiguration: return out->AddOptional(summary.configuration);
+    default: return out->AddOptional(summary.metadata);
   }
 }
 
-class TrialStream final : public BatchStream {
+class TrialStream final : public TrialByTrial {
  public:
   TrialStream(std::shared_ptr<const Request> request, std::vector<FoundTrial> trials)
-      : request_(std::move(request)),
-        trials_(std::move(trials)),
-        columns_(request_->Columns()),
-        builder_(*request_) {}
-
-  const std::vector<ColumnSpec> &Schema() const override { return builder_.Schema(); }
-
-  Result<std::optional<Batch>> Next() override {
-    const auto most = static_cast<size_t>(request_->batch_rows);
-    while (builder_.Rows() < most && next_ < trials_.size()) SMD_RETURN_IF_ERROR(ReadSome());
-    if (builder_.Rows() == 0) return std::optional<Batch>();
-    return std::optional<Batch>(builder_.Take());
-  }
+      : TrialByTrial(std::move(request), std::move(trials)) {}
 
  private:
-  Status ReadSome() {
+  Status Advance() override {
     const Summarizer summarizer(*request_, columns_);
     // One folder at a time, for its catalogue.
     const std::string folder = FolderOf(trials_[next_].path);
@@ -211,11 +202,6 @@ class TrialStream final : public BatchStream {
     return Status::Ok();
   }
 
-  const std::shared_ptr<const Request> request_;
-  const std::vector<FoundTrial> trials_;
-  const std::vector<size_t> columns_;
-  size_t next_ = 0;
-  BatchBuilder builder_;
   std::string folder_;
   std::optional<Catalogue> catalogue_;  // of the folder
 };

@@ -56,14 +56,16 @@ Value Value::CopyOf(DType dtype, ByteSpan bytes, std::vector<int64_t> shape) {
   return value;
 }
 
-Result<double> ToDouble(const Value &value) {
-  const size_t element_size = DTypeSize(value.dtype);
-  if (element_size == 0) return Unsupported("text is not a number");
-  if (value.size != element_size) {
+Result<double> ToDouble(const Value &value) { return ToDouble(value.dtype, value.Bytes()); }
+
+Result<double> ToDouble(DType dtype, ByteSpan element) {
+  const size_t size = DTypeSize(dtype);
+  if (size == 0) return Unsupported("text is not a number");
+  if (element.size() != size) {
     return InvalidArgument(
-        StrCat("a tensor of ", value.size / element_size, " elements is not one number"));
+        StrCat("a tensor of ", element.size() / size, " elements is not one number"));
   }
-  return NumberAt(value.dtype, value.data.get());
+  return NumberAt(dtype, element.data());
 }
 
 }  // namespace smdebug::tensor

@@ -39,5 +39,7 @@ struct Value {
 // Returns the only element of a numeric value as a double (the real part if it is complex).
 // Fails: INVALID_ARGUMENT (not one element), UNSUPPORTED (text).
 Result<double> ToDouble(const Value &value);
+// Returns the same of an element's bytes.
+Result<double> ToDouble(DType dtype, ByteSpan element);
 
 }  // namespace smdebug::tensor

@@ -88,6 +88,12 @@ static void hook(void) {
   EXPECT(smd_hook_is_recording(NULL) == 0 && smd_hook_count(NULL, NULL) == -1);
 }
 
+static void metadata(void) {
+  REFUSED(smd_hook_set_metadata(NULL, NULL, NULL));
+  REFUSED(smd_hook_describe_run(NULL));
+  REFUSED(smd_trial_metadata(NULL, NULL, NULL));
+}
+
 static void late_tensors(void) {
   REFUSED(smd_hook_expect(NULL, NULL, NULL));
   REFUSED(smd_hook_save_late(NULL, NULL, 0, NULL));
@@ -176,6 +182,7 @@ int main(void) {
   config();
   hook();
   late_tensors();
+  metadata();
   trial();
   rest();
   return 0;

@@ -103,6 +103,15 @@ static void hook(const char *path) {
   smd_hook_options_free(options);
 }
 
+static void metadata(const char *path) {
+  smd_hook *hook = open_hook(path);
+  REFUSED(smd_hook_set_metadata(NULL, "key", "value"));
+  REFUSED(smd_hook_set_metadata(hook, NULL, "value"));
+  REFUSED(smd_hook_set_metadata(hook, "key", NULL));
+  smd_hook_free(hook);
+  CLEARED(smd_strings, smd_trial_metadata(NULL, NULL, &out));
+}
+
 static void trial(const char *path) {
   smd_trial *trial = open_trial(path);
   smd_trial_options *options = NULL;
@@ -210,6 +219,7 @@ int main(void) {
   const char *path = fresh_folder("output");
   call_with_null();
   config();
+  metadata(path);
   hook(path);
   trial(path);
   tensor(path);

@@ -44,13 +44,13 @@ void Collections(std::string_view input) {
     Require(read.GetStatus().GetCode() == Code::kCorruptData, "bad collections are CORRUPT_DATA");
     return;
   }
-  const std::string text =
-      config::CollectionsToJson(read->collections, read->num_workers, read->placements);
+  const std::string text = config::CollectionsToJson(read->collections, read->num_workers,
+                                                     read->placements, read->metadata);
   const auto again = config::CollectionsFromJson(text, "c");
   Require(again.IsOk(), "what was written is read");
-  Require(
-      config::CollectionsToJson(again->collections, again->num_workers, again->placements) == text,
-      "collections survive being written");
+  Require(config::CollectionsToJson(again->collections, again->num_workers, again->placements,
+                                    again->metadata) == text,
+          "collections survive being written");
 }
 
 // Before the first line's end an expression, behind it what it is looked for in.

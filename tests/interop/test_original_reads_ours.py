@@ -97,6 +97,7 @@ def test_workers_that_hold_parts(folder, original, ours):
     ]
     for rank, hook in enumerate(hooks):
         hook.set_placement("conv.weight", Placement((4, 3), (2 * rank, 0), (2, 3)))
+        hook.set_metadata(rate=0.1)
         record(hook, rank)
     for hook in hooks:
         hook.close()
@@ -106,6 +107,7 @@ def test_workers_that_hold_parts(folder, original, ours):
     original("rewrite_collections.py", folder)
     whole = create_trial(folder).tensor("conv.weight").full_value(2, modes.TRAIN)
     assert whole[:, 0].tolist() == [2, 2, 3, 3]
+    assert create_trial(folder).metadata()["rate"] == "0.1"
 
 
 def test_a_running_job(folder, original, ours):

@@ -81,7 +81,11 @@ def test_metadata(unpacked, version):
     ):
         assert f"\n{line}\n" in text, line
     assert "# libsmdebug" in text
-    assert re.findall(r"\nRequires-Dist: (.+)", text) == ['numpy>=1.24; extra == "numpy"']
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert extras["numpy"] == ["numpy>=1.24"]
+    assert re.findall(r"\nRequires-Dist: (.+)", text) == [
+        f'{needed}; extra == "{extra}"' for extra, all_needed in extras.items() for needed in all_needed
+    ], "nothing is needed but by extras"
 
 
 def test_wheel_is_small(wheel, unpacked):

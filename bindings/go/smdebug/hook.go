@@ -36,6 +36,9 @@ func NewHook(outDir string, options HookOptions) (*Hook, error) {
 		return nil, err
 	}
 	h := &Hook{newHandle("hook", made, raw.Smd_hook_free)}
+	if err := h.describeRun(); err != nil {
+		return nil, err
+	}
 	// Freeing a hook may wait for the disk; a goroutine of its own keeps other cleanups
 	// from waiting.
 	runtime.AddCleanup(h, func(h *handle[raw.Smd_hook]) { go closeForgotten(h) }, h.handle)
@@ -93,6 +96,21 @@ func (h *Hook) SetMode(mode Mode) error {
 	return h.call(func(handle raw.Smd_hook) raw.Smd_error {
 		return raw.Smd_hook_set_mode(handle, int(mode))
 	})
+}
+
+// SetMetadata records a text about the job, such as "learning_rate" and "0.1", for
+// Trial.Metadata.  An earlier value of the key is replaced.
+func (h *Hook) SetMetadata(key, value string) error {
+	return h.call(func(handle raw.Smd_hook) raw.Smd_error {
+		return raw.Smd_hook_set_metadata(handle, key, value)
+	})
+}
+
+func (h *Hook) describeRun() error {
+	if err := h.call(raw.Smd_hook_describe_run); err != nil {
+		return err
+	}
+	return h.SetMetadata("run.go", runtime.Version())
 }
 
 // Mode returns the current mode, or AnyMode after Close.

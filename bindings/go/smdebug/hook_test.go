@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -29,6 +30,20 @@ func TestAConfigurationFileIsTaken(t *testing.T) {
 	}
 	_, err := smdebug.NewHook(path, smdebug.HookOptions{Configuration: file + ".not"})
 	mustFail(t, err, smdebug.ErrNotFound)
+}
+
+func TestMetadata(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run")
+	hook := newHook(t, path, everything())
+	must(t, hook.SetMetadata("rate", "0.1"))
+	must(t, hook.SetMetadata("rate", "層/😀"))
+	mustFail(t, hook.SetMetadata("", "x"), smdebug.ErrInvalidArgument)
+	recordStep(t, hook, loss)
+	must(t, hook.Close())
+	metadata := got(openTrial(t, path).Metadata())(t)
+	if metadata["rate"] != "層/😀" || metadata["run.go"] != runtime.Version() {
+		t.Error(metadata)
+	}
 }
 
 func TestTensorboard(t *testing.T) {

@@ -173,6 +173,22 @@ func (t *Trial) Workers() ([]string, error) { return t.strings(raw.Smd_trial_wor
 // Collections returns the names of all collections, in the order of the collections file.
 func (t *Trial) Collections() ([]string, error) { return t.strings(raw.Smd_trial_collections) }
 
+// Metadata returns what the job recorded about itself.  Of several workers, the first
+// that has a key counts.
+func (t *Trial) Metadata() (map[string]string, error) {
+	texts, err := t.strings(func(handle raw.Smd_trial, out raw.Smd_strings) raw.Smd_error {
+		return raw.Smd_trial_metadata(handle, "", out)
+	})
+	if err != nil {
+		return nil, err
+	}
+	metadata := make(map[string]string, len(texts)/2)
+	for i := 0; i+1 < len(texts); i += 2 {
+		metadata[texts[i]] = texts[i+1]
+	}
+	return metadata, nil
+}
+
 func (t *Trial) strings(call func(raw.Smd_trial, raw.Smd_strings) raw.Smd_error) ([]string, error) {
 	handle, err := t.handle.acquire()
 	if err != nil {

@@ -31,7 +31,8 @@ SMD_FALLIBLE smd_scan_new(const char *table, smd_scan **out) SMD_NOEXCEPT;
  *   path +        a trial, a folder or bucket that holds trials, or a pattern of such
  *                 ("s3://jobs/2026-*"); at least one is needed
  *   name          the name of the trial, in place of the last part of its path
- *   column +      a column to return (default: all but "value", "bytes", "configuration")
+ *   column +      a column to return (default: all but "value", "bytes", "configuration" and
+ *                 "metadata")
  *   trial +       a regular expression found in the trial's name
  *   tensor +      a tensor's name
  *   regex +       a regular expression found in the tensor's name
@@ -78,9 +79,9 @@ SMD_FALLIBLE smd_scan_schema(const smd_scan *scan, struct ArrowSchema *out) SMD_
  * Thread: any.   Since: 1.0 */
 SMD_FALLIBLE smd_scan_open(const smd_scan *scan, struct ArrowArrayStream *out) SMD_NOEXCEPT;
 
-/* A part of a scan, which can be scanned by itself, on another machine too: add its fields
- * as "path", "name", "worker", "first" and "end" to a scan with the same conditions.  Texts
- * are borrowed from the list. */
+/* A part of a scan, which can be scanned by itself, on another machine too: by a scan with
+ * the same options, where the fields replace those of the same names; leave out "" and -1.
+ * Texts are borrowed from the list. */
 typedef struct smd_partition {
   size_t struct_size;
   const char *path;

@@ -88,7 +88,7 @@ class LossInput final : public Rule {
     culprits_.Offer(
         sample, {steps, steps, static_cast<double>(limits_.patience), "probabilities"}, [&] {
           return StrCat("'", sample.Tensor(), "' holds probabilities, for ", input->probabilities,
-                        " steps by now, but its loss takes scores and computes their softmax");
+                        " steps by now, but its loss computes the softmax of its input: give it the scores");
         });
   }
 

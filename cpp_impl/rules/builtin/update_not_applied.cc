@@ -287,8 +287,8 @@ class UpdateNotApplied final : public Rule {
     return Matters(parameter) && 4 * static_cast<size_t>(zeros) < gradient.size();
   }
 
-  // Of the names of a large model, every so many stands for the others.  Every other name is that
-  // of a bias, so the stride is odd.
+  // Of the names of a large model, every n-th stands for the others.  Weights and biases alternate,
+  // so n is odd.
   static size_t StrideOf(const Parameters &parameters) {
     return (parameters.size() - 1) / kMostSums | 1U;
   }

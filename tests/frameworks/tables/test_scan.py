@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import pickle
@@ -241,6 +242,16 @@ def test_trials_agree_with_the_trials(farm):
         assert row["state"] == "finished" and row["path"] == str(farm / name)
         assert row["configuration"].startswith("{") and row["problem"] is None
         assert row["first_time"] <= row["last_time"]
+
+
+def test_metadata_is_a_column_of_trials(tmp_path):
+    with smd.Hook(str(tmp_path / "run"), save_all=True) as hook:
+        hook.set_metadata(rate=0.1)
+        with hook.step():
+            hook.save("loss", 1.0)
+    scan = smd.scan(tmp_path, "trials", columns=["trial", "metadata"])
+    (row,) = pyarrow.table(scan).to_pylist()
+    assert row["trial"] == "run" and json.loads(row["metadata"])["rate"] == "0.1"
 
 
 def test_findings_agree_with_the_rule_set(farm):

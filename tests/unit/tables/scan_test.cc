@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "config/collection_set.h"
+#include "format/paths.h"
 #include "tables/runs.h"
 
 namespace smdebug::tables::scan_test {
@@ -72,6 +74,26 @@ TEST_F(ScanTest, ComputesStatisticsThatWereNotSavedIfAsked) {
               ElementsAre("gradient/w|1.5|3|6", "a|0|-|-", "loss|0|0|0"));
 }
 
+TEST_F(ScanTest, TimeComesFromAnyStatisticThatIsRead) {
+  runs_.Put("a", [](storage::MemoryStore &store) {
+    analyze::PutCollections(store, 1);
+    analyze::StepFiles(0, Mode::kTrain, 0)
+        .Add("smdebug/reductions/min/a", {1.0F})
+        .Add("smdebug/reductions/max/a", {2.0F})
+        .Put(store);
+  });
+  const auto rows = [&](const std::vector<std::string> &columns) {
+    std::vector<std::string> options = {"damage", "fail"};
+    for (const std::string &column : columns) options.insert(options.end(), {"column", column});
+    return Scan(Table::kTensors, options);
+  };
+  EXPECT_THAT(rows({"time", "max"}), ElementsAre("1500000|2"));
+  EXPECT_THAT(rows({"time", "min"}), ElementsAre("1500000|1"));
+  EXPECT_THAT(rows({"time", "mean"}), ElementsAre("1500000|-"));
+  EXPECT_THAT(rows({"time"}), ElementsAre("1500000"));
+  EXPECT_THAT(log_, IsEmpty());
+}
+
 TEST_F(ScanTest, ScalarsAreTensorsOfOneElement) {
   runs_.PutTrial("a", 2);
   EXPECT_THAT(Scan(Table::kScalars, {}), ElementsAre("a|loss|-|0|TRAIN|0|worker_0|0|1500000",
@@ -130,6 +152,17 @@ TEST_F(ScanTest, TrialsHaveTheirStateStepsAndWorkers) {
                             "problem", "column", "configuration"}),
       ElementsAre(HasSubstr("a|finished|3|0|2|2|-|{\"collections\""),
                   HasSubstr("b|running|1|0|0|1|-|{\"collections\""), "c|empty|0|-|-|0|-|{}"));
+}
+
+TEST_F(ScanTest, TrialsHaveTheirMetadataIfAsked) {
+  runs_.PutTrial("a", 1);
+  runs_.Put("b", [](storage::MemoryStore &store) {
+    analyze::PutCollections(store, 1);
+    store.Put(format::CollectionsFileName("worker_0"),
+              config::CollectionsToJson({}, 1, {}, {{"rate", "0.1"}}));
+  });
+  EXPECT_THAT(Scan(Table::kTrials, {"column", "trial", "column", "metadata"}),
+              ElementsAre("a|{}", R"(b|{"rate": "0.1"})"));
 }
 
 TEST_F(ScanTest, RemembersTrialsThatHaveEnded) {

@@ -158,389 +158,395 @@ typedef _gostring_ swig_type_126;
 typedef _gostring_ swig_type_127;
 typedef _gostring_ swig_type_128;
 typedef _gostring_ swig_type_129;
-typedef long long swig_type_130;
+typedef _gostring_ swig_type_130;
 typedef _gostring_ swig_type_131;
-typedef long long swig_type_132;
-typedef _gostring_ swig_type_133;
+typedef _gostring_ swig_type_132;
+typedef long long swig_type_133;
 typedef _gostring_ swig_type_134;
 typedef long long swig_type_135;
 typedef _gostring_ swig_type_136;
 typedef _gostring_ swig_type_137;
-typedef _gostring_ swig_type_138;
+typedef long long swig_type_138;
 typedef _gostring_ swig_type_139;
-typedef long long swig_type_140;
-typedef long long swig_type_141;
-typedef long long swig_type_142;
-typedef _gostring_ swig_type_143;
+typedef _gostring_ swig_type_140;
+typedef _gostring_ swig_type_141;
+typedef _gostring_ swig_type_142;
+typedef long long swig_type_143;
 typedef long long swig_type_144;
-typedef _gostring_ swig_type_145;
-typedef long long swig_type_146;
+typedef long long swig_type_145;
+typedef _gostring_ swig_type_146;
 typedef long long swig_type_147;
 typedef _gostring_ swig_type_148;
 typedef long long swig_type_149;
-typedef _gostring_ swig_type_150;
+typedef long long swig_type_150;
 typedef _gostring_ swig_type_151;
-typedef _gostring_ swig_type_152;
+typedef long long swig_type_152;
 typedef _gostring_ swig_type_153;
 typedef _gostring_ swig_type_154;
-typedef long long swig_type_155;
-typedef long long swig_type_156;
+typedef _gostring_ swig_type_155;
+typedef _gostring_ swig_type_156;
 typedef _gostring_ swig_type_157;
 typedef long long swig_type_158;
-typedef _gostring_ swig_type_159;
-extern void _wrap_Swig_free_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_Swig_malloc_raw_6c88271bd361975c(swig_intgo arg1);
-extern uintptr_t _wrap_new_smd_text_slot_raw_6c88271bd361975c(void);
-extern uintptr_t _wrap_copy_smd_text_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_delete_smd_text_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_text_slot_assign_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_text_slot_value_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_strings_slot_raw_6c88271bd361975c(void);
-extern uintptr_t _wrap_copy_smd_strings_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_delete_smd_strings_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_strings_slot_assign_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_strings_slot_value_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_integers_slot_raw_6c88271bd361975c(void);
-extern uintptr_t _wrap_copy_smd_integers_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_delete_smd_integers_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_integers_slot_assign_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_integers_slot_value_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_save_config_slot_raw_6c88271bd361975c(void);
-extern uintptr_t _wrap_copy_smd_save_config_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_delete_smd_save_config_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_save_config_slot_assign_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_save_config_slot_value_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_reduction_config_slot_raw_6c88271bd361975c(void);
-extern uintptr_t _wrap_copy_smd_reduction_config_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_delete_smd_reduction_config_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_reduction_config_slot_assign_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_reduction_config_slot_value_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_collection_slot_raw_6c88271bd361975c(void);
-extern uintptr_t _wrap_copy_smd_collection_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_delete_smd_collection_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_collection_slot_assign_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_slot_value_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_hook_options_slot_raw_6c88271bd361975c(void);
-extern uintptr_t _wrap_copy_smd_hook_options_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_delete_smd_hook_options_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_hook_options_slot_assign_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_slot_value_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_hook_slot_raw_6c88271bd361975c(void);
-extern uintptr_t _wrap_copy_smd_hook_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_delete_smd_hook_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_hook_slot_assign_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_slot_value_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_trial_options_slot_raw_6c88271bd361975c(void);
-extern uintptr_t _wrap_copy_smd_trial_options_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_delete_smd_trial_options_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_trial_options_slot_assign_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_options_slot_value_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_trial_slot_raw_6c88271bd361975c(void);
-extern uintptr_t _wrap_copy_smd_trial_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_delete_smd_trial_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_trial_slot_assign_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_slot_value_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_tensor_slot_raw_6c88271bd361975c(void);
-extern uintptr_t _wrap_copy_smd_tensor_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_delete_smd_tensor_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_tensor_slot_assign_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_tensor_slot_value_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_value_slot_raw_6c88271bd361975c(void);
-extern uintptr_t _wrap_copy_smd_value_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_delete_smd_value_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_value_slot_assign_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_value_slot_value_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_values_slot_raw_6c88271bd361975c(void);
-extern uintptr_t _wrap_copy_smd_values_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_delete_smd_values_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_values_slot_assign_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_values_slot_value_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_rule_set_slot_raw_6c88271bd361975c(void);
-extern uintptr_t _wrap_copy_smd_rule_set_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_delete_smd_rule_set_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_rule_set_slot_assign_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_rule_set_slot_value_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_step_file_slot_raw_6c88271bd361975c(void);
-extern uintptr_t _wrap_copy_smd_step_file_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_delete_smd_step_file_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_step_file_slot_assign_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_step_file_slot_value_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_event_file_slot_raw_6c88271bd361975c(void);
-extern uintptr_t _wrap_copy_smd_event_file_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_delete_smd_event_file_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_event_file_slot_assign_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_event_file_slot_value_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_store_report_slot_raw_6c88271bd361975c(void);
-extern uintptr_t _wrap_copy_smd_store_report_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_delete_smd_store_report_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_store_report_slot_assign_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_store_report_slot_value_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_findings_slot_raw_6c88271bd361975c(void);
-extern uintptr_t _wrap_copy_smd_findings_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_delete_smd_findings_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_findings_slot_assign_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_findings_slot_value_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_rule_results_slot_raw_6c88271bd361975c(void);
-extern uintptr_t _wrap_copy_smd_rule_results_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_delete_smd_rule_results_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_rule_results_slot_assign_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_rule_results_slot_value_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_diagnosis_slot_raw_6c88271bd361975c(void);
-extern uintptr_t _wrap_copy_smd_diagnosis_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_delete_smd_diagnosis_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_diagnosis_slot_assign_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_diagnosis_slot_value_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_bucket_slot_raw_6c88271bd361975c(void);
-extern uintptr_t _wrap_copy_smd_bucket_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_delete_smd_bucket_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_bucket_slot_assign_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_bucket_slot_value_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_scan_slot_raw_6c88271bd361975c(void);
-extern uintptr_t _wrap_copy_smd_scan_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_delete_smd_scan_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_scan_slot_assign_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_scan_slot_value_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_new_smd_partitions_slot_raw_6c88271bd361975c(void);
-extern uintptr_t _wrap_copy_smd_partitions_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_delete_smd_partitions_slot_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_partitions_slot_assign_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_partitions_slot_value_raw_6c88271bd361975c(uintptr_t arg1);
-extern swig_voidp _wrap_new_int32_slot_raw_6c88271bd361975c(void);
-extern swig_voidp _wrap_copy_int32_slot_raw_6c88271bd361975c(swig_intgo arg1);
-extern void _wrap_delete_int32_slot_raw_6c88271bd361975c(swig_voidp arg1);
-extern void _wrap_int32_slot_assign_raw_6c88271bd361975c(swig_voidp arg1, swig_intgo arg2);
-extern swig_intgo _wrap_int32_slot_value_raw_6c88271bd361975c(swig_voidp arg1);
-extern swig_voidp _wrap_new_int64_slot_raw_6c88271bd361975c(void);
-extern swig_voidp _wrap_copy_int64_slot_raw_6c88271bd361975c(swig_type_1 arg1);
-extern void _wrap_delete_int64_slot_raw_6c88271bd361975c(swig_voidp arg1);
-extern void _wrap_int64_slot_assign_raw_6c88271bd361975c(swig_voidp arg1, swig_type_2 arg2);
-extern swig_type_3 _wrap_int64_slot_value_raw_6c88271bd361975c(swig_voidp arg1);
-extern swig_voidp _wrap_new_double_slot_raw_6c88271bd361975c(void);
-extern swig_voidp _wrap_copy_double_slot_raw_6c88271bd361975c(double arg1);
-extern void _wrap_delete_double_slot_raw_6c88271bd361975c(swig_voidp arg1);
-extern void _wrap_double_slot_assign_raw_6c88271bd361975c(swig_voidp arg1, double arg2);
-extern double _wrap_double_slot_value_raw_6c88271bd361975c(swig_voidp arg1);
-extern swig_voidp _wrap_new_int64_array_raw_6c88271bd361975c(swig_type_4 arg1);
-extern void _wrap_delete_int64_array_raw_6c88271bd361975c(swig_voidp arg1);
-extern swig_type_5 _wrap_int64_array_getitem_raw_6c88271bd361975c(swig_voidp arg1, swig_type_6 arg2);
-extern void _wrap_int64_array_setitem_raw_6c88271bd361975c(swig_voidp arg1, swig_type_7 arg2, swig_type_8 arg3);
-extern uintptr_t _wrap_new_smd_collection_array_raw_6c88271bd361975c(swig_type_9 arg1);
-extern void _wrap_delete_smd_collection_array_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collection_array_getitem_raw_6c88271bd361975c(uintptr_t arg1, swig_type_10 arg2);
-extern void _wrap_smd_collection_array_setitem_raw_6c88271bd361975c(uintptr_t arg1, swig_type_11 arg2, uintptr_t arg3);
-extern swig_type_12 _wrap_smd_mode_name_raw_6c88271bd361975c(swig_intgo arg1);
-extern swig_type_13 _wrap_smd_dtype_name_raw_6c88271bd361975c(swig_intgo arg1);
-extern swig_type_14 _wrap_smd_dtype_size_raw_6c88271bd361975c(swig_intgo arg1);
-extern swig_type_15 _wrap_smd_text_data_raw_6c88271bd361975c(uintptr_t arg1);
-extern swig_type_16 _wrap_smd_text_size_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_text_free_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_strings_new_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_strings_add_raw_6c88271bd361975c(uintptr_t arg1, swig_type_17 arg2);
-extern swig_type_18 _wrap_smd_strings_count_raw_6c88271bd361975c(uintptr_t arg1);
-extern swig_type_19 _wrap_smd_strings_get_raw_6c88271bd361975c(uintptr_t arg1, swig_type_20 arg2);
-extern swig_type_21 _wrap_smd_strings_size_raw_6c88271bd361975c(uintptr_t arg1, swig_type_22 arg2);
-extern void _wrap_smd_strings_free_raw_6c88271bd361975c(uintptr_t arg1);
-extern swig_type_23 _wrap_smd_integers_count_raw_6c88271bd361975c(uintptr_t arg1);
-extern swig_type_24 _wrap_smd_integers_get_raw_6c88271bd361975c(uintptr_t arg1, swig_type_25 arg2);
-extern void _wrap_smd_integers_free_raw_6c88271bd361975c(uintptr_t arg1);
-extern swig_intgo _wrap_smd_abi_level_raw_6c88271bd361975c(void);
-extern swig_type_26 _wrap_smd_version_string_raw_6c88271bd361975c(void);
-extern uintptr_t _wrap_smd_require_abi_raw_6c88271bd361975c(swig_intgo arg1);
-extern swig_intgo _wrap_smd_has_feature_raw_6c88271bd361975c(swig_type_27 arg1);
-extern swig_intgo _wrap_smd_error_code_raw_6c88271bd361975c(uintptr_t arg1);
-extern swig_type_28 _wrap_smd_error_message_raw_6c88271bd361975c(uintptr_t arg1);
-extern swig_type_29 _wrap_smd_error_detail_raw_6c88271bd361975c(uintptr_t arg1, swig_type_30 arg2);
-extern swig_type_31 _wrap_smd_code_name_raw_6c88271bd361975c(swig_intgo arg1);
-extern swig_intgo _wrap_smd_error_is_retryable_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_error_new_raw_6c88271bd361975c(swig_intgo arg1, swig_type_32 arg2);
-extern void _wrap_smd_error_free_raw_6c88271bd361975c(uintptr_t arg1);
-extern swig_intgo _wrap_smd_value_dtype_raw_6c88271bd361975c(uintptr_t arg1);
-extern swig_intgo _wrap_smd_value_ndim_raw_6c88271bd361975c(uintptr_t arg1);
-extern swig_type_33 _wrap_smd_value_nbytes_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_value_retain_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_value_free_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_value_strings_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_value_reduce_raw_6c88271bd361975c(uintptr_t arg1, swig_type_34 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_value_to_double_raw_6c88271bd361975c(uintptr_t arg1, swig_voidp arg2);
-extern uintptr_t _wrap_smd_save_config_new_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_save_config_set_raw_6c88271bd361975c(uintptr_t arg1, swig_intgo arg2, swig_type_35 arg3, swig_type_36 arg4, swig_type_37 arg5, swig_voidp arg6, swig_type_38 arg7);
-extern swig_intgo _wrap_smd_save_config_is_set_raw_6c88271bd361975c(uintptr_t arg1, swig_intgo arg2);
-extern uintptr_t _wrap_smd_save_config_get_raw_6c88271bd361975c(uintptr_t arg1, swig_intgo arg2, swig_voidp arg3, swig_voidp arg4, swig_voidp arg5, uintptr_t arg6);
-extern swig_intgo _wrap_smd_save_config_saves_raw_6c88271bd361975c(uintptr_t arg1, swig_type_39 arg2, swig_intgo arg3);
-extern uintptr_t _wrap_smd_save_config_merge_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern swig_intgo _wrap_smd_save_config_equal_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_save_config_to_json_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_save_config_from_json_raw_6c88271bd361975c(swig_type_40 arg1, uintptr_t arg2);
-extern void _wrap_smd_save_config_free_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_reduction_config_new_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_reduction_config_add_raw_6c88271bd361975c(uintptr_t arg1, swig_type_41 arg2);
-extern uintptr_t _wrap_smd_reduction_config_set_raw_raw_6c88271bd361975c(uintptr_t arg1, swig_intgo arg2);
-extern uintptr_t _wrap_smd_reduction_config_set_shape_raw_6c88271bd361975c(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_reduction_config_raw_raw_6c88271bd361975c(uintptr_t arg1);
-extern swig_intgo _wrap_smd_reduction_config_shape_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_reduction_config_reductions_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern swig_intgo _wrap_smd_reduction_config_equal_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_reduction_config_to_json_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_reduction_config_from_json_raw_6c88271bd361975c(swig_type_42 arg1, uintptr_t arg2);
-extern void _wrap_smd_reduction_config_free_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collection_new_raw_6c88271bd361975c(swig_type_43 arg1, uintptr_t arg2);
-extern swig_type_44 _wrap_smd_collection_name_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collection_include_regex_raw_6c88271bd361975c(uintptr_t arg1, swig_type_45 arg2);
-extern uintptr_t _wrap_smd_collection_add_tensor_raw_6c88271bd361975c(uintptr_t arg1, swig_type_46 arg2);
-extern uintptr_t _wrap_smd_collection_remove_tensor_raw_6c88271bd361975c(uintptr_t arg1, swig_type_47 arg2);
-extern swig_intgo _wrap_smd_collection_has_raw_6c88271bd361975c(uintptr_t arg1, swig_type_48 arg2);
-extern uintptr_t _wrap_smd_collection_set_save_config_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_set_reduction_config_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_set_save_histogram_raw_6c88271bd361975c(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_collection_save_histogram_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collection_regexes_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_tensors_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_save_config_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_reduction_config_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_to_json_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_collection_from_json_raw_6c88271bd361975c(swig_type_49 arg1, uintptr_t arg2);
-extern void _wrap_smd_collection_free_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_options_new_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_options_set_raw_6c88271bd361975c(uintptr_t arg1, swig_type_50 arg2, swig_type_51 arg3);
-extern uintptr_t _wrap_smd_hook_options_load_raw_6c88271bd361975c(uintptr_t arg1, swig_type_52 arg2);
-extern uintptr_t _wrap_smd_hook_options_get_raw_6c88271bd361975c(uintptr_t arg1, swig_type_53 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_hook_options_regexes_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_collections_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_collection_raw_6c88271bd361975c(uintptr_t arg1, swig_type_54 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_hook_options_save_config_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_reduction_config_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_include_regex_raw_6c88271bd361975c(uintptr_t arg1, swig_type_55 arg2);
-extern uintptr_t _wrap_smd_hook_options_set_save_config_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_set_reduction_config_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_options_add_collection_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern void _wrap_smd_hook_options_free_raw_6c88271bd361975c(uintptr_t arg1);
-extern swig_type_56 _wrap_smd_action_name_raw_6c88271bd361975c(swig_intgo arg1);
-extern swig_type_57 _wrap_smd_level_name_raw_6c88271bd361975c(swig_intgo arg1);
-extern swig_type_58 _wrap_smd_rule_status_name_raw_6c88271bd361975c(swig_intgo arg1);
-extern swig_type_59 _wrap_smd_findings_count_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_findings_get_raw_6c88271bd361975c(uintptr_t arg1, swig_type_60 arg2);
-extern void _wrap_smd_findings_free_raw_6c88271bd361975c(uintptr_t arg1);
-extern swig_type_61 _wrap_smd_rule_results_count_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_rule_results_get_raw_6c88271bd361975c(uintptr_t arg1, swig_type_62 arg2);
-extern void _wrap_smd_rule_results_free_raw_6c88271bd361975c(uintptr_t arg1);
-extern swig_type_63 _wrap_smd_builtin_rule_count_raw_6c88271bd361975c(void);
-extern uintptr_t _wrap_smd_builtin_rule_raw_6c88271bd361975c(swig_type_64 arg1);
-extern uintptr_t _wrap_smd_rule_set_new_raw_6c88271bd361975c(swig_type_65 arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_rule_set_add_raw_6c88271bd361975c(uintptr_t arg1, swig_type_66 arg2, swig_type_67 arg3, swig_intgo arg4);
-extern uintptr_t _wrap_smd_rule_set_set_save_config_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_rule_set_evaluate_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2, swig_type_68 arg3, swig_type_69 arg4, swig_intgo arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_rule_set_results_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_rule_set_reset_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_rule_set_free_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_rule_set_diagnose_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern swig_type_70 _wrap_smd_diagnosis_count_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_diagnosis_get_raw_6c88271bd361975c(uintptr_t arg1, swig_type_71 arg2);
-extern void _wrap_smd_diagnosis_free_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_new_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_flush_raw_6c88271bd361975c(uintptr_t arg1, swig_intgo arg2);
-extern uintptr_t _wrap_smd_hook_close_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_hook_free_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_set_mode_raw_6c88271bd361975c(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_hook_mode_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_begin_step_raw_6c88271bd361975c(uintptr_t arg1, swig_voidp arg2);
-extern uintptr_t _wrap_smd_hook_end_step_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_discard_step_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_add_to_step_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern swig_type_72 _wrap_smd_hook_last_step_raw_6c88271bd361975c(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_hook_wants_raw_6c88271bd361975c(uintptr_t arg1, swig_type_73 arg2);
-extern swig_intgo _wrap_smd_hook_saves_step_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_collection_raw_6c88271bd361975c(uintptr_t arg1, swig_type_74 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_hook_ensure_collection_raw_6c88271bd361975c(uintptr_t arg1, swig_type_75 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_hook_add_collection_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_collections_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_export_collections_raw_6c88271bd361975c(uintptr_t arg1);
-extern swig_intgo _wrap_smd_hook_is_recording_raw_6c88271bd361975c(uintptr_t arg1);
-extern swig_type_76 _wrap_smd_hook_count_raw_6c88271bd361975c(uintptr_t arg1, swig_type_77 arg2);
-extern uintptr_t _wrap_smd_hook_attach_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern swig_intgo _wrap_smd_hook_action_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_hook_take_findings_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_hook_forgo_raw_6c88271bd361975c(uintptr_t arg1, swig_type_78 arg2, swig_type_79 arg3);
-extern uintptr_t _wrap_smd_trial_options_new_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_options_set_raw_6c88271bd361975c(uintptr_t arg1, swig_type_80 arg2, swig_type_81 arg3);
-extern void _wrap_smd_trial_options_free_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_new_raw_6c88271bd361975c(swig_type_82 arg1, uintptr_t arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_trial_load_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_open_raw_6c88271bd361975c(swig_type_83 arg1, uintptr_t arg2, uintptr_t arg3);
-extern void _wrap_smd_trial_cancel_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_trial_free_raw_6c88271bd361975c(uintptr_t arg1);
-extern swig_type_84 _wrap_smd_trial_path_raw_6c88271bd361975c(uintptr_t arg1);
-extern swig_type_85 _wrap_smd_trial_name_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_refresh_raw_6c88271bd361975c(uintptr_t arg1);
-extern swig_intgo _wrap_smd_trial_set_auto_refresh_raw_6c88271bd361975c(uintptr_t arg1, swig_intgo arg2);
-extern swig_intgo _wrap_smd_trial_has_ended_raw_6c88271bd361975c(uintptr_t arg1);
-extern swig_type_86 _wrap_smd_trial_last_complete_step_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_trial_steps_raw_6c88271bd361975c(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_trial_modes_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_mode_step_raw_6c88271bd361975c(uintptr_t arg1, swig_type_87 arg2, swig_voidp arg3, swig_voidp arg4);
-extern uintptr_t _wrap_smd_trial_global_step_raw_6c88271bd361975c(uintptr_t arg1, swig_type_88 arg2, swig_intgo arg3, swig_voidp arg4);
-extern uintptr_t _wrap_smd_trial_step_state_raw_6c88271bd361975c(uintptr_t arg1, swig_type_89 arg2, swig_intgo arg3, swig_voidp arg4);
-extern uintptr_t _wrap_smd_trial_wait_for_step_raw_6c88271bd361975c(uintptr_t arg1, swig_type_90 arg2, swig_intgo arg3, swig_intgo arg4);
-extern uintptr_t _wrap_smd_trial_workers_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_collections_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_trial_collection_raw_6c88271bd361975c(uintptr_t arg1, swig_type_91 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_trial_tensor_names_raw_6c88271bd361975c(uintptr_t arg1, swig_type_92 arg2, swig_intgo arg3, uintptr_t arg4, uintptr_t arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_trial_recorded_names_raw_6c88271bd361975c(uintptr_t arg1, swig_type_93 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_trial_tensor_raw_6c88271bd361975c(uintptr_t arg1, swig_type_94 arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_trial_prefetch_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2, swig_voidp arg3, swig_type_95 arg4, swig_intgo arg5);
-extern uintptr_t _wrap_smd_trial_export_tensorboard_raw_6c88271bd361975c(uintptr_t arg1, swig_type_96 arg2);
-extern swig_type_97 _wrap_smd_tensor_name_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_tensor_original_name_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_tensor_steps_raw_6c88271bd361975c(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_prev_steps_raw_6c88271bd361975c(uintptr_t arg1, swig_type_98 arg2, swig_intgo arg3, swig_type_99 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_workers_raw_6c88271bd361975c(uintptr_t arg1, swig_type_100 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_value_raw_6c88271bd361975c(uintptr_t arg1, swig_type_101 arg2, swig_intgo arg3, swig_type_102 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_shape_raw_6c88271bd361975c(uintptr_t arg1, swig_type_103 arg2, swig_intgo arg3, swig_type_104 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_tensor_reduction_raw_6c88271bd361975c(uintptr_t arg1, swig_type_105 arg2, swig_intgo arg3, swig_type_106 arg4, swig_type_107 arg5, swig_intgo arg6, uintptr_t arg7);
-extern uintptr_t _wrap_smd_tensor_reductions_raw_6c88271bd361975c(uintptr_t arg1, swig_type_108 arg2, swig_intgo arg3, swig_type_109 arg4, uintptr_t arg5);
-extern void _wrap_smd_tensor_free_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_tensor_values_raw_6c88271bd361975c(uintptr_t arg1, swig_type_110 arg2, swig_type_111 arg3, swig_intgo arg4, swig_type_112 arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_tensor_reduction_values_raw_6c88271bd361975c(uintptr_t arg1, swig_type_113 arg2, swig_type_114 arg3, swig_intgo arg4, swig_type_115 arg5, swig_type_116 arg6, swig_intgo arg7, uintptr_t arg8);
-extern swig_type_117 _wrap_smd_values_count_raw_6c88271bd361975c(uintptr_t arg1);
-extern swig_type_118 _wrap_smd_values_step_raw_6c88271bd361975c(uintptr_t arg1, swig_type_119 arg2);
-extern uintptr_t _wrap_smd_values_get_raw_6c88271bd361975c(uintptr_t arg1, swig_type_120 arg2, uintptr_t arg3);
-extern swig_type_121 _wrap_smd_values_run_raw_6c88271bd361975c(uintptr_t arg1, swig_type_122 arg2);
-extern void _wrap_smd_values_free_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_tensor_full_shape_raw_6c88271bd361975c(uintptr_t arg1, swig_type_123 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_full_value_raw_6c88271bd361975c(uintptr_t arg1, swig_type_124 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_tensor_full_reduction_raw_6c88271bd361975c(uintptr_t arg1, swig_type_125 arg2, swig_intgo arg3, swig_type_126 arg4, swig_intgo arg5, uintptr_t arg6);
-extern uintptr_t _wrap_smd_scan_new_raw_6c88271bd361975c(swig_type_127 arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_scan_add_raw_6c88271bd361975c(uintptr_t arg1, swig_type_128 arg2, swig_type_129 arg3);
-extern uintptr_t _wrap_smd_scan_partitions_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern swig_type_130 _wrap_smd_partitions_count_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_partitions_free_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_scan_free_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_step_file_open_raw_6c88271bd361975c(swig_type_131 arg1, swig_type_132 arg2, swig_type_133 arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_step_file_add_shape_raw_6c88271bd361975c(uintptr_t arg1, swig_type_134 arg2, swig_voidp arg3, swig_intgo arg4, swig_type_135 arg5, swig_intgo arg6, swig_type_136 arg7);
-extern swig_type_137 _wrap_smd_step_file_path_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_step_file_close_raw_6c88271bd361975c(uintptr_t arg1);
-extern void _wrap_smd_step_file_free_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_event_file_open_raw_6c88271bd361975c(swig_type_138 arg1, uintptr_t arg2);
-extern uintptr_t _wrap_smd_event_file_next_raw_6c88271bd361975c(uintptr_t arg1, swig_voidp arg2);
-extern swig_type_139 _wrap_smd_event_file_tensor_raw_6c88271bd361975c(uintptr_t arg1);
-extern swig_type_140 _wrap_smd_event_file_step_raw_6c88271bd361975c(uintptr_t arg1);
-extern swig_intgo _wrap_smd_event_file_mode_raw_6c88271bd361975c(uintptr_t arg1);
-extern swig_type_141 _wrap_smd_event_file_mode_step_raw_6c88271bd361975c(uintptr_t arg1);
-extern double _wrap_smd_event_file_timestamp_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_event_file_value_raw_6c88271bd361975c(uintptr_t arg1, uintptr_t arg2);
-extern void _wrap_smd_event_file_free_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_collections_to_json_raw_6c88271bd361975c(uintptr_t arg1, swig_type_142 arg2, swig_intgo arg3, uintptr_t arg4);
-extern uintptr_t _wrap_smd_store_check_raw_6c88271bd361975c(swig_type_143 arg1, uintptr_t arg2, uintptr_t arg3);
-extern swig_type_144 _wrap_smd_store_report_count_raw_6c88271bd361975c(uintptr_t arg1);
-extern swig_type_145 _wrap_smd_store_report_name_raw_6c88271bd361975c(uintptr_t arg1, swig_type_146 arg2);
-extern swig_intgo _wrap_smd_store_report_code_raw_6c88271bd361975c(uintptr_t arg1, swig_type_147 arg2);
-extern swig_type_148 _wrap_smd_store_report_message_raw_6c88271bd361975c(uintptr_t arg1, swig_type_149 arg2);
-extern void _wrap_smd_store_report_free_raw_6c88271bd361975c(uintptr_t arg1);
-extern uintptr_t _wrap_smd_bucket_open_raw_6c88271bd361975c(swig_type_150 arg1, uintptr_t arg2, uintptr_t arg3);
-extern uintptr_t _wrap_smd_bucket_list_raw_6c88271bd361975c(uintptr_t arg1, swig_type_151 arg2, swig_type_152 arg3, swig_type_153 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_bucket_read_raw_6c88271bd361975c(uintptr_t arg1, swig_type_154 arg2, swig_type_155 arg3, swig_type_156 arg4, uintptr_t arg5);
-extern uintptr_t _wrap_smd_bucket_write_raw_6c88271bd361975c(uintptr_t arg1, swig_type_157 arg2, uintptr_t arg3, swig_type_158 arg4);
-extern uintptr_t _wrap_smd_bucket_remove_raw_6c88271bd361975c(uintptr_t arg1, swig_type_159 arg2);
-extern void _wrap_smd_bucket_free_raw_6c88271bd361975c(uintptr_t arg1);
+typedef long long swig_type_159;
+typedef _gostring_ swig_type_160;
+typedef long long swig_type_161;
+typedef _gostring_ swig_type_162;
+extern void _wrap_Swig_free_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_Swig_malloc_raw_becc8d2cced9bc50(swig_intgo arg1);
+extern uintptr_t _wrap_new_smd_text_slot_raw_becc8d2cced9bc50(void);
+extern uintptr_t _wrap_copy_smd_text_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_delete_smd_text_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_text_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_text_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_strings_slot_raw_becc8d2cced9bc50(void);
+extern uintptr_t _wrap_copy_smd_strings_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_delete_smd_strings_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_strings_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_strings_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_integers_slot_raw_becc8d2cced9bc50(void);
+extern uintptr_t _wrap_copy_smd_integers_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_delete_smd_integers_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_integers_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_integers_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_save_config_slot_raw_becc8d2cced9bc50(void);
+extern uintptr_t _wrap_copy_smd_save_config_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_delete_smd_save_config_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_save_config_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_save_config_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_reduction_config_slot_raw_becc8d2cced9bc50(void);
+extern uintptr_t _wrap_copy_smd_reduction_config_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_delete_smd_reduction_config_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_reduction_config_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_reduction_config_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_collection_slot_raw_becc8d2cced9bc50(void);
+extern uintptr_t _wrap_copy_smd_collection_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_delete_smd_collection_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_collection_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_hook_options_slot_raw_becc8d2cced9bc50(void);
+extern uintptr_t _wrap_copy_smd_hook_options_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_delete_smd_hook_options_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_hook_options_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_hook_slot_raw_becc8d2cced9bc50(void);
+extern uintptr_t _wrap_copy_smd_hook_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_delete_smd_hook_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_hook_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_trial_options_slot_raw_becc8d2cced9bc50(void);
+extern uintptr_t _wrap_copy_smd_trial_options_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_delete_smd_trial_options_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_trial_options_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_options_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_trial_slot_raw_becc8d2cced9bc50(void);
+extern uintptr_t _wrap_copy_smd_trial_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_delete_smd_trial_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_trial_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_tensor_slot_raw_becc8d2cced9bc50(void);
+extern uintptr_t _wrap_copy_smd_tensor_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_delete_smd_tensor_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_tensor_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_tensor_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_value_slot_raw_becc8d2cced9bc50(void);
+extern uintptr_t _wrap_copy_smd_value_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_delete_smd_value_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_value_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_value_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_values_slot_raw_becc8d2cced9bc50(void);
+extern uintptr_t _wrap_copy_smd_values_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_delete_smd_values_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_values_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_values_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_rule_set_slot_raw_becc8d2cced9bc50(void);
+extern uintptr_t _wrap_copy_smd_rule_set_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_delete_smd_rule_set_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_rule_set_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_set_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_step_file_slot_raw_becc8d2cced9bc50(void);
+extern uintptr_t _wrap_copy_smd_step_file_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_delete_smd_step_file_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_step_file_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_step_file_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_event_file_slot_raw_becc8d2cced9bc50(void);
+extern uintptr_t _wrap_copy_smd_event_file_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_delete_smd_event_file_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_event_file_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_event_file_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_store_report_slot_raw_becc8d2cced9bc50(void);
+extern uintptr_t _wrap_copy_smd_store_report_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_delete_smd_store_report_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_store_report_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_store_report_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_findings_slot_raw_becc8d2cced9bc50(void);
+extern uintptr_t _wrap_copy_smd_findings_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_delete_smd_findings_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_findings_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_findings_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_rule_results_slot_raw_becc8d2cced9bc50(void);
+extern uintptr_t _wrap_copy_smd_rule_results_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_delete_smd_rule_results_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_rule_results_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_results_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_diagnosis_slot_raw_becc8d2cced9bc50(void);
+extern uintptr_t _wrap_copy_smd_diagnosis_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_delete_smd_diagnosis_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_diagnosis_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_diagnosis_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_bucket_slot_raw_becc8d2cced9bc50(void);
+extern uintptr_t _wrap_copy_smd_bucket_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_delete_smd_bucket_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_bucket_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_bucket_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_scan_slot_raw_becc8d2cced9bc50(void);
+extern uintptr_t _wrap_copy_smd_scan_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_delete_smd_scan_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_scan_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_scan_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_new_smd_partitions_slot_raw_becc8d2cced9bc50(void);
+extern uintptr_t _wrap_copy_smd_partitions_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_delete_smd_partitions_slot_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_partitions_slot_assign_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_partitions_slot_value_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern swig_voidp _wrap_new_int32_slot_raw_becc8d2cced9bc50(void);
+extern swig_voidp _wrap_copy_int32_slot_raw_becc8d2cced9bc50(swig_intgo arg1);
+extern void _wrap_delete_int32_slot_raw_becc8d2cced9bc50(swig_voidp arg1);
+extern void _wrap_int32_slot_assign_raw_becc8d2cced9bc50(swig_voidp arg1, swig_intgo arg2);
+extern swig_intgo _wrap_int32_slot_value_raw_becc8d2cced9bc50(swig_voidp arg1);
+extern swig_voidp _wrap_new_int64_slot_raw_becc8d2cced9bc50(void);
+extern swig_voidp _wrap_copy_int64_slot_raw_becc8d2cced9bc50(swig_type_1 arg1);
+extern void _wrap_delete_int64_slot_raw_becc8d2cced9bc50(swig_voidp arg1);
+extern void _wrap_int64_slot_assign_raw_becc8d2cced9bc50(swig_voidp arg1, swig_type_2 arg2);
+extern swig_type_3 _wrap_int64_slot_value_raw_becc8d2cced9bc50(swig_voidp arg1);
+extern swig_voidp _wrap_new_double_slot_raw_becc8d2cced9bc50(void);
+extern swig_voidp _wrap_copy_double_slot_raw_becc8d2cced9bc50(double arg1);
+extern void _wrap_delete_double_slot_raw_becc8d2cced9bc50(swig_voidp arg1);
+extern void _wrap_double_slot_assign_raw_becc8d2cced9bc50(swig_voidp arg1, double arg2);
+extern double _wrap_double_slot_value_raw_becc8d2cced9bc50(swig_voidp arg1);
+extern swig_voidp _wrap_new_int64_array_raw_becc8d2cced9bc50(swig_type_4 arg1);
+extern void _wrap_delete_int64_array_raw_becc8d2cced9bc50(swig_voidp arg1);
+extern swig_type_5 _wrap_int64_array_getitem_raw_becc8d2cced9bc50(swig_voidp arg1, swig_type_6 arg2);
+extern void _wrap_int64_array_setitem_raw_becc8d2cced9bc50(swig_voidp arg1, swig_type_7 arg2, swig_type_8 arg3);
+extern uintptr_t _wrap_new_smd_collection_array_raw_becc8d2cced9bc50(swig_type_9 arg1);
+extern void _wrap_delete_smd_collection_array_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collection_array_getitem_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_10 arg2);
+extern void _wrap_smd_collection_array_setitem_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_11 arg2, uintptr_t arg3);
+extern swig_type_12 _wrap_smd_mode_name_raw_becc8d2cced9bc50(swig_intgo arg1);
+extern swig_type_13 _wrap_smd_dtype_name_raw_becc8d2cced9bc50(swig_intgo arg1);
+extern swig_type_14 _wrap_smd_dtype_size_raw_becc8d2cced9bc50(swig_intgo arg1);
+extern swig_type_15 _wrap_smd_text_data_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern swig_type_16 _wrap_smd_text_size_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_text_free_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_strings_new_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_strings_add_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_17 arg2);
+extern swig_type_18 _wrap_smd_strings_count_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern swig_type_19 _wrap_smd_strings_get_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_20 arg2);
+extern swig_type_21 _wrap_smd_strings_size_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_22 arg2);
+extern void _wrap_smd_strings_free_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern swig_type_23 _wrap_smd_integers_count_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern swig_type_24 _wrap_smd_integers_get_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_25 arg2);
+extern void _wrap_smd_integers_free_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern swig_intgo _wrap_smd_abi_level_raw_becc8d2cced9bc50(void);
+extern swig_type_26 _wrap_smd_version_string_raw_becc8d2cced9bc50(void);
+extern uintptr_t _wrap_smd_require_abi_raw_becc8d2cced9bc50(swig_intgo arg1);
+extern swig_intgo _wrap_smd_has_feature_raw_becc8d2cced9bc50(swig_type_27 arg1);
+extern swig_intgo _wrap_smd_error_code_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern swig_type_28 _wrap_smd_error_message_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern swig_type_29 _wrap_smd_error_detail_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_30 arg2);
+extern swig_type_31 _wrap_smd_code_name_raw_becc8d2cced9bc50(swig_intgo arg1);
+extern swig_intgo _wrap_smd_error_is_retryable_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_error_new_raw_becc8d2cced9bc50(swig_intgo arg1, swig_type_32 arg2);
+extern void _wrap_smd_error_free_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern swig_intgo _wrap_smd_value_dtype_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern swig_intgo _wrap_smd_value_ndim_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern swig_type_33 _wrap_smd_value_nbytes_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_value_retain_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_value_free_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_value_strings_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_value_reduce_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_34 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_value_to_double_raw_becc8d2cced9bc50(uintptr_t arg1, swig_voidp arg2);
+extern uintptr_t _wrap_smd_save_config_new_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_save_config_set_raw_becc8d2cced9bc50(uintptr_t arg1, swig_intgo arg2, swig_type_35 arg3, swig_type_36 arg4, swig_type_37 arg5, swig_voidp arg6, swig_type_38 arg7);
+extern swig_intgo _wrap_smd_save_config_is_set_raw_becc8d2cced9bc50(uintptr_t arg1, swig_intgo arg2);
+extern uintptr_t _wrap_smd_save_config_get_raw_becc8d2cced9bc50(uintptr_t arg1, swig_intgo arg2, swig_voidp arg3, swig_voidp arg4, swig_voidp arg5, uintptr_t arg6);
+extern swig_intgo _wrap_smd_save_config_saves_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_39 arg2, swig_intgo arg3);
+extern uintptr_t _wrap_smd_save_config_merge_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern swig_intgo _wrap_smd_save_config_equal_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_save_config_to_json_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_save_config_from_json_raw_becc8d2cced9bc50(swig_type_40 arg1, uintptr_t arg2);
+extern void _wrap_smd_save_config_free_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_reduction_config_new_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_reduction_config_add_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_41 arg2);
+extern uintptr_t _wrap_smd_reduction_config_set_raw_raw_becc8d2cced9bc50(uintptr_t arg1, swig_intgo arg2);
+extern uintptr_t _wrap_smd_reduction_config_set_shape_raw_becc8d2cced9bc50(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_reduction_config_raw_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern swig_intgo _wrap_smd_reduction_config_shape_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_reduction_config_reductions_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern swig_intgo _wrap_smd_reduction_config_equal_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_reduction_config_to_json_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_reduction_config_from_json_raw_becc8d2cced9bc50(swig_type_42 arg1, uintptr_t arg2);
+extern void _wrap_smd_reduction_config_free_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collection_new_raw_becc8d2cced9bc50(swig_type_43 arg1, uintptr_t arg2);
+extern swig_type_44 _wrap_smd_collection_name_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collection_include_regex_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_45 arg2);
+extern uintptr_t _wrap_smd_collection_add_tensor_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_46 arg2);
+extern uintptr_t _wrap_smd_collection_remove_tensor_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_47 arg2);
+extern swig_intgo _wrap_smd_collection_has_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_48 arg2);
+extern uintptr_t _wrap_smd_collection_set_save_config_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_set_reduction_config_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_set_save_histogram_raw_becc8d2cced9bc50(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_collection_save_histogram_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collection_regexes_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_tensors_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_save_config_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_reduction_config_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_to_json_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_collection_from_json_raw_becc8d2cced9bc50(swig_type_49 arg1, uintptr_t arg2);
+extern void _wrap_smd_collection_free_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_options_new_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_options_set_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_50 arg2, swig_type_51 arg3);
+extern uintptr_t _wrap_smd_hook_options_load_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_52 arg2);
+extern uintptr_t _wrap_smd_hook_options_get_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_53 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_options_regexes_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_collections_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_collection_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_54 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_options_save_config_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_reduction_config_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_include_regex_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_55 arg2);
+extern uintptr_t _wrap_smd_hook_options_set_save_config_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_set_reduction_config_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_options_add_collection_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern void _wrap_smd_hook_options_free_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern swig_type_56 _wrap_smd_action_name_raw_becc8d2cced9bc50(swig_intgo arg1);
+extern swig_type_57 _wrap_smd_level_name_raw_becc8d2cced9bc50(swig_intgo arg1);
+extern swig_type_58 _wrap_smd_rule_status_name_raw_becc8d2cced9bc50(swig_intgo arg1);
+extern swig_type_59 _wrap_smd_findings_count_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_findings_get_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_60 arg2);
+extern void _wrap_smd_findings_free_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern swig_type_61 _wrap_smd_rule_results_count_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_rule_results_get_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_62 arg2);
+extern void _wrap_smd_rule_results_free_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern swig_type_63 _wrap_smd_builtin_rule_count_raw_becc8d2cced9bc50(void);
+extern uintptr_t _wrap_smd_builtin_rule_raw_becc8d2cced9bc50(swig_type_64 arg1);
+extern uintptr_t _wrap_smd_rule_set_new_raw_becc8d2cced9bc50(swig_type_65 arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_set_add_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_66 arg2, swig_type_67 arg3, swig_intgo arg4);
+extern uintptr_t _wrap_smd_rule_set_set_save_config_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_set_evaluate_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2, swig_type_68 arg3, swig_type_69 arg4, swig_intgo arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_rule_set_results_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_rule_set_reset_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_rule_set_free_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_rule_set_diagnose_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern swig_type_70 _wrap_smd_diagnosis_count_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_diagnosis_get_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_71 arg2);
+extern void _wrap_smd_diagnosis_free_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_new_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_flush_raw_becc8d2cced9bc50(uintptr_t arg1, swig_intgo arg2);
+extern uintptr_t _wrap_smd_hook_close_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_hook_free_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_set_mode_raw_becc8d2cced9bc50(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_hook_mode_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_begin_step_raw_becc8d2cced9bc50(uintptr_t arg1, swig_voidp arg2);
+extern uintptr_t _wrap_smd_hook_end_step_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_discard_step_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_add_to_step_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern swig_type_72 _wrap_smd_hook_last_step_raw_becc8d2cced9bc50(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_hook_wants_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_73 arg2);
+extern swig_intgo _wrap_smd_hook_saves_step_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_collection_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_74 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_ensure_collection_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_75 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_hook_add_collection_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_collections_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_export_collections_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern swig_intgo _wrap_smd_hook_is_recording_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern swig_type_76 _wrap_smd_hook_count_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_77 arg2);
+extern uintptr_t _wrap_smd_hook_attach_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern swig_intgo _wrap_smd_hook_action_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_hook_take_findings_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_hook_forgo_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_78 arg2, swig_type_79 arg3);
+extern uintptr_t _wrap_smd_trial_options_new_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_options_set_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_80 arg2, swig_type_81 arg3);
+extern void _wrap_smd_trial_options_free_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_new_raw_becc8d2cced9bc50(swig_type_82 arg1, uintptr_t arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_load_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_open_raw_becc8d2cced9bc50(swig_type_83 arg1, uintptr_t arg2, uintptr_t arg3);
+extern void _wrap_smd_trial_cancel_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_trial_free_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern swig_type_84 _wrap_smd_trial_path_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern swig_type_85 _wrap_smd_trial_name_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_refresh_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern swig_intgo _wrap_smd_trial_set_auto_refresh_raw_becc8d2cced9bc50(uintptr_t arg1, swig_intgo arg2);
+extern swig_intgo _wrap_smd_trial_has_ended_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern swig_type_86 _wrap_smd_trial_last_complete_step_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_steps_raw_becc8d2cced9bc50(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_trial_modes_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_mode_step_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_87 arg2, swig_voidp arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_trial_global_step_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_88 arg2, swig_intgo arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_trial_step_state_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_89 arg2, swig_intgo arg3, swig_voidp arg4);
+extern uintptr_t _wrap_smd_trial_wait_for_step_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_90 arg2, swig_intgo arg3, swig_intgo arg4);
+extern uintptr_t _wrap_smd_trial_workers_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_collections_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_trial_collection_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_91 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_tensor_names_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_92 arg2, swig_intgo arg3, uintptr_t arg4, uintptr_t arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_trial_recorded_names_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_93 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_trial_tensor_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_94 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_trial_prefetch_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2, swig_voidp arg3, swig_type_95 arg4, swig_intgo arg5);
+extern uintptr_t _wrap_smd_trial_export_tensorboard_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_96 arg2);
+extern swig_type_97 _wrap_smd_tensor_name_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_tensor_original_name_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_tensor_steps_raw_becc8d2cced9bc50(uintptr_t arg1, swig_intgo arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_prev_steps_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_98 arg2, swig_intgo arg3, swig_type_99 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_workers_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_100 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_value_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_101 arg2, swig_intgo arg3, swig_type_102 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_shape_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_103 arg2, swig_intgo arg3, swig_type_104 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_tensor_reduction_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_105 arg2, swig_intgo arg3, swig_type_106 arg4, swig_type_107 arg5, swig_intgo arg6, uintptr_t arg7);
+extern uintptr_t _wrap_smd_tensor_reductions_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_108 arg2, swig_intgo arg3, swig_type_109 arg4, uintptr_t arg5);
+extern void _wrap_smd_tensor_free_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_tensor_values_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_110 arg2, swig_type_111 arg3, swig_intgo arg4, swig_type_112 arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_tensor_reduction_values_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_113 arg2, swig_type_114 arg3, swig_intgo arg4, swig_type_115 arg5, swig_type_116 arg6, swig_intgo arg7, uintptr_t arg8);
+extern swig_type_117 _wrap_smd_values_count_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern swig_type_118 _wrap_smd_values_step_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_119 arg2);
+extern uintptr_t _wrap_smd_values_get_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_120 arg2, uintptr_t arg3);
+extern swig_type_121 _wrap_smd_values_run_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_122 arg2);
+extern void _wrap_smd_values_free_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_tensor_full_shape_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_123 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_full_value_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_124 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_tensor_full_reduction_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_125 arg2, swig_intgo arg3, swig_type_126 arg4, swig_intgo arg5, uintptr_t arg6);
+extern uintptr_t _wrap_smd_hook_set_metadata_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_127 arg2, swig_type_128 arg3);
+extern uintptr_t _wrap_smd_hook_describe_run_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_trial_metadata_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_129 arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_scan_new_raw_becc8d2cced9bc50(swig_type_130 arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_scan_add_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_131 arg2, swig_type_132 arg3);
+extern uintptr_t _wrap_smd_scan_partitions_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern swig_type_133 _wrap_smd_partitions_count_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_partitions_free_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_scan_free_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_step_file_open_raw_becc8d2cced9bc50(swig_type_134 arg1, swig_type_135 arg2, swig_type_136 arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_step_file_add_shape_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_137 arg2, swig_voidp arg3, swig_intgo arg4, swig_type_138 arg5, swig_intgo arg6, swig_type_139 arg7);
+extern swig_type_140 _wrap_smd_step_file_path_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_step_file_close_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern void _wrap_smd_step_file_free_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_event_file_open_raw_becc8d2cced9bc50(swig_type_141 arg1, uintptr_t arg2);
+extern uintptr_t _wrap_smd_event_file_next_raw_becc8d2cced9bc50(uintptr_t arg1, swig_voidp arg2);
+extern swig_type_142 _wrap_smd_event_file_tensor_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern swig_type_143 _wrap_smd_event_file_step_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern swig_intgo _wrap_smd_event_file_mode_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern swig_type_144 _wrap_smd_event_file_mode_step_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern double _wrap_smd_event_file_timestamp_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_event_file_value_raw_becc8d2cced9bc50(uintptr_t arg1, uintptr_t arg2);
+extern void _wrap_smd_event_file_free_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_collections_to_json_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_145 arg2, swig_intgo arg3, uintptr_t arg4);
+extern uintptr_t _wrap_smd_store_check_raw_becc8d2cced9bc50(swig_type_146 arg1, uintptr_t arg2, uintptr_t arg3);
+extern swig_type_147 _wrap_smd_store_report_count_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern swig_type_148 _wrap_smd_store_report_name_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_149 arg2);
+extern swig_intgo _wrap_smd_store_report_code_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_150 arg2);
+extern swig_type_151 _wrap_smd_store_report_message_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_152 arg2);
+extern void _wrap_smd_store_report_free_raw_becc8d2cced9bc50(uintptr_t arg1);
+extern uintptr_t _wrap_smd_bucket_open_raw_becc8d2cced9bc50(swig_type_153 arg1, uintptr_t arg2, uintptr_t arg3);
+extern uintptr_t _wrap_smd_bucket_list_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_154 arg2, swig_type_155 arg3, swig_type_156 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_bucket_read_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_157 arg2, swig_type_158 arg3, swig_type_159 arg4, uintptr_t arg5);
+extern uintptr_t _wrap_smd_bucket_write_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_160 arg2, uintptr_t arg3, swig_type_161 arg4);
+extern uintptr_t _wrap_smd_bucket_remove_raw_becc8d2cced9bc50(uintptr_t arg1, swig_type_162 arg2);
+extern void _wrap_smd_bucket_free_raw_becc8d2cced9bc50(uintptr_t arg1);
 #undef intgo
 */
 import "C"
@@ -583,13 +589,13 @@ func swigCopyString(s string) string {
 
 func Swig_free(arg1 uintptr) {
 	_swig_i_0 := arg1
-	C._wrap_Swig_free_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_Swig_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Swig_malloc(arg1 int) (_swig_ret uintptr) {
 	var swig_r uintptr
 	_swig_i_0 := arg1
-	swig_r = (uintptr)(C._wrap_Swig_malloc_raw_6c88271bd361975c(C.swig_intgo(_swig_i_0)))
+	swig_r = (uintptr)(C._wrap_Swig_malloc_raw_becc8d2cced9bc50(C.swig_intgo(_swig_i_0)))
 	return swig_r
 }
 
@@ -609,32 +615,32 @@ type Smd_text interface {
 
 func New_smd_text_slot() (_swig_ret Smd_text) {
 	var swig_r Smd_text
-	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_new_smd_text_slot_raw_6c88271bd361975c()))
+	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_new_smd_text_slot_raw_becc8d2cced9bc50()))
 	return swig_r
 }
 
 func Copy_smd_text_slot(arg1 Smd_text) (_swig_ret Smd_text) {
 	var swig_r Smd_text
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_copy_smd_text_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_copy_smd_text_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_text_slot(arg1 Smd_text) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_text_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_text_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_text_slot_assign(arg1 Smd_text, arg2 Smd_text) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_text_slot_assign_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_text_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_text_slot_value(arg1 Smd_text) (_swig_ret Smd_text) {
 	var swig_r Smd_text
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_smd_text_slot_value_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_text)(SwigcptrSmd_text(C._wrap_smd_text_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -654,32 +660,32 @@ type Smd_strings interface {
 
 func New_smd_strings_slot() (_swig_ret Smd_strings) {
 	var swig_r Smd_strings
-	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_new_smd_strings_slot_raw_6c88271bd361975c()))
+	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_new_smd_strings_slot_raw_becc8d2cced9bc50()))
 	return swig_r
 }
 
 func Copy_smd_strings_slot(arg1 Smd_strings) (_swig_ret Smd_strings) {
 	var swig_r Smd_strings
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_copy_smd_strings_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_copy_smd_strings_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_strings_slot(arg1 Smd_strings) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_strings_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_strings_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_strings_slot_assign(arg1 Smd_strings, arg2 Smd_strings) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_strings_slot_assign_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_strings_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_strings_slot_value(arg1 Smd_strings) (_swig_ret Smd_strings) {
 	var swig_r Smd_strings
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_smd_strings_slot_value_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_strings)(SwigcptrSmd_strings(C._wrap_smd_strings_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -699,32 +705,32 @@ type Smd_integers interface {
 
 func New_smd_integers_slot() (_swig_ret Smd_integers) {
 	var swig_r Smd_integers
-	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_new_smd_integers_slot_raw_6c88271bd361975c()))
+	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_new_smd_integers_slot_raw_becc8d2cced9bc50()))
 	return swig_r
 }
 
 func Copy_smd_integers_slot(arg1 Smd_integers) (_swig_ret Smd_integers) {
 	var swig_r Smd_integers
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_copy_smd_integers_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_copy_smd_integers_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_integers_slot(arg1 Smd_integers) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_integers_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_integers_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_integers_slot_assign(arg1 Smd_integers, arg2 Smd_integers) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_integers_slot_assign_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_integers_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_integers_slot_value(arg1 Smd_integers) (_swig_ret Smd_integers) {
 	var swig_r Smd_integers
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_smd_integers_slot_value_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_integers)(SwigcptrSmd_integers(C._wrap_smd_integers_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -744,32 +750,32 @@ type Smd_save_config interface {
 
 func New_smd_save_config_slot() (_swig_ret Smd_save_config) {
 	var swig_r Smd_save_config
-	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_new_smd_save_config_slot_raw_6c88271bd361975c()))
+	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_new_smd_save_config_slot_raw_becc8d2cced9bc50()))
 	return swig_r
 }
 
 func Copy_smd_save_config_slot(arg1 Smd_save_config) (_swig_ret Smd_save_config) {
 	var swig_r Smd_save_config
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_copy_smd_save_config_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_copy_smd_save_config_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_save_config_slot(arg1 Smd_save_config) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_save_config_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_save_config_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_save_config_slot_assign(arg1 Smd_save_config, arg2 Smd_save_config) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_save_config_slot_assign_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_save_config_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_save_config_slot_value(arg1 Smd_save_config) (_swig_ret Smd_save_config) {
 	var swig_r Smd_save_config
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_smd_save_config_slot_value_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_save_config)(SwigcptrSmd_save_config(C._wrap_smd_save_config_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -789,32 +795,32 @@ type Smd_reduction_config interface {
 
 func New_smd_reduction_config_slot() (_swig_ret Smd_reduction_config) {
 	var swig_r Smd_reduction_config
-	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_new_smd_reduction_config_slot_raw_6c88271bd361975c()))
+	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_new_smd_reduction_config_slot_raw_becc8d2cced9bc50()))
 	return swig_r
 }
 
 func Copy_smd_reduction_config_slot(arg1 Smd_reduction_config) (_swig_ret Smd_reduction_config) {
 	var swig_r Smd_reduction_config
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_copy_smd_reduction_config_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_copy_smd_reduction_config_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_reduction_config_slot(arg1 Smd_reduction_config) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_reduction_config_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_reduction_config_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_reduction_config_slot_assign(arg1 Smd_reduction_config, arg2 Smd_reduction_config) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_reduction_config_slot_assign_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_reduction_config_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_reduction_config_slot_value(arg1 Smd_reduction_config) (_swig_ret Smd_reduction_config) {
 	var swig_r Smd_reduction_config
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_smd_reduction_config_slot_value_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_reduction_config)(SwigcptrSmd_reduction_config(C._wrap_smd_reduction_config_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -834,32 +840,32 @@ type Smd_collection interface {
 
 func New_smd_collection_slot() (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_new_smd_collection_slot_raw_6c88271bd361975c()))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_new_smd_collection_slot_raw_becc8d2cced9bc50()))
 	return swig_r
 }
 
 func Copy_smd_collection_slot(arg1 Smd_collection) (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_copy_smd_collection_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_copy_smd_collection_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_collection_slot(arg1 Smd_collection) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_collection_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_collection_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_collection_slot_assign(arg1 Smd_collection, arg2 Smd_collection) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_collection_slot_assign_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_collection_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_collection_slot_value(arg1 Smd_collection) (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_smd_collection_slot_value_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_smd_collection_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -879,32 +885,32 @@ type Smd_hook_options interface {
 
 func New_smd_hook_options_slot() (_swig_ret Smd_hook_options) {
 	var swig_r Smd_hook_options
-	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_new_smd_hook_options_slot_raw_6c88271bd361975c()))
+	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_new_smd_hook_options_slot_raw_becc8d2cced9bc50()))
 	return swig_r
 }
 
 func Copy_smd_hook_options_slot(arg1 Smd_hook_options) (_swig_ret Smd_hook_options) {
 	var swig_r Smd_hook_options
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_copy_smd_hook_options_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_copy_smd_hook_options_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_hook_options_slot(arg1 Smd_hook_options) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_hook_options_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_hook_options_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_options_slot_assign(arg1 Smd_hook_options, arg2 Smd_hook_options) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_hook_options_slot_assign_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_hook_options_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_hook_options_slot_value(arg1 Smd_hook_options) (_swig_ret Smd_hook_options) {
 	var swig_r Smd_hook_options
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_smd_hook_options_slot_value_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_hook_options)(SwigcptrSmd_hook_options(C._wrap_smd_hook_options_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -924,32 +930,32 @@ type Smd_hook interface {
 
 func New_smd_hook_slot() (_swig_ret Smd_hook) {
 	var swig_r Smd_hook
-	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_new_smd_hook_slot_raw_6c88271bd361975c()))
+	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_new_smd_hook_slot_raw_becc8d2cced9bc50()))
 	return swig_r
 }
 
 func Copy_smd_hook_slot(arg1 Smd_hook) (_swig_ret Smd_hook) {
 	var swig_r Smd_hook
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_copy_smd_hook_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_copy_smd_hook_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_hook_slot(arg1 Smd_hook) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_hook_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_hook_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_slot_assign(arg1 Smd_hook, arg2 Smd_hook) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_hook_slot_assign_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_hook_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_hook_slot_value(arg1 Smd_hook) (_swig_ret Smd_hook) {
 	var swig_r Smd_hook
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_smd_hook_slot_value_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_hook)(SwigcptrSmd_hook(C._wrap_smd_hook_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -969,32 +975,32 @@ type Smd_trial_options interface {
 
 func New_smd_trial_options_slot() (_swig_ret Smd_trial_options) {
 	var swig_r Smd_trial_options
-	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_new_smd_trial_options_slot_raw_6c88271bd361975c()))
+	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_new_smd_trial_options_slot_raw_becc8d2cced9bc50()))
 	return swig_r
 }
 
 func Copy_smd_trial_options_slot(arg1 Smd_trial_options) (_swig_ret Smd_trial_options) {
 	var swig_r Smd_trial_options
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_copy_smd_trial_options_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_copy_smd_trial_options_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_trial_options_slot(arg1 Smd_trial_options) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_trial_options_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_trial_options_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_options_slot_assign(arg1 Smd_trial_options, arg2 Smd_trial_options) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_trial_options_slot_assign_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_trial_options_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_trial_options_slot_value(arg1 Smd_trial_options) (_swig_ret Smd_trial_options) {
 	var swig_r Smd_trial_options
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_smd_trial_options_slot_value_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_trial_options)(SwigcptrSmd_trial_options(C._wrap_smd_trial_options_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1014,32 +1020,32 @@ type Smd_trial interface {
 
 func New_smd_trial_slot() (_swig_ret Smd_trial) {
 	var swig_r Smd_trial
-	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_new_smd_trial_slot_raw_6c88271bd361975c()))
+	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_new_smd_trial_slot_raw_becc8d2cced9bc50()))
 	return swig_r
 }
 
 func Copy_smd_trial_slot(arg1 Smd_trial) (_swig_ret Smd_trial) {
 	var swig_r Smd_trial
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_copy_smd_trial_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_copy_smd_trial_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_trial_slot(arg1 Smd_trial) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_trial_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_trial_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_slot_assign(arg1 Smd_trial, arg2 Smd_trial) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_trial_slot_assign_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_trial_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_trial_slot_value(arg1 Smd_trial) (_swig_ret Smd_trial) {
 	var swig_r Smd_trial
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_smd_trial_slot_value_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_trial)(SwigcptrSmd_trial(C._wrap_smd_trial_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1059,32 +1065,32 @@ type Smd_tensor interface {
 
 func New_smd_tensor_slot() (_swig_ret Smd_tensor) {
 	var swig_r Smd_tensor
-	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_new_smd_tensor_slot_raw_6c88271bd361975c()))
+	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_new_smd_tensor_slot_raw_becc8d2cced9bc50()))
 	return swig_r
 }
 
 func Copy_smd_tensor_slot(arg1 Smd_tensor) (_swig_ret Smd_tensor) {
 	var swig_r Smd_tensor
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_copy_smd_tensor_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_copy_smd_tensor_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_tensor_slot(arg1 Smd_tensor) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_tensor_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_tensor_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_tensor_slot_assign(arg1 Smd_tensor, arg2 Smd_tensor) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_tensor_slot_assign_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_tensor_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_tensor_slot_value(arg1 Smd_tensor) (_swig_ret Smd_tensor) {
 	var swig_r Smd_tensor
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_smd_tensor_slot_value_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_tensor)(SwigcptrSmd_tensor(C._wrap_smd_tensor_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1104,32 +1110,32 @@ type Smd_value interface {
 
 func New_smd_value_slot() (_swig_ret Smd_value) {
 	var swig_r Smd_value
-	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_new_smd_value_slot_raw_6c88271bd361975c()))
+	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_new_smd_value_slot_raw_becc8d2cced9bc50()))
 	return swig_r
 }
 
 func Copy_smd_value_slot(arg1 Smd_value) (_swig_ret Smd_value) {
 	var swig_r Smd_value
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_copy_smd_value_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_copy_smd_value_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_value_slot(arg1 Smd_value) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_value_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_value_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_value_slot_assign(arg1 Smd_value, arg2 Smd_value) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_value_slot_assign_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_value_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_value_slot_value(arg1 Smd_value) (_swig_ret Smd_value) {
 	var swig_r Smd_value
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_smd_value_slot_value_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_smd_value_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1149,32 +1155,32 @@ type Smd_values interface {
 
 func New_smd_values_slot() (_swig_ret Smd_values) {
 	var swig_r Smd_values
-	swig_r = (Smd_values)(SwigcptrSmd_values(C._wrap_new_smd_values_slot_raw_6c88271bd361975c()))
+	swig_r = (Smd_values)(SwigcptrSmd_values(C._wrap_new_smd_values_slot_raw_becc8d2cced9bc50()))
 	return swig_r
 }
 
 func Copy_smd_values_slot(arg1 Smd_values) (_swig_ret Smd_values) {
 	var swig_r Smd_values
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_values)(SwigcptrSmd_values(C._wrap_copy_smd_values_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_values)(SwigcptrSmd_values(C._wrap_copy_smd_values_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_values_slot(arg1 Smd_values) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_values_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_values_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_values_slot_assign(arg1 Smd_values, arg2 Smd_values) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_values_slot_assign_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_values_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_values_slot_value(arg1 Smd_values) (_swig_ret Smd_values) {
 	var swig_r Smd_values
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_values)(SwigcptrSmd_values(C._wrap_smd_values_slot_value_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_values)(SwigcptrSmd_values(C._wrap_smd_values_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1194,32 +1200,32 @@ type Smd_rule_set interface {
 
 func New_smd_rule_set_slot() (_swig_ret Smd_rule_set) {
 	var swig_r Smd_rule_set
-	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_new_smd_rule_set_slot_raw_6c88271bd361975c()))
+	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_new_smd_rule_set_slot_raw_becc8d2cced9bc50()))
 	return swig_r
 }
 
 func Copy_smd_rule_set_slot(arg1 Smd_rule_set) (_swig_ret Smd_rule_set) {
 	var swig_r Smd_rule_set
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_copy_smd_rule_set_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_copy_smd_rule_set_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_rule_set_slot(arg1 Smd_rule_set) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_rule_set_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_rule_set_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_rule_set_slot_assign(arg1 Smd_rule_set, arg2 Smd_rule_set) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_rule_set_slot_assign_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_rule_set_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_rule_set_slot_value(arg1 Smd_rule_set) (_swig_ret Smd_rule_set) {
 	var swig_r Smd_rule_set
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_smd_rule_set_slot_value_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_rule_set)(SwigcptrSmd_rule_set(C._wrap_smd_rule_set_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1239,32 +1245,32 @@ type Smd_step_file interface {
 
 func New_smd_step_file_slot() (_swig_ret Smd_step_file) {
 	var swig_r Smd_step_file
-	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_new_smd_step_file_slot_raw_6c88271bd361975c()))
+	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_new_smd_step_file_slot_raw_becc8d2cced9bc50()))
 	return swig_r
 }
 
 func Copy_smd_step_file_slot(arg1 Smd_step_file) (_swig_ret Smd_step_file) {
 	var swig_r Smd_step_file
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_copy_smd_step_file_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_copy_smd_step_file_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_step_file_slot(arg1 Smd_step_file) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_step_file_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_step_file_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_step_file_slot_assign(arg1 Smd_step_file, arg2 Smd_step_file) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_step_file_slot_assign_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_step_file_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_step_file_slot_value(arg1 Smd_step_file) (_swig_ret Smd_step_file) {
 	var swig_r Smd_step_file
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_smd_step_file_slot_value_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_step_file)(SwigcptrSmd_step_file(C._wrap_smd_step_file_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1284,32 +1290,32 @@ type Smd_event_file interface {
 
 func New_smd_event_file_slot() (_swig_ret Smd_event_file) {
 	var swig_r Smd_event_file
-	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_new_smd_event_file_slot_raw_6c88271bd361975c()))
+	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_new_smd_event_file_slot_raw_becc8d2cced9bc50()))
 	return swig_r
 }
 
 func Copy_smd_event_file_slot(arg1 Smd_event_file) (_swig_ret Smd_event_file) {
 	var swig_r Smd_event_file
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_copy_smd_event_file_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_copy_smd_event_file_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_event_file_slot(arg1 Smd_event_file) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_event_file_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_event_file_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_event_file_slot_assign(arg1 Smd_event_file, arg2 Smd_event_file) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_event_file_slot_assign_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_event_file_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_event_file_slot_value(arg1 Smd_event_file) (_swig_ret Smd_event_file) {
 	var swig_r Smd_event_file
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_smd_event_file_slot_value_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_event_file)(SwigcptrSmd_event_file(C._wrap_smd_event_file_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1329,32 +1335,32 @@ type Smd_store_report interface {
 
 func New_smd_store_report_slot() (_swig_ret Smd_store_report) {
 	var swig_r Smd_store_report
-	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_new_smd_store_report_slot_raw_6c88271bd361975c()))
+	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_new_smd_store_report_slot_raw_becc8d2cced9bc50()))
 	return swig_r
 }
 
 func Copy_smd_store_report_slot(arg1 Smd_store_report) (_swig_ret Smd_store_report) {
 	var swig_r Smd_store_report
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_copy_smd_store_report_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_copy_smd_store_report_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_store_report_slot(arg1 Smd_store_report) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_store_report_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_store_report_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_store_report_slot_assign(arg1 Smd_store_report, arg2 Smd_store_report) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_store_report_slot_assign_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_store_report_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_store_report_slot_value(arg1 Smd_store_report) (_swig_ret Smd_store_report) {
 	var swig_r Smd_store_report
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_smd_store_report_slot_value_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_store_report)(SwigcptrSmd_store_report(C._wrap_smd_store_report_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1374,32 +1380,32 @@ type Smd_findings interface {
 
 func New_smd_findings_slot() (_swig_ret Smd_findings) {
 	var swig_r Smd_findings
-	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_new_smd_findings_slot_raw_6c88271bd361975c()))
+	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_new_smd_findings_slot_raw_becc8d2cced9bc50()))
 	return swig_r
 }
 
 func Copy_smd_findings_slot(arg1 Smd_findings) (_swig_ret Smd_findings) {
 	var swig_r Smd_findings
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_copy_smd_findings_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_copy_smd_findings_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_findings_slot(arg1 Smd_findings) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_findings_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_findings_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_findings_slot_assign(arg1 Smd_findings, arg2 Smd_findings) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_findings_slot_assign_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_findings_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_findings_slot_value(arg1 Smd_findings) (_swig_ret Smd_findings) {
 	var swig_r Smd_findings
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_smd_findings_slot_value_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_findings)(SwigcptrSmd_findings(C._wrap_smd_findings_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1419,32 +1425,32 @@ type Smd_rule_results interface {
 
 func New_smd_rule_results_slot() (_swig_ret Smd_rule_results) {
 	var swig_r Smd_rule_results
-	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_new_smd_rule_results_slot_raw_6c88271bd361975c()))
+	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_new_smd_rule_results_slot_raw_becc8d2cced9bc50()))
 	return swig_r
 }
 
 func Copy_smd_rule_results_slot(arg1 Smd_rule_results) (_swig_ret Smd_rule_results) {
 	var swig_r Smd_rule_results
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_copy_smd_rule_results_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_copy_smd_rule_results_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_rule_results_slot(arg1 Smd_rule_results) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_rule_results_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_rule_results_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_rule_results_slot_assign(arg1 Smd_rule_results, arg2 Smd_rule_results) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_rule_results_slot_assign_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_rule_results_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_rule_results_slot_value(arg1 Smd_rule_results) (_swig_ret Smd_rule_results) {
 	var swig_r Smd_rule_results
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_smd_rule_results_slot_value_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_rule_results)(SwigcptrSmd_rule_results(C._wrap_smd_rule_results_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1464,32 +1470,32 @@ type Smd_diagnosis interface {
 
 func New_smd_diagnosis_slot() (_swig_ret Smd_diagnosis) {
 	var swig_r Smd_diagnosis
-	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_new_smd_diagnosis_slot_raw_6c88271bd361975c()))
+	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_new_smd_diagnosis_slot_raw_becc8d2cced9bc50()))
 	return swig_r
 }
 
 func Copy_smd_diagnosis_slot(arg1 Smd_diagnosis) (_swig_ret Smd_diagnosis) {
 	var swig_r Smd_diagnosis
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_copy_smd_diagnosis_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_copy_smd_diagnosis_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_diagnosis_slot(arg1 Smd_diagnosis) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_diagnosis_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_diagnosis_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_diagnosis_slot_assign(arg1 Smd_diagnosis, arg2 Smd_diagnosis) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_diagnosis_slot_assign_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_diagnosis_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_diagnosis_slot_value(arg1 Smd_diagnosis) (_swig_ret Smd_diagnosis) {
 	var swig_r Smd_diagnosis
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_smd_diagnosis_slot_value_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_diagnosis)(SwigcptrSmd_diagnosis(C._wrap_smd_diagnosis_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1509,32 +1515,32 @@ type Smd_bucket interface {
 
 func New_smd_bucket_slot() (_swig_ret Smd_bucket) {
 	var swig_r Smd_bucket
-	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_new_smd_bucket_slot_raw_6c88271bd361975c()))
+	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_new_smd_bucket_slot_raw_becc8d2cced9bc50()))
 	return swig_r
 }
 
 func Copy_smd_bucket_slot(arg1 Smd_bucket) (_swig_ret Smd_bucket) {
 	var swig_r Smd_bucket
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_copy_smd_bucket_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_copy_smd_bucket_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_bucket_slot(arg1 Smd_bucket) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_bucket_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_bucket_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_bucket_slot_assign(arg1 Smd_bucket, arg2 Smd_bucket) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_bucket_slot_assign_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_bucket_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_bucket_slot_value(arg1 Smd_bucket) (_swig_ret Smd_bucket) {
 	var swig_r Smd_bucket
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_smd_bucket_slot_value_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_bucket)(SwigcptrSmd_bucket(C._wrap_smd_bucket_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1554,32 +1560,32 @@ type Smd_scan interface {
 
 func New_smd_scan_slot() (_swig_ret Smd_scan) {
 	var swig_r Smd_scan
-	swig_r = (Smd_scan)(SwigcptrSmd_scan(C._wrap_new_smd_scan_slot_raw_6c88271bd361975c()))
+	swig_r = (Smd_scan)(SwigcptrSmd_scan(C._wrap_new_smd_scan_slot_raw_becc8d2cced9bc50()))
 	return swig_r
 }
 
 func Copy_smd_scan_slot(arg1 Smd_scan) (_swig_ret Smd_scan) {
 	var swig_r Smd_scan
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_scan)(SwigcptrSmd_scan(C._wrap_copy_smd_scan_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_scan)(SwigcptrSmd_scan(C._wrap_copy_smd_scan_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_scan_slot(arg1 Smd_scan) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_scan_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_scan_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_scan_slot_assign(arg1 Smd_scan, arg2 Smd_scan) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_scan_slot_assign_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_scan_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_scan_slot_value(arg1 Smd_scan) (_swig_ret Smd_scan) {
 	var swig_r Smd_scan
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_scan)(SwigcptrSmd_scan(C._wrap_smd_scan_slot_value_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_scan)(SwigcptrSmd_scan(C._wrap_smd_scan_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1599,32 +1605,32 @@ type Smd_partitions interface {
 
 func New_smd_partitions_slot() (_swig_ret Smd_partitions) {
 	var swig_r Smd_partitions
-	swig_r = (Smd_partitions)(SwigcptrSmd_partitions(C._wrap_new_smd_partitions_slot_raw_6c88271bd361975c()))
+	swig_r = (Smd_partitions)(SwigcptrSmd_partitions(C._wrap_new_smd_partitions_slot_raw_becc8d2cced9bc50()))
 	return swig_r
 }
 
 func Copy_smd_partitions_slot(arg1 Smd_partitions) (_swig_ret Smd_partitions) {
 	var swig_r Smd_partitions
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_partitions)(SwigcptrSmd_partitions(C._wrap_copy_smd_partitions_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_partitions)(SwigcptrSmd_partitions(C._wrap_copy_smd_partitions_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_partitions_slot(arg1 Smd_partitions) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_partitions_slot_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_partitions_slot_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_partitions_slot_assign(arg1 Smd_partitions, arg2 Smd_partitions) {
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	C._wrap_smd_partitions_slot_assign_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
+	C._wrap_smd_partitions_slot_assign_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))
 }
 
 func Smd_partitions_slot_value(arg1 Smd_partitions) (_swig_ret Smd_partitions) {
 	var swig_r Smd_partitions
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_partitions)(SwigcptrSmd_partitions(C._wrap_smd_partitions_slot_value_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_partitions)(SwigcptrSmd_partitions(C._wrap_smd_partitions_slot_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1644,114 +1650,114 @@ type Smd_error interface {
 
 func New_int32_slot() (_swig_ret *int) {
 	var swig_r *int
-	swig_r = (*int)(C._wrap_new_int32_slot_raw_6c88271bd361975c())
+	swig_r = (*int)(C._wrap_new_int32_slot_raw_becc8d2cced9bc50())
 	return swig_r
 }
 
 func Copy_int32_slot(arg1 int) (_swig_ret *int) {
 	var swig_r *int
 	_swig_i_0 := arg1
-	swig_r = (*int)(C._wrap_copy_int32_slot_raw_6c88271bd361975c(C.swig_intgo(_swig_i_0)))
+	swig_r = (*int)(C._wrap_copy_int32_slot_raw_becc8d2cced9bc50(C.swig_intgo(_swig_i_0)))
 	return swig_r
 }
 
 func Delete_int32_slot(arg1 *int) {
 	_swig_i_0 := arg1
-	C._wrap_delete_int32_slot_raw_6c88271bd361975c(C.swig_voidp(_swig_i_0))
+	C._wrap_delete_int32_slot_raw_becc8d2cced9bc50(C.swig_voidp(_swig_i_0))
 }
 
 func Int32_slot_assign(arg1 *int, arg2 int) {
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	C._wrap_int32_slot_assign_raw_6c88271bd361975c(C.swig_voidp(_swig_i_0), C.swig_intgo(_swig_i_1))
+	C._wrap_int32_slot_assign_raw_becc8d2cced9bc50(C.swig_voidp(_swig_i_0), C.swig_intgo(_swig_i_1))
 }
 
 func Int32_slot_value(arg1 *int) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := arg1
-	swig_r = (int)(C._wrap_int32_slot_value_raw_6c88271bd361975c(C.swig_voidp(_swig_i_0)))
+	swig_r = (int)(C._wrap_int32_slot_value_raw_becc8d2cced9bc50(C.swig_voidp(_swig_i_0)))
 	return swig_r
 }
 
 func New_int64_slot() (_swig_ret *int64) {
 	var swig_r *int64
-	swig_r = (*int64)(C._wrap_new_int64_slot_raw_6c88271bd361975c())
+	swig_r = (*int64)(C._wrap_new_int64_slot_raw_becc8d2cced9bc50())
 	return swig_r
 }
 
 func Copy_int64_slot(arg1 int64) (_swig_ret *int64) {
 	var swig_r *int64
 	_swig_i_0 := arg1
-	swig_r = (*int64)(C._wrap_copy_int64_slot_raw_6c88271bd361975c(C.swig_type_1(_swig_i_0)))
+	swig_r = (*int64)(C._wrap_copy_int64_slot_raw_becc8d2cced9bc50(C.swig_type_1(_swig_i_0)))
 	return swig_r
 }
 
 func Delete_int64_slot(arg1 *int64) {
 	_swig_i_0 := arg1
-	C._wrap_delete_int64_slot_raw_6c88271bd361975c(C.swig_voidp(_swig_i_0))
+	C._wrap_delete_int64_slot_raw_becc8d2cced9bc50(C.swig_voidp(_swig_i_0))
 }
 
 func Int64_slot_assign(arg1 *int64, arg2 int64) {
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	C._wrap_int64_slot_assign_raw_6c88271bd361975c(C.swig_voidp(_swig_i_0), C.swig_type_2(_swig_i_1))
+	C._wrap_int64_slot_assign_raw_becc8d2cced9bc50(C.swig_voidp(_swig_i_0), C.swig_type_2(_swig_i_1))
 }
 
 func Int64_slot_value(arg1 *int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := arg1
-	swig_r = (int64)(C._wrap_int64_slot_value_raw_6c88271bd361975c(C.swig_voidp(_swig_i_0)))
+	swig_r = (int64)(C._wrap_int64_slot_value_raw_becc8d2cced9bc50(C.swig_voidp(_swig_i_0)))
 	return swig_r
 }
 
 func New_double_slot() (_swig_ret *float64) {
 	var swig_r *float64
-	swig_r = (*float64)(C._wrap_new_double_slot_raw_6c88271bd361975c())
+	swig_r = (*float64)(C._wrap_new_double_slot_raw_becc8d2cced9bc50())
 	return swig_r
 }
 
 func Copy_double_slot(arg1 float64) (_swig_ret *float64) {
 	var swig_r *float64
 	_swig_i_0 := arg1
-	swig_r = (*float64)(C._wrap_copy_double_slot_raw_6c88271bd361975c(C.double(_swig_i_0)))
+	swig_r = (*float64)(C._wrap_copy_double_slot_raw_becc8d2cced9bc50(C.double(_swig_i_0)))
 	return swig_r
 }
 
 func Delete_double_slot(arg1 *float64) {
 	_swig_i_0 := arg1
-	C._wrap_delete_double_slot_raw_6c88271bd361975c(C.swig_voidp(_swig_i_0))
+	C._wrap_delete_double_slot_raw_becc8d2cced9bc50(C.swig_voidp(_swig_i_0))
 }
 
 func Double_slot_assign(arg1 *float64, arg2 float64) {
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	C._wrap_double_slot_assign_raw_6c88271bd361975c(C.swig_voidp(_swig_i_0), C.double(_swig_i_1))
+	C._wrap_double_slot_assign_raw_becc8d2cced9bc50(C.swig_voidp(_swig_i_0), C.double(_swig_i_1))
 }
 
 func Double_slot_value(arg1 *float64) (_swig_ret float64) {
 	var swig_r float64
 	_swig_i_0 := arg1
-	swig_r = (float64)(C._wrap_double_slot_value_raw_6c88271bd361975c(C.swig_voidp(_swig_i_0)))
+	swig_r = (float64)(C._wrap_double_slot_value_raw_becc8d2cced9bc50(C.swig_voidp(_swig_i_0)))
 	return swig_r
 }
 
 func New_int64_array(arg1 int64) (_swig_ret *int64) {
 	var swig_r *int64
 	_swig_i_0 := arg1
-	swig_r = (*int64)(C._wrap_new_int64_array_raw_6c88271bd361975c(C.swig_type_4(_swig_i_0)))
+	swig_r = (*int64)(C._wrap_new_int64_array_raw_becc8d2cced9bc50(C.swig_type_4(_swig_i_0)))
 	return swig_r
 }
 
 func Delete_int64_array(arg1 *int64) {
 	_swig_i_0 := arg1
-	C._wrap_delete_int64_array_raw_6c88271bd361975c(C.swig_voidp(_swig_i_0))
+	C._wrap_delete_int64_array_raw_becc8d2cced9bc50(C.swig_voidp(_swig_i_0))
 }
 
 func Int64_array_getitem(arg1 *int64, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_int64_array_getitem_raw_6c88271bd361975c(C.swig_voidp(_swig_i_0), C.swig_type_6(_swig_i_1)))
+	swig_r = (int64)(C._wrap_int64_array_getitem_raw_becc8d2cced9bc50(C.swig_voidp(_swig_i_0), C.swig_type_6(_swig_i_1)))
 	return swig_r
 }
 
@@ -1759,26 +1765,26 @@ func Int64_array_setitem(arg1 *int64, arg2 int64, arg3 int64) {
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	C._wrap_int64_array_setitem_raw_6c88271bd361975c(C.swig_voidp(_swig_i_0), C.swig_type_7(_swig_i_1), C.swig_type_8(_swig_i_2))
+	C._wrap_int64_array_setitem_raw_becc8d2cced9bc50(C.swig_voidp(_swig_i_0), C.swig_type_7(_swig_i_1), C.swig_type_8(_swig_i_2))
 }
 
 func New_smd_collection_array(arg1 int64) (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
 	_swig_i_0 := arg1
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_new_smd_collection_array_raw_6c88271bd361975c(C.swig_type_9(_swig_i_0))))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_new_smd_collection_array_raw_becc8d2cced9bc50(C.swig_type_9(_swig_i_0))))
 	return swig_r
 }
 
 func Delete_smd_collection_array(arg1 Smd_collection) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_delete_smd_collection_array_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_delete_smd_collection_array_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_collection_array_getitem(arg1 Smd_collection, arg2 int64) (_swig_ret Smd_collection) {
 	var swig_r Smd_collection
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_smd_collection_array_getitem_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_10(_swig_i_1))))
+	swig_r = (Smd_collection)(SwigcptrSmd_collection(C._wrap_smd_collection_array_getitem_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_10(_swig_i_1))))
 	return swig_r
 }
 
@@ -1786,13 +1792,13 @@ func Smd_collection_array_setitem(arg1 Smd_collection, arg2 int64, arg3 Smd_coll
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	C._wrap_smd_collection_array_setitem_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_11(_swig_i_1), C.uintptr_t(_swig_i_2))
+	C._wrap_smd_collection_array_setitem_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_11(_swig_i_1), C.uintptr_t(_swig_i_2))
 }
 
 func Smd_mode_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_mode_name_raw_6c88271bd361975c(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_mode_name_raw_becc8d2cced9bc50(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1802,7 +1808,7 @@ func Smd_mode_name(arg1 int) (_swig_ret string) {
 func Smd_dtype_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_dtype_name_raw_6c88271bd361975c(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_dtype_name_raw_becc8d2cced9bc50(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1812,14 +1818,14 @@ func Smd_dtype_name(arg1 int) (_swig_ret string) {
 func Smd_dtype_size(arg1 int) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := arg1
-	swig_r = (int64)(C._wrap_smd_dtype_size_raw_6c88271bd361975c(C.swig_intgo(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_dtype_size_raw_becc8d2cced9bc50(C.swig_intgo(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_text_data(arg1 Smd_text) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_text_data_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_text_data_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1829,19 +1835,19 @@ func Smd_text_data(arg1 Smd_text) (_swig_ret string) {
 func Smd_text_size(arg1 Smd_text) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_text_size_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_text_size_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_text_free(arg1 Smd_text) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_text_free_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_text_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_strings_new(arg1 Smd_strings) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_strings_new_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_strings_new_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -1849,7 +1855,7 @@ func Smd_strings_add(arg1 Smd_strings, arg2 string) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_strings_add_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_17)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_strings_add_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_17)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -1859,7 +1865,7 @@ func Smd_strings_add(arg1 Smd_strings, arg2 string) (_swig_ret Smd_error) {
 func Smd_strings_count(arg1 Smd_strings) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_strings_count_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_strings_count_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -1867,7 +1873,7 @@ func Smd_strings_get(arg1 Smd_strings, arg2 int64) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_strings_get_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_20(_swig_i_1))
+	swig_r_p := C._wrap_smd_strings_get_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_20(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1878,19 +1884,19 @@ func Smd_strings_size(arg1 Smd_strings, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_strings_size_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_22(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_strings_size_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_22(_swig_i_1)))
 	return swig_r
 }
 
 func Smd_strings_free(arg1 Smd_strings) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_strings_free_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_strings_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_integers_count(arg1 Smd_integers) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_integers_count_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_integers_count_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -1898,13 +1904,13 @@ func Smd_integers_get(arg1 Smd_integers, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_integers_get_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_25(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_integers_get_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_25(_swig_i_1)))
 	return swig_r
 }
 
 func Smd_integers_free(arg1 Smd_integers) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_integers_free_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_integers_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 const SMD_VERSION_MAJOR int = 1
@@ -1912,13 +1918,13 @@ const SMD_VERSION_MINOR int = 0
 const SMD_VERSION_PATCH int = 0
 func Smd_abi_level() (_swig_ret uint) {
 	var swig_r uint
-	swig_r = (uint)(C._wrap_smd_abi_level_raw_6c88271bd361975c())
+	swig_r = (uint)(C._wrap_smd_abi_level_raw_becc8d2cced9bc50())
 	return swig_r
 }
 
 func Smd_version_string() (_swig_ret string) {
 	var swig_r string
-	swig_r_p := C._wrap_smd_version_string_raw_6c88271bd361975c()
+	swig_r_p := C._wrap_smd_version_string_raw_becc8d2cced9bc50()
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1928,14 +1934,14 @@ func Smd_version_string() (_swig_ret string) {
 func Smd_require_abi(arg1 uint) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_require_abi_raw_6c88271bd361975c(C.swig_intgo(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_require_abi_raw_becc8d2cced9bc50(C.swig_intgo(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_has_feature(arg1 string) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := arg1
-	swig_r = (int)(C._wrap_smd_has_feature_raw_6c88271bd361975c(*(*C.swig_type_27)(unsafe.Pointer(&_swig_i_0))))
+	swig_r = (int)(C._wrap_smd_has_feature_raw_becc8d2cced9bc50(*(*C.swig_type_27)(unsafe.Pointer(&_swig_i_0))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -1945,14 +1951,14 @@ func Smd_has_feature(arg1 string) (_swig_ret int) {
 func Smd_error_code(arg1 Smd_error) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_error_code_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_error_code_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_error_message(arg1 Smd_error) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_error_message_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_error_message_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1963,7 +1969,7 @@ func Smd_error_detail(arg1 Smd_error, arg2 string) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_error_detail_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_30)(unsafe.Pointer(&_swig_i_1)))
+	swig_r_p := C._wrap_smd_error_detail_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_30)(unsafe.Pointer(&_swig_i_1)))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
@@ -1976,7 +1982,7 @@ func Smd_error_detail(arg1 Smd_error, arg2 string) (_swig_ret string) {
 func Smd_code_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_code_name_raw_6c88271bd361975c(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_code_name_raw_becc8d2cced9bc50(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -1986,7 +1992,7 @@ func Smd_code_name(arg1 int) (_swig_ret string) {
 func Smd_error_is_retryable(arg1 Smd_error) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_error_is_retryable_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_error_is_retryable_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -1994,7 +2000,7 @@ func Smd_error_new(arg1 int, arg2 string) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_error_new_raw_6c88271bd361975c(C.swig_intgo(_swig_i_0), *(*C.swig_type_32)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_error_new_raw_becc8d2cced9bc50(C.swig_intgo(_swig_i_0), *(*C.swig_type_32)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2003,48 +2009,48 @@ func Smd_error_new(arg1 int, arg2 string) (_swig_ret Smd_error) {
 
 func Smd_error_free(arg1 Smd_error) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_error_free_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_error_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 const SMD_MAX_RANK int = 32
 func Smd_value_dtype(arg1 Smd_value) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_value_dtype_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_value_dtype_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_value_ndim(arg1 Smd_value) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_value_ndim_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_value_ndim_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_value_nbytes(arg1 Smd_value) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_value_nbytes_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_value_nbytes_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_value_retain(arg1 Smd_value) (_swig_ret Smd_value) {
 	var swig_r Smd_value
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_smd_value_retain_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_value)(SwigcptrSmd_value(C._wrap_smd_value_retain_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_value_free(arg1 Smd_value) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_value_free_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_value_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_value_strings(arg1 Smd_value, arg2 Smd_strings) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_strings_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_strings_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2054,7 +2060,7 @@ func Smd_value_reduce(arg1 Smd_value, arg2 string, arg3 int, arg4 Smd_value) (_s
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_reduce_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_34)(unsafe.Pointer(&_swig_i_1)), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_reduce_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_34)(unsafe.Pointer(&_swig_i_1)), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2065,14 +2071,14 @@ func Smd_value_to_double(arg1 Smd_value, arg2 *float64) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_to_double_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_value_to_double_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_save_config_new(arg1 Smd_save_config) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_new_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_new_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2085,7 +2091,7 @@ func Smd_save_config_set(arg1 Smd_save_config, arg2 int, arg3 int64, arg4 int64,
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := arg7
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_set_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_type_35(_swig_i_2), C.swig_type_36(_swig_i_3), C.swig_type_37(_swig_i_4), C.swig_voidp(_swig_i_5), C.swig_type_38(_swig_i_6))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_set_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_type_35(_swig_i_2), C.swig_type_36(_swig_i_3), C.swig_type_37(_swig_i_4), C.swig_voidp(_swig_i_5), C.swig_type_38(_swig_i_6))))
 	return swig_r
 }
 
@@ -2093,7 +2099,7 @@ func Smd_save_config_is_set(arg1 Smd_save_config, arg2 int) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_save_config_is_set_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_save_config_is_set_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
 	return swig_r
 }
 
@@ -2105,7 +2111,7 @@ func Smd_save_config_get(arg1 Smd_save_config, arg2 int, arg3 *int64, arg4 *int6
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_get_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_voidp(_swig_i_3), C.swig_voidp(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_get_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_voidp(_swig_i_3), C.swig_voidp(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	return swig_r
 }
 
@@ -2114,7 +2120,7 @@ func Smd_save_config_saves(arg1 Smd_save_config, arg2 int64, arg3 int) (_swig_re
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (int)(C._wrap_smd_save_config_saves_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_39(_swig_i_1), C.swig_intgo(_swig_i_2)))
+	swig_r = (int)(C._wrap_smd_save_config_saves_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_39(_swig_i_1), C.swig_intgo(_swig_i_2)))
 	return swig_r
 }
 
@@ -2122,7 +2128,7 @@ func Smd_save_config_merge(arg1 Smd_save_config, arg2 Smd_save_config) (_swig_re
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_merge_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_merge_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2130,7 +2136,7 @@ func Smd_save_config_equal(arg1 Smd_save_config, arg2 Smd_save_config) (_swig_re
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (int)(C._wrap_smd_save_config_equal_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_save_config_equal_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
 	return swig_r
 }
 
@@ -2138,7 +2144,7 @@ func Smd_save_config_to_json(arg1 Smd_save_config, arg2 Smd_text) (_swig_ret Smd
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_to_json_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_to_json_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2146,7 +2152,7 @@ func Smd_save_config_from_json(arg1 string, arg2 Smd_save_config) (_swig_ret Smd
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_from_json_raw_6c88271bd361975c(*(*C.swig_type_40)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_save_config_from_json_raw_becc8d2cced9bc50(*(*C.swig_type_40)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2155,13 +2161,13 @@ func Smd_save_config_from_json(arg1 string, arg2 Smd_save_config) (_swig_ret Smd
 
 func Smd_save_config_free(arg1 Smd_save_config) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_save_config_free_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_save_config_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_reduction_config_new(arg1 Smd_reduction_config) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_new_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_new_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2169,7 +2175,7 @@ func Smd_reduction_config_add(arg1 Smd_reduction_config, arg2 string) (_swig_ret
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_add_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_41)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_add_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_41)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2180,7 +2186,7 @@ func Smd_reduction_config_set_raw(arg1 Smd_reduction_config, arg2 int) (_swig_re
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_set_raw_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_set_raw_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
@@ -2188,21 +2194,21 @@ func Smd_reduction_config_set_shape(arg1 Smd_reduction_config, arg2 int) (_swig_
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_set_shape_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_set_shape_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_reduction_config_raw(arg1 Smd_reduction_config) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_reduction_config_raw_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_reduction_config_raw_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_reduction_config_shape(arg1 Smd_reduction_config) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_reduction_config_shape_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_reduction_config_shape_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2210,7 +2216,7 @@ func Smd_reduction_config_reductions(arg1 Smd_reduction_config, arg2 Smd_strings
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_reductions_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_reductions_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2218,7 +2224,7 @@ func Smd_reduction_config_equal(arg1 Smd_reduction_config, arg2 Smd_reduction_co
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (int)(C._wrap_smd_reduction_config_equal_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_reduction_config_equal_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1)))
 	return swig_r
 }
 
@@ -2226,7 +2232,7 @@ func Smd_reduction_config_to_json(arg1 Smd_reduction_config, arg2 Smd_text) (_sw
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_to_json_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_to_json_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2234,7 +2240,7 @@ func Smd_reduction_config_from_json(arg1 string, arg2 Smd_reduction_config) (_sw
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_from_json_raw_6c88271bd361975c(*(*C.swig_type_42)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_reduction_config_from_json_raw_becc8d2cced9bc50(*(*C.swig_type_42)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2243,14 +2249,14 @@ func Smd_reduction_config_from_json(arg1 string, arg2 Smd_reduction_config) (_sw
 
 func Smd_reduction_config_free(arg1 Smd_reduction_config) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_reduction_config_free_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_reduction_config_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_collection_new(arg1 string, arg2 Smd_collection) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_new_raw_6c88271bd361975c(*(*C.swig_type_43)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_new_raw_becc8d2cced9bc50(*(*C.swig_type_43)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2260,7 +2266,7 @@ func Smd_collection_new(arg1 string, arg2 Smd_collection) (_swig_ret Smd_error) 
 func Smd_collection_name(arg1 Smd_collection) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_collection_name_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_collection_name_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2271,7 +2277,7 @@ func Smd_collection_include_regex(arg1 Smd_collection, arg2 string) (_swig_ret S
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_include_regex_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_45)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_include_regex_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_45)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2282,7 +2288,7 @@ func Smd_collection_add_tensor(arg1 Smd_collection, arg2 string) (_swig_ret Smd_
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_add_tensor_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_46)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_add_tensor_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_46)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2293,7 +2299,7 @@ func Smd_collection_remove_tensor(arg1 Smd_collection, arg2 string) (_swig_ret S
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_remove_tensor_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_47)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_remove_tensor_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_47)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2304,7 +2310,7 @@ func Smd_collection_has(arg1 Smd_collection, arg2 string) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_collection_has_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_48)(unsafe.Pointer(&_swig_i_1))))
+	swig_r = (int)(C._wrap_smd_collection_has_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_48)(unsafe.Pointer(&_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2315,7 +2321,7 @@ func Smd_collection_set_save_config(arg1 Smd_collection, arg2 Smd_save_config) (
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_save_config_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_save_config_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2323,7 +2329,7 @@ func Smd_collection_set_reduction_config(arg1 Smd_collection, arg2 Smd_reduction
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_reduction_config_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_reduction_config_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2331,14 +2337,14 @@ func Smd_collection_set_save_histogram(arg1 Smd_collection, arg2 int) (_swig_ret
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_save_histogram_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_set_save_histogram_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_collection_save_histogram(arg1 Smd_collection) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_collection_save_histogram_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_collection_save_histogram_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2346,7 +2352,7 @@ func Smd_collection_regexes(arg1 Smd_collection, arg2 Smd_strings) (_swig_ret Sm
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_regexes_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_regexes_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2354,7 +2360,7 @@ func Smd_collection_tensors(arg1 Smd_collection, arg2 Smd_strings) (_swig_ret Sm
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_tensors_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_tensors_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2362,7 +2368,7 @@ func Smd_collection_save_config(arg1 Smd_collection, arg2 Smd_save_config) (_swi
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_save_config_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_save_config_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2370,7 +2376,7 @@ func Smd_collection_reduction_config(arg1 Smd_collection, arg2 Smd_reduction_con
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_reduction_config_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_reduction_config_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2378,7 +2384,7 @@ func Smd_collection_to_json(arg1 Smd_collection, arg2 Smd_text) (_swig_ret Smd_e
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_to_json_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_to_json_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2386,7 +2392,7 @@ func Smd_collection_from_json(arg1 string, arg2 Smd_collection) (_swig_ret Smd_e
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_from_json_raw_6c88271bd361975c(*(*C.swig_type_49)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collection_from_json_raw_becc8d2cced9bc50(*(*C.swig_type_49)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2395,13 +2401,13 @@ func Smd_collection_from_json(arg1 string, arg2 Smd_collection) (_swig_ret Smd_e
 
 func Smd_collection_free(arg1 Smd_collection) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_collection_free_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_collection_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_options_new(arg1 Smd_hook_options) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_new_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_new_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2410,7 +2416,7 @@ func Smd_hook_options_set(arg1 Smd_hook_options, arg2 string, arg3 string) (_swi
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_50)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_51)(unsafe.Pointer(&_swig_i_2)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_50)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_51)(unsafe.Pointer(&_swig_i_2)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2424,7 +2430,7 @@ func Smd_hook_options_load(arg1 Smd_hook_options, arg2 string) (_swig_ret Smd_er
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_load_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_52)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_load_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_52)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2436,7 +2442,7 @@ func Smd_hook_options_get(arg1 Smd_hook_options, arg2 string, arg3 Smd_text) (_s
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_get_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_53)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_get_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_53)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2447,7 +2453,7 @@ func Smd_hook_options_regexes(arg1 Smd_hook_options, arg2 Smd_strings) (_swig_re
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_regexes_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_regexes_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2455,7 +2461,7 @@ func Smd_hook_options_collections(arg1 Smd_hook_options, arg2 Smd_strings) (_swi
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_collections_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_collections_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2464,7 +2470,7 @@ func Smd_hook_options_collection(arg1 Smd_hook_options, arg2 string, arg3 Smd_co
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_collection_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_54)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_collection_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_54)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2475,7 +2481,7 @@ func Smd_hook_options_save_config(arg1 Smd_hook_options, arg2 Smd_save_config) (
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_save_config_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_save_config_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2483,7 +2489,7 @@ func Smd_hook_options_reduction_config(arg1 Smd_hook_options, arg2 Smd_reduction
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_reduction_config_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_reduction_config_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2491,7 +2497,7 @@ func Smd_hook_options_include_regex(arg1 Smd_hook_options, arg2 string) (_swig_r
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_include_regex_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_55)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_include_regex_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_55)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2502,7 +2508,7 @@ func Smd_hook_options_set_save_config(arg1 Smd_hook_options, arg2 Smd_save_confi
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_save_config_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_save_config_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2510,7 +2516,7 @@ func Smd_hook_options_set_reduction_config(arg1 Smd_hook_options, arg2 Smd_reduc
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_reduction_config_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_set_reduction_config_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2518,19 +2524,19 @@ func Smd_hook_options_add_collection(arg1 Smd_hook_options, arg2 Smd_collection)
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_add_collection_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_options_add_collection_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_options_free(arg1 Smd_hook_options) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_hook_options_free_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_hook_options_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_action_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_action_name_raw_6c88271bd361975c(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_action_name_raw_becc8d2cced9bc50(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2540,7 +2546,7 @@ func Smd_action_name(arg1 int) (_swig_ret string) {
 func Smd_level_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_level_name_raw_6c88271bd361975c(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_level_name_raw_becc8d2cced9bc50(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2550,7 +2556,7 @@ func Smd_level_name(arg1 int) (_swig_ret string) {
 func Smd_rule_status_name(arg1 int) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := arg1
-	swig_r_p := C._wrap_smd_rule_status_name_raw_6c88271bd361975c(C.swig_intgo(_swig_i_0))
+	swig_r_p := C._wrap_smd_rule_status_name_raw_becc8d2cced9bc50(C.swig_intgo(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2560,7 +2566,7 @@ func Smd_rule_status_name(arg1 int) (_swig_ret string) {
 func Smd_findings_count(arg1 Smd_findings) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_findings_count_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_findings_count_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2568,19 +2574,19 @@ func Smd_findings_get(arg1 Smd_findings, arg2 int64) (_swig_ret Struct_SS_smd_fi
 	var swig_r Struct_SS_smd_finding
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Struct_SS_smd_finding)(SwigcptrStruct_SS_smd_finding(C._wrap_smd_findings_get_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_60(_swig_i_1))))
+	swig_r = (Struct_SS_smd_finding)(SwigcptrStruct_SS_smd_finding(C._wrap_smd_findings_get_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_60(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_findings_free(arg1 Smd_findings) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_findings_free_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_findings_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_rule_results_count(arg1 Smd_rule_results) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_rule_results_count_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_rule_results_count_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2588,25 +2594,25 @@ func Smd_rule_results_get(arg1 Smd_rule_results, arg2 int64) (_swig_ret Struct_S
 	var swig_r Struct_SS_smd_rule_result
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Struct_SS_smd_rule_result)(SwigcptrStruct_SS_smd_rule_result(C._wrap_smd_rule_results_get_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_62(_swig_i_1))))
+	swig_r = (Struct_SS_smd_rule_result)(SwigcptrStruct_SS_smd_rule_result(C._wrap_smd_rule_results_get_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_62(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_rule_results_free(arg1 Smd_rule_results) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_rule_results_free_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_rule_results_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_builtin_rule_count() (_swig_ret int64) {
 	var swig_r int64
-	swig_r = (int64)(C._wrap_smd_builtin_rule_count_raw_6c88271bd361975c())
+	swig_r = (int64)(C._wrap_smd_builtin_rule_count_raw_becc8d2cced9bc50())
 	return swig_r
 }
 
 func Smd_builtin_rule(arg1 int64) (_swig_ret Struct_SS_smd_rule_info) {
 	var swig_r Struct_SS_smd_rule_info
 	_swig_i_0 := arg1
-	swig_r = (Struct_SS_smd_rule_info)(SwigcptrStruct_SS_smd_rule_info(C._wrap_smd_builtin_rule_raw_6c88271bd361975c(C.swig_type_64(_swig_i_0))))
+	swig_r = (Struct_SS_smd_rule_info)(SwigcptrStruct_SS_smd_rule_info(C._wrap_smd_builtin_rule_raw_becc8d2cced9bc50(C.swig_type_64(_swig_i_0))))
 	return swig_r
 }
 
@@ -2614,7 +2620,7 @@ func Smd_rule_set_new(arg1 string, arg2 Smd_rule_set) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_new_raw_6c88271bd361975c(*(*C.swig_type_65)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_new_raw_becc8d2cced9bc50(*(*C.swig_type_65)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2627,7 +2633,7 @@ func Smd_rule_set_add(arg1 Smd_rule_set, arg2 string, arg3 string, arg4 int) (_s
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_add_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_66)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_67)(unsafe.Pointer(&_swig_i_2)), C.swig_intgo(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_add_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_66)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_67)(unsafe.Pointer(&_swig_i_2)), C.swig_intgo(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2641,7 +2647,7 @@ func Smd_rule_set_set_save_config(arg1 Smd_rule_set, arg2 Smd_save_config) (_swi
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_set_save_config_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_set_save_config_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2653,7 +2659,7 @@ func Smd_rule_set_evaluate(arg1 Smd_rule_set, arg2 Smd_trial, arg3 int64, arg4 i
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_evaluate_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_68(_swig_i_2), C.swig_type_69(_swig_i_3), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_evaluate_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_type_68(_swig_i_2), C.swig_type_69(_swig_i_3), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	return swig_r
 }
 
@@ -2661,34 +2667,34 @@ func Smd_rule_set_results(arg1 Smd_rule_set, arg2 Smd_rule_results) (_swig_ret S
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_results_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_results_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_rule_set_reset(arg1 Smd_rule_set) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_reset_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_reset_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_rule_set_free(arg1 Smd_rule_set) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_rule_set_free_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_rule_set_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_rule_set_diagnose(arg1 Smd_rule_set, arg2 Smd_diagnosis) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_diagnose_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_rule_set_diagnose_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_diagnosis_count(arg1 Smd_diagnosis) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_diagnosis_count_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_diagnosis_count_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2696,20 +2702,20 @@ func Smd_diagnosis_get(arg1 Smd_diagnosis, arg2 int64) (_swig_ret Struct_SS_smd_
 	var swig_r Struct_SS_smd_cause
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Struct_SS_smd_cause)(SwigcptrStruct_SS_smd_cause(C._wrap_smd_diagnosis_get_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_71(_swig_i_1))))
+	swig_r = (Struct_SS_smd_cause)(SwigcptrStruct_SS_smd_cause(C._wrap_smd_diagnosis_get_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_71(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_diagnosis_free(arg1 Smd_diagnosis) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_diagnosis_free_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_diagnosis_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_new(arg1 Smd_hook_options, arg2 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_new_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_new_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2717,34 +2723,34 @@ func Smd_hook_flush(arg1 Smd_hook, arg2 int) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_flush_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_flush_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_close(arg1 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_close_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_close_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_hook_free(arg1 Smd_hook) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_hook_free_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_hook_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_hook_set_mode(arg1 Smd_hook, arg2 int) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_set_mode_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_set_mode_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_mode(arg1 Smd_hook) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_hook_mode_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_hook_mode_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2752,21 +2758,21 @@ func Smd_hook_begin_step(arg1 Smd_hook, arg2 *int64) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_begin_step_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_begin_step_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_end_step(arg1 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_end_step_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_end_step_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_hook_discard_step(arg1 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_discard_step_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_discard_step_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2774,7 +2780,7 @@ func Smd_hook_add_to_step(arg1 Smd_hook, arg2 Smd_strings) (_swig_ret Smd_error)
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_add_to_step_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_add_to_step_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2782,7 +2788,7 @@ func Smd_hook_last_step(arg1 Smd_hook, arg2 int) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_hook_last_step_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_hook_last_step_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
 	return swig_r
 }
 
@@ -2790,7 +2796,7 @@ func Smd_hook_wants(arg1 Smd_hook, arg2 string) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_hook_wants_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_73)(unsafe.Pointer(&_swig_i_1))))
+	swig_r = (int)(C._wrap_smd_hook_wants_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_73)(unsafe.Pointer(&_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2800,7 +2806,7 @@ func Smd_hook_wants(arg1 Smd_hook, arg2 string) (_swig_ret int) {
 func Smd_hook_saves_step(arg1 Smd_hook) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_hook_saves_step_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_hook_saves_step_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2809,7 +2815,7 @@ func Smd_hook_collection(arg1 Smd_hook, arg2 string, arg3 Smd_collection) (_swig
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collection_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_74)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collection_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_74)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2821,7 +2827,7 @@ func Smd_hook_ensure_collection(arg1 Smd_hook, arg2 string, arg3 Smd_collection)
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_ensure_collection_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_75)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_ensure_collection_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_75)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2832,7 +2838,7 @@ func Smd_hook_add_collection(arg1 Smd_hook, arg2 Smd_collection) (_swig_ret Smd_
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_add_collection_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_add_collection_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2840,21 +2846,21 @@ func Smd_hook_collections(arg1 Smd_hook, arg2 Smd_strings) (_swig_ret Smd_error)
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collections_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_collections_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_export_collections(arg1 Smd_hook) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_export_collections_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_export_collections_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_hook_is_recording(arg1 Smd_hook) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_hook_is_recording_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_hook_is_recording_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2862,7 +2868,7 @@ func Smd_hook_count(arg1 Smd_hook, arg2 string) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_hook_count_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_77)(unsafe.Pointer(&_swig_i_1))))
+	swig_r = (int64)(C._wrap_smd_hook_count_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_77)(unsafe.Pointer(&_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2873,14 +2879,14 @@ func Smd_hook_attach(arg1 Smd_hook, arg2 Smd_rule_set) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_attach_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_attach_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_hook_action(arg1 Smd_hook) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_hook_action_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_hook_action_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -2888,7 +2894,7 @@ func Smd_hook_take_findings(arg1 Smd_hook, arg2 Smd_findings) (_swig_ret Smd_err
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_take_findings_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_take_findings_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -2897,7 +2903,7 @@ func Smd_hook_forgo(arg1 Smd_hook, arg2 string, arg3 int64) (_swig_ret Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_forgo_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_78)(unsafe.Pointer(&_swig_i_1)), C.swig_type_79(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_forgo_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_78)(unsafe.Pointer(&_swig_i_1)), C.swig_type_79(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2907,7 +2913,7 @@ func Smd_hook_forgo(arg1 Smd_hook, arg2 string, arg3 int64) (_swig_ret Smd_error
 func Smd_trial_options_new(arg1 Smd_trial_options) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_new_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_new_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2916,7 +2922,7 @@ func Smd_trial_options_set(arg1 Smd_trial_options, arg2 string, arg3 string) (_s
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_set_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_80)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_81)(unsafe.Pointer(&_swig_i_2)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_options_set_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_80)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_81)(unsafe.Pointer(&_swig_i_2)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -2928,7 +2934,7 @@ func Smd_trial_options_set(arg1 Smd_trial_options, arg2 string, arg3 string) (_s
 
 func Smd_trial_options_free(arg1 Smd_trial_options) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_trial_options_free_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_trial_options_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_new(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_ret Smd_error) {
@@ -2936,7 +2942,7 @@ func Smd_trial_new(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_r
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_new_raw_6c88271bd361975c(*(*C.swig_type_82)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_new_raw_becc8d2cced9bc50(*(*C.swig_type_82)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2946,7 +2952,7 @@ func Smd_trial_new(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_r
 func Smd_trial_load(arg1 Smd_trial) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_load_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_load_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -2955,7 +2961,7 @@ func Smd_trial_open(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_open_raw_6c88271bd361975c(*(*C.swig_type_83)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_open_raw_becc8d2cced9bc50(*(*C.swig_type_83)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -2964,18 +2970,18 @@ func Smd_trial_open(arg1 string, arg2 Smd_trial_options, arg3 Smd_trial) (_swig_
 
 func Smd_trial_cancel(arg1 Smd_trial) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_trial_cancel_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_trial_cancel_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_free(arg1 Smd_trial) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_trial_free_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_trial_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_trial_path(arg1 Smd_trial) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_trial_path_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_trial_path_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2985,7 +2991,7 @@ func Smd_trial_path(arg1 Smd_trial) (_swig_ret string) {
 func Smd_trial_name(arg1 Smd_trial) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_trial_name_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_trial_name_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -2995,7 +3001,7 @@ func Smd_trial_name(arg1 Smd_trial) (_swig_ret string) {
 func Smd_trial_refresh(arg1 Smd_trial) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_refresh_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_refresh_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
@@ -3003,21 +3009,21 @@ func Smd_trial_set_auto_refresh(arg1 Smd_trial, arg2 int) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_trial_set_auto_refresh_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_trial_set_auto_refresh_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1)))
 	return swig_r
 }
 
 func Smd_trial_has_ended(arg1 Smd_trial) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_trial_has_ended_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_trial_has_ended_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_trial_last_complete_step(arg1 Smd_trial) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_trial_last_complete_step_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_trial_last_complete_step_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -3027,7 +3033,7 @@ func Smd_trial_steps(arg1 Smd_trial, arg2 int, arg3 int, arg4 Smd_integers) (_sw
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_steps_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_steps_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3035,7 +3041,7 @@ func Smd_trial_modes(arg1 Smd_trial, arg2 Smd_integers) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_modes_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_modes_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -3045,7 +3051,7 @@ func Smd_trial_mode_step(arg1 Smd_trial, arg2 int64, arg3 *int64, arg4 *int) (_s
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_mode_step_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_87(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_voidp(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_mode_step_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_87(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_voidp(_swig_i_3))))
 	return swig_r
 }
 
@@ -3055,7 +3061,7 @@ func Smd_trial_global_step(arg1 Smd_trial, arg2 int64, arg3 int, arg4 *int64) (_
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_global_step_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_88(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_global_step_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_88(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
 	return swig_r
 }
 
@@ -3065,7 +3071,7 @@ func Smd_trial_step_state(arg1 Smd_trial, arg2 int64, arg3 int, arg4 *int) (_swi
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_step_state_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_89(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_step_state_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_89(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_voidp(_swig_i_3))))
 	return swig_r
 }
 
@@ -3075,7 +3081,7 @@ func Smd_trial_wait_for_step(arg1 Smd_trial, arg2 int64, arg3 int, arg4 int) (_s
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_wait_for_step_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_90(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_intgo(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_wait_for_step_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_90(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_intgo(_swig_i_3))))
 	return swig_r
 }
 
@@ -3083,7 +3089,7 @@ func Smd_trial_workers(arg1 Smd_trial, arg2 Smd_strings) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_workers_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_workers_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -3091,7 +3097,7 @@ func Smd_trial_collections(arg1 Smd_trial, arg2 Smd_strings) (_swig_ret Smd_erro
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collections_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collections_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -3100,7 +3106,7 @@ func Smd_trial_collection(arg1 Smd_trial, arg2 string, arg3 Smd_collection) (_sw
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collection_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_91)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_collection_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_91)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3115,7 +3121,7 @@ func Smd_trial_tensor_names(arg1 Smd_trial, arg2 int64, arg3 int, arg4 Smd_strin
 	_swig_i_3 := getSwigcptr(arg4)
 	_swig_i_4 := getSwigcptr(arg5)
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_names_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_92(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3), C.uintptr_t(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_names_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_92(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3), C.uintptr_t(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	return swig_r
 }
 
@@ -3125,7 +3131,7 @@ func Smd_trial_recorded_names(arg1 Smd_trial, arg2 int64, arg3 int, arg4 Smd_str
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_recorded_names_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_93(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_recorded_names_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_93(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3134,7 +3140,7 @@ func Smd_trial_tensor(arg1 Smd_trial, arg2 string, arg3 Smd_tensor) (_swig_ret S
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_94)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_tensor_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_94)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3148,7 +3154,7 @@ func Smd_trial_prefetch(arg1 Smd_trial, arg2 Smd_strings, arg3 *int64, arg4 int6
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_prefetch_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_type_95(_swig_i_3), C.swig_intgo(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_prefetch_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1), C.swig_voidp(_swig_i_2), C.swig_type_95(_swig_i_3), C.swig_intgo(_swig_i_4))))
 	return swig_r
 }
 
@@ -3156,7 +3162,7 @@ func Smd_trial_export_tensorboard(arg1 Smd_trial, arg2 string) (_swig_ret Smd_er
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_export_tensorboard_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_96)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_export_tensorboard_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_96)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3166,7 +3172,7 @@ func Smd_trial_export_tensorboard(arg1 Smd_trial, arg2 string) (_swig_ret Smd_er
 func Smd_tensor_name(arg1 Smd_tensor) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_tensor_name_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_tensor_name_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3177,7 +3183,7 @@ func Smd_tensor_original_name(arg1 Smd_tensor, arg2 Smd_text) (_swig_ret Smd_err
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_original_name_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_original_name_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
@@ -3187,7 +3193,7 @@ func Smd_tensor_steps(arg1 Smd_tensor, arg2 int, arg3 int, arg4 Smd_integers) (_
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_steps_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_steps_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_intgo(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3198,7 +3204,7 @@ func Smd_tensor_prev_steps(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 int64, ar
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_prev_steps_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_98(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_type_99(_swig_i_3), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_prev_steps_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_98(_swig_i_1), C.swig_intgo(_swig_i_2), C.swig_type_99(_swig_i_3), C.uintptr_t(_swig_i_4))))
 	return swig_r
 }
 
@@ -3208,7 +3214,7 @@ func Smd_tensor_workers(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_strings)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_workers_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_100(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_workers_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_100(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3219,7 +3225,7 @@ func Smd_tensor_value(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, arg5 S
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_value_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_101(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_102)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_101(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_102)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3233,7 +3239,7 @@ func Smd_tensor_shape(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, arg5 S
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_shape_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_103(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_104)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_shape_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_103(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_104)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3249,7 +3255,7 @@ func Smd_tensor_reduction(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, ar
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := getSwigcptr(arg7)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_105(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_106)(unsafe.Pointer(&_swig_i_3)), *(*C.swig_type_107)(unsafe.Pointer(&_swig_i_4)), C.swig_intgo(_swig_i_5), C.uintptr_t(_swig_i_6))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_105(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_106)(unsafe.Pointer(&_swig_i_3)), *(*C.swig_type_107)(unsafe.Pointer(&_swig_i_4)), C.swig_intgo(_swig_i_5), C.uintptr_t(_swig_i_6))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3266,7 +3272,7 @@ func Smd_tensor_reductions(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, a
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reductions_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_108(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_109)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reductions_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_108(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_109)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
 	}
@@ -3275,7 +3281,7 @@ func Smd_tensor_reductions(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 string, a
 
 func Smd_tensor_free(arg1 Smd_tensor) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_tensor_free_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_tensor_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_tensor_values(arg1 Smd_tensor, arg2 int64, arg3 int64, arg4 int, arg5 string, arg6 Smd_values) (_swig_ret Smd_error) {
@@ -3286,7 +3292,7 @@ func Smd_tensor_values(arg1 Smd_tensor, arg2 int64, arg3 int64, arg4 int, arg5 s
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_values_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_110(_swig_i_1), C.swig_type_111(_swig_i_2), C.swig_intgo(_swig_i_3), *(*C.swig_type_112)(unsafe.Pointer(&_swig_i_4)), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_values_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_110(_swig_i_1), C.swig_type_111(_swig_i_2), C.swig_intgo(_swig_i_3), *(*C.swig_type_112)(unsafe.Pointer(&_swig_i_4)), C.uintptr_t(_swig_i_5))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg5
 	}
@@ -3303,7 +3309,7 @@ func Smd_tensor_reduction_values(arg1 Smd_tensor, arg2 int64, arg3 int64, arg4 i
 	_swig_i_5 := arg6
 	_swig_i_6 := arg7
 	_swig_i_7 := getSwigcptr(arg8)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_values_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_113(_swig_i_1), C.swig_type_114(_swig_i_2), C.swig_intgo(_swig_i_3), *(*C.swig_type_115)(unsafe.Pointer(&_swig_i_4)), *(*C.swig_type_116)(unsafe.Pointer(&_swig_i_5)), C.swig_intgo(_swig_i_6), C.uintptr_t(_swig_i_7))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_reduction_values_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_113(_swig_i_1), C.swig_type_114(_swig_i_2), C.swig_intgo(_swig_i_3), *(*C.swig_type_115)(unsafe.Pointer(&_swig_i_4)), *(*C.swig_type_116)(unsafe.Pointer(&_swig_i_5)), C.swig_intgo(_swig_i_6), C.uintptr_t(_swig_i_7))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg5
 	}
@@ -3316,7 +3322,7 @@ func Smd_tensor_reduction_values(arg1 Smd_tensor, arg2 int64, arg3 int64, arg4 i
 func Smd_values_count(arg1 Smd_values) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_values_count_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_values_count_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -3324,7 +3330,7 @@ func Smd_values_step(arg1 Smd_values, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_values_step_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_119(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_values_step_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_119(_swig_i_1)))
 	return swig_r
 }
 
@@ -3333,7 +3339,7 @@ func Smd_values_get(arg1 Smd_values, arg2 int64, arg3 Smd_value) (_swig_ret Smd_
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_values_get_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_120(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_values_get_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_120(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	return swig_r
 }
 
@@ -3341,13 +3347,13 @@ func Smd_values_run(arg1 Smd_values, arg2 int64) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int64)(C._wrap_smd_values_run_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_122(_swig_i_1)))
+	swig_r = (int64)(C._wrap_smd_values_run_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_122(_swig_i_1)))
 	return swig_r
 }
 
 func Smd_values_free(arg1 Smd_values) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_values_free_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_values_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_tensor_full_shape(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_integers) (_swig_ret Smd_error) {
@@ -3356,7 +3362,7 @@ func Smd_tensor_full_shape(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_integ
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_shape_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_123(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_shape_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_123(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3366,7 +3372,7 @@ func Smd_tensor_full_value(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 Smd_value
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_value_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_124(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_124(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3378,9 +3384,43 @@ func Smd_tensor_full_reduction(arg1 Smd_tensor, arg2 int64, arg3 int, arg4 strin
 	_swig_i_3 := arg4
 	_swig_i_4 := arg5
 	_swig_i_5 := getSwigcptr(arg6)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_reduction_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_125(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_126)(unsafe.Pointer(&_swig_i_3)), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_tensor_full_reduction_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_125(_swig_i_1), C.swig_intgo(_swig_i_2), *(*C.swig_type_126)(unsafe.Pointer(&_swig_i_3)), C.swig_intgo(_swig_i_4), C.uintptr_t(_swig_i_5))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg4
+	}
+	return swig_r
+}
+
+func Smd_hook_set_metadata(arg1 Smd_hook, arg2 string, arg3 string) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	_swig_i_2 := arg3
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_set_metadata_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_127)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_128)(unsafe.Pointer(&_swig_i_2)))))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg2
+	}
+	if Swig_escape_always_false {
+		Swig_escape_val = arg3
+	}
+	return swig_r
+}
+
+func Smd_hook_describe_run(arg1 Smd_hook) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_hook_describe_run_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
+	return swig_r
+}
+
+func Smd_trial_metadata(arg1 Smd_trial, arg2 string, arg3 Smd_strings) (_swig_ret Smd_error) {
+	var swig_r Smd_error
+	_swig_i_0 := getSwigcptr(arg1)
+	_swig_i_1 := arg2
+	_swig_i_2 := getSwigcptr(arg3)
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_trial_metadata_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_129)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2))))
+	if Swig_escape_always_false {
+		Swig_escape_val = arg2
 	}
 	return swig_r
 }
@@ -3389,7 +3429,7 @@ func Smd_scan_new(arg1 string, arg2 Smd_scan) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_scan_new_raw_6c88271bd361975c(*(*C.swig_type_127)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_scan_new_raw_becc8d2cced9bc50(*(*C.swig_type_130)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3401,7 +3441,7 @@ func Smd_scan_add(arg1 Smd_scan, arg2 string, arg3 string) (_swig_ret Smd_error)
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_scan_add_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_128)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_129)(unsafe.Pointer(&_swig_i_2)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_scan_add_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_131)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_132)(unsafe.Pointer(&_swig_i_2)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3415,25 +3455,25 @@ func Smd_scan_partitions(arg1 Smd_scan, arg2 Smd_partitions) (_swig_ret Smd_erro
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_scan_partitions_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_scan_partitions_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_partitions_count(arg1 Smd_partitions) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_partitions_count_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_partitions_count_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_partitions_free(arg1 Smd_partitions) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_partitions_free_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_partitions_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_scan_free(arg1 Smd_scan) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_scan_free_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_scan_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_step_file_open(arg1 string, arg2 int64, arg3 string, arg4 Smd_step_file) (_swig_ret Smd_error) {
@@ -3442,7 +3482,7 @@ func Smd_step_file_open(arg1 string, arg2 int64, arg3 string, arg4 Smd_step_file
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_open_raw_6c88271bd361975c(*(*C.swig_type_131)(unsafe.Pointer(&_swig_i_0)), C.swig_type_132(_swig_i_1), *(*C.swig_type_133)(unsafe.Pointer(&_swig_i_2)), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_open_raw_becc8d2cced9bc50(*(*C.swig_type_134)(unsafe.Pointer(&_swig_i_0)), C.swig_type_135(_swig_i_1), *(*C.swig_type_136)(unsafe.Pointer(&_swig_i_2)), C.uintptr_t(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3461,7 +3501,7 @@ func Smd_step_file_add_shape(arg1 Smd_step_file, arg2 string, arg3 *int64, arg4 
 	_swig_i_4 := arg5
 	_swig_i_5 := arg6
 	_swig_i_6 := arg7
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_add_shape_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_134)(unsafe.Pointer(&_swig_i_1)), C.swig_voidp(_swig_i_2), C.swig_intgo(_swig_i_3), C.swig_type_135(_swig_i_4), C.swig_intgo(_swig_i_5), *(*C.swig_type_136)(unsafe.Pointer(&_swig_i_6)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_add_shape_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_137)(unsafe.Pointer(&_swig_i_1)), C.swig_voidp(_swig_i_2), C.swig_intgo(_swig_i_3), C.swig_type_138(_swig_i_4), C.swig_intgo(_swig_i_5), *(*C.swig_type_139)(unsafe.Pointer(&_swig_i_6)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3474,7 +3514,7 @@ func Smd_step_file_add_shape(arg1 Smd_step_file, arg2 string, arg3 *int64, arg4 
 func Smd_step_file_path(arg1 Smd_step_file) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_step_file_path_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_step_file_path_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3484,20 +3524,20 @@ func Smd_step_file_path(arg1 Smd_step_file) (_swig_ret string) {
 func Smd_step_file_close(arg1 Smd_step_file) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_close_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_step_file_close_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))))
 	return swig_r
 }
 
 func Smd_step_file_free(arg1 Smd_step_file) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_step_file_free_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_step_file_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_event_file_open(arg1 string, arg2 Smd_event_file) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_open_raw_6c88271bd361975c(*(*C.swig_type_138)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_open_raw_becc8d2cced9bc50(*(*C.swig_type_141)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3508,14 +3548,14 @@ func Smd_event_file_next(arg1 Smd_event_file, arg2 *int) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_next_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_next_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_voidp(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_event_file_tensor(arg1 Smd_event_file) (_swig_ret string) {
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r_p := C._wrap_smd_event_file_tensor_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	swig_r_p := C._wrap_smd_event_file_tensor_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3525,28 +3565,28 @@ func Smd_event_file_tensor(arg1 Smd_event_file) (_swig_ret string) {
 func Smd_event_file_step(arg1 Smd_event_file) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_event_file_step_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_event_file_step_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_event_file_mode(arg1 Smd_event_file) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int)(C._wrap_smd_event_file_mode_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (int)(C._wrap_smd_event_file_mode_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_event_file_mode_step(arg1 Smd_event_file) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_event_file_mode_step_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_event_file_mode_step_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
 func Smd_event_file_timestamp(arg1 Smd_event_file) (_swig_ret float64) {
 	var swig_r float64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (float64)(C._wrap_smd_event_file_timestamp_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (float64)(C._wrap_smd_event_file_timestamp_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -3554,13 +3594,13 @@ func Smd_event_file_value(arg1 Smd_event_file, arg2 Smd_value) (_swig_ret Smd_er
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := getSwigcptr(arg2)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_value_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_event_file_value_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.uintptr_t(_swig_i_1))))
 	return swig_r
 }
 
 func Smd_event_file_free(arg1 Smd_event_file) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_event_file_free_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_event_file_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_collections_to_json(arg1 uintptr, arg2 int64, arg3 int, arg4 Smd_text) (_swig_ret Smd_error) {
@@ -3569,7 +3609,7 @@ func Smd_collections_to_json(arg1 uintptr, arg2 int64, arg3 int, arg4 Smd_text) 
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := getSwigcptr(arg4)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collections_to_json_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_142(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_collections_to_json_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_145(_swig_i_1), C.swig_intgo(_swig_i_2), C.uintptr_t(_swig_i_3))))
 	return swig_r
 }
 
@@ -3578,7 +3618,7 @@ func Smd_store_check(arg1 string, arg2 Smd_hook_options, arg3 Smd_store_report) 
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_store_check_raw_6c88271bd361975c(*(*C.swig_type_143)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_store_check_raw_becc8d2cced9bc50(*(*C.swig_type_146)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3588,7 +3628,7 @@ func Smd_store_check(arg1 string, arg2 Smd_hook_options, arg3 Smd_store_report) 
 func Smd_store_report_count(arg1 Smd_store_report) (_swig_ret int64) {
 	var swig_r int64
 	_swig_i_0 := getSwigcptr(arg1)
-	swig_r = (int64)(C._wrap_smd_store_report_count_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0)))
+	swig_r = (int64)(C._wrap_smd_store_report_count_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0)))
 	return swig_r
 }
 
@@ -3596,7 +3636,7 @@ func Smd_store_report_name(arg1 Smd_store_report, arg2 int64) (_swig_ret string)
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_store_report_name_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_146(_swig_i_1))
+	swig_r_p := C._wrap_smd_store_report_name_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_149(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3607,7 +3647,7 @@ func Smd_store_report_code(arg1 Smd_store_report, arg2 int64) (_swig_ret int) {
 	var swig_r int
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (int)(C._wrap_smd_store_report_code_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_147(_swig_i_1)))
+	swig_r = (int)(C._wrap_smd_store_report_code_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_150(_swig_i_1)))
 	return swig_r
 }
 
@@ -3615,7 +3655,7 @@ func Smd_store_report_message(arg1 Smd_store_report, arg2 int64) (_swig_ret stri
 	var swig_r string
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r_p := C._wrap_smd_store_report_message_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), C.swig_type_149(_swig_i_1))
+	swig_r_p := C._wrap_smd_store_report_message_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), C.swig_type_152(_swig_i_1))
 	swig_r = *(*string)(unsafe.Pointer(&swig_r_p))
 	var swig_r_1 string
  swig_r_1 = swigCopyString(swig_r) 
@@ -3624,7 +3664,7 @@ func Smd_store_report_message(arg1 Smd_store_report, arg2 int64) (_swig_ret stri
 
 func Smd_store_report_free(arg1 Smd_store_report) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_store_report_free_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_store_report_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 func Smd_bucket_open(arg1 string, arg2 Smd_hook_options, arg3 Smd_bucket) (_swig_ret Smd_error) {
@@ -3632,7 +3672,7 @@ func Smd_bucket_open(arg1 string, arg2 Smd_hook_options, arg3 Smd_bucket) (_swig
 	_swig_i_0 := arg1
 	_swig_i_1 := getSwigcptr(arg2)
 	_swig_i_2 := getSwigcptr(arg3)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_open_raw_6c88271bd361975c(*(*C.swig_type_150)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_open_raw_becc8d2cced9bc50(*(*C.swig_type_153)(unsafe.Pointer(&_swig_i_0)), C.uintptr_t(_swig_i_1), C.uintptr_t(_swig_i_2))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg1
 	}
@@ -3646,7 +3686,7 @@ func Smd_bucket_list(arg1 Smd_bucket, arg2 string, arg3 string, arg4 string, arg
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_list_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_151)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_152)(unsafe.Pointer(&_swig_i_2)), *(*C.swig_type_153)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_list_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_154)(unsafe.Pointer(&_swig_i_1)), *(*C.swig_type_155)(unsafe.Pointer(&_swig_i_2)), *(*C.swig_type_156)(unsafe.Pointer(&_swig_i_3)), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3666,7 +3706,7 @@ func Smd_bucket_read(arg1 Smd_bucket, arg2 string, arg3 int64, arg4 int64, arg5 
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
 	_swig_i_4 := getSwigcptr(arg5)
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_read_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_154)(unsafe.Pointer(&_swig_i_1)), C.swig_type_155(_swig_i_2), C.swig_type_156(_swig_i_3), C.uintptr_t(_swig_i_4))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_read_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_157)(unsafe.Pointer(&_swig_i_1)), C.swig_type_158(_swig_i_2), C.swig_type_159(_swig_i_3), C.uintptr_t(_swig_i_4))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3679,7 +3719,7 @@ func Smd_bucket_write(arg1 Smd_bucket, arg2 string, arg3 uintptr, arg4 int64) (_
 	_swig_i_1 := arg2
 	_swig_i_2 := arg3
 	_swig_i_3 := arg4
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_write_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_157)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2), C.swig_type_158(_swig_i_3))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_write_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_160)(unsafe.Pointer(&_swig_i_1)), C.uintptr_t(_swig_i_2), C.swig_type_161(_swig_i_3))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3690,7 +3730,7 @@ func Smd_bucket_remove(arg1 Smd_bucket, arg2 string) (_swig_ret Smd_error) {
 	var swig_r Smd_error
 	_swig_i_0 := getSwigcptr(arg1)
 	_swig_i_1 := arg2
-	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_remove_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0), *(*C.swig_type_159)(unsafe.Pointer(&_swig_i_1)))))
+	swig_r = (Smd_error)(SwigcptrSmd_error(C._wrap_smd_bucket_remove_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0), *(*C.swig_type_162)(unsafe.Pointer(&_swig_i_1)))))
 	if Swig_escape_always_false {
 		Swig_escape_val = arg2
 	}
@@ -3699,7 +3739,7 @@ func Smd_bucket_remove(arg1 Smd_bucket, arg2 string) (_swig_ret Smd_error) {
 
 func Smd_bucket_free(arg1 Smd_bucket) {
 	_swig_i_0 := getSwigcptr(arg1)
-	C._wrap_smd_bucket_free_raw_6c88271bd361975c(C.uintptr_t(_swig_i_0))
+	C._wrap_smd_bucket_free_raw_becc8d2cced9bc50(C.uintptr_t(_swig_i_0))
 }
 
 

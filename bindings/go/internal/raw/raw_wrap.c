@@ -923,7 +923,7 @@ static int64_t raw_value_address(const smd_value *value) {
 extern "C" {
 #endif
 
-void _wrap_Swig_free_raw_6c88271bd361975c(void *_swig_go_0) {
+void _wrap_Swig_free_raw_becc8d2cced9bc50(void *_swig_go_0) {
   void *arg1 = 0 ;
   
   arg1 = *(void **)&_swig_go_0; 
@@ -933,7 +933,7 @@ void _wrap_Swig_free_raw_6c88271bd361975c(void *_swig_go_0) {
 }
 
 
-void *_wrap_Swig_malloc_raw_6c88271bd361975c(intgo _swig_go_0) {
+void *_wrap_Swig_malloc_raw_becc8d2cced9bc50(intgo _swig_go_0) {
   int arg1 ;
   void *result = 0 ;
   void *_swig_go_result;
@@ -946,7 +946,7 @@ void *_wrap_Swig_malloc_raw_6c88271bd361975c(intgo _swig_go_0) {
 }
 
 
-struct smd_text **_wrap_new_smd_text_slot_raw_6c88271bd361975c() {
+struct smd_text **_wrap_new_smd_text_slot_raw_becc8d2cced9bc50() {
   smd_text **result = 0 ;
   struct smd_text **_swig_go_result;
   
@@ -957,7 +957,7 @@ struct smd_text **_wrap_new_smd_text_slot_raw_6c88271bd361975c() {
 }
 
 
-struct smd_text **_wrap_copy_smd_text_slot_raw_6c88271bd361975c(struct smd_text *_swig_go_0) {
+struct smd_text **_wrap_copy_smd_text_slot_raw_becc8d2cced9bc50(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   smd_text **result = 0 ;
   struct smd_text **_swig_go_result;
@@ -970,7 +970,7 @@ struct smd_text **_wrap_copy_smd_text_slot_raw_6c88271bd361975c(struct smd_text 
 }
 
 
-void _wrap_delete_smd_text_slot_raw_6c88271bd361975c(struct smd_text **_swig_go_0) {
+void _wrap_delete_smd_text_slot_raw_becc8d2cced9bc50(struct smd_text **_swig_go_0) {
   smd_text **arg1 = 0 ;
   
   arg1 = *(smd_text ***)&_swig_go_0; 
@@ -980,7 +980,7 @@ void _wrap_delete_smd_text_slot_raw_6c88271bd361975c(struct smd_text **_swig_go_
 }
 
 
-void _wrap_smd_text_slot_assign_raw_6c88271bd361975c(struct smd_text **_swig_go_0, struct smd_text *_swig_go_1) {
+void _wrap_smd_text_slot_assign_raw_becc8d2cced9bc50(struct smd_text **_swig_go_0, struct smd_text *_swig_go_1) {
   smd_text **arg1 = 0 ;
   smd_text *arg2 = 0 ;
   
@@ -992,7 +992,7 @@ void _wrap_smd_text_slot_assign_raw_6c88271bd361975c(struct smd_text **_swig_go_
 }
 
 
-struct smd_text *_wrap_smd_text_slot_value_raw_6c88271bd361975c(struct smd_text **_swig_go_0) {
+struct smd_text *_wrap_smd_text_slot_value_raw_becc8d2cced9bc50(struct smd_text **_swig_go_0) {
   smd_text **arg1 = 0 ;
   smd_text *result = 0 ;
   struct smd_text *_swig_go_result;
@@ -1005,7 +1005,7 @@ struct smd_text *_wrap_smd_text_slot_value_raw_6c88271bd361975c(struct smd_text 
 }
 
 
-struct smd_strings **_wrap_new_smd_strings_slot_raw_6c88271bd361975c() {
+struct smd_strings **_wrap_new_smd_strings_slot_raw_becc8d2cced9bc50() {
   smd_strings **result = 0 ;
   struct smd_strings **_swig_go_result;
   
@@ -1016,7 +1016,7 @@ struct smd_strings **_wrap_new_smd_strings_slot_raw_6c88271bd361975c() {
 }
 
 
-struct smd_strings **_wrap_copy_smd_strings_slot_raw_6c88271bd361975c(struct smd_strings *_swig_go_0) {
+struct smd_strings **_wrap_copy_smd_strings_slot_raw_becc8d2cced9bc50(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   smd_strings **result = 0 ;
   struct smd_strings **_swig_go_result;
@@ -1029,7 +1029,7 @@ struct smd_strings **_wrap_copy_smd_strings_slot_raw_6c88271bd361975c(struct smd
 }
 
 
-void _wrap_delete_smd_strings_slot_raw_6c88271bd361975c(struct smd_strings **_swig_go_0) {
+void _wrap_delete_smd_strings_slot_raw_becc8d2cced9bc50(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   
   arg1 = *(smd_strings ***)&_swig_go_0; 
@@ -1039,7 +1039,7 @@ void _wrap_delete_smd_strings_slot_raw_6c88271bd361975c(struct smd_strings **_sw
 }
 
 
-void _wrap_smd_strings_slot_assign_raw_6c88271bd361975c(struct smd_strings **_swig_go_0, struct smd_strings *_swig_go_1) {
+void _wrap_smd_strings_slot_assign_raw_becc8d2cced9bc50(struct smd_strings **_swig_go_0, struct smd_strings *_swig_go_1) {
   smd_strings **arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   
@@ -1051,7 +1051,7 @@ void _wrap_smd_strings_slot_assign_raw_6c88271bd361975c(struct smd_strings **_sw
 }
 
 
-struct smd_strings *_wrap_smd_strings_slot_value_raw_6c88271bd361975c(struct smd_strings **_swig_go_0) {
+struct smd_strings *_wrap_smd_strings_slot_value_raw_becc8d2cced9bc50(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   smd_strings *result = 0 ;
   struct smd_strings *_swig_go_result;
@@ -1064,7 +1064,7 @@ struct smd_strings *_wrap_smd_strings_slot_value_raw_6c88271bd361975c(struct smd
 }
 
 
-struct smd_integers **_wrap_new_smd_integers_slot_raw_6c88271bd361975c() {
+struct smd_integers **_wrap_new_smd_integers_slot_raw_becc8d2cced9bc50() {
   smd_integers **result = 0 ;
   struct smd_integers **_swig_go_result;
   
@@ -1075,7 +1075,7 @@ struct smd_integers **_wrap_new_smd_integers_slot_raw_6c88271bd361975c() {
 }
 
 
-struct smd_integers **_wrap_copy_smd_integers_slot_raw_6c88271bd361975c(struct smd_integers *_swig_go_0) {
+struct smd_integers **_wrap_copy_smd_integers_slot_raw_becc8d2cced9bc50(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   smd_integers **result = 0 ;
   struct smd_integers **_swig_go_result;
@@ -1088,7 +1088,7 @@ struct smd_integers **_wrap_copy_smd_integers_slot_raw_6c88271bd361975c(struct s
 }
 
 
-void _wrap_delete_smd_integers_slot_raw_6c88271bd361975c(struct smd_integers **_swig_go_0) {
+void _wrap_delete_smd_integers_slot_raw_becc8d2cced9bc50(struct smd_integers **_swig_go_0) {
   smd_integers **arg1 = 0 ;
   
   arg1 = *(smd_integers ***)&_swig_go_0; 
@@ -1098,7 +1098,7 @@ void _wrap_delete_smd_integers_slot_raw_6c88271bd361975c(struct smd_integers **_
 }
 
 
-void _wrap_smd_integers_slot_assign_raw_6c88271bd361975c(struct smd_integers **_swig_go_0, struct smd_integers *_swig_go_1) {
+void _wrap_smd_integers_slot_assign_raw_becc8d2cced9bc50(struct smd_integers **_swig_go_0, struct smd_integers *_swig_go_1) {
   smd_integers **arg1 = 0 ;
   smd_integers *arg2 = 0 ;
   
@@ -1110,7 +1110,7 @@ void _wrap_smd_integers_slot_assign_raw_6c88271bd361975c(struct smd_integers **_
 }
 
 
-struct smd_integers *_wrap_smd_integers_slot_value_raw_6c88271bd361975c(struct smd_integers **_swig_go_0) {
+struct smd_integers *_wrap_smd_integers_slot_value_raw_becc8d2cced9bc50(struct smd_integers **_swig_go_0) {
   smd_integers **arg1 = 0 ;
   smd_integers *result = 0 ;
   struct smd_integers *_swig_go_result;
@@ -1123,7 +1123,7 @@ struct smd_integers *_wrap_smd_integers_slot_value_raw_6c88271bd361975c(struct s
 }
 
 
-struct smd_save_config **_wrap_new_smd_save_config_slot_raw_6c88271bd361975c() {
+struct smd_save_config **_wrap_new_smd_save_config_slot_raw_becc8d2cced9bc50() {
   smd_save_config **result = 0 ;
   struct smd_save_config **_swig_go_result;
   
@@ -1134,7 +1134,7 @@ struct smd_save_config **_wrap_new_smd_save_config_slot_raw_6c88271bd361975c() {
 }
 
 
-struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_6c88271bd361975c(struct smd_save_config *_swig_go_0) {
+struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0) {
   smd_save_config *arg1 = 0 ;
   smd_save_config **result = 0 ;
   struct smd_save_config **_swig_go_result;
@@ -1147,7 +1147,7 @@ struct smd_save_config **_wrap_copy_smd_save_config_slot_raw_6c88271bd361975c(st
 }
 
 
-void _wrap_delete_smd_save_config_slot_raw_6c88271bd361975c(struct smd_save_config **_swig_go_0) {
+void _wrap_delete_smd_save_config_slot_raw_becc8d2cced9bc50(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   
   arg1 = *(smd_save_config ***)&_swig_go_0; 
@@ -1157,7 +1157,7 @@ void _wrap_delete_smd_save_config_slot_raw_6c88271bd361975c(struct smd_save_conf
 }
 
 
-void _wrap_smd_save_config_slot_assign_raw_6c88271bd361975c(struct smd_save_config **_swig_go_0, struct smd_save_config *_swig_go_1) {
+void _wrap_smd_save_config_slot_assign_raw_becc8d2cced9bc50(struct smd_save_config **_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config **arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   
@@ -1169,7 +1169,7 @@ void _wrap_smd_save_config_slot_assign_raw_6c88271bd361975c(struct smd_save_conf
 }
 
 
-struct smd_save_config *_wrap_smd_save_config_slot_value_raw_6c88271bd361975c(struct smd_save_config **_swig_go_0) {
+struct smd_save_config *_wrap_smd_save_config_slot_value_raw_becc8d2cced9bc50(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   smd_save_config *result = 0 ;
   struct smd_save_config *_swig_go_result;
@@ -1182,7 +1182,7 @@ struct smd_save_config *_wrap_smd_save_config_slot_value_raw_6c88271bd361975c(st
 }
 
 
-struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_6c88271bd361975c() {
+struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_becc8d2cced9bc50() {
   smd_reduction_config **result = 0 ;
   struct smd_reduction_config **_swig_go_result;
   
@@ -1193,7 +1193,7 @@ struct smd_reduction_config **_wrap_new_smd_reduction_config_slot_raw_6c88271bd3
 }
 
 
-struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_6c88271bd361975c(struct smd_reduction_config *_swig_go_0) {
+struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   smd_reduction_config **result = 0 ;
   struct smd_reduction_config **_swig_go_result;
@@ -1206,7 +1206,7 @@ struct smd_reduction_config **_wrap_copy_smd_reduction_config_slot_raw_6c88271bd
 }
 
 
-void _wrap_delete_smd_reduction_config_slot_raw_6c88271bd361975c(struct smd_reduction_config **_swig_go_0) {
+void _wrap_delete_smd_reduction_config_slot_raw_becc8d2cced9bc50(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   
   arg1 = *(smd_reduction_config ***)&_swig_go_0; 
@@ -1216,7 +1216,7 @@ void _wrap_delete_smd_reduction_config_slot_raw_6c88271bd361975c(struct smd_redu
 }
 
 
-void _wrap_smd_reduction_config_slot_assign_raw_6c88271bd361975c(struct smd_reduction_config **_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+void _wrap_smd_reduction_config_slot_assign_raw_becc8d2cced9bc50(struct smd_reduction_config **_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_reduction_config **arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   
@@ -1228,7 +1228,7 @@ void _wrap_smd_reduction_config_slot_assign_raw_6c88271bd361975c(struct smd_redu
 }
 
 
-struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_6c88271bd361975c(struct smd_reduction_config **_swig_go_0) {
+struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_becc8d2cced9bc50(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   smd_reduction_config *result = 0 ;
   struct smd_reduction_config *_swig_go_result;
@@ -1241,7 +1241,7 @@ struct smd_reduction_config *_wrap_smd_reduction_config_slot_value_raw_6c88271bd
 }
 
 
-struct smd_collection **_wrap_new_smd_collection_slot_raw_6c88271bd361975c() {
+struct smd_collection **_wrap_new_smd_collection_slot_raw_becc8d2cced9bc50() {
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
   
@@ -1252,7 +1252,7 @@ struct smd_collection **_wrap_new_smd_collection_slot_raw_6c88271bd361975c() {
 }
 
 
-struct smd_collection **_wrap_copy_smd_collection_slot_raw_6c88271bd361975c(struct smd_collection *_swig_go_0) {
+struct smd_collection **_wrap_copy_smd_collection_slot_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
@@ -1265,7 +1265,7 @@ struct smd_collection **_wrap_copy_smd_collection_slot_raw_6c88271bd361975c(stru
 }
 
 
-void _wrap_delete_smd_collection_slot_raw_6c88271bd361975c(struct smd_collection **_swig_go_0) {
+void _wrap_delete_smd_collection_slot_raw_becc8d2cced9bc50(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   
   arg1 = *(smd_collection ***)&_swig_go_0; 
@@ -1275,7 +1275,7 @@ void _wrap_delete_smd_collection_slot_raw_6c88271bd361975c(struct smd_collection
 }
 
 
-void _wrap_smd_collection_slot_assign_raw_6c88271bd361975c(struct smd_collection **_swig_go_0, struct smd_collection *_swig_go_1) {
+void _wrap_smd_collection_slot_assign_raw_becc8d2cced9bc50(struct smd_collection **_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_collection **arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   
@@ -1287,7 +1287,7 @@ void _wrap_smd_collection_slot_assign_raw_6c88271bd361975c(struct smd_collection
 }
 
 
-struct smd_collection *_wrap_smd_collection_slot_value_raw_6c88271bd361975c(struct smd_collection **_swig_go_0) {
+struct smd_collection *_wrap_smd_collection_slot_value_raw_becc8d2cced9bc50(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   smd_collection *result = 0 ;
   struct smd_collection *_swig_go_result;
@@ -1300,7 +1300,7 @@ struct smd_collection *_wrap_smd_collection_slot_value_raw_6c88271bd361975c(stru
 }
 
 
-struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_6c88271bd361975c() {
+struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_becc8d2cced9bc50() {
   smd_hook_options **result = 0 ;
   struct smd_hook_options **_swig_go_result;
   
@@ -1311,7 +1311,7 @@ struct smd_hook_options **_wrap_new_smd_hook_options_slot_raw_6c88271bd361975c()
 }
 
 
-struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_6c88271bd361975c(struct smd_hook_options *_swig_go_0) {
+struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0) {
   smd_hook_options *arg1 = 0 ;
   smd_hook_options **result = 0 ;
   struct smd_hook_options **_swig_go_result;
@@ -1324,7 +1324,7 @@ struct smd_hook_options **_wrap_copy_smd_hook_options_slot_raw_6c88271bd361975c(
 }
 
 
-void _wrap_delete_smd_hook_options_slot_raw_6c88271bd361975c(struct smd_hook_options **_swig_go_0) {
+void _wrap_delete_smd_hook_options_slot_raw_becc8d2cced9bc50(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   
   arg1 = *(smd_hook_options ***)&_swig_go_0; 
@@ -1334,7 +1334,7 @@ void _wrap_delete_smd_hook_options_slot_raw_6c88271bd361975c(struct smd_hook_opt
 }
 
 
-void _wrap_smd_hook_options_slot_assign_raw_6c88271bd361975c(struct smd_hook_options **_swig_go_0, struct smd_hook_options *_swig_go_1) {
+void _wrap_smd_hook_options_slot_assign_raw_becc8d2cced9bc50(struct smd_hook_options **_swig_go_0, struct smd_hook_options *_swig_go_1) {
   smd_hook_options **arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   
@@ -1346,7 +1346,7 @@ void _wrap_smd_hook_options_slot_assign_raw_6c88271bd361975c(struct smd_hook_opt
 }
 
 
-struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_6c88271bd361975c(struct smd_hook_options **_swig_go_0) {
+struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_becc8d2cced9bc50(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   smd_hook_options *result = 0 ;
   struct smd_hook_options *_swig_go_result;
@@ -1359,7 +1359,7 @@ struct smd_hook_options *_wrap_smd_hook_options_slot_value_raw_6c88271bd361975c(
 }
 
 
-struct smd_hook **_wrap_new_smd_hook_slot_raw_6c88271bd361975c() {
+struct smd_hook **_wrap_new_smd_hook_slot_raw_becc8d2cced9bc50() {
   smd_hook **result = 0 ;
   struct smd_hook **_swig_go_result;
   
@@ -1370,7 +1370,7 @@ struct smd_hook **_wrap_new_smd_hook_slot_raw_6c88271bd361975c() {
 }
 
 
-struct smd_hook **_wrap_copy_smd_hook_slot_raw_6c88271bd361975c(struct smd_hook *_swig_go_0) {
+struct smd_hook **_wrap_copy_smd_hook_slot_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_hook **result = 0 ;
   struct smd_hook **_swig_go_result;
@@ -1383,7 +1383,7 @@ struct smd_hook **_wrap_copy_smd_hook_slot_raw_6c88271bd361975c(struct smd_hook 
 }
 
 
-void _wrap_delete_smd_hook_slot_raw_6c88271bd361975c(struct smd_hook **_swig_go_0) {
+void _wrap_delete_smd_hook_slot_raw_becc8d2cced9bc50(struct smd_hook **_swig_go_0) {
   smd_hook **arg1 = 0 ;
   
   arg1 = *(smd_hook ***)&_swig_go_0; 
@@ -1393,7 +1393,7 @@ void _wrap_delete_smd_hook_slot_raw_6c88271bd361975c(struct smd_hook **_swig_go_
 }
 
 
-void _wrap_smd_hook_slot_assign_raw_6c88271bd361975c(struct smd_hook **_swig_go_0, struct smd_hook *_swig_go_1) {
+void _wrap_smd_hook_slot_assign_raw_becc8d2cced9bc50(struct smd_hook **_swig_go_0, struct smd_hook *_swig_go_1) {
   smd_hook **arg1 = 0 ;
   smd_hook *arg2 = 0 ;
   
@@ -1405,7 +1405,7 @@ void _wrap_smd_hook_slot_assign_raw_6c88271bd361975c(struct smd_hook **_swig_go_
 }
 
 
-struct smd_hook *_wrap_smd_hook_slot_value_raw_6c88271bd361975c(struct smd_hook **_swig_go_0) {
+struct smd_hook *_wrap_smd_hook_slot_value_raw_becc8d2cced9bc50(struct smd_hook **_swig_go_0) {
   smd_hook **arg1 = 0 ;
   smd_hook *result = 0 ;
   struct smd_hook *_swig_go_result;
@@ -1418,7 +1418,7 @@ struct smd_hook *_wrap_smd_hook_slot_value_raw_6c88271bd361975c(struct smd_hook 
 }
 
 
-struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_6c88271bd361975c() {
+struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_becc8d2cced9bc50() {
   smd_trial_options **result = 0 ;
   struct smd_trial_options **_swig_go_result;
   
@@ -1429,7 +1429,7 @@ struct smd_trial_options **_wrap_new_smd_trial_options_slot_raw_6c88271bd361975c
 }
 
 
-struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_6c88271bd361975c(struct smd_trial_options *_swig_go_0) {
+struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_becc8d2cced9bc50(struct smd_trial_options *_swig_go_0) {
   smd_trial_options *arg1 = 0 ;
   smd_trial_options **result = 0 ;
   struct smd_trial_options **_swig_go_result;
@@ -1442,7 +1442,7 @@ struct smd_trial_options **_wrap_copy_smd_trial_options_slot_raw_6c88271bd361975
 }
 
 
-void _wrap_delete_smd_trial_options_slot_raw_6c88271bd361975c(struct smd_trial_options **_swig_go_0) {
+void _wrap_delete_smd_trial_options_slot_raw_becc8d2cced9bc50(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   
   arg1 = *(smd_trial_options ***)&_swig_go_0; 
@@ -1452,7 +1452,7 @@ void _wrap_delete_smd_trial_options_slot_raw_6c88271bd361975c(struct smd_trial_o
 }
 
 
-void _wrap_smd_trial_options_slot_assign_raw_6c88271bd361975c(struct smd_trial_options **_swig_go_0, struct smd_trial_options *_swig_go_1) {
+void _wrap_smd_trial_options_slot_assign_raw_becc8d2cced9bc50(struct smd_trial_options **_swig_go_0, struct smd_trial_options *_swig_go_1) {
   smd_trial_options **arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   
@@ -1464,7 +1464,7 @@ void _wrap_smd_trial_options_slot_assign_raw_6c88271bd361975c(struct smd_trial_o
 }
 
 
-struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_6c88271bd361975c(struct smd_trial_options **_swig_go_0) {
+struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_becc8d2cced9bc50(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   smd_trial_options *result = 0 ;
   struct smd_trial_options *_swig_go_result;
@@ -1477,7 +1477,7 @@ struct smd_trial_options *_wrap_smd_trial_options_slot_value_raw_6c88271bd361975
 }
 
 
-struct smd_trial **_wrap_new_smd_trial_slot_raw_6c88271bd361975c() {
+struct smd_trial **_wrap_new_smd_trial_slot_raw_becc8d2cced9bc50() {
   smd_trial **result = 0 ;
   struct smd_trial **_swig_go_result;
   
@@ -1488,7 +1488,7 @@ struct smd_trial **_wrap_new_smd_trial_slot_raw_6c88271bd361975c() {
 }
 
 
-struct smd_trial **_wrap_copy_smd_trial_slot_raw_6c88271bd361975c(struct smd_trial *_swig_go_0) {
+struct smd_trial **_wrap_copy_smd_trial_slot_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   smd_trial **result = 0 ;
   struct smd_trial **_swig_go_result;
@@ -1501,7 +1501,7 @@ struct smd_trial **_wrap_copy_smd_trial_slot_raw_6c88271bd361975c(struct smd_tri
 }
 
 
-void _wrap_delete_smd_trial_slot_raw_6c88271bd361975c(struct smd_trial **_swig_go_0) {
+void _wrap_delete_smd_trial_slot_raw_becc8d2cced9bc50(struct smd_trial **_swig_go_0) {
   smd_trial **arg1 = 0 ;
   
   arg1 = *(smd_trial ***)&_swig_go_0; 
@@ -1511,7 +1511,7 @@ void _wrap_delete_smd_trial_slot_raw_6c88271bd361975c(struct smd_trial **_swig_g
 }
 
 
-void _wrap_smd_trial_slot_assign_raw_6c88271bd361975c(struct smd_trial **_swig_go_0, struct smd_trial *_swig_go_1) {
+void _wrap_smd_trial_slot_assign_raw_becc8d2cced9bc50(struct smd_trial **_swig_go_0, struct smd_trial *_swig_go_1) {
   smd_trial **arg1 = 0 ;
   smd_trial *arg2 = 0 ;
   
@@ -1523,7 +1523,7 @@ void _wrap_smd_trial_slot_assign_raw_6c88271bd361975c(struct smd_trial **_swig_g
 }
 
 
-struct smd_trial *_wrap_smd_trial_slot_value_raw_6c88271bd361975c(struct smd_trial **_swig_go_0) {
+struct smd_trial *_wrap_smd_trial_slot_value_raw_becc8d2cced9bc50(struct smd_trial **_swig_go_0) {
   smd_trial **arg1 = 0 ;
   smd_trial *result = 0 ;
   struct smd_trial *_swig_go_result;
@@ -1536,7 +1536,7 @@ struct smd_trial *_wrap_smd_trial_slot_value_raw_6c88271bd361975c(struct smd_tri
 }
 
 
-struct smd_tensor **_wrap_new_smd_tensor_slot_raw_6c88271bd361975c() {
+struct smd_tensor **_wrap_new_smd_tensor_slot_raw_becc8d2cced9bc50() {
   smd_tensor **result = 0 ;
   struct smd_tensor **_swig_go_result;
   
@@ -1547,7 +1547,7 @@ struct smd_tensor **_wrap_new_smd_tensor_slot_raw_6c88271bd361975c() {
 }
 
 
-struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_6c88271bd361975c(struct smd_tensor *_swig_go_0) {
+struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   smd_tensor **result = 0 ;
   struct smd_tensor **_swig_go_result;
@@ -1560,7 +1560,7 @@ struct smd_tensor **_wrap_copy_smd_tensor_slot_raw_6c88271bd361975c(struct smd_t
 }
 
 
-void _wrap_delete_smd_tensor_slot_raw_6c88271bd361975c(struct smd_tensor **_swig_go_0) {
+void _wrap_delete_smd_tensor_slot_raw_becc8d2cced9bc50(struct smd_tensor **_swig_go_0) {
   smd_tensor **arg1 = 0 ;
   
   arg1 = *(smd_tensor ***)&_swig_go_0; 
@@ -1570,7 +1570,7 @@ void _wrap_delete_smd_tensor_slot_raw_6c88271bd361975c(struct smd_tensor **_swig
 }
 
 
-void _wrap_smd_tensor_slot_assign_raw_6c88271bd361975c(struct smd_tensor **_swig_go_0, struct smd_tensor *_swig_go_1) {
+void _wrap_smd_tensor_slot_assign_raw_becc8d2cced9bc50(struct smd_tensor **_swig_go_0, struct smd_tensor *_swig_go_1) {
   smd_tensor **arg1 = 0 ;
   smd_tensor *arg2 = 0 ;
   
@@ -1582,7 +1582,7 @@ void _wrap_smd_tensor_slot_assign_raw_6c88271bd361975c(struct smd_tensor **_swig
 }
 
 
-struct smd_tensor *_wrap_smd_tensor_slot_value_raw_6c88271bd361975c(struct smd_tensor **_swig_go_0) {
+struct smd_tensor *_wrap_smd_tensor_slot_value_raw_becc8d2cced9bc50(struct smd_tensor **_swig_go_0) {
   smd_tensor **arg1 = 0 ;
   smd_tensor *result = 0 ;
   struct smd_tensor *_swig_go_result;
@@ -1595,7 +1595,7 @@ struct smd_tensor *_wrap_smd_tensor_slot_value_raw_6c88271bd361975c(struct smd_t
 }
 
 
-struct smd_value **_wrap_new_smd_value_slot_raw_6c88271bd361975c() {
+struct smd_value **_wrap_new_smd_value_slot_raw_becc8d2cced9bc50() {
   smd_value **result = 0 ;
   struct smd_value **_swig_go_result;
   
@@ -1606,7 +1606,7 @@ struct smd_value **_wrap_new_smd_value_slot_raw_6c88271bd361975c() {
 }
 
 
-struct smd_value **_wrap_copy_smd_value_slot_raw_6c88271bd361975c(struct smd_value *_swig_go_0) {
+struct smd_value **_wrap_copy_smd_value_slot_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_value **result = 0 ;
   struct smd_value **_swig_go_result;
@@ -1619,7 +1619,7 @@ struct smd_value **_wrap_copy_smd_value_slot_raw_6c88271bd361975c(struct smd_val
 }
 
 
-void _wrap_delete_smd_value_slot_raw_6c88271bd361975c(struct smd_value **_swig_go_0) {
+void _wrap_delete_smd_value_slot_raw_becc8d2cced9bc50(struct smd_value **_swig_go_0) {
   smd_value **arg1 = 0 ;
   
   arg1 = *(smd_value ***)&_swig_go_0; 
@@ -1629,7 +1629,7 @@ void _wrap_delete_smd_value_slot_raw_6c88271bd361975c(struct smd_value **_swig_g
 }
 
 
-void _wrap_smd_value_slot_assign_raw_6c88271bd361975c(struct smd_value **_swig_go_0, struct smd_value *_swig_go_1) {
+void _wrap_smd_value_slot_assign_raw_becc8d2cced9bc50(struct smd_value **_swig_go_0, struct smd_value *_swig_go_1) {
   smd_value **arg1 = 0 ;
   smd_value *arg2 = 0 ;
   
@@ -1641,7 +1641,7 @@ void _wrap_smd_value_slot_assign_raw_6c88271bd361975c(struct smd_value **_swig_g
 }
 
 
-struct smd_value *_wrap_smd_value_slot_value_raw_6c88271bd361975c(struct smd_value **_swig_go_0) {
+struct smd_value *_wrap_smd_value_slot_value_raw_becc8d2cced9bc50(struct smd_value **_swig_go_0) {
   smd_value **arg1 = 0 ;
   smd_value *result = 0 ;
   struct smd_value *_swig_go_result;
@@ -1654,7 +1654,7 @@ struct smd_value *_wrap_smd_value_slot_value_raw_6c88271bd361975c(struct smd_val
 }
 
 
-struct smd_values **_wrap_new_smd_values_slot_raw_6c88271bd361975c() {
+struct smd_values **_wrap_new_smd_values_slot_raw_becc8d2cced9bc50() {
   smd_values **result = 0 ;
   struct smd_values **_swig_go_result;
   
@@ -1665,7 +1665,7 @@ struct smd_values **_wrap_new_smd_values_slot_raw_6c88271bd361975c() {
 }
 
 
-struct smd_values **_wrap_copy_smd_values_slot_raw_6c88271bd361975c(struct smd_values *_swig_go_0) {
+struct smd_values **_wrap_copy_smd_values_slot_raw_becc8d2cced9bc50(struct smd_values *_swig_go_0) {
   smd_values *arg1 = 0 ;
   smd_values **result = 0 ;
   struct smd_values **_swig_go_result;
@@ -1678,7 +1678,7 @@ struct smd_values **_wrap_copy_smd_values_slot_raw_6c88271bd361975c(struct smd_v
 }
 
 
-void _wrap_delete_smd_values_slot_raw_6c88271bd361975c(struct smd_values **_swig_go_0) {
+void _wrap_delete_smd_values_slot_raw_becc8d2cced9bc50(struct smd_values **_swig_go_0) {
   smd_values **arg1 = 0 ;
   
   arg1 = *(smd_values ***)&_swig_go_0; 
@@ -1688,7 +1688,7 @@ void _wrap_delete_smd_values_slot_raw_6c88271bd361975c(struct smd_values **_swig
 }
 
 
-void _wrap_smd_values_slot_assign_raw_6c88271bd361975c(struct smd_values **_swig_go_0, struct smd_values *_swig_go_1) {
+void _wrap_smd_values_slot_assign_raw_becc8d2cced9bc50(struct smd_values **_swig_go_0, struct smd_values *_swig_go_1) {
   smd_values **arg1 = 0 ;
   smd_values *arg2 = 0 ;
   
@@ -1700,7 +1700,7 @@ void _wrap_smd_values_slot_assign_raw_6c88271bd361975c(struct smd_values **_swig
 }
 
 
-struct smd_values *_wrap_smd_values_slot_value_raw_6c88271bd361975c(struct smd_values **_swig_go_0) {
+struct smd_values *_wrap_smd_values_slot_value_raw_becc8d2cced9bc50(struct smd_values **_swig_go_0) {
   smd_values **arg1 = 0 ;
   smd_values *result = 0 ;
   struct smd_values *_swig_go_result;
@@ -1713,7 +1713,7 @@ struct smd_values *_wrap_smd_values_slot_value_raw_6c88271bd361975c(struct smd_v
 }
 
 
-struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_6c88271bd361975c() {
+struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_becc8d2cced9bc50() {
   smd_rule_set **result = 0 ;
   struct smd_rule_set **_swig_go_result;
   
@@ -1724,7 +1724,7 @@ struct smd_rule_set **_wrap_new_smd_rule_set_slot_raw_6c88271bd361975c() {
 }
 
 
-struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_6c88271bd361975c(struct smd_rule_set *_swig_go_0) {
+struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_becc8d2cced9bc50(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   smd_rule_set **result = 0 ;
   struct smd_rule_set **_swig_go_result;
@@ -1737,7 +1737,7 @@ struct smd_rule_set **_wrap_copy_smd_rule_set_slot_raw_6c88271bd361975c(struct s
 }
 
 
-void _wrap_delete_smd_rule_set_slot_raw_6c88271bd361975c(struct smd_rule_set **_swig_go_0) {
+void _wrap_delete_smd_rule_set_slot_raw_becc8d2cced9bc50(struct smd_rule_set **_swig_go_0) {
   smd_rule_set **arg1 = 0 ;
   
   arg1 = *(smd_rule_set ***)&_swig_go_0; 
@@ -1747,7 +1747,7 @@ void _wrap_delete_smd_rule_set_slot_raw_6c88271bd361975c(struct smd_rule_set **_
 }
 
 
-void _wrap_smd_rule_set_slot_assign_raw_6c88271bd361975c(struct smd_rule_set **_swig_go_0, struct smd_rule_set *_swig_go_1) {
+void _wrap_smd_rule_set_slot_assign_raw_becc8d2cced9bc50(struct smd_rule_set **_swig_go_0, struct smd_rule_set *_swig_go_1) {
   smd_rule_set **arg1 = 0 ;
   smd_rule_set *arg2 = 0 ;
   
@@ -1759,7 +1759,7 @@ void _wrap_smd_rule_set_slot_assign_raw_6c88271bd361975c(struct smd_rule_set **_
 }
 
 
-struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_6c88271bd361975c(struct smd_rule_set **_swig_go_0) {
+struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_becc8d2cced9bc50(struct smd_rule_set **_swig_go_0) {
   smd_rule_set **arg1 = 0 ;
   smd_rule_set *result = 0 ;
   struct smd_rule_set *_swig_go_result;
@@ -1772,7 +1772,7 @@ struct smd_rule_set *_wrap_smd_rule_set_slot_value_raw_6c88271bd361975c(struct s
 }
 
 
-struct smd_step_file **_wrap_new_smd_step_file_slot_raw_6c88271bd361975c() {
+struct smd_step_file **_wrap_new_smd_step_file_slot_raw_becc8d2cced9bc50() {
   smd_step_file **result = 0 ;
   struct smd_step_file **_swig_go_result;
   
@@ -1783,7 +1783,7 @@ struct smd_step_file **_wrap_new_smd_step_file_slot_raw_6c88271bd361975c() {
 }
 
 
-struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_6c88271bd361975c(struct smd_step_file *_swig_go_0) {
+struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_becc8d2cced9bc50(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   smd_step_file **result = 0 ;
   struct smd_step_file **_swig_go_result;
@@ -1796,7 +1796,7 @@ struct smd_step_file **_wrap_copy_smd_step_file_slot_raw_6c88271bd361975c(struct
 }
 
 
-void _wrap_delete_smd_step_file_slot_raw_6c88271bd361975c(struct smd_step_file **_swig_go_0) {
+void _wrap_delete_smd_step_file_slot_raw_becc8d2cced9bc50(struct smd_step_file **_swig_go_0) {
   smd_step_file **arg1 = 0 ;
   
   arg1 = *(smd_step_file ***)&_swig_go_0; 
@@ -1806,7 +1806,7 @@ void _wrap_delete_smd_step_file_slot_raw_6c88271bd361975c(struct smd_step_file *
 }
 
 
-void _wrap_smd_step_file_slot_assign_raw_6c88271bd361975c(struct smd_step_file **_swig_go_0, struct smd_step_file *_swig_go_1) {
+void _wrap_smd_step_file_slot_assign_raw_becc8d2cced9bc50(struct smd_step_file **_swig_go_0, struct smd_step_file *_swig_go_1) {
   smd_step_file **arg1 = 0 ;
   smd_step_file *arg2 = 0 ;
   
@@ -1818,7 +1818,7 @@ void _wrap_smd_step_file_slot_assign_raw_6c88271bd361975c(struct smd_step_file *
 }
 
 
-struct smd_step_file *_wrap_smd_step_file_slot_value_raw_6c88271bd361975c(struct smd_step_file **_swig_go_0) {
+struct smd_step_file *_wrap_smd_step_file_slot_value_raw_becc8d2cced9bc50(struct smd_step_file **_swig_go_0) {
   smd_step_file **arg1 = 0 ;
   smd_step_file *result = 0 ;
   struct smd_step_file *_swig_go_result;
@@ -1831,7 +1831,7 @@ struct smd_step_file *_wrap_smd_step_file_slot_value_raw_6c88271bd361975c(struct
 }
 
 
-struct smd_event_file **_wrap_new_smd_event_file_slot_raw_6c88271bd361975c() {
+struct smd_event_file **_wrap_new_smd_event_file_slot_raw_becc8d2cced9bc50() {
   smd_event_file **result = 0 ;
   struct smd_event_file **_swig_go_result;
   
@@ -1842,7 +1842,7 @@ struct smd_event_file **_wrap_new_smd_event_file_slot_raw_6c88271bd361975c() {
 }
 
 
-struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_6c88271bd361975c(struct smd_event_file *_swig_go_0) {
+struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   smd_event_file **result = 0 ;
   struct smd_event_file **_swig_go_result;
@@ -1855,7 +1855,7 @@ struct smd_event_file **_wrap_copy_smd_event_file_slot_raw_6c88271bd361975c(stru
 }
 
 
-void _wrap_delete_smd_event_file_slot_raw_6c88271bd361975c(struct smd_event_file **_swig_go_0) {
+void _wrap_delete_smd_event_file_slot_raw_becc8d2cced9bc50(struct smd_event_file **_swig_go_0) {
   smd_event_file **arg1 = 0 ;
   
   arg1 = *(smd_event_file ***)&_swig_go_0; 
@@ -1865,7 +1865,7 @@ void _wrap_delete_smd_event_file_slot_raw_6c88271bd361975c(struct smd_event_file
 }
 
 
-void _wrap_smd_event_file_slot_assign_raw_6c88271bd361975c(struct smd_event_file **_swig_go_0, struct smd_event_file *_swig_go_1) {
+void _wrap_smd_event_file_slot_assign_raw_becc8d2cced9bc50(struct smd_event_file **_swig_go_0, struct smd_event_file *_swig_go_1) {
   smd_event_file **arg1 = 0 ;
   smd_event_file *arg2 = 0 ;
   
@@ -1877,7 +1877,7 @@ void _wrap_smd_event_file_slot_assign_raw_6c88271bd361975c(struct smd_event_file
 }
 
 
-struct smd_event_file *_wrap_smd_event_file_slot_value_raw_6c88271bd361975c(struct smd_event_file **_swig_go_0) {
+struct smd_event_file *_wrap_smd_event_file_slot_value_raw_becc8d2cced9bc50(struct smd_event_file **_swig_go_0) {
   smd_event_file **arg1 = 0 ;
   smd_event_file *result = 0 ;
   struct smd_event_file *_swig_go_result;
@@ -1890,7 +1890,7 @@ struct smd_event_file *_wrap_smd_event_file_slot_value_raw_6c88271bd361975c(stru
 }
 
 
-struct smd_store_report **_wrap_new_smd_store_report_slot_raw_6c88271bd361975c() {
+struct smd_store_report **_wrap_new_smd_store_report_slot_raw_becc8d2cced9bc50() {
   smd_store_report **result = 0 ;
   struct smd_store_report **_swig_go_result;
   
@@ -1901,7 +1901,7 @@ struct smd_store_report **_wrap_new_smd_store_report_slot_raw_6c88271bd361975c()
 }
 
 
-struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_6c88271bd361975c(struct smd_store_report *_swig_go_0) {
+struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_becc8d2cced9bc50(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   smd_store_report **result = 0 ;
   struct smd_store_report **_swig_go_result;
@@ -1914,7 +1914,7 @@ struct smd_store_report **_wrap_copy_smd_store_report_slot_raw_6c88271bd361975c(
 }
 
 
-void _wrap_delete_smd_store_report_slot_raw_6c88271bd361975c(struct smd_store_report **_swig_go_0) {
+void _wrap_delete_smd_store_report_slot_raw_becc8d2cced9bc50(struct smd_store_report **_swig_go_0) {
   smd_store_report **arg1 = 0 ;
   
   arg1 = *(smd_store_report ***)&_swig_go_0; 
@@ -1924,7 +1924,7 @@ void _wrap_delete_smd_store_report_slot_raw_6c88271bd361975c(struct smd_store_re
 }
 
 
-void _wrap_smd_store_report_slot_assign_raw_6c88271bd361975c(struct smd_store_report **_swig_go_0, struct smd_store_report *_swig_go_1) {
+void _wrap_smd_store_report_slot_assign_raw_becc8d2cced9bc50(struct smd_store_report **_swig_go_0, struct smd_store_report *_swig_go_1) {
   smd_store_report **arg1 = 0 ;
   smd_store_report *arg2 = 0 ;
   
@@ -1936,7 +1936,7 @@ void _wrap_smd_store_report_slot_assign_raw_6c88271bd361975c(struct smd_store_re
 }
 
 
-struct smd_store_report *_wrap_smd_store_report_slot_value_raw_6c88271bd361975c(struct smd_store_report **_swig_go_0) {
+struct smd_store_report *_wrap_smd_store_report_slot_value_raw_becc8d2cced9bc50(struct smd_store_report **_swig_go_0) {
   smd_store_report **arg1 = 0 ;
   smd_store_report *result = 0 ;
   struct smd_store_report *_swig_go_result;
@@ -1949,7 +1949,7 @@ struct smd_store_report *_wrap_smd_store_report_slot_value_raw_6c88271bd361975c(
 }
 
 
-struct smd_findings **_wrap_new_smd_findings_slot_raw_6c88271bd361975c() {
+struct smd_findings **_wrap_new_smd_findings_slot_raw_becc8d2cced9bc50() {
   smd_findings **result = 0 ;
   struct smd_findings **_swig_go_result;
   
@@ -1960,7 +1960,7 @@ struct smd_findings **_wrap_new_smd_findings_slot_raw_6c88271bd361975c() {
 }
 
 
-struct smd_findings **_wrap_copy_smd_findings_slot_raw_6c88271bd361975c(struct smd_findings *_swig_go_0) {
+struct smd_findings **_wrap_copy_smd_findings_slot_raw_becc8d2cced9bc50(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   smd_findings **result = 0 ;
   struct smd_findings **_swig_go_result;
@@ -1973,7 +1973,7 @@ struct smd_findings **_wrap_copy_smd_findings_slot_raw_6c88271bd361975c(struct s
 }
 
 
-void _wrap_delete_smd_findings_slot_raw_6c88271bd361975c(struct smd_findings **_swig_go_0) {
+void _wrap_delete_smd_findings_slot_raw_becc8d2cced9bc50(struct smd_findings **_swig_go_0) {
   smd_findings **arg1 = 0 ;
   
   arg1 = *(smd_findings ***)&_swig_go_0; 
@@ -1983,7 +1983,7 @@ void _wrap_delete_smd_findings_slot_raw_6c88271bd361975c(struct smd_findings **_
 }
 
 
-void _wrap_smd_findings_slot_assign_raw_6c88271bd361975c(struct smd_findings **_swig_go_0, struct smd_findings *_swig_go_1) {
+void _wrap_smd_findings_slot_assign_raw_becc8d2cced9bc50(struct smd_findings **_swig_go_0, struct smd_findings *_swig_go_1) {
   smd_findings **arg1 = 0 ;
   smd_findings *arg2 = 0 ;
   
@@ -1995,7 +1995,7 @@ void _wrap_smd_findings_slot_assign_raw_6c88271bd361975c(struct smd_findings **_
 }
 
 
-struct smd_findings *_wrap_smd_findings_slot_value_raw_6c88271bd361975c(struct smd_findings **_swig_go_0) {
+struct smd_findings *_wrap_smd_findings_slot_value_raw_becc8d2cced9bc50(struct smd_findings **_swig_go_0) {
   smd_findings **arg1 = 0 ;
   smd_findings *result = 0 ;
   struct smd_findings *_swig_go_result;
@@ -2008,7 +2008,7 @@ struct smd_findings *_wrap_smd_findings_slot_value_raw_6c88271bd361975c(struct s
 }
 
 
-struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_6c88271bd361975c() {
+struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_becc8d2cced9bc50() {
   smd_rule_results **result = 0 ;
   struct smd_rule_results **_swig_go_result;
   
@@ -2019,7 +2019,7 @@ struct smd_rule_results **_wrap_new_smd_rule_results_slot_raw_6c88271bd361975c()
 }
 
 
-struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_6c88271bd361975c(struct smd_rule_results *_swig_go_0) {
+struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_becc8d2cced9bc50(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   smd_rule_results **result = 0 ;
   struct smd_rule_results **_swig_go_result;
@@ -2032,7 +2032,7 @@ struct smd_rule_results **_wrap_copy_smd_rule_results_slot_raw_6c88271bd361975c(
 }
 
 
-void _wrap_delete_smd_rule_results_slot_raw_6c88271bd361975c(struct smd_rule_results **_swig_go_0) {
+void _wrap_delete_smd_rule_results_slot_raw_becc8d2cced9bc50(struct smd_rule_results **_swig_go_0) {
   smd_rule_results **arg1 = 0 ;
   
   arg1 = *(smd_rule_results ***)&_swig_go_0; 
@@ -2042,7 +2042,7 @@ void _wrap_delete_smd_rule_results_slot_raw_6c88271bd361975c(struct smd_rule_res
 }
 
 
-void _wrap_smd_rule_results_slot_assign_raw_6c88271bd361975c(struct smd_rule_results **_swig_go_0, struct smd_rule_results *_swig_go_1) {
+void _wrap_smd_rule_results_slot_assign_raw_becc8d2cced9bc50(struct smd_rule_results **_swig_go_0, struct smd_rule_results *_swig_go_1) {
   smd_rule_results **arg1 = 0 ;
   smd_rule_results *arg2 = 0 ;
   
@@ -2054,7 +2054,7 @@ void _wrap_smd_rule_results_slot_assign_raw_6c88271bd361975c(struct smd_rule_res
 }
 
 
-struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_6c88271bd361975c(struct smd_rule_results **_swig_go_0) {
+struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_becc8d2cced9bc50(struct smd_rule_results **_swig_go_0) {
   smd_rule_results **arg1 = 0 ;
   smd_rule_results *result = 0 ;
   struct smd_rule_results *_swig_go_result;
@@ -2067,7 +2067,7 @@ struct smd_rule_results *_wrap_smd_rule_results_slot_value_raw_6c88271bd361975c(
 }
 
 
-struct smd_diagnosis **_wrap_new_smd_diagnosis_slot_raw_6c88271bd361975c() {
+struct smd_diagnosis **_wrap_new_smd_diagnosis_slot_raw_becc8d2cced9bc50() {
   smd_diagnosis **result = 0 ;
   struct smd_diagnosis **_swig_go_result;
   
@@ -2078,7 +2078,7 @@ struct smd_diagnosis **_wrap_new_smd_diagnosis_slot_raw_6c88271bd361975c() {
 }
 
 
-struct smd_diagnosis **_wrap_copy_smd_diagnosis_slot_raw_6c88271bd361975c(struct smd_diagnosis *_swig_go_0) {
+struct smd_diagnosis **_wrap_copy_smd_diagnosis_slot_raw_becc8d2cced9bc50(struct smd_diagnosis *_swig_go_0) {
   smd_diagnosis *arg1 = 0 ;
   smd_diagnosis **result = 0 ;
   struct smd_diagnosis **_swig_go_result;
@@ -2091,7 +2091,7 @@ struct smd_diagnosis **_wrap_copy_smd_diagnosis_slot_raw_6c88271bd361975c(struct
 }
 
 
-void _wrap_delete_smd_diagnosis_slot_raw_6c88271bd361975c(struct smd_diagnosis **_swig_go_0) {
+void _wrap_delete_smd_diagnosis_slot_raw_becc8d2cced9bc50(struct smd_diagnosis **_swig_go_0) {
   smd_diagnosis **arg1 = 0 ;
   
   arg1 = *(smd_diagnosis ***)&_swig_go_0; 
@@ -2101,7 +2101,7 @@ void _wrap_delete_smd_diagnosis_slot_raw_6c88271bd361975c(struct smd_diagnosis *
 }
 
 
-void _wrap_smd_diagnosis_slot_assign_raw_6c88271bd361975c(struct smd_diagnosis **_swig_go_0, struct smd_diagnosis *_swig_go_1) {
+void _wrap_smd_diagnosis_slot_assign_raw_becc8d2cced9bc50(struct smd_diagnosis **_swig_go_0, struct smd_diagnosis *_swig_go_1) {
   smd_diagnosis **arg1 = 0 ;
   smd_diagnosis *arg2 = 0 ;
   
@@ -2113,7 +2113,7 @@ void _wrap_smd_diagnosis_slot_assign_raw_6c88271bd361975c(struct smd_diagnosis *
 }
 
 
-struct smd_diagnosis *_wrap_smd_diagnosis_slot_value_raw_6c88271bd361975c(struct smd_diagnosis **_swig_go_0) {
+struct smd_diagnosis *_wrap_smd_diagnosis_slot_value_raw_becc8d2cced9bc50(struct smd_diagnosis **_swig_go_0) {
   smd_diagnosis **arg1 = 0 ;
   smd_diagnosis *result = 0 ;
   struct smd_diagnosis *_swig_go_result;
@@ -2126,7 +2126,7 @@ struct smd_diagnosis *_wrap_smd_diagnosis_slot_value_raw_6c88271bd361975c(struct
 }
 
 
-struct smd_bucket **_wrap_new_smd_bucket_slot_raw_6c88271bd361975c() {
+struct smd_bucket **_wrap_new_smd_bucket_slot_raw_becc8d2cced9bc50() {
   smd_bucket **result = 0 ;
   struct smd_bucket **_swig_go_result;
   
@@ -2137,7 +2137,7 @@ struct smd_bucket **_wrap_new_smd_bucket_slot_raw_6c88271bd361975c() {
 }
 
 
-struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_6c88271bd361975c(struct smd_bucket *_swig_go_0) {
+struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_becc8d2cced9bc50(struct smd_bucket *_swig_go_0) {
   smd_bucket *arg1 = 0 ;
   smd_bucket **result = 0 ;
   struct smd_bucket **_swig_go_result;
@@ -2150,7 +2150,7 @@ struct smd_bucket **_wrap_copy_smd_bucket_slot_raw_6c88271bd361975c(struct smd_b
 }
 
 
-void _wrap_delete_smd_bucket_slot_raw_6c88271bd361975c(struct smd_bucket **_swig_go_0) {
+void _wrap_delete_smd_bucket_slot_raw_becc8d2cced9bc50(struct smd_bucket **_swig_go_0) {
   smd_bucket **arg1 = 0 ;
   
   arg1 = *(smd_bucket ***)&_swig_go_0; 
@@ -2160,7 +2160,7 @@ void _wrap_delete_smd_bucket_slot_raw_6c88271bd361975c(struct smd_bucket **_swig
 }
 
 
-void _wrap_smd_bucket_slot_assign_raw_6c88271bd361975c(struct smd_bucket **_swig_go_0, struct smd_bucket *_swig_go_1) {
+void _wrap_smd_bucket_slot_assign_raw_becc8d2cced9bc50(struct smd_bucket **_swig_go_0, struct smd_bucket *_swig_go_1) {
   smd_bucket **arg1 = 0 ;
   smd_bucket *arg2 = 0 ;
   
@@ -2172,7 +2172,7 @@ void _wrap_smd_bucket_slot_assign_raw_6c88271bd361975c(struct smd_bucket **_swig
 }
 
 
-struct smd_bucket *_wrap_smd_bucket_slot_value_raw_6c88271bd361975c(struct smd_bucket **_swig_go_0) {
+struct smd_bucket *_wrap_smd_bucket_slot_value_raw_becc8d2cced9bc50(struct smd_bucket **_swig_go_0) {
   smd_bucket **arg1 = 0 ;
   smd_bucket *result = 0 ;
   struct smd_bucket *_swig_go_result;
@@ -2185,7 +2185,7 @@ struct smd_bucket *_wrap_smd_bucket_slot_value_raw_6c88271bd361975c(struct smd_b
 }
 
 
-struct smd_scan **_wrap_new_smd_scan_slot_raw_6c88271bd361975c() {
+struct smd_scan **_wrap_new_smd_scan_slot_raw_becc8d2cced9bc50() {
   smd_scan **result = 0 ;
   struct smd_scan **_swig_go_result;
   
@@ -2196,7 +2196,7 @@ struct smd_scan **_wrap_new_smd_scan_slot_raw_6c88271bd361975c() {
 }
 
 
-struct smd_scan **_wrap_copy_smd_scan_slot_raw_6c88271bd361975c(struct smd_scan *_swig_go_0) {
+struct smd_scan **_wrap_copy_smd_scan_slot_raw_becc8d2cced9bc50(struct smd_scan *_swig_go_0) {
   smd_scan *arg1 = 0 ;
   smd_scan **result = 0 ;
   struct smd_scan **_swig_go_result;
@@ -2209,7 +2209,7 @@ struct smd_scan **_wrap_copy_smd_scan_slot_raw_6c88271bd361975c(struct smd_scan 
 }
 
 
-void _wrap_delete_smd_scan_slot_raw_6c88271bd361975c(struct smd_scan **_swig_go_0) {
+void _wrap_delete_smd_scan_slot_raw_becc8d2cced9bc50(struct smd_scan **_swig_go_0) {
   smd_scan **arg1 = 0 ;
   
   arg1 = *(smd_scan ***)&_swig_go_0; 
@@ -2219,7 +2219,7 @@ void _wrap_delete_smd_scan_slot_raw_6c88271bd361975c(struct smd_scan **_swig_go_
 }
 
 
-void _wrap_smd_scan_slot_assign_raw_6c88271bd361975c(struct smd_scan **_swig_go_0, struct smd_scan *_swig_go_1) {
+void _wrap_smd_scan_slot_assign_raw_becc8d2cced9bc50(struct smd_scan **_swig_go_0, struct smd_scan *_swig_go_1) {
   smd_scan **arg1 = 0 ;
   smd_scan *arg2 = 0 ;
   
@@ -2231,7 +2231,7 @@ void _wrap_smd_scan_slot_assign_raw_6c88271bd361975c(struct smd_scan **_swig_go_
 }
 
 
-struct smd_scan *_wrap_smd_scan_slot_value_raw_6c88271bd361975c(struct smd_scan **_swig_go_0) {
+struct smd_scan *_wrap_smd_scan_slot_value_raw_becc8d2cced9bc50(struct smd_scan **_swig_go_0) {
   smd_scan **arg1 = 0 ;
   smd_scan *result = 0 ;
   struct smd_scan *_swig_go_result;
@@ -2244,7 +2244,7 @@ struct smd_scan *_wrap_smd_scan_slot_value_raw_6c88271bd361975c(struct smd_scan 
 }
 
 
-struct smd_partitions **_wrap_new_smd_partitions_slot_raw_6c88271bd361975c() {
+struct smd_partitions **_wrap_new_smd_partitions_slot_raw_becc8d2cced9bc50() {
   smd_partitions **result = 0 ;
   struct smd_partitions **_swig_go_result;
   
@@ -2255,7 +2255,7 @@ struct smd_partitions **_wrap_new_smd_partitions_slot_raw_6c88271bd361975c() {
 }
 
 
-struct smd_partitions **_wrap_copy_smd_partitions_slot_raw_6c88271bd361975c(struct smd_partitions *_swig_go_0) {
+struct smd_partitions **_wrap_copy_smd_partitions_slot_raw_becc8d2cced9bc50(struct smd_partitions *_swig_go_0) {
   smd_partitions *arg1 = 0 ;
   smd_partitions **result = 0 ;
   struct smd_partitions **_swig_go_result;
@@ -2268,7 +2268,7 @@ struct smd_partitions **_wrap_copy_smd_partitions_slot_raw_6c88271bd361975c(stru
 }
 
 
-void _wrap_delete_smd_partitions_slot_raw_6c88271bd361975c(struct smd_partitions **_swig_go_0) {
+void _wrap_delete_smd_partitions_slot_raw_becc8d2cced9bc50(struct smd_partitions **_swig_go_0) {
   smd_partitions **arg1 = 0 ;
   
   arg1 = *(smd_partitions ***)&_swig_go_0; 
@@ -2278,7 +2278,7 @@ void _wrap_delete_smd_partitions_slot_raw_6c88271bd361975c(struct smd_partitions
 }
 
 
-void _wrap_smd_partitions_slot_assign_raw_6c88271bd361975c(struct smd_partitions **_swig_go_0, struct smd_partitions *_swig_go_1) {
+void _wrap_smd_partitions_slot_assign_raw_becc8d2cced9bc50(struct smd_partitions **_swig_go_0, struct smd_partitions *_swig_go_1) {
   smd_partitions **arg1 = 0 ;
   smd_partitions *arg2 = 0 ;
   
@@ -2290,7 +2290,7 @@ void _wrap_smd_partitions_slot_assign_raw_6c88271bd361975c(struct smd_partitions
 }
 
 
-struct smd_partitions *_wrap_smd_partitions_slot_value_raw_6c88271bd361975c(struct smd_partitions **_swig_go_0) {
+struct smd_partitions *_wrap_smd_partitions_slot_value_raw_becc8d2cced9bc50(struct smd_partitions **_swig_go_0) {
   smd_partitions **arg1 = 0 ;
   smd_partitions *result = 0 ;
   struct smd_partitions *_swig_go_result;
@@ -2303,7 +2303,7 @@ struct smd_partitions *_wrap_smd_partitions_slot_value_raw_6c88271bd361975c(stru
 }
 
 
-intgo *_wrap_new_int32_slot_raw_6c88271bd361975c() {
+intgo *_wrap_new_int32_slot_raw_becc8d2cced9bc50() {
   int32_t *result = 0 ;
   intgo *_swig_go_result;
   
@@ -2314,7 +2314,7 @@ intgo *_wrap_new_int32_slot_raw_6c88271bd361975c() {
 }
 
 
-intgo *_wrap_copy_int32_slot_raw_6c88271bd361975c(intgo _swig_go_0) {
+intgo *_wrap_copy_int32_slot_raw_becc8d2cced9bc50(intgo _swig_go_0) {
   int32_t arg1 ;
   int32_t *result = 0 ;
   intgo *_swig_go_result;
@@ -2327,7 +2327,7 @@ intgo *_wrap_copy_int32_slot_raw_6c88271bd361975c(intgo _swig_go_0) {
 }
 
 
-void _wrap_delete_int32_slot_raw_6c88271bd361975c(intgo *_swig_go_0) {
+void _wrap_delete_int32_slot_raw_becc8d2cced9bc50(intgo *_swig_go_0) {
   int32_t *arg1 = 0 ;
   
   arg1 = *(int32_t **)&_swig_go_0; 
@@ -2337,7 +2337,7 @@ void _wrap_delete_int32_slot_raw_6c88271bd361975c(intgo *_swig_go_0) {
 }
 
 
-void _wrap_int32_slot_assign_raw_6c88271bd361975c(intgo *_swig_go_0, intgo _swig_go_1) {
+void _wrap_int32_slot_assign_raw_becc8d2cced9bc50(intgo *_swig_go_0, intgo _swig_go_1) {
   int32_t *arg1 = 0 ;
   int32_t arg2 ;
   
@@ -2349,7 +2349,7 @@ void _wrap_int32_slot_assign_raw_6c88271bd361975c(intgo *_swig_go_0, intgo _swig
 }
 
 
-intgo _wrap_int32_slot_value_raw_6c88271bd361975c(intgo *_swig_go_0) {
+intgo _wrap_int32_slot_value_raw_becc8d2cced9bc50(intgo *_swig_go_0) {
   int32_t *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2362,7 +2362,7 @@ intgo _wrap_int32_slot_value_raw_6c88271bd361975c(intgo *_swig_go_0) {
 }
 
 
-long long *_wrap_new_int64_slot_raw_6c88271bd361975c() {
+long long *_wrap_new_int64_slot_raw_becc8d2cced9bc50() {
   int64_t *result = 0 ;
   long long *_swig_go_result;
   
@@ -2373,7 +2373,7 @@ long long *_wrap_new_int64_slot_raw_6c88271bd361975c() {
 }
 
 
-long long *_wrap_copy_int64_slot_raw_6c88271bd361975c(long long _swig_go_0) {
+long long *_wrap_copy_int64_slot_raw_becc8d2cced9bc50(long long _swig_go_0) {
   int64_t arg1 ;
   int64_t *result = 0 ;
   long long *_swig_go_result;
@@ -2386,7 +2386,7 @@ long long *_wrap_copy_int64_slot_raw_6c88271bd361975c(long long _swig_go_0) {
 }
 
 
-void _wrap_delete_int64_slot_raw_6c88271bd361975c(long long *_swig_go_0) {
+void _wrap_delete_int64_slot_raw_becc8d2cced9bc50(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   
   arg1 = *(int64_t **)&_swig_go_0; 
@@ -2396,7 +2396,7 @@ void _wrap_delete_int64_slot_raw_6c88271bd361975c(long long *_swig_go_0) {
 }
 
 
-void _wrap_int64_slot_assign_raw_6c88271bd361975c(long long *_swig_go_0, long long _swig_go_1) {
+void _wrap_int64_slot_assign_raw_becc8d2cced9bc50(long long *_swig_go_0, long long _swig_go_1) {
   int64_t *arg1 = 0 ;
   int64_t arg2 ;
   
@@ -2408,7 +2408,7 @@ void _wrap_int64_slot_assign_raw_6c88271bd361975c(long long *_swig_go_0, long lo
 }
 
 
-long long _wrap_int64_slot_value_raw_6c88271bd361975c(long long *_swig_go_0) {
+long long _wrap_int64_slot_value_raw_becc8d2cced9bc50(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -2421,7 +2421,7 @@ long long _wrap_int64_slot_value_raw_6c88271bd361975c(long long *_swig_go_0) {
 }
 
 
-double *_wrap_new_double_slot_raw_6c88271bd361975c() {
+double *_wrap_new_double_slot_raw_becc8d2cced9bc50() {
   double *result = 0 ;
   double *_swig_go_result;
   
@@ -2432,7 +2432,7 @@ double *_wrap_new_double_slot_raw_6c88271bd361975c() {
 }
 
 
-double *_wrap_copy_double_slot_raw_6c88271bd361975c(double _swig_go_0) {
+double *_wrap_copy_double_slot_raw_becc8d2cced9bc50(double _swig_go_0) {
   double arg1 ;
   double *result = 0 ;
   double *_swig_go_result;
@@ -2445,7 +2445,7 @@ double *_wrap_copy_double_slot_raw_6c88271bd361975c(double _swig_go_0) {
 }
 
 
-void _wrap_delete_double_slot_raw_6c88271bd361975c(double *_swig_go_0) {
+void _wrap_delete_double_slot_raw_becc8d2cced9bc50(double *_swig_go_0) {
   double *arg1 = 0 ;
   
   arg1 = *(double **)&_swig_go_0; 
@@ -2455,7 +2455,7 @@ void _wrap_delete_double_slot_raw_6c88271bd361975c(double *_swig_go_0) {
 }
 
 
-void _wrap_double_slot_assign_raw_6c88271bd361975c(double *_swig_go_0, double _swig_go_1) {
+void _wrap_double_slot_assign_raw_becc8d2cced9bc50(double *_swig_go_0, double _swig_go_1) {
   double *arg1 = 0 ;
   double arg2 ;
   
@@ -2467,7 +2467,7 @@ void _wrap_double_slot_assign_raw_6c88271bd361975c(double *_swig_go_0, double _s
 }
 
 
-double _wrap_double_slot_value_raw_6c88271bd361975c(double *_swig_go_0) {
+double _wrap_double_slot_value_raw_becc8d2cced9bc50(double *_swig_go_0) {
   double *arg1 = 0 ;
   double result;
   double _swig_go_result;
@@ -2480,7 +2480,7 @@ double _wrap_double_slot_value_raw_6c88271bd361975c(double *_swig_go_0) {
 }
 
 
-long long *_wrap_new_int64_array_raw_6c88271bd361975c(long long _swig_go_0) {
+long long *_wrap_new_int64_array_raw_becc8d2cced9bc50(long long _swig_go_0) {
   size_t arg1 ;
   int64_t *result = 0 ;
   long long *_swig_go_result;
@@ -2493,7 +2493,7 @@ long long *_wrap_new_int64_array_raw_6c88271bd361975c(long long _swig_go_0) {
 }
 
 
-void _wrap_delete_int64_array_raw_6c88271bd361975c(long long *_swig_go_0) {
+void _wrap_delete_int64_array_raw_becc8d2cced9bc50(long long *_swig_go_0) {
   int64_t *arg1 = 0 ;
   
   arg1 = *(int64_t **)&_swig_go_0; 
@@ -2503,7 +2503,7 @@ void _wrap_delete_int64_array_raw_6c88271bd361975c(long long *_swig_go_0) {
 }
 
 
-long long _wrap_int64_array_getitem_raw_6c88271bd361975c(long long *_swig_go_0, long long _swig_go_1) {
+long long _wrap_int64_array_getitem_raw_becc8d2cced9bc50(long long *_swig_go_0, long long _swig_go_1) {
   int64_t *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -2518,7 +2518,7 @@ long long _wrap_int64_array_getitem_raw_6c88271bd361975c(long long *_swig_go_0, 
 }
 
 
-void _wrap_int64_array_setitem_raw_6c88271bd361975c(long long *_swig_go_0, long long _swig_go_1, long long _swig_go_2) {
+void _wrap_int64_array_setitem_raw_becc8d2cced9bc50(long long *_swig_go_0, long long _swig_go_1, long long _swig_go_2) {
   int64_t *arg1 = 0 ;
   size_t arg2 ;
   int64_t arg3 ;
@@ -2532,7 +2532,7 @@ void _wrap_int64_array_setitem_raw_6c88271bd361975c(long long *_swig_go_0, long 
 }
 
 
-struct smd_collection **_wrap_new_smd_collection_array_raw_6c88271bd361975c(long long _swig_go_0) {
+struct smd_collection **_wrap_new_smd_collection_array_raw_becc8d2cced9bc50(long long _swig_go_0) {
   size_t arg1 ;
   smd_collection **result = 0 ;
   struct smd_collection **_swig_go_result;
@@ -2545,7 +2545,7 @@ struct smd_collection **_wrap_new_smd_collection_array_raw_6c88271bd361975c(long
 }
 
 
-void _wrap_delete_smd_collection_array_raw_6c88271bd361975c(struct smd_collection **_swig_go_0) {
+void _wrap_delete_smd_collection_array_raw_becc8d2cced9bc50(struct smd_collection **_swig_go_0) {
   smd_collection **arg1 = 0 ;
   
   arg1 = *(smd_collection ***)&_swig_go_0; 
@@ -2555,7 +2555,7 @@ void _wrap_delete_smd_collection_array_raw_6c88271bd361975c(struct smd_collectio
 }
 
 
-struct smd_collection *_wrap_smd_collection_array_getitem_raw_6c88271bd361975c(struct smd_collection **_swig_go_0, long long _swig_go_1) {
+struct smd_collection *_wrap_smd_collection_array_getitem_raw_becc8d2cced9bc50(struct smd_collection **_swig_go_0, long long _swig_go_1) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   smd_collection *result = 0 ;
@@ -2570,7 +2570,7 @@ struct smd_collection *_wrap_smd_collection_array_getitem_raw_6c88271bd361975c(s
 }
 
 
-void _wrap_smd_collection_array_setitem_raw_6c88271bd361975c(struct smd_collection **_swig_go_0, long long _swig_go_1, struct smd_collection *_swig_go_2) {
+void _wrap_smd_collection_array_setitem_raw_becc8d2cced9bc50(struct smd_collection **_swig_go_0, long long _swig_go_1, struct smd_collection *_swig_go_2) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   smd_collection *arg3 = 0 ;
@@ -2584,7 +2584,7 @@ void _wrap_smd_collection_array_setitem_raw_6c88271bd361975c(struct smd_collecti
 }
 
 
-_gostring_ _wrap_smd_mode_name_raw_6c88271bd361975c(intgo _swig_go_0) {
+_gostring_ _wrap_smd_mode_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
   smd_mode arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2597,7 +2597,7 @@ _gostring_ _wrap_smd_mode_name_raw_6c88271bd361975c(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_dtype_name_raw_6c88271bd361975c(intgo _swig_go_0) {
+_gostring_ _wrap_smd_dtype_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
   smd_dtype arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2610,7 +2610,7 @@ _gostring_ _wrap_smd_dtype_name_raw_6c88271bd361975c(intgo _swig_go_0) {
 }
 
 
-long long _wrap_smd_dtype_size_raw_6c88271bd361975c(intgo _swig_go_0) {
+long long _wrap_smd_dtype_size_raw_becc8d2cced9bc50(intgo _swig_go_0) {
   smd_dtype arg1 ;
   size_t result;
   long long _swig_go_result;
@@ -2623,7 +2623,7 @@ long long _wrap_smd_dtype_size_raw_6c88271bd361975c(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_text_data_raw_6c88271bd361975c(struct smd_text *_swig_go_0) {
+_gostring_ _wrap_smd_text_data_raw_becc8d2cced9bc50(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2636,7 +2636,7 @@ _gostring_ _wrap_smd_text_data_raw_6c88271bd361975c(struct smd_text *_swig_go_0)
 }
 
 
-long long _wrap_smd_text_size_raw_6c88271bd361975c(struct smd_text *_swig_go_0) {
+long long _wrap_smd_text_size_raw_becc8d2cced9bc50(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2649,7 +2649,7 @@ long long _wrap_smd_text_size_raw_6c88271bd361975c(struct smd_text *_swig_go_0) 
 }
 
 
-void _wrap_smd_text_free_raw_6c88271bd361975c(struct smd_text *_swig_go_0) {
+void _wrap_smd_text_free_raw_becc8d2cced9bc50(struct smd_text *_swig_go_0) {
   smd_text *arg1 = 0 ;
   
   arg1 = *(smd_text **)&_swig_go_0; 
@@ -2659,7 +2659,7 @@ void _wrap_smd_text_free_raw_6c88271bd361975c(struct smd_text *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_strings_new_raw_6c88271bd361975c(struct smd_strings **_swig_go_0) {
+struct smd_error *_wrap_smd_strings_new_raw_becc8d2cced9bc50(struct smd_strings **_swig_go_0) {
   smd_strings **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2672,7 +2672,7 @@ struct smd_error *_wrap_smd_strings_new_raw_6c88271bd361975c(struct smd_strings 
 }
 
 
-struct smd_error *_wrap_smd_strings_add_raw_6c88271bd361975c(struct smd_strings *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_strings_add_raw_becc8d2cced9bc50(struct smd_strings *_swig_go_0, _gostring_ _swig_go_1) {
   smd_strings *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2694,7 +2694,7 @@ struct smd_error *_wrap_smd_strings_add_raw_6c88271bd361975c(struct smd_strings 
 }
 
 
-long long _wrap_smd_strings_count_raw_6c88271bd361975c(struct smd_strings *_swig_go_0) {
+long long _wrap_smd_strings_count_raw_becc8d2cced9bc50(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2707,7 +2707,7 @@ long long _wrap_smd_strings_count_raw_6c88271bd361975c(struct smd_strings *_swig
 }
 
 
-_gostring_ _wrap_smd_strings_get_raw_6c88271bd361975c(struct smd_strings *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_strings_get_raw_becc8d2cced9bc50(struct smd_strings *_swig_go_0, long long _swig_go_1) {
   smd_strings *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -2722,7 +2722,7 @@ _gostring_ _wrap_smd_strings_get_raw_6c88271bd361975c(struct smd_strings *_swig_
 }
 
 
-long long _wrap_smd_strings_size_raw_6c88271bd361975c(struct smd_strings *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_strings_size_raw_becc8d2cced9bc50(struct smd_strings *_swig_go_0, long long _swig_go_1) {
   smd_strings *arg1 = 0 ;
   size_t arg2 ;
   size_t result;
@@ -2737,7 +2737,7 @@ long long _wrap_smd_strings_size_raw_6c88271bd361975c(struct smd_strings *_swig_
 }
 
 
-void _wrap_smd_strings_free_raw_6c88271bd361975c(struct smd_strings *_swig_go_0) {
+void _wrap_smd_strings_free_raw_becc8d2cced9bc50(struct smd_strings *_swig_go_0) {
   smd_strings *arg1 = 0 ;
   
   arg1 = *(smd_strings **)&_swig_go_0; 
@@ -2747,7 +2747,7 @@ void _wrap_smd_strings_free_raw_6c88271bd361975c(struct smd_strings *_swig_go_0)
 }
 
 
-long long _wrap_smd_integers_count_raw_6c88271bd361975c(struct smd_integers *_swig_go_0) {
+long long _wrap_smd_integers_count_raw_becc8d2cced9bc50(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2760,7 +2760,7 @@ long long _wrap_smd_integers_count_raw_6c88271bd361975c(struct smd_integers *_sw
 }
 
 
-long long _wrap_smd_integers_get_raw_6c88271bd361975c(struct smd_integers *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_integers_get_raw_becc8d2cced9bc50(struct smd_integers *_swig_go_0, long long _swig_go_1) {
   smd_integers *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -2775,7 +2775,7 @@ long long _wrap_smd_integers_get_raw_6c88271bd361975c(struct smd_integers *_swig
 }
 
 
-void _wrap_smd_integers_free_raw_6c88271bd361975c(struct smd_integers *_swig_go_0) {
+void _wrap_smd_integers_free_raw_becc8d2cced9bc50(struct smd_integers *_swig_go_0) {
   smd_integers *arg1 = 0 ;
   
   arg1 = *(smd_integers **)&_swig_go_0; 
@@ -2785,7 +2785,7 @@ void _wrap_smd_integers_free_raw_6c88271bd361975c(struct smd_integers *_swig_go_
 }
 
 
-intgo _wrap_smd_abi_level_raw_6c88271bd361975c() {
+intgo _wrap_smd_abi_level_raw_becc8d2cced9bc50() {
   uint32_t result;
   intgo _swig_go_result;
   
@@ -2796,7 +2796,7 @@ intgo _wrap_smd_abi_level_raw_6c88271bd361975c() {
 }
 
 
-_gostring_ _wrap_smd_version_string_raw_6c88271bd361975c() {
+_gostring_ _wrap_smd_version_string_raw_becc8d2cced9bc50() {
   char *result = 0 ;
   _gostring_ _swig_go_result;
   
@@ -2807,7 +2807,7 @@ _gostring_ _wrap_smd_version_string_raw_6c88271bd361975c() {
 }
 
 
-struct smd_error *_wrap_smd_require_abi_raw_6c88271bd361975c(intgo _swig_go_0) {
+struct smd_error *_wrap_smd_require_abi_raw_becc8d2cced9bc50(intgo _swig_go_0) {
   uint32_t arg1 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -2820,7 +2820,7 @@ struct smd_error *_wrap_smd_require_abi_raw_6c88271bd361975c(intgo _swig_go_0) {
 }
 
 
-intgo _wrap_smd_has_feature_raw_6c88271bd361975c(_gostring_ _swig_go_0) {
+intgo _wrap_smd_has_feature_raw_becc8d2cced9bc50(_gostring_ _swig_go_0) {
   char *arg1 = 0 ;
   char *temp1 ;
   int32_t result;
@@ -2840,7 +2840,7 @@ intgo _wrap_smd_has_feature_raw_6c88271bd361975c(_gostring_ _swig_go_0) {
 }
 
 
-intgo _wrap_smd_error_code_raw_6c88271bd361975c(struct smd_error *_swig_go_0) {
+intgo _wrap_smd_error_code_raw_becc8d2cced9bc50(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   smd_code result;
   intgo _swig_go_result;
@@ -2853,7 +2853,7 @@ intgo _wrap_smd_error_code_raw_6c88271bd361975c(struct smd_error *_swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_error_message_raw_6c88271bd361975c(struct smd_error *_swig_go_0) {
+_gostring_ _wrap_smd_error_message_raw_becc8d2cced9bc50(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2866,7 +2866,7 @@ _gostring_ _wrap_smd_error_message_raw_6c88271bd361975c(struct smd_error *_swig_
 }
 
 
-_gostring_ _wrap_smd_error_detail_raw_6c88271bd361975c(struct smd_error *_swig_go_0, _gostring_ _swig_go_1) {
+_gostring_ _wrap_smd_error_detail_raw_becc8d2cced9bc50(struct smd_error *_swig_go_0, _gostring_ _swig_go_1) {
   smd_error *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2888,7 +2888,7 @@ _gostring_ _wrap_smd_error_detail_raw_6c88271bd361975c(struct smd_error *_swig_g
 }
 
 
-_gostring_ _wrap_smd_code_name_raw_6c88271bd361975c(intgo _swig_go_0) {
+_gostring_ _wrap_smd_code_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
   smd_code arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -2901,7 +2901,7 @@ _gostring_ _wrap_smd_code_name_raw_6c88271bd361975c(intgo _swig_go_0) {
 }
 
 
-intgo _wrap_smd_error_is_retryable_raw_6c88271bd361975c(struct smd_error *_swig_go_0) {
+intgo _wrap_smd_error_is_retryable_raw_becc8d2cced9bc50(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2914,7 +2914,7 @@ intgo _wrap_smd_error_is_retryable_raw_6c88271bd361975c(struct smd_error *_swig_
 }
 
 
-struct smd_error *_wrap_smd_error_new_raw_6c88271bd361975c(intgo _swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_error_new_raw_becc8d2cced9bc50(intgo _swig_go_0, _gostring_ _swig_go_1) {
   smd_code arg1 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -2936,7 +2936,7 @@ struct smd_error *_wrap_smd_error_new_raw_6c88271bd361975c(intgo _swig_go_0, _go
 }
 
 
-void _wrap_smd_error_free_raw_6c88271bd361975c(struct smd_error *_swig_go_0) {
+void _wrap_smd_error_free_raw_becc8d2cced9bc50(struct smd_error *_swig_go_0) {
   smd_error *arg1 = 0 ;
   
   arg1 = *(smd_error **)&_swig_go_0; 
@@ -2946,7 +2946,7 @@ void _wrap_smd_error_free_raw_6c88271bd361975c(struct smd_error *_swig_go_0) {
 }
 
 
-intgo _wrap_smd_value_dtype_raw_6c88271bd361975c(struct smd_value *_swig_go_0) {
+intgo _wrap_smd_value_dtype_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_dtype result;
   intgo _swig_go_result;
@@ -2959,7 +2959,7 @@ intgo _wrap_smd_value_dtype_raw_6c88271bd361975c(struct smd_value *_swig_go_0) {
 }
 
 
-intgo _wrap_smd_value_ndim_raw_6c88271bd361975c(struct smd_value *_swig_go_0) {
+intgo _wrap_smd_value_ndim_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -2972,7 +2972,7 @@ intgo _wrap_smd_value_ndim_raw_6c88271bd361975c(struct smd_value *_swig_go_0) {
 }
 
 
-long long _wrap_smd_value_nbytes_raw_6c88271bd361975c(struct smd_value *_swig_go_0) {
+long long _wrap_smd_value_nbytes_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -2985,7 +2985,7 @@ long long _wrap_smd_value_nbytes_raw_6c88271bd361975c(struct smd_value *_swig_go
 }
 
 
-struct smd_value *_wrap_smd_value_retain_raw_6c88271bd361975c(struct smd_value *_swig_go_0) {
+struct smd_value *_wrap_smd_value_retain_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   smd_value *result = 0 ;
   struct smd_value *_swig_go_result;
@@ -2998,7 +2998,7 @@ struct smd_value *_wrap_smd_value_retain_raw_6c88271bd361975c(struct smd_value *
 }
 
 
-void _wrap_smd_value_free_raw_6c88271bd361975c(struct smd_value *_swig_go_0) {
+void _wrap_smd_value_free_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0) {
   smd_value *arg1 = 0 ;
   
   arg1 = *(smd_value **)&_swig_go_0; 
@@ -3008,7 +3008,7 @@ void _wrap_smd_value_free_raw_6c88271bd361975c(struct smd_value *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_value_strings_raw_6c88271bd361975c(struct smd_value *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_value_strings_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_value *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3023,7 +3023,7 @@ struct smd_error *_wrap_smd_value_strings_raw_6c88271bd361975c(struct smd_value 
 }
 
 
-struct smd_error *_wrap_smd_value_reduce_raw_6c88271bd361975c(struct smd_value *_swig_go_0, _gostring_ _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
+struct smd_error *_wrap_smd_value_reduce_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0, _gostring_ _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
   smd_value *arg1 = 0 ;
   char *arg2 = 0 ;
   int32_t arg3 ;
@@ -3049,7 +3049,7 @@ struct smd_error *_wrap_smd_value_reduce_raw_6c88271bd361975c(struct smd_value *
 }
 
 
-struct smd_error *_wrap_smd_value_to_double_raw_6c88271bd361975c(struct smd_value *_swig_go_0, double *_swig_go_1) {
+struct smd_error *_wrap_smd_value_to_double_raw_becc8d2cced9bc50(struct smd_value *_swig_go_0, double *_swig_go_1) {
   smd_value *arg1 = 0 ;
   double *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3064,7 +3064,7 @@ struct smd_error *_wrap_smd_value_to_double_raw_6c88271bd361975c(struct smd_valu
 }
 
 
-struct smd_error *_wrap_smd_save_config_new_raw_6c88271bd361975c(struct smd_save_config **_swig_go_0) {
+struct smd_error *_wrap_smd_save_config_new_raw_becc8d2cced9bc50(struct smd_save_config **_swig_go_0) {
   smd_save_config **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3077,7 +3077,7 @@ struct smd_error *_wrap_smd_save_config_new_raw_6c88271bd361975c(struct smd_save
 }
 
 
-struct smd_error *_wrap_smd_save_config_set_raw_6c88271bd361975c(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long _swig_go_2, long long _swig_go_3, long long _swig_go_4, long long *_swig_go_5, long long _swig_go_6) {
+struct smd_error *_wrap_smd_save_config_set_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long _swig_go_2, long long _swig_go_3, long long _swig_go_4, long long *_swig_go_5, long long _swig_go_6) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t arg3 ;
@@ -3102,7 +3102,7 @@ struct smd_error *_wrap_smd_save_config_set_raw_6c88271bd361975c(struct smd_save
 }
 
 
-intgo _wrap_smd_save_config_is_set_raw_6c88271bd361975c(struct smd_save_config *_swig_go_0, intgo _swig_go_1) {
+intgo _wrap_smd_save_config_is_set_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0, intgo _swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t result;
@@ -3117,7 +3117,7 @@ intgo _wrap_smd_save_config_is_set_raw_6c88271bd361975c(struct smd_save_config *
 }
 
 
-struct smd_error *_wrap_smd_save_config_get_raw_6c88271bd361975c(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long *_swig_go_2, long long *_swig_go_3, long long *_swig_go_4, struct smd_integers **_swig_go_5) {
+struct smd_error *_wrap_smd_save_config_get_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0, intgo _swig_go_1, long long *_swig_go_2, long long *_swig_go_3, long long *_swig_go_4, struct smd_integers **_swig_go_5) {
   smd_save_config *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t *arg3 = 0 ;
@@ -3140,7 +3140,7 @@ struct smd_error *_wrap_smd_save_config_get_raw_6c88271bd361975c(struct smd_save
 }
 
 
-intgo _wrap_smd_save_config_saves_raw_6c88271bd361975c(struct smd_save_config *_swig_go_0, long long _swig_go_1, intgo _swig_go_2) {
+intgo _wrap_smd_save_config_saves_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0, long long _swig_go_1, intgo _swig_go_2) {
   smd_save_config *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -3157,7 +3157,7 @@ intgo _wrap_smd_save_config_saves_raw_6c88271bd361975c(struct smd_save_config *_
 }
 
 
-struct smd_error *_wrap_smd_save_config_merge_raw_6c88271bd361975c(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_merge_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3172,7 +3172,7 @@ struct smd_error *_wrap_smd_save_config_merge_raw_6c88271bd361975c(struct smd_sa
 }
 
 
-intgo _wrap_smd_save_config_equal_raw_6c88271bd361975c(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
+intgo _wrap_smd_save_config_equal_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   int32_t result;
@@ -3187,7 +3187,7 @@ intgo _wrap_smd_save_config_equal_raw_6c88271bd361975c(struct smd_save_config *_
 }
 
 
-struct smd_error *_wrap_smd_save_config_to_json_raw_6c88271bd361975c(struct smd_save_config *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_to_json_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_save_config *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3202,7 +3202,7 @@ struct smd_error *_wrap_smd_save_config_to_json_raw_6c88271bd361975c(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_save_config_from_json_raw_6c88271bd361975c(_gostring_ _swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_save_config_from_json_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_save_config **_swig_go_1) {
   char *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   char *temp1 ;
@@ -3224,7 +3224,7 @@ struct smd_error *_wrap_smd_save_config_from_json_raw_6c88271bd361975c(_gostring
 }
 
 
-void _wrap_smd_save_config_free_raw_6c88271bd361975c(struct smd_save_config *_swig_go_0) {
+void _wrap_smd_save_config_free_raw_becc8d2cced9bc50(struct smd_save_config *_swig_go_0) {
   smd_save_config *arg1 = 0 ;
   
   arg1 = *(smd_save_config **)&_swig_go_0; 
@@ -3234,7 +3234,7 @@ void _wrap_smd_save_config_free_raw_6c88271bd361975c(struct smd_save_config *_sw
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_new_raw_6c88271bd361975c(struct smd_reduction_config **_swig_go_0) {
+struct smd_error *_wrap_smd_reduction_config_new_raw_becc8d2cced9bc50(struct smd_reduction_config **_swig_go_0) {
   smd_reduction_config **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3247,7 +3247,7 @@ struct smd_error *_wrap_smd_reduction_config_new_raw_6c88271bd361975c(struct smd
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_add_raw_6c88271bd361975c(struct smd_reduction_config *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_add_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0, _gostring_ _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3269,7 +3269,7 @@ struct smd_error *_wrap_smd_reduction_config_add_raw_6c88271bd361975c(struct smd
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_set_raw_raw_6c88271bd361975c(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_set_raw_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3284,7 +3284,7 @@ struct smd_error *_wrap_smd_reduction_config_set_raw_raw_6c88271bd361975c(struct
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_set_shape_raw_6c88271bd361975c(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_set_shape_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0, intgo _swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3299,7 +3299,7 @@ struct smd_error *_wrap_smd_reduction_config_set_shape_raw_6c88271bd361975c(stru
 }
 
 
-intgo _wrap_smd_reduction_config_raw_raw_6c88271bd361975c(struct smd_reduction_config *_swig_go_0) {
+intgo _wrap_smd_reduction_config_raw_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3312,7 +3312,7 @@ intgo _wrap_smd_reduction_config_raw_raw_6c88271bd361975c(struct smd_reduction_c
 }
 
 
-intgo _wrap_smd_reduction_config_shape_raw_6c88271bd361975c(struct smd_reduction_config *_swig_go_0) {
+intgo _wrap_smd_reduction_config_shape_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3325,7 +3325,7 @@ intgo _wrap_smd_reduction_config_shape_raw_6c88271bd361975c(struct smd_reduction
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_reductions_raw_6c88271bd361975c(struct smd_reduction_config *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_reductions_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3340,7 +3340,7 @@ struct smd_error *_wrap_smd_reduction_config_reductions_raw_6c88271bd361975c(str
 }
 
 
-intgo _wrap_smd_reduction_config_equal_raw_6c88271bd361975c(struct smd_reduction_config *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+intgo _wrap_smd_reduction_config_equal_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   int32_t result;
@@ -3355,7 +3355,7 @@ intgo _wrap_smd_reduction_config_equal_raw_6c88271bd361975c(struct smd_reduction
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_to_json_raw_6c88271bd361975c(struct smd_reduction_config *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_to_json_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_reduction_config *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3370,7 +3370,7 @@ struct smd_error *_wrap_smd_reduction_config_to_json_raw_6c88271bd361975c(struct
 }
 
 
-struct smd_error *_wrap_smd_reduction_config_from_json_raw_6c88271bd361975c(_gostring_ _swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_reduction_config_from_json_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_reduction_config **_swig_go_1) {
   char *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   char *temp1 ;
@@ -3392,7 +3392,7 @@ struct smd_error *_wrap_smd_reduction_config_from_json_raw_6c88271bd361975c(_gos
 }
 
 
-void _wrap_smd_reduction_config_free_raw_6c88271bd361975c(struct smd_reduction_config *_swig_go_0) {
+void _wrap_smd_reduction_config_free_raw_becc8d2cced9bc50(struct smd_reduction_config *_swig_go_0) {
   smd_reduction_config *arg1 = 0 ;
   
   arg1 = *(smd_reduction_config **)&_swig_go_0; 
@@ -3402,7 +3402,7 @@ void _wrap_smd_reduction_config_free_raw_6c88271bd361975c(struct smd_reduction_c
 }
 
 
-struct smd_error *_wrap_smd_collection_new_raw_6c88271bd361975c(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_new_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
   char *arg1 = 0 ;
   smd_collection **arg2 = 0 ;
   char *temp1 ;
@@ -3424,7 +3424,7 @@ struct smd_error *_wrap_smd_collection_new_raw_6c88271bd361975c(_gostring_ _swig
 }
 
 
-_gostring_ _wrap_smd_collection_name_raw_6c88271bd361975c(struct smd_collection *_swig_go_0) {
+_gostring_ _wrap_smd_collection_name_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3437,7 +3437,7 @@ _gostring_ _wrap_smd_collection_name_raw_6c88271bd361975c(struct smd_collection 
 }
 
 
-struct smd_error *_wrap_smd_collection_include_regex_raw_6c88271bd361975c(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_include_regex_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3459,7 +3459,7 @@ struct smd_error *_wrap_smd_collection_include_regex_raw_6c88271bd361975c(struct
 }
 
 
-struct smd_error *_wrap_smd_collection_add_tensor_raw_6c88271bd361975c(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_add_tensor_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3481,7 +3481,7 @@ struct smd_error *_wrap_smd_collection_add_tensor_raw_6c88271bd361975c(struct sm
 }
 
 
-struct smd_error *_wrap_smd_collection_remove_tensor_raw_6c88271bd361975c(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_collection_remove_tensor_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3503,7 +3503,7 @@ struct smd_error *_wrap_smd_collection_remove_tensor_raw_6c88271bd361975c(struct
 }
 
 
-intgo _wrap_smd_collection_has_raw_6c88271bd361975c(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
+intgo _wrap_smd_collection_has_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, _gostring_ _swig_go_1) {
   smd_collection *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3525,7 +3525,7 @@ intgo _wrap_smd_collection_has_raw_6c88271bd361975c(struct smd_collection *_swig
 }
 
 
-struct smd_error *_wrap_smd_collection_set_save_config_raw_6c88271bd361975c(struct smd_collection *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_save_config_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3540,7 +3540,7 @@ struct smd_error *_wrap_smd_collection_set_save_config_raw_6c88271bd361975c(stru
 }
 
 
-struct smd_error *_wrap_smd_collection_set_reduction_config_raw_6c88271bd361975c(struct smd_collection *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_reduction_config_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3555,7 +3555,7 @@ struct smd_error *_wrap_smd_collection_set_reduction_config_raw_6c88271bd361975c
 }
 
 
-struct smd_error *_wrap_smd_collection_set_save_histogram_raw_6c88271bd361975c(struct smd_collection *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_collection_set_save_histogram_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, intgo _swig_go_1) {
   smd_collection *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -3570,7 +3570,7 @@ struct smd_error *_wrap_smd_collection_set_save_histogram_raw_6c88271bd361975c(s
 }
 
 
-intgo _wrap_smd_collection_save_histogram_raw_6c88271bd361975c(struct smd_collection *_swig_go_0) {
+intgo _wrap_smd_collection_save_histogram_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -3583,7 +3583,7 @@ intgo _wrap_smd_collection_save_histogram_raw_6c88271bd361975c(struct smd_collec
 }
 
 
-struct smd_error *_wrap_smd_collection_regexes_raw_6c88271bd361975c(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_regexes_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3598,7 +3598,7 @@ struct smd_error *_wrap_smd_collection_regexes_raw_6c88271bd361975c(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_tensors_raw_6c88271bd361975c(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_tensors_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3613,7 +3613,7 @@ struct smd_error *_wrap_smd_collection_tensors_raw_6c88271bd361975c(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_save_config_raw_6c88271bd361975c(struct smd_collection *_swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_save_config_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, struct smd_save_config **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3628,7 +3628,7 @@ struct smd_error *_wrap_smd_collection_save_config_raw_6c88271bd361975c(struct s
 }
 
 
-struct smd_error *_wrap_smd_collection_reduction_config_raw_6c88271bd361975c(struct smd_collection *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_reduction_config_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3643,7 +3643,7 @@ struct smd_error *_wrap_smd_collection_reduction_config_raw_6c88271bd361975c(str
 }
 
 
-struct smd_error *_wrap_smd_collection_to_json_raw_6c88271bd361975c(struct smd_collection *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_to_json_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_collection *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3658,7 +3658,7 @@ struct smd_error *_wrap_smd_collection_to_json_raw_6c88271bd361975c(struct smd_c
 }
 
 
-struct smd_error *_wrap_smd_collection_from_json_raw_6c88271bd361975c(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
+struct smd_error *_wrap_smd_collection_from_json_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_collection **_swig_go_1) {
   char *arg1 = 0 ;
   smd_collection **arg2 = 0 ;
   char *temp1 ;
@@ -3680,7 +3680,7 @@ struct smd_error *_wrap_smd_collection_from_json_raw_6c88271bd361975c(_gostring_
 }
 
 
-void _wrap_smd_collection_free_raw_6c88271bd361975c(struct smd_collection *_swig_go_0) {
+void _wrap_smd_collection_free_raw_becc8d2cced9bc50(struct smd_collection *_swig_go_0) {
   smd_collection *arg1 = 0 ;
   
   arg1 = *(smd_collection **)&_swig_go_0; 
@@ -3690,7 +3690,7 @@ void _wrap_smd_collection_free_raw_6c88271bd361975c(struct smd_collection *_swig
 }
 
 
-struct smd_error *_wrap_smd_hook_options_new_raw_6c88271bd361975c(struct smd_hook_options **_swig_go_0) {
+struct smd_error *_wrap_smd_hook_options_new_raw_becc8d2cced9bc50(struct smd_hook_options **_swig_go_0) {
   smd_hook_options **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -3703,7 +3703,7 @@ struct smd_error *_wrap_smd_hook_options_new_raw_6c88271bd361975c(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_raw_6c88271bd361975c(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_set_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -3734,7 +3734,7 @@ struct smd_error *_wrap_smd_hook_options_set_raw_6c88271bd361975c(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_load_raw_6c88271bd361975c(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_load_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3756,7 +3756,7 @@ struct smd_error *_wrap_smd_hook_options_load_raw_6c88271bd361975c(struct smd_ho
 }
 
 
-struct smd_error *_wrap_smd_hook_options_get_raw_6c88271bd361975c(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_get_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_text **_swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_text **arg3 = 0 ;
@@ -3780,7 +3780,7 @@ struct smd_error *_wrap_smd_hook_options_get_raw_6c88271bd361975c(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_options_regexes_raw_6c88271bd361975c(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_regexes_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3795,7 +3795,7 @@ struct smd_error *_wrap_smd_hook_options_regexes_raw_6c88271bd361975c(struct smd
 }
 
 
-struct smd_error *_wrap_smd_hook_options_collections_raw_6c88271bd361975c(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_collections_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3810,7 +3810,7 @@ struct smd_error *_wrap_smd_hook_options_collections_raw_6c88271bd361975c(struct
 }
 
 
-struct smd_error *_wrap_smd_hook_options_collection_raw_6c88271bd361975c(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_options_collection_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -3834,7 +3834,7 @@ struct smd_error *_wrap_smd_hook_options_collection_raw_6c88271bd361975c(struct 
 }
 
 
-struct smd_error *_wrap_smd_hook_options_save_config_raw_6c88271bd361975c(struct smd_hook_options *_swig_go_0, struct smd_save_config **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_save_config_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, struct smd_save_config **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_save_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3849,7 +3849,7 @@ struct smd_error *_wrap_smd_hook_options_save_config_raw_6c88271bd361975c(struct
 }
 
 
-struct smd_error *_wrap_smd_hook_options_reduction_config_raw_6c88271bd361975c(struct smd_hook_options *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_reduction_config_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, struct smd_reduction_config **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_reduction_config **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3864,7 +3864,7 @@ struct smd_error *_wrap_smd_hook_options_reduction_config_raw_6c88271bd361975c(s
 }
 
 
-struct smd_error *_wrap_smd_hook_options_include_regex_raw_6c88271bd361975c(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_include_regex_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -3886,7 +3886,7 @@ struct smd_error *_wrap_smd_hook_options_include_regex_raw_6c88271bd361975c(stru
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_save_config_raw_6c88271bd361975c(struct smd_hook_options *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_set_save_config_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3901,7 +3901,7 @@ struct smd_error *_wrap_smd_hook_options_set_save_config_raw_6c88271bd361975c(st
 }
 
 
-struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_6c88271bd361975c(struct smd_hook_options *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, struct smd_reduction_config *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_reduction_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3916,7 +3916,7 @@ struct smd_error *_wrap_smd_hook_options_set_reduction_config_raw_6c88271bd36197
 }
 
 
-struct smd_error *_wrap_smd_hook_options_add_collection_raw_6c88271bd361975c(struct smd_hook_options *_swig_go_0, struct smd_collection *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_options_add_collection_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -3931,7 +3931,7 @@ struct smd_error *_wrap_smd_hook_options_add_collection_raw_6c88271bd361975c(str
 }
 
 
-void _wrap_smd_hook_options_free_raw_6c88271bd361975c(struct smd_hook_options *_swig_go_0) {
+void _wrap_smd_hook_options_free_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0) {
   smd_hook_options *arg1 = 0 ;
   
   arg1 = *(smd_hook_options **)&_swig_go_0; 
@@ -3941,7 +3941,7 @@ void _wrap_smd_hook_options_free_raw_6c88271bd361975c(struct smd_hook_options *_
 }
 
 
-_gostring_ _wrap_smd_action_name_raw_6c88271bd361975c(intgo _swig_go_0) {
+_gostring_ _wrap_smd_action_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
   smd_action arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3954,7 +3954,7 @@ _gostring_ _wrap_smd_action_name_raw_6c88271bd361975c(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_level_name_raw_6c88271bd361975c(intgo _swig_go_0) {
+_gostring_ _wrap_smd_level_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
   smd_level arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3967,7 +3967,7 @@ _gostring_ _wrap_smd_level_name_raw_6c88271bd361975c(intgo _swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_rule_status_name_raw_6c88271bd361975c(intgo _swig_go_0) {
+_gostring_ _wrap_smd_rule_status_name_raw_becc8d2cced9bc50(intgo _swig_go_0) {
   smd_rule_status arg1 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -3980,7 +3980,7 @@ _gostring_ _wrap_smd_rule_status_name_raw_6c88271bd361975c(intgo _swig_go_0) {
 }
 
 
-long long _wrap_smd_findings_count_raw_6c88271bd361975c(struct smd_findings *_swig_go_0) {
+long long _wrap_smd_findings_count_raw_becc8d2cced9bc50(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -3993,7 +3993,7 @@ long long _wrap_smd_findings_count_raw_6c88271bd361975c(struct smd_findings *_sw
 }
 
 
-struct smd_finding *_wrap_smd_findings_get_raw_6c88271bd361975c(struct smd_findings *_swig_go_0, long long _swig_go_1) {
+struct smd_finding *_wrap_smd_findings_get_raw_becc8d2cced9bc50(struct smd_findings *_swig_go_0, long long _swig_go_1) {
   smd_findings *arg1 = 0 ;
   size_t arg2 ;
   smd_finding *result = 0 ;
@@ -4008,7 +4008,7 @@ struct smd_finding *_wrap_smd_findings_get_raw_6c88271bd361975c(struct smd_findi
 }
 
 
-void _wrap_smd_findings_free_raw_6c88271bd361975c(struct smd_findings *_swig_go_0) {
+void _wrap_smd_findings_free_raw_becc8d2cced9bc50(struct smd_findings *_swig_go_0) {
   smd_findings *arg1 = 0 ;
   
   arg1 = *(smd_findings **)&_swig_go_0; 
@@ -4018,7 +4018,7 @@ void _wrap_smd_findings_free_raw_6c88271bd361975c(struct smd_findings *_swig_go_
 }
 
 
-long long _wrap_smd_rule_results_count_raw_6c88271bd361975c(struct smd_rule_results *_swig_go_0) {
+long long _wrap_smd_rule_results_count_raw_becc8d2cced9bc50(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -4031,7 +4031,7 @@ long long _wrap_smd_rule_results_count_raw_6c88271bd361975c(struct smd_rule_resu
 }
 
 
-struct smd_rule_result *_wrap_smd_rule_results_get_raw_6c88271bd361975c(struct smd_rule_results *_swig_go_0, long long _swig_go_1) {
+struct smd_rule_result *_wrap_smd_rule_results_get_raw_becc8d2cced9bc50(struct smd_rule_results *_swig_go_0, long long _swig_go_1) {
   smd_rule_results *arg1 = 0 ;
   size_t arg2 ;
   smd_rule_result *result = 0 ;
@@ -4046,7 +4046,7 @@ struct smd_rule_result *_wrap_smd_rule_results_get_raw_6c88271bd361975c(struct s
 }
 
 
-void _wrap_smd_rule_results_free_raw_6c88271bd361975c(struct smd_rule_results *_swig_go_0) {
+void _wrap_smd_rule_results_free_raw_becc8d2cced9bc50(struct smd_rule_results *_swig_go_0) {
   smd_rule_results *arg1 = 0 ;
   
   arg1 = *(smd_rule_results **)&_swig_go_0; 
@@ -4056,7 +4056,7 @@ void _wrap_smd_rule_results_free_raw_6c88271bd361975c(struct smd_rule_results *_
 }
 
 
-long long _wrap_smd_builtin_rule_count_raw_6c88271bd361975c() {
+long long _wrap_smd_builtin_rule_count_raw_becc8d2cced9bc50() {
   size_t result;
   long long _swig_go_result;
   
@@ -4067,7 +4067,7 @@ long long _wrap_smd_builtin_rule_count_raw_6c88271bd361975c() {
 }
 
 
-struct smd_rule_info *_wrap_smd_builtin_rule_raw_6c88271bd361975c(long long _swig_go_0) {
+struct smd_rule_info *_wrap_smd_builtin_rule_raw_becc8d2cced9bc50(long long _swig_go_0) {
   size_t arg1 ;
   smd_rule_info *result = 0 ;
   struct smd_rule_info *_swig_go_result;
@@ -4080,7 +4080,7 @@ struct smd_rule_info *_wrap_smd_builtin_rule_raw_6c88271bd361975c(long long _swi
 }
 
 
-struct smd_error *_wrap_smd_rule_set_new_raw_6c88271bd361975c(_gostring_ _swig_go_0, struct smd_rule_set **_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_new_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_rule_set **_swig_go_1) {
   char *arg1 = 0 ;
   smd_rule_set **arg2 = 0 ;
   char *temp1 ;
@@ -4102,7 +4102,7 @@ struct smd_error *_wrap_smd_rule_set_new_raw_6c88271bd361975c(_gostring_ _swig_g
 }
 
 
-struct smd_error *_wrap_smd_rule_set_add_raw_6c88271bd361975c(struct smd_rule_set *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, intgo _swig_go_3) {
+struct smd_error *_wrap_smd_rule_set_add_raw_becc8d2cced9bc50(struct smd_rule_set *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, intgo _swig_go_3) {
   smd_rule_set *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -4135,7 +4135,7 @@ struct smd_error *_wrap_smd_rule_set_add_raw_6c88271bd361975c(struct smd_rule_se
 }
 
 
-struct smd_error *_wrap_smd_rule_set_set_save_config_raw_6c88271bd361975c(struct smd_rule_set *_swig_go_0, struct smd_save_config *_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_set_save_config_raw_becc8d2cced9bc50(struct smd_rule_set *_swig_go_0, struct smd_save_config *_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_save_config *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4150,7 +4150,7 @@ struct smd_error *_wrap_smd_rule_set_set_save_config_raw_6c88271bd361975c(struct
 }
 
 
-struct smd_error *_wrap_smd_rule_set_evaluate_raw_6c88271bd361975c(struct smd_rule_set *_swig_go_0, struct smd_trial *_swig_go_1, long long _swig_go_2, long long _swig_go_3, intgo _swig_go_4, struct smd_findings **_swig_go_5) {
+struct smd_error *_wrap_smd_rule_set_evaluate_raw_becc8d2cced9bc50(struct smd_rule_set *_swig_go_0, struct smd_trial *_swig_go_1, long long _swig_go_2, long long _swig_go_3, intgo _swig_go_4, struct smd_findings **_swig_go_5) {
   smd_rule_set *arg1 = 0 ;
   smd_trial *arg2 = 0 ;
   int64_t arg3 ;
@@ -4173,7 +4173,7 @@ struct smd_error *_wrap_smd_rule_set_evaluate_raw_6c88271bd361975c(struct smd_ru
 }
 
 
-struct smd_error *_wrap_smd_rule_set_results_raw_6c88271bd361975c(struct smd_rule_set *_swig_go_0, struct smd_rule_results **_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_results_raw_becc8d2cced9bc50(struct smd_rule_set *_swig_go_0, struct smd_rule_results **_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_rule_results **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4188,7 +4188,7 @@ struct smd_error *_wrap_smd_rule_set_results_raw_6c88271bd361975c(struct smd_rul
 }
 
 
-struct smd_error *_wrap_smd_rule_set_reset_raw_6c88271bd361975c(struct smd_rule_set *_swig_go_0) {
+struct smd_error *_wrap_smd_rule_set_reset_raw_becc8d2cced9bc50(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4201,7 +4201,7 @@ struct smd_error *_wrap_smd_rule_set_reset_raw_6c88271bd361975c(struct smd_rule_
 }
 
 
-void _wrap_smd_rule_set_free_raw_6c88271bd361975c(struct smd_rule_set *_swig_go_0) {
+void _wrap_smd_rule_set_free_raw_becc8d2cced9bc50(struct smd_rule_set *_swig_go_0) {
   smd_rule_set *arg1 = 0 ;
   
   arg1 = *(smd_rule_set **)&_swig_go_0; 
@@ -4211,7 +4211,7 @@ void _wrap_smd_rule_set_free_raw_6c88271bd361975c(struct smd_rule_set *_swig_go_
 }
 
 
-struct smd_error *_wrap_smd_rule_set_diagnose_raw_6c88271bd361975c(struct smd_rule_set *_swig_go_0, struct smd_diagnosis **_swig_go_1) {
+struct smd_error *_wrap_smd_rule_set_diagnose_raw_becc8d2cced9bc50(struct smd_rule_set *_swig_go_0, struct smd_diagnosis **_swig_go_1) {
   smd_rule_set *arg1 = 0 ;
   smd_diagnosis **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4226,7 +4226,7 @@ struct smd_error *_wrap_smd_rule_set_diagnose_raw_6c88271bd361975c(struct smd_ru
 }
 
 
-long long _wrap_smd_diagnosis_count_raw_6c88271bd361975c(struct smd_diagnosis *_swig_go_0) {
+long long _wrap_smd_diagnosis_count_raw_becc8d2cced9bc50(struct smd_diagnosis *_swig_go_0) {
   smd_diagnosis *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -4239,7 +4239,7 @@ long long _wrap_smd_diagnosis_count_raw_6c88271bd361975c(struct smd_diagnosis *_
 }
 
 
-struct smd_cause *_wrap_smd_diagnosis_get_raw_6c88271bd361975c(struct smd_diagnosis *_swig_go_0, long long _swig_go_1) {
+struct smd_cause *_wrap_smd_diagnosis_get_raw_becc8d2cced9bc50(struct smd_diagnosis *_swig_go_0, long long _swig_go_1) {
   smd_diagnosis *arg1 = 0 ;
   size_t arg2 ;
   smd_cause *result = 0 ;
@@ -4254,7 +4254,7 @@ struct smd_cause *_wrap_smd_diagnosis_get_raw_6c88271bd361975c(struct smd_diagno
 }
 
 
-void _wrap_smd_diagnosis_free_raw_6c88271bd361975c(struct smd_diagnosis *_swig_go_0) {
+void _wrap_smd_diagnosis_free_raw_becc8d2cced9bc50(struct smd_diagnosis *_swig_go_0) {
   smd_diagnosis *arg1 = 0 ;
   
   arg1 = *(smd_diagnosis **)&_swig_go_0; 
@@ -4264,7 +4264,7 @@ void _wrap_smd_diagnosis_free_raw_6c88271bd361975c(struct smd_diagnosis *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_hook_new_raw_6c88271bd361975c(struct smd_hook_options *_swig_go_0, struct smd_hook **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_new_raw_becc8d2cced9bc50(struct smd_hook_options *_swig_go_0, struct smd_hook **_swig_go_1) {
   smd_hook_options *arg1 = 0 ;
   smd_hook **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4279,7 +4279,7 @@ struct smd_error *_wrap_smd_hook_new_raw_6c88271bd361975c(struct smd_hook_option
 }
 
 
-struct smd_error *_wrap_smd_hook_flush_raw_6c88271bd361975c(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_hook_flush_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   int32_t arg2 ;
   struct smd_error *result = 0 ;
@@ -4294,7 +4294,7 @@ struct smd_error *_wrap_smd_hook_flush_raw_6c88271bd361975c(struct smd_hook *_sw
 }
 
 
-struct smd_error *_wrap_smd_hook_close_raw_6c88271bd361975c(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_close_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4307,7 +4307,7 @@ struct smd_error *_wrap_smd_hook_close_raw_6c88271bd361975c(struct smd_hook *_sw
 }
 
 
-void _wrap_smd_hook_free_raw_6c88271bd361975c(struct smd_hook *_swig_go_0) {
+void _wrap_smd_hook_free_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   
   arg1 = *(smd_hook **)&_swig_go_0; 
@@ -4317,7 +4317,7 @@ void _wrap_smd_hook_free_raw_6c88271bd361975c(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_set_mode_raw_6c88271bd361975c(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+struct smd_error *_wrap_smd_hook_set_mode_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_mode arg2 ;
   struct smd_error *result = 0 ;
@@ -4332,7 +4332,7 @@ struct smd_error *_wrap_smd_hook_set_mode_raw_6c88271bd361975c(struct smd_hook *
 }
 
 
-intgo _wrap_smd_hook_mode_raw_6c88271bd361975c(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_mode_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_mode result;
   intgo _swig_go_result;
@@ -4345,7 +4345,7 @@ intgo _wrap_smd_hook_mode_raw_6c88271bd361975c(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_begin_step_raw_6c88271bd361975c(struct smd_hook *_swig_go_0, long long *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_begin_step_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, long long *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   int64_t *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4360,7 +4360,7 @@ struct smd_error *_wrap_smd_hook_begin_step_raw_6c88271bd361975c(struct smd_hook
 }
 
 
-struct smd_error *_wrap_smd_hook_end_step_raw_6c88271bd361975c(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_end_step_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4373,7 +4373,7 @@ struct smd_error *_wrap_smd_hook_end_step_raw_6c88271bd361975c(struct smd_hook *
 }
 
 
-struct smd_error *_wrap_smd_hook_discard_step_raw_6c88271bd361975c(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_discard_step_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4386,7 +4386,7 @@ struct smd_error *_wrap_smd_hook_discard_step_raw_6c88271bd361975c(struct smd_ho
 }
 
 
-struct smd_error *_wrap_smd_hook_add_to_step_raw_6c88271bd361975c(struct smd_hook *_swig_go_0, struct smd_strings *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_add_to_step_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, struct smd_strings *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4401,7 +4401,7 @@ struct smd_error *_wrap_smd_hook_add_to_step_raw_6c88271bd361975c(struct smd_hoo
 }
 
 
-long long _wrap_smd_hook_last_step_raw_6c88271bd361975c(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
+long long _wrap_smd_hook_last_step_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, intgo _swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_mode arg2 ;
   int64_t result;
@@ -4416,7 +4416,7 @@ long long _wrap_smd_hook_last_step_raw_6c88271bd361975c(struct smd_hook *_swig_g
 }
 
 
-intgo _wrap_smd_hook_wants_raw_6c88271bd361975c(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
+intgo _wrap_smd_hook_wants_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -4438,7 +4438,7 @@ intgo _wrap_smd_hook_wants_raw_6c88271bd361975c(struct smd_hook *_swig_go_0, _go
 }
 
 
-intgo _wrap_smd_hook_saves_step_raw_6c88271bd361975c(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_saves_step_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -4451,7 +4451,7 @@ intgo _wrap_smd_hook_saves_step_raw_6c88271bd361975c(struct smd_hook *_swig_go_0
 }
 
 
-struct smd_error *_wrap_smd_hook_collection_raw_6c88271bd361975c(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_collection_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -4475,7 +4475,7 @@ struct smd_error *_wrap_smd_hook_collection_raw_6c88271bd361975c(struct smd_hook
 }
 
 
-struct smd_error *_wrap_smd_hook_ensure_collection_raw_6c88271bd361975c(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_hook_ensure_collection_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -4499,7 +4499,7 @@ struct smd_error *_wrap_smd_hook_ensure_collection_raw_6c88271bd361975c(struct s
 }
 
 
-struct smd_error *_wrap_smd_hook_add_collection_raw_6c88271bd361975c(struct smd_hook *_swig_go_0, struct smd_collection *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_add_collection_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, struct smd_collection *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_collection *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4514,7 +4514,7 @@ struct smd_error *_wrap_smd_hook_add_collection_raw_6c88271bd361975c(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_hook_collections_raw_6c88271bd361975c(struct smd_hook *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_collections_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4529,7 +4529,7 @@ struct smd_error *_wrap_smd_hook_collections_raw_6c88271bd361975c(struct smd_hoo
 }
 
 
-struct smd_error *_wrap_smd_hook_export_collections_raw_6c88271bd361975c(struct smd_hook *_swig_go_0) {
+struct smd_error *_wrap_smd_hook_export_collections_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4542,7 +4542,7 @@ struct smd_error *_wrap_smd_hook_export_collections_raw_6c88271bd361975c(struct 
 }
 
 
-intgo _wrap_smd_hook_is_recording_raw_6c88271bd361975c(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_is_recording_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -4555,7 +4555,7 @@ intgo _wrap_smd_hook_is_recording_raw_6c88271bd361975c(struct smd_hook *_swig_go
 }
 
 
-long long _wrap_smd_hook_count_raw_6c88271bd361975c(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
+long long _wrap_smd_hook_count_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -4577,7 +4577,7 @@ long long _wrap_smd_hook_count_raw_6c88271bd361975c(struct smd_hook *_swig_go_0,
 }
 
 
-struct smd_error *_wrap_smd_hook_attach_raw_6c88271bd361975c(struct smd_hook *_swig_go_0, struct smd_rule_set *_swig_go_1) {
+struct smd_error *_wrap_smd_hook_attach_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, struct smd_rule_set *_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_rule_set *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4592,7 +4592,7 @@ struct smd_error *_wrap_smd_hook_attach_raw_6c88271bd361975c(struct smd_hook *_s
 }
 
 
-intgo _wrap_smd_hook_action_raw_6c88271bd361975c(struct smd_hook *_swig_go_0) {
+intgo _wrap_smd_hook_action_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
   smd_hook *arg1 = 0 ;
   smd_action result;
   intgo _swig_go_result;
@@ -4605,7 +4605,7 @@ intgo _wrap_smd_hook_action_raw_6c88271bd361975c(struct smd_hook *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_hook_take_findings_raw_6c88271bd361975c(struct smd_hook *_swig_go_0, struct smd_findings **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_take_findings_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, struct smd_findings **_swig_go_1) {
   smd_hook *arg1 = 0 ;
   smd_findings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4620,7 +4620,7 @@ struct smd_error *_wrap_smd_hook_take_findings_raw_6c88271bd361975c(struct smd_h
 }
 
 
-struct smd_error *_wrap_smd_hook_forgo_raw_6c88271bd361975c(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2) {
+struct smd_error *_wrap_smd_hook_forgo_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2) {
   smd_hook *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t arg3 ;
@@ -4644,7 +4644,7 @@ struct smd_error *_wrap_smd_hook_forgo_raw_6c88271bd361975c(struct smd_hook *_sw
 }
 
 
-struct smd_error *_wrap_smd_trial_options_new_raw_6c88271bd361975c(struct smd_trial_options **_swig_go_0) {
+struct smd_error *_wrap_smd_trial_options_new_raw_becc8d2cced9bc50(struct smd_trial_options **_swig_go_0) {
   smd_trial_options **arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4657,7 +4657,7 @@ struct smd_error *_wrap_smd_trial_options_new_raw_6c88271bd361975c(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_options_set_raw_6c88271bd361975c(struct smd_trial_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_trial_options_set_raw_becc8d2cced9bc50(struct smd_trial_options *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_trial_options *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -4688,7 +4688,7 @@ struct smd_error *_wrap_smd_trial_options_set_raw_6c88271bd361975c(struct smd_tr
 }
 
 
-void _wrap_smd_trial_options_free_raw_6c88271bd361975c(struct smd_trial_options *_swig_go_0) {
+void _wrap_smd_trial_options_free_raw_becc8d2cced9bc50(struct smd_trial_options *_swig_go_0) {
   smd_trial_options *arg1 = 0 ;
   
   arg1 = *(smd_trial_options **)&_swig_go_0; 
@@ -4698,7 +4698,7 @@ void _wrap_smd_trial_options_free_raw_6c88271bd361975c(struct smd_trial_options 
 }
 
 
-struct smd_error *_wrap_smd_trial_new_raw_6c88271bd361975c(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_new_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
   char *arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   smd_trial **arg3 = 0 ;
@@ -4722,7 +4722,7 @@ struct smd_error *_wrap_smd_trial_new_raw_6c88271bd361975c(_gostring_ _swig_go_0
 }
 
 
-struct smd_error *_wrap_smd_trial_load_raw_6c88271bd361975c(struct smd_trial *_swig_go_0) {
+struct smd_error *_wrap_smd_trial_load_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4735,7 +4735,7 @@ struct smd_error *_wrap_smd_trial_load_raw_6c88271bd361975c(struct smd_trial *_s
 }
 
 
-struct smd_error *_wrap_smd_trial_open_raw_6c88271bd361975c(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_open_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_trial_options *_swig_go_1, struct smd_trial **_swig_go_2) {
   char *arg1 = 0 ;
   smd_trial_options *arg2 = 0 ;
   smd_trial **arg3 = 0 ;
@@ -4759,7 +4759,7 @@ struct smd_error *_wrap_smd_trial_open_raw_6c88271bd361975c(_gostring_ _swig_go_
 }
 
 
-void _wrap_smd_trial_cancel_raw_6c88271bd361975c(struct smd_trial *_swig_go_0) {
+void _wrap_smd_trial_cancel_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   
   arg1 = *(smd_trial **)&_swig_go_0; 
@@ -4769,7 +4769,7 @@ void _wrap_smd_trial_cancel_raw_6c88271bd361975c(struct smd_trial *_swig_go_0) {
 }
 
 
-void _wrap_smd_trial_free_raw_6c88271bd361975c(struct smd_trial *_swig_go_0) {
+void _wrap_smd_trial_free_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   
   arg1 = *(smd_trial **)&_swig_go_0; 
@@ -4779,7 +4779,7 @@ void _wrap_smd_trial_free_raw_6c88271bd361975c(struct smd_trial *_swig_go_0) {
 }
 
 
-_gostring_ _wrap_smd_trial_path_raw_6c88271bd361975c(struct smd_trial *_swig_go_0) {
+_gostring_ _wrap_smd_trial_path_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4792,7 +4792,7 @@ _gostring_ _wrap_smd_trial_path_raw_6c88271bd361975c(struct smd_trial *_swig_go_
 }
 
 
-_gostring_ _wrap_smd_trial_name_raw_6c88271bd361975c(struct smd_trial *_swig_go_0) {
+_gostring_ _wrap_smd_trial_name_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -4805,7 +4805,7 @@ _gostring_ _wrap_smd_trial_name_raw_6c88271bd361975c(struct smd_trial *_swig_go_
 }
 
 
-struct smd_error *_wrap_smd_trial_refresh_raw_6c88271bd361975c(struct smd_trial *_swig_go_0) {
+struct smd_error *_wrap_smd_trial_refresh_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -4818,7 +4818,7 @@ struct smd_error *_wrap_smd_trial_refresh_raw_6c88271bd361975c(struct smd_trial 
 }
 
 
-intgo _wrap_smd_trial_set_auto_refresh_raw_6c88271bd361975c(struct smd_trial *_swig_go_0, intgo _swig_go_1) {
+intgo _wrap_smd_trial_set_auto_refresh_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, intgo _swig_go_1) {
   smd_trial *arg1 = 0 ;
   int32_t arg2 ;
   int32_t result;
@@ -4833,7 +4833,7 @@ intgo _wrap_smd_trial_set_auto_refresh_raw_6c88271bd361975c(struct smd_trial *_s
 }
 
 
-intgo _wrap_smd_trial_has_ended_raw_6c88271bd361975c(struct smd_trial *_swig_go_0) {
+intgo _wrap_smd_trial_has_ended_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   int32_t result;
   intgo _swig_go_result;
@@ -4846,7 +4846,7 @@ intgo _wrap_smd_trial_has_ended_raw_6c88271bd361975c(struct smd_trial *_swig_go_
 }
 
 
-long long _wrap_smd_trial_last_complete_step_raw_6c88271bd361975c(struct smd_trial *_swig_go_0) {
+long long _wrap_smd_trial_last_complete_step_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0) {
   smd_trial *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -4859,7 +4859,7 @@ long long _wrap_smd_trial_last_complete_step_raw_6c88271bd361975c(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_steps_raw_6c88271bd361975c(struct smd_trial *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_trial_steps_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_trial *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t arg3 ;
@@ -4878,7 +4878,7 @@ struct smd_error *_wrap_smd_trial_steps_raw_6c88271bd361975c(struct smd_trial *_
 }
 
 
-struct smd_error *_wrap_smd_trial_modes_raw_6c88271bd361975c(struct smd_trial *_swig_go_0, struct smd_integers **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_modes_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, struct smd_integers **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_integers **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4893,7 +4893,7 @@ struct smd_error *_wrap_smd_trial_modes_raw_6c88271bd361975c(struct smd_trial *_
 }
 
 
-struct smd_error *_wrap_smd_trial_mode_step_raw_6c88271bd361975c(struct smd_trial *_swig_go_0, long long _swig_go_1, long long *_swig_go_2, intgo *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_mode_step_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, long long _swig_go_1, long long *_swig_go_2, intgo *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   int64_t *arg3 = 0 ;
@@ -4912,7 +4912,7 @@ struct smd_error *_wrap_smd_trial_mode_step_raw_6c88271bd361975c(struct smd_tria
 }
 
 
-struct smd_error *_wrap_smd_trial_global_step_raw_6c88271bd361975c(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_global_step_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4931,7 +4931,7 @@ struct smd_error *_wrap_smd_trial_global_step_raw_6c88271bd361975c(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_step_state_raw_6c88271bd361975c(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo *_swig_go_3) {
+struct smd_error *_wrap_smd_trial_step_state_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo *_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4950,7 +4950,7 @@ struct smd_error *_wrap_smd_trial_step_state_raw_6c88271bd361975c(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_wait_for_step_raw_6c88271bd361975c(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo _swig_go_3) {
+struct smd_error *_wrap_smd_trial_wait_for_step_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, intgo _swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -4969,7 +4969,7 @@ struct smd_error *_wrap_smd_trial_wait_for_step_raw_6c88271bd361975c(struct smd_
 }
 
 
-struct smd_error *_wrap_smd_trial_workers_raw_6c88271bd361975c(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_workers_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4984,7 +4984,7 @@ struct smd_error *_wrap_smd_trial_workers_raw_6c88271bd361975c(struct smd_trial 
 }
 
 
-struct smd_error *_wrap_smd_trial_collections_raw_6c88271bd361975c(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
+struct smd_error *_wrap_smd_trial_collections_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, struct smd_strings **_swig_go_1) {
   smd_trial *arg1 = 0 ;
   smd_strings **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -4999,7 +4999,7 @@ struct smd_error *_wrap_smd_trial_collections_raw_6c88271bd361975c(struct smd_tr
 }
 
 
-struct smd_error *_wrap_smd_trial_collection_raw_6c88271bd361975c(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_collection_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_collection **_swig_go_2) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_collection **arg3 = 0 ;
@@ -5023,7 +5023,7 @@ struct smd_error *_wrap_smd_trial_collection_raw_6c88271bd361975c(struct smd_tri
 }
 
 
-struct smd_error *_wrap_smd_trial_tensor_names_raw_6c88271bd361975c(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings *_swig_go_3, struct smd_collection *_swig_go_4, struct smd_strings **_swig_go_5) {
+struct smd_error *_wrap_smd_trial_tensor_names_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings *_swig_go_3, struct smd_collection *_swig_go_4, struct smd_strings **_swig_go_5) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5046,7 +5046,7 @@ struct smd_error *_wrap_smd_trial_tensor_names_raw_6c88271bd361975c(struct smd_t
 }
 
 
-struct smd_error *_wrap_smd_trial_recorded_names_raw_6c88271bd361975c(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
+struct smd_error *_wrap_smd_trial_recorded_names_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
   smd_trial *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5065,7 +5065,7 @@ struct smd_error *_wrap_smd_trial_recorded_names_raw_6c88271bd361975c(struct smd
 }
 
 
-struct smd_error *_wrap_smd_trial_tensor_raw_6c88271bd361975c(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_tensor **_swig_go_2) {
+struct smd_error *_wrap_smd_trial_tensor_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_tensor **_swig_go_2) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   smd_tensor **arg3 = 0 ;
@@ -5089,7 +5089,7 @@ struct smd_error *_wrap_smd_trial_tensor_raw_6c88271bd361975c(struct smd_trial *
 }
 
 
-struct smd_error *_wrap_smd_trial_prefetch_raw_6c88271bd361975c(struct smd_trial *_swig_go_0, struct smd_strings *_swig_go_1, long long *_swig_go_2, long long _swig_go_3, intgo _swig_go_4) {
+struct smd_error *_wrap_smd_trial_prefetch_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, struct smd_strings *_swig_go_1, long long *_swig_go_2, long long _swig_go_3, intgo _swig_go_4) {
   smd_trial *arg1 = 0 ;
   smd_strings *arg2 = 0 ;
   int64_t *arg3 = 0 ;
@@ -5110,7 +5110,7 @@ struct smd_error *_wrap_smd_trial_prefetch_raw_6c88271bd361975c(struct smd_trial
 }
 
 
-struct smd_error *_wrap_smd_trial_export_tensorboard_raw_6c88271bd361975c(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_trial_export_tensorboard_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1) {
   smd_trial *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -5132,7 +5132,7 @@ struct smd_error *_wrap_smd_trial_export_tensorboard_raw_6c88271bd361975c(struct
 }
 
 
-_gostring_ _wrap_smd_tensor_name_raw_6c88271bd361975c(struct smd_tensor *_swig_go_0) {
+_gostring_ _wrap_smd_tensor_name_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -5145,7 +5145,7 @@ _gostring_ _wrap_smd_tensor_name_raw_6c88271bd361975c(struct smd_tensor *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_tensor_original_name_raw_6c88271bd361975c(struct smd_tensor *_swig_go_0, struct smd_text **_swig_go_1) {
+struct smd_error *_wrap_smd_tensor_original_name_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, struct smd_text **_swig_go_1) {
   smd_tensor *arg1 = 0 ;
   smd_text **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5160,7 +5160,7 @@ struct smd_error *_wrap_smd_tensor_original_name_raw_6c88271bd361975c(struct smd
 }
 
 
-struct smd_error *_wrap_smd_tensor_steps_raw_6c88271bd361975c(struct smd_tensor *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_steps_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, intgo _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   smd_mode arg2 ;
   int32_t arg3 ;
@@ -5179,7 +5179,7 @@ struct smd_error *_wrap_smd_tensor_steps_raw_6c88271bd361975c(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_prev_steps_raw_6c88271bd361975c(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long _swig_go_3, struct smd_integers **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_prev_steps_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, long long _swig_go_3, struct smd_integers **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5200,7 +5200,7 @@ struct smd_error *_wrap_smd_tensor_prev_steps_raw_6c88271bd361975c(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_workers_raw_6c88271bd361975c(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_workers_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_strings **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5219,7 +5219,7 @@ struct smd_error *_wrap_smd_tensor_workers_raw_6c88271bd361975c(struct smd_tenso
 }
 
 
-struct smd_error *_wrap_smd_tensor_value_raw_6c88271bd361975c(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_value **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_value_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_value **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5247,7 +5247,7 @@ struct smd_error *_wrap_smd_tensor_value_raw_6c88271bd361975c(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_shape_raw_6c88271bd361975c(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_integers **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_shape_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_integers **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5275,7 +5275,7 @@ struct smd_error *_wrap_smd_tensor_shape_raw_6c88271bd361975c(struct smd_tensor 
 }
 
 
-struct smd_error *_wrap_smd_tensor_reduction_raw_6c88271bd361975c(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, _gostring_ _swig_go_4, intgo _swig_go_5, struct smd_value **_swig_go_6) {
+struct smd_error *_wrap_smd_tensor_reduction_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, _gostring_ _swig_go_4, intgo _swig_go_5, struct smd_value **_swig_go_6) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5314,7 +5314,7 @@ struct smd_error *_wrap_smd_tensor_reduction_raw_6c88271bd361975c(struct smd_ten
 }
 
 
-struct smd_error *_wrap_smd_tensor_reductions_raw_6c88271bd361975c(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
+struct smd_error *_wrap_smd_tensor_reductions_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5342,7 +5342,7 @@ struct smd_error *_wrap_smd_tensor_reductions_raw_6c88271bd361975c(struct smd_te
 }
 
 
-void _wrap_smd_tensor_free_raw_6c88271bd361975c(struct smd_tensor *_swig_go_0) {
+void _wrap_smd_tensor_free_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0) {
   smd_tensor *arg1 = 0 ;
   
   arg1 = *(smd_tensor **)&_swig_go_0; 
@@ -5352,7 +5352,7 @@ void _wrap_smd_tensor_free_raw_6c88271bd361975c(struct smd_tensor *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_tensor_values_raw_6c88271bd361975c(struct smd_tensor *_swig_go_0, long long _swig_go_1, long long _swig_go_2, intgo _swig_go_3, _gostring_ _swig_go_4, struct smd_values **_swig_go_5) {
+struct smd_error *_wrap_smd_tensor_values_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, long long _swig_go_2, intgo _swig_go_3, _gostring_ _swig_go_4, struct smd_values **_swig_go_5) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   int64_t arg3 ;
@@ -5382,7 +5382,7 @@ struct smd_error *_wrap_smd_tensor_values_raw_6c88271bd361975c(struct smd_tensor
 }
 
 
-struct smd_error *_wrap_smd_tensor_reduction_values_raw_6c88271bd361975c(struct smd_tensor *_swig_go_0, long long _swig_go_1, long long _swig_go_2, intgo _swig_go_3, _gostring_ _swig_go_4, _gostring_ _swig_go_5, intgo _swig_go_6, struct smd_values **_swig_go_7) {
+struct smd_error *_wrap_smd_tensor_reduction_values_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, long long _swig_go_2, intgo _swig_go_3, _gostring_ _swig_go_4, _gostring_ _swig_go_5, intgo _swig_go_6, struct smd_values **_swig_go_7) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   int64_t arg3 ;
@@ -5423,7 +5423,7 @@ struct smd_error *_wrap_smd_tensor_reduction_values_raw_6c88271bd361975c(struct 
 }
 
 
-long long _wrap_smd_values_count_raw_6c88271bd361975c(struct smd_values *_swig_go_0) {
+long long _wrap_smd_values_count_raw_becc8d2cced9bc50(struct smd_values *_swig_go_0) {
   smd_values *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -5436,7 +5436,7 @@ long long _wrap_smd_values_count_raw_6c88271bd361975c(struct smd_values *_swig_g
 }
 
 
-long long _wrap_smd_values_step_raw_6c88271bd361975c(struct smd_values *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_values_step_raw_becc8d2cced9bc50(struct smd_values *_swig_go_0, long long _swig_go_1) {
   smd_values *arg1 = 0 ;
   size_t arg2 ;
   int64_t result;
@@ -5451,7 +5451,7 @@ long long _wrap_smd_values_step_raw_6c88271bd361975c(struct smd_values *_swig_go
 }
 
 
-struct smd_error *_wrap_smd_values_get_raw_6c88271bd361975c(struct smd_values *_swig_go_0, long long _swig_go_1, struct smd_value **_swig_go_2) {
+struct smd_error *_wrap_smd_values_get_raw_becc8d2cced9bc50(struct smd_values *_swig_go_0, long long _swig_go_1, struct smd_value **_swig_go_2) {
   smd_values *arg1 = 0 ;
   size_t arg2 ;
   smd_value **arg3 = 0 ;
@@ -5468,7 +5468,7 @@ struct smd_error *_wrap_smd_values_get_raw_6c88271bd361975c(struct smd_values *_
 }
 
 
-long long _wrap_smd_values_run_raw_6c88271bd361975c(struct smd_values *_swig_go_0, long long _swig_go_1) {
+long long _wrap_smd_values_run_raw_becc8d2cced9bc50(struct smd_values *_swig_go_0, long long _swig_go_1) {
   smd_values *arg1 = 0 ;
   size_t arg2 ;
   size_t result;
@@ -5483,7 +5483,7 @@ long long _wrap_smd_values_run_raw_6c88271bd361975c(struct smd_values *_swig_go_
 }
 
 
-void _wrap_smd_values_free_raw_6c88271bd361975c(struct smd_values *_swig_go_0) {
+void _wrap_smd_values_free_raw_becc8d2cced9bc50(struct smd_values *_swig_go_0) {
   smd_values *arg1 = 0 ;
   
   arg1 = *(smd_values **)&_swig_go_0; 
@@ -5493,7 +5493,7 @@ void _wrap_smd_values_free_raw_6c88271bd361975c(struct smd_values *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_shape_raw_6c88271bd361975c(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_full_shape_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_integers **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5512,7 +5512,7 @@ struct smd_error *_wrap_smd_tensor_full_shape_raw_6c88271bd361975c(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_value_raw_6c88271bd361975c(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
+struct smd_error *_wrap_smd_tensor_full_value_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_value **_swig_go_3) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5531,7 +5531,7 @@ struct smd_error *_wrap_smd_tensor_full_value_raw_6c88271bd361975c(struct smd_te
 }
 
 
-struct smd_error *_wrap_smd_tensor_full_reduction_raw_6c88271bd361975c(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, intgo _swig_go_4, struct smd_value **_swig_go_5) {
+struct smd_error *_wrap_smd_tensor_full_reduction_raw_becc8d2cced9bc50(struct smd_tensor *_swig_go_0, long long _swig_go_1, intgo _swig_go_2, _gostring_ _swig_go_3, intgo _swig_go_4, struct smd_value **_swig_go_5) {
   smd_tensor *arg1 = 0 ;
   int64_t arg2 ;
   smd_mode arg3 ;
@@ -5561,7 +5561,75 @@ struct smd_error *_wrap_smd_tensor_full_reduction_raw_6c88271bd361975c(struct sm
 }
 
 
-struct smd_error *_wrap_smd_scan_new_raw_6c88271bd361975c(_gostring_ _swig_go_0, struct smd_scan **_swig_go_1) {
+struct smd_error *_wrap_smd_hook_set_metadata_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+  smd_hook *arg1 = 0 ;
+  char *arg2 = 0 ;
+  char *arg3 = 0 ;
+  char *temp2 ;
+  char *temp3 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_hook **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  
+  temp3 = (char *)malloc(_swig_go_2.n + 1);
+  memcpy(temp3, _swig_go_2.p, _swig_go_2.n);
+  temp3[_swig_go_2.n] = '\0';
+  arg3 = (char *)temp3;
+  
+  
+  result = (struct smd_error *)smd_hook_set_metadata(arg1,(char const *)arg2,(char const *)arg3);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg2); 
+  free((char *)arg3); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_hook_describe_run_raw_becc8d2cced9bc50(struct smd_hook *_swig_go_0) {
+  smd_hook *arg1 = 0 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_hook **)&_swig_go_0; 
+  
+  result = (struct smd_error *)smd_hook_describe_run(arg1);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_trial_metadata_raw_becc8d2cced9bc50(struct smd_trial *_swig_go_0, _gostring_ _swig_go_1, struct smd_strings **_swig_go_2) {
+  smd_trial *arg1 = 0 ;
+  char *arg2 = 0 ;
+  smd_strings **arg3 = 0 ;
+  char *temp2 ;
+  struct smd_error *result = 0 ;
+  struct smd_error *_swig_go_result;
+  
+  arg1 = *(smd_trial **)&_swig_go_0; 
+  
+  temp2 = (char *)malloc(_swig_go_1.n + 1);
+  memcpy(temp2, _swig_go_1.p, _swig_go_1.n);
+  temp2[_swig_go_1.n] = '\0';
+  arg2 = (char *)temp2;
+  
+  arg3 = *(smd_strings ***)&_swig_go_2; 
+  
+  result = (struct smd_error *)smd_trial_metadata(arg1,(char const *)arg2,arg3);
+  *(struct smd_error **)&_swig_go_result = (struct smd_error *)result; 
+  free((char *)arg2); 
+  return _swig_go_result;
+}
+
+
+struct smd_error *_wrap_smd_scan_new_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_scan **_swig_go_1) {
   char *arg1 = 0 ;
   smd_scan **arg2 = 0 ;
   char *temp1 ;
@@ -5583,7 +5651,7 @@ struct smd_error *_wrap_smd_scan_new_raw_6c88271bd361975c(_gostring_ _swig_go_0,
 }
 
 
-struct smd_error *_wrap_smd_scan_add_raw_6c88271bd361975c(struct smd_scan *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
+struct smd_error *_wrap_smd_scan_add_raw_becc8d2cced9bc50(struct smd_scan *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2) {
   smd_scan *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -5614,7 +5682,7 @@ struct smd_error *_wrap_smd_scan_add_raw_6c88271bd361975c(struct smd_scan *_swig
 }
 
 
-struct smd_error *_wrap_smd_scan_partitions_raw_6c88271bd361975c(struct smd_scan *_swig_go_0, struct smd_partitions **_swig_go_1) {
+struct smd_error *_wrap_smd_scan_partitions_raw_becc8d2cced9bc50(struct smd_scan *_swig_go_0, struct smd_partitions **_swig_go_1) {
   smd_scan *arg1 = 0 ;
   smd_partitions **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5629,7 +5697,7 @@ struct smd_error *_wrap_smd_scan_partitions_raw_6c88271bd361975c(struct smd_scan
 }
 
 
-long long _wrap_smd_partitions_count_raw_6c88271bd361975c(struct smd_partitions *_swig_go_0) {
+long long _wrap_smd_partitions_count_raw_becc8d2cced9bc50(struct smd_partitions *_swig_go_0) {
   smd_partitions *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -5642,7 +5710,7 @@ long long _wrap_smd_partitions_count_raw_6c88271bd361975c(struct smd_partitions 
 }
 
 
-void _wrap_smd_partitions_free_raw_6c88271bd361975c(struct smd_partitions *_swig_go_0) {
+void _wrap_smd_partitions_free_raw_becc8d2cced9bc50(struct smd_partitions *_swig_go_0) {
   smd_partitions *arg1 = 0 ;
   
   arg1 = *(smd_partitions **)&_swig_go_0; 
@@ -5652,7 +5720,7 @@ void _wrap_smd_partitions_free_raw_6c88271bd361975c(struct smd_partitions *_swig
 }
 
 
-void _wrap_smd_scan_free_raw_6c88271bd361975c(struct smd_scan *_swig_go_0) {
+void _wrap_smd_scan_free_raw_becc8d2cced9bc50(struct smd_scan *_swig_go_0) {
   smd_scan *arg1 = 0 ;
   
   arg1 = *(smd_scan **)&_swig_go_0; 
@@ -5662,7 +5730,7 @@ void _wrap_smd_scan_free_raw_6c88271bd361975c(struct smd_scan *_swig_go_0) {
 }
 
 
-struct smd_error *_wrap_smd_step_file_open_raw_6c88271bd361975c(_gostring_ _swig_go_0, long long _swig_go_1, _gostring_ _swig_go_2, struct smd_step_file **_swig_go_3) {
+struct smd_error *_wrap_smd_step_file_open_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, long long _swig_go_1, _gostring_ _swig_go_2, struct smd_step_file **_swig_go_3) {
   char *arg1 = 0 ;
   int64_t arg2 ;
   char *arg3 = 0 ;
@@ -5695,7 +5763,7 @@ struct smd_error *_wrap_smd_step_file_open_raw_6c88271bd361975c(_gostring_ _swig
 }
 
 
-struct smd_error *_wrap_smd_step_file_add_shape_raw_6c88271bd361975c(struct smd_step_file *_swig_go_0, _gostring_ _swig_go_1, long long *_swig_go_2, intgo _swig_go_3, long long _swig_go_4, intgo _swig_go_5, _gostring_ _swig_go_6) {
+struct smd_error *_wrap_smd_step_file_add_shape_raw_becc8d2cced9bc50(struct smd_step_file *_swig_go_0, _gostring_ _swig_go_1, long long *_swig_go_2, intgo _swig_go_3, long long _swig_go_4, intgo _swig_go_5, _gostring_ _swig_go_6) {
   smd_step_file *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t *arg3 = 0 ;
@@ -5734,7 +5802,7 @@ struct smd_error *_wrap_smd_step_file_add_shape_raw_6c88271bd361975c(struct smd_
 }
 
 
-_gostring_ _wrap_smd_step_file_path_raw_6c88271bd361975c(struct smd_step_file *_swig_go_0) {
+_gostring_ _wrap_smd_step_file_path_raw_becc8d2cced9bc50(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -5747,7 +5815,7 @@ _gostring_ _wrap_smd_step_file_path_raw_6c88271bd361975c(struct smd_step_file *_
 }
 
 
-struct smd_error *_wrap_smd_step_file_close_raw_6c88271bd361975c(struct smd_step_file *_swig_go_0) {
+struct smd_error *_wrap_smd_step_file_close_raw_becc8d2cced9bc50(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   struct smd_error *result = 0 ;
   struct smd_error *_swig_go_result;
@@ -5760,7 +5828,7 @@ struct smd_error *_wrap_smd_step_file_close_raw_6c88271bd361975c(struct smd_step
 }
 
 
-void _wrap_smd_step_file_free_raw_6c88271bd361975c(struct smd_step_file *_swig_go_0) {
+void _wrap_smd_step_file_free_raw_becc8d2cced9bc50(struct smd_step_file *_swig_go_0) {
   smd_step_file *arg1 = 0 ;
   
   arg1 = *(smd_step_file **)&_swig_go_0; 
@@ -5770,7 +5838,7 @@ void _wrap_smd_step_file_free_raw_6c88271bd361975c(struct smd_step_file *_swig_g
 }
 
 
-struct smd_error *_wrap_smd_event_file_open_raw_6c88271bd361975c(_gostring_ _swig_go_0, struct smd_event_file **_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_open_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_event_file **_swig_go_1) {
   char *arg1 = 0 ;
   smd_event_file **arg2 = 0 ;
   char *temp1 ;
@@ -5792,7 +5860,7 @@ struct smd_error *_wrap_smd_event_file_open_raw_6c88271bd361975c(_gostring_ _swi
 }
 
 
-struct smd_error *_wrap_smd_event_file_next_raw_6c88271bd361975c(struct smd_event_file *_swig_go_0, intgo *_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_next_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0, intgo *_swig_go_1) {
   smd_event_file *arg1 = 0 ;
   int32_t *arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5807,7 +5875,7 @@ struct smd_error *_wrap_smd_event_file_next_raw_6c88271bd361975c(struct smd_even
 }
 
 
-_gostring_ _wrap_smd_event_file_tensor_raw_6c88271bd361975c(struct smd_event_file *_swig_go_0) {
+_gostring_ _wrap_smd_event_file_tensor_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   char *result = 0 ;
   _gostring_ _swig_go_result;
@@ -5820,7 +5888,7 @@ _gostring_ _wrap_smd_event_file_tensor_raw_6c88271bd361975c(struct smd_event_fil
 }
 
 
-long long _wrap_smd_event_file_step_raw_6c88271bd361975c(struct smd_event_file *_swig_go_0) {
+long long _wrap_smd_event_file_step_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -5833,7 +5901,7 @@ long long _wrap_smd_event_file_step_raw_6c88271bd361975c(struct smd_event_file *
 }
 
 
-intgo _wrap_smd_event_file_mode_raw_6c88271bd361975c(struct smd_event_file *_swig_go_0) {
+intgo _wrap_smd_event_file_mode_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   smd_mode result;
   intgo _swig_go_result;
@@ -5846,7 +5914,7 @@ intgo _wrap_smd_event_file_mode_raw_6c88271bd361975c(struct smd_event_file *_swi
 }
 
 
-long long _wrap_smd_event_file_mode_step_raw_6c88271bd361975c(struct smd_event_file *_swig_go_0) {
+long long _wrap_smd_event_file_mode_step_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   int64_t result;
   long long _swig_go_result;
@@ -5859,7 +5927,7 @@ long long _wrap_smd_event_file_mode_step_raw_6c88271bd361975c(struct smd_event_f
 }
 
 
-double _wrap_smd_event_file_timestamp_raw_6c88271bd361975c(struct smd_event_file *_swig_go_0) {
+double _wrap_smd_event_file_timestamp_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   double result;
   double _swig_go_result;
@@ -5872,7 +5940,7 @@ double _wrap_smd_event_file_timestamp_raw_6c88271bd361975c(struct smd_event_file
 }
 
 
-struct smd_error *_wrap_smd_event_file_value_raw_6c88271bd361975c(struct smd_event_file *_swig_go_0, struct smd_value **_swig_go_1) {
+struct smd_error *_wrap_smd_event_file_value_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0, struct smd_value **_swig_go_1) {
   smd_event_file *arg1 = 0 ;
   smd_value **arg2 = 0 ;
   struct smd_error *result = 0 ;
@@ -5887,7 +5955,7 @@ struct smd_error *_wrap_smd_event_file_value_raw_6c88271bd361975c(struct smd_eve
 }
 
 
-void _wrap_smd_event_file_free_raw_6c88271bd361975c(struct smd_event_file *_swig_go_0) {
+void _wrap_smd_event_file_free_raw_becc8d2cced9bc50(struct smd_event_file *_swig_go_0) {
   smd_event_file *arg1 = 0 ;
   
   arg1 = *(smd_event_file **)&_swig_go_0; 
@@ -5897,7 +5965,7 @@ void _wrap_smd_event_file_free_raw_6c88271bd361975c(struct smd_event_file *_swig
 }
 
 
-struct smd_error *_wrap_smd_collections_to_json_raw_6c88271bd361975c(smd_collection **_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_text **_swig_go_3) {
+struct smd_error *_wrap_smd_collections_to_json_raw_becc8d2cced9bc50(smd_collection **_swig_go_0, long long _swig_go_1, intgo _swig_go_2, struct smd_text **_swig_go_3) {
   smd_collection **arg1 = 0 ;
   size_t arg2 ;
   int32_t arg3 ;
@@ -5916,7 +5984,7 @@ struct smd_error *_wrap_smd_collections_to_json_raw_6c88271bd361975c(smd_collect
 }
 
 
-struct smd_error *_wrap_smd_store_check_raw_6c88271bd361975c(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_store_report **_swig_go_2) {
+struct smd_error *_wrap_smd_store_check_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_store_report **_swig_go_2) {
   char *arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   smd_store_report **arg3 = 0 ;
@@ -5940,7 +6008,7 @@ struct smd_error *_wrap_smd_store_check_raw_6c88271bd361975c(_gostring_ _swig_go
 }
 
 
-long long _wrap_smd_store_report_count_raw_6c88271bd361975c(struct smd_store_report *_swig_go_0) {
+long long _wrap_smd_store_report_count_raw_becc8d2cced9bc50(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   size_t result;
   long long _swig_go_result;
@@ -5953,7 +6021,7 @@ long long _wrap_smd_store_report_count_raw_6c88271bd361975c(struct smd_store_rep
 }
 
 
-_gostring_ _wrap_smd_store_report_name_raw_6c88271bd361975c(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_store_report_name_raw_becc8d2cced9bc50(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -5968,7 +6036,7 @@ _gostring_ _wrap_smd_store_report_name_raw_6c88271bd361975c(struct smd_store_rep
 }
 
 
-intgo _wrap_smd_store_report_code_raw_6c88271bd361975c(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+intgo _wrap_smd_store_report_code_raw_becc8d2cced9bc50(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   smd_code result;
@@ -5983,7 +6051,7 @@ intgo _wrap_smd_store_report_code_raw_6c88271bd361975c(struct smd_store_report *
 }
 
 
-_gostring_ _wrap_smd_store_report_message_raw_6c88271bd361975c(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
+_gostring_ _wrap_smd_store_report_message_raw_becc8d2cced9bc50(struct smd_store_report *_swig_go_0, long long _swig_go_1) {
   smd_store_report *arg1 = 0 ;
   size_t arg2 ;
   char *result = 0 ;
@@ -5998,7 +6066,7 @@ _gostring_ _wrap_smd_store_report_message_raw_6c88271bd361975c(struct smd_store_
 }
 
 
-void _wrap_smd_store_report_free_raw_6c88271bd361975c(struct smd_store_report *_swig_go_0) {
+void _wrap_smd_store_report_free_raw_becc8d2cced9bc50(struct smd_store_report *_swig_go_0) {
   smd_store_report *arg1 = 0 ;
   
   arg1 = *(smd_store_report **)&_swig_go_0; 
@@ -6008,7 +6076,7 @@ void _wrap_smd_store_report_free_raw_6c88271bd361975c(struct smd_store_report *_
 }
 
 
-struct smd_error *_wrap_smd_bucket_open_raw_6c88271bd361975c(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_bucket **_swig_go_2) {
+struct smd_error *_wrap_smd_bucket_open_raw_becc8d2cced9bc50(_gostring_ _swig_go_0, struct smd_hook_options *_swig_go_1, struct smd_bucket **_swig_go_2) {
   char *arg1 = 0 ;
   smd_hook_options *arg2 = 0 ;
   smd_bucket **arg3 = 0 ;
@@ -6032,7 +6100,7 @@ struct smd_error *_wrap_smd_bucket_open_raw_6c88271bd361975c(_gostring_ _swig_go
 }
 
 
-struct smd_error *_wrap_smd_bucket_list_raw_6c88271bd361975c(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
+struct smd_error *_wrap_smd_bucket_list_raw_becc8d2cced9bc50(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, _gostring_ _swig_go_2, _gostring_ _swig_go_3, struct smd_strings **_swig_go_4) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   char *arg3 = 0 ;
@@ -6074,7 +6142,7 @@ struct smd_error *_wrap_smd_bucket_list_raw_6c88271bd361975c(struct smd_bucket *
 }
 
 
-struct smd_error *_wrap_smd_bucket_read_raw_6c88271bd361975c(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2, long long _swig_go_3, struct smd_text **_swig_go_4) {
+struct smd_error *_wrap_smd_bucket_read_raw_becc8d2cced9bc50(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, long long _swig_go_2, long long _swig_go_3, struct smd_text **_swig_go_4) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   int64_t arg3 ;
@@ -6102,7 +6170,7 @@ struct smd_error *_wrap_smd_bucket_read_raw_6c88271bd361975c(struct smd_bucket *
 }
 
 
-struct smd_error *_wrap_smd_bucket_write_raw_6c88271bd361975c(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, void *_swig_go_2, long long _swig_go_3) {
+struct smd_error *_wrap_smd_bucket_write_raw_becc8d2cced9bc50(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1, void *_swig_go_2, long long _swig_go_3) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   void *arg3 = 0 ;
@@ -6128,7 +6196,7 @@ struct smd_error *_wrap_smd_bucket_write_raw_6c88271bd361975c(struct smd_bucket 
 }
 
 
-struct smd_error *_wrap_smd_bucket_remove_raw_6c88271bd361975c(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1) {
+struct smd_error *_wrap_smd_bucket_remove_raw_becc8d2cced9bc50(struct smd_bucket *_swig_go_0, _gostring_ _swig_go_1) {
   smd_bucket *arg1 = 0 ;
   char *arg2 = 0 ;
   char *temp2 ;
@@ -6150,7 +6218,7 @@ struct smd_error *_wrap_smd_bucket_remove_raw_6c88271bd361975c(struct smd_bucket
 }
 
 
-void _wrap_smd_bucket_free_raw_6c88271bd361975c(struct smd_bucket *_swig_go_0) {
+void _wrap_smd_bucket_free_raw_becc8d2cced9bc50(struct smd_bucket *_swig_go_0) {
   smd_bucket *arg1 = 0 ;
   
   arg1 = *(smd_bucket **)&_swig_go_0; 

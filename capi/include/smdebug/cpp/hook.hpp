@@ -18,6 +18,7 @@
 #include "smdebug/cpp/view.hpp"
 #include "smdebug/hook.h"
 #include "smdebug/late.h"
+#include "smdebug/metadata.h"
 
 namespace smdebug {
 
@@ -33,12 +34,11 @@ class Hook {
   Hook(Hook &&) noexcept = default;
   Hook &operator=(Hook &&) noexcept = default;
 
-  // Waits until what was saved is written; a negative time: without end.  smd_hook_flush().
+  // Waits until what was saved is written; a negative time: without end.  smd_hook_flush(),
+  // smd_hook_close().
   void Flush(std::chrono::milliseconds timeout = kWithoutEnd) {
     CheckKept(smd_hook_flush(Get(), detail::ToMilliseconds(timeout)));
   }
-
-  // smd_hook_close().
   void Close() { CheckKept(smd_hook_close(Get())); }
 
   // smd_hook_set_mode(), smd_hook_mode().
@@ -74,10 +74,8 @@ class Hook {
     detail::Check(smd_hook_add_to_step(Get(), names.get()));
   }
 
-  // Returns true if the open step saves anything.  smd_hook_saves_step().
+  // Whether the open step saves anything, or this tensor.  smd_hook_saves_step(), smd_hook_wants().
   bool SavesStep() const noexcept { return smd_hook_saves_step(Get()) != 0; }
-
-  // Returns true if the open step saves this tensor.  smd_hook_wants().
   bool Wants(const CString &tensor) const noexcept {
     return smd_hook_wants(Get(), tensor.Get()) != 0;
   }
@@ -117,8 +115,7 @@ class Hook {
   // Gives the elements away, not copied; a vector has one dimension, unless `shape` is given.
   template <class T>
   void SaveOwned(const CString &tensor, std::vector<T> &&elements) {
-    const Shape shape{static_cast<int64_t>(elements.size())};
-    SaveOwned(tensor, std::move(elements), shape);
+    SaveOwned(tensor, std::move(elements), Shape{static_cast<int64_t>(elements.size())});
   }
   template <class T>
   void SaveOwned(const CString &tensor, std::vector<T> &&elements, const Shape &shape) {
@@ -182,6 +179,12 @@ class Hook {
     detail::Check(smd_hook_set_placement(Get(), tensor.Get(), &c_placement));
   }
 
+  // smd_hook_set_metadata(), smd_hook_describe_run().
+  void SetMetadata(const CString &key, const CString &value) {
+    detail::Check(smd_hook_set_metadata(Get(), key.Get(), value.Get()));
+  }
+  void DescribeRun() { detail::Check(smd_hook_describe_run(Get())); }
+
   // Saves into the named collections; none: "default".  smd_hook_save_custom().
   void SaveCustom(const CString &tensor, const View &view,
                   const std::vector<std::string> &collections = {}) {
@@ -214,13 +217,11 @@ class Hook {
   }
   void ExportCollections() { detail::Check(smd_hook_export_collections(Get())); }
 
-  // Lets the rules evaluate every step from the next one on, as it ends.  smd_hook_attach().
+  // Lets the rules evaluate every step from the next one on, as it ends; the most severe action of
+  // the last step's findings; the findings since the last call.  smd_hook_attach(),
+  // smd_hook_action(), smd_hook_take_findings().
   void Attach(const RuleSet &set) { detail::Check(smd_hook_attach(Get(), set.Get())); }
-
-  // Returns the most severe action of the last step's findings.  smd_hook_action().
   Action LastAction() const noexcept { return static_cast<Action>(smd_hook_action(Get())); }
-
-  // Returns the findings since the last call.  smd_hook_take_findings().
   std::vector<Finding> TakeFindings() {
     return detail::MakeVector<detail::FindingList>(smd_hook_take_findings, Get());
   }

@@ -3,6 +3,8 @@
 #define SMDEBUG_CPP_TRIAL_HPP
 
 #include <chrono>
+#include <cstddef>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "smdebug/cpp/handle.hpp"
 #include "smdebug/cpp/options.hpp"
 #include "smdebug/cpp/tensor.hpp"
+#include "smdebug/metadata.h"
 #include "smdebug/trial.h"
 
 namespace smdebug {
@@ -105,6 +108,14 @@ class Trial {
   }
   std::vector<std::string> Collections() const {
     return detail::MakeVector<detail::Strings>(smd_trial_collections, Get());
+  }
+
+  // What a worker recorded about the job; for "", all workers.  smd_trial_metadata().
+  std::map<std::string, std::string> Metadata(const CString &worker = "") const {
+    const auto texts = detail::MakeVector<detail::Strings>(smd_trial_metadata, Get(), worker.Get());
+    std::map<std::string, std::string> metadata;
+    for (std::size_t i = 0; i + 1 < texts.size(); i += 2) metadata[texts[i]] = texts[i + 1];
+    return metadata;
   }
 
   // Shared with the trial.  Fails with NOT_FOUND.  smd_trial_collection().

@@ -45,7 +45,7 @@ TEST(LossInputTest, ProbabilitiesAreNoScores) {
   EXPECT_THAT(evaluated.Steps(), ElementsAre(4, 5, 6, 7));
   EXPECT_THAT(evaluated.Checks(), Contains("probabilities"));
   EXPECT_EQ(evaluated.findings[0].tensor, kScores);
-  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("computes their softmax"));
+  EXPECT_THAT(evaluated.findings[0].message, HasSubstr("computes the softmax"));
   EXPECT_EQ(OfScores(Exponential, false).result.status, RuleStatus::kPassed);
   EXPECT_THAT(OfScores(Exponential, true, 8, {{"patience", "9"}}).findings, IsEmpty());
 }

@@ -41,6 +41,7 @@ from smdebug.core.hook_arguments import (
 )
 from smdebug.core.hook_collections import HookCollections
 from smdebug.core.logger import get_logger
+from smdebug.core.metadata import HookMetadata, describe_run
 from smdebug.core.modes import ModeKeys
 from smdebug.core.open_hooks import close_at_exit, forget
 from smdebug.core.placement import Placement
@@ -74,7 +75,7 @@ _NOT_IN_EVALUATION = (CollectionKeys.GRADIENTS, CollectionKeys.OPTIMIZER_VARIABL
 _SLICE_SECONDS = 0.2
 
 
-class Hook(Attachable, HookCollections, LateTensors):
+class Hook(Attachable, HookCollections, HookMetadata, LateTensors):
     """Records the tensors of a job, whatever its framework.
 
     A job sets the mode, begins a step, saves tensors by name and ends the step.
@@ -197,6 +198,7 @@ class Hook(Attachable, HookCollections, LateTensors):
             self.reduction_config,
         )
         self._handle = HookHandle(out("hook", _raw.smd_hook_new, raw_options))
+        describe_run(self._handle)
         close_at_exit(self)
 
     @classmethod

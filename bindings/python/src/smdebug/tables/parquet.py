@@ -195,7 +195,7 @@ class _Writer:
             return known
         for file in sorted(folder.iterdir()):
             if file.name.startswith(_UNFINISHED):
-                file.unlink()  # of an export that was killed
+                file.unlink()  # left by an export that was killed
                 continue
             match = _NAME.fullmatch(file.name)
             if match is None:

@@ -216,7 +216,7 @@ def scan(
         each tensor of one element; "findings": for each finding of rules; "trials": for each
         trial, with its state.  docs/tables.md lists the columns.
     columns : str or several, optional
-        The columns.  Defaults to all but "value", "bytes" and "configuration", which are large.
+        The columns.  Defaults to all but "value", "bytes", "configuration" and "metadata".
     trials, regex : str or several, optional
         Regular expressions, of which one is found in the trial's, or the tensor's, name.
     tensors, workers : str or several, optional

@@ -373,6 +373,15 @@ class Trial(ABC):
         """Returns the names of the workers, sorted."""
         return out_strings(_raw.smd_trial_workers, self._handle)
 
+    def metadata(self, worker: Optional[str] = None) -> Dict[str, str]:
+        """Returns what a worker recorded about the job, by key, or what all workers did.
+
+        Of several workers, the first that has a key counts.  Values are texts; those of
+        `Hook.set_metadata` are JSON unless they were texts before.
+        """
+        texts = out_strings(_raw.smd_trial_metadata, self._handle, worker)
+        return dict(zip(texts[::2], texts[1::2]))
+
     @property
     def num_workers(self) -> int:
         """The number of workers."""

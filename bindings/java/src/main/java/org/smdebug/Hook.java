@@ -188,7 +188,9 @@ public final class Hook extends TensorSink implements AutoCloseable {
       long options = Raw.smd_hook_options_new();
       try {
         apply(options);
-        return new Hook(Raw.smd_hook_new(options));
+        Hook hook = new Hook(Raw.smd_hook_new(options));
+        hook.handle.run(Raw::smd_hook_describe_run);
+        return hook.setMetadata("run.java", System.getProperty("java.version", ""));
       } finally {
         Raw.smd_hook_options_free(options);
       }
@@ -223,6 +225,18 @@ public final class Hook extends TensorSink implements AutoCloseable {
    */
   public void setMode(Mode mode) {
     handle.run(hook -> Raw.smd_hook_set_mode(hook, mode.number()));
+  }
+
+  /**
+   * Records a text about the job for {@link Trial#metadata()}; replaces an earlier one of the key.
+   *
+   * @param key the key, of up to 256 bytes
+   * @param value the text, of up to 64 KiB
+   * @return this
+   */
+  public Hook setMetadata(String key, String value) {
+    handle.run(hook -> Raw.smd_hook_set_metadata(hook, key, value));
+    return this;
   }
 
   /**

@@ -2,6 +2,8 @@ package org.smdebug;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.function.LongFunction;
 import org.smdebug.raw.Native;
 import org.smdebug.raw.Raw;
@@ -22,6 +24,16 @@ final class Lists {
       texts.add(Text.string(element));
     }
     return List.copyOf(texts);
+  }
+
+  /** Converts keys and values that come in turn. */
+  static SortedMap<String, String> takeMap(long strings) {
+    List<String> texts = takeStrings(strings);
+    SortedMap<String, String> map = new TreeMap<>();
+    for (int i = 0; i + 1 < texts.size(); i += 2) {
+      map.put(texts.get(i), texts.get(i + 1));
+    }
+    return map;
   }
 
   static long[] takeIntegers(long integers) {

@@ -3,6 +3,10 @@ package org.smdebug;
 import java.util.Arrays;
 import java.util.NoSuchElementException;
 import java.util.PrimitiveIterator;
+import java.util.Spliterator;
+import java.util.Spliterators;
+import java.util.stream.LongStream;
+import java.util.stream.StreamSupport;
 
 /**
  * Iterates over the steps of a trial and waits for steps that may still come. Incomplete steps, if
@@ -29,6 +33,12 @@ final class LiveSteps implements PrimitiveIterator.OfLong {
     this.includesIncomplete = includesIncomplete;
     next = first;
     look();
+  }
+
+  LongStream stream() {
+    int properties =
+        Spliterator.ORDERED | Spliterator.DISTINCT | Spliterator.NONNULL | Spliterator.IMMUTABLE;
+    return StreamSupport.longStream(Spliterators.spliteratorUnknownSize(this, properties), false);
   }
 
   @Override

@@ -5,12 +5,9 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.PrimitiveIterator;
-import java.util.Spliterator;
-import java.util.Spliterators;
+import java.util.SortedMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.LongStream;
-import java.util.stream.StreamSupport;
 import org.smdebug.raw.Raw;
 
 /**
@@ -248,18 +245,11 @@ public final class Trial implements AutoCloseable {
    * @return the steps, ascending, each as soon as it is available
    */
   public LongStream follow(Mode mode, long first) {
-    return follow(mode, first, Long.MAX_VALUE);
-  }
-
-  LongStream follow(Mode mode, long first, long end) {
-    return follow(mode, first, end, false);
+    return follow(mode, first, Long.MAX_VALUE, false);
   }
 
   LongStream follow(Mode mode, long first, long end, boolean includesIncomplete) {
-    PrimitiveIterator.OfLong steps = new LiveSteps(this, mode, first, end, includesIncomplete);
-    int properties =
-        Spliterator.ORDERED | Spliterator.DISTINCT | Spliterator.NONNULL | Spliterator.IMMUTABLE;
-    return StreamSupport.longStream(Spliterators.spliteratorUnknownSize(steps, properties), false);
+    return new LiveSteps(this, mode, first, end, includesIncomplete).stream();
   }
 
   /**
@@ -360,6 +350,15 @@ public final class Trial implements AutoCloseable {
    */
   public List<String> workers() {
     return handle.get(trial -> Lists.takeStrings(Raw.smd_trial_workers(trial)));
+  }
+
+  /**
+   * Returns what the job recorded about itself. Of several workers, the first that has a key counts.
+   *
+   * @return texts by key, sorted
+   */
+  public SortedMap<String, String> metadata() {
+    return handle.get(trial -> Lists.takeMap(Raw.smd_trial_metadata(trial, null)));
   }
 
   /**
@@ -545,7 +544,7 @@ public final class Trial implements AutoCloseable {
    * @return the steps at which its condition holds; findFirst() evaluates no step after that
    */
   public LongStream findings(Rule rule, long first, long end) {
-    return follow(Mode.GLOBAL, first, end).filter(step -> judge(rule, step));
+    return follow(Mode.GLOBAL, first, end, false).filter(step -> judge(rule, step));
   }
 
   private boolean judge(Rule rule, long step) {

@@ -55,6 +55,23 @@ class HookTest {
   }
 
   @Test
+  void metadataIsRecorded() {
+    try (Trial trial =
+        recorded(
+            hook -> {
+              hook.setMetadata("rate", "0.1");
+              hook.setMetadata("note", EMOJI);
+              assertThrows(SmdebugException.class, () -> hook.setMetadata("", "x"));
+              hook.save("loss", 1.0);
+            })) {
+      assertEquals("0.1", trial.metadata().get("rate"));
+      assertEquals(EMOJI, trial.metadata().get("note"));
+      assertEquals(System.getProperty("java.version"), trial.metadata().get("run.java"));
+      assertTrue(trial.metadata().containsKey("run.host"));
+    }
+  }
+
+  @Test
   void whatIsShownInTensorboardIsAskedFor() throws IOException {
     Path run = folder.resolve("run");
     Path board = folder.resolve("board");
