@@ -188,10 +188,7 @@ Response AnswerHeat(const ApiContext &context, const Request &request) {
       LayersOf(*run->Tensors(), request.Text("group"), request.Text("text"));
   const auto from = static_cast<size_t>(request.Whole("from", 0, 0, INT32_MAX));
   const auto count = static_cast<size_t>(request.Whole("count", 40, 0, kMostRows));
-  std::map<std::string, std::set<int64_t>> found;
-  for (const Finding &finding : run->GetJudge().Now().first) {
-    found[finding.tensor].insert(finding.step);
-  }
+  Judge::StepsByTensor found = run->GetJudge().FoundSteps();
   JsonWriter json;
   json.BeginObject().Key("all").Whole(static_cast<int64_t>(names.size()));
   json.Key("last").Whole(last).Key("rows").BeginArray();

@@ -130,6 +130,9 @@ Configuration ReadConfiguration(OpenRun &run) {
   Configuration out;
   const Trial &trial = run.GetTrial();
   out["workers"] = std::to_string(trial.Workers().size());
+  IfReadable([&] {
+    for (const auto &[name, value] : trial.Metadata()) out[name] = value;
+  });
   for (const std::string &name : trial.Collections()) {
     IfReadable([&] { AddCollection(trial, name, &out); });
   }

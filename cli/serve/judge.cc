@@ -62,6 +62,9 @@ void Judge::Note(const std::vector<Finding> &found) {
   state_.causes = std::move(causes);
   for (const Finding &finding : found) {
     if (finding.level == Level::kFinding) ++state_.findings;
+    if (found_count_ < kMostSteps && found_steps_[finding.tensor].insert(finding.step).second) {
+      ++found_count_;
+    }
     if (known_.size() >= kMostKept) continue;
     if (++known_[WhatDiffers(finding)] == 1) state_.first.push_back(finding);
   }
@@ -70,6 +73,11 @@ void Judge::Note(const std::vector<Finding> &found) {
 Judge::State Judge::Now() const {
   const std::lock_guard lock(mutex_);
   return state_;
+}
+
+Judge::StepsByTensor Judge::FoundSteps() const {
+  const std::lock_guard lock(mutex_);
+  return found_steps_;
 }
 
 size_t Judge::Count() const {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,9 @@ class Judge {
     std::vector<RuleResult> results;
     std::vector<Cause> causes;
   };
+  // The steps with findings of each tensor.
+  using StepsByTensor = std::map<std::string, std::set<int64_t>>;
+  StepsByTensor FoundSteps() const;
   State Now() const;
   // Returns the numbers alone, without copies of findings.
   size_t Count() const;
@@ -52,6 +56,7 @@ class Judge {
 
  private:
   static constexpr size_t kMostKept = 500;
+  static constexpr size_t kMostSteps = 20'000;  // of all tensors
 
   bool Evaluate(const Trial &trial, const std::vector<int64_t> &steps, Clock::time_point deadline,
                 std::vector<Finding> *found);
@@ -61,6 +66,8 @@ class Judge {
   RuleSet set_;
   mutable std::mutex mutex_;
   State state_;
+  StepsByTensor found_steps_;
+  size_t found_count_ = 0;
   std::map<std::string, size_t> known_;  // what differs, and how often it was found
 };
 

@@ -8,7 +8,8 @@ const numberOf = (text) => (text !== undefined && text.trim() !== '' && Number.i
 
 // Draws a line a run across one axis for each number that differs; the last axis is the loss.
 function drawParallel(place, runs, keys, configurations) {
-  const axes = keys.map((key) => ({ title: key, values: configurations.map((each) => numberOf(each[key])) }))
+  // What the library records by itself is no hyper-parameter.
+  const axes = keys.filter((key) => !/^(run\.|collection |workers$)/.test(key)).map((key) => ({ title: key, values: configurations.map((each) => numberOf(each[key])) }))
     .filter((axis) => axis.values.filter((value) => value !== null).length > 1 && new Set(axis.values).size > 1).slice(0, MOST_AXES);
   const losses = runs.map((run) => run.loss);
   if (losses.filter(Number.isFinite).length > 1) axes.push({ title: 'last loss', values: losses });
@@ -21,7 +22,7 @@ function drawParallel(place, runs, keys, configurations) {
     const isLog = seen.every((value) => value > 0) && Math.max(...seen) > 20 * Math.min(...seen);
     axis.scale = makeScale(seen, bottom, top, { isLog });
     svg.append(makeSvg('line', { class: 'axis', x1: at(i), x2: at(i), y1: top, y2: bottom }),
-      makeSvg('text', { x: at(i), y: 16, 'text-anchor': 'middle' }, shortened(axis.title.replace(/^\w+ /, ''), 22)));
+      makeSvg('text', { x: at(i), y: 16, 'text-anchor': 'middle' }, shortened(axis.title.replace(/^hyperparameter /, ''), 22)));
     for (const tick of axis.scale.ticks(5)) svg.append(makeSvg('text', { x: at(i) + 5, y: axis.scale(tick) + 4 }, formatNumber(tick)));
   });
   runs.forEach((run, number) => {

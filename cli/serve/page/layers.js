@@ -114,9 +114,8 @@ export function drawLayerMaps(place, run, isNamed) {
     if (cell.value) card().append(valuesTable(cell));
     else card().append(make('p', { class: 'note' }, 'The values were not saved at this step.'));
     const others = related.rows.filter((each) => each.tensor !== tensor);
-    if (others.length) {
-      chart(card(), related.rows.map((each, i) => ({ label: each.tensor, colour: i, dash: null, x: each.steps, y: numbers(each.values) })), 'Next to what belongs to it');
-    }
+    // Each on a scale of its own: a weight is far larger than its gradient.
+    others.forEach((each, i) => chart(card(), [{ label: each.tensor, colour: i + 1, dash: null, x: each.steps, y: numbers(each.values) }], each.tensor));
     if (cell.workers.length > 1) {
       const workers = cell.workers.slice(0, MOST_WORKERS);
       const answers = await Promise.all(workers.map((worker) => seriesOf(tensor, worker)));

@@ -61,8 +61,8 @@ function rowOf(row, chosen, onChoose) {
     make('th', { scope: 'row' }, make('a', { href: `#/runs/${row.id}`, title: row.path }, row.name)),
     make('td', { title: row.problem || null }, make('span', { class: `state ${row.state}` }, row.state)),
     make('td', { class: 'number' }, String(row.steps)),
-    make('td', { class: 'number loss' }, loss === null ? '' : make('span', { title: summary.loss_name }, formatNumber(loss)),
-      summary && summary.sparkline.length > 1 ? sparkline(summary.sparkline.map(toNumber)) : null),
+    make('td', { class: 'number loss' }, make('div', {}, loss === null ? '' : make('span', { title: summary.loss_name }, formatNumber(loss)),
+      summary && summary.sparkline.length > 1 ? sparkline(summary.sparkline.map(toNumber)) : null)),
     findingsCell(summary, row),
     make('td', { class: 'number' }, String(row.workers)),
     make('td', {}, ageText(row.age)));
