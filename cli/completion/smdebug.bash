@@ -4,7 +4,7 @@ _smdebug() {
   local command=${COMP_WORDS[1]}
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W "ls show rules report diff query export verify tensorboard doctor --help --version" -- "$current"))
+    COMPREPLY=($(compgen -W "ls show rules report serve diff query export verify tensorboard doctor --help --version" -- "$current"))
     return
   fi
   case $previous in
@@ -22,7 +22,8 @@ _smdebug() {
       return ;;
     --format) COMPREPLY=($(compgen -W "table csv json parquet" -- "$current")); return ;;
     --table) COMPREPLY=($(compgen -W "tensors scalars" -- "$current")); return ;;
-    -o | --output | --config) COMPREPLY=($(compgen -f -- "$current")); return ;;
+    -o | --output | --config | --unix | --tls-certificate | --tls-key) COMPREPLY=($(compgen -f -- "$current")); return ;;
+    --port | --listen | --host | --on-finding) return ;;
     --set | --step | --last | --worker | --collection | --column | --regex | --atol | --rtol) return ;;
   esac
   if [[ $current == -* ]]; then
@@ -31,6 +32,7 @@ _smdebug() {
       ls) options+=" --collection --regex --names --json" ;;
       show) options+=" --step --mode --worker --reduction --last --all --json" ;;
       report) options+=" --output --rule --profile" ;;
+      serve) options+=" --port --listen --unix --host --tls-certificate --tls-key --insecure --on-finding --rule --profile" ;;
       rules) options+=" --rule --profile --follow --all --list --json" ;;
       diff) options+=" --atol --rtol --noise --rounding --regex --mode --all --json" ;;
       query) options+=" --output --format --compute --rule --profile" ;;

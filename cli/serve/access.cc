@@ -8,8 +8,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "smdebug.hpp"
-
 namespace smdebug::cli::serve {
 namespace {
 
@@ -54,7 +52,8 @@ std::string MakeToken() {
     const ssize_t got = getrandom(bytes.data() + filled, bytes.size() - filled, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
-      throw Error(SMD_IO, std::string("the system has no random numbers: ") + std::strerror(errno));
+      throw std::runtime_error(std::string("the system has no random numbers: ") +
+                               std::strerror(errno));
     }
     filled += static_cast<size_t>(got);
   }
@@ -70,8 +69,8 @@ bool AreEqual(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned difference = 0;
   for (size_t i = 0; i < a.size(); ++i) {
-    difference |= static_cast<unsigned>(static_cast<unsigned char>(a[i]) ^
-                                        static_cast<unsigned char>(b[i]));
+    difference |=
+        static_cast<unsigned>(static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]));
   }
   return difference == 0;
 }
@@ -143,9 +142,9 @@ Response Access::Redirect(const Request &request) const {
   } else {
     response.headers.emplace_back("Location", path);
   }
-  response.headers.emplace_back("Set-Cookie", cookie_ + "=" + token_ +
-                                                  "; HttpOnly; SameSite=Strict; Path=/" +
-                                                  (is_tls_ ? "; Secure" : ""));
+  response.headers.emplace_back(
+      "Set-Cookie",
+      cookie_ + "=" + token_ + "; HttpOnly; SameSite=Strict; Path=/" + (is_tls_ ? "; Secure" : ""));
   return response;
 }
 
@@ -167,8 +166,8 @@ std::optional<Response> Access::Refuse(const Request &request) const {
     return Redirect(request);
   }
   if (AreEqual(request.Text("token"), token_)) return Redirect(request);
-  Response response =
-      TextResponse(401, "The token is missing or wrong; open the address that smdebug serve prints.");
+  Response response = TextResponse(
+      401, "The token is missing or wrong; open the address that smdebug serve prints.");
   response.headers.emplace_back("WWW-Authenticate", "Bearer");
   return response;
 }

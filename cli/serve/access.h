@@ -10,7 +10,7 @@
 
 namespace smdebug::cli::serve {
 
-// Returns 128 random bits as text.  Throws smdebug::Error if the system has none.
+// Returns 128 random bits as text.  Throws std::runtime_error if the system has none.
 std::string MakeToken();
 
 // Compares without stopping at the first difference, so that the time says nothing about it.

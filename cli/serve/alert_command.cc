@@ -105,7 +105,8 @@ int Spawn(const std::string &command, int in, char **environment, pid_t *child) 
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   std::array<std::string, 3> words = {"sh", "-c", command};
   std::array<char *, 4> pointers = {words[0].data(), words[1].data(), words[2].data(), nullptr};
-  const int error = posix_spawn(child, "/bin/sh", &actions, &attributes, pointers.data(), environment);
+  const int error =
+      posix_spawn(child, "/bin/sh", &actions, &attributes, pointers.data(), environment);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return error;

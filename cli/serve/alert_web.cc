@@ -1,7 +1,7 @@
+#include "exit_code.h"
 #include "net/curl_http.h"
 #include "net/uri.h"
 #include "serve/alerts.h"
-#include "exit_code.h"
 
 namespace smdebug::cli::serve {
 namespace {

@@ -30,8 +30,8 @@ class AlertTarget {
   virtual std::string Send(const Alert &alert) = 0;
 };
 
-// Runs `command` in the shell.  The alert is JSON on its stdin, and in variables SMDEBUG_FINDING_...;
-// nothing of it becomes a part of the command.
+// Runs `command` in the shell.  The alert is JSON on its stdin, and in variables
+// SMDEBUG_FINDING_...; nothing of it becomes a part of the command.
 std::unique_ptr<AlertTarget> MakeCommandTarget(std::string command);
 // Posts the alert as JSON.  Follows no redirect.  Fails by throwing smdebug::Error or UsageError.
 std::unique_ptr<AlertTarget> MakeWebTarget(const std::string &url);

@@ -101,7 +101,8 @@ HeatRow ReadRow(const Trial &trial, const CurveKey &key, const std::set<int64_t>
   if (!are_few || steps.empty()) return ReadSome(tensor, steps, found, key, window);
   // Saved statistics cost little; of large values, only those are read that can be seen.
   const bool is_saved = [&] {
-    const std::vector<std::string> saved = tensor.Reductions(steps.front(), Mode::kGlobal, key.worker);
+    const std::vector<std::string> saved =
+        tensor.Reductions(steps.front(), Mode::kGlobal, key.worker);
     return std::find(saved.begin(), saved.end(), key.measure) != saved.end();
   }();
   const bool each_is_seen = static_cast<int64_t>(steps.size()) <= window.columns;

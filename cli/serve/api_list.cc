@@ -49,7 +49,8 @@ void Sort(const std::string &column, bool descends, std::vector<RunPtr> *runs) {
   }
   std::stable_sort(runs->begin(), runs->end(), [&](const RunPtr &a, const RunPtr &b) {
     if (column == "loss") return LossIsBefore(*a, *b, descends);
-    if (column == "state") return descends ? a->row.state > b->row.state : a->row.state < b->row.state;
+    if (column == "state")
+      return descends ? a->row.state > b->row.state : a->row.state < b->row.state;
     const double left = SortNumber(*a, column);
     const double right = SortNumber(*b, column);
     return descends ? left > right : left < right;
@@ -172,29 +173,39 @@ Response AnswerFindings(const ApiContext &context, const Request &) {
 Response AnswerMetrics(const ApiContext &context, const Request &) {
   const std::vector<RunPtr> runs = context.runs.All();
   std::string out;
-  const auto whole = [](int64_t number) { return std::optional<double>(static_cast<double>(number)); };
-  AddMetric(runs, "steps", "Steps that were recorded.",
-            [&](const Run &run) { return whole(run.row.steps); }, &out);
-  AddMetric(runs, "last_step", "The last global step.",
-            [&](const Run &run) { return whole(run.row.last_step); }, &out);
-  AddMetric(runs, "running", "1 if the job is running.",
-            [&](const Run &run) { return whole(run.row.state == "running" ? 1 : 0); }, &out);
-  AddMetric(runs, "last_step_time_seconds", "When the last step was recorded.",
-            [](const Run &run) -> std::optional<double> {
-              if (run.row.last_time == 0) return std::nullopt;
-              return static_cast<double>(run.row.last_time) / kMicroseconds;
-            },
-            &out);
-  AddMetric(runs, "loss", "The last loss of runs that were looked at.",
-            [](const Run &run) { return run.summary ? run.summary->loss : std::nullopt; }, &out);
-  AddMetric(runs, "findings", "Findings of rules in runs that were looked at.",
-            [&](const Run &run) -> std::optional<double> {
-              if (!run.summary) return std::nullopt;
-              return static_cast<double>(run.summary->findings);
-            },
-            &out);
-  out += "# TYPE smdebug_serve_clients gauge\n# HELP smdebug_serve_clients Clients that watch.\n"
-         "smdebug_serve_clients " + std::to_string(context.clients()) + "\n# EOF\n";
+  const auto whole = [](int64_t number) {
+    return std::optional<double>(static_cast<double>(number));
+  };
+  AddMetric(
+      runs, "steps", "Steps that were recorded.",
+      [&](const Run &run) { return whole(run.row.steps); }, &out);
+  AddMetric(
+      runs, "last_step", "The last global step.",
+      [&](const Run &run) { return whole(run.row.last_step); }, &out);
+  AddMetric(
+      runs, "running", "1 if the job is running.",
+      [&](const Run &run) { return whole(run.row.state == "running" ? 1 : 0); }, &out);
+  AddMetric(
+      runs, "last_step_time_seconds", "When the last step was recorded.",
+      [](const Run &run) -> std::optional<double> {
+        if (run.row.last_time == 0) return std::nullopt;
+        return static_cast<double>(run.row.last_time) / kMicroseconds;
+      },
+      &out);
+  AddMetric(
+      runs, "loss", "The last loss of runs that were looked at.",
+      [](const Run &run) { return run.summary ? run.summary->loss : std::nullopt; }, &out);
+  AddMetric(
+      runs, "findings", "Findings of rules in runs that were looked at.",
+      [&](const Run &run) -> std::optional<double> {
+        if (!run.summary) return std::nullopt;
+        return static_cast<double>(run.summary->findings);
+      },
+      &out);
+  out +=
+      "# TYPE smdebug_serve_clients gauge\n# HELP smdebug_serve_clients Clients that watch.\n"
+      "smdebug_serve_clients " +
+      std::to_string(context.clients()) + "\n# EOF\n";
   return {200, "application/openmetrics-text; version=1.0.0; charset=utf-8", std::move(out)};
 }
 

@@ -113,7 +113,8 @@ void AddHyperparameter(const Trial &trial, const std::string &name, Configuratio
   const Value value = tensor.Value(steps.front());
   const ElementReader reader(value);
   std::vector<std::string> texts;
-  for (size_t i = 0; i < std::min(reader.Size(), kMostElements); ++i) texts.push_back(reader.Text(i));
+  for (size_t i = 0; i < std::min(reader.Size(), kMostElements); ++i)
+    texts.push_back(reader.Text(i));
   (*out)["hyperparameter " + name.substr(name.rfind('/') + 1)] = Join(texts, ", ");
 }
 

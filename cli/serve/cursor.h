@@ -12,8 +12,8 @@ namespace smdebug::cli::serve {
 // A cursor says all that the server needs to go on, also after it was started again.
 struct Cursor {
   struct Place {
-    int64_t step = -1;      // the last one that was sent
-    int64_t findings = 0;   // the number of those that were sent
+    int64_t step = -1;     // the last one that was sent
+    int64_t findings = 0;  // the number of those that were sent
     bool operator==(const Place &) const = default;
   };
   std::map<std::string, Place> runs;  // by id

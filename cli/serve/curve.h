@@ -26,7 +26,9 @@ struct Curve {
   std::vector<double> values;
   int64_t end = 0;  // the steps before it were read
 
-  size_t Bytes() const { return steps.capacity() * sizeof(int64_t) + values.capacity() * sizeof(double); }
+  size_t Bytes() const {
+    return steps.capacity() * sizeof(int64_t) + values.capacity() * sizeof(double);
+  }
 };
 
 // Appends the numbers of the steps from curve->end to before `end`.  Skips steps that cannot be
@@ -53,8 +55,8 @@ void Smooth(double weight, Points *points);
 // pixels.
 Points Thin(const Points &points, int64_t first, int64_t end, int64_t pixels);
 
-// Writes {"steps": [...], "values": [...]}, with seven digits, and "modes" as a letter for each step
-// if they are given.
+// Writes {"steps": [...], "values": [...]}, with seven digits, and "modes" as a letter for each
+// step if they are given.
 void ToJson(const Points &points, JsonWriter *json);
 // Writes a number with seven digits; a text if it is not finite.
 void NumberToJson(double number, JsonWriter *json);

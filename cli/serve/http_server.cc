@@ -157,17 +157,18 @@ class HttpServer::Daemon {
     size_t count = 0;
     if (options.has_tls) {
       flags |= MHD_USE_TLS;
-      tls[count++] = {MHD_OPTION_HTTPS_MEM_CERT, 0, const_cast<char *>(options.certificate.c_str())};
+      tls[count++] = {MHD_OPTION_HTTPS_MEM_CERT, 0,
+                      const_cast<char *>(options.certificate.c_str())};
       tls[count++] = {MHD_OPTION_HTTPS_MEM_KEY, 0, const_cast<char *>(options.key.c_str())};
     }
     tls[count] = {MHD_OPTION_END, 0, nullptr};
-    daemon_ = MHD_start_daemon(
-        flags, 0, nullptr, nullptr, Handle, this, MHD_OPTION_EXTERNAL_LOGGER, Ignore, nullptr,
-        MHD_OPTION_LISTEN_SOCKET, options.socket, MHD_OPTION_CONNECTION_LIMIT, kMostConnections,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, size_t{kMostHeaderBytes + 8192},
-        MHD_OPTION_CONNECTION_TIMEOUT, kIdleSeconds, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_NOTIFY_COMPLETED, Complete, nullptr, MHD_OPTION_ARRAY, tls.data(),
-        MHD_OPTION_END);
+    daemon_ = MHD_start_daemon(flags, 0, nullptr, nullptr, Handle, this, MHD_OPTION_EXTERNAL_LOGGER,
+                               Ignore, nullptr, MHD_OPTION_LISTEN_SOCKET, options.socket,
+                               MHD_OPTION_CONNECTION_LIMIT, kMostConnections,
+                               MHD_OPTION_CONNECTION_MEMORY_LIMIT, size_t{kMostHeaderBytes + 8192},
+                               MHD_OPTION_CONNECTION_TIMEOUT, kIdleSeconds,
+                               MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED,
+                               Complete, nullptr, MHD_OPTION_ARRAY, tls.data(), MHD_OPTION_END);
     if (daemon_ == nullptr) {
       throw Error(SMD_IO, options.has_tls
                               ? "the server cannot start; check the certificate and its key"

@@ -13,13 +13,13 @@ namespace smdebug::cli::serve {
 
 // One of the three is set.
 struct Reply {
-  std::optional<Response> response;      // is ready
-  std::function<Response()> work;        // makes the response in another thread; may throw
-  std::shared_ptr<EventStream> stream;   // the response is its events
+  std::optional<Response> response;     // is ready
+  std::function<Response()> work;       // makes the response in another thread; may throw
+  std::shared_ptr<EventStream> stream;  // the response is its events
 };
 
 struct ServerOptions {
-  int socket = -1;          // listens; the server closes it
+  int socket = -1;  // listens; the server closes it
   bool has_tls = false;
   std::string certificate;  // PEM
   std::string key;

@@ -15,6 +15,7 @@ constexpr std::chrono::milliseconds kBetweenLists{1000};
 constexpr std::chrono::seconds kHeartbeat{15};
 constexpr std::chrono::seconds kBetweenRemoteLooks{2};
 constexpr std::chrono::seconds kBetweenWants{5};
+constexpr std::chrono::seconds kUntilRetry{5};
 constexpr size_t kMostSeries = 64;
 constexpr size_t kMostPoints = 500;  // of a series in an event; more are read again
 constexpr size_t kMostName = 64;
@@ -124,21 +125,27 @@ void Hub::Tick() {
   std::set<std::string> ids;
   for (const auto &client : clients) ids.insert(client->runs.begin(), client->runs.end());
   std::erase_if(watched_, [&](const auto &each) { return ids.count(each.first) == 0; });
-  for (const std::string &id : ids) {
-    try {
-      auto &run = watched_[id];
-      if (!run) run = runs_.Open(id);
-      run->Refresh(run->IsRemote() ? kBetweenRemoteLooks : std::chrono::milliseconds(0));
-    } catch (const std::exception &) {
-      watched_.erase(id);  // tried again at the next tick; the page's own requests say why
-    }
-  }
+  for (const std::string &id : ids) Refresh(id);
   const Clock::time_point now = Clock::now();
   if (now - wanted_at_ > kBetweenWants && !ids.empty()) {
     runs_.Want({ids.begin(), ids.end()});
     wanted_at_ = now;
   }
   for (const auto &client : clients) Serve(client.get(), now);
+}
+
+void Hub::Refresh(const std::string &id) {
+  const auto failed = failed_.find(id);
+  if (failed != failed_.end() && Clock::now() - failed->second < kUntilRetry) return;
+  try {
+    auto &run = watched_[id];
+    if (!run) run = runs_.Open(id);
+    run->Refresh(run->IsRemote() ? kBetweenRemoteLooks : std::chrono::milliseconds(0));
+  } catch (const std::exception &) {
+    // The page's own requests say why.
+    watched_.erase(id);
+    failed_[id] = Clock::now();
+  }
 }
 
 void Hub::Serve(Client *client, Clock::time_point now) {

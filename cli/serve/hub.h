@@ -27,10 +27,11 @@ class Hub {
   Hub(const Hub &) = delete;
   Hub &operator=(const Hub &) = delete;
 
-  // Adds a client.  Its query has: "run", an id, at most 16; "s", a series, at most 64: index of the
-  // run, worker, measure and tensor, separated by tabs; "list=1": changes of the list; "from", the
-  // cursor to begin at; "client", a text that ends an older stream of the same client.  The header
-  // Last-Event-ID precedes "from".  Throws BadRequest: 400, or 503 if there are too many clients.
+  // Adds a client.  Its query has: "run", an id, at most 16; "s", a series, at most 64: index of
+  // the run, worker, measure and tensor, separated by tabs; "list=1": changes of the list; "from",
+  // the cursor to begin at; "client", a text that ends an older stream of the same client.  The
+  // header Last-Event-ID precedes "from".  Throws BadRequest: 400, or 503 if there are too many
+  // clients.
   std::shared_ptr<EventStream> Add(const Request &request);
   size_t Clients() const;
   // Ends all streams, and refuses further clients.
@@ -58,7 +59,7 @@ class Hub {
   static Client MakeClient(const Request &request);
   void Run();
   void Tick();
-  void RefreshAll();
+  void Refresh(const std::string &id);
   void Serve(Client *client, Clock::time_point now);
   std::string NextEvent(Client *client, Clock::time_point now);
   bool AddRun(Client *client, size_t index, JsonWriter *json);
@@ -71,6 +72,7 @@ class Hub {
   std::vector<std::shared_ptr<Client>> clients_;
   bool ends_ = false;
   std::map<std::string, std::shared_ptr<OpenRun>> watched_;  // of the thread
+  std::map<std::string, Clock::time_point> failed_;          // runs that could not be read
   Clock::time_point wanted_at_{};
   std::thread thread_;
 };

@@ -39,8 +39,8 @@ class Judge {
 
   struct State {
     int64_t evaluated_to = -1;
-    size_t findings = 0;          // of Level::kFinding
-    std::vector<Finding> first;   // the first that differ in rule, check, tensor or worker
+    size_t findings = 0;         // of Level::kFinding
+    std::vector<Finding> first;  // the first that differ in rule, check, tensor or worker
     std::vector<RuleResult> results;
     std::vector<Cause> causes;
   };

@@ -55,8 +55,7 @@ Address Parse(const std::string &text, int port) {
 bool IsServed(const sockaddr_un &address) {
   const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (probe < 0) return true;
-  const int answer =
-      connect(probe, reinterpret_cast<const sockaddr *>(&address), sizeof address);
+  const int answer = connect(probe, reinterpret_cast<const sockaddr *>(&address), sizeof address);
   const bool is_refused = answer != 0 && errno == ECONNREFUSED;
   close(probe);
   return !is_refused;

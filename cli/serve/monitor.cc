@@ -16,6 +16,7 @@ constexpr std::chrono::seconds kLeastBetweenLists{2};
 constexpr int kRestOfList = 50;  // a listing may take a fiftieth of a core
 constexpr std::chrono::seconds kBetweenRemoteLooks{2};
 constexpr std::chrono::seconds kUntilRetry{10};
+constexpr std::chrono::seconds kBetweenSummaries{1};
 constexpr size_t kSparklinePoints = 40;
 
 // Returns the tensor whose numbers stand for the run: a loss, best of the training.
@@ -155,8 +156,12 @@ bool Monitor::EvaluateOne(const std::string &id) {
   const bool has_moved = run->Advance(kSlice, [&](const Finding &finding) {
     if (IsAlertable(id, finding)) alerts_.Send(run->Name(), known->row.path, finding);
   });
-  if (before == nullptr || has_moved || before->of_step != run->Steps()->Last()) {
+  const Clock::time_point now = Clock::now();
+  const bool is_stale = before == nullptr || before->of_step != run->Steps()->Last() ||
+                        before->evaluated_to != run->GetJudge().EvaluatedTo();
+  if (is_stale && (before == nullptr || now - summarized_[id] >= kBetweenSummaries)) {
     runs_.SetSummary(id, Summarize(*run));
+    summarized_[id] = now;
   }
   return has_moved;
 }

@@ -45,7 +45,8 @@ class Monitor {
   // The last steps when the server started, by run: findings up to them are no news.
   std::map<std::string, int64_t> baseline_;
   std::atomic<bool> has_baseline_{false};
-  std::map<std::string, Clock::time_point> failed_;  // runs that cannot be opened
+  std::map<std::string, Clock::time_point> failed_;      // runs that cannot be opened
+  std::map<std::string, Clock::time_point> summarized_;  // when
   std::thread lister_;
   std::thread evaluator_;
 };

@@ -36,14 +36,15 @@ TensorKind KindByShape(const Trial &trial, const std::string &name) {
     const std::vector<int64_t> steps = tensor.Steps();
     if (steps.empty()) return TensorKind::kOther;
     const std::vector<int64_t> shape = tensor.Shape(steps.front());
-    const bool is_single = std::all_of(shape.begin(), shape.end(), [](int64_t n) { return n == 1; });
+    const bool is_single =
+        std::all_of(shape.begin(), shape.end(), [](int64_t n) { return n == 1; });
     if (!is_single) return TensorKind::kLayer;
     const bool is_text = tensor.Value(steps.front()).GetDType() == DType::kString;
     return is_text ? TensorKind::kOther : TensorKind::kCurve;
   } catch (const Error &error) {
     // Statistics may be saved without shape and value.
-    const bool is_absent = error.Code() == SMD_SHAPE_UNAVAILABLE ||
-                           error.Code() == SMD_VALUE_UNAVAILABLE;
+    const bool is_absent =
+        error.Code() == SMD_SHAPE_UNAVAILABLE || error.Code() == SMD_VALUE_UNAVAILABLE;
     return is_absent ? TensorKind::kLayer : TensorKind::kOther;
   }
 }
@@ -61,14 +62,14 @@ std::shared_ptr<const StepTable> ReadSteps(const Trial &trial, const StepTable &
   table->has_ended = trial.HasEnded();
   table->steps = trial.Steps();
   if (!table->has_ended) {
-    const auto end = std::upper_bound(table->steps.begin(), table->steps.end(),
-                                      trial.LastCompleteStep());
+    const auto end =
+        std::upper_bound(table->steps.begin(), table->steps.end(), trial.LastCompleteStep());
     table->steps.erase(end, table->steps.end());
   }
   const size_t count = table->steps.size();
   const size_t same = known.steps.size();
-  const bool extends = same <= count &&
-                       std::equal(known.steps.begin(), known.steps.end(), table->steps.begin());
+  const bool extends =
+      same <= count && std::equal(known.steps.begin(), known.steps.end(), table->steps.begin());
   table->modes.reserve(count);
   table->mode_steps.reserve(count);
   if (extends) {
@@ -88,8 +89,8 @@ void AddModes(const StepTable &table, Points *points) {
   for (const int64_t step : points->steps) {
     place = std::lower_bound(place, table.steps.end(), step);
     const bool is_known = place != table.steps.end() && *place == step;
-    points->modes.push_back(
-        is_known ? table.modes[static_cast<size_t>(place - table.steps.begin())] : Mode::kGlobal);
+    points->modes.push_back(is_known ? table.modes[static_cast<size_t>(place - table.steps.begin())]
+                                     : Mode::kGlobal);
   }
 }
 
@@ -120,8 +121,7 @@ void OpenRun::Refresh(std::chrono::milliseconds least) {
   const std::shared_ptr<const StepTable> known = Steps();
   if (known->has_ended) return;
   arguments_.Refresh(trial_);
-  const bool has_news =
-      trial_.HasEnded() || trial_.LastCompleteStep() != known->Last();
+  const bool has_news = trial_.HasEnded() || trial_.LastCompleteStep() != known->Last();
   if (!has_news) return;
   std::shared_ptr<const StepTable> table = ReadSteps(trial_, *known);
   const std::lock_guard lock(mutex_);
@@ -136,8 +136,10 @@ std::shared_ptr<const StepTable> OpenRun::Steps() const {
 std::shared_ptr<const Inventory> OpenRun::Tensors() {
   {
     const std::lock_guard lock(mutex_);
-    const bool is_fresh = tensors_ && (steps_->has_ended && inventory_taken_ == Clock::time_point::max());
-    if (is_fresh || (tensors_ && Clock::now() - inventory_taken_ < kBetweenInventories)) return tensors_;
+    const bool is_fresh =
+        tensors_ && (steps_->has_ended && inventory_taken_ == Clock::time_point::max());
+    if (is_fresh || (tensors_ && Clock::now() - inventory_taken_ < kBetweenInventories))
+      return tensors_;
   }
   const bool has_ended = Steps()->has_ended;
   auto taken = std::make_shared<const Inventory>(TakeInventory());
@@ -154,7 +156,8 @@ Inventory OpenRun::TakeInventory() const {
     const Collection collection = trial_.Collection(name);
     Trial::Names wanted;
     wanted.collection = &collection;
-    for (const std::string &tensor : trial_.TensorNames(wanted)) collections[tensor].push_back(name);
+    for (const std::string &tensor : trial_.TensorNames(wanted))
+      collections[tensor].push_back(name);
   }
   std::map<std::string, TensorKind> known;
   {

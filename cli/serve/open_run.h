@@ -33,7 +33,7 @@ using Inventory = std::vector<NamedTensor>;
 
 // The steps that all workers have written.
 struct StepTable {
-  std::vector<int64_t> steps;       // global
+  std::vector<int64_t> steps;  // global
   std::vector<Mode> modes;
   std::vector<int64_t> mode_steps;
   bool has_ended = false;

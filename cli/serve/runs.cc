@@ -115,8 +115,8 @@ std::shared_ptr<OpenRun> Runs::Open(const std::string &id) {
   if (auto opened = find()) return opened;
   const std::lock_guard opening(opening_);
   if (auto opened = find()) return opened;
-  auto opened = std::make_shared<OpenRun>(id, run->row.name, run->row.path, arguments_,
-                                          choice_.rules);
+  auto opened =
+      std::make_shared<OpenRun>(id, run->row.name, run->row.path, arguments_, choice_.rules);
   const std::lock_guard lock(mutex_);
   opened_[id] = {opened, ++uses_};
   Close();
@@ -127,12 +127,10 @@ std::shared_ptr<OpenRun> Runs::Open(const std::string &id) {
 void Runs::Close() {
   size_t bytes = 0;
   for (const auto &[id, each] : opened_) bytes += each.run->Bytes();
-  while (opened_.size() > kMostOpen ||
-         (bytes > kMostOpenBytes && opened_.size() > kFewestOpen)) {
-    const auto oldest =
-        std::min_element(opened_.begin(), opened_.end(), [](const auto &a, const auto &b) {
-          return a.second.used < b.second.used;
-        });
+  while (opened_.size() > kMostOpen || (bytes > kMostOpenBytes && opened_.size() > kFewestOpen)) {
+    const auto oldest = std::min_element(
+        opened_.begin(), opened_.end(),
+        [](const auto &a, const auto &b) { return a.second.used < b.second.used; });
     bytes -= oldest->second.run->Bytes();
     opened_.erase(oldest);
   }

@@ -18,7 +18,8 @@ ScanHandle MakeScan(const char *table, const std::string &path, const Settings &
   detail::Check(smd_scan_add(scan.get(), "path", path.c_str()));
   for (const char *column : columns) detail::Check(smd_scan_add(scan.get(), "column", column));
   for (const auto &[name, value] : settings) {
-    if (name.starts_with("s3_")) detail::Check(smd_scan_add(scan.get(), name.c_str(), value.c_str()));
+    if (name.starts_with("s3_"))
+      detail::Check(smd_scan_add(scan.get(), name.c_str(), value.c_str()));
   }
   const smd_log_fn ignore = [](void *, smd_log_level, const char *) {};
   detail::Check(smd_scan_set_log(scan.get(), SMD_LOG_OFF, ignore, nullptr, nullptr));
@@ -84,10 +85,9 @@ class Stream {
 }  // namespace
 
 std::vector<ListedRun> ListRuns(const std::string &path, const Settings &settings) {
-  const ScanHandle scan =
-      MakeScan("trials", path, settings,
-               {"trial", "path", "state", "steps", "last_step", "workers", "first_time", "last_time",
-                "problem"});
+  const ScanHandle scan = MakeScan("trials", path, settings,
+                                   {"trial", "path", "state", "steps", "last_step", "workers",
+                                    "first_time", "last_time", "problem"});
   std::vector<ListedRun> runs;
   try {
     Stream(scan.get()).ForEach([&](const Rows &rows) {

@@ -53,7 +53,8 @@ class Router {
       : access_(access), hub_(hub), context_{runs, [&hub] { return hub.Clients(); }} {}
 
   Reply Answer(const Request &request) const {
-    if (std::optional<Response> refusal = access_.Refuse(request)) return {std::move(refusal), {}, {}};
+    if (std::optional<Response> refusal = access_.Refuse(request))
+      return {std::move(refusal), {}, {}};
     for (const PageFile &file : PageFiles()) {
       if (file.path == request.path) return {FileResponse(file), {}, {}};
     }
@@ -69,7 +70,9 @@ class Router {
 
  private:
   static Response FileResponse(const PageFile &file) {
-    return {200, std::string(file.type), std::string(file.bytes),
+    return {200,
+            std::string(file.type),
+            std::string(file.bytes),
             {{"Cache-Control", "private, no-cache"}}};
   }
 
@@ -124,8 +127,10 @@ class Serve final : public Command {
   const char *Name() const override { return "serve"; }
   const char *Summary() const override { return "show runs in a browser while they are recorded"; }
   const char *Details() const override {
-    return "Prints the address of the page, with a token that a browser needs once, and serves until "
-           "it is interrupted. The server only reads. It listens on 127.0.0.1; to look from another "
+    return "Prints the address of the page, with a token that a browser needs once, and serves "
+           "until "
+           "it is interrupted. The server only reads. It listens on 127.0.0.1; to look from "
+           "another "
            "machine, forward the port with ssh -L. docs/live.md says more.";
   }
   const char *Examples() const override {
@@ -136,9 +141,8 @@ class Serve final : public Command {
   }
 
   void Declare(Arguments &arguments) override {
-    arguments.Positionals("PATH...",
-                          "trials, folders or buckets that hold trials, or patterns of such", 1,
-                          &paths_);
+    arguments.Positionals(
+        "PATH...", "trials, folders or buckets that hold trials, or patterns of such", 1, &paths_);
     arguments.Whole("--port", "N", "listen on this port (default: any that is free)", &port_);
     arguments.Text("--listen", "ADDRESS",
                    "listen on this address of the machine (default: 127.0.0.1); others than "
@@ -152,7 +156,8 @@ class Serve final : public Command {
     arguments.Text("--tls-certificate", "FILE", "serve https with this certificate (PEM)",
                    &certificate_);
     arguments.Text("--tls-key", "FILE", "the key of the certificate (PEM)", &key_);
-    arguments.Flag("--insecure", "allow --listen without TLS: others can read the token and the data",
+    arguments.Flag("--insecure",
+                   "allow --listen without TLS: others can read the token and the data",
                    &insecure_);
     arguments.Texts("--on-finding", "COMMAND|URL",
                     "once per new finding, run this shell command, with the finding as JSON on "
@@ -190,7 +195,8 @@ class Serve final : public Command {
     const Router router(access, runs, hub);
     {
       options.socket = socket.Release();
-      const HttpServer server(options, [&](const Request &request) { return router.Answer(request); });
+      const HttpServer server(options,
+                              [&](const Request &request) { return router.Answer(request); });
       PrintAddress(socket);
       signals.Await();
       hub.End();
