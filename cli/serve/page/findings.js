@@ -14,14 +14,14 @@ export function drawFindings(place, run, isShort) {
     const head = isShort ? `${name}: ` : '';
     if (!first) {
       const isDone = evaluated >= last && last >= 0;
-      box.className = `headline ${isDone ? 'good' : 'idle'}`;
+      box.className = `headline ${isDone ? 'good' : 'idle'}${isShort ? ' short' : ''}`;
       return [make('div', { class: 'sign', 'aria-hidden': 'true' }, isDone ? '✓' : '…'),
         make('div', {}, make('p', { class: 'culprit' }, `${head}${isDone ? 'The rules found nothing' : 'The rules have found nothing so far'}`),
           make('p', { class: 'counts' }, last < 0 ? 'No step was recorded yet.' : `Evaluated up to step ${evaluated} of ${last}.`))];
     }
-    box.className = 'headline bad';
+    box.className = `headline bad${isShort ? ' short' : ''}`;
     const cause = causes[0];
-    const lines = cause ? [make('p', { class: 'culprit' }, `${head}${cause.confidence < 0.5 ? 'possible' : 'likely'} cause: ${cause.title}`), make('p', {}, cause.advice)]
+    const lines = cause ? [make('p', { class: 'culprit' }, `${head}${cause.confidence < 0.5 ? 'possible' : 'likely'} cause: ${cause.title}`), isShort ? null : make('p', {}, cause.advice)]
       : [make('p', { class: 'culprit' }, `${head}${first.tensor || first.rule}`)];
     return [make('div', { class: 'sign', 'aria-hidden': 'true' }, '✕'),
       make('div', {}, ...lines, make('p', {}, `First: ${formatStep(first.step, first.mode, first.mode_step)}, ${first.rule}: ${first.message}`),
