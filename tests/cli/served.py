@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from cli_program import PROGRAM
 
-SECONDS = 20
+SECONDS = 60
 
 
 class Served:
