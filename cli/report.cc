@@ -1,5 +1,6 @@
 #include "report.h"
 
+#include <map>
 #include <sstream>
 
 #include "output.h"
@@ -25,7 +26,7 @@ class Report final : public Command {
     return "smdebug report run\n"
            "smdebug report run -o page.html\n"
            "smdebug report run --rule VanishingGradient,threshold=1e-6 --rule Overfit\n"
-           "smdebug report run1 run2 run3 -o runs.html\n"
+           "smdebug report run other_run -o runs.html\n"
            "smdebug report s3://my-bucket/run -o run.html\n";
   }
 
@@ -56,9 +57,11 @@ class Report final : public Command {
     }
     std::vector<Trial> trials;
     std::vector<report::ReportRequest> requests;
+    Options options;
+    trial_.ApplyTo(&options);
     for (const std::string &path : paths_) trials.push_back(trial_.Open(path));
     for (const Trial &trial : trials) {
-      requests.push_back({trial, Requests(), profile_, trial_.TheDamage()});
+      requests.push_back({trial, Requests(), profile_, trial_.TheDamage(), options.all});
     }
     std::ostringstream page;
     const report::ReportSummary summary = requests.size() == 1
@@ -77,6 +80,12 @@ class Report final : public Command {
   }
 
  private:
+  // Collects --set.
+  struct Options {
+    void Set(const std::string &name, const std::string &value) { all[name] = value; }
+    std::map<std::string, std::string> all;
+  };
+
   std::vector<RuleRequest> Requests() const {
     std::vector<RuleRequest> requests;
     for (const std::string &text : rules_) requests.push_back(ParseRule(text));

@@ -23,8 +23,8 @@ constexpr std::array<Advice, 42> kAdvice = {{
      "Initialise by fan-in: He for ReLU, Glorot for tanh. The check and the message "
      "name which of the three failed."},
     {"SaturatedActivation",
-     "Use smaller initial weights or normalised inputs. Or normalise before the "
-     "activation."},
+     "Use smaller initial weights, or normalise the inputs. A normalisation before the "
+     "activation keeps its inputs in range."},
     {"DeadRelu", "Lower the learning rate, and check the biases. Leaky units do not die."},
     {"WeightUpdateRatio",
      "Change the learning rate. If only one layer is affected, its scale is wrong."},
@@ -40,14 +40,17 @@ constexpr std::array<Advice, 42> kAdvice = {{
     {"LossNotDecreasing",
      "Check the learning rate and the labels. Check that the optimiser has the "
      "model's parameters."},
-    {"Overfit", "Stop earlier, or use more data. Otherwise regularise more."},
-    {"Overtraining", "Stop, and keep the weights of the best step. Or lower the learning rate."},
+    {"Overfit", "Stop earlier, or train with more data. If there is no more, regularise more."},
+    {"Overtraining",
+     "Stop, and keep the weights of the best step. To continue, lower the learning rate."},
     {"SimilarAcrossRuns",
      "Check what computed that tensor. Seeds, the order of data and sums in another "
      "order make runs differ."},
     {"StalledTrainingRule",
      "Check the data loader. Then check the other workers: one that waits stops all."},
-    {"ClassImbalance", "Weight classes in the loss. Or sample them evenly."},
+    {"ClassImbalance",
+     "Weight classes in the loss, or sample them evenly. Then compare the metrics of "
+     "each class."},
     {"Confusion", "Inspect samples of both classes. Check their labels."},
     {"CheckInputImages",
      "Subtract the mean of each channel. Then divide by its standard deviation."},
@@ -69,8 +72,8 @@ constexpr std::array<Advice, 42> kAdvice = {{
      "requires_grad. If updates are rounded away, raise the learning rate or keep "
      "the weights in 32 bits."},
     {"LossInput",
-     "Remove the softmax or the activation after the last layer. Or use a loss that "
-     "takes probabilities."},
+     "Remove the softmax or the activation after the last layer. If it must stay, use "
+     "a loss that takes probabilities."},
     {"RepeatedBatch", "Check the order of the data after a restart. Then check the loader."},
     {"SharedShard",
      "Give the sampler the rank and the number of processes. If workers share "
@@ -78,7 +81,9 @@ constexpr std::array<Advice, 42> kAdvice = {{
     {"TiedWeightsBroken",
      "Tie the weights after the model is copied, moved or wrapped. Check that the "
      "optimiser has them once."},
-    {"LowPrecisionUpdateLost", "Keep a copy of the weights in float32. Or round at random."},
+    {"LowPrecisionUpdateLost",
+     "Keep a copy of the weights in float32. If memory does not suffice, round updates "
+     "at random."},
     {"DeadExpert",
      "Add or strengthen the loss that balances experts. Check the initialisation of "
      "the router."},
@@ -90,9 +95,11 @@ constexpr std::array<Advice, 42> kAdvice = {{
      "steps before."},
     {"GradNormSpike", "Clip gradients. Check the batch and the named layer."},
     {"GradBlowup", "Check the named layer. Repeat the step on other hardware."},
-    {"UpdateRMS", "Clip the update. Or lower beta2 or the learning rate."},
-    {"AttentionLogitGrowth", "Normalise queries and keys. Or clip their weights."},
-    {"AttentionEntropyCollapse", "Normalise queries and keys. Or lower the learning rate."},
+    {"UpdateRMS", "Clip the update. If that does not suffice, lower beta2 or the learning rate."},
+    {"AttentionLogitGrowth",
+     "Normalise queries and keys. If the model must not change, clip their weights."},
+    {"AttentionEntropyCollapse",
+     "Normalise queries and keys. If the model must not change, lower the learning rate."},
     {"RouterImbalance", "Add the loss that balances experts. If there is one, strengthen it."},
     {"GradientNotReset",
      "Call zero_grad before each backward pass. With accumulation, call it after the "
@@ -101,8 +108,8 @@ constexpr std::array<Advice, 42> kAdvice = {{
      "Check how the scale is updated and saved. Shorten the history that it is taken "
      "from."},
     {"AdamEpsDominates",
-     "Lower epsilon. Or look for a factor that makes gradients too small, such as "
-     "unscaling twice."},
+     "Lower epsilon. If it is small already, look for a factor that makes gradients "
+     "too small, such as unscaling twice."},
     {"SecondMomentStale",
      "Lower beta2 or the learning rate, or clip updates. If the check is 'lost', "
      "restore the whole state of the optimiser with the weights."},

@@ -19,6 +19,7 @@ pytorch="python3-torch python3-venv"
 wheel="dpkg-dev binutils"
 # Packages for tests of HTML pages.
 browser="chromium chromium-driver"
+command -v npm >/dev/null || browser="$browser nodejs npm"
 
 wanted="$build"
 for group in "$@"; do

@@ -77,8 +77,8 @@ std::string FindingHtml(const ComparedRun &run, const std::string &rule) {
         first.tensor.empty() ? "" : " in <code>" + Html(first.tensor) + "</code>";
     return std::string("<span class=\"status ") + (is_finding ? "bad\">✕ " : "look\">! ") +
            "from step " + std::to_string(first.step) + "</span>" + where +
-           " <span class=\"count\">" + Count(found->steps.size(), is_finding ? "finding" : "time") +
-           "</span>";
+           ", <span class=\"count\">" +
+           Count(found->steps.size(), is_finding ? "finding" : "time") + "</span>";
   }
   for (const RuleResult &result : run.rules.others) {
     if (result.rule != rule) continue;
@@ -114,7 +114,7 @@ std::string ComparisonHeadlineHtml(const std::vector<ComparedRun> &runs) {
   for (const ComparedRun &run : runs) {
     if (run.rules.causes.empty()) continue;
     const Cause &cause = run.rules.causes.front();
-    causes += "<li><b>" + Html(run.name) + "</b>: " + LeadOf(cause, false) + " " +
+    causes += "<li><b>" + Html(run.name) + "</b>: " + LeadOf(cause, false) + ": " +
               Html(cause.title) + " (" + ConfidenceText(cause.confidence) + "). " +
               Html(cause.advice) + "</li>";
   }

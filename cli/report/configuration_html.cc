@@ -185,6 +185,27 @@ std::string HyperparametersHtml(const std::vector<Setting> &settings) {
          rows + "</table></div></div>\n";
 }
 
+// Returns what the job recorded about itself by name, without what hooks record of themselves.
+std::string MetadataHtml(const RunFacts &facts) {
+  std::string rows;
+  for (const auto &[key, value] : facts.metadata) {
+    if (key.starts_with("run.")) continue;
+    rows += "<tr><th scope=\"row\"><code>" + Html(key) + "</code></th><td>" + Html(value) +
+            "</td></tr>\n";
+  }
+  if (rows.empty()) return "";
+  return "<div class=\"card\"><h3>Metadata</h3><div class=\"scroll\" tabindex=\"0\" "
+         "role=\"region\" aria-label=\"Metadata\"><table>" +
+         rows + "</table></div></div>\n";
+}
+
+// Returns the first digits of a commit; all of them are its title.
+std::string CommitHtml(const std::string &commit) {
+  constexpr size_t kDigits = 12;
+  if (commit.empty()) return "";
+  return "<code title=\"" + Html(commit) + "\">" + Html(commit.substr(0, kDigits)) + "</code>";
+}
+
 std::string RulesHtml(const ReportRequest &request, size_t count) {
   std::string rows;
   for (const RuleRequest &rule : request.rules) {
@@ -211,8 +232,11 @@ std::string RulesHtml(const ReportRequest &request, size_t count) {
 }  // namespace
 
 std::vector<Setting> SettingsOf(const Trial &trial, const Inventory &inventory,
-                                Problems *problems) {
+                                const RunFacts &facts, Problems *problems) {
   std::vector<Setting> settings = HyperparametersOf(inventory, problems);
+  for (const auto &[key, value] : facts.metadata) settings.push_back({key, Html(value)});
+  settings.push_back({"begin", Html(facts.BeginText())});
+  settings.push_back({"duration", Html(facts.DurationText())});
   settings.push_back({"steps", StepsText(inventory.steps)});
   settings.push_back({"modes", Html(ModesText(inventory))});
   settings.push_back({"tensors", std::to_string(inventory.tensors.size())});
@@ -231,21 +255,25 @@ std::vector<Setting> SettingsOf(const Trial &trial, const Inventory &inventory,
   return settings;
 }
 
-std::string TrialFactsHtml(const Trial &trial, const Inventory &inventory) {
+std::string TrialFactsHtml(const Trial &trial, const Inventory &inventory, const RunFacts &facts) {
   const size_t workers = inventory.workers.size();
   return "<dl class=\"facts\">" + Fact("Steps", StepsText(inventory.steps)) +
          Fact("Modes", Html(ModesText(inventory))) +
          Fact("Tensors", std::to_string(inventory.tensors.size())) +
          Fact("Workers", workers == 1 ? Html(inventory.workers.front()) : std::to_string(workers)) +
          Fact("State", trial.HasEnded() ? "ended" : "not ended") +
+         Fact("Begin", Html(facts.BeginText())) + Fact("Duration", Html(facts.DurationText())) +
+         Fact("Host", Html(facts.Get("run.host"))) +
+         Fact("Commit", CommitHtml(facts.Get("run.commit"))) +
+         Fact("Versions", Html(facts.VersionsText())) +
          Fact("Trial", "<code>" + Html(trial.Path()) + "</code>") + "</dl>\n";
 }
 
 std::string ConfigurationHtml(const ReportRequest &request, const Inventory &inventory,
-                              size_t rules, Problems *problems) {
+                              const RunFacts &facts, size_t rules, Problems *problems) {
   std::string html;
   problems->Try([&] { html = CollectionsHtml(request.trial, inventory, problems); });
-  return html + HyperparametersHtml(HyperparametersOf(inventory, problems)) +
+  return html + MetadataHtml(facts) + HyperparametersHtml(HyperparametersOf(inventory, problems)) +
          RulesHtml(request, rules);
 }
 

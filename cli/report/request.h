@@ -2,6 +2,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,9 +14,10 @@ namespace smdebug::cli::report {
 
 struct ReportRequest {
   const Trial &trial;
-  std::vector<RuleRequest> rules;  // the requests for AddRules()
-  std::string profile;             // "calibrated", "aws" or "llm"
-  Damage &damage;                  // of the trial, so far
+  std::vector<RuleRequest> rules;                   // the requests for AddRules()
+  std::string profile;                              // "calibrated", "aws" or "llm"
+  Damage &damage;                                   // of the trial, so far
+  std::map<std::string, std::string> options = {};  // those of --set
 };
 
 struct ReportSummary {

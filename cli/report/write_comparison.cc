@@ -30,7 +30,8 @@ ComparedRun ReadRun(const ReportRequest &request, const std::string &name, Probl
   run.rules = EvaluateRules(request, problems);
   run.inventory = TakeInventory(trial, problems);
   run.curves = ReadCurves(trial, run.inventory, problems);
-  run.settings = SettingsOf(trial, run.inventory, problems);
+  const RunFacts facts = ReadRunFacts(trial, request.options, problems);
+  run.settings = SettingsOf(trial, run.inventory, facts, problems);
   return run;
 }
 

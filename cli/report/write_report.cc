@@ -22,6 +22,7 @@ namespace {
 struct Contents {
   RuleReport rules;
   Inventory inventory;
+  RunFacts facts;
   Curves curves;
   Statistics statistics;
   std::vector<Histograms> histograms;
@@ -34,6 +35,7 @@ Contents Gather(const ReportRequest &request, Problems *problems) {
   Contents contents;
   contents.rules = EvaluateRules(request, problems);
   contents.inventory = TakeInventory(trial, problems);
+  contents.facts = ReadRunFacts(trial, request.options, problems);
   const Inventory &inventory = contents.inventory;
   contents.curves = ReadCurves(trial, inventory, problems);
   contents.statistics = ReadStatistics(trial, inventory, contents.rules, problems);
@@ -122,7 +124,7 @@ ReportSummary WriteReport(const ReportRequest &request, std::ostream &out) {
   Problems problems(request.trial, request.damage);
   const Contents contents = Gather(request, &problems);
   const std::string configuration =
-      ConfigurationHtml(request, contents.inventory,
+      ConfigurationHtml(request, contents.inventory, contents.facts,
                         contents.rules.found.size() + contents.rules.others.size(), &problems);
 
   // Adds messages that the trial logged meanwhile, for example that rules skipped a tensor.
@@ -152,7 +154,7 @@ ReportSummary WriteReport(const ReportRequest &request, std::ostream &out) {
                  {"name", Html(request.trial.Name())},
                  {"headline", DiagnosisHtml(contents.rules.causes) + HeadlineHtml(contents.rules)},
                  {"problems", ProblemsHtml(problems)},
-                 {"facts", TrialFactsHtml(request.trial, contents.inventory)},
+                 {"facts", TrialFactsHtml(request.trial, contents.inventory, contents.facts)},
                  {"links", links},
                  {"sections", sections},
                  {"made", FootText()},

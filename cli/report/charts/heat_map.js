@@ -3,6 +3,7 @@
 const CELL_HEIGHT = 28;  // pixels of the picture; the page scales it down
 const PICTURE_WIDTH = 1800;
 const LEAST_CELL = 2;  // pixels of the picture
+const LEAST_STRIPED = 6;
 
 function ramp() {
   const canvas = make('canvas', { class: 'ramp', width: 140, height: 1, 'aria-hidden': 'true' });
@@ -23,6 +24,7 @@ function paintCell(context, value, left, top, width, height, scale) {
   if (!Number.isFinite(value)) {
     context.fillStyle = ODD_COLOUR;
     context.fillRect(left, top, width, height);
+    if (width < LEAST_STRIPED) return;
     context.strokeStyle = '#ffffff';
     context.lineWidth = 2;
     context.beginPath();

@@ -11,9 +11,9 @@ function sparklineScale(values) {
 // line has its own.
 function drawSparkline(element, data, { title, scale = null }) {
   const { width, height } = SPARKLINE;
-  const svg = makeSvg('svg', { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: 'none', 'aria-hidden': 'true' });
+  const svg = makeSvg('svg', { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: 'none', role: 'img' });
   const range = make('div', { class: 'range' });
-  const figure = make('figure', { role: 'img' }, make('figcaption', { title }, shortened(title, 26)), svg, range);
+  const figure = make('figure', { class: 'sparkline' }, make('figcaption', { title }, shortened(title, 26)), svg, range);
   element.append(figure);
 
   function update({ x: steps, y: values, marks = [] }) {
@@ -37,7 +37,7 @@ function drawSparkline(element, data, { title, scale = null }) {
     });
     const saved = values.filter((value) => value !== null);
     const [from, to] = [saved[0], saved[saved.length - 1]].map(formatNumber);
-    figure.setAttribute('aria-label', `${title}: from ${from} to ${to}`);
+    svg.setAttribute('aria-label', `${title}: from ${from} to ${to}`);
     figure.classList.toggle('found', marks.length > 0);
     range.replaceChildren(make('span', {}, from), make('span', {}, `→ ${to}`));
   }

@@ -4,7 +4,7 @@
 function toLine(line, i = 0, lines = [line]) {
   const several = (get) => new Set(lines.map(get)).size > 1;
   const parts = [];
-  if (several((each) => each.run)) parts.push(line.run);
+  if (line.run) parts.push(line.run);
   if (several((each) => each.tensor)) parts.push(line.tensor);
   if (several((each) => each.mode) || (line.mode !== 'GLOBAL' && !line.run)) parts.push(line.mode);
   if (several((each) => each.worker)) parts.push(line.worker);

@@ -15,4 +15,10 @@ function show() {
   window.scrollTo(0, 0);
 }
 window.addEventListener('hashchange', show);
+// A page that the browser keeps for "back" must not hold one of its few connections to a server.
+window.addEventListener('pagehide', () => {
+  if (leave) leave();
+  leave = null;
+});
+window.addEventListener('pageshow', (event) => event.persisted && show());
 show();
