@@ -59,7 +59,7 @@ complete -c smdebug -n '__smdebug_command show rules diff verify' -l all -d 'sho
 complete -c smdebug -n '__smdebug_command doctor' -l config -r -d 'also check this configuration file of a hook'
 complete -c smdebug -n '__smdebug_command report query' -s o -l output -r -d 'write to this file'
 complete -c smdebug -n '__smdebug_command rules report serve query' -s r -l rule -x -a '(__smdebug_rules)' -d 'evaluate this rule'
-complete -c smdebug -n '__smdebug_command rules report serve query' -l profile -x -a 'calibrated aws' -d 'select the defaults of parameters'
+complete -c smdebug -n '__smdebug_command rules report serve query' -l profile -x -a 'calibrated aws llm' -d 'select the defaults of parameters'
 complete -c smdebug -n '__smdebug_command query' -l format -x -a 'table csv json parquet' -d 'write this format'
 complete -c smdebug -n '__smdebug_command query export' -l compute -d 'compute statistics that were not saved'
 complete -c smdebug -n '__smdebug_command export' -l table -x -a 'tensors scalars' -d 'write this table'
