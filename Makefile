@@ -147,6 +147,7 @@ bench: environment original servers test-java
 	@$(PYTHON) tests/bench/bench.py
 	@$(PYTHON) tests/bench/bench_many.py
 	@$(PYTHON) tests/bench/bench_tables.py
+	@$(PYTHON) tests/bench/bench_serve.py
 	@$(PYTHON) tests/bench/bench_peers.py
 	@$(PYTHON) tests/bench/bench_growth.py
 	@$(PYTHON) tests/bench/bench_s3.py
