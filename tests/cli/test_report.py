@@ -402,6 +402,7 @@ def test_findings_are_side_by_side(several):
     assert "FirstNonFinite Check what computes that tensor" in said
     assert "✕ from step 50 in loss , 1 finding ✓ passed ✓ passed" in said
     assert "Likely cause gradients are not reset" in said
+    assert "Last loss NaN loss, step 58 0.0339 loss, step 58" in said
 
 
 def test_curves_of_several_runs_share_charts(several):
