@@ -10,6 +10,7 @@
 #include "json_writer.h"
 #include "output.h"
 #include "progress.h"
+#include "rule_advice.h"
 #include "rule_list.h"
 #include "rules_text.h"
 #include "saved.h"
@@ -62,7 +63,7 @@ std::string ToJson(const std::vector<RuleInfo> &rules) {
   json.BeginArray();
   for (const RuleInfo &rule : rules) {
     json.BeginObject().Key("name").Text(rule.name).Key("summary").Text(rule.summary);
-    json.Key("set").Text(rule.set);
+    json.Key("advice").Text(std::string(AdviceFor(rule.name))).Key("set").Text(rule.set);
     json.Key("parameters").BeginArray();
     for (const RuleParameter &parameter : rule.parameters) {
       json.BeginObject().Key("name").Text(parameter.name).Key("aws").Text(parameter.aws);
@@ -124,8 +125,11 @@ class Rules final : public Command {
     arguments.Flag(
         "--all",
         "print every finding, also those that repeat, not only the first five of each rule", &all_);
-    arguments.Flag("--list", "list the rules and their parameters, with --rule only these",
-                   &lists_);
+    arguments.Flag(
+        "--list",
+        "list the rules, what to do about their findings, and their parameters; with --rule only "
+        "these",
+        &lists_);
     arguments.Flag(
         "--json",
         "print one object per line, for programs: each finding, each rule without findings, "
@@ -298,6 +302,7 @@ class Rules final : public Command {
     for (const RuleInfo &rule : rules) {
       Print(Styled(rule.name, Style::kHeading) + "\n");
       PrintIndented(rule.summary, 2, width);
+      PrintIndented("What to do: " + std::string(AdviceFor(rule.name)), 2, width);
       for (const auto &parameter : rule.parameters) {
         Print("    " + parameter.name + DefaultsOf(parameter) + "\n");
         PrintIndented(parameter.meaning, kIndent, width);

@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_program import BUILD, PROGRAM, ROOT, Program
+from cli_program import BUILD, PROGRAM, ROOT, Program, words
 from cli_trials import record_run
+from served import Served
 
-COMMANDS = ["ls", "show", "rules", "report", "diff", "query", "export", "verify", "tensorboard", "doctor"]
+COMMANDS = ["ls", "show", "rules", "report", "serve", "diff", "query", "export", "verify", "tensorboard", "doctor"]
 PAGE = (ROOT / "docs/man/smdebug.1").read_text(encoding="utf-8")
 
 
@@ -75,6 +76,10 @@ def test_the_examples_run(command, tmp_path, server, monkeypatch):
     program = Program(tmp_path)
     assert examples_of(command)
     for example in examples_of(command):
+        if command == "serve":  # it serves until it is interrupted
+            with Served(tmp_path, *words(example)[1:]) as served:
+                assert served.process.poll() is None
+            continue
         done = program.run(example)
         assert done.returncode in (0, 10), f"{example}:\n{done.stderr}"
         assert done.stderr == "" and done.stdout
@@ -90,7 +95,7 @@ def manual_of(command):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_manual_page_has_all_options(command):
-    shown = set(re.findall(r"(?<![\w-])--?[a-z]+", manual_of(command))) - {"--version"}
+    shown = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", manual_of(command))) - {"--version"}
     assert shown == options_of(command)
 
 
@@ -167,7 +172,7 @@ def test_zsh_and_fish_name_all_options(command):
     own = re.search(rf"^        {command}\)(.*?);;$", zsh, re.DOTALL | re.MULTILINE)[1]
     own += re.search(r"^  common=.*$", zsh, re.MULTILINE)[0] * ("$common" in own)
     own += re.search(r"^  mode=.*$", zsh, re.MULTILINE)[0] * ("$mode" in own)
-    assert set(re.findall(r"(?<![\w-])--[a-z]+", own)) == {o for o in options_of(command) if o[:2] == "--"}
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", own)) == {o for o in options_of(command) if o[:2] == "--"}
 
     fish = (ROOT / "cli/completion/smdebug.fish").read_text(encoding="utf-8")
     offered = {"--help"}
