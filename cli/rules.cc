@@ -14,6 +14,7 @@
 #include "rule_list.h"
 #include "rules_text.h"
 #include "saved.h"
+#include "suggestions.h"
 #include "text.h"
 #include "trial_arguments.h"
 
@@ -125,7 +126,10 @@ class Rules final : public Command {
         "--all",
         "print every finding, also those that repeat, not only the first five of each rule", &all_);
     arguments.Flag(
-        "--list", "list the rules, what to do about their findings, and their parameters", &lists_);
+        "--list",
+        "list the rules, what to do about their findings, and their parameters; with --rule only "
+        "these",
+        &lists_);
     arguments.Flag(
         "--json",
         "print one object per line, for programs: each finding, each rule without findings, "
@@ -267,8 +271,28 @@ class Rules final : public Command {
     Print(json.EndObject().EndObject().Take() + "\n");
   }
 
+  // Returns the rules of --rule, or all.
+  std::vector<RuleInfo> ListedRules() const {
+    std::vector<RuleInfo> rules = BuiltinRules();
+    if (rules_.empty()) return rules;
+    std::vector<RuleInfo> listed;
+    for (const std::string &text : rules_) {
+      const std::string name = ParseRule(text).name;
+      const auto found = std::find_if(rules.begin(), rules.end(),
+                                      [&](const RuleInfo &rule) { return rule.name == name; });
+      if (found == rules.end()) {
+        std::vector<std::string> names;
+        for (const RuleInfo &rule : rules) names.push_back(rule.name);
+        throw UsageError("there is no built-in rule '" + Printable(Shortened(name, 40)) + "'" +
+                         DidYouMean(name, names));
+      }
+      listed.push_back(*found);
+    }
+    return listed;
+  }
+
   ExitCode List() const {
-    const std::vector<RuleInfo> rules = BuiltinRules();
+    const std::vector<RuleInfo> rules = ListedRules();
     if (as_json_) {
       Print(ToJson(rules) + "\n");
       return ExitCode::kNoFindings;

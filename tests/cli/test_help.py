@@ -40,6 +40,23 @@ def test_help_lists_all_commands(smdebug):
     assert max(map(len, shown.splitlines())) <= 80
 
 
+def test_help_and_version_in_other_words(smdebug):
+    assert smdebug("help") == smdebug("--help") == smdebug("-h")
+    assert smdebug("help show") == smdebug("show --help")
+    assert smdebug("-V") == smdebug("--version")
+    assert smdebug.complaint("help shwo", 2) == "unknown command 'shwo'; did you mean 'show'?"
+    assert smdebug.complaint("help show run", 2) == "smdebug help takes one command, not 'run' too"
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+@pytest.mark.parametrize("columns", [40, 60])
+def test_help_fits_a_narrow_terminal(smdebug, command, columns):
+    shown = smdebug.on_terminal(f"{command} --help", columns, NO_COLOR="1").replace("\r", "")
+    examples = shown.partition("Examples:\n")[2].partition("\n\n")[0].splitlines()
+    too_long = [line for line in shown.splitlines() if len(line) > columns and line not in examples]
+    assert [line for line in too_long if " " in line.strip()] == [], "only a long word exceeds the width"
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_of_each_command(command):
     shown = help_of(command)
@@ -124,7 +141,7 @@ def complete_in_bash(line, folder):
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
-        ("smdebug ", [*COMMANDS, "--help", "--version"]),
+        ("smdebug ", [*COMMANDS, "help", "--help", "--version"]),
         ("smdebug d", ["diff", "doctor"]),
         ("smdebug show run ", ["fc1.weight", "gradient/fc1.weight", "loss", "relu_1"]),
         ("smdebug show run gr", ["gradient/fc1.weight"]),
@@ -133,6 +150,10 @@ def complete_in_bash(line, folder):
         ("smdebug show run loss --mode ", ["train", "eval", "predict", "global"]),
         ("smdebug rules run --profile c", ["calibrated"]),
         ("smdebug rules run --rule Vanishing", ["VanishingGradient"]),
+        ("smdebug rules run --rule VanishingGradient,thr", ["VanishingGradient,threshold="]),
+        ("smdebug rules run --rule VanishingGradient,threshold=1,pat", ["VanishingGradient,threshold=1,patience="]),
+        ("smdebug ls run --collection w", ["weights"]),
+        ("smdebug help sh", ["show"]),
     ],
 )
 def test_bash(line, offered, trials):
