@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import threading
@@ -184,7 +184,7 @@ def drain(client: Events) -> None:
     try:
         while True:
             client.next()
-    except Exception:  # the server has stopped
+    except (EOFError, OSError):  # the server has stopped
         pass
 
 
@@ -211,7 +211,7 @@ def many_runs(folder: Path) -> list[tuple[str, str, str]]:
             with hook.step(smd.modes.TRAIN):
                 hook.save_scalar("loss", 1 / (1 + step))
     for number in range(1, RUNS):
-        subprocess.run(["cp", "-al", parent / "run0", parent / f"run{number}"], check=True)
+        shutil.copytree(parent / "run0", parent / f"run{number}", copy_function=os.link)
     rows = []
     for what in ("the first time", "again"):
         begin = time.perf_counter()
@@ -237,7 +237,9 @@ def main() -> None:
             browser.command("Page.addScriptToEvaluateOnNewDocument", source=OBSERVER)
             browser.driver.set_script_timeout(60)
             rows += live_run(folder, browser)
+            print(rows, flush=True)
             rows += many_runs(folder)
+            print(rows, flush=True)
             rows += large_run(folder, browser)
         finally:
             browser.close()
