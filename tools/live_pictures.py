@@ -58,6 +58,8 @@ def main():
                 browser.run(f"location.hash = '#/runs/{served.id_of('faulty')}'")
                 until(lambda: browser.run("return document.querySelectorAll('.heat-plot canvas').length"))
                 time.sleep(1)
+                # Not that of the machine that takes the picture.
+                browser.run("document.querySelector('.facts code').textContent = 'runs/faulty'")
                 save(browser, "live-run.png", 1150)
         finally:
             browser.close()
