@@ -3,7 +3,7 @@
 
 #include "expect.h"
 
-static smd_profiler *open_profiler(const char *path) {
+static smd_profiler *open_sampling(const char *path) {
   smd_profiler_options *options = NULL;
   smd_profiler *profiler = NULL;
   EXPECT_OK(smd_profiler_options_new(&options));
@@ -69,7 +69,7 @@ int main(void) {
   const char *path = fresh_folder("profiler");
   char mark[300];
   check_options();
-  smd_profiler *profiler = open_profiler(path);
+  smd_profiler *profiler = open_sampling(path);
   record(profiler);
   fork_child(profiler);
   EXPECT_OK(smd_profiler_flush(profiler, 20000));
