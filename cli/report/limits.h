@@ -23,6 +23,7 @@ constexpr size_t kMostLayers = 300;
 constexpr size_t kMostColumns = 160;
 constexpr size_t kFewestColumns = 16;
 constexpr size_t kMostNumbers = 150'000;
+constexpr size_t kMostHiddenNames = 100'000;  // characters in all names of hidden tensors
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;
 
 // Histograms: the number of tensors, steps, bins and sampled elements.
