@@ -47,7 +47,7 @@ Status SystemFile::WriteText(double now) {
 
 Status SystemFile::End() {
   if (!file_) return Status::Ok();
-  const Status committed = Commit();
+  Status committed = Commit();
   // If someone removed the incomplete file, retrying would block all later samples.
   if (!committed.IsOk() && committed.GetCode() != Code::kNotFound) return committed;
   file_.reset();
