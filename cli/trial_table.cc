@@ -146,7 +146,9 @@ std::vector<ListedTrial> FindTrials(
     detail::Check(smd_scan_add(scan.get(), option, value.c_str()));
   };
   detail::Check(smd_scan_set_log(scan.get(), SMD_LOG_WARNING, LogLine, nullptr, nullptr));
-  for (const auto &[name, value] : settings) add(name.c_str(), value);
+  for (const auto &[name, value] : settings) {
+    if (name.starts_with("s3_")) add(name.c_str(), value);  // the others are those of one trial
+  }
   add("path", path);
   for (const char *const column : kColumns) add("column", column);
   for (const std::string &regex : regexes) add("trial", regex);

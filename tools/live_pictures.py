@@ -54,10 +54,12 @@ def main():
                 until(lambda: len(served.rows()) == 2 and all(map(last, served.rows())))
                 browser.open(Address(served.url), width=WIDTH)
                 until(lambda: browser.run("return document.querySelectorAll('svg.spark').length") == 2)
-                save(browser, "live-list.png", 270)
+                save(browser, "live-list.png", 400)
                 browser.run(f"location.hash = '#/runs/{served.id_of('faulty')}'")
                 until(lambda: browser.run("return document.querySelectorAll('.heat-plot canvas').length"))
                 time.sleep(1)
+                # Not that of the machine that takes the picture.
+                browser.run("document.querySelector('.facts code').textContent = 'runs/faulty'")
                 save(browser, "live-run.png", 1150)
         finally:
             browser.close()

@@ -40,7 +40,7 @@ complete -c smdebug -n __fish_use_subcommand -f -a verify -d 'read every record 
 complete -c smdebug -n __fish_use_subcommand -f -a tensorboard -d 'export a trial for stock TensorBoard'
 complete -c smdebug -n __fish_use_subcommand -f -a doctor -d 'check whether trials can be recorded to a place and read from it'
 complete -c smdebug -n __fish_use_subcommand -f -a help -d 'print the options of a command'
-complete -c smdebug -n '__smdebug_command help' -f -a 'ls show rules report diff query export verify tensorboard doctor'
+complete -c smdebug -n '__smdebug_command help' -f -a 'ls show rules report serve diff query export verify tensorboard doctor'
 complete -c smdebug -n __fish_use_subcommand -s V -l version -d 'print the version'
 complete -c smdebug -s h -l help -d 'print the help'
 complete -c smdebug -n '__smdebug_command ls show rules report serve diff query export verify tensorboard doctor' -l set -x -d 'set an option of the library'

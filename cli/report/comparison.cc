@@ -1,6 +1,7 @@
 #include "comparison.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "diagnosis_text.h"
@@ -45,14 +46,15 @@ std::string CauseHtml(const ComparedRun &run) {
   return "<b>" + Html(cause.title) + "</b> (" + ConfidenceText(cause.confidence) + ")";
 }
 
-// Returns the last finite value of the first loss, and its step.
+// Returns the last value of the first loss, and its step.
 std::string LastLossHtml(const ComparedRun &run) {
   for (const Chart &chart : run.curves.charts) {
     if (!chart.is_loss || chart.lines.empty()) continue;
     const Line &line = chart.lines.front();
     if (line.values.empty() || !line.values.back()) continue;
-    return Html(Short(*line.values.back())) + " <span class=\"count\">" + Html(line.tensor) +
-           ", step " + std::to_string(line.steps.back()) + "</span>";
+    const double last = *line.values.back();
+    return (std::isnan(last) ? "NaN" : Html(Short(last))) + " <span class=\"count\">" +
+           Html(line.tensor) + ", step " + std::to_string(line.steps.back()) + "</span>";
   }
   return "–";
 }

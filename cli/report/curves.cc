@@ -121,11 +121,8 @@ void Thin(Line *line) {
 // Reads the charts of a trial.
 class ChartReader {
  public:
-  ChartReader(const Trial &trial, const Inventory &inventory, size_t points, Problems *problems)
-      : trial_(trial),
-        inventory_(inventory),
-        every_(std::max<size_t>(1, (points + kMostCurveReads - 1) / kMostCurveReads)),
-        problems_(problems) {}
+  ChartReader(const Trial &trial, const Inventory &inventory, size_t every, Problems *problems)
+      : trial_(trial), inventory_(inventory), every_(every), problems_(problems) {}
 
   Chart Read(const Group &group) {
     Chart chart{group.title, group.measure, group.is_loss, {}};
@@ -183,7 +180,7 @@ class ChartReader {
 
 }  // namespace
 
-Curves ReadCurves(const Trial &trial, const Inventory &inventory, Problems *problems) {
+Curves ReadCurves(const Trial &trial, const Inventory &inventory, size_t most, Problems *problems) {
   Curves curves;
   const std::vector<Group> groups = GroupTensors(inventory, &curves.hidden);
   size_t points = 0;
@@ -192,7 +189,7 @@ Curves ReadCurves(const Trial &trial, const Inventory &inventory, Problems *prob
       points += tensor->steps.size() * tensor->workers.size();
     }
   }
-  ChartReader reader(trial, inventory, points, problems);
+  ChartReader reader(trial, inventory, std::max<size_t>(1, (points + most - 1) / most), problems);
   Progress progress("Reading curves", groups.size());
   for (const Group &group : groups) {
     Chart chart = reader.Read(group);

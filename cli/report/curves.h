@@ -33,8 +33,9 @@ struct Curves {
 };
 
 // Reads the charts, losses first.  Tensors with the same measure for several data sets, such as
-// "train-auc" and "test-auc", share a chart.  Omits what cannot be read.
-Curves ReadCurves(const Trial &trial, const Inventory &inventory, Problems *problems);
+// "train-auc" and "test-auc", share a chart.  Reads about `most` values.  Omits what cannot be
+// read.
+Curves ReadCurves(const Trial &trial, const Inventory &inventory, size_t most, Problems *problems);
 
 // Returns the curves of all runs, where equal measures share a chart.  `names` are those of the
 // runs.

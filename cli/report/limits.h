@@ -15,6 +15,7 @@ constexpr size_t kMostCharacters = 300;  // in a name or sentence
 constexpr size_t kMostCharts = 40;
 constexpr size_t kMostLines = 16;
 constexpr size_t kMostCurveReads = 60'000;
+constexpr size_t kMostComparedReads = 2 * kMostCurveReads;  // of all runs of a comparison
 constexpr size_t kMostPoints = 400;
 
 // Statistics of layers: the number of tensors, steps and numbers, and the bytes of the values that

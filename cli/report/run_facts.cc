@@ -64,6 +64,7 @@ std::string RunFacts::Get(const std::string &key) const {
 std::string RunFacts::DurationText() const {
   if (!begin || !end || *end < *begin) return "";
   const int64_t seconds = (*end - *begin) / kSecond;
+  if (seconds == 0) return "under 1 s";
   if (seconds < 60) return std::to_string(seconds) + " s";
   const int64_t minutes = seconds / 60;
   if (minutes < 60) return std::to_string(minutes) + " min " + std::to_string(seconds % 60) + " s";

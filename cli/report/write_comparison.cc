@@ -4,6 +4,7 @@
 
 #include "comparison.h"
 #include "html.h"
+#include "limits.h"
 #include "page.h"
 #include "request.h"
 #include "text.h"
@@ -11,17 +12,24 @@
 namespace smdebug::cli::report {
 namespace {
 
-// Returns the names of the trials; paths, if names are not unique.
+bool AreUnique(const std::vector<std::string> &names) {
+  return std::set<std::string>(names.begin(), names.end()).size() == names.size();
+}
+
+// Returns the names of the trials; if they are not unique, paths, with numbers if needed.
 std::vector<std::string> NamesOf(const std::vector<ReportRequest> &requests) {
   std::vector<std::string> names;
   for (const ReportRequest &request : requests) names.push_back(request.trial.Name());
-  if (std::set<std::string>(names.begin(), names.end()).size() == names.size()) return names;
+  if (AreUnique(names)) return names;
   names.clear();
   for (const ReportRequest &request : requests) names.push_back(request.trial.Path());
+  if (AreUnique(names)) return names;
+  for (size_t i = 0; i < names.size(); ++i) names[i] += " (" + std::to_string(i + 1) + ")";
   return names;
 }
 
-ComparedRun ReadRun(const ReportRequest &request, const std::string &name, Problems *problems) {
+ComparedRun ReadRun(const ReportRequest &request, const std::string &name, size_t runs,
+                    Problems *problems) {
   const Trial &trial = request.trial;
   ComparedRun run;
   run.name = name;
@@ -29,7 +37,7 @@ ComparedRun ReadRun(const ReportRequest &request, const std::string &name, Probl
   run.has_ended = trial.HasEnded();
   run.rules = EvaluateRules(request, problems);
   run.inventory = TakeInventory(trial, problems);
-  run.curves = ReadCurves(trial, run.inventory, problems);
+  run.curves = ReadCurves(trial, run.inventory, kMostComparedReads / runs, problems);
   const RunFacts facts = ReadRunFacts(trial, request.options, problems);
   run.settings = SettingsOf(trial, run.inventory, facts, problems);
   return run;
@@ -58,7 +66,7 @@ ReportSummary WriteComparison(const std::vector<ReportRequest> &requests, std::o
   std::string told;
   for (size_t i = 0; i < requests.size(); ++i) {
     Problems problems(requests[i].trial, requests[i].damage);
-    runs.push_back(ReadRun(requests[i], names[i], &problems));
+    runs.push_back(ReadRun(requests[i], names[i], requests.size(), &problems));
     told += ProblemsHtml(problems);
   }
   std::vector<Curves> all;

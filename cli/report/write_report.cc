@@ -37,7 +37,7 @@ Contents Gather(const ReportRequest &request, Problems *problems) {
   contents.inventory = TakeInventory(trial, problems);
   contents.facts = ReadRunFacts(trial, request.options, problems);
   const Inventory &inventory = contents.inventory;
-  contents.curves = ReadCurves(trial, inventory, problems);
+  contents.curves = ReadCurves(trial, inventory, kMostCurveReads, problems);
   contents.statistics = ReadStatistics(trial, inventory, contents.rules, problems);
   contents.histograms = ReadHistograms(trial, inventory, contents.rules, problems);
   contents.booster = ReadBooster(inventory, problems);

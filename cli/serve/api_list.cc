@@ -123,7 +123,8 @@ void AddMetric(const std::vector<RunPtr> &runs, const std::string &name, const c
     const std::string number = std::isnan(*value)   ? "NaN"
                                : std::isinf(*value) ? (*value > 0 ? "+Inf" : "-Inf")
                                                     : Shortest(*value);
-    *out += "smdebug_run_" + name + LabelsOf(*run) + " " + number + "\n";
+    out->append("smdebug_run_").append(name).append(LabelsOf(*run));
+    out->append(" ").append(number).append("\n");
   }
 }
 

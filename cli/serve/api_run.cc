@@ -170,7 +170,7 @@ Response AnswerRun(const ApiContext &context, const Request &request) {
   CurvesToJson(*tensors, &json.Key("curves"));
   GroupsToJson(*tensors, &json.Key("groups"));
   ResultsToJson(state, &json);
-  const int64_t sent = static_cast<int64_t>(state.first.size());
+  const auto sent = static_cast<int64_t>(state.first.size());
   json.Key("cursor").Text(run->Id() + ":" + std::to_string(steps->Last()) + ":" +
                           std::to_string(sent));
   return JsonResponse(json.EndObject().Take());

@@ -16,7 +16,7 @@ bool EventStream::HasGone() const {
   return has_gone_;
 }
 
-void EventStream::Offer(std::string text) {
+void EventStream::Offer(const std::string &text) {
   const std::lock_guard lock(mutex_);
   text_.erase(0, taken_);
   taken_ = 0;

@@ -26,7 +26,7 @@ class EventStream {
   bool IsWaiting() const;
   // Returns true if the client has gone.
   bool HasGone() const;
-  void Offer(std::string text);
+  void Offer(const std::string &text);
   // No event follows.
   void End();
 

@@ -150,10 +150,10 @@ void Hub::Refresh(const std::string &id) {
 
 void Hub::Serve(Client *client, Clock::time_point now) {
   if (!client->stream->IsWaiting() || now - client->sent_at < kBetweenEvents) return;
-  std::string event = NextEvent(client, now);
+  const std::string event = NextEvent(client, now);
   if (event.empty() && now - client->sent_at < kHeartbeat) return;
   client->sent_at = now;
-  client->stream->Offer(event.empty() ? ": alive\n\n" : std::move(event));
+  client->stream->Offer(event.empty() ? ": alive\n\n" : event);
 }
 
 std::string Hub::NextEvent(Client *client, Clock::time_point now) {

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import threading
@@ -107,6 +107,7 @@ def megabytes(pid: int) -> float:
 def first_picture(browser: Browser, served: Served, run: str) -> float:
     """Milliseconds from the navigation to the painted curve; the best of five."""
     best = float("inf")
+    browser.driver.get(served.url)  # sets the cookie
     for _ in range(5):
         browser.driver.get("about:blank")
         browser.driver.get(f"{served.url.split('?')[0]}#/runs/{run}")
@@ -184,7 +185,7 @@ def drain(client: Events) -> None:
     try:
         while True:
             client.next()
-    except Exception:  # the server has stopped
+    except (EOFError, OSError):  # the server has stopped
         pass
 
 
@@ -211,7 +212,7 @@ def many_runs(folder: Path) -> list[tuple[str, str, str]]:
             with hook.step(smd.modes.TRAIN):
                 hook.save_scalar("loss", 1 / (1 + step))
     for number in range(1, RUNS):
-        subprocess.run(["cp", "-al", parent / "run0", parent / f"run{number}"], check=True)
+        shutil.copytree(parent / "run0", parent / f"run{number}", copy_function=os.link)
     rows = []
     for what in ("the first time", "again"):
         begin = time.perf_counter()
@@ -237,7 +238,9 @@ def main() -> None:
             browser.command("Page.addScriptToEvaluateOnNewDocument", source=OBSERVER)
             browser.driver.set_script_timeout(60)
             rows += live_run(folder, browser)
+            print(rows, flush=True)
             rows += many_runs(folder)
+            print(rows, flush=True)
             rows += large_run(folder, browser)
         finally:
             browser.close()

@@ -105,7 +105,10 @@ class Events:
         """Returns the data of the next event."""
         data = None
         while True:
-            line = self.answer.readline().decode().rstrip("\n")
+            read = self.answer.readline()
+            if not read:
+                raise EOFError("the server has ended the events")
+            line = read.decode().rstrip("\n")
             if line.startswith("id: "):
                 self.id = line.removeprefix("id: ")
             elif line.startswith("data: "):

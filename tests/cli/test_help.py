@@ -179,7 +179,7 @@ def test_zsh_and_fish_name_all_options(command):
     for line in fish.splitlines():
         condition = re.search(r"-n '__smdebug_command ([\w ]+)'", line)
         if condition and command in condition[1].split():
-            offered |= {f"--{name}" for name in re.findall(r" -l (\w+)", line)}
+            offered |= {f"--{name}" for name in re.findall(r" -l ([\w-]+)", line)}
     assert offered == {option for option in options_of(command) if option.startswith("--")}
 
 

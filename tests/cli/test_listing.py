@@ -73,6 +73,7 @@ def test_the_trials_of_a_folder(farm):
     assert lines[4].split()[:5] == ["lr=2", "finished", "30", "29", "1"] and lines[4].endswith("s ago")
     assert lines[6].split()[:5] == ["sweep/a", "finished", "1", "0", "2"]
     assert program("ls runs --names --regex ^lr").splitlines() == ["lr=2", "lr=10"]
+    assert program("ls runs --names --set wait_seconds=1 --set s3_region=eu-west-1").count("\n") == 3
     listed = json.loads(program("ls runs --json"))
     assert listed["path"] == "runs"
     trial = listed["trials"][0]

@@ -370,7 +370,7 @@ def test_findings_have_advice(page):
 def test_what_the_job_recorded_of_itself(uneven):
     said = uneven.words()
     assert "learning_rate 0.1" in said and "data <i>digits</i>" in said
-    assert re.search(r"Begin 20\d\d-\d\d-\d\d \d\d:\d\d UTC Duration \d+ s Host \S+ ", said)
+    assert re.search(r"Begin 20\d\d-\d\d-\d\d \d\d:\d\d UTC Duration (under )?\d+ s Host \S+ ", said)
     assert re.search(rf"libsmdebug [\d.]+\S*, .*numpy {np.__version__}", said)
 
 
@@ -402,6 +402,7 @@ def test_findings_are_side_by_side(several):
     assert "FirstNonFinite Check what computes that tensor" in said
     assert "✕ from step 50 in loss , 1 finding ✓ passed ✓ passed" in said
     assert "Likely cause gradients are not reset" in said
+    assert "Last loss NaN loss, step 58 0.0339 loss, step 58" in said
 
 
 def test_curves_of_several_runs_share_charts(several):
@@ -425,6 +426,18 @@ def test_comparisons_of_equal_and_of_too_many_runs(folder):
     done = Program(folder).run("report " + "training " * 17)
     assert done.returncode == 2 and "compares up to 16 trials, not 17" in done.stderr
     assert "folder does not exist" in Program(folder).complaint("report training nowhere", 3)
+
+
+def test_a_comparison_of_many_curves_is_small(tmp_path):
+    with smd.Hook(str(tmp_path / "run"), save_config=smd.SaveConfig(save_interval=1)) as hook:
+        for step in range(1000):
+            with hook.step(smd.modes.TRAIN):
+                for metric in range(40):
+                    hook.save_scalar(f"metric{metric}", -1.2345e-5 * step)
+    page = report(tmp_path, "run " * 16)
+    assert os.path.getsize(tmp_path / "page.html") < MOST_BYTES
+    assert {len(chart["lines"]) for chart in page.data["charts"]} == {16}
+    assert page.data["charts"][0]["lines"][3]["run"] == "run (4)"
 
 
 def test_names_do_no_harm_in_comparisons(folder):

@@ -187,7 +187,7 @@ function drawLineChart(element, data, {
     frame.left = Math.max(...y.ticks(5).map((tick) => formatNumber(tick).length), 2) * 6.6 + 8;
     x = makeScale(rangeOf(), frame.left, frame.right, { isWhole: hasWholeSteps });
     const next = makeSvg('svg', { viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true' });
-    drawAxes(next, x, y, frame, { x: Math.max(2, Math.floor(width / 110)), y: 5 }, { x: xTitle, y: yTitle });
+    drawAxes(next, x, y, frame, { x: Math.max(2, Math.floor(width / 70)), y: 5 }, { x: xTitle, y: yTitle });
     drawMarks(next, x, marks, frame.top, frame.bottom);
     if (limit !== null && y.has(limit)) {
       next.append(makeSvg('line', { class: 'limit', x1: frame.left, x2: frame.right, y1: y(limit), y2: y(limit) }),

@@ -38,7 +38,7 @@ export function drawFindings(place, run, isShort) {
       make('td', {}, make('span', { class: each.status === 'finding' ? 'status bad' : 'status idle' }, each.status === 'finding' ? 'finding' : 'worth a look')),
       make('td', {}, each.rule), make('td', { class: 'number' }, String(each.step)), make('td', {}, each.tensor || ''), make('td', {}, each.message)));
     const more = next.findings.length > MOST ? [make('p', { class: 'note' }, `and ${next.findings.length - MOST} more`)] : [];
-    all.replaceChildren(make('summary', {}, `${countText(next.findings.length, 'finding')} that differ in rule, tensor or worker`),
+    all.replaceChildren(make('summary', {}, `By rule, tensor and worker: ${next.findings.length}`),
       make('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Findings' }, make('table', { class: 'wide' },
         make('thead', {}, make('tr', {}, ...['', 'Rule', 'Step', 'Tensor', 'Finding'].map((title) => make('th', {}, title)))), make('tbody', {}, ...rows))), ...more);
   }

@@ -12,6 +12,8 @@ import pytest
 from training import EVERY_STEP, HOSTILE, record_odd
 
 import smdebug as smd
+from smdebug.exceptions import SMDebugRuntimeError
+from smdebug.notebook.curves import Samples
 from smdebug.rules import Finding, RuleSet
 
 
@@ -155,6 +157,47 @@ def test_findings_and_rule_sets(run):
     assert {"found", "ExplodingTensor"} <= set(card.text.splitlines())
     assert all(shown(each).text for each in [*findings, *rules.results(), *rules.diagnose()])
     assert "STOP" not in shown(Finding(message="mine")).text
+
+
+def test_a_picture_reads_only_new_steps(tmp_path, monkeypatch):
+    read = []
+    plain = smd.Tensor.reduction_value
+    monkeypatch.setattr(
+        smd.Tensor, "reduction_value", lambda self, step, *rest: (read.append(step), plain(self, step, *rest))[1]
+    )
+    samples = Samples()
+    with smd.Hook(tmp_path / "run", save_all=True, save_config=EVERY_STEP) as hook:
+        trial = None
+        for step in range(200):
+            with hook.step():
+                hook.save("x", float(step))
+            if step % 10 == 9:
+                hook.flush()
+                trial = trial or smd.create_trial(tmp_path / "run")
+                curve = samples.curve(trial.tensor("x"), 16)
+                assert len(curve.steps) <= 16 and curve.steps[0] == 0 and curve.steps[-1] == step
+                assert curve.numbers == tuple(map(float, curve.steps))
+    assert len(read) == len(set(read)) + 1, "the first is also read to choose the reduction"
+    assert len(read) < 80
+    trial.close()
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_large_tensors_are_not_read(tmp_path, monkeypatch, steps):
+    monkeypatch.setattr("smdebug.notebook.curves._ELEMENTS", 10)
+    with smd.Hook(tmp_path / "run", save_all=True, save_config=EVERY_STEP) as hook:
+        for _ in range(steps):
+            with hook.step():
+                for size in (4, 8, 20):
+                    hook.save(f"x{size}", [1.0] * size)
+    with smd.create_trial(tmp_path / "run") as trial:
+        assert shown(trial).tags.count("svg") == 1
+        assert "20" in shown(trial.tensor("x20")).text
+
+
+def test_watching_needs_a_notebook(run):
+    with smd.create_trial(run) as trial, pytest.raises(SMDebugRuntimeError, match="rules --follow"):
+        smd.watch(trial)
 
 
 def test_nothing_is_loaded_before_it_is_used(run):

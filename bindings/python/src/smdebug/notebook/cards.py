@@ -8,7 +8,7 @@ from typing import Any, Callable, List, Sequence, Tuple
 from smdebug.core.collection import CollectionKeys
 from smdebug.core.modes import ModeKeys
 from smdebug.exceptions import SMDebugError
-from smdebug.notebook.curves import natural_key, sampled_curve
+from smdebug.notebook.curves import Samples, natural_key
 from smdebug.notebook.html import Html, card, facts, join, printable, table
 from smdebug.notebook.sparkline import number_text, sparkline
 
@@ -50,11 +50,13 @@ def _safely(kind: str, name: str, draw: Callable[[], str]) -> str:
 
 def trial_card(trial: Any) -> str:
     """Returns a card with the state, steps, workers and first tensors of a trial."""
-    return _safely("trial", trial.name, lambda: card(trial.name, "trial", *trial_parts(trial)))
+    return _safely(
+        "trial", trial.name, lambda: card(trial.name, "trial", *trial_parts(trial, Samples()))
+    )
 
 
-def trial_parts(trial: Any) -> List[Html]:
-    """Returns the parts of a trial's card."""
+def trial_parts(trial: Any, samples: Samples) -> List[Html]:
+    """Returns the parts of a trial's card; `samples` keeps what was read for the next one."""
     steps = _steps_text(trial)
     names = trial.tensor_names()
     pairs = [
@@ -68,7 +70,7 @@ def trial_parts(trial: Any) -> List[Html]:
     shown = _first_names(trial, names)
     parts = [facts(pairs)]
     if shown:
-        parts.append(_tensors_table([trial.tensor(name) for name in shown]))
+        parts.append(_tensors_table([trial.tensor(name) for name in shown], samples))
     if len(names) > len(shown):
         parts.append(join(f"{len(names) - len(shown)} more: tensor_names() lists all."))
     return parts
@@ -114,10 +116,10 @@ def _first_names(trial: Any, names: List[str]) -> List[str]:
     return list(dict.fromkeys(ordered))[:_TENSORS]
 
 
-def _tensors_table(tensors: Sequence[Any]) -> Html:
+def _tensors_table(tensors: Sequence[Any], samples: Samples) -> Html:
     rows = []
     for tensor in tensors:
-        curve = sampled_curve(tensor, _POINTS)
+        curve = samples.curve(tensor, _POINTS)
         picture, last, what = Html(""), "", ""
         if curve is not None and curve.steps:
             picture = sparkline(curve.steps, curve.numbers)
@@ -142,7 +144,7 @@ def _tensor_card(tensor: Any) -> str:
     ]
     if steps:
         pairs.extend(_last_step(tensor, steps[-1]))
-    curve = sampled_curve(tensor, _POINTS)
+    curve = Samples().curve(tensor, _POINTS)
     if curve is not None and curve.steps:
         range_text = join(
             " ", curve.reduction or "value", ", last ", number_text(curve.numbers[-1])

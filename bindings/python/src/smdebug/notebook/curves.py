@@ -18,7 +18,7 @@ from smdebug.exceptions import (
     TensorUnavailableForStep,
 )
 
-__all__ = ["Curve", "curve_of", "is_single", "natural_key", "sampled_curve"]
+__all__ = ["Curve", "Samples", "curve_of", "is_single", "natural_key"]
 
 # A sample reads at most so many elements.
 _ELEMENTS = 20_000_000
@@ -74,23 +74,62 @@ def curve_of(
     )
 
 
-def sampled_curve(tensor: Any, most: int) -> Optional[Curve]:
-    """Reads a tensor at up to `most` of its steps; None where that would read too much, or fails."""
-    try:
-        steps = tensor.steps(show_incomplete_steps=True)
-        if not steps:
+@dataclass
+class _Sample:
+    """What was read of a tensor."""
+
+    size: int
+    reduction: str
+    is_single: bool
+    numbers: Dict[int, Optional[float]]
+
+
+class Samples:
+    """Samples of tensors.  A later sample reads only the steps that an earlier one has not.
+
+    A picture that is drawn again and again, such as that of `smdebug.watch`, keeps one of these: in
+    a bucket, each number is a request.
+    """
+
+    def __init__(self) -> None:
+        self._known: Dict[str, _Sample] = {}
+
+    def curve(self, tensor: Any, most: int) -> Optional[Curve]:
+        """Returns up to `most` steps of a tensor; None if that would read too much, or fails."""
+        try:
+            steps = tensor.steps(show_incomplete_steps=True)
+            if not steps:
+                return None
+            sample = self._known.get(tensor.name)
+            if sample is None:
+                sample = self._known[tensor.name] = _first_sample(tensor, steps)
+            chosen = _spread(steps, min(most, _ELEMENTS // max(1, sample.size)))
+            _read(tensor, sample, chosen)
+        except (SMDebugError, OSError):
             return None
-        most = min(most, _ELEMENTS // max(1, _size(tensor, steps[-1])))
-        if most < 2 < len(steps):
-            return None
-        chosen = _spread(steps, most)
-        name = _chosen(tensor, None, None, None, chosen)
-        with suppress(SMDebugError, OSError):  # reading reports it again
-            tensor.trial.prefetch([tensor.name], chosen)
-        found = {step: _number(tensor, step, None, name, None) for step in chosen}
-        return _labelled(tensor, None, None, None, name, found)
-    except (SMDebugError, OSError):
-        return None
+        found = {step: sample.numbers[step] for step in chosen}
+        known = {step: number for step, number in found.items() if number is not None}
+        label = "" if sample.is_single else sample.reduction
+        return Curve(label, tuple(known), tuple(known.values())) if known else None
+
+
+def _first_sample(tensor: Any, steps: Sequence[int]) -> _Sample:
+    size = _size(tensor, steps[-1], None, None, 0)
+    if size > _ELEMENTS:
+        return _Sample(size, "mean", False, {})
+    name = _chosen(tensor, None, None, None, steps)
+    return _Sample(size, name, size == 1, {})
+
+
+def _read(tensor: Any, sample: _Sample, steps: Sequence[int]) -> None:
+    """Reads the steps that the sample lacks."""
+    new = [step for step in steps if step not in sample.numbers]
+    if not new:
+        return
+    with suppress(SMDebugError, OSError):  # reading reports it again
+        tensor.trial.prefetch([tensor.name], new)
+    for step in new:
+        sample.numbers[step] = _number(tensor, step, None, sample.reduction, None)
 
 
 def is_single(tensor: Any, mode: Optional[ModeKeys], worker: Optional[str]) -> bool:
@@ -109,10 +148,17 @@ def _labelled(
 
 
 def _spread(steps: Sequence[int], most: int) -> List[int]:
-    """Returns at most so many steps, with the first and the last one."""
-    if len(steps) <= most:
-        return list(steps)
-    return [steps[round(i * (len(steps) - 1) / (most - 1))] for i in range(most)]
+    """Returns at most so many steps, with the first and the last one; none if `most` is below 2.
+
+    As steps are added, those chosen before are chosen again, or half of them.
+    """
+    if most < 2:
+        return []
+    stride = 1
+    while (len(steps) - 1) // stride + 2 > most and len(steps) > most:
+        stride *= 2
+    chosen = list(steps[::stride])
+    return chosen if chosen[-1] == steps[-1] else [*chosen, steps[-1]]
 
 
 def _size(

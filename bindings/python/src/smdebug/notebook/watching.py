@@ -9,8 +9,14 @@ from typing import Any, Deque, Iterator, Optional, Union
 
 from smdebug.core.finding import Finding
 from smdebug.core.utils import import_framework
-from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
+from smdebug.exceptions import (
+    SMDebugError,
+    SMDebugRuntimeError,
+    SMDebugTypeError,
+    SMDebugValueError,
+)
 from smdebug.notebook.cards import cause_parts, findings_table, trial_parts
+from smdebug.notebook.curves import Samples
 from smdebug.notebook.html import card, join
 from smdebug.rules.rule_set import RuleSet, builtin_rules
 from smdebug.trials.trial import Trial
@@ -44,6 +50,8 @@ def watch(
 
     Raises
     ------
+    SMDebugRuntimeError
+        If this is not a notebook.
     MissingCollectionFiles
         If the job has not begun in time; see `create_trial`.
     ModuleNotFoundError
@@ -59,6 +67,13 @@ def watch(
         raise SMDebugTypeError(f"expected a RuleSet, not a {type(rules).__name__}")
     widgets = import_framework("ipywidgets", _EXTRA, "smdebug.watch")
     display = import_framework("IPython.display", _EXTRA, "smdebug.watch")
+    if (
+        getattr(import_framework("IPython", _EXTRA, "smdebug.watch").get_ipython(), "kernel", None)
+        is None
+    ):
+        raise SMDebugRuntimeError(
+            "smdebug.watch draws in a notebook; in a terminal: smdebug rules --follow PATH"
+        )
     opened = trial if isinstance(trial, Trial) else create_trial(trial)
     try:
         _Watch(opened, rules or _default_rules(), every, widgets, display).run()
@@ -92,6 +107,7 @@ class _Watch:
         self._box = widgets.HTML()
         self._findings: Deque[Finding] = deque(maxlen=_LAST_FINDINGS)
         self._count = 0
+        self._samples = Samples()
         self._trouble = ""
         self._drawn_at = float("-inf")
 
@@ -143,7 +159,7 @@ class _Watch:
     def _picture(self, state: str) -> str:
         parts = []
         try:
-            parts.extend(trial_parts(self._trial))
+            parts.extend(trial_parts(self._trial, self._samples))
             parts.extend(cause_parts(self._rules))
         except (SMDebugError, OSError) as error:
             self._trouble = str(error)
