@@ -22,6 +22,7 @@ ALLOWED = {
     "record": {"base", "tensor", "format", "storage", "config", "rules"},
     "analyze": {"base", "tensor", "format", "storage", "config", "rules"},
     "tables": {"base", "tensor", "format", "storage", "config", "rules", "analyze"},
+    "profile": {"base", "storage", "config"},
 }
 
 # Rules inside a layer: the files of its own layer that a subfolder may not include.
