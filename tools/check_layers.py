@@ -19,9 +19,10 @@ ALLOWED = {
     "config": {"base", "tensor"},
     "rules": {"base", "tensor", "config"},
     "diagnose": {"base", "tensor", "config", "rules"},
+    "profile": {"base", "storage"},
     "record": {"base", "tensor", "format", "storage", "config", "rules"},
     "analyze": {"base", "tensor", "format", "storage", "config", "rules"},
-    "tables": {"base", "tensor", "format", "storage", "config", "rules", "analyze"},
+    "tables": {"base", "tensor", "format", "storage", "config", "rules", "profile", "analyze"},
 }
 
 # Rules inside a layer: the files of its own layer that a subfolder may not include.

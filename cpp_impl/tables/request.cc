@@ -11,12 +11,13 @@ namespace smdebug::tables {
 namespace {
 
 constexpr std::array kOptions = {
-    std::string_view("path"),      std::string_view("name"),       std::string_view("column"),
-    std::string_view("trial"),     std::string_view("tensor"),     std::string_view("regex"),
-    std::string_view("mode"),      std::string_view("collection"), std::string_view("worker"),
-    std::string_view("end"),       std::string_view("first"),      std::string_view("compute"),
-    std::string_view("damage"),    std::string_view("rule"),       std::string_view("profile"),
-    std::string_view("batch_rows")};
+    std::string_view("path"),       std::string_view("name"),       std::string_view("column"),
+    std::string_view("trial"),      std::string_view("tensor"),     std::string_view("regex"),
+    std::string_view("mode"),       std::string_view("collection"), std::string_view("worker"),
+    std::string_view("end"),        std::string_view("first"),      std::string_view("compute"),
+    std::string_view("damage"),     std::string_view("rule"),       std::string_view("profile"),
+    std::string_view("batch_rows"), std::string_view("time_first"), std::string_view("time_end"),
+    std::string_view("file")};
 
 Status BadValue(std::string_view option, std::string_view value, std::string_view wanted) {
   return InvalidConfig(StrCat(option, " is '", value.substr(0, 64), "'; it must be ", wanted));
@@ -96,6 +97,13 @@ Status Request::Add(std::string_view option, std::string_view value) {
     SMD_ASSIGN_OR_RETURN(steps.first, WholeNumber(option, value, 0, kMaxStep));
   } else if (option == "end") {
     SMD_ASSIGN_OR_RETURN(steps.end, WholeNumber(option, value, 0, kMaxStep + 1));
+  } else if (option == "time_first") {
+    SMD_ASSIGN_OR_RETURN(time_first, WholeNumber(option, value, INT64_MIN, INT64_MAX));
+  } else if (option == "time_end") {
+    SMD_ASSIGN_OR_RETURN(time_end, WholeNumber(option, value, INT64_MIN, INT64_MAX));
+  } else if (option == "file") {
+    if (value.empty()) return BadValue(option, value, "the end of a file's name");
+    files.insert(text);
   } else if (option == "compute") {
     const auto on = ParseBool(value);
     if (!on) return BadValue(option, value, "true or false");
