@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "base/strings.h"
@@ -181,8 +182,7 @@ bool JsonCursor::SlowNumber(const char *begin, double *out) {
   at_ = rest;
   // Python reads what is too large as infinite, and what is too small as 0.
   if (error == std::errc::result_out_of_range) {
-    const auto parsed = ParseDouble({begin, static_cast<size_t>(rest - begin)});
-    *out = parsed.value_or(*begin == '-' ? -HUGE_VAL : HUGE_VAL);
+    *out = std::strtod(std::string(begin, rest).c_str(), nullptr);
     return true;
   }
   return error == std::errc{};
