@@ -97,13 +97,8 @@ Status Request::Add(std::string_view option, std::string_view value) {
     SMD_ASSIGN_OR_RETURN(steps.first, WholeNumber(option, value, 0, kMaxStep));
   } else if (option == "end") {
     SMD_ASSIGN_OR_RETURN(steps.end, WholeNumber(option, value, 0, kMaxStep + 1));
-  } else if (option == "time_first") {
-    SMD_ASSIGN_OR_RETURN(time_first, WholeNumber(option, value, INT64_MIN, INT64_MAX));
-  } else if (option == "time_end") {
-    SMD_ASSIGN_OR_RETURN(time_end, WholeNumber(option, value, INT64_MIN, INT64_MAX));
-  } else if (option == "file") {
-    if (value.empty()) return BadValue(option, value, "the end of a file's name");
-    files.insert(text);
+  } else if (option == "time_first" || option == "time_end" || option == "file") {
+    return AddOfProfiler(option, value);
   } else if (option == "compute") {
     const auto on = ParseBool(value);
     if (!on) return BadValue(option, value, "true or false");
@@ -124,6 +119,17 @@ Status Request::Add(std::string_view option, std::string_view value) {
     return InvalidArgument(StrCat("a scan has no option '", option.substr(0, 64), "'",
                                   DidYouMean(option, {kOptions.begin(), kOptions.end()})));
   }
+  return Status::Ok();
+}
+
+Status Request::AddOfProfiler(std::string_view option, std::string_view value) {
+  if (option == "file") {
+    if (value.empty()) return BadValue(option, value, "the end of a file's name");
+    files.insert(std::string(value));
+    return Status::Ok();
+  }
+  auto &time = option == "time_first" ? time_first : time_end;
+  SMD_ASSIGN_OR_RETURN(time, WholeNumber(option, value, INT64_MIN, INT64_MAX));
   return Status::Ok();
 }
 

@@ -73,6 +73,9 @@ struct Request {
   }
   // Without regard to the collection.
   Result<bool> WantsTensor(std::string_view name) const;
+
+ private:
+  Status AddOfProfiler(std::string_view option, std::string_view value);
 };
 
 }  // namespace smdebug::tables

@@ -109,7 +109,8 @@ def _bytes(address: Optional[int], size: int) -> bytes:
 
 
 def _numbers(array: Any, rows: int, letter: str) -> List[Any]:
-    numbers: List[Any] = memoryview(_bytes(array.buffers[1], 8 * rows)).cast(letter).tolist()
+    content: Any = memoryview(_bytes(array.buffers[1], 8 * rows))
+    numbers: List[Any] = content.cast(letter).tolist()
     return numbers
 
 

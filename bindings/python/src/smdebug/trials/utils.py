@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Optional, Union
+from typing import TYPE_CHECKING, Any, Literal, Optional, Union, overload
 
 from smdebug.core.utils import is_s3
 from smdebug.exceptions import SMDebugTypeError
@@ -11,11 +11,34 @@ from smdebug.trials.local_trial import LocalTrial
 from smdebug.trials.s3_trial import S3Trial
 from smdebug.trials.trial import Trial
 
+if TYPE_CHECKING:
+    from smdebug.trials.profiler_trial import ProfilerTrial
+
 __all__ = ["create_trial"]
 
 Path = Union[str, os.PathLike]  # type: ignore[type-arg]
 
 
+@overload
+def create_trial(
+    path: Optional[Path] = None,
+    name: Optional[str] = None,
+    profiler: Literal[False] = False,
+    output_dir: str = ...,
+    *,
+    out_dir: Optional[Path] = None,
+    **kwargs: Any,
+) -> Trial: ...
+@overload
+def create_trial(
+    path: Optional[Path] = None,
+    name: Optional[str] = None,
+    *,
+    profiler: Literal[True],
+    output_dir: str = ...,
+    out_dir: Optional[Path] = None,
+    **kwargs: Any,
+) -> ProfilerTrial: ...
 def create_trial(
     path: Optional[Path] = None,
     name: Optional[str] = None,
@@ -24,7 +47,7 @@ def create_trial(
     *,
     out_dir: Optional[Path] = None,
     **kwargs: Any,
-) -> Any:
+) -> Union[Trial, ProfilerTrial]:
     """Opens the trial at a path: a folder, or s3://bucket/prefix.
 
     Waits for the collection files of all workers.  A job writes them with its first step.
