@@ -6,7 +6,7 @@ import bisect
 import math
 import os
 import time
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple
 
 from smdebug.core.access_layer.s3handler import ListRequest, S3Handler
 from smdebug.core.logger import get_logger
@@ -174,6 +174,12 @@ class MetricsReaderBase:
         ]
 
     def _read(self, files: Sequence[str], times: Optional[Tuple[Time, Time]]) -> Iterable[Any]:
+        for columns in self._read_columns(files, times):
+            yield from self._events(columns)
+
+    def _read_columns(
+        self, files: Sequence[str], times: Optional[Tuple[Time, Time]]
+    ) -> Iterator[Dict[str, List[Any]]]:
         if not files:
             return
         options = [("path", self._root)]
@@ -186,8 +192,7 @@ class MetricsReaderBase:
                 return
             options.append(("time_first", str(max(-_MOST_TIME, min(first, _MOST_TIME)))))
             options.append(("time_end", str(max(-_MOST_TIME, min(end, _MOST_TIME)))))
-        for columns in batches(Scan(self._table, options)):
-            yield from self._events(columns)
+        yield from batches(Scan(self._table, options))
 
     def _columns(self) -> Sequence[str]:
         raise NotImplementedError

@@ -39,6 +39,16 @@ class SystemMetricsReader(MetricsReaderBase):
     def _events(self, columns: Dict[str, List[Any]]) -> Iterable[ProfilerSystemEvent]:
         return map(ProfilerSystemEvent, *(columns[column] for column in self._columns()))
 
+    def columns_between(self, start: Time, end: Time) -> Dict[str, List[Any]]:
+        """Returns the samples between about two times in microseconds, as a list for each
+        attribute: some may lie outside."""
+        found: Dict[str, List[Any]] = {name: [] for name in self._columns()}
+        files = self._get_event_files_in_the_range(start, end)
+        for columns in self._read_columns(files, (start, end)):
+            for name, values in columns.items():
+                found[name].extend(values)
+        return found
+
     def _is_between(self, event: Any, start: Time, end: Time) -> bool:
         # As the original rounds.
         return bool(int(start * 1000) <= int(event.timestamp * _NANOSECONDS) <= int(end * 1000))

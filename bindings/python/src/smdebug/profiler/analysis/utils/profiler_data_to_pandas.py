@@ -35,6 +35,8 @@ _LOADER_COLUMNS = (
     "framework_metric", "step", "worker_id", "num_workers", "pin_memory", "process", "node_id",
 )  # fmt: skip
 
+_NANOSECONDS = 1000 * 1000 * 1000
+
 Totals = Dict[str, Time]
 
 
@@ -72,7 +74,7 @@ class PandasFrame:
         else:
             self.system_metrics_reader = LocalSystemMetricsReader(path)
             self.framework_metrics_reader = LocalAlgorithmMetricsReader(path, use_in_memory_cache)
-        self.system_metrics: List[List[Any]] = []
+        self.system_metrics: List[pd.DataFrame] = []
         self.framework_metrics: List[List[Any]] = []
         self.interval = scan_interval
         self.start_time = self.system_metrics_reader.get_timestamp_of_first_available_file()
@@ -133,15 +135,12 @@ class PandasFrame:
 
         If `cache_metrics` is True, also those of former calls.
         """
-        samples: List[List[Any]] = []
+        samples = self._frame([], _SYSTEM_COLUMNS, ("timestamp_us",))
         if get_system_metrics:
-            for event in self.system_metrics_reader.get_events(start_time_us, end_time_us):
-                if selected_system_metrics and event.name not in selected_system_metrics:
-                    continue
-                samples.append(_system_row(event))
+            samples = self._system_frame(start_time_us, end_time_us, selected_system_metrics)
             if cache_metrics:
-                self.system_metrics.extend(samples)
-                samples = list(self.system_metrics)
+                self.system_metrics.append(samples)
+                samples = self._pandas.concat(self.system_metrics, ignore_index=True)
         rows: List[List[Any]] = []
         if get_framework_metrics:
             rows = self._framework_rows(
@@ -152,7 +151,7 @@ class PandasFrame:
                 cache_metrics,
             )
         return (
-            self._frame(samples, _SYSTEM_COLUMNS, ("timestamp_us",)),
+            samples,
             self._frame(rows, _FRAMEWORK_COLUMNS, ("start_time_us", "end_time_us")),
         )
 
@@ -263,6 +262,32 @@ class PandasFrame:
             return list(self.framework_metrics)
         return rows
 
+    def _system_frame(
+        self, start: Time, end: Time, selected: Sequence[str]
+    ) -> pd.DataFrame:
+        found = self.system_metrics_reader.columns_between(start, end)
+        seconds = self._pandas.Series(found["timestamp"], dtype="float64")
+        times = (seconds * CONVERT_TO_MICROSECS).astype("int64")
+        # Many samples have one time.
+        texts = {time: us_since_epoch_to_human_readable_time(time) for time in times.unique()}
+        frame = self._pandas.DataFrame(
+            {
+                "timestamp": times.map(texts),
+                "timestamp_us": times - self.start_time,
+                "value": self._pandas.Series(found["value"], dtype="float64"),
+                "system_metric": found["name"],
+                "dimension": found["dimension"],
+                "nodeID": found["node"],
+                "type": found["type"],
+            }
+        )
+        nanoseconds = (seconds * _NANOSECONDS).astype("int64")
+        is_wanted = (nanoseconds >= int(start * 1000)) & (nanoseconds <= int(end * 1000))
+        if selected:
+            is_wanted &= frame["system_metric"].isin(list(selected))
+        frame = frame[is_wanted]
+        return frame[~frame.duplicated()].reset_index(drop=True)
+
     def _frame(
         self, rows: List[List[Any]], columns: Sequence[str], times: Sequence[str]
     ) -> pd.DataFrame:
@@ -273,19 +298,6 @@ class PandasFrame:
         for name in times:
             frame[name] = frame[name] - self.start_time
         return frame
-
-
-def _system_row(event: Any) -> List[Any]:
-    time = int(event.timestamp * CONVERT_TO_MICROSECS)
-    return [
-        us_since_epoch_to_human_readable_time(time),
-        time,
-        event.value,
-        event.name,
-        event.dimension,
-        event.node_id,
-        event.type,
-    ]
 
 
 def _framework_row(event: TraceEvent) -> List[Any]:
